@@ -1,0 +1,202 @@
+//! All operations together: the routes, and the document that cannot disagree with them.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use axum::routing::{MethodFilter, on};
+use metrics_exporter_prometheus::PrometheusHandle;
+use rowmill_model::Limits;
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::check::Checker;
+use crate::endpoint::{Endpoint, Payload, Presence, Service};
+use crate::error::Error;
+use crate::layers::{self, Cors, RequestId};
+use crate::limits::{Clock, Policies, Rates, SystemClock};
+use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
+use crate::pipeline::{self, Plan, Shared};
+use crate::query::QueryReader;
+use crate::schema::Schemas;
+use crate::system;
+
+/// Collects operations. Nothing here needs the application to run, so the document can be had alone.
+pub struct Api<S: Service> {
+    limits: Arc<Limits>,
+    router: Router<Arc<Shared<S>>>,
+    schemas: Schemas,
+    tags: Vec<Tag>,
+    operations: Vec<Operation>,
+    faults: Vec<String>,
+}
+
+/// Mistakes in the definition of the operations: the program's, not a caller's.
+#[derive(Debug, thiserror::Error)]
+#[error("the API is not well defined: {}", .0.join("; "))]
+pub struct Fault(pub Vec<String>);
+
+impl<S: Service> Api<S> {
+    pub fn new(limits: Limits) -> Self {
+        let schemas = Schemas::new(&limits);
+        let (tags, operations, faults) = (Vec::new(), Vec::new(), Vec::new());
+        Self { limits: Arc::new(limits), router: Router::new(), schemas, tags, operations, faults }
+    }
+
+    /// Defines a tag; they are shown in this order.
+    pub fn tag(&mut self, name: &'static str, description: &'static str) -> &mut Self {
+        self.tags.push(Tag { name, description });
+        self
+    }
+
+    /// Mounts an operation and writes it into the document.
+    pub fn add<E: Endpoint<S>>(&mut self, path: &'static str) -> &mut Self {
+        if let Err(fault) = self.try_add::<E>(path) {
+            self.faults.push(format!("{} ({} {path}): {fault}", E::ID, E::METHOD));
+        }
+        self
+    }
+
+    fn try_add<E: Endpoint<S>>(&mut self, path: &'static str) -> Result<(), String> {
+        let path_params = self.schemas.params::<E::Path>();
+        let captured: BTreeSet<_> = names_in(path).collect();
+        let declared: BTreeSet<_> = path_params.iter().map(|param| param.name.as_str()).collect();
+        if captured != declared {
+            return Err(format!("the path names {captured:?}, its type {declared:?}"));
+        }
+        let query_params = self.schemas.params::<E::Query>();
+        let query = QueryReader::new::<E::Query>(&self.schemas, &query_params)?;
+        type BodySchema<B> = <B as Payload>::Schema;
+        let body = if E::Body::IS_CHECKED {
+            Some(Checker::new(self.schemas.checked::<BodySchema<E::Body>>())?)
+        } else {
+            None
+        };
+        let body_spec = (E::Body::PRESENCE != Presence::None).then(|| BodySpec {
+            schema: self.schemas.request::<BodySchema<E::Body>>(),
+            is_required: E::Body::PRESENCE == Presence::Required,
+        });
+        self.operations.push(Operation {
+            method: E::METHOD,
+            path,
+            id: E::ID,
+            tag: E::TAG,
+            summary: E::SUMMARY,
+            description: E::DESCRIPTION,
+            access: E::ACCESS,
+            statuses: std::iter::once(E::STATUS).chain(E::STATUS_ALSO).collect(),
+            path_params,
+            query_params,
+            body: body_spec,
+            answer: AnswerSpec::enveloped(self.schemas.answer::<E::Out>()),
+            examples: E::examples(),
+        });
+        self.mount::<E>(path, Plan { query, body })
+    }
+
+    fn mount<E: Endpoint<S>>(&mut self, path: &'static str, plan: Plan) -> Result<(), String> {
+        let filter = MethodFilter::try_from(E::METHOD).map_err(|error| error.to_string())?;
+        let plan = Arc::new(plan);
+        let handler = move |State(shared): State<Arc<Shared<S>>>, request: Request| {
+            pipeline::serve::<S, E>(shared, Arc::clone(&plan), request)
+        };
+        self.router = std::mem::take(&mut self.router).route(path, on(filter, handler));
+        Ok(())
+    }
+
+    /// Closes the list and assembles the document.
+    pub fn finish(mut self) -> Result<Finished<S>, Fault> {
+        system::describe(&mut self.schemas, &mut self.tags, &mut self.operations);
+        let document = openapi::assemble(&self.tags, self.operations, &mut self.schemas, &mut self.faults);
+        if self.faults.is_empty() {
+            Ok(Finished { limits: self.limits, router: self.router, document })
+        } else {
+            Err(Fault(self.faults))
+        }
+    }
+}
+
+impl<S: Service> fmt::Debug for Api<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api").field("operations", &self.operations.len()).finish_non_exhaustive()
+    }
+}
+
+/// An API whose document is known, waiting for the application to serve it.
+pub struct Finished<S: Service> {
+    limits: Arc<Limits>,
+    router: Router<Arc<Shared<S>>>,
+    document: Value,
+}
+
+/// What an operator can set, and what comes in by the door.
+pub struct Settings {
+    pub rates: Rates,
+    pub cors: Cors,
+    pub clock: Arc<dyn Clock>,
+    /// Makes ids (`UUIDv7`) for requests that bring none.
+    pub request_ids: Arc<dyn Fn() -> Uuid + Send + Sync>,
+    /// What `GET /metrics` shows.
+    pub metrics: Option<PrometheusHandle>,
+}
+
+impl Settings {
+    pub fn new(request_ids: impl Fn() -> Uuid + Send + Sync + 'static) -> Self {
+        Self {
+            rates: Rates::default(),
+            cors: Cors::Off,
+            clock: Arc::new(SystemClock::default()),
+            request_ids: Arc::new(request_ids),
+            metrics: None,
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings").field("rates", &self.rates).field("cors", &self.cors).finish_non_exhaustive()
+    }
+}
+
+impl<S: Service> Finished<S> {
+    pub fn document(&self) -> &Value {
+        &self.document
+    }
+
+    /// The whole service. Serve it with `into_make_service_with_connect_info::<SocketAddr>()`, or clients
+    /// cannot be told apart.
+    pub fn router(self, state: S, settings: Settings) -> Router {
+        let Settings { rates, cors, clock, request_ids, metrics } = settings;
+        let policies = Policies::new(&rates, &clock);
+        let shared = Arc::new(Shared { state: state.clone(), limits: self.limits, policies });
+        let router = self
+            .router
+            .with_state(shared)
+            .merge(system::routes(state, &self.document, metrics))
+            .fallback(unknown_path)
+            .method_not_allowed_fallback(method_not_allowed);
+        layers::wrap(router, &cors, request_ids)
+    }
+}
+
+impl<S: Service> fmt::Debug for Finished<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finished").finish_non_exhaustive()
+    }
+}
+
+async fn unknown_path(request: Request) -> Response {
+    Error::UnknownPath.respond(&RequestId::of(&request))
+}
+
+/// The `Allow` header is axum's to add: it knows the route's methods.
+async fn method_not_allowed(request: Request) -> Response {
+    Error::MethodNotAllowed.respond(&RequestId::of(&request))
+}
+
+fn names_in(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+}

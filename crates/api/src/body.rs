@@ -1,0 +1,222 @@
+//! Reading a body: its type, its encoding, its size after decompression, and the guard.
+
+use std::io::{self, Write};
+
+use axum::body::{Body, HttpBody as _};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http_body_util::BodyExt as _;
+use rowmill_model::Limits;
+
+use crate::error::Error;
+use crate::guard::guard;
+
+/// RFC 9659: what is sent as `Content-Encoding: zstd` needs no window beyond 8 MiB. Without this cap a
+/// few bytes could ask for 128 MiB of it.
+const ZSTD_WINDOW_LOG_MAX: u32 = 23;
+
+/// The guarded text of a body; empty if none was sent.
+pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limits: &Limits) -> Result<String, Error> {
+    if body.is_end_stream() {
+        return Ok(String::new());
+    }
+    check_content_type(headers)?;
+    let too_large = || Error::BodyTooLarge { bytes_max: limits.body_bytes_max };
+    let length = content_length(headers);
+    let bytes_max = usize::try_from(limits.body_bytes_max).unwrap_or(usize::MAX);
+    if length.is_some_and(|length| length > bytes_max) {
+        return Err(too_large());
+    }
+    let mut decoder = Decoder::new(headers, Capped::new(length.unwrap_or(0), bytes_max))?;
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| Error::NotJson(format!("The body broke off: {error}")))?;
+        let Some(data) = frame.data_ref() else { continue };
+        if let Err(error) = decoder.write(data) {
+            return Err(if decoder.sink().is_full { too_large() } else { decoder.flaw(&error) });
+        }
+    }
+    guard(decoder.finish().map_err(|sink_is_full| if sink_is_full { too_large() } else { broken() })?, limits.nesting_max)
+}
+
+fn content_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// `application/json`, with any parameters. None at all is tolerated: what is sent is JSON or refused.
+fn check_content_type(headers: &HeaderMap) -> Result<(), Error> {
+    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let text = value.to_str().unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    Err(Error::UnsupportedMediaType("The Content-Type must be application/json".to_owned()))
+}
+
+/// Undoes a Content-Encoding frame by frame, so that a bomb is noticed at the limit and not after it.
+enum Decoder {
+    Identity(Capped),
+    Gzip(Box<flate2::write::MultiGzDecoder<Capped>>),
+    Zstd(Box<zstd::stream::write::Decoder<'static, Capped>>),
+}
+
+impl Decoder {
+    fn new(headers: &HeaderMap, sink: Capped) -> Result<Self, Error> {
+        let encoding = headers.get(CONTENT_ENCODING).map_or("identity", |value| value.to_str().unwrap_or("?"));
+        match encoding.trim().to_ascii_lowercase().as_str() {
+            "identity" | "" => Ok(Self::Identity(sink)),
+            "gzip" | "x-gzip" => Ok(Self::Gzip(Box::new(flate2::write::MultiGzDecoder::new(sink)))),
+            "zstd" => {
+                let mut decoder = zstd::stream::write::Decoder::new(sink).map_err(internal)?;
+                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(internal)?;
+                Ok(Self::Zstd(Box::new(decoder)))
+            }
+            _ => Err(Error::UnsupportedMediaType(
+                "The Content-Encoding must be gzip, zstd or identity, and only one of them".to_owned(),
+            )),
+        }
+    }
+
+    fn write(&mut self, data: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Identity(sink) => sink.write_all(data),
+            Self::Gzip(decoder) => decoder.write_all(data),
+            Self::Zstd(decoder) => decoder.write_all(data),
+        }
+    }
+
+    fn sink(&self) -> &Capped {
+        match self {
+            Self::Identity(sink) => sink,
+            Self::Gzip(decoder) => decoder.get_ref(),
+            Self::Zstd(decoder) => decoder.get_ref(),
+        }
+    }
+
+    fn flaw(&self, error: &io::Error) -> Error {
+        let name = match self {
+            Self::Identity(_) => "identity",
+            Self::Gzip(_) => "gzip",
+            Self::Zstd(_) => "zstd",
+        };
+        Error::NotJson(format!("The body is not valid {name}, as its Content-Encoding says: {error}"))
+    }
+
+    /// All bytes, or whether it was the limit that stopped the last of them.
+    fn finish(self) -> Result<Vec<u8>, bool> {
+        match self {
+            Self::Identity(sink) => Ok(sink.bytes),
+            Self::Gzip(mut decoder) => match decoder.try_finish() {
+                Ok(()) => Ok(std::mem::take(&mut decoder.get_mut().bytes)),
+                Err(_) => Err(decoder.get_ref().is_full),
+            },
+            Self::Zstd(mut decoder) => match decoder.flush() {
+                Ok(()) => Ok(std::mem::take(&mut decoder.get_mut().bytes)),
+                Err(_) => Err(decoder.get_ref().is_full),
+            },
+        }
+    }
+}
+
+/// A buffer that refuses to outgrow its limit.
+struct Capped {
+    bytes: Vec<u8>,
+    bytes_max: usize,
+    is_full: bool,
+}
+
+impl Capped {
+    fn new(capacity: usize, bytes_max: usize) -> Self {
+        Self { bytes: Vec::with_capacity(capacity), bytes_max, is_full: false }
+    }
+}
+
+impl Write for Capped {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        if data.len() > self.bytes_max.saturating_sub(self.bytes.len()) {
+            self.is_full = true;
+            return Err(io::Error::other("the body is larger than its limit"));
+        }
+        self.bytes.extend_from_slice(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn broken() -> Error {
+    Error::NotJson("The compressed body breaks off before its end".to_owned())
+}
+
+fn internal(error: io::Error) -> Error {
+    rowmill_app::Error::Internal(Box::new(error)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gzip(text: &str) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    fn zstd(text: &str) -> Vec<u8> {
+        zstd::encode_all(text.as_bytes(), 1).unwrap()
+    }
+
+    /// Reads a body with a limit of 100 bytes: its text, or its error code.
+    #[track_caller]
+    fn check(content_type: &str, encoding: &str, body: impl Into<Vec<u8>>, expected: &str) {
+        let mut headers = HeaderMap::new();
+        if !content_type.is_empty() {
+            headers.insert(CONTENT_TYPE, content_type.parse().unwrap());
+        }
+        if !encoding.is_empty() {
+            headers.insert(CONTENT_ENCODING, encoding.parse().unwrap());
+        }
+        let limits = Limits { body_bytes_max: 100, ..Limits::default() };
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let got = runtime.block_on(read(&headers, Body::from(body.into()), &limits));
+        assert_eq!(got.unwrap_or_else(|error| error.code().to_owned()), expected);
+    }
+
+    #[test]
+    fn content_types() {
+        check("application/json", "", "{}", "{}");
+        check("Application/JSON; charset=utf-8", "", "{}", "{}");
+        check("", "", "{}", "{}");
+        check("application/problem+json", "", "{}", "unsupported_media_type");
+        check("text/plain", "", "{}", "unsupported_media_type");
+        check("text/plain", "", "", "");
+    }
+
+    #[test]
+    fn encodings() {
+        check("", "gzip", gzip("[1]"), "[1]");
+        check("", "zstd", zstd("[1]"), "[1]");
+        check("", "identity", "[1]", "[1]");
+        check("", "br", "[1]", "unsupported_media_type");
+        check("", "gzip, zstd", "[1]", "unsupported_media_type");
+        check("", "gzip", "[1]", "invalid_json");
+        check("", "zstd", "[1]", "invalid_json");
+        let whole = gzip("[1,2,3]");
+        check("", "gzip", &whole[..whole.len() - 4], "invalid_json");
+    }
+
+    #[test]
+    fn the_limit_holds_after_decompression() {
+        let fits = format!("\"{}\"", "x".repeat(98));
+        let bursts = format!("\"{}\"", "x".repeat(99));
+        check("", "", fits.clone(), &fits);
+        check("", "gzip", gzip(&fits), &fits);
+        check("", "", bursts.clone(), "body_too_large");
+        check("", "gzip", gzip(&bursts), "body_too_large");
+        check("", "zstd", zstd(&bursts), "body_too_large");
+        check("", "gzip", gzip(&"x".repeat(10_000_000)), "body_too_large");
+        check("", "zstd", zstd(&"x".repeat(10_000_000)), "body_too_large");
+    }
+}

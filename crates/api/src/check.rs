@@ -1,0 +1,297 @@
+//! Checking a value against its schema, with every offence named in a sentence a person can act on.
+
+use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
+use jsonschema::paths::{Location, LocationSegment};
+use jsonschema::{JsonType, Validator};
+use rowmill_model::Offence;
+use serde_json::Value;
+
+use crate::error::DETAILS_MAX;
+
+/// How many names a message lists before it stops.
+const NAMES_MAX: usize = 20;
+
+#[derive(Debug)]
+pub(crate) struct Checker {
+    schema: Value,
+    validator: Validator,
+}
+
+impl Checker {
+    pub(crate) fn new(schema: Value) -> Result<Self, String> {
+        let validator = jsonschema::draft202012::options().build(&schema).map_err(|error| error.to_string())?;
+        Ok(Self { schema, validator })
+    }
+
+    /// Everything wrong with a value; nothing, if it fits.
+    pub(crate) fn offences(&self, value: &Value) -> Vec<Offence> {
+        if self.validator.is_valid(value) {
+            return Vec::new();
+        }
+        let mut offences = Vec::new();
+        for error in self.validator.iter_errors(value) {
+            self.explain(&error, &mut offences);
+            if offences.len() > DETAILS_MAX {
+                break;
+            }
+        }
+        offences
+    }
+
+    fn explain(&self, error: &ValidationError<'_>, offences: &mut Vec<Offence>) {
+        let path = path_of(error.instance_path());
+        match error.kind() {
+            ValidationErrorKind::Required { property } => {
+                let name = property.as_str().unwrap_or_default();
+                offences.push(Offence::new(join(&path, name), "is required"));
+            }
+            ValidationErrorKind::AdditionalProperties { unexpected }
+            | ValidationErrorKind::UnevaluatedProperties { unexpected } => {
+                let hint = self.known_fields(error.schema_path());
+                let offence = |name| Offence::new(join(&path, name), format!("is not a known field{hint}"));
+                offences.extend(unexpected.iter().map(|name| offence(name)));
+            }
+            ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+                match closest(context, error.instance_path()) {
+                    Some(branch) => branch.iter().for_each(|error| self.explain(error, offences)),
+                    None => offences.push(Offence::new(path, alternatives(context))),
+                }
+            }
+            kind => offences.push(Offence::new(path, sentence(kind))),
+        }
+    }
+
+    /// The fields that would have been right, read from beside the keyword that refused the others.
+    fn known_fields(&self, keyword: &Location) -> String {
+        let pointer = keyword.as_str();
+        let names = pointer
+            .rfind('/')
+            .and_then(|end| self.schema.pointer(pointer.get(..end)?)?.get("properties")?.as_object())
+            .map(|properties| properties.keys().take(NAMES_MAX).map(String::as_str).collect::<Vec<_>>());
+        match names {
+            Some(names) if !names.is_empty() => format!("; known are {}", names.join(", ")),
+            _ => String::new(),
+        }
+    }
+}
+
+/// The branch the sender most likely meant: the one that takes this type of value, or whose tag fits.
+fn closest<'e>(
+    context: &'e [Vec<ValidationError<'static>>],
+    at: &Location,
+) -> Option<&'e [ValidationError<'static>]> {
+    let depth = at.into_iter().count();
+    let is_other_kind = |error: &ValidationError<'_>| match error.kind() {
+        ValidationErrorKind::Type { .. } => error.instance_path().into_iter().count() == depth,
+        ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
+            error.instance_path().into_iter().count() <= depth + 1
+        }
+        _ => false,
+    };
+    let mut fitting = context.iter().filter(|branch| !branch.iter().any(is_other_kind));
+    match (fitting.next(), fitting.next()) {
+        (Some(branch), None) => Some(branch),
+        _ => None,
+    }
+}
+
+/// One sentence for several alternatives none of which is close.
+fn alternatives(context: &[Vec<ValidationError<'static>>]) -> String {
+    let mut sentences: Vec<String> = Vec::new();
+    for error in context.iter().flatten() {
+        let sentence = sentence(error.kind());
+        let wanted = sentence.strip_prefix("must be ").unwrap_or(&sentence).to_owned();
+        if !sentences.contains(&wanted) {
+            sentences.push(wanted);
+        }
+    }
+    sentences.truncate(NAMES_MAX);
+    if sentences.is_empty() { "has no known form".to_owned() } else { format!("must be {}", sentences.join(" or ")) }
+}
+
+fn sentence(kind: &ValidationErrorKind) -> String {
+    use ValidationErrorKind as Kind;
+    match kind {
+        Kind::Type { kind: TypeKind::Single(kind) } => format!("must be {}", type_name(*kind)),
+        Kind::Type { kind: TypeKind::Multiple(kinds) } => {
+            let names: Vec<_> = kinds.iter().map(type_name).collect();
+            format!("must be {}", names.join(" or "))
+        }
+        Kind::MinLength { limit: 1 } => "must not be empty".to_owned(),
+        Kind::MinLength { limit } => format!("must be at least {limit} characters"),
+        Kind::MaxLength { limit } => format!("must be at most {limit} characters"),
+        Kind::MinItems { limit } => format!("must have at least {limit} {}", plural(*limit, "entry", "entries")),
+        Kind::MaxItems { limit } => format!("must have at most {limit} {}", plural(*limit, "entry", "entries")),
+        Kind::MinProperties { limit } => format!("must have at least {limit} {}", plural(*limit, "field", "fields")),
+        Kind::MaxProperties { limit } => format!("must have at most {limit} {}", plural(*limit, "field", "fields")),
+        Kind::Minimum { limit } => format!("must be at least {limit}"),
+        Kind::Maximum { limit } => format!("must be at most {limit}"),
+        Kind::ExclusiveMinimum { limit } => format!("must be more than {limit}"),
+        Kind::ExclusiveMaximum { limit } => format!("must be less than {limit}"),
+        Kind::MultipleOf { multiple_of } => format!("must be a multiple of {multiple_of}"),
+        Kind::Constant { expected_value } => format!("must be {expected_value}"),
+        Kind::Enum { options } => match options.as_array().map(Vec::as_slice) {
+            Some([only]) => format!("must be {only}"),
+            Some(options) => {
+                let names: Vec<_> = options.iter().map(Value::to_string).collect();
+                format!("must be one of {}", names.join(", "))
+            }
+            None => "is not one of the allowed values".to_owned(),
+        },
+        Kind::Pattern { pattern } => format!("must match the pattern {pattern}"),
+        Kind::Format { format } => format!("must be a valid {format}"),
+        Kind::UniqueItems => "must not have the same entry twice".to_owned(),
+        Kind::FalseSchema => "is not allowed".to_owned(),
+        Kind::PropertyNames { error } => format!("has a field whose name {}", sentence(error.kind())),
+        Kind::OneOfMultipleValid { .. } => "fits several forms at once".to_owned(),
+        _ => "is not valid".to_owned(),
+    }
+}
+
+fn type_name(kind: JsonType) -> &'static str {
+    match kind {
+        JsonType::Array => "an array",
+        JsonType::Boolean => "true or false",
+        JsonType::Integer => "an integer",
+        JsonType::Null => "null",
+        JsonType::Number => "a number",
+        JsonType::Object => "an object",
+        JsonType::String => "a string",
+    }
+}
+
+fn plural<'t>(count: u64, one: &'t str, many: &'t str) -> &'t str {
+    if count == 1 { one } else { many }
+}
+
+/// A place in a body as the contract writes it: `cells[3].rowId`, `[1]`.
+fn path_of(location: &Location) -> String {
+    let mut path = String::new();
+    for segment in location {
+        match segment {
+            LocationSegment::Property(name) => path = join(&path, &name),
+            LocationSegment::Index(index) => path.push_str(&format!("[{index}]")),
+        }
+    }
+    path
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use rowmill_model::Limits;
+    use schemars::JsonSchema;
+    use serde_json::json;
+
+    use super::*;
+    use crate::schema::Schemas;
+
+    #[derive(JsonSchema)]
+    #[schemars(rename_all = "camelCase", deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    struct Batch {
+        #[schemars(length(max = 3))]
+        cells: Vec<Cell>,
+        title: Option<String>,
+        options: Option<Options>,
+        #[serde(default)]
+        target: Option<Target>,
+    }
+
+    #[derive(JsonSchema)]
+    #[schemars(rename_all = "camelCase", deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    struct Cell {
+        #[schemars(length(min = 1, max = 5))]
+        row_id: String,
+        value: Value,
+    }
+
+    #[derive(JsonSchema)]
+    #[schemars(deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    struct Options {
+        #[schemars(range(min = 1, max = 9))]
+        retries: u32,
+        direction: Option<Direction>,
+    }
+
+    #[derive(JsonSchema)]
+    #[schemars(rename_all = "camelCase")]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    enum Direction {
+        Asc,
+        Desc,
+    }
+
+    #[derive(JsonSchema)]
+    #[schemars(tag = "type", rename_all = "camelCase")]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    enum Target {
+        Mail { address: String },
+        Page { url: String },
+    }
+
+    #[track_caller]
+    fn check(body: Value, expected: &[&str]) {
+        let checker = Checker::new(Schemas::new(&Limits::default()).checked::<Batch>()).unwrap();
+        let offences: Vec<_> =
+            checker.offences(&body).into_iter().map(|offence| format!("{} {}", offence.path, offence.message)).collect();
+        assert_eq!(offences, expected);
+    }
+
+    #[test]
+    fn what_fits() {
+        check(json!({ "cells": [] }), &[]);
+        check(json!({ "cells": [{ "rowId": "a", "value": null }], "title": null, "options": null }), &[]);
+        check(json!({ "cells": [], "options": { "retries": 9, "direction": "asc" } }), &[]);
+        check(json!({ "cells": [], "target": { "type": "page", "url": "x" } }), &[]);
+    }
+
+    #[test]
+    fn every_offence_has_its_place() {
+        let cells = json!([{ "rowId": "a", "value": 1 }, { "value": 2 }, { "rowId": 7, "value": 3 }]);
+        check(json!({ "cells": cells }), &["cells[1].rowId is required", "cells[2].rowId must be a string"]);
+        let cells = json!([{ "rowId": "", "value": 1 }, { "rowId": "abcdef", "value": 1, "colour": 2 }]);
+        check(
+            json!({ "cells": cells, "title": 5 }),
+            &[
+                "cells[0].rowId must not be empty",
+                "cells[1].colour is not a known field; known are rowId, value",
+                "cells[1].rowId must be at most 5 characters",
+                "title must be a string or null",
+            ],
+        );
+    }
+
+    #[test]
+    fn shapes() {
+        check(json!([1]), &[" must be an object"]);
+        check(json!({}), &["cells is required"]);
+        check(json!({ "cells": {} }), &["cells must be an array"]);
+        let cell = json!({ "rowId": "a", "value": 1 });
+        check(json!({ "cells": [cell, cell, cell, cell] }), &["cells must have at most 3 entries"]);
+        check(
+            json!({ "cells": [], "nope": 1 }),
+            &["nope is not a known field; known are cells, title, options, target"],
+        );
+    }
+
+    #[test]
+    fn offences_inside_what_may_be_null() {
+        check(json!({ "cells": [], "options": { "retries": 0 } }), &["options.retries must be at least 1"]);
+        check(json!({ "cells": [], "options": { "retries": 1.5 } }), &["options.retries must be an integer"]);
+        check(json!({ "cells": [], "options": 3 }), &["options must be an object or null"]);
+        let options = json!({ "retries": 2, "direction": "up" });
+        check(json!({ "cells": [], "options": options }), &[r#"options.direction must be one of "asc", "desc" or null"#]);
+    }
+
+    #[test]
+    fn offences_inside_tagged_forms() {
+        check(json!({ "cells": [], "target": { "type": "page" } }), &["target.url is required"]);
+        check(json!({ "cells": [], "target": { "type": "page", "url": 1 } }), &["target.url must be a string"]);
+    }
+}

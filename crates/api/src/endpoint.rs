@@ -1,0 +1,306 @@
+//! What an operation is. One type says everything about it: where its input comes from, what it
+//! answers, and what the document tells about it.
+
+use std::marker::PhantomData;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::http::{HeaderMap, Method, StatusCode};
+use bytes::Bytes;
+use rowmill_model::Limits;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::Error;
+
+/// One operation. [`crate::Api::add`] mounts and documents it.
+pub trait Endpoint<S: Service>: Send + Sync + 'static {
+    const METHOD: Method;
+    /// The operationId: unique, camelCase.
+    const ID: &'static str;
+    /// One of the tags given to [`crate::Api::tag`].
+    const TAG: &'static str;
+    const SUMMARY: &'static str;
+    const DESCRIPTION: &'static str;
+    const ACCESS: Access = Access::Key;
+    const STATUS: StatusCode = StatusCode::OK;
+    /// Another status of success, chosen by [`Answer::with_status`].
+    const STATUS_ALSO: Option<StatusCode> = None;
+
+    /// The parameters in the path: a struct of strings, each as it was sent but percent-decoded.
+    type Path: DeserializeOwned + JsonSchema + Send;
+    /// The parameters in the query: a struct of scalars, with `deny_unknown_fields`.
+    type Query: DeserializeOwned + JsonSchema + Send;
+    type Body: Payload;
+    /// What is answered, beside `success: true`: a struct.
+    type Out: Serialize + JsonSchema + Send;
+
+    fn examples() -> Examples {
+        Examples::default()
+    }
+
+    fn handle(
+        call: Call<S>,
+        path: Self::Path,
+        query: Self::Query,
+        body: Self::Body,
+    ) -> impl Future<Output = Result<Answer<Self::Out>, Error>> + Send;
+}
+
+/// What the kit asks of the application behind it.
+pub trait Service: Clone + Send + Sync + 'static {
+    type Principal: Principal;
+
+    /// Who is calling: none if no token was sent, an error if it is not a good one.
+    fn authenticate(
+        &self,
+        headers: &HeaderMap,
+        client: IpAddr,
+    ) -> impl Future<Output = Result<Option<Self::Principal>, Error>> + Send;
+
+    /// Whether requests can be served now.
+    fn ready(&self) -> impl Future<Output = Result<(), Error>> + Send;
+}
+
+/// Whoever a key belongs to.
+pub trait Principal: Clone + Send + Sync + 'static {
+    /// The caller that requests are counted for: the id of the key.
+    fn rate_key(&self) -> u128;
+}
+
+/// Who may call, and how they are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Only with a key; counted per key.
+    Key,
+    /// With or without; without, counted per client address. The endpoint decides what each may see.
+    KeyOrOpen,
+    /// Without a key; counted per `teamId` in the path. The address is the secret.
+    Webhook,
+    /// Anybody, uncounted.
+    Open,
+}
+
+/// Everything about a request that is not path, query or body.
+#[derive(Debug, Clone)]
+pub struct Call<S: Service> {
+    pub state: S,
+    pub principal: Option<S::Principal>,
+    pub request_id: Arc<str>,
+    pub method: Method,
+    /// The path as it was sent.
+    pub path: String,
+    pub headers: HeaderMap,
+    pub client: IpAddr,
+    pub limits: Arc<Limits>,
+    /// On a POST that carries an `Idempotency-Key`.
+    pub idempotency: Option<Idempotency>,
+}
+
+impl<S: Service> Call<S> {
+    /// The caller, or 401.
+    pub fn principal(&self) -> Result<&S::Principal, Error> {
+        self.principal.as_ref().ok_or_else(|| rowmill_app::Error::Unauthenticated.into())
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idempotency {
+    pub key: String,
+    /// SHA-256 over method, path, query and body: the same for the same request, else another.
+    pub fingerprint: [u8; 32],
+}
+
+/// What the document shows for an operation.
+#[derive(Debug, Clone, Default)]
+pub struct Examples {
+    pub body: Option<Value>,
+    /// Without `success`, which is added.
+    pub answer: Option<Value>,
+}
+
+/// No parameters, or no body.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// How an operation takes its body.
+pub trait Payload: Sized + Send {
+    type Schema: JsonSchema;
+    const PRESENCE: Presence;
+    /// Whether the kit checks the body against the schema before [`Payload::accept`].
+    const IS_CHECKED: bool;
+
+    /// The body. `text` has passed the guard; `value` is it parsed, if it was checked and not absent.
+    fn accept(text: String, value: Option<Value>) -> Result<Self, Error>;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// A body is not read.
+    None,
+    Optional,
+    Required,
+}
+
+/// A JSON body, checked against its schema.
+#[derive(Debug, Clone)]
+pub struct Json<T>(pub T);
+
+/// A JSON body that may be left out, which is the default.
+#[derive(Debug, Clone)]
+pub struct Optional<T>(pub T);
+
+/// A body parsed by the endpoint itself, where speed or raw text matters; `T` documents it. Guarded
+/// (UTF-8, nesting, U+0000) but not yet known to be JSON: see [`not_json`].
+#[derive(Debug, Clone)]
+pub struct Raw<T> {
+    pub text: String,
+    documented: PhantomData<fn() -> T>,
+}
+
+impl<T: DeserializeOwned + JsonSchema + Send> Payload for Json<T> {
+    type Schema = T;
+    const PRESENCE: Presence = Presence::Required;
+    const IS_CHECKED: bool = true;
+
+    fn accept(text: String, value: Option<Value>) -> Result<Self, Error> {
+        typed(&text, value).map(Self)
+    }
+}
+
+impl<T: DeserializeOwned + JsonSchema + Default + Send> Payload for Optional<T> {
+    type Schema = T;
+    const PRESENCE: Presence = Presence::Optional;
+    const IS_CHECKED: bool = true;
+
+    fn accept(text: String, value: Option<Value>) -> Result<Self, Error> {
+        if text.is_empty() { Ok(Self(T::default())) } else { typed(&text, value).map(Self) }
+    }
+}
+
+impl<T: JsonSchema + Send> Payload for Raw<T> {
+    type Schema = T;
+    const PRESENCE: Presence = Presence::Required;
+    const IS_CHECKED: bool = false;
+
+    fn accept(text: String, _value: Option<Value>) -> Result<Self, Error> {
+        Ok(Self { text, documented: PhantomData })
+    }
+}
+
+impl Payload for Nothing {
+    type Schema = Self;
+    const PRESENCE: Presence = Presence::None;
+    const IS_CHECKED: bool = false;
+
+    fn accept(_text: String, _value: Option<Value>) -> Result<Self, Error> {
+        Ok(Self {})
+    }
+}
+
+/// From the text where possible, so that raw values in `T` keep their digits.
+fn typed<T: DeserializeOwned>(text: &str, value: Option<Value>) -> Result<T, Error> {
+    serde_json::from_str(text).or_else(|error| {
+        // JSON Schema counts 1.0 as an integer, serde does not.
+        let value = integral(value.unwrap_or_default());
+        serde_json::from_value(value).map_err(|_| Error::offence("", error.to_string()))
+    })
+}
+
+fn integral(value: Value) -> Value {
+    match value {
+        Value::Array(entries) => entries.into_iter().map(integral).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, integral(value))).collect(),
+        Value::Number(number) => match number.as_f64() {
+            #[expect(clippy::cast_possible_truncation, reason = "whole and exact within these bounds")]
+            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9e15 => {
+                Value::from(float as i64)
+            }
+            _ => Value::Number(number),
+        },
+        other => other,
+    }
+}
+
+/// Text that is not JSON, as the failure of a request.
+pub fn not_json(error: &serde_json::Error) -> Error {
+    Error::NotJson(format!("The body is not valid JSON: {error}"))
+}
+
+/// A successful answer: a value, or bytes that were rendered before.
+#[derive(Debug, Clone)]
+pub struct Answer<T> {
+    status: Option<StatusCode>,
+    content: Content<T>,
+}
+
+#[derive(Debug, Clone)]
+enum Content<T> {
+    Value(T),
+    Rendered(Bytes),
+}
+
+impl<T: Serialize> Answer<T> {
+    pub fn new(value: T) -> Self {
+        Self { status: None, content: Content::Value(value) }
+    }
+
+    /// The whole body as it is to be sent, `success` and all: for answers that are copied and not built,
+    /// and for those that are repeated.
+    pub fn rendered(bytes: impl Into<Bytes>) -> Self {
+        Self { status: None, content: Content::Rendered(bytes.into()) }
+    }
+
+    /// Instead of [`Endpoint::STATUS`]. The document must know of it: [`Endpoint::STATUS_ALSO`].
+    #[must_use]
+    pub fn with_status(self, status: StatusCode) -> Self {
+        Self { status: Some(status), ..self }
+    }
+
+    pub(crate) fn into_parts(self, status: StatusCode) -> Result<(StatusCode, Bytes), Error> {
+        let bytes = match self.content {
+            Content::Value(value) => render(&value)?,
+            Content::Rendered(bytes) => bytes,
+        };
+        Ok((self.status.unwrap_or(status), bytes))
+    }
+}
+
+/// A struct as the body of a successful answer: its fields, after `success: true`.
+pub fn render<T: Serialize>(value: &T) -> Result<Bytes, Error> {
+    const SUCCESS: &[u8] = br#"{"success":true"#;
+    let mut bytes = SUCCESS.to_vec();
+    let internal = |error: Box<dyn std::error::Error + Send + Sync>| rowmill_app::Error::Internal(error);
+    serde_json::to_writer(&mut bytes, value).map_err(|error| internal(error.into()))?;
+    match bytes.get(SUCCESS.len()..) {
+        Some(b"{}") => drop(bytes.drain(SUCCESS.len()..=SUCCESS.len())),
+        Some([b'{', ..]) => bytes.iter_mut().skip(SUCCESS.len()).take(1).for_each(|brace| *brace = b','),
+        _ => return Err(internal("an answer is a struct".into()).into()),
+    }
+    Ok(bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn success_comes_first() {
+        let check = |value: Value, expected: &str| assert_eq!(render(&value).unwrap(), expected);
+        check(json!({}), r#"{"success":true}"#);
+        check(json!({ "b": 1, "a": {} }), r#"{"success":true,"b":1,"a":{}}"#);
+        assert!(render(&json!([])).is_err());
+    }
+
+    #[test]
+    fn whole_floats_are_integers() {
+        assert_eq!(integral(json!({ "a": [1.0, 1.5, -2.0, 1e300] })), json!({ "a": [1, 1.5, -2, 1e300] }));
+        let Json(number) = Json::<u32>::accept("7.0".to_owned(), Some(json!(7.0))).unwrap();
+        assert_eq!(number, 7);
+    }
+}

@@ -1,0 +1,197 @@
+//! What can go wrong on the wire: one table from failures to status, code and words.
+
+use std::fmt::Write as _;
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::{Response, StatusCode};
+use rowmill_app::{Error as AppError, Noun};
+use rowmill_model::Offence;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// How many offences one answer names. The rest would not be read, and cost memory.
+pub const DETAILS_MAX: usize = 100;
+
+/// Why a request was not answered with success: the application's reasons and HTTP's own.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    App(#[from] AppError),
+    #[error("There is nothing at this path; GET /docs lists what there is")]
+    UnknownPath,
+    #[error("This path does not take this method; the Allow header lists those it takes")]
+    MethodNotAllowed,
+    #[error("{0}")]
+    NotJson(String),
+    #[error("The body is larger than {bytes_max} bytes, the most this server takes (bodyBytesMax)")]
+    BodyTooLarge { bytes_max: u32 },
+    #[error("{0}")]
+    UnsupportedMediaType(String),
+    #[error("Too many requests; wait {retry_after_seconds} s and try again")]
+    RateLimited { retry_after_seconds: u64 },
+    #[error("The store cannot be reached")]
+    NotReady(#[source] Option<Box<Self>>),
+    #[error("panicked: {0}")]
+    Panicked(String),
+}
+
+/// The table. A stable code is a promise: never change one, only add.
+fn verdict(error: &Error) -> (StatusCode, &'static str) {
+    match error {
+        Error::App(error) => app_verdict(error),
+        Error::UnknownPath => (StatusCode::NOT_FOUND, "not_found"),
+        Error::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
+        Error::NotJson(_) => (StatusCode::BAD_REQUEST, "invalid_json"),
+        Error::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+        Error::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
+        Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
+        Error::NotReady(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
+        Error::Panicked(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
+    }
+}
+
+fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
+    match error {
+        AppError::Invalid { .. } => (StatusCode::BAD_REQUEST, "invalid_request"),
+        AppError::LimitExceeded { .. } => (StatusCode::BAD_REQUEST, "limit_exceeded"),
+        AppError::Unauthenticated => (StatusCode::UNAUTHORIZED, "unauthenticated"),
+        AppError::InvalidKey => (StatusCode::FORBIDDEN, "invalid_api_key"),
+        AppError::ApiDisabled => (StatusCode::FORBIDDEN, "api_disabled"),
+        AppError::NotFound(noun) | AppError::SomeNotFound { noun, .. } => {
+            (StatusCode::NOT_FOUND, not_found_code(*noun))
+        }
+        AppError::IdempotencyConflict => (StatusCode::CONFLICT, "idempotency_conflict"),
+        AppError::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
+    }
+}
+
+fn not_found_code(noun: Noun) -> &'static str {
+    match noun {
+        Noun::Team => "team_not_found",
+        Noun::Project => "project_not_found",
+        Noun::Column => "column_not_found",
+        Noun::Row => "row_not_found",
+        Noun::View => "view_not_found",
+    }
+}
+
+/// The body of every failure.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Failure {
+    /// Always false.
+    #[schemars(extend("enum" = [false]))]
+    pub success: bool,
+    /// What went wrong, as a sentence.
+    #[schemars(length(max = 10_000), extend("example" = "Project not found"))]
+    pub error: String,
+    /// What went wrong, as a stable word for programs.
+    #[schemars(length(max = 64), regex(pattern = "^[a-z_]+$"), extend("example" = "project_not_found"))]
+    pub code: &'static str,
+    /// Each thing that is wrong with the body or query, the first 100 of them.
+    #[serde(skip_serializing_if = "<[Offence]>::is_empty")]
+    #[schemars(length(max = 100))]
+    pub details: Vec<Offence>,
+    /// With a 500: the id to look for in the server's log.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 128))]
+    pub request_id: Option<String>,
+}
+
+impl Error {
+    /// A request with exactly one thing wrong with it.
+    pub fn offence(path: impl Into<String>, message: impl Into<String>) -> Self {
+        AppError::invalid(vec![Offence::new(path, message)]).into()
+    }
+
+    pub fn offences(details: Vec<Offence>) -> Self {
+        AppError::invalid(details).into()
+    }
+
+    pub fn status(&self) -> StatusCode {
+        verdict(self).0
+    }
+
+    pub fn code(&self) -> &'static str {
+        verdict(self).1
+    }
+
+    /// The answer to send. The cause of a 500 is logged here, once, and nowhere else.
+    pub(crate) fn respond(self, request_id: &str) -> Response<Body> {
+        let (status, code) = verdict(&self);
+        let internal = status.is_server_error();
+        if internal {
+            tracing::error!(request_id, code, error = chain(&self), "request failed");
+        }
+        let error = if status == StatusCode::INTERNAL_SERVER_ERROR {
+            "Something went wrong on the server; its log has the cause under this request id".to_owned()
+        } else {
+            self.to_string()
+        };
+        let failure = Failure {
+            success: false,
+            error,
+            code,
+            details: self.into_details(),
+            request_id: internal.then(|| request_id.to_owned()),
+        };
+        let mut response = Response::new(Body::from(serde_json::to_vec(&failure).unwrap_or_default()));
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+
+    fn into_details(self) -> Vec<Offence> {
+        let mut details = match self {
+            Self::App(
+                AppError::Invalid { details, .. }
+                | AppError::LimitExceeded { details, .. }
+                | AppError::SomeNotFound { details, .. },
+            ) => details,
+            _ => Vec::new(),
+        };
+        details.truncate(DETAILS_MAX);
+        details
+    }
+}
+
+/// An error and its causes, on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let _ = write!(line, ": {error}");
+        cause = error.source();
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_of_a_500_reaches_the_log_line() {
+        let error = Error::App(AppError::Internal(Box::new(std::io::Error::other("disk on fire"))));
+        assert_eq!(chain(&error), "internal error: disk on fire");
+    }
+
+    #[test]
+    fn statuses_follow_the_contract() {
+        let check = |error: Error, status: u16, code: &str| {
+            assert_eq!((error.status().as_u16(), error.code()), (status, code), "{error}");
+        };
+        check(AppError::Unauthenticated.into(), 401, "unauthenticated");
+        check(AppError::InvalidKey.into(), 403, "invalid_api_key");
+        check(AppError::ApiDisabled.into(), 403, "api_disabled");
+        check(AppError::NotFound(Noun::Row).into(), 404, "row_not_found");
+        check(AppError::IdempotencyConflict.into(), 409, "idempotency_conflict");
+        check(AppError::limit("rows", "too many").into(), 400, "limit_exceeded");
+        check(Error::BodyTooLarge { bytes_max: 1 }, 413, "body_too_large");
+    }
+}

@@ -1,0 +1,200 @@
+//! What every request gets, whatever it asks for: an id, a log line, its measurements, an answer even
+//! after a panic, compression, and CORS where it is set.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::{Body, HttpBody as _};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{HeaderName, HeaderValue};
+use axum::http::{Method, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
+use tower_http::cors::{AllowOrigin, Any as AnyValue, CorsLayer};
+use uuid::Uuid;
+
+use crate::error::Error;
+use crate::limits;
+
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const REQUEST_ID_CHARS_MAX: usize = 128;
+
+/// Below this an answer fits one packet anyway.
+const COMPRESSED_BYTES_MIN: u64 = 860;
+
+/// Which pages of other origins may call the API from a browser.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Cors {
+    #[default]
+    Off,
+    Any,
+    Origins(Vec<HeaderValue>),
+}
+
+impl Cors {
+    /// `""` is off, `"*"` any, else origins separated by commas.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.trim() {
+            "" => Ok(Self::Off),
+            "*" => Ok(Self::Any),
+            origins => origins.split(',').map(|origin| origin_of(origin.trim())).collect::<Result<_, _>>().map(Self::Origins),
+        }
+    }
+}
+
+fn origin_of(text: &str) -> Result<HeaderValue, String> {
+    let fault = || format!("{text:?} is no origin: write it as https://app.example, without a path");
+    let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).ok_or_else(fault)?;
+    if host.is_empty() || host.contains(['/', '*', ' ']) {
+        return Err(fault());
+    }
+    HeaderValue::from_str(text).map_err(|_| fault())
+}
+
+/// The id of a request, in its extensions.
+#[derive(Debug, Clone)]
+pub(crate) struct RequestId(Arc<str>);
+
+impl RequestId {
+    pub(crate) fn of(request: &Request) -> Arc<str> {
+        request.extensions().get::<Self>().map_or_else(|| Arc::from(""), |id| Arc::clone(&id.0))
+    }
+}
+
+type Ids = Arc<dyn Fn() -> Uuid + Send + Sync>;
+
+/// Compression is outermost, so that sizes are logged as they were made.
+pub(crate) fn wrap(router: Router, cors: &Cors, ids: Ids) -> Router {
+    let router = router.layer(CatchPanicLayer::custom(mark_panic));
+    let router = match cors_layer(cors) {
+        Some(layer) => router.layer(layer),
+        None => router,
+    };
+    let worthwhile = SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::SSE);
+    router.layer(from_fn_with_state(ids, observe)).layer(CompressionLayer::new().compress_when(worthwhile))
+}
+
+async fn observe(State(ids): State<Ids>, mut request: Request, next: Next) -> Response {
+    let id = sent_id(&request).unwrap_or_else(|| Arc::from(ids().to_string()));
+    let method = request.method().clone();
+    let route = request.extensions().get::<MatchedPath>().map_or("unmatched".into(), |path| Arc::<str>::from(path.as_str()));
+    request.extensions_mut().insert(RequestId(Arc::clone(&id)));
+
+    let in_flight = InFlight::begin();
+    let start = Instant::now();
+    let mut response = next.run(request).await;
+    let took = start.elapsed();
+    drop(in_flight);
+
+    if let Some(Panicked(message)) = response.extensions_mut().remove() {
+        response = Error::Panicked(message).respond(&id);
+    }
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(REQUEST_ID, value);
+    }
+    record(&method, &route, &response, took, &id);
+    response
+}
+
+/// The caller's own id, if it is one that can stand in a log.
+fn sent_id(request: &Request) -> Option<Arc<str>> {
+    let text = request.headers().get(REQUEST_ID)?.to_str().ok()?;
+    let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    let is_id = (1..=REQUEST_ID_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_fit);
+    is_id.then(|| Arc::from(text))
+}
+
+/// The route and not the path: paths hold ids, and a webhook's is a secret.
+fn record(method: &Method, route: &Arc<str>, response: &Response, took: Duration, id: &str) {
+    let status = response.status().as_u16();
+    let milliseconds = took.as_secs_f64() * 1_000.0;
+    let bytes = response.body().size_hint().exact();
+    tracing::info!(method = method_name(method), route = &**route, status, milliseconds, bytes, request_id = id, "request");
+    let labels = [
+        ("method", metrics::SharedString::const_str(method_name(method))),
+        ("route", metrics::SharedString::from(Arc::clone(route))),
+        ("status", metrics::SharedString::from(status.to_string())),
+    ];
+    metrics::counter!("rowmill_http_requests_total", &labels).increment(1);
+    metrics::histogram!("rowmill_http_request_seconds", &labels).record(took);
+}
+
+/// A label must not grow with what callers make up.
+fn method_name(method: &Method) -> &'static str {
+    let known = [
+        (Method::GET, "GET"),
+        (Method::POST, "POST"),
+        (Method::PATCH, "PATCH"),
+        (Method::PUT, "PUT"),
+        (Method::DELETE, "DELETE"),
+        (Method::HEAD, "HEAD"),
+        (Method::OPTIONS, "OPTIONS"),
+    ];
+    known.iter().find(|(known, _)| known == method).map_or("OTHER", |(_, name)| name)
+}
+
+/// Counts a request as in flight until it is dropped, which also happens when its client goes away.
+struct InFlight;
+
+impl InFlight {
+    fn begin() -> Self {
+        metrics::gauge!("rowmill_http_requests_in_flight").increment(1);
+        Self
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        metrics::gauge!("rowmill_http_requests_in_flight").decrement(1);
+    }
+}
+
+/// On its way out to [`observe`], which knows the request id.
+#[derive(Clone)]
+struct Panicked(String);
+
+#[expect(clippy::needless_pass_by_value, reason = "the signature is tower-http's")]
+fn mark_panic(cause: Box<dyn Any + Send>) -> Response {
+    let message = match (cause.downcast_ref::<String>(), cause.downcast_ref::<&str>()) {
+        (Some(text), _) => text.clone(),
+        (None, Some(text)) => (*text).to_owned(),
+        (None, None) => "something that is no text".to_owned(),
+    };
+    let mut response = Response::new(Body::empty());
+    response.extensions_mut().insert(Panicked(message));
+    response
+}
+
+fn cors_layer(cors: &Cors) -> Option<CorsLayer> {
+    let origin = match cors {
+        Cors::Off => return None,
+        Cors::Any => AllowOrigin::from(AnyValue),
+        Cors::Origins(origins) => AllowOrigin::list(origins.iter().cloned()),
+    };
+    let methods = [Method::GET, Method::POST, Method::PATCH, Method::PUT, Method::DELETE];
+    let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, HeaderName::from_static("idempotency-key"), REQUEST_ID];
+    let read = [REQUEST_ID, limits::LIMIT, limits::REMAINING, limits::RESET, header::RETRY_AFTER];
+    let layer = CorsLayer::new().allow_origin(origin).allow_methods(methods).allow_headers(sent).expose_headers(read);
+    Some(layer.max_age(Duration::from_secs(3_600)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_written_as_a_list() {
+        assert_eq!(Cors::parse(""), Ok(Cors::Off));
+        assert_eq!(Cors::parse("*"), Ok(Cors::Any));
+        let two = vec![HeaderValue::from_static("https://a.example"), HeaderValue::from_static("http://b.example:81")];
+        assert_eq!(Cors::parse("https://a.example, http://b.example:81"), Ok(Cors::Origins(two)));
+        for wrong in ["a.example", "https://a.example/", "https://*.example", "https://a.example,"] {
+            assert!(Cors::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

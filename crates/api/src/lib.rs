@@ -1,0 +1,30 @@
+//! HTTP: the endpoint kit, the OpenAPI document and the API versions.
+//!
+//! Start at [`endpoint`]: an [`Endpoint`] is one operation, and [`Api::add`] both mounts it and writes
+//! it into the document. [`pipeline`] is what happens to a request on its way to an endpoint; [`error`]
+//! is the one table of what can go wrong.
+
+pub mod api;
+mod body;
+mod check;
+mod docs;
+pub mod endpoint;
+pub mod error;
+mod guard;
+pub mod layers;
+pub mod limits;
+mod openapi;
+mod openapi_components;
+mod pipeline;
+mod query;
+mod schema;
+mod system;
+
+pub use api::{Api, Fault, Finished, Settings};
+pub use endpoint::{
+    Access, Answer, Call, Endpoint, Examples, Idempotency, Json, Nothing, Optional, Payload, Presence, Principal,
+    Raw, Service, not_json, render,
+};
+pub use error::Error;
+pub use layers::Cors;
+pub use limits::{Clock, Rate, Rates, SystemClock};

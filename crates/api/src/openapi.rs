@@ -1,0 +1,370 @@
+//! The document: OpenAPI, exactly 3.0.3, assembled from the operations that are mounted.
+
+use std::collections::BTreeSet;
+
+use axum::http::{Method, StatusCode};
+use schemars::JsonSchema as _;
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::{Access, Examples};
+use crate::error::Failure;
+use crate::openapi_components as components;
+use crate::schema::{LIMIT_KEY, Param, Schemas};
+
+const TITLE: &str = "Rowmill";
+const DESCRIPTION: &str = "Tables that fill themselves: projects of rows and columns, kept and enriched over HTTP.
+
+**Keys.** Send an API key as `Authorization: Bearer <key>`; it names the team.
+
+**Answers.** Every answer is JSON with `success`. A failure carries `error` (a sentence), `code` (a stable \
+word) and, where the body or query is wrong, `details` with every offence and its place. Every answer has an \
+`X-Request-Id`; send your own to find it in the server's log.
+
+**Ids** are taken with or without their prefix, with or without hyphens, in any letter case, and always \
+answered in the prefixed lower-case form.
+
+**Repeating safely.** Send an `Idempotency-Key` with any POST: the first answer is kept for 24 hours and \
+repeated for the same key, path and body.
+
+**Limits.** `GET /v4/limits` publishes every limit in force; the same numbers stand in this document.";
+
+#[derive(Debug)]
+pub(crate) struct Tag {
+    pub name: &'static str,
+    pub description: &'static str,
+}
+
+/// One operation, as the document needs to know it.
+#[derive(Debug)]
+pub(crate) struct Operation {
+    pub method: Method,
+    pub path: &'static str,
+    pub id: &'static str,
+    pub tag: &'static str,
+    pub summary: &'static str,
+    pub description: &'static str,
+    pub access: Access,
+    pub statuses: Vec<StatusCode>,
+    pub path_params: Vec<Param>,
+    pub query_params: Vec<Param>,
+    pub body: Option<BodySpec>,
+    pub answer: AnswerSpec,
+    pub examples: Examples,
+}
+
+#[derive(Debug)]
+pub(crate) struct BodySpec {
+    pub schema: Value,
+    pub is_required: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct AnswerSpec {
+    pub media_type: &'static str,
+    pub schema: Value,
+    /// Whether `success: true` stands before the schema's own fields.
+    pub is_enveloped: bool,
+}
+
+impl AnswerSpec {
+    pub(crate) fn enveloped(schema: Value) -> Self {
+        Self { media_type: "application/json", schema, is_enveloped: true }
+    }
+}
+
+/// The document. What is wrong with the definitions is added to `faults`.
+pub(crate) fn assemble(
+    tags: &[Tag],
+    mut operations: Vec<Operation>,
+    schemas: &mut Schemas,
+    faults: &mut Vec<String>,
+) -> Value {
+    schemas.answer::<Failure>();
+    let schemas = merge_components(&mut operations, schemas, faults);
+    faults.extend(definition_faults(tags, &operations));
+    let mut paths = Map::new();
+    for operation in &operations {
+        let item = paths.entry(operation.path).or_insert_with(|| json!({}));
+        if let Value::Object(item) = item {
+            item.insert(operation.method.as_str().to_ascii_lowercase(), describe(operation));
+        }
+    }
+    let tags: Vec<_> =
+        tags.iter().map(|tag| json!({ "name": tag.name, "description": tag.description })).collect();
+    let document = json!({
+        "openapi": "3.0.3",
+        "info": {
+            "title": TITLE,
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": DESCRIPTION,
+            "contact": { "name": "The Rowmill project" },
+            "license": { "name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
+        },
+        "servers": [{ "url": "/", "description": "This server" }],
+        "tags": tags,
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "responses": components::responses(),
+            "parameters": components::parameters(),
+            "headers": components::headers(),
+            "securitySchemes": components::security_schemes(),
+        },
+    });
+    if mentions(&document, &|key, _| key == LIMIT_KEY) {
+        faults.push(format!("an {LIMIT_KEY} names a limit that does not exist"));
+    }
+    document
+}
+
+fn describe(operation: &Operation) -> Value {
+    let mut described = json!({
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "description": operation.description,
+        "security": security(operation.access),
+    });
+    let Value::Object(map) = &mut described else { return described };
+    let parameters = parameters(operation);
+    if !parameters.is_empty() {
+        map.insert("parameters".to_owned(), parameters.into());
+    }
+    if let Some(body) = &operation.body {
+        let content = media("application/json", &body.schema, operation.examples.body.as_ref());
+        map.insert("requestBody".to_owned(), json!({ "required": body.is_required, "content": content }));
+    }
+    map.insert("responses".to_owned(), responses(operation));
+    described
+}
+
+fn security(access: Access) -> Value {
+    match access {
+        Access::Key => json!([{ "bearer": [] }]),
+        Access::KeyOrOpen => json!([{ "bearer": [] }, {}]),
+        Access::Webhook | Access::Open => json!([]),
+    }
+}
+
+fn parameters(operation: &Operation) -> Vec<Value> {
+    let in_path = operation.path_params.iter().map(|param| parameter(param, "path", true));
+    let in_query = operation.query_params.iter().map(|param| parameter(param, "query", param.is_required));
+    let key = (operation.method == Method::POST)
+        .then(|| json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
+    in_path.chain(in_query).chain(key).collect()
+}
+
+fn parameter(param: &Param, place: &str, is_required: bool) -> Value {
+    let mut schema = param.schema.clone();
+    // An example of a parameter is read beside its description more often than inside its schema.
+    let example = schema.as_object_mut().and_then(|schema| schema.remove("example"));
+    let mut described = json!({ "name": param.name, "in": place, "required": is_required, "schema": schema });
+    if let Value::Object(map) = &mut described {
+        map.extend(param.description.clone().map(|text| ("description".to_owned(), text.into())));
+        map.extend(example.map(|example| ("example".to_owned(), example)));
+    }
+    described
+}
+
+fn responses(operation: &Operation) -> Value {
+    let mut responses = Map::new();
+    for status in &operation.statuses {
+        responses.insert(status.as_str().to_owned(), success(operation, *status));
+    }
+    for status in failures(operation) {
+        let (name, _) = components::failure(status);
+        responses.insert(status.as_str().to_owned(), json!({ "$ref": format!("#/components/responses/{name}") }));
+    }
+    responses.into()
+}
+
+fn success(operation: &Operation, status: StatusCode) -> Value {
+    let description = match status {
+        StatusCode::CREATED => "Created",
+        StatusCode::NOT_MODIFIED => "Not modified since it was fetched last",
+        _ => "Success",
+    };
+    let is_limited = operation.access != Access::Open;
+    let mut described =
+        json!({ "description": description, "headers": components::header_references(is_limited, false) });
+    if status != StatusCode::NOT_MODIFIED
+        && let Value::Object(map) = &mut described
+    {
+        let example = operation.examples.answer.clone().map(|example| {
+            if operation.answer.is_enveloped { with_success(example, &json!(true)) } else { example }
+        });
+        let content = media(operation.answer.media_type, &operation.answer.schema, example.as_ref());
+        map.insert("content".to_owned(), content);
+    }
+    described
+}
+
+/// Which failures an operation can answer with follows from what it takes.
+fn failures(operation: &Operation) -> Vec<StatusCode> {
+    let needs_key = matches!(operation.access, Access::Key | Access::KeyOrOpen);
+    let is_limited = operation.access != Access::Open;
+    let has_body = operation.body.is_some();
+    let is_post = operation.method == Method::POST;
+    [
+        (StatusCode::BAD_REQUEST, is_limited),
+        (StatusCode::UNAUTHORIZED, needs_key),
+        (StatusCode::FORBIDDEN, needs_key),
+        (StatusCode::NOT_FOUND, !operation.path_params.is_empty()),
+        (StatusCode::CONFLICT, is_post),
+        (StatusCode::PAYLOAD_TOO_LARGE, has_body),
+        (StatusCode::UNSUPPORTED_MEDIA_TYPE, has_body),
+        (StatusCode::TOO_MANY_REQUESTS, is_limited),
+        (StatusCode::INTERNAL_SERVER_ERROR, true),
+        (StatusCode::SERVICE_UNAVAILABLE, operation.id == crate::system::READY_ID),
+    ]
+    .into_iter()
+    .filter_map(|(status, applies)| applies.then_some(status))
+    .collect()
+}
+
+fn media(media_type: &str, schema: &Value, example: Option<&Value>) -> Value {
+    let mut described = json!({ "schema": schema });
+    if let (Value::Object(map), Some(example)) = (&mut described, example) {
+        map.insert("example".to_owned(), example.clone());
+    }
+    json!({ media_type: described })
+}
+
+/// Requests and answers of one name share a component where they are alike; else what is sent gets a
+/// name of its own.
+fn merge_components(
+    operations: &mut [Operation],
+    schemas: &mut Schemas,
+    faults: &mut Vec<String>,
+) -> Map<String, Value> {
+    let (mut requests, mut answers) = schemas.take_components();
+    let renamed = clashes(&requests, &answers);
+    requests.values_mut().for_each(|schema| rename_references(schema, &renamed));
+    for body in operations.iter_mut().filter_map(|operation| operation.body.as_mut()) {
+        rename_references(&mut body.schema, &renamed);
+    }
+    envelope(operations, &mut answers, faults);
+    for (name, schema) in requests {
+        let name = if renamed.contains(&name) { input_name(&name) } else { name };
+        answers.entry(name).or_insert(schema);
+    }
+    answers.sort_keys();
+    answers
+}
+
+fn input_name(name: &str) -> String {
+    format!("{name}Input")
+}
+
+/// The names that mean one thing when sent and another when answered, themselves or by what they contain.
+fn clashes(requests: &Map<String, Value>, answers: &Map<String, Value>) -> BTreeSet<String> {
+    let differs = |name: &String| answers.get(name).is_some_and(|answer| requests.get(name) != Some(answer));
+    let mut clashing: BTreeSet<String> = requests.keys().filter(|name| differs(name)).cloned().collect();
+    loop {
+        let contains_clash = |schema: &Value| {
+            mentions(schema, &|key, value| key == "$ref" && reference(value).is_some_and(|name| clashing.contains(name)))
+        };
+        let more: BTreeSet<String> = requests
+            .iter()
+            .filter(|(name, schema)| {
+                !clashing.contains(*name) && answers.contains_key(*name) && contains_clash(schema)
+            })
+            .map(|(name, _)| name.clone())
+            .collect();
+        if more.is_empty() {
+            return clashing;
+        }
+        clashing.extend(more);
+    }
+}
+
+fn reference(value: &Value) -> Option<&str> {
+    value.as_str()?.strip_prefix("#/components/schemas/")
+}
+
+fn rename_references(schema: &mut Value, renamed: &BTreeSet<String>) {
+    match schema {
+        Value::Object(map) => {
+            for (key, value) in map.iter_mut() {
+                match reference(value) {
+                    Some(name) if key == "$ref" && renamed.contains(name) => {
+                        *value = format!("#/components/schemas/{}", input_name(name)).into();
+                    }
+                    _ => rename_references(value, renamed),
+                }
+            }
+        }
+        Value::Array(entries) => entries.iter_mut().for_each(|entry| rename_references(entry, renamed)),
+        _ => {}
+    }
+}
+
+/// Puts `success: true` into the schema of every answer that carries it.
+fn envelope(operations: &mut [Operation], answers: &mut Map<String, Value>, faults: &mut Vec<String>) {
+    let mut done = BTreeSet::new();
+    for answer in operations.iter_mut().map(|operation| &mut operation.answer).filter(|answer| answer.is_enveloped) {
+        let Some(name) = answer.schema.get("$ref").and_then(reference).map(str::to_owned) else {
+            add_success(&mut answer.schema);
+            continue;
+        };
+        if !done.insert(name.clone()) {
+            continue;
+        }
+        if answers.values().any(|schema| mentions(schema, &|key, value| key == "$ref" && reference(value) == Some(&name))) {
+            faults.push(format!("{name} is an answer and also a part of another: wrap it in a struct"));
+        }
+        if let Some(schema) = answers.get_mut(&name) {
+            add_success(schema);
+        }
+    }
+}
+
+fn add_success(schema: &mut Value) {
+    let Value::Object(schema) = schema else { return };
+    schema.entry("type").or_insert_with(|| "object".into());
+    let success = json!({ "type": "boolean", "enum": [true], "description": "Always true." });
+    let properties = schema.remove("properties").unwrap_or_else(|| json!({}));
+    schema.insert("properties".to_owned(), with_success(properties, &success));
+    let mut required = vec![json!("success")];
+    if let Some(Value::Array(others)) = schema.remove("required") {
+        required.extend(others);
+    }
+    schema.insert("required".to_owned(), required.into());
+}
+
+fn with_success(object: Value, success: &Value) -> Value {
+    let mut map = Map::new();
+    map.insert("success".to_owned(), success.clone());
+    if let Value::Object(fields) = object {
+        map.extend(fields);
+    }
+    map.into()
+}
+
+fn definition_faults(tags: &[Tag], operations: &[Operation]) -> Vec<String> {
+    let mut ids = BTreeSet::new();
+    let mut faults = Vec::new();
+    for operation in operations {
+        if !ids.insert(operation.id) {
+            faults.push(format!("the operation id {} is used twice", operation.id));
+        }
+        if !tags.iter().any(|tag| tag.name == operation.tag) {
+            faults.push(format!("{}: the tag {} is not defined", operation.id, operation.tag));
+        }
+    }
+    faults
+}
+
+/// Whether some key and its value anywhere in a document are what is looked for.
+fn mentions(document: &Value, sought: &dyn Fn(&str, &Value) -> bool) -> bool {
+    match document {
+        Value::Object(map) => map.iter().any(|(key, value)| sought(key, value) || mentions(value, sought)),
+        Value::Array(entries) => entries.iter().any(|entry| mentions(entry, sought)),
+        _ => false,
+    }
+}
+
+/// The component that describes a failure's body.
+pub(crate) fn failure_reference() -> Value {
+    json!({ "$ref": format!("#/components/schemas/{}", Failure::schema_name()) })
+}

@@ -1,0 +1,104 @@
+//! The parts of the document that operations share: failures, headers, the idempotency key, the bearer.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use crate::openapi::failure_reference;
+
+/// The name of a failure's shared response, and when it is given.
+pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
+    match status {
+        StatusCode::BAD_REQUEST => ("BadRequest", "The body or query is not valid, or asks for more than a limit allows; `details` names every offence."),
+        StatusCode::UNAUTHORIZED => ("Unauthorized", "No bearer token was sent."),
+        StatusCode::FORBIDDEN => ("Forbidden", "The key is not valid, or the project's API is disabled."),
+        StatusCode::NOT_FOUND => ("NotFound", "What the path or body names does not exist, or is not this team's."),
+        StatusCode::CONFLICT => ("Conflict", "The Idempotency-Key was used before with another request."),
+        StatusCode::PAYLOAD_TOO_LARGE => ("BodyTooLarge", "The body is larger than `bodyBytesMax`, counted after decompression."),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => ("UnsupportedMediaType", "The body is not `application/json`, or encoded by other than gzip or zstd."),
+        StatusCode::TOO_MANY_REQUESTS => ("TooManyRequests", "Too many requests; `Retry-After` says how long to wait."),
+        StatusCode::SERVICE_UNAVAILABLE => ("NotReady", "The store cannot be reached."),
+        _ => ("InternalError", "Something went wrong on the server; the log has the cause under `requestId`."),
+    }
+}
+
+const FAILURES: [(StatusCode, &str, &str); 10] = [
+    (StatusCode::BAD_REQUEST, "invalid_request", "title: is required"),
+    (StatusCode::UNAUTHORIZED, "unauthenticated", "Bearer token is required"),
+    (StatusCode::FORBIDDEN, "invalid_api_key", "Invalid API key"),
+    (StatusCode::NOT_FOUND, "project_not_found", "Project not found"),
+    (StatusCode::CONFLICT, "idempotency_conflict", "This Idempotency-Key was already used with another request; use a new key for a new request"),
+    (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The body is larger than 33554432 bytes, the most this server takes (bodyBytesMax)"),
+    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "The Content-Type must be application/json"),
+    (StatusCode::TOO_MANY_REQUESTS, "rate_limited", "Too many requests; wait 1 s and try again"),
+    (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "Something went wrong on the server; its log has the cause under this request id"),
+    (StatusCode::SERVICE_UNAVAILABLE, "not_ready", "The store cannot be reached"),
+];
+
+pub(crate) fn responses() -> Map<String, Value> {
+    FAILURES.iter().map(|(status, code, error)| response(*status, code, error)).collect()
+}
+
+fn response(status: StatusCode, code: &str, error: &str) -> (String, Value) {
+    let (name, description) = failure(status);
+    let mut example = json!({ "success": false, "error": error, "code": code });
+    if let Value::Object(example) = &mut example {
+        if status == StatusCode::BAD_REQUEST {
+            example.insert("details".to_owned(), json!([{ "path": "title", "message": "is required" }]));
+        }
+        if status.is_server_error() {
+            example.insert("requestId".to_owned(), json!("0197f3d2-7c1e-7bb0-9d5f-3a1c5e7f9b11"));
+        }
+    }
+    let is_limited = !status.is_server_error();
+    let headers = header_references(is_limited, status == StatusCode::TOO_MANY_REQUESTS);
+    let content = json!({ "application/json": { "schema": failure_reference(), "example": example } });
+    (name.to_owned(), json!({ "description": description, "headers": headers, "content": content }))
+}
+
+pub(crate) fn header_references(is_limited: bool, is_refusal: bool) -> Value {
+    let limited: &[&str] = if is_limited { &["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"] } else { &[] };
+    let refusal: &[&str] = if is_refusal { &["Retry-After"] } else { &[] };
+    let names = ["X-Request-Id"].iter().chain(limited).chain(refusal);
+    names.map(|name| ((*name).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))).collect()
+}
+
+pub(crate) fn headers() -> Value {
+    let integer = |description: &str, example: u64| {
+        json!({
+            "description": description,
+            "schema": { "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991_u64 },
+            "example": example,
+        })
+    };
+    json!({
+        "X-Request-Id": {
+            "description": "The id of this request, the caller's own if it sent one. The server's log carries it.",
+            "required": true,
+            "schema": { "type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9._-]{1,128}$" },
+            "example": "0197f3d2-7c1e-7bb0-9d5f-3a1c5e7f9b11",
+        },
+        "X-RateLimit-Limit": integer("How many requests a rested caller may send at once. Absent where the limit is switched off.", 200),
+        "X-RateLimit-Remaining": integer("How many of them are left now.", 199),
+        "X-RateLimit-Reset": integer("When all of them will be there again, in seconds since 1970.", 1_767_225_600),
+        "Retry-After": integer("How many seconds to wait before the next try.", 1),
+    })
+}
+
+pub(crate) fn parameters() -> Value {
+    json!({
+        "IdempotencyKey": {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": false,
+            "description": "Makes repeating safe: the first answer for this key is kept for 24 hours and repeated for the same path and body. With another body it is 409.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
+            "example": "import-2026-01-01-part-7",
+        },
+    })
+}
+
+pub(crate) fn security_schemes() -> Value {
+    json!({
+        "bearer": { "type": "http", "scheme": "bearer", "description": "An API key, made by `rowmill key create`. It names the team." },
+    })
+}

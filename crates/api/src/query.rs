@@ -1,0 +1,166 @@
+//! Query strings, checked by the same schema that documents them.
+
+use percent_encoding::percent_decode_str;
+use rowmill_model::Offence;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::check::Checker;
+use crate::schema::{Param, Schemas};
+
+/// Reads one operation's query.
+#[derive(Debug)]
+pub(crate) struct QueryReader {
+    params: Vec<(String, Kind)>,
+    checker: Checker,
+}
+
+/// How a parameter's text becomes a JSON value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Integer,
+    Number,
+    Boolean,
+}
+
+impl QueryReader {
+    pub(crate) fn new<Q: JsonSchema>(schemas: &Schemas, params: &[Param]) -> Result<Self, String> {
+        let params = params.iter().map(|param| (param.name.clone(), kind_of(&param.schema))).collect();
+        Ok(Self { params, checker: Checker::new(schemas.checked::<Q>())? })
+    }
+
+    pub(crate) fn read<Q: DeserializeOwned>(&self, query: Option<&str>) -> Result<Q, Vec<Offence>> {
+        let mut offences = Vec::new();
+        let mut values = Map::new();
+        for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+            if let Err(offence) = self.take(pair, &mut values) {
+                offences.push(offence);
+            }
+        }
+        let values = Value::Object(values);
+        // A parameter that was refused already is not also reported as missing.
+        let is_news = |offence: &Offence| offences.iter().all(|known: &Offence| known.path != offence.path);
+        let more: Vec<_> = self.checker.offences(&values).into_iter().filter(is_news).collect();
+        offences.extend(more);
+        if !offences.is_empty() {
+            return Err(offences);
+        }
+        serde_json::from_value(values).map_err(|error| vec![Offence::new("", error.to_string())])
+    }
+
+    fn take(&self, pair: &str, values: &mut Map<String, Value>) -> Result<(), Offence> {
+        let (name, text) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = decode(name).map_err(|message| Offence::new("", message))?;
+        let Some((_, kind)) = self.params.iter().find(|(known, _)| *known == name) else {
+            return Err(Offence::new(name, format!("is not a known query parameter{}", self.hint())));
+        };
+        let text = decode(text).map_err(|message| Offence::new(&name, message))?;
+        if values.contains_key(&name) {
+            return Err(Offence::new(name, "must be given only once"));
+        }
+        let value = kind.value(text).map_err(|message| Offence::new(&name, message))?;
+        values.insert(name, value);
+        Ok(())
+    }
+
+    fn hint(&self) -> String {
+        let names: Vec<_> = self.params.iter().map(|(name, _)| name.as_str()).collect();
+        if names.is_empty() { "; this operation takes none".to_owned() } else { format!("; known are {}", names.join(", ")) }
+    }
+}
+
+impl Kind {
+    fn value(self, text: String) -> Result<Value, &'static str> {
+        match self {
+            Self::Text => Ok(Value::String(text)),
+            Self::Boolean => text.parse::<bool>().map(Value::from).map_err(|_| "must be true or false"),
+            Self::Integer => integer(&text).ok_or("must be an integer"),
+            Self::Number => text.parse::<f64>().map(Value::from).map_err(|_| "must be a number"),
+        }
+    }
+}
+
+/// Digits with or without a minus. Digits beyond any machine integer are still an integer, only one
+/// that no bound allows: as a float it meets the bound's own words.
+fn integer(text: &str) -> Option<Value> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse::<i64>().map(Value::from).or_else(|_| text.parse::<f64>().map(Value::from)).ok()
+}
+
+fn kind_of(schema: &Value) -> Kind {
+    match schema.get("type").and_then(Value::as_str) {
+        Some("integer") => Kind::Integer,
+        Some("number") => Kind::Number,
+        Some("boolean") => Kind::Boolean,
+        _ => Kind::Text,
+    }
+}
+
+fn decode(text: &str) -> Result<String, &'static str> {
+    let spaced = text.replace('+', " ");
+    let decoded = percent_decode_str(&spaced).decode_utf8().map_err(|_| "must be valid UTF-8")?;
+    if decoded.contains('\0') {
+        return Err("must not contain the character U+0000");
+    }
+    Ok(decoded.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use rowmill_model::Limits;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Page {
+        #[schemars(range(min = 1))]
+        page: Option<u32>,
+        #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax" }))]
+        page_size: Option<u32>,
+        search: Option<String>,
+        #[serde(default)]
+        with_status: bool,
+    }
+
+    fn read(query: &str) -> Result<Page, Vec<String>> {
+        let schemas = Schemas::new(&Limits::default());
+        let reader = QueryReader::new::<Page>(&schemas, &schemas.params::<Page>()).unwrap();
+        reader.read(Some(query)).map_err(|offences| {
+            offences.into_iter().map(|Offence { path, message }| format!("{path} {message}")).collect()
+        })
+    }
+
+    #[test]
+    fn reads_each_type() {
+        let page = read("page=2&search=a%20b+c%C3%A9&withStatus=true&").unwrap();
+        let search = Some("a b cé".to_owned());
+        assert_eq!(page, Page { page: Some(2), page_size: None, search, with_status: true });
+        assert_eq!(read("").unwrap(), Page { page: None, page_size: None, search: None, with_status: false });
+        assert_eq!(read("search=").unwrap().search.as_deref(), Some(""));
+    }
+
+    #[test]
+    fn names_every_offence() {
+        let check = |query: &str, expected: &[&str]| assert_eq!(read(query).unwrap_err(), expected, "{query}");
+        check("page=abc", &["page must be an integer"]);
+        check("page=", &["page must be an integer"]);
+        check("page=1.5", &["page must be an integer"]);
+        check("page=0", &["page must be at least 1"]);
+        check("page=99999999999", &["page must be at most 4294967295"]);
+        check("page=99999999999999999999999", &["page must be at most 4294967295"]);
+        check("pageSize=1001&page=-1", &["page must be at least 1", "pageSize must be at most 1000"]);
+        check("page=1&page=2", &["page must be given only once"]);
+        check("withStatus=yes", &["withStatus must be true or false"]);
+        check("search=%00", &["search must not contain the character U+0000"]);
+        check("search=%ff", &["search must be valid UTF-8"]);
+        let known = "known are page, pageSize, search, withStatus";
+        check("colour=1&page=x", &[&format!("colour is not a known query parameter; {known}"), "page must be an integer"]);
+    }
+}

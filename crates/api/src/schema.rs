@@ -1,0 +1,265 @@
+//! From Rust types to JSON Schema: once for the document (OpenAPI 3.0.3) and once for the check
+//! (draft 2020-12), from the same definitions, so that what is promised is what is checked.
+//!
+//! Two extension keys steer it, both gone from what is published:
+//! - `x-limit: {"maxItems": "insertRowsMax"}` takes the number from the [`Limits`] in force;
+//! - `x-unchecked: true` documents a value whose check is done by hand elsewhere.
+
+use std::sync::Arc;
+
+use rowmill_model::Limits;
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
+
+pub(crate) const LIMIT_KEY: &str = "x-limit";
+const UNCHECKED_KEY: &str = "x-unchecked";
+
+/// The largest integer every JSON reader keeps exact.
+const INTEGER_MAX: i64 = 9_007_199_254_740_991;
+
+/// One parameter of a path or query.
+#[derive(Debug, Clone)]
+pub(crate) struct Param {
+    pub name: String,
+    pub description: Option<String>,
+    pub is_required: bool,
+    pub schema: Value,
+}
+
+/// The generators of a document, and the limits they write into it.
+pub(crate) struct Schemas {
+    limits: Arc<Map<String, Value>>,
+    requests: SchemaGenerator,
+    answers: SchemaGenerator,
+}
+
+impl Schemas {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        let limits = match serde_json::to_value(limits) {
+            Ok(Value::Object(map)) => Arc::new(map),
+            _ => Arc::default(),
+        };
+        let requests = document_settings(&limits).into_generator();
+        let answers = document_settings(&limits).for_serialize().into_generator();
+        Self { limits, requests, answers }
+    }
+
+    /// The document's schema of what is sent.
+    pub(crate) fn request<T: JsonSchema>(&mut self) -> Value {
+        named::<T>(&mut self.requests)
+    }
+
+    /// The document's schema of what is answered.
+    pub(crate) fn answer<T: JsonSchema>(&mut self) -> Value {
+        named::<T>(&mut self.answers)
+    }
+
+    /// The component schemas that requests and answers refer to.
+    pub(crate) fn take_components(&mut self) -> (Map<String, Value>, Map<String, Value>) {
+        (self.requests.take_definitions(true), self.answers.take_definitions(true))
+    }
+
+    /// The fields of `T`, as parameters: each complete in itself, and never null.
+    pub(crate) fn params<T: JsonSchema>(&self) -> Vec<Param> {
+        let root = document_settings(&self.limits)
+            .with(|settings| settings.inline_subschemas = true)
+            .into_generator()
+            .into_root_schema_for::<T>();
+        let required = root.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
+        let Some(Value::Object(properties)) = root.get("properties") else { return Vec::new() };
+        properties.iter().map(|(name, schema)| param(name, schema, &required)).collect()
+    }
+
+    /// The schema `T` is checked against: self-contained, draft 2020-12.
+    pub(crate) fn checked<T: JsonSchema>(&self) -> Value {
+        let limits = Arc::clone(&self.limits);
+        SchemaSettings::draft2020_12()
+            .with_transform(RecursiveTransform(move |schema: &mut Schema| for_check(schema, &limits)))
+            .into_generator()
+            .into_root_schema_for::<T>()
+            .to_value()
+    }
+}
+
+fn document_settings(limits: &Arc<Map<String, Value>>) -> SchemaSettings {
+    let limits = Arc::clone(limits);
+    SchemaSettings::openapi3()
+        .with_transform(RecursiveTransform(move |schema: &mut Schema| for_document(schema, &limits)))
+}
+
+/// A reference for a type with a name, else the schema itself.
+fn named<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
+    let mut schema = generator.subschema_for::<T>();
+    for transform in generator.transforms_mut() {
+        transform.transform(&mut schema);
+    }
+    schema.to_value()
+}
+
+fn param(name: &str, schema: &Value, required: &[Value]) -> Param {
+    let mut schema = schema.clone();
+    let mut description = None;
+    if let Some(Value::Array(branches)) = schema.get("anyOf")
+        && let [only] = branches.iter().filter(|branch| !is_null(branch)).collect::<Vec<_>>()[..]
+    {
+        schema = only.clone();
+    }
+    if let Value::Object(map) = &mut schema {
+        map.remove("nullable");
+        description = map.remove("description").and_then(|text| text.as_str().map(str::to_owned));
+    }
+    let is_required = required.iter().any(|required| required == name);
+    Param { name: name.to_owned(), description, is_required, schema }
+}
+
+fn is_null(schema: &Value) -> bool {
+    schema.get("enum").is_some_and(|values| *values == json!([null]))
+}
+
+fn for_check(schema: &mut Schema, limits: &Map<String, Value>) {
+    if schema.get(UNCHECKED_KEY) == Some(&Value::Bool(true)) {
+        *schema = Schema::from(true);
+        return;
+    }
+    set_limits(schema, limits);
+    set_integer_bounds(schema);
+}
+
+fn for_document(schema: &mut Schema, limits: &Map<String, Value>) {
+    schema.remove(UNCHECKED_KEY);
+    set_limits(schema, limits);
+    set_integer_bounds(schema);
+    set_string_bound(schema, limits);
+    // What draft 2020-12 can say and OpenAPI 3.0 cannot.
+    for keyword in ["$schema", "$defs", "propertyNames", "patternProperties", "contentEncoding", "contentMediaType"] {
+        schema.remove(keyword);
+    }
+    if schema.get("default") == Some(&Value::Null) {
+        schema.remove("default");
+    }
+    for (keyword, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
+        if let Some(number) = schema.get(keyword).filter(|value| value.is_number()).cloned() {
+            schema.insert(bound.to_owned(), number);
+            schema.insert(keyword.to_owned(), true.into());
+        }
+    }
+    if let Some(Value::Array(types)) = schema.get("type").cloned() {
+        schema.remove("type");
+        let branches: Vec<_> = types.iter().map(|kind| json!({ "type": kind })).collect();
+        schema.insert("anyOf".to_owned(), branches.into());
+    }
+}
+
+/// An `x-limit` that names no limit stays, and is found when the document is finished.
+fn set_limits(schema: &mut Schema, limits: &Map<String, Value>) {
+    let Some(Value::Object(wanted)) = schema.get(LIMIT_KEY).cloned() else { return };
+    for (keyword, name) in &wanted {
+        let Some(number) = name.as_str().and_then(|name| limits.get(name)) else { return };
+        schema.insert(keyword.clone(), number.clone());
+    }
+    schema.remove(LIMIT_KEY);
+}
+
+/// Every integer has both bounds, and a format that OpenAPI knows.
+fn set_integer_bounds(schema: &mut Schema) {
+    if !has_type(schema, "integer") || schema.get("enum").is_some() {
+        return;
+    }
+    let format = schema.get("format").and_then(Value::as_str).unwrap_or_default();
+    let (low, high, format) = match format {
+        "int8" => (i8::MIN.into(), i8::MAX.into(), "int32"),
+        "uint8" => (0, u8::MAX.into(), "int32"),
+        "int16" => (i16::MIN.into(), i16::MAX.into(), "int32"),
+        "uint16" => (0, u16::MAX.into(), "int32"),
+        "int32" => (i32::MIN.into(), i32::MAX.into(), "int32"),
+        "uint32" => (0, u32::MAX.into(), "int64"),
+        "uint64" | "uint" => (0, INTEGER_MAX, "int64"),
+        _ => (-INTEGER_MAX, INTEGER_MAX, "int64"),
+    };
+    schema.insert("format".to_owned(), format.into());
+    schema.ensure_object().entry("minimum").or_insert_with(|| low.into());
+    schema.ensure_object().entry("maximum").or_insert_with(|| high.into());
+}
+
+/// Every string has a longest length; where its type names none, it is that of a body.
+fn set_string_bound(schema: &mut Schema, limits: &Map<String, Value>) {
+    let is_bounded = ["enum", "const", "format", "maxLength"].iter().any(|keyword| schema.get(*keyword).is_some());
+    if has_type(schema, "string")
+        && !is_bounded
+        && let Some(bytes_max) = limits.get("bodyBytesMax")
+    {
+        schema.insert("maxLength".to_owned(), bytes_max.clone());
+    }
+}
+
+fn has_type(schema: &Schema, kind: &str) -> bool {
+    match schema.get("type") {
+        Some(Value::String(only)) => only == kind,
+        Some(Value::Array(several)) => several.iter().any(|one| one == kind),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(JsonSchema)]
+    #[schemars(rename_all = "camelCase", deny_unknown_fields)]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    struct Sample {
+        #[schemars(length(max = 255))]
+        name: String,
+        count: u32,
+        note: Option<String>,
+        inner: Option<Inner>,
+        #[schemars(extend("x-limit" = { "maxItems": "insertRowsMax" }))]
+        rows: Vec<String>,
+        #[schemars(extend("x-unchecked" = true))]
+        filters: Vec<Inner>,
+    }
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is of interest")]
+    struct Inner {
+        #[schemars(range(min = 1, max = 5))]
+        stars: i64,
+    }
+
+    #[test]
+    fn the_document_says_what_openapi_can_say() {
+        let mut schemas = Schemas::new(&Limits::default());
+        assert_eq!(schemas.request::<Sample>(), json!({ "$ref": "#/components/schemas/Sample" }));
+        let (requests, _) = schemas.take_components();
+        let expected = json!({
+            "name": { "type": "string", "maxLength": 255 },
+            "count": { "type": "integer", "format": "int64", "minimum": 0, "maximum": 4_294_967_295_u32 },
+            "note": { "type": "string", "nullable": true, "maxLength": 33_554_432 },
+            "inner": { "anyOf": [{ "$ref": "#/components/schemas/Inner" }, { "enum": [null], "nullable": true }] },
+            "rows": { "type": "array", "maxItems": 10_000, "items": { "type": "string", "maxLength": 33_554_432 } },
+            "filters": { "type": "array", "items": { "$ref": "#/components/schemas/Inner" } },
+        });
+        assert_eq!(requests["Sample"]["properties"], expected);
+        assert_eq!(requests["Sample"]["additionalProperties"], false);
+    }
+
+    #[test]
+    fn the_check_leaves_out_what_is_unchecked() {
+        let schema = Schemas::new(&Limits::default()).checked::<Sample>();
+        assert_eq!(schema["properties"]["filters"], true);
+        assert_eq!(schema["properties"]["rows"]["maxItems"], 10_000);
+        assert_eq!(schema["properties"]["note"]["type"], json!(["string", "null"]));
+    }
+
+    #[test]
+    fn parameters_are_never_null() {
+        let params = Schemas::new(&Limits::default()).params::<Sample>();
+        let note = params.iter().find(|param| param.name == "note").unwrap();
+        assert_eq!(note.schema, json!({ "type": "string", "maxLength": 33_554_432 }));
+        assert!(!note.is_required);
+        let inner = params.iter().find(|param| param.name == "inner").unwrap();
+        assert_eq!(inner.schema["type"], "object");
+    }
+}

@@ -1,0 +1,159 @@
+//! The paths beside the API: the document, the page that shows it, health and metrics. No key, no limit.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{self, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, Method, Response, StatusCode};
+use axum::routing::get;
+use metrics_exporter_prometheus::PrometheusHandle;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use crate::docs;
+use crate::endpoint::{Access, Examples, Service, render};
+use crate::error::Error;
+use crate::layers::RequestId;
+use crate::openapi::{AnswerSpec, Operation, Tag};
+use crate::schema::Schemas;
+
+pub(crate) const READY_ID: &str = "getReadiness";
+const TAG: &str = "Server";
+
+/// That the server is up, or ready.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Health {
+    /// How the server is.
+    #[schemars(extend("enum" = ["ok"]))]
+    status: &'static str,
+}
+
+/// Adds these paths to the document.
+pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &mut Vec<Operation>) {
+    tags.push(Tag { name: TAG, description: "The server itself: its description, health and metrics. No key needed." });
+    let text = |media_type| AnswerSpec {
+        media_type,
+        schema: json!({ "type": "string", "maxLength": 67_108_864 }),
+        is_enveloped: false,
+    };
+    let document = json!({
+        "type": "object",
+        "required": ["openapi", "info", "paths"],
+        "properties": {
+            "openapi": { "type": "string", "enum": ["3.0.3"] },
+            "info": { "type": "object" },
+            "paths": { "type": "object" },
+        },
+    });
+    let health = Some(json!({ "status": "ok" }));
+    operations.extend([
+        operation("/openapi.json", "getOpenApi", "Get the API description", "This document: OpenAPI 3.0.3, as JSON.", AnswerSpec { media_type: "application/json", schema: document, is_enveloped: false }, None),
+        operation("/docs", "getDocs", "Read the API description", "This document as a page to read.", text("text/html; charset=utf-8"), None),
+        operation("/healthz", "getHealth", "Check that the server is up", "Answers as long as the process runs, whatever the state of its store.", AnswerSpec::enveloped(schemas.answer::<Health>()), health.clone()),
+        operation("/readyz", READY_ID, "Check that the server is ready", "Answers 200 if the store can be reached, else 503: send no requests here for now.", AnswerSpec::enveloped(schemas.answer::<Health>()), health),
+        operation("/metrics", "getMetrics", "Get metrics", "Measurements in the Prometheus text format.", text("text/plain; version=0.0.4"), None),
+    ]);
+}
+
+fn operation(
+    path: &'static str,
+    id: &'static str,
+    summary: &'static str,
+    description: &'static str,
+    answer: AnswerSpec,
+    example: Option<Value>,
+) -> Operation {
+    let mut statuses = vec![StatusCode::OK];
+    if matches!(path, "/openapi.json" | "/docs") {
+        statuses.push(StatusCode::NOT_MODIFIED);
+    }
+    Operation {
+        method: Method::GET,
+        path,
+        id,
+        tag: TAG,
+        summary,
+        description,
+        access: Access::Open,
+        statuses,
+        path_params: Vec::new(),
+        query_params: Vec::new(),
+        body: None,
+        answer,
+        examples: Examples { body: None, answer: example },
+    }
+}
+
+pub(crate) fn routes<S: Service>(state: S, document: &Value, metrics: Option<PrometheusHandle>) -> Router {
+    let page = docs::page(document);
+    let policy = HeaderValue::from_str(&page.content_security_policy).ok();
+    let html = Arc::new(Fixed::new("text/html; charset=utf-8", page.html, policy));
+    let json = Arc::new(Fixed::new("application/json", document.to_string(), None));
+    Router::new()
+        .route("/openapi.json", get(move |headers: HeaderMap| async move { json.answer(&headers) }))
+        .route("/docs", get(move |headers: HeaderMap| async move { html.answer(&headers) }))
+        .route("/healthz", get(|request: Request| async move { healthy(&request) }))
+        .route("/readyz", get(ready::<S>).with_state(state))
+        .route("/metrics", get(move || async move { measured(metrics.as_ref()) }))
+}
+
+fn healthy(request: &Request) -> Response<Body> {
+    match render(&Health { status: "ok" }) {
+        Ok(bytes) => typed("application/json", Body::from(bytes)),
+        Err(error) => error.respond(&RequestId::of(request)),
+    }
+}
+
+async fn ready<S: Service>(State(state): State<S>, request: Request) -> Response<Body> {
+    match state.ready().await {
+        Ok(()) => healthy(&request),
+        Err(error) => Error::NotReady(Some(Box::new(error))).respond(&RequestId::of(&request)),
+    }
+}
+
+fn measured(metrics: Option<&PrometheusHandle>) -> Response<Body> {
+    let text = metrics.map(PrometheusHandle::render).unwrap_or_default();
+    typed("text/plain; version=0.0.4", Body::from(text))
+}
+
+fn typed(content_type: &'static str, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}
+
+/// Something that does not change while the server runs: sent once, then only confirmed.
+struct Fixed {
+    content_type: &'static str,
+    bytes: bytes::Bytes,
+    etag: String,
+    content_security_policy: Option<HeaderValue>,
+}
+
+impl Fixed {
+    fn new(content_type: &'static str, text: String, content_security_policy: Option<HeaderValue>) -> Self {
+        let digest = Sha256::digest(&text);
+        let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        // Weak, because compression changes the bytes and not the meaning.
+        Self { content_type, bytes: text.into(), etag: format!("W/\"{hex}\""), content_security_policy }
+    }
+
+    fn answer(&self, headers: &HeaderMap) -> Response<Body> {
+        let mut response = typed(self.content_type, Body::from(self.bytes.clone()));
+        let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        if known.split(',').any(|tag| tag.trim() == self.etag) {
+            response = Response::new(Body::empty());
+            *response.status_mut() = StatusCode::NOT_MODIFIED;
+        }
+        let fixed = [(header::CACHE_CONTROL, "no-cache"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "no-referrer")];
+        let headers = response.headers_mut();
+        headers.extend(fixed.map(|(name, value): (HeaderName, _)| (name, HeaderValue::from_static(value))));
+        headers.extend(HeaderValue::from_str(&self.etag).ok().map(|value| (header::ETAG, value)));
+        headers.extend(self.content_security_policy.clone().map(|value| (header::CONTENT_SECURITY_POLICY, value)));
+        response
+    }
+}

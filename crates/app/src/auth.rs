@@ -1,0 +1,132 @@
+//! Who asks: API keys, their secrets and the cache in front of them.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rowmill_model::{KeyId, ProjectId, TeamId};
+use rowmill_store::StoredProject;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::chance::random;
+use crate::error::{Error, Noun, Result};
+use crate::App;
+
+/// Whoever holds a valid key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Principal {
+    pub team: TeamId,
+    pub key: KeyId,
+}
+
+/// An API key as its owner holds it: `rm_<key id>_<64 hex>`. The id finds the key, the rest proves it.
+pub struct Secret(String);
+
+impl Secret {
+    pub(crate) fn new(id: KeyId) -> Result<Self> {
+        let random: [u8; 32] = random()?;
+        let mut text = format!("rm_{}_", id.uuid().as_simple());
+        for byte in random {
+            text.push_str(&format!("{byte:02x}"));
+        }
+        Ok(Self(text))
+    }
+
+    /// To be shown once, to its owner.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What is stored: the secret has 256 random bits, so one round of a fast hash is enough.
+    pub(crate) fn hash(&self) -> [u8; 32] {
+        hash(&self.0)
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Keys seen lately. An entry lives for less than the second by which a revoked key may outlive its
+/// revocation.
+#[derive(Debug, Default)]
+pub(crate) struct KeyCache(Mutex<HashMap<[u8; 32], (Principal, Instant)>>);
+
+impl KeyCache {
+    const TTL: Duration = Duration::from_millis(800);
+    const LEN_MAX: usize = 10_000;
+
+    fn get(&self, hash: &[u8; 32]) -> Option<Principal> {
+        let keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.get(hash).filter(|(_, looked_up)| looked_up.elapsed() < Self::TTL).map(|(principal, _)| *principal)
+    }
+
+    fn put(&self, hash: [u8; 32], principal: Principal, looked_up: Instant) {
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if keys.len() >= Self::LEN_MAX {
+            keys.retain(|_, (_, looked_up)| looked_up.elapsed() < Self::TTL);
+        }
+        keys.insert(hash, (principal, looked_up));
+    }
+}
+
+/// How often the time of a key's last use is written down, at most.
+const TOUCH_EVERY_MS: i64 = 60_000;
+
+impl App {
+    /// The principal a bearer token stands for.
+    pub async fn authenticate(&self, token: &str) -> Result<Principal> {
+        let hash = hash(token);
+        if let Some(principal) = self.keys.get(&hash) {
+            return Ok(principal);
+        }
+        let looked_up = Instant::now();
+        let id = key_id(token).ok_or(Error::InvalidKey)?;
+        let key = self.store.key(id).await?.ok_or(Error::InvalidKey)?;
+        if !bool::from(key.hash.ct_eq(&hash)) {
+            return Err(Error::InvalidKey);
+        }
+        let principal = Principal { team: key.team, key: key.id };
+        self.keys.put(hash, principal, looked_up);
+        self.touch(key.id, key.last_used_at_ms);
+        Ok(principal)
+    }
+
+    /// A project of this team that the API may touch.
+    pub async fn project(&self, principal: Principal, id: &str) -> Result<StoredProject> {
+        let project = self.project_even_if_disabled(principal, id).await?;
+        if project.project.settings.api.enabled { Ok(project) } else { Err(Error::ApiDisabled) }
+    }
+
+    pub(crate) async fn project_even_if_disabled(&self, principal: Principal, id: &str) -> Result<StoredProject> {
+        let id = ProjectId::parse(id).ok_or(Error::NotFound(Noun::Project))?;
+        let project = self.store.project(id).await?;
+        // Another team's project answers as one that does not exist.
+        project.filter(|found| found.project.team == principal.team).ok_or(Error::NotFound(Noun::Project))
+    }
+
+    fn touch(&self, key: KeyId, last_used_at_ms: Option<i64>) {
+        let now_ms = self.clock.now_ms();
+        if last_used_at_ms.is_some_and(|last| now_ms - last < TOUCH_EVERY_MS) {
+            return;
+        }
+        let store = std::sync::Arc::clone(&self.store);
+        tokio::spawn(async move {
+            if let Err(failure) = store.touch_key(key, now_ms).await {
+                tracing::warn!(%failure, "a key's last use was not written down");
+            }
+        });
+    }
+}
+
+fn key_id(token: &str) -> Option<KeyId> {
+    let (id, _) = token.strip_prefix("rm_")?.split_once('_')?;
+    KeyId::parse(id)
+}
+
+fn hash(token: &str) -> [u8; 32] {
+    Sha256::digest(token.as_bytes()).into()
+}

@@ -1,0 +1,91 @@
+//! Columns.
+
+use rowmill_model::corrections::{self, Corrected};
+use rowmill_model::{ColumnId, Offence, Project};
+use serde_json::{Map, Value};
+
+use crate::auth::Principal;
+use crate::chance::column_id;
+use crate::error::{Error, Noun, Result};
+use crate::once::OnceKey;
+use crate::projects::Change;
+use crate::App;
+
+/// A column as it is now, in its project.
+#[derive(Debug, Clone)]
+pub struct ColumnChanged {
+    pub project: Project,
+    pub column: ColumnId,
+    pub fixes: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ColumnDeleted {
+    pub fixes: Vec<String>,
+}
+
+impl App {
+    pub async fn create_column(
+        &self,
+        principal: Principal,
+        project: &str,
+        body: &Map<String, Value>,
+        once: Option<OnceKey>,
+    ) -> Result<ColumnChanged> {
+        let id = column_id()?;
+        let saved = self
+            .change(principal, project, once, |stored| {
+                let table = &stored.project.table;
+                let corrected = corrections::create(table, body, id.clone(), &self.catalogue, &self.limits);
+                corrected_change(Change::from(stored), corrected)
+            })
+            .await?;
+        changed(saved)
+    }
+
+    pub async fn patch_column(
+        &self,
+        principal: Principal,
+        project: &str,
+        column: &str,
+        body: &Map<String, Value>,
+    ) -> Result<ColumnChanged> {
+        let saved = self
+            .change(principal, project, None, |stored| {
+                let table = &stored.project.table;
+                table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
+                let corrected = corrections::patch(table, column, body, &self.catalogue, &self.limits);
+                corrected_change(Change::from(stored), corrected)
+            })
+            .await?;
+        changed(saved)
+    }
+
+    pub async fn delete_column(&self, principal: Principal, project: &str, column: &str) -> Result<ColumnDeleted> {
+        let saved = self
+            .change(principal, project, None, |stored| {
+                let table = &stored.project.table;
+                let doomed = table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
+                let mut change = corrected_change(Change::from(stored), corrections::delete(table, column))?;
+                for view in &mut change.views {
+                    change.fixes.extend(corrections::forget_in_view(view, column, &doomed.header));
+                }
+                Ok(change)
+            })
+            .await?;
+        Ok(ColumnDeleted { fixes: saved.fixes })
+    }
+}
+
+fn corrected_change(mut change: Change, corrected: Result<Corrected, Vec<Offence>>) -> Result<Change> {
+    let Corrected { table, column, fixes } = corrected.map_err(Error::invalid)?;
+    change.project.table = table;
+    change.subject = Some(column.as_str().to_owned());
+    change.fixes.extend(fixes);
+    Ok(change)
+}
+
+fn changed(saved: rowmill_store::SavedProject) -> Result<ColumnChanged> {
+    let column = saved.subject.ok_or_else(|| Error::Internal("a saved column has no id".into()))?;
+    Ok(ColumnChanged { project: saved.project, column: ColumnId::new(column), fixes: saved.fixes })
+}

@@ -1,0 +1,105 @@
+//! What a caller can do about a failure. `api` maps these to statuses, in one table.
+
+use rowmill_model::Offence;
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The request itself is wrong: 400, with every offence.
+    #[error("{message}")]
+    Invalid { message: String, details: Vec<Offence> },
+    /// More than a limit allows: 400, naming the limit.
+    #[error("{message}")]
+    LimitExceeded { message: String, details: Vec<Offence> },
+    /// No bearer token.
+    #[error("Bearer token is required")]
+    Unauthenticated,
+    #[error("Invalid API key")]
+    InvalidKey,
+    #[error("API is not enabled for this project")]
+    ApiDisabled,
+    /// Nothing of that name, or nothing of this team's.
+    #[error("{0} not found")]
+    NotFound(Noun),
+    /// Some of what the body names does not exist: 404, naming each.
+    #[error("{noun} not found")]
+    SomeNotFound { noun: Noun, details: Vec<Offence> },
+    /// An idempotency key was used before, with another request.
+    #[error("This Idempotency-Key was already used with another request; use a new key for a new request")]
+    IdempotencyConflict,
+    /// Not the caller's fault. The cause goes to the log, never to the caller.
+    #[error("internal error")]
+    Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// What was not found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Noun {
+    Team,
+    Project,
+    Column,
+    Row,
+    View,
+}
+
+impl std::fmt::Display for Noun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Team => "Team",
+            Self::Project => "Project",
+            Self::Column => "Column",
+            Self::Row => "Row",
+            Self::View => "View",
+        })
+    }
+}
+
+impl Error {
+    pub fn invalid(details: Vec<Offence>) -> Self {
+        Self::Invalid { message: summary(&details), details }
+    }
+
+    /// The same failure, told as going beyond a limit.
+    pub(crate) fn into_limit(self) -> Self {
+        match self {
+            Self::Invalid { message, details } => Self::LimitExceeded { message, details },
+            other => other,
+        }
+    }
+
+    pub fn limit(path: impl Into<String>, message: impl Into<String>) -> Self {
+        let details = vec![Offence::new(path, message)];
+        Self::LimitExceeded { message: summary(&details), details }
+    }
+}
+
+/// One sentence for a list of offences: the first, and how many more there are.
+fn summary(details: &[Offence]) -> String {
+    match details {
+        [] => "The request is not valid".to_owned(),
+        [first, rest @ ..] => {
+            let place = if first.path.is_empty() { String::new() } else { format!("{}: ", first.path) };
+            let more = if rest.is_empty() { String::new() } else { format!(" (and {} more)", rest.len()) };
+            format!("{place}{}{more}", first.message)
+        }
+    }
+}
+
+impl From<rowmill_store::StoreError> for Error {
+    fn from(error: rowmill_store::StoreError) -> Self {
+        use rowmill_store::StoreError;
+        match error {
+            StoreError::UnknownProject => Self::NotFound(Noun::Project),
+            StoreError::OnceConflict => Self::IdempotencyConflict,
+            StoreError::UnknownRows(_) => Self::NotFound(Noun::Row),
+            other => Self::Internal(other.into()),
+        }
+    }
+}
+
+impl From<rowmill_model::record::Damaged> for Error {
+    fn from(damaged: rowmill_model::record::Damaged) -> Self {
+        Self::Internal(damaged.into())
+    }
+}

@@ -1,0 +1,75 @@
+//! Use cases: authorise, check, remember.
+//!
+//! Each is a method of [`App`] and knows neither HTTP nor SQL. A version of the API is a translation of
+//! requests into these methods; where versions behave differently, the difference is an argument.
+
+pub mod auth;
+mod chance;
+mod clock;
+mod columns;
+mod error;
+mod once;
+mod projects;
+mod rows;
+mod teams;
+mod views;
+
+use std::sync::Arc;
+
+use rowmill_model::Limits;
+use rowmill_model::template::Catalogue;
+use rowmill_query::Query;
+use rowmill_store::Store;
+
+pub use rowmill_query::{Cursor, Page, Selection, Start};
+pub use rowmill_store::{ApiKey, Inserted, ProjectSummary, RowAction, StoredProject, StoredRow, Team};
+
+pub use crate::auth::{Principal, Secret};
+pub use crate::clock::{Clock, SystemClock};
+pub use crate::columns::{ColumnChanged, ColumnDeleted};
+pub use crate::error::{Error, Noun, Result};
+pub use crate::once::OnceKey;
+pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
+pub use crate::rows::{CellChange, Fields, InsertRows, ListRows, RowEntry, RowPatched};
+pub use crate::teams::NewKey;
+pub use crate::views::{ViewChanges, ViewSaved};
+
+/// Everything the use cases need.
+#[derive(Debug)]
+pub struct App {
+    store: Arc<dyn Store>,
+    query: Query,
+    limits: Limits,
+    catalogue: Catalogue,
+    clock: Arc<dyn Clock>,
+    keys: auth::KeyCache,
+    altering: tokio::sync::Mutex<()>,
+}
+
+impl App {
+    pub fn new(store: Arc<dyn Store>, limits: Limits, catalogue: Catalogue, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            query: Query::new(Arc::clone(&store)),
+            store,
+            limits,
+            catalogue,
+            clock,
+            keys: auth::KeyCache::default(),
+            altering: tokio::sync::Mutex::new(()),
+        }
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether the store answers.
+    pub async fn ready(&self) -> Result<()> {
+        Ok(self.store.ping().await?)
+    }
+
+    /// Finishes what was accepted and closes the store.
+    pub async fn close(&self) -> Result<()> {
+        Ok(self.store.close().await?)
+    }
+}

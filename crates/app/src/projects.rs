@@ -1,0 +1,260 @@
+//! Projects.
+
+use rowmill_model::integration;
+use rowmill_model::limits::NAME_CHARS_MAX;
+use rowmill_model::{Offence, Project, ProjectId, ProjectSettings, Table, View, corrections};
+use rowmill_store::{ProjectPage, ProjectSave, ProjectSummary, SavedProject, StoreError, StoredProject};
+use serde_json::{Map, Value};
+
+use crate::auth::Principal;
+use crate::chance::{column_id, uuid};
+use crate::error::{Error, Noun, Result};
+use crate::once::OnceKey;
+use crate::App;
+
+/// What a new project is made of.
+#[derive(Debug, Clone, Default)]
+pub struct NewProject {
+    pub title: String,
+    pub autoplay: bool,
+    pub folder_id: Option<String>,
+    pub metadata: Map<String, Value>,
+    pub settings: ProjectSettings,
+    /// Column creation bodies.
+    pub columns: Vec<Map<String, Value>>,
+}
+
+/// What of a project changes; `None` leaves a field as it is.
+#[derive(Debug, Clone, Default)]
+pub struct ProjectChanges {
+    pub title: Option<String>,
+    pub autoplay: Option<bool>,
+    pub folder_id: Option<Option<String>>,
+    /// Replaced whole.
+    pub metadata: Option<Map<String, Value>>,
+    /// Merged field by field.
+    pub settings: Option<Value>,
+}
+
+/// Which projects are listed.
+#[derive(Debug, Clone, Default)]
+pub struct ProjectsOf {
+    pub folder_id: Option<String>,
+    /// Page, from 1, and page size; all of them without.
+    pub page: Option<(u32, u32)>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ProjectList {
+    pub projects: Vec<ProjectSummary>,
+    /// Only when a page was asked for.
+    pub total: Option<u64>,
+}
+
+/// A change to a project, decided on what was read.
+pub(crate) struct Change {
+    pub(crate) project: Project,
+    pub(crate) views: Vec<View>,
+    pub(crate) subject: Option<String>,
+    pub(crate) fixes: Vec<String>,
+}
+
+impl Change {
+    /// Everything as it was.
+    pub(crate) fn from(stored: &StoredProject) -> Self {
+        Self {
+            project: (*stored.project).clone(),
+            views: (*stored.views).clone(),
+            subject: None,
+            fixes: Vec::new(),
+        }
+    }
+}
+
+impl App {
+    pub async fn list_projects(&self, principal: Principal, of: ProjectsOf) -> Result<ProjectList> {
+        let ProjectsOf { folder_id, page } = of;
+        let Some((page, page_size)) = page else {
+            let projects = self.store.projects(principal.team, folder_id, ProjectPage::ALL).await?;
+            return Ok(ProjectList { projects, total: None });
+        };
+        let offset = u64::from(page.saturating_sub(1)) * u64::from(page_size);
+        let total = self.store.count_projects(principal.team, folder_id.clone()).await?;
+        let page = ProjectPage { offset, limit: page_size };
+        let projects = self.store.projects(principal.team, folder_id, page).await?;
+        Ok(ProjectList { projects, total: Some(total) })
+    }
+
+    pub async fn create_project(
+        &self,
+        principal: Principal,
+        new: NewProject,
+        once: Option<OnceKey>,
+    ) -> Result<SavedProject> {
+        let once = self.once(once);
+        if let Some(saved) = self.recall(once.as_ref()).await? {
+            return Ok(saved);
+        }
+        let NewProject { title, autoplay, folder_id, metadata, settings, columns } = new;
+        let mut offences = integration::check_metadata(&metadata, "metadata");
+        let title = check_name("title", &title, &mut offences);
+        let (mut table, fixes) = self.build_table(&columns, &mut offences)?;
+        if !offences.is_empty() {
+            return Err(Error::invalid(offences));
+        }
+        if integration::wants_approval_column(&metadata) {
+            integration::ensure_guest_status(&mut table);
+        }
+        let now_ms = self.clock.now_ms();
+        let project = Project {
+            id: ProjectId::from_uuid(uuid(now_ms)?),
+            team: principal.team,
+            title,
+            autoplay,
+            folder_id,
+            metadata,
+            settings,
+            table,
+            created_at: now_ms,
+            updated_at: now_ms,
+        };
+        let save = ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes, once };
+        Ok(self.store.save_project(save).await?)
+    }
+
+    pub async fn patch_project(&self, principal: Principal, id: &str, changes: ProjectChanges) -> Result<Project> {
+        let saved = self
+            .alter(principal, id, None, |stored| {
+                let mut change = Change::from(stored);
+                apply(&mut change.project, &changes)?;
+                // A disabled project takes only the change that enables it again.
+                let api = (&stored.project.settings.api, &change.project.settings.api);
+                if api.0.enabled || api.1.enabled { Ok(change) } else { Err(Error::ApiDisabled) }
+            })
+            .await?;
+        Ok(saved.project)
+    }
+
+    pub async fn delete_project(&self, principal: Principal, id: &str) -> Result<()> {
+        let project = self.project(principal, id).await?;
+        if self.store.delete_project(project.project.id).await? {
+            Ok(())
+        } else {
+            Err(Error::NotFound(Noun::Project))
+        }
+    }
+
+    /// Changes a project that the API may touch.
+    pub(crate) async fn change(
+        &self,
+        principal: Principal,
+        id: &str,
+        once: Option<OnceKey>,
+        decide: impl Fn(&StoredProject) -> Result<Change>,
+    ) -> Result<SavedProject> {
+        self.alter(principal, id, once, |stored| {
+            if stored.project.settings.api.enabled { decide(stored) } else { Err(Error::ApiDisabled) }
+        })
+        .await
+    }
+
+    /// Reads, decides and saves, and does so again when somebody else was quicker.
+    async fn alter(
+        &self,
+        principal: Principal,
+        id: &str,
+        once: Option<OnceKey>,
+        decide: impl Fn(&StoredProject) -> Result<Change>,
+    ) -> Result<SavedProject> {
+        let once = self.once(once);
+        if let Some(saved) = self.recall(once.as_ref()).await? {
+            return Ok(saved);
+        }
+        // On this node one at a time, so that many callers at once do not keep overtaking each other.
+        let _turn = self.altering.lock().await;
+        for _ in 0..ATTEMPTS_MAX {
+            let stored = self.project_even_if_disabled(principal, id).await?;
+            let Change { mut project, views, subject, fixes } = decide(&stored)?;
+            if once.is_none() && project == *stored.project && views == *stored.views {
+                return Ok(SavedProject { project, views, subject, fixes });
+            }
+            project.updated_at = self.clock.now_ms();
+            let version = Some(stored.version);
+            let save = ProjectSave { project, views, version, subject, fixes, once: once.clone() };
+            match self.store.save_project(save).await {
+                Err(StoreError::Stale) => {}
+                outcome => return Ok(outcome?),
+            }
+        }
+        Err(Error::Internal("a project kept changing while it was being changed".into()))
+    }
+
+    fn build_table(&self, columns: &[Map<String, Value>], offences: &mut Vec<Offence>) -> Result<(Table, Vec<String>)> {
+        let mut table = Table::new();
+        let mut fixes = Vec::new();
+        for (index, body) in columns.iter().enumerate() {
+            match corrections::create(&table, body, column_id()?, &self.catalogue, &self.limits) {
+                Ok(corrected) => {
+                    table = corrected.table;
+                    fixes.extend(corrected.fixes);
+                }
+                Err(wrong) => offences.extend(
+                    wrong.into_iter().map(|Offence { path, message }| Offence::new(join(index, &path), message)),
+                ),
+            }
+        }
+        Ok((table, fixes))
+    }
+}
+
+/// How often a decision is made anew before giving up.
+pub(crate) const ATTEMPTS_MAX: usize = 100;
+
+fn apply(project: &mut Project, changes: &ProjectChanges) -> Result<()> {
+    let ProjectChanges { title, autoplay, folder_id, metadata, settings } = changes;
+    let mut offences = Vec::new();
+    if let Some(title) = title {
+        project.title = check_name("title", title, &mut offences);
+    }
+    if let Some(autoplay) = autoplay {
+        project.autoplay = *autoplay;
+    }
+    if let Some(folder_id) = folder_id {
+        project.folder_id.clone_from(folder_id);
+    }
+    if let Some(metadata) = metadata {
+        offences.extend(integration::check_metadata(metadata, "metadata"));
+        project.metadata.clone_from(metadata);
+        if integration::wants_approval_column(metadata) {
+            integration::ensure_guest_status(&mut project.table);
+        }
+    }
+    if let Some(settings) = settings {
+        match merge_settings(&project.settings, settings) {
+            Ok(merged) => project.settings = merged,
+            Err(error) => offences.push(Offence::new("settings", error.to_string())),
+        }
+    }
+    if offences.is_empty() { Ok(()) } else { Err(Error::invalid(offences)) }
+}
+
+fn merge_settings(settings: &ProjectSettings, patch: &Value) -> serde_json::Result<ProjectSettings> {
+    let mut merged = serde_json::to_value(settings)?;
+    corrections::merge_patch(&mut merged, patch);
+    if merged.is_null() { Ok(ProjectSettings::default()) } else { serde_json::from_value(merged) }
+}
+
+/// A title or name, trimmed; what is wrong with it is added to the offences.
+pub(crate) fn check_name(field: &str, text: &str, offences: &mut Vec<Offence>) -> String {
+    let trimmed = text.trim();
+    if trimmed.is_empty() || trimmed.chars().count() > NAME_CHARS_MAX {
+        let message = format!("must have 1 to {NAME_CHARS_MAX} characters, outer blanks not counted");
+        offences.push(Offence::new(field, message));
+    }
+    trimmed.to_owned()
+}
+
+fn join(index: usize, path: &str) -> String {
+    let dot = if path.is_empty() { "" } else { "." };
+    format!("columns[{index}]{dot}{path}")
+}

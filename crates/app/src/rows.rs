@@ -1,0 +1,344 @@
+//! Rows and cells.
+
+mod layout;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use rowmill_model::filter::{FilterNode, Filters};
+use rowmill_model::sort::Sorting;
+use rowmill_model::{CellState, Column, ColumnType, Offence, RowId, View};
+use rowmill_query::{Page, PageOf, Selection, Start};
+use rowmill_store::{CellWrite, Inserted, NewRows, StoreError, StoredProject, StoredRow, WriteCells};
+use serde_json::Value;
+
+use crate::App;
+use crate::auth::Principal;
+use crate::chance::uuids;
+use crate::error::{Error, Noun, Result};
+use crate::once::OnceKey;
+use crate::projects::ATTEMPTS_MAX;
+use crate::rows::layout::{Layout, Leftover};
+use crate::views::place;
+
+/// The fields of a row body as they were sent: a name and the raw JSON text of its value.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fields<'a>(pub Vec<(Cow<'a, str>, &'a str)>);
+
+/// One entry of a batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowEntry<'a> {
+    Fields(Fields<'a>),
+    NotAnObject,
+}
+
+#[derive(Debug)]
+pub struct InsertRows<'a> {
+    pub entries: Vec<RowEntry<'a>>,
+    /// Where the entries stand in the body: `Some("rows")`, `Some("")` for a bare array, `None` for one
+    /// row that is the body.
+    pub batch: Option<&'static str>,
+    /// Update the row whose value in this column (id or header) is the same, instead of inserting.
+    pub match_on: Option<String>,
+    pub once: Option<OnceKey>,
+}
+
+impl InsertRows<'_> {
+    /// The path of an entry in the body.
+    fn path(&self, index: usize) -> String {
+        match self.batch {
+            Some(array) => format!("{array}[{index}]"),
+            None => String::new(),
+        }
+    }
+}
+
+/// Which rows are listed. The filters of a view and those given here must all hold; sorting given here
+/// beats the view's.
+#[derive(Debug)]
+pub struct ListRows {
+    pub view_id: Option<String>,
+    pub filters: Option<Value>,
+    pub sorting: Option<Value>,
+    pub search: Option<String>,
+    pub start: Start,
+    pub limit: u32,
+    pub include_total: bool,
+}
+
+/// A value for one cell, as it was sent.
+#[derive(Debug, Clone)]
+pub struct CellChange<'a> {
+    pub row_id: Cow<'a, str>,
+    pub column_id: Cow<'a, str>,
+    /// Raw JSON text.
+    pub value: &'a str,
+}
+
+#[derive(Debug)]
+pub struct RowPatched {
+    pub row: StoredRow,
+    /// The project whose columns the row's cells belong to.
+    pub project: StoredProject,
+    pub ignored_keys: Vec<String>,
+}
+
+impl App {
+    pub async fn insert_rows(&self, principal: Principal, project: &str, insert: InsertRows<'_>) -> Result<Inserted> {
+        let once = self.once(insert.once);
+        if let Some(inserted) = self.recall(once.as_ref()).await? {
+            return Ok(inserted);
+        }
+        for _ in 0..ATTEMPTS_MAX {
+            let stored = self.project(principal, project).await?;
+            let mut batch = self.lay_out(&stored, &insert)?;
+            batch.once.clone_from(&once);
+            match self.store.insert_rows(batch).await {
+                // The columns changed meanwhile: lay the values out anew.
+                Err(StoreError::Stale) => {}
+                Err(StoreError::AmbiguousMatch(indexes)) => return Err(ambiguous(&insert, &indexes)),
+                outcome => return Ok(outcome?),
+            }
+        }
+        Err(kept_changing())
+    }
+
+    pub async fn list_rows(&self, principal: Principal, project: &str, list: ListRows) -> Result<(StoredProject, Page)> {
+        let stored = self.project(principal, project).await?;
+        let ListRows { view_id, filters, sorting, search, start, limit, include_total } = list;
+        let view = match view_id {
+            Some(id) => stored.views.get(place(&stored.views, &id)?),
+            None => None,
+        };
+        let selection = self.select(&stored, view, filters.as_ref(), sorting.as_ref(), search)?;
+        let of = PageOf { selection, start, limit, include_total, now: self.clock.now() };
+        let page = self.query.page(&stored, of).await?;
+        Ok((stored, page))
+    }
+
+    pub async fn row(&self, principal: Principal, project: &str, row: &str) -> Result<(StoredProject, StoredRow)> {
+        let stored = self.project(principal, project).await?;
+        let id = RowId::parse(row).ok_or(Error::NotFound(Noun::Row))?;
+        let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
+        Ok((stored, row))
+    }
+
+    pub async fn patch_row(
+        &self,
+        principal: Principal,
+        project: &str,
+        row: &str,
+        fields: &Fields<'_>,
+    ) -> Result<RowPatched> {
+        for _ in 0..ATTEMPTS_MAX {
+            let stored = self.project(principal, project).await?;
+            let id = RowId::parse(row).ok_or(Error::NotFound(Noun::Row))?;
+            let mut layout = Layout::new(&stored, &self.limits, Leftover::Ignored);
+            let cells = layout.cells(fields, "");
+            let made = layout.finish()?;
+            let project_save = made.project.map(|project| self.touched(project));
+            let table = project_save.as_ref().map_or(&stored.project.table, |project| &project.table);
+            let columns: HashMap<_, _> = table.columns.iter().map(|column| (column.slot, column)).collect();
+            let cells = cells
+                .into_iter()
+                .filter_map(|(slot, value)| {
+                    let column = columns.get(&slot)?;
+                    Some(CellWrite { row: id, slot, state: self.written(column, &value), value: value.into() })
+                })
+                .collect();
+            let write = WriteCells {
+                project: stored.project.id,
+                version: stored.version,
+                project_save: project_save.clone().map(Box::new),
+                cells,
+                returning: vec![id],
+            };
+            match self.store.write_cells(write).await {
+                Err(StoreError::Stale) => {}
+                outcome => {
+                    let row = outcome?.rows.into_iter().next().ok_or(Error::NotFound(Noun::Row))?;
+                    let project = match project_save {
+                        Some(project) => StoredProject { project: project.into(), ..stored },
+                        None => stored,
+                    };
+                    return Ok(RowPatched { row, project, ignored_keys: made.ignored_keys });
+                }
+            }
+        }
+        Err(kept_changing())
+    }
+
+    /// Says how many rows there were. An id that names nothing, of whatever form, is no error.
+    pub async fn delete_rows(&self, principal: Principal, project: &str, ids: &[String]) -> Result<u64> {
+        let stored = self.project(principal, project).await?;
+        let mut seen = HashSet::new();
+        let ids = ids.iter().filter_map(|id| RowId::parse(id)).filter(|id| seen.insert(*id)).collect();
+        Ok(self.store.delete_rows(stored.project.id, ids).await?)
+    }
+
+    /// Says how many distinct cells were written.
+    pub async fn write_cells(&self, principal: Principal, project: &str, changes: &[CellChange<'_>]) -> Result<u64> {
+        for _ in 0..ATTEMPTS_MAX {
+            let stored = self.project(principal, project).await?;
+            let cells = self.check_cells(&stored, changes)?;
+            let count = distinct(&cells);
+            let write = WriteCells {
+                project: stored.project.id,
+                version: stored.version,
+                project_save: None,
+                cells,
+                returning: Vec::new(),
+            };
+            match self.store.write_cells(write).await {
+                Err(StoreError::Stale) => {}
+                Err(StoreError::UnknownRows(rows)) => return Err(unknown_rows(changes, &rows)),
+                outcome => return outcome.map(|_| count).map_err(Error::from),
+            }
+        }
+        Err(kept_changing())
+    }
+
+    fn lay_out(&self, stored: &StoredProject, insert: &InsertRows<'_>) -> Result<NewRows> {
+        let match_on = insert.match_on.as_deref().map(|name| match_column(stored, name)).transpose()?;
+        let mut layout = Layout::new(stored, &self.limits, Leftover::IntoTrigger);
+        let mut laid_out = Vec::with_capacity(insert.entries.len());
+        for (index, entry) in insert.entries.iter().enumerate() {
+            match entry {
+                RowEntry::Fields(fields) => laid_out.push(layout.cells(fields, &insert.path(index))),
+                RowEntry::NotAnObject => {
+                    layout.offend(insert.path(index), "must be an object of field names to values");
+                }
+            }
+        }
+        let made = layout.finish()?;
+        let project_save = made.project.map(|project| Box::new(self.touched(project)));
+        let table = project_save.as_ref().map_or(&stored.project.table, |project| &project.table);
+        let processed: BTreeMap<_, _> = table
+            .columns
+            .iter()
+            .filter(|column| column.kind.is_processed())
+            .map(|column| (column.slot, column))
+            .collect();
+        let ids = uuids(self.clock.now_ms())?.map(RowId::from_uuid);
+        let rows = laid_out
+            .into_iter()
+            .zip(ids)
+            .map(|(cells, id)| layout::new_row(id, &cells, |slot, value| Some(self.written(processed.get(&slot)?, value))))
+            .collect();
+        Ok(NewRows {
+            project: stored.project.id,
+            version: stored.version,
+            rows,
+            match_on,
+            project_save,
+            ignored_keys: made.ignored_keys,
+            once: None,
+        })
+    }
+
+    fn select(
+        &self,
+        stored: &StoredProject,
+        view: Option<&View>,
+        filters: Option<&Value>,
+        sorting: Option<&Value>,
+        search: Option<String>,
+    ) -> Result<Selection> {
+        let table = &stored.project.table;
+        let mut offences = Vec::new();
+        let mut selection = Selection { search, ..Selection::default() };
+        if let Some(view) = view {
+            selection.filters = view.filters.clone();
+            selection.sorting = view.sorting.clone();
+        }
+        match filters.map(|filters| Filters::parse(filters, "filters", table, &self.limits)) {
+            Some(Ok(Filters(nodes))) => selection.filters.0.extend(nodes as Vec<FilterNode>),
+            Some(Err(wrong)) => offences.extend(wrong),
+            None => {}
+        }
+        match sorting.map(|sorting| Sorting::parse(sorting, "sorting", table)) {
+            Some(Ok(sorting)) => selection.sorting = sorting,
+            Some(Err(wrong)) => offences.extend(wrong),
+            None => {}
+        }
+        if offences.is_empty() { Ok(selection) } else { Err(Error::invalid(offences)) }
+    }
+
+    fn check_cells(&self, stored: &StoredProject, changes: &[CellChange<'_>]) -> Result<Vec<CellWrite>> {
+        let columns: HashMap<&str, &Column> =
+            stored.project.table.columns.iter().map(|column| (column.id.as_str(), column)).collect();
+        let mut cells = Vec::with_capacity(changes.len());
+        let (mut missing, mut offences) = (Vec::new(), Vec::new());
+        let mut missing_noun = Noun::Column;
+        for (index, change) in changes.iter().enumerate() {
+            let row = RowId::parse(&change.row_id);
+            if row.is_none() {
+                missing_noun = Noun::Row;
+                missing.push(Offence::new(format!("cells[{index}].rowId"), "names no row of this project"));
+            }
+            let Some(column) = columns.get(&*change.column_id) else {
+                missing.push(Offence::new(format!("cells[{index}].columnId"), "names no column of this project"));
+                continue;
+            };
+            if let Some(message) = layout::refusal(column, change.value, &self.limits) {
+                offences.push(Offence::new(format!("cells[{index}].value"), message));
+            }
+            if let Some(row) = row {
+                let state = self.written(column, change.value);
+                cells.push(CellWrite { row, slot: column.slot, value: change.value.into(), state });
+            }
+        }
+        if !missing.is_empty() {
+            return Err(Error::SomeNotFound { noun: missing_noun, details: missing });
+        }
+        if offences.is_empty() { Ok(cells) } else { Err(Error::invalid(offences)) }
+    }
+
+    /// The state of a cell into which a hand has written a value.
+    fn written(&self, column: &Column, value: &str) -> CellState {
+        if column.kind.is_processed() && value != "null" {
+            CellState::written_by_hand(self.clock.now_ms())
+        } else {
+            CellState::default()
+        }
+    }
+
+    fn touched(&self, mut project: rowmill_model::Project) -> rowmill_model::Project {
+        project.updated_at = self.clock.now_ms();
+        project
+    }
+}
+
+fn match_column(stored: &StoredProject, name: &str) -> Result<rowmill_model::record::Slot> {
+    let refuse = |message: &str| Error::invalid(vec![Offence::new("matchOn", message)]);
+    let column = stored.project.table.named(name).ok_or_else(|| refuse("names no column of this project"))?;
+    if column.kind == ColumnType::Reference {
+        return Err(refuse("names a reference column, which is never sent: match on the column it follows"));
+    }
+    Ok(column.slot)
+}
+
+fn distinct(cells: &[CellWrite]) -> u64 {
+    let distinct: HashSet<_> = cells.iter().map(|cell| (cell.row, cell.slot)).collect();
+    u64::try_from(distinct.len()).unwrap_or(u64::MAX)
+}
+
+fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
+    let message = "matches several stored rows: make their values distinct, or update them by id";
+    Error::invalid(indexes.iter().map(|index| Offence::new(insert.path(*index), message)).collect())
+}
+
+fn unknown_rows(changes: &[CellChange<'_>], rows: &[RowId]) -> Error {
+    let unknown: HashSet<_> = rows.iter().collect();
+    let details = changes
+        .iter()
+        .enumerate()
+        .filter(|(_, change)| RowId::parse(&change.row_id).is_some_and(|row| unknown.contains(&row)))
+        .map(|(index, _)| Offence::new(format!("cells[{index}].rowId"), "names no row of this project"))
+        .collect();
+    Error::SomeNotFound { noun: Noun::Row, details }
+}
+
+fn kept_changing() -> Error {
+    Error::Internal("a project's columns kept changing during a write".into())
+}

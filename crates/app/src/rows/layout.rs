@@ -1,0 +1,275 @@
+//! From the fields of a row body to the cells of a row.
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+
+use rowmill_model::limits::NAME_CHARS_MAX;
+use rowmill_model::record::Slot;
+use rowmill_model::table::header_key;
+use rowmill_model::{CellState, CellStates, Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId};
+use rowmill_store::{NewRow, StoredProject};
+
+use crate::chance::column_id;
+use crate::error::{Error, Result};
+use crate::rows::Fields;
+
+/// What becomes of fields that name no column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leftover {
+    /// Kept together in `_trigger`, if the row sent nothing for it.
+    IntoTrigger,
+    /// Only named in the answer.
+    Ignored,
+}
+
+/// Cells of one row: where, and the raw JSON text.
+pub(super) type RowCells<'a> = Vec<(Slot, Cow<'a, str>)>;
+
+/// What a batch leads to beside its rows.
+#[derive(Debug)]
+pub(super) struct Made {
+    /// The project with the columns made from keys, if any were.
+    pub(super) project: Option<Project>,
+    pub(super) ignored_keys: Vec<String>,
+}
+
+/// Lays out row after row. What is wrong is gathered, so that a caller hears of all of it at once.
+pub(super) struct Layout<'a> {
+    limits: &'a Limits,
+    leftover: Leftover,
+    /// A copy that grows where fields become columns.
+    project: Cow<'a, Project>,
+    trigger: Slot,
+    /// Columns by id, and by header as headers are compared. An id beats a header.
+    by_id: HashMap<Box<str>, Target>,
+    by_header: HashMap<String, Target>,
+    /// What the fields of the row before named, in order: most batches send the same fields again.
+    last: Vec<(Cow<'a, str>, Target)>,
+    ignored_keys: Vec<String>,
+    ignored: HashSet<String>,
+    offences: Vec<Offence>,
+    over_limit: bool,
+    failure: Option<Error>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Column(Slot),
+    Reference,
+    Nothing,
+}
+
+impl Target {
+    fn of(column: &Column) -> Self {
+        match column.kind {
+            ColumnType::Reference => Self::Reference,
+            _ => Self::Column(column.slot),
+        }
+    }
+}
+
+impl<'a> Layout<'a> {
+    pub(super) fn new(stored: &'a StoredProject, limits: &'a Limits, leftover: Leftover) -> Self {
+        let project = Cow::Borrowed(&*stored.project);
+        let columns = &stored.project.table.columns;
+        let trigger = project.table.by_id(ColumnId::TRIGGER).map_or(0, |column| column.slot);
+        Self {
+            limits,
+            leftover,
+            project,
+            trigger,
+            by_id: columns.iter().map(|column| (column.id.as_str().into(), Target::of(column))).collect(),
+            by_header: columns.iter().map(|column| (header_key(&column.header), Target::of(column))).collect(),
+            last: Vec::new(),
+            ignored_keys: Vec::new(),
+            ignored: HashSet::new(),
+            offences: Vec::new(),
+            over_limit: false,
+            failure: None,
+        }
+    }
+
+    /// The cells that a row's fields name.
+    pub(super) fn cells(&mut self, fields: &Fields<'a>, path: &str) -> RowCells<'a> {
+        let mut cells: RowCells<'a> = Vec::with_capacity(fields.0.len());
+        let mut leftover = Vec::new();
+        for (index, (field, value)) in fields.0.iter().enumerate() {
+            match self.target(index, field) {
+                Target::Nothing => leftover.push((field, *value)),
+                Target::Reference => {
+                    self.offend(at(path, field), "follows another column and cannot be written: write to its source");
+                }
+                Target::Column(slot) => {
+                    self.check_size(path, field, value);
+                    if cells.iter().any(|(taken, _)| *taken == slot) {
+                        self.offend(at(path, field), "names a column that another field of this row names too");
+                    } else {
+                        cells.push((slot, Cow::Borrowed(*value)));
+                    }
+                }
+            }
+        }
+        self.keep_leftover(leftover, &mut cells, path);
+        cells
+    }
+
+    pub(super) fn offend(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        self.offences.push(Offence::new(path, message));
+    }
+
+    pub(super) fn finish(self) -> Result<Made> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        if !self.offences.is_empty() {
+            let invalid = Error::invalid(self.offences);
+            return Err(if self.over_limit { invalid.into_limit() } else { invalid });
+        }
+        let project = match self.project {
+            Cow::Owned(project) => Some(project),
+            Cow::Borrowed(_) => None,
+        };
+        Ok(Made { project, ignored_keys: self.ignored_keys })
+    }
+
+    fn target(&mut self, index: usize, field: &Cow<'a, str>) -> Target {
+        if let Some((name, target)) = self.last.get(index)
+            && name == field
+        {
+            return *target;
+        }
+        let target = self.resolve(field);
+        self.last.truncate(index);
+        self.last.push((field.clone(), target));
+        target
+    }
+
+    fn resolve(&mut self, field: &str) -> Target {
+        if let Some(target) = self.by_id.get(field) {
+            return *target;
+        }
+        let key = header_key(field);
+        match self.by_header.get(&key) {
+            Some(target) => *target,
+            None if self.project.settings.api.create_columns_from_keys => {
+                let target = self.make_column(field);
+                self.by_header.insert(key, target);
+                target
+            }
+            None => Target::Nothing,
+        }
+    }
+
+    /// A field becomes a column, where it can be a header.
+    fn make_column(&mut self, field: &str) -> Target {
+        let header = field.trim();
+        if header.is_empty() || header.chars().count() > NAME_CHARS_MAX {
+            return Target::Nothing;
+        }
+        let most = self.limits.columns_max;
+        if self.project.table.columns.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
+            self.over_limit = true;
+            self.offend(field, format!("would become a column, but a project has at most {most} columns (columnsMax)"));
+            return Target::Nothing;
+        }
+        match column_id() {
+            Ok(id) => {
+                let table = &mut self.project.to_mut().table;
+                let slot = table.next_slot;
+                table.push_manual(id, header);
+                Target::Column(slot)
+            }
+            Err(failure) => {
+                self.failure = Some(failure);
+                Target::Nothing
+            }
+        }
+    }
+
+    fn keep_leftover(&mut self, leftover: Vec<(&Cow<'a, str>, &'a str)>, cells: &mut RowCells<'a>, path: &str) {
+        if leftover.is_empty() {
+            return;
+        }
+        let trigger = cells.iter().position(|(slot, _)| *slot == self.trigger);
+        let is_free = trigger.is_none_or(|index| cells.get(index).is_some_and(|(_, value)| value == "null"));
+        if self.leftover == Leftover::Ignored || !is_free {
+            for (field, _) in leftover {
+                if self.ignored.insert(field.to_string()) {
+                    self.ignored_keys.push(field.to_string());
+                }
+            }
+            return;
+        }
+        if let Some(index) = trigger {
+            cells.remove(index);
+        }
+        let object = object(&leftover, path, self);
+        self.check_size(path, ColumnId::TRIGGER, &object);
+        cells.push((self.trigger, Cow::Owned(object)));
+    }
+
+    fn check_size(&mut self, path: &str, field: &str, value: &str) {
+        if let Some(message) = too_large(value, self.limits) {
+            self.over_limit = true;
+            self.offend(at(path, field), message);
+        }
+    }
+}
+
+/// The fields as one JSON object, values as they were sent. A field sent twice is an offence, because
+/// one of the two would be lost.
+fn object(fields: &[(&Cow<'_, str>, &str)], path: &str, layout: &mut Layout<'_>) -> String {
+    let mut text = String::from("{");
+    let mut seen = HashSet::with_capacity(fields.len());
+    for (index, (field, value)) in fields.iter().enumerate() {
+        if !seen.insert(field.as_ref()) {
+            layout.offend(at(path, field), "is sent twice in this row");
+        }
+        if index > 0 {
+            text.push(',');
+        }
+        text.push_str(&serde_json::Value::from(field.as_ref()).to_string());
+        text.push(':');
+        text.push_str(value);
+    }
+    text.push('}');
+    text
+}
+
+/// A row to insert. `written` gives the state of a cell that a hand has written, where it has one.
+pub(super) fn new_row(
+    id: RowId,
+    cells: &RowCells<'_>,
+    written: impl Fn(Slot, &str) -> Option<CellState>,
+) -> NewRow {
+    let mut states = CellStates::default();
+    for (slot, value) in cells {
+        if let Some(state) = written(*slot, value) {
+            states.set(*slot, state);
+        }
+    }
+    NewRow {
+        id,
+        values: Record::pack(cells.iter().map(|(slot, value)| (*slot, value.as_ref()))),
+        states,
+        cleared: cells.iter().filter(|(_, value)| value == "null").map(|(slot, _)| *slot).collect(),
+    }
+}
+
+/// Why a value cannot be written into a column, if it cannot.
+pub(super) fn refusal(column: &Column, value: &str, limits: &Limits) -> Option<String> {
+    if column.kind == ColumnType::Reference {
+        return Some("goes to a column that follows another and cannot be written: write to its source".to_owned());
+    }
+    too_large(value, limits)
+}
+
+fn too_large(value: &str, limits: &Limits) -> Option<String> {
+    let most = limits.cell_bytes_max;
+    (value.len() > usize::try_from(most).unwrap_or(usize::MAX))
+        .then(|| format!("has {} bytes of JSON, but a cell value has at most {most} (cellBytesMax)", value.len()))
+}
+
+fn at(path: &str, field: &str) -> String {
+    if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") }
+}

@@ -1,0 +1,154 @@
+//! Saved views.
+
+use std::collections::BTreeMap;
+
+use rowmill_model::filter::Filters;
+use rowmill_model::limits::EMOJI_CHARS_MAX;
+use rowmill_model::sort::Sorting;
+use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId};
+use serde_json::Value;
+
+use crate::auth::Principal;
+use crate::chance::uuid;
+use crate::error::{Error, Noun, Result};
+use crate::once::OnceKey;
+use crate::projects::{Change, check_name};
+use crate::App;
+
+/// What of a view is set; `None` leaves a field as it is.
+#[derive(Debug, Clone, Default)]
+pub struct ViewChanges {
+    pub name: Option<String>,
+    pub emoji: Option<String>,
+    pub filters: Option<Value>,
+    pub sorting: Option<Value>,
+    pub column_visibility: Option<BTreeMap<String, bool>>,
+    /// Where among the views it goes; beyond the end is the end.
+    pub order: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+pub struct ViewSaved {
+    pub view: View,
+    pub order: usize,
+}
+
+impl App {
+    pub async fn create_view(
+        &self,
+        principal: Principal,
+        project: &str,
+        changes: ViewChanges,
+        once: Option<OnceKey>,
+    ) -> Result<ViewSaved> {
+        let created_at = self.clock.now_ms();
+        let id = ViewId::from_uuid(uuid(created_at)?);
+        let saved = self
+            .change(principal, project, once, |stored| {
+                let mut change = Change::from(stored);
+                if change.views.len() >= usize::try_from(self.limits.views_max).unwrap_or(usize::MAX) {
+                    let most = self.limits.views_max;
+                    return Err(Error::limit("", format!("a project has at most {most} views (viewsMax)")));
+                }
+                let mut view = View {
+                    id,
+                    name: String::new(),
+                    emoji: View::EMOJI_DEFAULT.to_owned(),
+                    created_at,
+                    filters: Filters::default(),
+                    sorting: Sorting::default(),
+                    column_visibility: BTreeMap::new(),
+                };
+                let mut changes = changes.clone();
+                changes.name.get_or_insert_default();
+                apply(&mut view, &changes, &stored.project.table, &self.limits)?;
+                change.views.push(view);
+                change.subject = Some(id.to_string());
+                Ok(change)
+            })
+            .await?;
+        saved_view(saved)
+    }
+
+    pub async fn patch_view(
+        &self,
+        principal: Principal,
+        project: &str,
+        view: &str,
+        changes: ViewChanges,
+    ) -> Result<ViewSaved> {
+        let saved = self
+            .change(principal, project, None, |stored| {
+                let mut change = Change::from(stored);
+                let place = place(&change.views, view)?;
+                let mut view = change.views.remove(place);
+                apply(&mut view, &changes, &stored.project.table, &self.limits)?;
+                change.subject = Some(view.id.to_string());
+                let wanted = changes.order.map_or(place, |order| usize::try_from(order).unwrap_or(usize::MAX));
+                change.views.insert(wanted.min(change.views.len()), view);
+                Ok(change)
+            })
+            .await?;
+        saved_view(saved)
+    }
+
+    pub async fn delete_view(&self, principal: Principal, project: &str, view: &str) -> Result<()> {
+        self.change(principal, project, None, |stored| {
+            let mut change = Change::from(stored);
+            let place = place(&change.views, view)?;
+            change.views.remove(place);
+            Ok(change)
+        })
+        .await
+        .map(|_| ())
+    }
+}
+
+/// Where a view stands among its project's.
+pub(crate) fn place(views: &[View], id: &str) -> Result<usize> {
+    let id = ViewId::parse(id).ok_or(Error::NotFound(Noun::View))?;
+    views.iter().position(|view| view.id == id).ok_or(Error::NotFound(Noun::View))
+}
+
+fn apply(view: &mut View, changes: &ViewChanges, table: &Table, limits: &Limits) -> Result<()> {
+    let ViewChanges { name, emoji, filters, sorting, column_visibility, order: _ } = changes;
+    let mut offences = Vec::new();
+    if let Some(name) = name {
+        view.name = check_name("name", name, &mut offences);
+    }
+    if let Some(emoji) = emoji {
+        if emoji.chars().count() > EMOJI_CHARS_MAX {
+            offences.push(Offence::new("emoji", format!("must have at most {EMOJI_CHARS_MAX} characters")));
+        }
+        view.emoji.clone_from(emoji);
+    }
+    if let Some(filters) = filters {
+        take(Filters::parse(filters, "filters", table, limits), &mut view.filters, &mut offences);
+    }
+    if let Some(sorting) = sorting {
+        take(Sorting::parse(sorting, "sorting", table), &mut view.sorting, &mut offences);
+    }
+    if let Some(visibility) = column_visibility {
+        for id in visibility.keys().filter(|id| table.by_id(id).is_none()) {
+            let path = format!("columnVisibility.{id}");
+            offences.push(Offence::new(path, "names no column of this project: use a column id"));
+        }
+        view.column_visibility =
+            visibility.iter().map(|(id, shown)| (ColumnId::new(id.as_str()), *shown)).collect();
+    }
+    if offences.is_empty() { Ok(()) } else { Err(Error::invalid(offences)) }
+}
+
+fn take<T>(parsed: Result<T, Vec<Offence>>, into: &mut T, offences: &mut Vec<Offence>) {
+    match parsed {
+        Ok(parsed) => *into = parsed,
+        Err(wrong) => offences.extend(wrong),
+    }
+}
+
+fn saved_view(saved: rowmill_store::SavedProject) -> Result<ViewSaved> {
+    let id = saved.subject.unwrap_or_default();
+    let order = place(&saved.views, &id)?;
+    let view = saved.views.into_iter().nth(order).ok_or(Error::NotFound(Noun::View))?;
+    Ok(ViewSaved { view, order })
+}

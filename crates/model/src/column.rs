@@ -1,0 +1,387 @@
+//! A column: what it is called, what fills it, and what it waits for.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::filter::Filters;
+use crate::ids::ColumnId;
+use crate::record::Slot;
+
+/// What fills a column's cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ColumnType {
+    /// People and programs write it.
+    Manual,
+    /// A language model answers a prompt.
+    Ai,
+    /// A built-in task: the e-mail waterfall or the web scraper.
+    Task,
+    /// An HTTP request.
+    Api,
+    /// A JSON path into another column.
+    Reference,
+}
+
+impl ColumnType {
+    /// The word the API uses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Ai => "ai",
+            Self::Task => "task",
+            Self::Api => "api",
+            Self::Reference => "reference",
+        }
+    }
+
+    /// The shapes a column of this type may have, the usual one first.
+    pub fn data_shapes(self) -> &'static [DataShape] {
+        match self {
+            Self::Manual | Self::Ai => &[DataShape::Text, DataShape::Json],
+            Self::Task => &[DataShape::Waterfall, DataShape::ScrapeResult],
+            Self::Api | Self::Reference => &[DataShape::Json],
+        }
+    }
+
+    /// Whether cells are filled by processing, not by hand and not by following another cell.
+    pub fn is_processed(self) -> bool {
+        matches!(self, Self::Ai | Self::Task | Self::Api)
+    }
+}
+
+/// What a column's values look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DataShape {
+    Text,
+    Json,
+    Waterfall,
+    ScrapeResult,
+}
+
+impl DataShape {
+    pub const ALL: [Self; 4] = [Self::Text, Self::Json, Self::Waterfall, Self::ScrapeResult];
+
+    /// The word the API uses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::Waterfall => "waterfall",
+            Self::ScrapeResult => "scrape-result",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|shape| shape.word() == word)
+    }
+}
+
+/// One column of a project, with its whole configuration. Its place in [`crate::Table`] is its order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Column {
+    pub id: ColumnId,
+    /// Where the column's values stand in a row's record.
+    pub slot: Slot,
+    pub header: String,
+    #[serde(rename = "type")]
+    pub kind: ColumnType,
+    pub data_shape: DataShape,
+    #[serde(default)]
+    pub dependencies: Vec<Dependency>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ai_config: Option<AiConfig>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_config: Option<TaskConfig>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_config: Option<ApiConfig>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference_config: Option<ReferenceConfig>,
+    #[serde(default, skip_serializing_if = "Filters::is_empty")]
+    pub run_condition: Filters,
+    #[serde(default)]
+    pub retry: Retry,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<RateLimit>,
+    #[serde(default)]
+    pub cache_ttl_seconds: u32,
+}
+
+/// A column that must be ready first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Dependency {
+    /// The column waited for; `_trigger` is the input column.
+    #[schemars(with = "String", length(max = 64))]
+    pub column_id: ColumnId,
+    /// Whether it must have a value; otherwise it need only have settled.
+    #[serde(default)]
+    pub required: bool,
+}
+
+/// How an AI column asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AiConfig {
+    /// What the model is asked. `@{columnId}` stands for a cell of the same row.
+    #[serde(default)]
+    #[schemars(length(max = 100_000))]
+    pub prompt: String,
+    /// The system message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 100_000))]
+    pub system: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<AiProvider>,
+    /// The model's name at the provider; the server's default without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 200))]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub temperature: Option<f64>,
+    /// The longest answer, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub max_tokens: Option<u32>,
+    /// The JSON Schema an `ai-json` answer must satisfy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub output_schema: Option<serde_json::Value>,
+}
+
+/// Who answers an AI column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AiProvider {
+    /// Any OpenAI-compatible server.
+    Openai,
+    Anthropic,
+}
+
+/// How a task column works: exactly one of the two tasks, named by `taskType`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TaskConfig {
+    /// `waterfallEmail` or `webScraper`.
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    pub task_type: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waterfall_email: Option<WaterfallEmail>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub web_scraper: Option<WebScraper>,
+}
+
+impl TaskConfig {
+    pub const WATERFALL_EMAIL: &str = "waterfallEmail";
+    pub const WEB_SCRAPER: &str = "webScraper";
+}
+
+/// E-mail finders, tried in order until one succeeds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WaterfallEmail {
+    /// Always `email`.
+    #[serde(default = "WaterfallEmail::waterfall_type_default")]
+    #[schemars(length(max = 64))]
+    pub waterfall_type: String,
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub providers: Vec<WaterfallProvider>,
+    /// What is looked for: `first_name`, `last_name`, `full_name`, `domain`; `""` means unmapped.
+    #[serde(default)]
+    pub input_mapping: BTreeMap<String, String>,
+}
+
+impl WaterfallEmail {
+    pub const TYPE: &str = "email";
+    pub const INPUT_KEYS: [&str; 4] = ["first_name", "last_name", "full_name", "domain"];
+
+    fn waterfall_type_default() -> String {
+        Self::TYPE.to_owned()
+    }
+}
+
+/// One finder of a waterfall.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WaterfallProvider {
+    /// Names the entry within its column.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub id: String,
+    /// Names the adapter, such as `hunter` or `pattern`.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    pub task_type: String,
+    #[serde(default)]
+    pub enabled: bool,
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 100_000))]
+    pub order: u32,
+}
+
+/// What the scraper fetches, and what it keeps of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct WebScraper {
+    /// The address, such as `@{col_website}`.
+    #[serde(default)]
+    #[schemars(length(max = 10_000))]
+    pub url: String,
+    #[serde(default = "WebScraper::formats_default")]
+    #[schemars(length(min = 1, max = 3))]
+    pub formats: Vec<ScrapeFormat>,
+    #[serde(default = "yes")]
+    pub only_main_content: bool,
+    #[serde(default = "yes")]
+    pub respect_robots: bool,
+    #[serde(default = "timeout_seconds_default")]
+    #[schemars(range(min = 1, max = 300))]
+    pub timeout_seconds: u32,
+}
+
+impl WebScraper {
+    fn formats_default() -> Vec<ScrapeFormat> {
+        vec![ScrapeFormat::Markdown]
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ScrapeFormat {
+    Markdown,
+    Html,
+    Links,
+}
+
+/// An HTTP request a cell makes. `@{columnId}` is resolved in `url`, `headers`, `query` and `body`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApiConfig {
+    #[serde(default)]
+    pub method: HttpMethod,
+    #[serde(default)]
+    #[schemars(length(max = 10_000))]
+    pub url: String,
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    #[serde(default)]
+    pub query: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub body: serde_json::Value,
+    /// What of the answer is kept: a dotted path or JSONPath.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1_000))]
+    pub response_path: Option<String>,
+    /// Statuses that are an answer: numbers, or ranges written `"200..299"`.
+    #[serde(default = "ApiConfig::success_statuses_default")]
+    #[schemars(length(max = 100))]
+    pub success_statuses: Vec<StatusRange>,
+    /// Statuses that mean: cleanly nothing found.
+    #[serde(default = "ApiConfig::empty_on_default")]
+    #[schemars(length(max = 100))]
+    pub empty_on: Vec<StatusRange>,
+    #[serde(default = "timeout_seconds_default")]
+    #[schemars(range(min = 1, max = 300))]
+    pub timeout_seconds: u32,
+}
+
+impl ApiConfig {
+    fn success_statuses_default() -> Vec<StatusRange> {
+        vec![StatusRange::Range("200..299".to_owned())]
+    }
+
+    fn empty_on_default() -> Vec<StatusRange> {
+        vec![StatusRange::One(404)]
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum HttpMethod {
+    #[default]
+    Get,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+/// One HTTP status, or a range of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum StatusRange {
+    One(#[schemars(range(min = 100, max = 599))] u16),
+    Range(#[schemars(regex(pattern = r"^[1-5][0-9]{2}\.\.[1-5][0-9]{2}$"), length(max = 8))] String),
+}
+
+impl StatusRange {
+    pub fn holds(&self, status: u16) -> bool {
+        match self {
+            Self::One(one) => *one == status,
+            Self::Range(text) => text
+                .split_once("..")
+                .and_then(|(low, high)| Some(low.parse().ok()?..=high.parse().ok()?))
+                .is_some_and(|range: std::ops::RangeInclusive<u16>| range.contains(&status)),
+        }
+    }
+}
+
+/// Which part of which column a reference column follows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReferenceConfig {
+    /// The column followed; `""` means none yet.
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    pub column_id: String,
+    /// Dotted (`guest.email`, `items[0].name`) or JSONPath from `$`; `""` is the whole value.
+    #[serde(default)]
+    #[schemars(length(max = 1_000))]
+    pub path: String,
+}
+
+/// How often a call that may pass is tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Retry {
+    #[serde(default = "Retry::max_attempts_default")]
+    #[schemars(range(min = 1, max = 20))]
+    pub max_attempts: u32,
+}
+
+impl Retry {
+    fn max_attempts_default() -> u32 {
+        5
+    }
+}
+
+impl Default for Retry {
+    fn default() -> Self {
+        Self { max_attempts: Self::max_attempts_default() }
+    }
+}
+
+/// How fast a column may call out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RateLimit {
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub requests: u32,
+    #[schemars(range(min = 1, max = 86_400))]
+    pub per_seconds: u32,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn timeout_seconds_default() -> u32 {
+    30
+}

@@ -1,0 +1,294 @@
+//! Changes to a table's columns, and the corrections that keep the table whole.
+//!
+//! A column is sent as people think of it, and made right before it is stored. Each correction is
+//! reported as one sentence. What is stored needs none: sending it back changes and reports nothing.
+//! Whatever is done, these hold afterwards:
+//!
+//! - `_trigger` stands first; a column's place is its order, so orders have no holes;
+//! - headers are unique without regard to case and outer blanks;
+//! - every dependency, every reference in a text and every `referenceConfig` names a column that is
+//!   there, by its id, and what a text refers to is depended on;
+//! - dependencies have no circle;
+//! - a column has the configuration of its type, whole, and no other.
+//!
+//! What is corrected where: `config` mends a column's own configuration, `links` what it says of
+//! other columns, `header` its name. What no correction can mend is an [`Offence`] and changes nothing.
+
+mod config;
+mod fixes;
+mod header;
+mod links;
+mod merge;
+mod wire;
+
+use serde_json::{Map, Value};
+
+use crate::column::{Column, Retry};
+use crate::filter::Filters;
+use crate::ids::ColumnId;
+use crate::limits::Limits;
+use crate::offence::Offence;
+use crate::table::Table;
+use crate::template::{Catalogue, Template};
+use crate::view::View;
+
+pub use header::unique_header;
+pub use merge::merge_patch;
+pub use wire::to_wire;
+
+use fixes::{Fixes, quoted};
+
+/// A table after a change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Corrected {
+    pub table: Table,
+    /// The column made, changed or deleted.
+    pub column: ColumnId,
+    /// What was corrected, each in one past-tense sentence.
+    pub fixes: Vec<String>,
+}
+
+/// Adds the column that `body` describes: its template's configuration with the body's laid over it.
+pub fn create(
+    table: &Table,
+    body: &Map<String, Value>,
+    id: ColumnId,
+    catalogue: &Catalogue,
+    limits: &Limits,
+) -> Result<Corrected, Vec<Offence>> {
+    let mut body = body.clone();
+    let named = body.shift_remove("templateId");
+    let mut offences = wire::unknown_fields(&body, &wire::CREATED);
+    let template = template_named(named.as_ref()).map_err(|offence| offences.push(offence)).ok();
+    if table.columns.len() >= usize::try_from(limits.columns_max).unwrap_or(usize::MAX) {
+        let message =
+            format!("a project has at most {} columns, the input column included", limits.columns_max);
+        offences.push(Offence::new("", message));
+    }
+    if table.by_id(id.as_str()).is_some() {
+        offences.push(Offence::new("id", "is taken by another column"));
+    }
+    // Null asks for what the template says, as a field left out does.
+    body.retain(|_, value| !value.is_null());
+    let Some(template) = template.filter(|_| offences.is_empty()) else {
+        return Err(offences);
+    };
+
+    let mut table = table.clone();
+    let slot = table.take_slot();
+    let header = unique_header(&table, id.as_str(), template.label);
+    table.columns.push(bare(id, slot, header, template));
+    let index = table.columns.len().saturating_sub(1);
+    let change = Change { body: &body, catalogue, limits, tell_filled: false };
+    change.apply(table, index)
+}
+
+/// Merges `body` into a column: objects field by field, arrays and scalars replaced, null clears.
+/// Takes the whole column as it was read, too, if its read-only fields are unchanged.
+pub fn patch(
+    table: &Table,
+    column_id: &str,
+    body: &Map<String, Value>,
+    catalogue: &Catalogue,
+    limits: &Limits,
+) -> Result<Corrected, Vec<Offence>> {
+    let (Some(index), Some(column)) = (table.position(column_id), table.by_id(column_id)) else {
+        return Err(vec![no_column(column_id)]);
+    };
+    let mut offences = wire::unknown_fields(body, &wire::PATCHED);
+    offences.extend(wire::changed_read_only(body, column));
+    for key in ["header", "order"] {
+        if body.get(key).is_some_and(Value::is_null) {
+            offences.push(Offence::new(key, "cannot be cleared"));
+        }
+    }
+    if !offences.is_empty() {
+        return Err(offences);
+    }
+    let change = Change { body, catalogue, limits, tell_filled: true };
+    change.apply(table.clone(), index)
+}
+
+/// Removes a column, and what the other columns say of it.
+pub fn delete(table: &Table, column_id: &str) -> Result<Corrected, Vec<Offence>> {
+    if column_id == ColumnId::TRIGGER {
+        return Err(vec![Offence::new("columnId", "the input column cannot be deleted")]);
+    }
+    let mut table = table.clone();
+    let Some(index) = table.position(column_id) else {
+        return Err(vec![no_column(column_id)]);
+    };
+    let gone = table.columns.remove(index);
+    let mut fixes = Vec::new();
+    for index in 0..table.columns.len() {
+        fixes.extend(forget_in_column(&mut table, index, &gone));
+    }
+    Ok(Corrected { table, column: gone.id, fixes })
+}
+
+/// Removes what a view says of a deleted column.
+pub fn forget_in_view(view: &mut View, column_id: &str, header: &str) -> Vec<String> {
+    let mut fixes = Fixes::default();
+    let (deleted, name) = (quoted(header), quoted(&view.name));
+    if let Some(filters) = view.filters.without(column_id) {
+        view.filters = filters;
+        fixes.add(format!("Removed the filter on deleted column {deleted} from view {name}"));
+    }
+    if let Some(sorting) = view.sorting.without(column_id) {
+        view.sorting = sorting;
+        fixes.add(format!("Removed the sorting by deleted column {deleted} from view {name}"));
+    }
+    if view.column_visibility.remove(column_id).is_some() {
+        fixes.add(format!("Removed the visibility of deleted column {deleted} from view {name}"));
+    }
+    fixes.into_sentences()
+}
+
+/// What is to be done to the column at an index, be it new or not.
+struct Change<'a> {
+    body: &'a Map<String, Value>,
+    catalogue: &'a Catalogue,
+    limits: &'a Limits,
+    /// Whether configuration filled in from the template is news: not in a new column.
+    tell_filled: bool,
+}
+
+impl Change<'_> {
+    fn apply(&self, mut table: Table, index: usize) -> Result<Corrected, Vec<Offence>> {
+        let mut fixes = Fixes::default();
+        let Some(stored) = table.columns.get(index).cloned() else {
+            return Err(vec![Offence::new("columnId", "no column stands at this place")]);
+        };
+        let draft = self.draft(&table, &stored, &mut fixes)?;
+        let mut column = wire::read(&draft, &stored)?;
+        column.header = header::corrected(&table, &column, &mut fixes)?;
+        config::correct(&mut column, self.catalogue, &mut fixes);
+        let condition = self.run_condition(&table, &draft);
+        if let Some(condition) = condition {
+            column.run_condition = condition?;
+        }
+        if column.id.is_trigger() {
+            config::keep_input_plain(&mut column, &mut fixes);
+        }
+        let id = column.id.clone();
+        if let Some(place) = table.columns.get_mut(index) {
+            *place = column;
+        }
+        links::correct(&mut table, index, &stored.dependencies, None, &mut fixes);
+        if let Some(column) = table.columns.get_mut(index) {
+            config::check(column)?;
+        }
+        place(&mut table, index, &draft, &mut fixes)?;
+        Ok(Corrected { table, column: id, fixes: fixes.into_sentences() })
+    }
+
+    /// The column as it is to be, in wire form: the body merged in, foreign configuration dropped,
+    /// missing configuration filled in.
+    fn draft(
+        &self,
+        table: &Table,
+        stored: &Column,
+        fixes: &mut Fixes,
+    ) -> Result<Map<String, Value>, Vec<Offence>> {
+        let mut draft = Value::Object(to_wire(table, stored));
+        merge_patch(&mut draft, &Value::Object(self.body.clone()));
+        let Value::Object(mut draft) = draft else { return Ok(Map::new()) };
+        let data_shape = config::data_shape(&mut draft, stored, fixes)?;
+        let template = Template::of(&Column { data_shape, ..stored.clone() });
+        let defaults = template.config(self.catalogue);
+        config::drop_foreign(&mut draft, &defaults, template, fixes);
+        let filled = config::fill_missing(&mut draft, &defaults);
+        if self.tell_filled {
+            for place in filled {
+                fixes.add(format!("Filled missing {place} from the template"));
+            }
+        }
+        Ok(draft)
+    }
+
+    /// The run condition, if one was sent. One that is stored is not judged again: limits may have
+    /// been lowered since, and a rename must still go through.
+    fn run_condition(
+        &self,
+        table: &Table,
+        draft: &Map<String, Value>,
+    ) -> Option<Result<Filters, Vec<Offence>>> {
+        self.body.get("runCondition")?;
+        Some(match draft.get("runCondition") {
+            None => Ok(Filters::default()),
+            Some(sent) => Filters::parse(sent, "runCondition", table, self.limits),
+        })
+    }
+}
+
+/// Moves the column at `index` to the order the draft asks for, as near as may be.
+fn place(
+    table: &mut Table,
+    index: usize,
+    draft: &Map<String, Value>,
+    fixes: &mut Fixes,
+) -> Result<(), Vec<Offence>> {
+    let Some(wanted) = draft.get("order").and_then(Value::as_u64) else {
+        return Err(vec![Offence::new("order", "must be a whole number from 0")]);
+    };
+    let last = table.columns.len().saturating_sub(1);
+    let is_trigger = index == 0;
+    let order = match usize::try_from(wanted).unwrap_or(usize::MAX) {
+        _ if is_trigger => 0,
+        wanted => wanted.max(1).min(last),
+    };
+    if u64::try_from(order) != Ok(wanted) {
+        fixes.add(format!("Corrected order {wanted} to {order}"));
+    }
+    let column = table.columns.remove(index);
+    table.columns.insert(order, column);
+    Ok(())
+}
+
+fn forget_in_column(table: &mut Table, index: usize, gone: &Column) -> Vec<String> {
+    let Some(column) = table.columns.get_mut(index) else { return Vec::new() };
+    let mut fixes = Fixes::of_column(&column.header);
+    if let Some(condition) = column.run_condition.without(gone.id.as_str()) {
+        column.run_condition = condition;
+        fixes.add(format!("Removed the run condition on deleted column {}", quoted(&gone.header)));
+    }
+    let known = column.dependencies.clone();
+    links::correct(table, index, &known, Some(gone), &mut fixes);
+    fixes.into_sentences()
+}
+
+fn template_named(sent: Option<&Value>) -> Result<&'static Template, Offence> {
+    let Some(word) = sent.and_then(Value::as_str) else {
+        return Err(Offence::new("templateId", "must be a string that names a template"));
+    };
+    Template::named(word)
+        .ok_or_else(|| Offence::new("templateId", format!("no template is called {}", quoted(word))))
+}
+
+fn bare(id: ColumnId, slot: crate::record::Slot, header: String, template: &Template) -> Column {
+    Column {
+        id,
+        slot,
+        header,
+        kind: template.kind,
+        data_shape: template.data_shape,
+        dependencies: Vec::new(),
+        ai_config: None,
+        task_config: None,
+        api_config: None,
+        reference_config: None,
+        run_condition: Filters::default(),
+        retry: Retry::default(),
+        rate_limit: None,
+        cache_ttl_seconds: 0,
+    }
+}
+
+fn no_column(column_id: &str) -> Offence {
+    Offence::new("columnId", format!("no column has the id {}", quoted(column_id)))
+}
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! A column's own configuration: the one its type has, whole, and no other.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::fixes::{Fixes, quoted};
+use crate::column::{Column, ColumnType, DataShape, Retry, TaskConfig, WaterfallEmail, WaterfallProvider};
+use crate::offence::Offence;
+use crate::path::Path;
+use crate::template::{Catalogue, Template};
+
+/// Configuration that only some templates have.
+const OWNED: [&[&str]; 7] = [
+    &["aiConfig"],
+    &["aiConfig", "outputSchema"],
+    &["taskConfig"],
+    &["taskConfig", "waterfallEmail"],
+    &["taskConfig", "webScraper"],
+    &["apiConfig"],
+    &["referenceConfig"],
+];
+/// The longest prompt or system message, in characters, as the schema of [`crate::column::AiConfig`] says.
+pub(super) const PROMPT_CHARS_MAX: usize = 100_000;
+/// The longest address, in characters, as the schemas of the scraper and the HTTP request say.
+pub(super) const URL_CHARS_MAX: usize = 10_000;
+
+/// Sets the draft's data shape to one the column may have, and says which.
+pub(super) fn data_shape(
+    draft: &mut Map<String, Value>,
+    stored: &Column,
+    fixes: &mut Fixes,
+) -> Result<DataShape, Vec<Offence>> {
+    let word = match draft.get("dataShape") {
+        Some(Value::String(word)) => word.as_str(),
+        None => "",
+        Some(_) => return Err(vec![Offence::new("dataShape", "must be a string")]),
+    };
+    if let Some(shape) = DataShape::parse(word).filter(|shape| may_have(stored, *shape)) {
+        return Ok(shape);
+    }
+    let shape = stored.data_shape;
+    fixes.add(format!("Set dataShape {} back to \"{}\"", quoted(word), shape.word()));
+    draft.insert("dataShape".to_owned(), Value::from(shape.word()));
+    Ok(shape)
+}
+
+fn may_have(column: &Column, shape: DataShape) -> bool {
+    match column.kind {
+        // The shape says which task it is; another would throw the configuration away.
+        ColumnType::Task => shape == column.data_shape,
+        ColumnType::Manual if column.id.is_trigger() => shape == column.data_shape,
+        kind => kind.data_shapes().contains(&shape),
+    }
+}
+
+/// Drops configuration that the column's template does not have.
+pub(super) fn drop_foreign(
+    draft: &mut Map<String, Value>,
+    defaults: &Map<String, Value>,
+    template: &Template,
+    fixes: &mut Fixes,
+) {
+    for path in OWNED {
+        let Some((key, parents)) = path.split_last() else { continue };
+        let is_own = object_at(defaults, parents).is_some_and(|parent| parent.contains_key(*key));
+        let Some(parent) = object_at_mut(draft, parents) else { continue };
+        if !is_own && parent.shift_remove(*key).is_some() {
+            let kind = quoted(template.id);
+            fixes.add(format!("Dropped {}, which a column of template {kind} does not have", path.join(".")));
+        }
+    }
+}
+
+/// Fills in what the template has and the draft lacks; says where.
+pub(super) fn fill_missing(draft: &mut Map<String, Value>, defaults: &Map<String, Value>) -> Vec<String> {
+    let mut filled = Vec::new();
+    fill_object(draft, defaults, "", &mut filled);
+    filled
+}
+
+fn fill_object(
+    draft: &mut Map<String, Value>,
+    defaults: &Map<String, Value>,
+    base: &str,
+    filled: &mut Vec<String>,
+) {
+    for (key, default) in defaults {
+        let place = if base.is_empty() { key.clone() } else { format!("{base}.{key}") };
+        match (draft.get_mut(key), default) {
+            (None, _) => {
+                draft.insert(key.clone(), default.clone());
+                filled.push(place);
+            }
+            // A schema is a whole of its own: what it lacks is not missing.
+            (Some(Value::Object(draft)), Value::Object(defaults)) if key != "outputSchema" => {
+                fill_object(draft, defaults, &place, filled);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Mends what a task says of itself.
+pub(super) fn correct(column: &mut Column, catalogue: &Catalogue, fixes: &mut Fixes) {
+    let Some(task) = &mut column.task_config else { return };
+    let task_type = match column.data_shape {
+        DataShape::ScrapeResult => TaskConfig::WEB_SCRAPER,
+        _ => TaskConfig::WATERFALL_EMAIL,
+    };
+    set_word("taskConfig.taskType", &mut task.task_type, task_type, fixes);
+    let Some(waterfall) = &mut task.waterfall_email else { return };
+    let WaterfallEmail { waterfall_type, providers, input_mapping } = waterfall;
+    set_word("waterfallEmail.waterfallType", waterfall_type, WaterfallEmail::TYPE, fixes);
+    input_mapping.retain(|key, _| {
+        let known = WaterfallEmail::INPUT_KEYS.contains(&key.as_str());
+        if !known {
+            fixes.add(format!("Dropped {} from inputMapping, which has no such key", quoted(key)));
+        }
+        known
+    });
+    *providers = unique_providers(std::mem::take(providers), fixes);
+    number_providers(providers, fixes);
+    disable_unknown_providers(providers, catalogue, fixes);
+}
+
+/// The input column is only ever written from outside: what steers processing is dropped.
+pub(super) fn keep_input_plain(column: &mut Column, fixes: &mut Fixes) {
+    let Column { dependencies, run_condition, retry, rate_limit, cache_ttl_seconds, .. } = column;
+    let mut drop = |name: &str, is_set: bool| {
+        if is_set {
+            fixes.add(format!("Dropped {name}, which the input column does not have"));
+        }
+    };
+    drop("dependencies", !std::mem::take(dependencies).is_empty());
+    drop("runCondition", !std::mem::take(run_condition).is_empty());
+    drop("retry", std::mem::take(retry) != Retry::default());
+    drop("rateLimit", rate_limit.take().is_some());
+    drop("cacheTtlSeconds", std::mem::take(cache_ttl_seconds) != 0);
+}
+
+/// What no correction mends in a finished column. Lengths are looked at here and not as they were
+/// sent, because an id in a reference may be longer than the header it stands for.
+pub(super) fn check(column: &Column) -> Result<(), Vec<Offence>> {
+    let mut offences = Vec::new();
+    let mut check_length = |place: &str, text: &str, chars_max: usize| {
+        if text.len() > chars_max && text.chars().count() > chars_max {
+            let message = format!("must have at most {chars_max} characters, with ids in its references");
+            offences.push(Offence::new(place, message));
+        }
+    };
+    if let Some(ai) = &column.ai_config {
+        check_length("aiConfig.prompt", &ai.prompt, PROMPT_CHARS_MAX);
+        check_length("aiConfig.system", ai.system.as_deref().unwrap_or_default(), PROMPT_CHARS_MAX);
+    }
+    if let Some(scraper) = column.task_config.as_ref().and_then(|task| task.web_scraper.as_ref()) {
+        check_length("taskConfig.webScraper.url", &scraper.url, URL_CHARS_MAX);
+    }
+    if let Some(api) = &column.api_config {
+        check_length("apiConfig.url", &api.url, URL_CHARS_MAX);
+    }
+    let mut check_path = |place: &str, path: Option<&str>| {
+        let path = path.filter(|path| !path.is_empty());
+        if let Some(Err(message)) = path.map(Path::parse) {
+            offences.push(Offence::new(place, message));
+        }
+    };
+    check_path(
+        "apiConfig.responsePath",
+        column.api_config.as_ref().and_then(|api| api.response_path.as_deref()),
+    );
+    check_path("referenceConfig.path", column.reference_config.as_ref().map(|config| config.path.as_str()));
+    let schema = column.ai_config.as_ref().and_then(|ai| ai.output_schema.as_ref());
+    if schema.is_some_and(|schema| !schema.is_object()) {
+        offences.push(Offence::new("aiConfig.outputSchema", "must be an object"));
+    }
+    if offences.is_empty() { Ok(()) } else { Err(offences) }
+}
+
+fn set_word(place: &str, word: &mut String, right: &str, fixes: &mut Fixes) {
+    if word != right {
+        fixes.add(format!("Set {place} {} to \"{right}\"", quoted(word)));
+        right.clone_into(word);
+    }
+}
+
+/// Drops providers without an id and merges twins into the first, which is enabled if either was.
+fn unique_providers(providers: Vec<WaterfallProvider>, fixes: &mut Fixes) -> Vec<WaterfallProvider> {
+    let mut kept: Vec<WaterfallProvider> = Vec::with_capacity(providers.len());
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for provider in providers {
+        if provider.id.trim().is_empty() {
+            fixes.add("Dropped a provider without an id");
+            continue;
+        }
+        let twin = places.get(&provider.id).and_then(|place| kept.get_mut(*place));
+        if let Some(twin) = twin {
+            twin.enabled |= provider.enabled;
+            fixes.add(format!("Merged the providers with the id {}", quoted(&provider.id)));
+        } else {
+            places.insert(provider.id.clone(), kept.len());
+            kept.push(provider);
+        }
+    }
+    kept
+}
+
+/// Numbers providers from 0 by their order and, where that is the same, their place.
+fn number_providers(providers: &mut [WaterfallProvider], fixes: &mut Fixes) {
+    let mut by_order: Vec<&mut WaterfallProvider> = providers.iter_mut().collect();
+    by_order.sort_by_key(|provider| provider.order);
+    let mut changed = false;
+    for (order, provider) in (0_u32..).zip(by_order) {
+        changed |= provider.order != order;
+        provider.order = order;
+    }
+    if changed {
+        fixes.add("Renumbered the order of providers from 0");
+    }
+}
+
+fn disable_unknown_providers(providers: &mut [WaterfallProvider], catalogue: &Catalogue, fixes: &mut Fixes) {
+    for provider in providers.iter_mut().filter(|provider| !catalogue.knows(&provider.task_type)) {
+        if std::mem::take(&mut provider.enabled) {
+            let (id, task_type) = (quoted(&provider.id), quoted(&provider.task_type));
+            fixes.add(format!("Disabled provider {id}, because its taskType {task_type} is not known"));
+        }
+    }
+}
+
+fn object_at<'a>(object: &'a Map<String, Value>, keys: &[&str]) -> Option<&'a Map<String, Value>> {
+    keys.iter().try_fold(object, |object, key| object.get(*key)?.as_object())
+}
+
+fn object_at_mut<'a>(
+    object: &'a mut Map<String, Value>,
+    keys: &[&str],
+) -> Option<&'a mut Map<String, Value>> {
+    keys.iter().try_fold(object, |object, key| object.get_mut(*key)?.as_object_mut())
+}

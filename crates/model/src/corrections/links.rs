@@ -1,0 +1,239 @@
+//! What a column says of other columns: dependencies, references in its texts, the column it follows.
+
+use std::collections::{HashMap, HashSet};
+
+use super::fixes::{Fixes, quoted};
+use crate::column::{Column, Dependency};
+use crate::ids::ColumnId;
+use crate::reference::{Names, Reference, Secrets, Unresolved, for_each_template_at, rewrite};
+use crate::table::Table;
+
+/// Corrects the links of the column at `index`. The other columns have no circle among them, and
+/// neither have they with this one's `known` dependencies. `gone` is a column just deleted.
+pub(super) fn correct(
+    table: &mut Table,
+    index: usize,
+    known: &[Dependency],
+    gone: Option<&Column>,
+    fixes: &mut Fixes,
+) {
+    let Some(mut column) = table.columns.get(index).cloned() else { return };
+    let mut links = Links {
+        table,
+        names: Names::of(table),
+        own: column.id.clone(),
+        known: known.iter().map(|dependency| dependency.column_id.as_str()).collect(),
+        waiting: None,
+        gone,
+        referred: Vec::new(),
+        fixes,
+    };
+    links.correct_dependencies(&mut column);
+    links.correct_templates(&mut column);
+    links.correct_followed(&mut column);
+    links.depend_on_referred(&mut column);
+    if let Some(place) = table.columns.get_mut(index) {
+        *place = column;
+    }
+}
+
+struct Links<'a> {
+    table: &'a Table,
+    names: Names<'a>,
+    own: ColumnId,
+    known: HashSet<&'a str>,
+    /// The columns that wait for this one, through however many others; found out when needed.
+    waiting: Option<HashSet<&'a str>>,
+    gone: Option<&'a Column>,
+    /// The columns that texts refer to, in the order found.
+    referred: Vec<ColumnId>,
+    fixes: &'a mut Fixes,
+}
+
+/// Why a column cannot be waited for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Barred {
+    Itself,
+    Circle,
+}
+
+impl Links<'_> {
+    fn correct_dependencies(&mut self, column: &mut Column) {
+        let mut kept: Vec<Dependency> = Vec::with_capacity(column.dependencies.len());
+        let mut places: HashMap<ColumnId, usize> = HashMap::new();
+        for Dependency { column_id, required } in std::mem::take(&mut column.dependencies) {
+            let Some(id) = self.dependency_id(column_id.as_str()) else { continue };
+            if let Some(twin) = places.get(&id).and_then(|place| kept.get_mut(*place)) {
+                twin.required |= required;
+                self.fixes.add(format!("Removed twin dependency on {}", quoted(id.as_str())));
+                continue;
+            }
+            places.insert(id.clone(), kept.len());
+            kept.push(Dependency { column_id: id, required });
+        }
+        column.dependencies = kept;
+    }
+
+    /// The id of the column a dependency names, if it may be waited for.
+    fn dependency_id(&mut self, name: &str) -> Option<ColumnId> {
+        let Some(id) = self.names.column(name) else {
+            let unknown = self.unknown(name);
+            self.fixes.add(format!("Removed dependency on {unknown}"));
+            return None;
+        };
+        match self.barred(id) {
+            None => {}
+            Some(Barred::Itself) => {
+                self.fixes.add("Removed dependency on the column itself");
+                return None;
+            }
+            Some(Barred::Circle) => {
+                self.fixes.add(format!("Removed dependency on {}, which would close a circle", quoted(id)));
+                return None;
+            }
+        }
+        if id != name {
+            self.fixes.add(format!("Rewrote dependency on {} to {}", quoted(name), quoted(id)));
+        }
+        Some(ColumnId::new(id))
+    }
+
+    fn correct_templates(&mut self, column: &mut Column) {
+        for_each_template_at(column, |place, secrets, text| {
+            // Most texts have no reference, and the others seldom need a change.
+            if text.contains("@{") {
+                *text = rewrite(text, |inner| self.replacement(inner, place, secrets));
+            }
+        });
+    }
+
+    /// What the inside of a reference becomes; `None` blanks it.
+    fn replacement(&mut self, inner: &str, place: &str, secrets: Secrets) -> Option<String> {
+        let reference = match self.names.resolve(inner, secrets) {
+            Ok(reference) => reference,
+            Err(why) => {
+                self.tell_unresolved(inner, place, why);
+                return None;
+            }
+        };
+        if let Reference::Column { id, path: _ } = reference {
+            if let Some(barred) = self.barred(id) {
+                self.tell_barred(id, place, barred);
+                return None;
+            }
+            self.refer_to(id);
+        }
+        let right = reference.inner();
+        if right != inner {
+            let (old, new) = (quoted(&format!("@{{{inner}}}")), quoted(&format!("@{{{right}}}")));
+            self.fixes.add(format!("Rewrote reference {old} to {new} in {place}"));
+        }
+        Some(right)
+    }
+
+    fn correct_followed(&mut self, column: &mut Column) {
+        const PLACE: &str = "referenceConfig.columnId";
+        let Some(config) = &mut column.reference_config else { return };
+        let name = std::mem::take(&mut config.column_id);
+        if name.is_empty() {
+            return;
+        }
+        let Some(id) = self.names.column(&name) else {
+            self.tell_unresolved(&name, PLACE, Unresolved::NoColumn);
+            return;
+        };
+        if let Some(barred) = self.barred(id) {
+            self.tell_barred(id, PLACE, barred);
+            return;
+        }
+        self.refer_to(id);
+        if id != name {
+            self.fixes.add(format!("Rewrote {} to {} in {PLACE}", quoted(&name), quoted(id)));
+        }
+        id.clone_into(&mut config.column_id);
+    }
+
+    fn depend_on_referred(&mut self, column: &mut Column) {
+        let mut depended: HashSet<ColumnId> =
+            column.dependencies.iter().map(|dependency| dependency.column_id.clone()).collect();
+        for column_id in std::mem::take(&mut self.referred) {
+            if depended.insert(column_id.clone()) {
+                let name = quoted(column_id.as_str());
+                self.fixes.add(format!("Added required dependency on {name}, which the column refers to"));
+                column.dependencies.push(Dependency { column_id, required: true });
+            }
+        }
+    }
+
+    fn refer_to(&mut self, id: &str) {
+        if !self.referred.iter().any(|referred| referred.as_str() == id) {
+            self.referred.push(ColumnId::new(id));
+        }
+    }
+
+    fn barred(&mut self, id: &str) -> Option<Barred> {
+        if id == self.own.as_str() {
+            return Some(Barred::Itself);
+        }
+        if self.known.contains(id) {
+            return None;
+        }
+        let (table, own) = (self.table, &self.own);
+        let waiting = self.waiting.get_or_insert_with(|| waiting_for(table, own));
+        waiting.contains(id).then_some(Barred::Circle)
+    }
+
+    fn tell_unresolved(&mut self, inner: &str, place: &str, why: Unresolved) {
+        let sentence = match why {
+            Unresolved::BadPath => {
+                format!("Blanked reference {} in {place}, because its path cannot be read", quoted(inner))
+            }
+            Unresolved::NoColumn if inner.trim().starts_with("secret.") => {
+                format!(
+                    "Blanked reference {} in {place}, because secrets are read in apiConfig only",
+                    quoted(inner)
+                )
+            }
+            Unresolved::NoColumn => format!("Blanked reference to {} in {place}", self.unknown(inner)),
+        };
+        self.fixes.add(sentence);
+    }
+
+    fn tell_barred(&mut self, id: &str, place: &str, barred: Barred) {
+        self.fixes.add(match barred {
+            Barred::Itself => format!("Blanked reference to the column itself in {place}"),
+            Barred::Circle => {
+                format!("Blanked reference to {} in {place}, because it would close a circle", quoted(id))
+            }
+        });
+    }
+
+    /// Names a column that is not there, by its header if it was there a moment ago.
+    fn unknown(&self, name: &str) -> String {
+        match self.gone {
+            Some(gone) if matches!(Reference::read(name), Reference::Column { id, .. } if id == gone.id.as_str()) =>
+            {
+                format!("deleted column {}", quoted(&gone.header))
+            }
+            _ => format!("unknown column {}", quoted(name)),
+        }
+    }
+}
+
+/// The columns that depend on `id`, through however many others.
+fn waiting_for<'t>(table: &'t Table, id: &ColumnId) -> HashSet<&'t str> {
+    let mut dependants: HashMap<&str, Vec<&str>> = HashMap::new();
+    for column in table.columns.iter().filter(|column| column.id != *id) {
+        for dependency in &column.dependencies {
+            dependants.entry(dependency.column_id.as_str()).or_default().push(column.id.as_str());
+        }
+    }
+    let mut waiting = HashSet::new();
+    let mut next = dependants.remove(id.as_str()).unwrap_or_default();
+    while let Some(column) = next.pop() {
+        if waiting.insert(column) {
+            next.extend(dependants.remove(column).unwrap_or_default());
+        }
+    }
+    waiting
+}

@@ -1,0 +1,317 @@
+//! Reading filters that were sent, with everything that is wrong with them at once.
+
+use jiff::tz::TimeZone;
+use serde_json::{Map, Value as Json};
+
+use super::operator::Shape;
+use super::test::{pattern, zone};
+use super::within::{DAYS_MAX, MODES, Within};
+use super::{Conjunction, Filter, FilterNode, Filters, Operator};
+use crate::cell::{CellStatus, ErrorCode};
+use crate::ids::ColumnId;
+use crate::limits::{FILTER_DEPTH_MAX, Limits};
+use crate::offence::Offence;
+use crate::path::Path;
+use crate::table::Table;
+use crate::value::Kind;
+
+pub(super) const COLUMN_ID_CHARS_MAX: usize = 64;
+pub(super) const TIME_ZONE_CHARS_MAX: usize = 100;
+/// The longest pattern for `matches`, in characters.
+const PATTERN_CHARS_MAX: usize = 1_000;
+/// The longest list a cell is compared with.
+const LIST_MAX: usize = 1_000;
+
+impl Filters {
+    /// Reads filters as sent. `base` is where they stand in the body, such as `filters`.
+    pub fn parse(json: &Json, base: &str, table: &Table, limits: &Limits) -> Result<Self, Vec<Offence>> {
+        let mut reader = Reader { table, leaves: 0, offences: Vec::new() };
+        let nodes = reader.nodes(json, base, 0);
+        let leaves_max = limits.filters_max as usize;
+        if reader.leaves > leaves_max {
+            reader.refuse(
+                base,
+                format!("At most {leaves_max} filters (filtersMax) are allowed; there are {}.", reader.leaves),
+            );
+        }
+        if reader.offences.is_empty() { Ok(Self(nodes)) } else { Err(reader.offences) }
+    }
+}
+
+struct Reader<'t> {
+    table: &'t Table,
+    /// How many filters were met, in groups and outside.
+    leaves: usize,
+    offences: Vec<Offence>,
+}
+
+impl Reader<'_> {
+    fn refuse(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        self.offences.push(Offence::new(path, message));
+    }
+
+    /// Reads an array of filters that stands within `depth` groups.
+    fn nodes(&mut self, json: &Json, at: &str, depth: usize) -> Vec<FilterNode> {
+        let Some(entries) = json.as_array() else {
+            self.refuse(at, "Filters must be an array of filters and groups.");
+            return Vec::new();
+        };
+        let read = |(index, entry)| self.node(entry, &format!("{at}[{index}]"), depth);
+        entries.iter().enumerate().filter_map(read).collect()
+    }
+
+    fn node(&mut self, json: &Json, at: &str, depth: usize) -> Option<FilterNode> {
+        let Some(fields) = json.as_object() else {
+            self.refuse(
+                at,
+                "A filter must be an object {columnId, operator, value}, or a group {conjunction, filters}.",
+            );
+            return None;
+        };
+        if fields.contains_key("conjunction") || fields.contains_key("filters") {
+            self.group(fields, at, depth + 1)
+        } else {
+            self.leaves += 1;
+            self.filter(fields, at).map(FilterNode::Filter)
+        }
+    }
+
+    fn group(&mut self, fields: &Map<String, Json>, at: &str, depth: usize) -> Option<FilterNode> {
+        // Going no deeper than this also bounds the recursion.
+        if depth > FILTER_DEPTH_MAX {
+            self.refuse(at, format!("Groups of filters may nest at most {FILTER_DEPTH_MAX} deep."));
+            return None;
+        }
+        self.known_fields(fields, at, "a group", &["conjunction", "filters"]);
+        let conjunction = fields.get("conjunction").and_then(Json::as_str).and_then(Conjunction::parse);
+        if conjunction.is_none() {
+            self.refuse(format!("{at}.conjunction"), one_of("The conjunction", &Conjunction::ALL.map(Conjunction::word)));
+        }
+        let filters = if let Some(filters) = fields.get("filters") {
+            self.nodes(filters, &format!("{at}.filters"), depth)
+        } else {
+            self.refuse(format!("{at}.filters"), "A group needs `filters`, an array.");
+            Vec::new()
+        };
+        Some(FilterNode::Group { conjunction: conjunction?, filters })
+    }
+
+    fn filter(&mut self, fields: &Map<String, Json>, at: &str) -> Option<Filter> {
+        const KNOWN: [&str; 6] = ["columnId", "operator", "value", "path", "caseSensitive", "timeZone"];
+        self.known_fields(fields, at, "a filter", &KNOWN);
+        let column_id = self.column(fields.get("columnId"), &format!("{at}.columnId"));
+        let operator = self.operator(fields.get("operator"), &format!("{at}.operator"));
+        let path = self.optional_text(fields.get("path"), &format!("{at}.path"));
+        if let Some(Err(error)) = path.as_deref().map(Path::parse) {
+            self.refuse(format!("{at}.path"), error);
+        }
+        let case_sensitive = match fields.get("caseSensitive") {
+            None | Some(Json::Null) => false,
+            Some(Json::Bool(flag)) => *flag,
+            Some(_) => {
+                self.refuse(format!("{at}.caseSensitive"), "`caseSensitive` must be true or false.");
+                false
+            }
+        };
+        let time_zone = self.optional_text(fields.get("timeZone"), &format!("{at}.timeZone"));
+        let zone = self.zone(time_zone.as_deref(), &format!("{at}.timeZone"));
+        let operator = operator?;
+        let value = fields.get("value");
+        let before = self.offences.len();
+        let value_reader = ValueReader { operator, case_sensitive, zone, at: format!("{at}.value") };
+        self.offences.extend(value_reader.offences(value));
+        if self.offences.len() > before {
+            return None;
+        }
+        let value = if operator.takes_value() { value.cloned().unwrap_or_default() } else { Json::Null };
+        Some(Filter { column_id: column_id?, operator, value, path, case_sensitive, time_zone })
+    }
+
+    fn column(&mut self, json: Option<&Json>, at: &str) -> Option<ColumnId> {
+        let Some(id) = json.and_then(Json::as_str) else {
+            self.refuse(at, "A filter needs `columnId`, the id of a column.");
+            return None;
+        };
+        let column = self.table.by_id(id);
+        if column.is_none() {
+            let hint = match self.table.by_header(id) {
+                Some(column) => format!(" The column with that header has the id `{}`.", column.id),
+                None => String::new(),
+            };
+            self.refuse(at, format!("There is no column with the id `{}`.{hint}", shortened(id)));
+        }
+        column.map(|column| column.id.clone())
+    }
+
+    fn operator(&mut self, json: Option<&Json>, at: &str) -> Option<Operator> {
+        let operator = json.and_then(Json::as_str).and_then(Operator::parse);
+        if operator.is_none() {
+            self.refuse(at, one_of("The operator", &Operator::ALL.map(Operator::word)));
+        }
+        operator
+    }
+
+    /// Null stands for absent.
+    fn optional_text(&mut self, json: Option<&Json>, at: &str) -> Option<String> {
+        match json {
+            None | Some(Json::Null) => None,
+            Some(Json::String(text)) => Some(text.clone()),
+            Some(_) => {
+                self.refuse(at, "This must be text.");
+                None
+            }
+        }
+    }
+
+    fn zone(&mut self, name: Option<&str>, at: &str) -> TimeZone {
+        let zone = zone(name.filter(|name| name.len() <= TIME_ZONE_CHARS_MAX).or(name.map(|_| "")));
+        zone.unwrap_or_else(|| {
+            let name = shortened(name.unwrap_or_default());
+            self.refuse(at, format!("`{name}` is no IANA time zone, such as `Europe/Berlin`."));
+            TimeZone::UTC
+        })
+    }
+
+    fn known_fields(&mut self, fields: &Map<String, Json>, at: &str, what: &str, known: &[&str]) {
+        for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
+            let message = format!("`{}` is no field of {what}.", shortened(name));
+            self.refuse(format!("{at}.{}", shortened(name)), message);
+        }
+    }
+}
+
+/// Checks a filter's value against what its operator takes.
+struct ValueReader {
+    operator: Operator,
+    case_sensitive: bool,
+    zone: TimeZone,
+    at: String,
+}
+
+impl ValueReader {
+    fn offences(&self, value: Option<&Json>) -> Vec<Offence> {
+        let word = self.operator.word();
+        let wrong = |right: &str| vec![Offence::new(&self.at, format!("`{word}` takes {right}."))];
+        let shape = self.operator.shape();
+        let Some(value) = value else {
+            let absent_is_right = shape == Shape::Nothing;
+            return if absent_is_right { Vec::new() } else { wrong(shape.right()) };
+        };
+        let fits = match shape {
+            Shape::Nothing => matches!(value, Json::Null | Json::Bool(true)),
+            Shape::Any => true,
+            Shape::List => value.as_array().is_some_and(|list| list.len() <= LIST_MAX),
+            Shape::Text => value.is_string(),
+            Shape::Pattern => return self.pattern_offences(value),
+            Shape::Size => self.size(value).is_some(),
+            Shape::Range => match value.as_array().map(Vec::as_slice) {
+                Some([low, high]) => self.size(low).is_some() && self.size(low) == self.size(high),
+                _ => false,
+            },
+            Shape::Date => self.size(value) == Some(Size::Date),
+            Shape::Within => return self.within_offences(value),
+            Shape::Status => value.as_str().and_then(CellStatus::parse).is_some(),
+            Shape::Statuses => return self.word_offences(value, &CellStatus::ALL.map(CellStatus::word)),
+            Shape::ErrorCodes => return self.word_offences(value, &ErrorCode::ALL.map(ErrorCode::word)),
+        };
+        if fits { Vec::new() } else { wrong(shape.right()) }
+    }
+
+    fn size(&self, value: &Json) -> Option<Size> {
+        match Kind::of(&value.to_string(), &self.zone) {
+            Kind::Number(_) => Some(Size::Number),
+            Kind::Date(_) => Some(Size::Date),
+            _ => None,
+        }
+    }
+
+    fn pattern_offences(&self, value: &Json) -> Vec<Offence> {
+        let refuse = |message: String| vec![Offence::new(&self.at, message)];
+        match value.as_str() {
+            None => refuse(format!("`matches` takes {}.", Shape::Pattern.right())),
+            Some(text) if text.chars().count() > PATTERN_CHARS_MAX => {
+                refuse(format!("A pattern is at most {PATTERN_CHARS_MAX} characters long."))
+            }
+            Some(text) => match pattern(text, self.case_sensitive) {
+                Ok(_) => Vec::new(),
+                Err(regex::Error::CompiledTooBig(_)) => {
+                    refuse("This regular expression is too large once compiled; use fewer repetitions.".to_owned())
+                }
+                Err(error) => refuse(format!("This is no valid regular expression: {error}")),
+            },
+        }
+    }
+
+    fn within_offences(&self, value: &Json) -> Vec<Offence> {
+        let Some(fields) = value.as_object() else {
+            return vec![Offence::new(&self.at, format!("`isWithin` takes {}.", Shape::Within.right()))];
+        };
+        let mut offences = Vec::new();
+        for name in fields.keys().filter(|name| !matches!(name.as_str(), "mode" | "n")) {
+            let name = shortened(name);
+            offences.push(Offence::new(format!("{}.{name}", self.at), format!("`{name}` is no field of `isWithin`.")));
+        }
+        let mode = fields.get("mode").and_then(Json::as_str).filter(|mode| MODES.contains(mode));
+        if let Some(mode) = mode {
+            if Within::read(value).is_none() {
+                let message = match mode {
+                    "pastDays" | "nextDays" => format!("`{mode}` needs `n`, a whole number from 1 to {DAYS_MAX}."),
+                    _ => format!("`{mode}` takes no `n`."),
+                };
+                offences.push(Offence::new(format!("{}.n", self.at), message));
+            }
+        } else {
+            offences.push(Offence::new(format!("{}.mode", self.at), one_of("The mode", &MODES)));
+        }
+        offences
+    }
+
+    fn word_offences(&self, value: &Json, known: &[&str]) -> Vec<Offence> {
+        let Some(words) = value.as_array().filter(|words| words.len() <= LIST_MAX) else {
+            let right = self.operator.shape().right();
+            return vec![Offence::new(&self.at, format!("`{}` takes {right}.", self.operator.word()))];
+        };
+        let unknown = |word: &Json| !word.as_str().is_some_and(|word| known.contains(&word));
+        let offences = words.iter().enumerate().filter(|(_, word)| unknown(word));
+        offences.map(|(index, _)| Offence::new(format!("{}[{index}]", self.at), one_of("Each", known))).collect()
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Size {
+    Number,
+    Date,
+}
+
+impl Shape {
+    /// What would be right, to follow "takes".
+    fn right(self) -> &'static str {
+        match self {
+            Self::Nothing => "no value",
+            Self::Any => "a value of any kind (null for an empty cell)",
+            Self::List => "an array of at most 1000 values",
+            Self::Text => "text",
+            Self::Pattern => "a regular expression as text",
+            Self::Size => "a number or an ISO 8601 date, such as 10 or \"2024-01-31\"",
+            Self::Range => "[low, high]: two numbers or two ISO 8601 dates",
+            Self::Date => "an ISO 8601 date, such as \"2024-01-31\" or \"2024-01-31T12:00:00Z\"",
+            Self::Within => "an object {mode, n?}, such as {\"mode\": \"pastDays\", \"n\": 7}",
+            Self::Status => "one of idle, queued, generating, completed, error, skipped",
+            Self::Statuses => "an array of cell statuses",
+            Self::ErrorCodes => "an array of error codes",
+        }
+    }
+}
+
+fn one_of(what: &str, words: &[&str]) -> String {
+    format!("{what} must be one of {}.", words.join(", "))
+}
+
+/// What was sent, short enough to be repeated in a message.
+fn shortened(text: &str) -> String {
+    const CHARS_MAX: usize = 100;
+    if text.chars().count() <= CHARS_MAX {
+        return text.to_owned();
+    }
+    text.chars().take(CHARS_MAX).chain(['…']).collect()
+}

@@ -1,0 +1,83 @@
+//! How filters are described in the API's document.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Value as Json, json};
+
+use super::reader::{COLUMN_ID_CHARS_MAX, TIME_ZONE_CHARS_MAX};
+use super::{Conjunction, Filters, Operator};
+use crate::limits::FILTER_DEPTH_MAX;
+use crate::path::PATH_CHARS_MAX;
+
+/// The most entries an array of filters is described with.
+const ENTRIES_MAX: usize = 100;
+
+/// Groups are written out to the depth they may have: no schema refers to itself.
+impl JsonSchema for Filters {
+    fn schema_name() -> Cow<'static, str> {
+        "Filters".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "array",
+            "description": "Filters that must all hold.",
+            "maxItems": ENTRIES_MAX,
+            "items": node(FILTER_DEPTH_MAX),
+        })
+    }
+}
+
+fn node(groups_left: usize) -> Json {
+    if groups_left == 0 {
+        return filter();
+    }
+    json!({ "anyOf": [filter(), group(groups_left)] })
+}
+
+fn group(groups_left: usize) -> Json {
+    json!({
+        "type": "object",
+        "description": "Several filters joined; `not` means that none of them holds.",
+        "additionalProperties": false,
+        "required": ["conjunction", "filters"],
+        "properties": {
+            "conjunction": { "type": "string", "enum": Conjunction::ALL.map(Conjunction::word) },
+            "filters": { "type": "array", "maxItems": ENTRIES_MAX, "items": node(groups_left - 1) },
+        },
+    })
+}
+
+fn filter() -> Json {
+    json!({
+        "type": "object",
+        "description": "One question asked of one cell.",
+        "additionalProperties": false,
+        "required": ["columnId", "operator"],
+        "properties": {
+            "columnId": {
+                "type": "string", "maxLength": COLUMN_ID_CHARS_MAX,
+                "description": "The column looked at.",
+            },
+            "operator": { "type": "string", "enum": Operator::ALL.map(Operator::word) },
+            "value": {
+                "description": "What the cell is compared with: any value for `equals` and `notEquals`; an \
+                    array for `in`, `notIn`, `hasAnyOf`, `hasAllOf` and `hasNoneOf`; text for the text \
+                    operators; a number or ISO 8601 date for the comparisons and `[low, high]` for \
+                    `between`; `{mode, n?}` for `isWithin`; status words and error codes for the operators \
+                    of cell state; nothing for the rest.",
+            },
+            "path": {
+                "type": "string", "maxLength": PATH_CHARS_MAX,
+                "description": "Looks at a part of a JSON value: dotted, or JSONPath from `$`.",
+            },
+            "caseSensitive": { "type": "boolean", "default": false },
+            "timeZone": {
+                "type": "string", "maxLength": TIME_ZONE_CHARS_MAX,
+                "description": "The IANA time zone of dates without an offset and of calendar days; UTC \
+                    without one.",
+            },
+        },
+    })
+}

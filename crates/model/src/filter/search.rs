@@ -1,0 +1,27 @@
+//! Search: a text anywhere in a row.
+
+use crate::row::{RowView, Source};
+use crate::table::Table;
+use crate::value::{Value, fold};
+
+/// A text looked for in every cell, without regard to case.
+#[derive(Debug, Clone)]
+pub struct Search {
+    text: String,
+    sources: Vec<Source>,
+}
+
+impl Search {
+    pub fn new(text: &str, table: &Table) -> Self {
+        let sources = table.columns.iter().map(|column| Source::compile(table, column)).collect();
+        Self { text: fold(text).into_owned(), sources }
+    }
+
+    /// Whether any cell's text contains it; an empty search matches every row.
+    pub fn matches(&self, row: &RowView<'_>) -> bool {
+        let found_in = |source: &Source| {
+            source.value(row).is_some_and(|raw| fold(&Value::parse(&raw).text()).contains(&self.text))
+        };
+        self.text.is_empty() || self.sources.iter().any(found_in)
+    }
+}

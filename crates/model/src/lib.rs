@@ -1,0 +1,36 @@
+//! The nouns of Rowmill and their laws.
+//!
+//! Everything here is pure: no I/O, no async, no clock, no chance. A function that needs the time
+//! takes it as an argument. What a stored or sent *document* looks like (a column's configuration, a
+//! view's filters, a cell's state) is defined here once, with serde; how an HTTP answer is laid out is
+//! not known here.
+
+pub mod cell;
+pub mod column;
+pub mod corrections;
+pub mod filter;
+pub mod ids;
+pub mod integration;
+pub mod limits;
+pub mod offence;
+pub mod path;
+pub mod project;
+pub mod record;
+pub mod reference;
+pub mod row;
+pub mod sort;
+pub mod table;
+pub mod template;
+pub mod value;
+pub mod view;
+
+pub use cell::{CellError, CellState, CellStates, CellStatus, ErrorCode};
+pub use column::{Column, ColumnType, DataShape};
+pub use ids::{ColumnId, KeyId, ProjectId, RowId, Slug, TeamId, ViewId};
+pub use limits::Limits;
+pub use offence::Offence;
+pub use project::{Project, ProjectSettings};
+pub use record::Record;
+pub use table::Table;
+pub use value::Value;
+pub use view::View;

@@ -1,0 +1,45 @@
+//! Every limit has a number, and all of them are here.
+
+use serde::{Deserialize, Serialize};
+
+/// The limits in force. The defaults are the contract's; an operator may set each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    pub page_size_default: u32,
+    pub page_size_max: u32,
+    pub insert_rows_max: u32,
+    pub cells_batch_max: u32,
+    pub row_ids_max: u32,
+    pub columns_max: u32,
+    pub views_max: u32,
+    pub filters_max: u32,
+    pub cell_bytes_max: u32,
+    pub body_bytes_max: u32,
+    pub nesting_max: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            page_size_default: 50,
+            page_size_max: 1_000,
+            insert_rows_max: 10_000,
+            cells_batch_max: 10_000,
+            row_ids_max: 100_000,
+            columns_max: 500,
+            views_max: 500,
+            filters_max: 100,
+            cell_bytes_max: 1024 * 1024,
+            body_bytes_max: 32 * 1024 * 1024,
+            nesting_max: 64,
+        }
+    }
+}
+
+/// The longest header, title or view name, in characters after trimming.
+pub const NAME_CHARS_MAX: usize = 255;
+/// The longest view emoji, in characters.
+pub const EMOJI_CHARS_MAX: usize = 64;
+/// How deep filter groups nest.
+pub const FILTER_DEPTH_MAX: usize = 3;

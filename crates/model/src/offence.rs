@@ -1,0 +1,21 @@
+//! What is wrong with something that was sent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One thing wrong with what was sent, and where.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Offence {
+    /// Where in the body or query, such as `cells[3].rowId`.
+    #[schemars(length(max = 10_000))]
+    pub path: String,
+    /// What is wrong, and what would be right.
+    #[schemars(length(max = 10_000))]
+    pub message: String,
+}
+
+impl Offence {
+    pub fn new(path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into() }
+    }
+}

@@ -1,0 +1,187 @@
+//! A path into a JSON value: dotted, or RFC 9535 JSONPath from `$`.
+
+mod query;
+mod steps;
+
+use std::borrow::Cow;
+
+use crate::value::{Value, raw};
+use query::Query;
+use steps::Step;
+
+/// The longest path, in characters.
+pub const PATH_CHARS_MAX: usize = 1_000;
+
+/// A path, read once and resolved in any number of values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Path(Route);
+
+#[derive(Debug, Clone, PartialEq)]
+enum Route {
+    /// Leads to one value at most. No step at all is the whole value.
+    Steps(Vec<Step>),
+    /// May find any number of values.
+    Query(Box<Query>),
+}
+
+impl Path {
+    /// Reads a path; the error is a sentence for whoever wrote it. `""` is the whole value.
+    ///
+    /// A dotted path is names separated by dots, each followed by any number of `[index]`; digits after
+    /// a dot are a name. Names that hold dots or brackets need JSONPath: `$["a.b"]`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if text.chars().count() > PATH_CHARS_MAX {
+            return Err(format!("A path is at most {PATH_CHARS_MAX} characters long."));
+        }
+        if !text.starts_with('$') {
+            return steps::dotted(text).map(|steps| Self(Route::Steps(steps)));
+        }
+        let query = Query::parse(text)?;
+        match steps::singular(text) {
+            (steps, "") => Ok(Self(Route::Steps(steps))),
+            _ => Ok(Self(Route::Query(Box::new(query)))),
+        }
+    }
+
+    /// The raw JSON the path leads to, digits kept. A path to one value yields it, any other an array of
+    /// all it finds. Nothing found, and null, are `None`.
+    pub fn resolve<'a>(&self, raw: &'a str) -> Option<Cow<'a, str>> {
+        match &self.0 {
+            Route::Steps(steps) => {
+                let found = steps.iter().try_fold(raw.trim_ascii(), |raw, step| step.take(raw))?;
+                (!matches!(Value::parse(found), Value::Null)).then_some(Cow::Borrowed(found))
+            }
+            Route::Query(query) => query.resolve(raw).map(Cow::Owned),
+        }
+    }
+
+    /// Whether the path is the whole value.
+    pub fn is_whole(&self) -> bool {
+        matches!(&self.0, Route::Steps(steps) if steps.is_empty())
+    }
+}
+
+impl Step {
+    fn take<'a>(&self, raw: &'a str) -> Option<&'a str> {
+        match self {
+            Self::Member(name) => raw::member(raw, name),
+            Self::Element(index) => raw::element(raw, *index),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GUEST: &str = r#" { "guest": {"email" : "ada@example.com", "visits": 12345678901234567890.10, "none": null},
+        "items": [ {"name":"a","price":1.0}, {"name":"b","price":20e1}, {"name":null,"0":"zero"} ],
+        "0": "digit", "a.b": 1, "it's": 2, "q\"": 3, "é": 4, "empty": "", "big": 1e400,
+        "twin": 1, "twin": 2 } "#;
+
+    fn check(path: &str, expected: Option<&str>) {
+        let parsed = Path::parse(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert_eq!(parsed.resolve(GUEST).as_deref(), expected, "{path}");
+    }
+
+    #[test]
+    fn dotted_paths_keep_the_text() {
+        check("", Some(GUEST.trim()));
+        check("guest.email", Some("\"ada@example.com\""));
+        check(" guest.visits ", Some("12345678901234567890.10"));
+        check("guest.none", None);
+        check("guest.missing.deeper", None);
+        check("guest[0]", None);
+        check("items[0].name", Some("\"a\""));
+        check("items[1].price", Some("20e1"));
+        check("items[-1].0", Some("\"zero\""));
+        check("items[9]", None);
+        check("items.0", None);
+        check("items.name", None);
+        check("0", Some("\"digit\""));
+        check("é", Some("4"));
+        check("it's", Some("2"));
+        check("empty", Some("\"\""));
+        check("twin", Some("2"));
+        assert_eq!(Path::parse("[1][0]").unwrap().resolve("[0,[7.0]]").as_deref(), Some("7.0"));
+        assert_eq!(Path::parse("a").unwrap().resolve("\"text\""), None);
+        assert_eq!(Path::parse("").unwrap().resolve("null"), None);
+        assert!(matches!(Path::parse("guest").unwrap().resolve(GUEST), Some(Cow::Borrowed(_))));
+    }
+
+    #[test]
+    fn a_singular_json_path_is_one_value() {
+        check("$", Some(GUEST.trim()));
+        check("$.guest.email", Some("\"ada@example.com\""));
+        check("$['guest']['visits']", Some("12345678901234567890.10"));
+        check("$[\"a.b\"]", Some("1"));
+        check(r"$['it\'s']", Some("2"));
+        check(r#"$["it's"]"#, Some("2"));
+        check(r#"$['q"']"#, Some("3"));
+        check(r#"$["q\""]"#, Some("3"));
+        check(r"$['\u00e9']", Some("4"));
+        check("$ [ 'items' ] [ 0 ] .name", Some("\"a\""));
+        check("$.items[-1]['0']", Some("\"zero\""));
+        check("$.é", Some("4"));
+        check("$.big", Some("1e400"));
+        check("$.guest.none", None);
+        check("$.items[3]", None);
+    }
+
+    #[test]
+    fn any_other_json_path_is_an_array_of_what_it_finds() {
+        check("$.items[*].price", Some("[1.0,20e1]"));
+        check("$.items[?@.price > 1].name", Some("[\"b\"]"));
+        check("$..price", Some("[1.0,20e1]"));
+        check("$.items[0,1,0].name", Some("[\"a\",\"b\",\"a\"]"));
+        check("$.items[:2].name", Some("[\"a\",\"b\"]"));
+        check("$.items[*].name", Some("[\"a\",\"b\",null]"));
+        check("$.guest[?@ == null]", Some("[null]"));
+        check("$.guest.*", Some("[\"ada@example.com\",12345678901234567890.10,null]"));
+        check("$.items[?@.price < $.items[1].price].name", Some("[\"a\"]"));
+        check("$.items[?match(@.name, '[ab]')].price", Some("[1.0,20e1]"));
+        check("$['big','twin']", Some("[1e400,2]"));
+        check("$..missing", None);
+        check("$.items[?@.price > 1000]", None);
+    }
+
+    #[test]
+    fn a_bad_path_is_answered_with_a_sentence() {
+        fn check(path: &str, words: &str) {
+            let error = Path::parse(path).unwrap_err();
+            assert!(error.contains(words) && error.ends_with('.'), "{path}: {error}");
+        }
+        check("a..b", "empty name");
+        check(".a", "empty name");
+        check("a.", "empty name");
+        check("a[", "bracket");
+        check("a[]", "whole number");
+        check("a[x]", "whole number");
+        check("a[\"b\"]", "$");
+        check("a[0]b", "dot");
+        check("a]", "bracket");
+        check("a[99999999999999999999]", "whole number");
+        check("$.", "JSONPath");
+        check("$a", "JSONPath");
+        check("$.a[", "JSONPath");
+        check("$..a..b..c", "`..`");
+        check("$[*,*][*,*][*,*][*,*][*,*][*,*][*,*]", "selectors");
+        check("$[?$..a]", "inside a filter");
+        check("$[?count($[*])>1]", "inside a filter");
+        check(&format!("$[?{}@.a{}]", "(".repeat(20), ")".repeat(20)), "deep");
+        check(&"a".repeat(1001), "1000");
+    }
+
+    #[test]
+    fn hostile_values_end() {
+        let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
+        assert_eq!(Path::parse("$..a").unwrap().resolve(&deep), None);
+        assert_eq!(Path::parse(&"[0]".repeat(333)).unwrap().resolve(&deep).map(|raw| raw.len()), Some(20_001 - 666));
+        for raw in ["", "{", "[1", "\"", "nope", "{\"a\":}"] {
+            for path in ["", "a", "[0]", "$..a", "$[*]"] {
+                let _ = Path::parse(path).unwrap().resolve(raw);
+            }
+        }
+    }
+}

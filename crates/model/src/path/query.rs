@@ -1,0 +1,169 @@
+//! JSONPath that may find many values.
+//!
+//! `serde_json_path` finds the nodes in a tree of values; which raw text each node was read from is told
+//! by walking the text and the tree side by side. (Its located queries would do, but a location for each
+//! node costs far more than the nodes do.)
+
+use std::collections::HashMap;
+use std::ptr;
+
+use serde_json::Value as Json;
+use serde_json_path::JsonPath;
+
+use super::steps;
+use crate::value::{Value, raw};
+
+/// A JSONPath within bounds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Query(JsonPath);
+
+/// How deep a value may be to be searched. Sent JSON is at most 64 deep.
+const DEPTH_MAX: usize = 128;
+/// How many `..` a path may have: with each, what it finds can grow by the depth of the value.
+const DESCENTS_MAX: usize = 2;
+/// How often a path may select the same value over.
+const SELECTORS_MAX: usize = 64;
+/// How deep brackets and parentheses may nest: they are read by recursion.
+const NESTING_MAX: usize = 16;
+
+impl Query {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        check_cost(text)?;
+        JsonPath::parse(text)
+            .map(Self)
+            .map_err(|error| format!("The path `{text}` is no valid JSONPath (RFC 9535): {error}."))
+    }
+
+    /// An array of the raw texts found, in the order found.
+    pub(super) fn resolve(&self, raw: &str) -> Option<String> {
+        let tree = tree(raw, 0)?;
+        let nodes = self.0.query(&tree).all();
+        if nodes.is_empty() {
+            return None;
+        }
+        let mut texts = nodes.iter().map(|node| (ptr::from_ref(*node), "null")).collect();
+        locate(raw, &tree, &mut texts);
+        let found: Vec<&str> =
+            nodes.iter().filter_map(|node| texts.get(&ptr::from_ref(*node)).copied()).collect();
+        Some(format!("[{}]", found.join(",")))
+    }
+}
+
+/// Refuses paths that would cost without bound, and the nesting that the reader could not survive.
+fn check_cost(text: &str) -> Result<(), String> {
+    let plain = without_quoted(text);
+    if plain.matches("..").count() > DESCENTS_MAX {
+        return Err(format!("The path `{text}` uses `..` more than {DESCENTS_MAX} times."));
+    }
+    let (mut depth, mut depth_max) = (0_usize, 0);
+    // How many selectors each open bracket has, and what those that are closed come to together.
+    let (mut open, mut selectors) = (Vec::new(), 1_usize);
+    for (index, c) in plain.char_indices() {
+        match c {
+            '[' | '(' => {
+                depth += 1;
+                open.push(1_usize);
+            }
+            ']' | ')' => {
+                depth = depth.saturating_sub(1);
+                selectors = selectors.saturating_mul(open.pop().unwrap_or(1));
+            }
+            ',' => open.iter_mut().last().into_iter().for_each(|count| *count += 1),
+            '$' if index > 0 && leads_to_many(plain.get(index..).unwrap_or_default()) => {
+                return Err(format!(
+                    "The path `{text}` searches from `$` inside a filter; there it may only name one value."
+                ));
+            }
+            _ => {}
+        }
+        depth_max = depth_max.max(depth);
+    }
+    if depth_max > NESTING_MAX {
+        return Err(format!("The path `{text}` nests brackets more than {NESTING_MAX} deep."));
+    }
+    if selectors > SELECTORS_MAX {
+        return Err(format!("The path `{text}` combines more than {SELECTORS_MAX} selectors."));
+    }
+    Ok(())
+}
+
+fn leads_to_many(query: &str) -> bool {
+    let (_, rest) = steps::singular(query);
+    rest.starts_with(['.', '['])
+}
+
+/// The path with each quoted text emptied, since nothing in quotes means anything to the cost.
+fn without_quoted(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut quote = None;
+    let mut escaped = false;
+    for c in text.chars() {
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if c == '\\' => escaped = true,
+            Some(open) if c == open => {
+                plain.push(c);
+                quote = None;
+            }
+            Some(_) => {}
+            None => {
+                plain.push(c);
+                quote = matches!(c, '\'' | '"').then_some(c);
+            }
+        }
+    }
+    plain
+}
+
+/// Reads raw JSON into a tree. By hand, because `serde_json` refuses numbers beyond a double.
+fn tree(raw: &str, depth: usize) -> Option<Json> {
+    if depth > DEPTH_MAX {
+        return None;
+    }
+    Some(match Value::parse(raw) {
+        Value::Null => Json::Null,
+        Value::Bool(truth) => Json::Bool(truth),
+        Value::Number(digits) => Json::Number(nearest(digits)?),
+        Value::Text(text) => Json::String(text.into_owned()),
+        Value::Array(raw) => {
+            raw::elements(raw).into_iter().map(|raw| tree(raw, depth + 1)).collect::<Option<Vec<_>>>()?.into()
+        }
+        Value::Object(raw) => raw::members(raw)
+            .into_iter()
+            .map(|(name, raw)| Some((name.into_owned(), tree(raw, depth + 1)?)))
+            .collect::<Option<serde_json::Map<_, _>>>()?
+            .into(),
+    })
+}
+
+/// The number as JSONPath's own filters compare it: to the precision of a double.
+fn nearest(digits: &str) -> Option<serde_json::Number> {
+    if let Ok(number) = digits.parse() {
+        return Some(number);
+    }
+    let double: f64 = digits.parse().ok()?;
+    serde_json::Number::from_f64(double.clamp(f64::MIN, f64::MAX))
+}
+
+/// Fills in the raw text of each node that is looked for.
+fn locate<'a>(raw: &'a str, node: &Json, texts: &mut HashMap<*const Json, &'a str>) {
+    if let Some(text) = texts.get_mut(&ptr::from_ref(node)) {
+        *text = raw.trim_ascii();
+    }
+    match node {
+        Json::Array(nodes) => {
+            for (raw, node) in raw::elements(raw).into_iter().zip(nodes) {
+                locate(raw, node, texts);
+            }
+        }
+        Json::Object(nodes) => {
+            // Of twins the last is visited last, and stays.
+            for (name, raw) in raw::members(raw) {
+                if let Some(node) = nodes.get(&*name) {
+                    locate(raw, node, texts);
+                }
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,57 @@
+//! A project: a table with a name, settings and, perhaps, an event behind it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ProjectId, TeamId};
+use crate::table::Table;
+
+/// Everything known of a project but its rows and views.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Project {
+    pub id: ProjectId,
+    pub team: TeamId,
+    pub title: String,
+    pub autoplay: bool,
+    pub folder_id: Option<String>,
+    pub metadata: serde_json::Map<String, serde_json::Value>,
+    pub settings: ProjectSettings,
+    pub table: Table,
+    /// Unix milliseconds.
+    pub created_at: i64,
+    /// Unix milliseconds.
+    pub updated_at: i64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ProjectSettings {
+    #[serde(default)]
+    pub api: ApiSettings,
+}
+
+/// What the API may do with a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ApiSettings {
+    /// Off: every call on the project answers 403, save the one that switches it on again.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Off: v3 reads need no key.
+    #[serde(default = "yes")]
+    pub require_key: bool,
+    /// On: a field of a row body that names no column becomes one.
+    #[serde(default)]
+    pub create_columns_from_keys: bool,
+}
+
+impl Default for ApiSettings {
+    fn default() -> Self {
+        Self { enabled: true, require_key: true, create_columns_from_keys: false }
+    }
+}
+
+fn yes() -> bool {
+    true
+}

@@ -1,0 +1,190 @@
+//! The values of one row, packed.
+//!
+//! A record holds the raw JSON text of every cell that has a value, in one run of bytes: a count, then
+//! a `(slot, length)` pair a cell, then the texts one after another. Listing copies texts out of it
+//! without parsing them, so numbers keep their digits and strings their bytes. A *slot* is a column's
+//! number within its project; slots are never used twice, so deleting a column touches no row.
+
+use std::ops::Range;
+
+/// A column's number within its project.
+pub type Slot = u32;
+
+/// The packed values of one row. Cells that are null are absent.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Record(Box<[u8]>);
+
+/// Bytes that are not a record: the database was damaged, or written by something else.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("a stored row is damaged: its values cannot be unpacked")]
+pub struct Damaged;
+
+impl Record {
+    /// Packs cells. `null` texts are left out; the last of two entries for a slot wins.
+    pub fn pack<'a>(cells: impl IntoIterator<Item = (Slot, &'a str)>) -> Self {
+        let mut cells: Vec<(Slot, &str)> = cells.into_iter().collect();
+        if !cells.is_sorted_by_key(|(slot, _)| *slot) {
+            cells.sort_by_key(|(slot, _)| *slot);
+        }
+        cells.dedup_by(|later, earlier| {
+            let twins = later.0 == earlier.0;
+            if twins {
+                earlier.1 = later.1;
+            }
+            twins
+        });
+        cells.retain(|(_, text)| *text != "null");
+        if cells.is_empty() {
+            return Self::default();
+        }
+        let text_len: usize = cells.iter().map(|(_, text)| text.len()).sum();
+        let mut bytes = Vec::with_capacity(text_len + cells.len() * 4 + 4);
+        push_varint(&mut bytes, cells.len());
+        for (slot, text) in &cells {
+            push_varint(&mut bytes, *slot as usize);
+            push_varint(&mut bytes, text.len());
+        }
+        for (_, text) in &cells {
+            bytes.extend_from_slice(text.as_bytes());
+        }
+        Self(bytes.into())
+    }
+
+    pub fn from_bytes(bytes: impl Into<Box<[u8]>>) -> Self {
+        Self(bytes.into())
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    pub fn cells(&self) -> Result<Cells<'_>, Damaged> {
+        Cells::unpack(&self.0)
+    }
+
+    /// This record with some cells written over; `null` clears one.
+    pub fn with<'a>(&'a self, changes: impl IntoIterator<Item = (Slot, &'a str)>) -> Result<Self, Damaged> {
+        let cells = self.cells()?;
+        Ok(Self::pack(cells.iter().chain(changes)))
+    }
+}
+
+impl std::fmt::Debug for Record {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.cells() {
+            Ok(cells) => f.debug_map().entries(cells.iter()).finish(),
+            Err(Damaged) => f.write_str("damaged"),
+        }
+    }
+}
+
+/// An unpacked view of a record's bytes: the directory is read once, the texts stay where they are.
+#[derive(Debug, Clone)]
+pub struct Cells<'a> {
+    texts: &'a str,
+    directory: Vec<(Slot, Range<usize>)>,
+}
+
+impl<'a> Cells<'a> {
+    pub fn unpack(bytes: &'a [u8]) -> Result<Self, Damaged> {
+        if bytes.is_empty() {
+            return Ok(Self { texts: "", directory: Vec::new() });
+        }
+        let mut rest = bytes;
+        let count = take_varint(&mut rest)?;
+        let mut directory = Vec::with_capacity(count.min(1024));
+        let mut end = 0_usize;
+        for _ in 0..count {
+            let slot = Slot::try_from(take_varint(&mut rest)?).map_err(|_| Damaged)?;
+            let start = end;
+            end = end.checked_add(take_varint(&mut rest)?).ok_or(Damaged)?;
+            directory.push((slot, start..end));
+        }
+        let texts = std::str::from_utf8(rest).map_err(|_| Damaged)?;
+        let whole = directory.iter().all(|(_, range)| texts.is_char_boundary(range.end));
+        if texts.len() != end || !whole {
+            return Err(Damaged);
+        }
+        Ok(Self { texts, directory })
+    }
+
+    /// The raw JSON text of a cell; `None` where it is null.
+    pub fn get(&self, slot: Slot) -> Option<&'a str> {
+        let index = self.directory.binary_search_by_key(&slot, |(slot, _)| *slot).ok()?;
+        self.text(self.directory.get(index)?)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &'a str)> {
+        self.directory.iter().filter_map(|entry| Some((entry.0, self.text(entry)?)))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.directory.is_empty()
+    }
+
+    fn text(&self, entry: &(Slot, Range<usize>)) -> Option<&'a str> {
+        self.texts.get(entry.1.clone())
+    }
+}
+
+fn push_varint(bytes: &mut Vec<u8>, mut number: usize) {
+    while number >= 0x80 {
+        bytes.push(u8::try_from(number & 0x7f).unwrap_or_default() | 0x80);
+        number >>= 7;
+    }
+    bytes.push(u8::try_from(number).unwrap_or_default());
+}
+
+fn take_varint(rest: &mut &[u8]) -> Result<usize, Damaged> {
+    let mut number = 0_usize;
+    for shift in (0..35).step_by(7) {
+        let (byte, tail) = rest.split_first().ok_or(Damaged)?;
+        *rest = tail;
+        number |= usize::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Ok(number);
+        }
+    }
+    Err(Damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn null_is_absent_and_the_later_twin_wins() {
+        let record = Record::pack([(3, "\"c\""), (1, "1"), (3, "null"), (1, "1.50")]);
+        let cells = record.cells().unwrap();
+        assert_eq!(cells.iter().collect::<Vec<_>>(), [(1, "1.50")]);
+        assert_eq!(cells.get(3), None);
+        assert_eq!(Record::pack([(1, "null")]), Record::default());
+    }
+
+    #[test]
+    fn damaged_bytes_are_an_error_and_never_a_panic() {
+        for bytes in [&[1_u8][..], &[1, 0, 9, b'x'], &[2, 0, 1, 1, 1, 0xc3, 0xa9], &[0xff; 9], &[1, 0, 1]] {
+            assert_eq!(Record::from_bytes(bytes).cells().unwrap_err(), Damaged, "{bytes:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_is_unpacked(cells in proptest::collection::btree_map(any::<u32>(), "[a-zé]{0,300}", 0..20)) {
+            let record = Record::pack(cells.iter().map(|(slot, text)| (*slot, text.as_str())));
+            let unpacked: BTreeMap<u32, String> =
+                record.cells().unwrap().iter().map(|(slot, text)| (slot, text.to_owned())).collect();
+            let kept: BTreeMap<u32, String> = cells.into_iter().filter(|(_, text)| text != "null").collect();
+            prop_assert_eq!(unpacked, kept);
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let _ = Record::from_bytes(bytes).cells();
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! One row, looked at through its table.
+
+use std::borrow::Cow;
+
+use crate::cell::{CellState, CellStates, CellStatus};
+use crate::column::{Column, ColumnType};
+use crate::path::Path;
+use crate::record::{Cells, Slot};
+use crate::table::Table;
+
+/// A row's cells as anyone outside sees them: reference columns followed, manual columns always idle.
+#[derive(Debug, Clone)]
+pub struct RowView<'a> {
+    table: &'a Table,
+    cells: Cells<'a>,
+    states: &'a CellStates,
+}
+
+impl<'a> RowView<'a> {
+    pub fn new(table: &'a Table, cells: Cells<'a>, states: &'a CellStates) -> Self {
+        Self { table, cells, states }
+    }
+
+    /// The raw JSON of a cell; `None` is null. For many rows, compile a [`Source`] instead: this reads a
+    /// reference's path anew each time.
+    pub fn value(&self, column: &Column) -> Option<Cow<'a, str>> {
+        if column.kind == ColumnType::Reference {
+            Source::compile(self.table, column).value(self)
+        } else {
+            self.cells.get(column.slot).map(Cow::Borrowed)
+        }
+    }
+
+    /// A manual cell is idle; a reference is completed where it has a value, else idle.
+    pub fn status(&self, column: &Column) -> CellStatus {
+        if column.kind == ColumnType::Reference {
+            return Source::compile(self.table, column).status(self);
+        }
+        self.state(column).map_or(CellStatus::Idle, |state| state.status)
+    }
+
+    /// The state of a processed cell. Manual and reference cells have none.
+    pub fn state(&self, column: &Column) -> Option<&'a CellState> {
+        if column.kind.is_processed() { self.states.get(column.slot) } else { None }
+    }
+
+    pub fn table(&self) -> &'a Table {
+        self.table
+    }
+}
+
+/// Where a column's values come from, worked out once for any number of rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    kind: ColumnType,
+    /// The slot the values stand in; `None` if they are all null.
+    slot: Option<Slot>,
+    /// The paths that lead from there to the value, the first to be taken last.
+    paths: Vec<Path>,
+}
+
+impl Source {
+    /// Follows references to the column that holds the values. Where they lead nowhere or in a circle,
+    /// every value is null.
+    pub fn compile(table: &Table, column: &Column) -> Self {
+        let mut source = Self { kind: column.kind, slot: None, paths: Vec::new() };
+        let mut current = column;
+        // A chain with more links than there are columns is a circle.
+        for _ in 0..=table.columns.len() {
+            if current.kind != ColumnType::Reference {
+                source.slot = Some(current.slot);
+                return source;
+            }
+            let Some(config) = &current.reference_config else { return source };
+            let (Ok(path), Some(next)) = (Path::parse(&config.path), table.by_id(&config.column_id)) else {
+                return source;
+            };
+            if !path.is_whole() {
+                source.paths.push(path);
+            }
+            current = next;
+        }
+        source
+    }
+
+    /// What a column that is gone has: nothing.
+    pub fn nothing() -> Self {
+        Self { kind: ColumnType::Manual, slot: None, paths: Vec::new() }
+    }
+
+    /// The raw JSON of the cell; `None` is null.
+    pub fn value<'a>(&self, row: &RowView<'a>) -> Option<Cow<'a, str>> {
+        let raw = Cow::Borrowed(row.cells.get(self.slot?)?);
+        self.paths.iter().rev().try_fold(raw, |raw, path| match raw {
+            Cow::Borrowed(raw) => path.resolve(raw),
+            Cow::Owned(raw) => path.resolve(&raw).map(|found| Cow::Owned(found.into_owned())),
+        })
+    }
+
+    pub fn status(&self, row: &RowView<'_>) -> CellStatus {
+        match self.kind {
+            ColumnType::Reference if self.value(row).is_some() => CellStatus::Completed,
+            _ => self.state(row).map_or(CellStatus::Idle, |state| state.status),
+        }
+    }
+
+    /// The state of a processed cell. Manual and reference cells have none.
+    pub fn state<'a>(&self, row: &RowView<'a>) -> Option<&'a CellState> {
+        if self.kind.is_processed() { row.states.get(self.slot?) } else { None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::ReferenceConfig;
+    use crate::ids::ColumnId;
+    use crate::record::Record;
+
+    fn table() -> Table {
+        let mut table = Table::new();
+        let mut add = |id: &str, kind: ColumnType, follows: Option<(&str, &str)>| {
+            table.push_manual(ColumnId::new(id), id);
+            let column = table.columns.last_mut().unwrap();
+            column.kind = kind;
+            column.reference_config = follows
+                .map(|(id, path)| ReferenceConfig { column_id: id.to_owned(), path: path.to_owned() });
+        };
+        add("ai", ColumnType::Ai, None);
+        add("email", ColumnType::Reference, Some(("_trigger", "guest.email")));
+        add("guest", ColumnType::Reference, Some(("_trigger", "guest")));
+        add("visits", ColumnType::Reference, Some(("guest", "$.visits")));
+        add("tags", ColumnType::Reference, Some(("guest", "$.tags[*].name")));
+        add("first_tag", ColumnType::Reference, Some(("tags", "[0]")));
+        add("whole", ColumnType::Reference, Some(("ai", "")));
+        add("unset", ColumnType::Reference, Some(("", "a")));
+        add("gone", ColumnType::Reference, Some(("col_gone", "a")));
+        add("bad", ColumnType::Reference, Some(("_trigger", "a[")));
+        add("bare", ColumnType::Reference, None);
+        add("self", ColumnType::Reference, Some(("self", "a")));
+        add("circle_a", ColumnType::Reference, Some(("circle_b", "")));
+        add("circle_b", ColumnType::Reference, Some(("circle_a", "")));
+        table
+    }
+
+    #[test]
+    fn references_equal_their_path_in_the_source() {
+        let table = table();
+        let record = Record::pack([
+            (0, r#"{"guest":{"email":"a@b.c","visits":1.50,"tags":[{"name":"x"},{"name":"y"}]}}"#),
+            (1, "7.0"),
+            // Whatever stands in a reference's own slot is not its value.
+            (2, "\"stale\""),
+        ]);
+        let mut states = CellStates::default();
+        let error = CellState { status: CellStatus::Error, ..CellState::default() };
+        for slot in 0..3 {
+            states.set(slot, error.clone());
+        }
+        let row = RowView::new(&table, record.cells().unwrap(), &states);
+        let check = |id: &str, value: Option<&str>, status: CellStatus| {
+            let column = table.by_id(id).unwrap();
+            let source = Source::compile(&table, column);
+            assert_eq!(row.value(column).as_deref(), value, "{id}");
+            assert_eq!(source.value(&row).as_deref(), value, "{id}");
+            assert_eq!((row.status(column), source.status(&row)), (status, status), "{id}");
+            assert_eq!(row.state(column), source.state(&row), "{id}");
+        };
+        check("_trigger", record.cells().unwrap().get(0), CellStatus::Idle);
+        check("ai", Some("7.0"), CellStatus::Error);
+        check("email", Some("\"a@b.c\""), CellStatus::Completed);
+        check("visits", Some("1.50"), CellStatus::Completed);
+        check("tags", Some("[\"x\",\"y\"]"), CellStatus::Completed);
+        check("first_tag", Some("\"x\""), CellStatus::Completed);
+        check("whole", Some("7.0"), CellStatus::Completed);
+        for id in ["unset", "gone", "bad", "bare", "self", "circle_a", "circle_b"] {
+            check(id, None, CellStatus::Idle);
+        }
+        assert_eq!(row.state(table.by_id("ai").unwrap()), Some(&error));
+        assert_eq!(row.state(table.by_id("_trigger").unwrap()), None);
+        assert_eq!(row.state(table.by_id("email").unwrap()), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! Sorting: in which order rows are shown.
+//!
+//! [`Sorting`] is the document as it is sent and stored, [`Order`] the same made ready to make a [`Key`]
+//! of each row. What comes before what is written once, in `key.rs`.
+
+mod key;
+mod reader;
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use crate::ids::ColumnId;
+use crate::row::{RowView, Source};
+use crate::table::Table;
+
+pub use key::Key;
+
+/// The most columns rows are sorted by.
+pub const SORT_KEYS_MAX: usize = 20;
+
+/// What rows are sorted by, the most important first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Sorting(pub Vec<SortKey>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SortKey {
+    pub column_id: ColumnId,
+    pub direction: Direction,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    Asc,
+    Desc,
+}
+
+impl Sorting {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The columns sorted by, the most important first.
+    pub fn columns(&self) -> Vec<&ColumnId> {
+        self.0.iter().map(|key| &key.column_id).collect()
+    }
+
+    /// The sorting without a column; `None` if it does not sort by it.
+    pub fn without(&self, column: &str) -> Option<Self> {
+        let kept = self.0.iter().filter(|key| key.column_id.as_str() != column).cloned().collect();
+        let kept = Self(kept);
+        (kept != *self).then_some(kept)
+    }
+}
+
+impl Direction {
+    pub const ALL: [Self; 2] = [Self::Asc, Self::Desc];
+
+    /// The word the API uses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Asc => "asc",
+            Self::Desc => "desc",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|direction| direction.word() == word)
+    }
+}
+
+/// A compiled sorting.
+#[derive(Debug, Clone)]
+pub struct Order(Vec<(Source, Direction)>);
+
+impl Order {
+    /// A column that is gone is empty in every row, and so changes no order.
+    pub fn compile(sorting: &Sorting, table: &Table) -> Self {
+        let keys = sorting.0.iter().filter_map(|key| {
+            let column = table.by_id(key.column_id.as_str())?;
+            Some((Source::compile(table, column), key.direction))
+        });
+        Self(keys.collect())
+    }
+
+    /// What a row is sorted by.
+    pub fn key(&self, row: &RowView<'_>) -> Key {
+        let mut key = key::KeyWriter::default();
+        for (source, direction) in &self.0 {
+            key.push(source.value(row).as_deref(), *direction);
+        }
+        key.finish()
+    }
+
+    /// Which of two rows comes first. Equal keys are left to the caller, who knows the rows' positions.
+    pub fn compare(&self, a: &Key, b: &Key) -> Ordering {
+        a.cmp(b)
+    }
+}
+
+impl JsonSchema for Sorting {
+    fn schema_name() -> Cow<'static, str> {
+        "Sorting".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "array",
+            "description": "What rows are sorted by, the most important first.",
+            "maxItems": SORT_KEYS_MAX,
+            "items": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["columnId", "direction"],
+                "properties": {
+                    "columnId": { "type": "string", "maxLength": 64, "description": "The column sorted by." },
+                    "direction": { "type": "string", "enum": Direction::ALL.map(Direction::word) },
+                },
+            },
+        })
+    }
+}

@@ -1,0 +1,314 @@
+//! The templates a column is made from, and the configuration each one starts with.
+
+use serde_json::{Map, Value, json};
+
+use crate::column::{Column, ColumnType, DataShape, TaskConfig, WaterfallEmail};
+
+/// A kind of column to choose from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// The word of v4, passed as `templateId`.
+    pub id: &'static str,
+    /// The word of v3. Both words are taken everywhere.
+    pub v3_id: &'static str,
+    pub label: &'static str,
+    pub description: &'static str,
+    pub kind: ColumnType,
+    pub data_shape: DataShape,
+}
+
+pub static TEMPLATES: [Template; 7] = [
+    Template {
+        id: "manual",
+        v3_id: "manual",
+        label: "Manual input",
+        description: "Values that people and programs write.",
+        kind: ColumnType::Manual,
+        data_shape: DataShape::Text,
+    },
+    Template {
+        id: "ai-text",
+        v3_id: "ai",
+        label: "AI text",
+        description: "A language model answers a prompt in words.",
+        kind: ColumnType::Ai,
+        data_shape: DataShape::Text,
+    },
+    Template {
+        id: "ai-json",
+        v3_id: "ai-json",
+        label: "AI data",
+        description: "A language model answers a prompt with JSON that satisfies a schema.",
+        kind: ColumnType::Ai,
+        data_shape: DataShape::Json,
+    },
+    Template {
+        id: "waterfall-email",
+        v3_id: "waterfall-email",
+        label: "Email waterfall",
+        description: "E-mail finders, tried in order until one finds a verified address.",
+        kind: ColumnType::Task,
+        data_shape: DataShape::Waterfall,
+    },
+    Template {
+        id: "web-scraper",
+        v3_id: "web-scraper",
+        label: "Web scraper",
+        description: "The content of a web page, as markdown, HTML or links.",
+        kind: ColumnType::Task,
+        data_shape: DataShape::ScrapeResult,
+    },
+    Template {
+        id: "http-api",
+        v3_id: "http-api",
+        label: "HTTP API",
+        description: "The answer of an HTTP request.",
+        kind: ColumnType::Api,
+        data_shape: DataShape::Json,
+    },
+    Template {
+        id: "reference",
+        v3_id: "reference",
+        label: "Reference",
+        description: "A part of another column's JSON value, found by its path.",
+        kind: ColumnType::Reference,
+        data_shape: DataShape::Json,
+    },
+];
+
+impl Template {
+    /// Finds a template by its word in either version.
+    pub fn named(word: &str) -> Option<&'static Self> {
+        TEMPLATES.iter().find(|template| template.id == word || template.v3_id == word)
+    }
+
+    /// The template a column would be made from today.
+    pub fn of(column: &Column) -> &'static Self {
+        let same_kind = || TEMPLATES.iter().filter(|template| template.kind == column.kind);
+        same_kind()
+            .find(|template| template.data_shape == column.data_shape)
+            // A manual column may hold JSON, for which there is no template of its own.
+            .or_else(|| same_kind().next())
+            .unwrap_or(&TEMPLATES[0])
+    }
+
+    /// The configuration a new column starts with, as the API writes it.
+    pub fn config(&self, catalogue: &Catalogue) -> Map<String, Value> {
+        let config = match (self.kind, self.data_shape) {
+            (ColumnType::Manual, _) => json!({}),
+            // Any object at all, until somebody says which.
+            (ColumnType::Ai, DataShape::Json) => {
+                json!({"aiConfig": {"prompt": "", "outputSchema": {"type": "object"}}})
+            }
+            (ColumnType::Ai, _) => json!({"aiConfig": {"prompt": ""}}),
+            (ColumnType::Task, DataShape::ScrapeResult) => json!({"taskConfig": web_scraper()}),
+            (ColumnType::Task, _) => json!({"taskConfig": waterfall_email(catalogue)}),
+            (ColumnType::Api, _) => json!({"apiConfig": http_api()}),
+            (ColumnType::Reference, _) => json!({"referenceConfig": {"columnId": "", "path": ""}}),
+        };
+        match config {
+            Value::Object(config) => config,
+            _ => Map::new(),
+        }
+    }
+}
+
+/// The e-mail finders the service has adapters for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Catalogue {
+    /// In the order a new waterfall tries them.
+    pub finders: Vec<Finder>,
+}
+
+/// One e-mail finder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finder {
+    /// What a waterfall entry names it by.
+    pub task_type: String,
+    pub label: String,
+    /// Whether there are credentials for it.
+    pub configured: bool,
+}
+
+impl Finder {
+    /// Guesses an address from the usual patterns. It needs no key.
+    pub const PATTERN: &str = "pattern";
+}
+
+impl Catalogue {
+    pub fn knows(&self, task_type: &str) -> bool {
+        self.finders.iter().any(|finder| finder.task_type == task_type)
+    }
+
+    /// This catalogue with exactly those finders configured that `has_credentials` says.
+    #[must_use]
+    pub fn configured(mut self, has_credentials: impl Fn(&str) -> bool) -> Self {
+        for finder in &mut self.finders {
+            finder.configured = has_credentials(&finder.task_type);
+        }
+        self
+    }
+}
+
+impl Default for Catalogue {
+    fn default() -> Self {
+        let finders = [
+            ("hunter", "Hunter"),
+            ("findymail", "Findymail"),
+            ("prospeo", "Prospeo"),
+            ("dropcontact", "Dropcontact"),
+            ("apollo", "Apollo"),
+            ("snov", "Snov.io"),
+            ("icypeas", "Icypeas"),
+            ("leadmagic", "LeadMagic"),
+            ("anymailfinder", "Anymail Finder"),
+            ("wiza", "Wiza"),
+            (Finder::PATTERN, "Pattern guess"),
+        ];
+        let finder = |(task_type, label): (&str, &str)| Finder {
+            task_type: task_type.to_owned(),
+            label: label.to_owned(),
+            configured: false,
+        };
+        Self { finders: finders.into_iter().map(finder).collect() }
+    }
+}
+
+fn waterfall_email(catalogue: &Catalogue) -> Value {
+    let is_pattern = |finder: &&Finder| finder.task_type == Finder::PATTERN;
+    let asked = catalogue.finders.iter().filter(|finder| !is_pattern(finder));
+    let guessed = catalogue.finders.iter().filter(is_pattern);
+    let providers: Vec<Value> = asked
+        .chain(guessed)
+        .enumerate()
+        .map(|(order, finder)| {
+            json!({
+                "id": format!("{}-default", finder.task_type),
+                "taskType": finder.task_type,
+                // A guess is wrong often enough that it is never made unasked.
+                "enabled": finder.configured && finder.task_type != Finder::PATTERN,
+                "order": order,
+            })
+        })
+        .collect();
+    let input_mapping: Map<String, Value> =
+        WaterfallEmail::INPUT_KEYS.into_iter().map(|key| (key.to_owned(), json!(""))).collect();
+    json!({
+        "taskType": TaskConfig::WATERFALL_EMAIL,
+        "waterfallEmail": {
+            "waterfallType": WaterfallEmail::TYPE,
+            "providers": providers,
+            "inputMapping": input_mapping,
+        },
+    })
+}
+
+fn web_scraper() -> Value {
+    json!({
+        "taskType": TaskConfig::WEB_SCRAPER,
+        "webScraper": {
+            "url": "",
+            "formats": ["markdown"],
+            "onlyMainContent": true,
+            "respectRobots": true,
+            "timeoutSeconds": 30,
+        },
+    })
+}
+
+fn http_api() -> Value {
+    json!({
+        "method": "GET",
+        "url": "",
+        "headers": {},
+        "query": {},
+        "successStatuses": ["200..299"],
+        "emptyOn": [404],
+        "timeoutSeconds": 30,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::column::{AiConfig, ApiConfig, ReferenceConfig};
+    use crate::table::Table;
+
+    #[test]
+    fn both_versions_words_are_taken() {
+        for (word, id) in [("ai", "ai-text"), ("ai-text", "ai-text"), ("http-api", "http-api")] {
+            assert_eq!(Template::named(word).map(|template| template.id), Some(id), "{word}");
+        }
+        for word in ["", "AI", "api", "task"] {
+            assert_eq!(Template::named(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_column_knows_its_template() {
+        let mut column = Table::new().columns.remove(0);
+        for template in &TEMPLATES {
+            column.kind = template.kind;
+            column.data_shape = template.data_shape;
+            assert_eq!(Template::of(&column), template);
+        }
+        column.kind = ColumnType::Manual;
+        column.data_shape = DataShape::Json;
+        assert_eq!(Template::of(&column).id, "manual");
+    }
+
+    #[test]
+    fn a_template_allows_the_shape_it_has() {
+        for template in &TEMPLATES {
+            assert!(template.kind.data_shapes().contains(&template.data_shape), "{}", template.id);
+        }
+    }
+
+    /// What a template says and what the types take for missing fields must not drift apart.
+    #[test]
+    fn a_template_spells_out_the_defaults_of_the_types() {
+        fn check<T: serde::de::DeserializeOwned + serde::Serialize>(
+            template: &str,
+            key: &str,
+            sparse: &Value,
+        ) {
+            let config = Template::named(template).unwrap().config(&Catalogue::default());
+            let read: T = serde_json::from_value(config[key].clone()).unwrap();
+            assert_eq!(serde_json::to_value(&read).unwrap(), config[key], "{template} is not canonical");
+            let filled: T = serde_json::from_value(sparse.clone()).unwrap();
+            assert_eq!(
+                serde_json::to_value(&filled).unwrap(),
+                config[key],
+                "{template} differs from the type"
+            );
+        }
+        check::<AiConfig>("ai-text", "aiConfig", &json!({}));
+        check::<AiConfig>("ai-json", "aiConfig", &json!({"outputSchema": {"type": "object"}}));
+        check::<ApiConfig>("http-api", "apiConfig", &json!({}));
+        check::<ReferenceConfig>("reference", "referenceConfig", &json!({}));
+        check::<TaskConfig>(
+            "web-scraper",
+            "taskConfig",
+            &json!({"taskType": "webScraper", "webScraper": {}}),
+        );
+    }
+
+    #[test]
+    fn a_new_waterfall_lists_every_finder_and_enables_the_configured() {
+        let mut catalogue = Catalogue::default().configured(|task_type| task_type != "snov");
+        catalogue.finders.rotate_right(1);
+        let config = Template::named("waterfall-email").unwrap().config(&catalogue);
+        let task: TaskConfig = serde_json::from_value(config["taskConfig"].clone()).unwrap();
+        let waterfall = task.waterfall_email.unwrap();
+        assert_eq!(waterfall.input_mapping.len(), 4);
+        assert!(waterfall.input_mapping.values().all(String::is_empty));
+        assert_eq!(waterfall.providers.len(), catalogue.finders.len());
+        for (order, provider) in waterfall.providers.iter().enumerate() {
+            assert_eq!(provider.id, format!("{}-default", provider.task_type));
+            assert_eq!(provider.order as usize, order);
+            let expected = !["snov", "pattern"].contains(&provider.task_type.as_str());
+            assert_eq!(provider.enabled, expected, "{}", provider.task_type);
+        }
+        assert_eq!(waterfall.providers.last().unwrap().task_type, Finder::PATTERN);
+    }
+}

@@ -1,0 +1,205 @@
+//! One form for all spellings of a JSON value.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{Number, Value, raw};
+
+/// JSON equality: by structure; the order of members does not count, numbers compare by value, strings
+/// by content.
+pub fn same(a: &str, b: &str) -> bool {
+    a == b || canonical(a) == canonical(b)
+}
+
+/// A hash under which the same values meet: `same(a, b)` implies equal keys. An empty value has none,
+/// because it matches nothing.
+///
+/// Keys are stored, so this function, [`canonical`] included, must never change.
+pub fn match_key(raw: &str) -> Option<u64> {
+    (!Value::parse(raw).is_empty()).then(|| xxh3_64(&canonical(raw)))
+}
+
+/// How deep values are taken apart. Sent JSON is at most 64 deep; what is deeper compares as text.
+const DEPTH_MAX: usize = 128;
+
+/// The canonical bytes of a value: a mark for its kind, then its content, whose end can always be told,
+/// so that two values have the same bytes only if they are the same.
+fn canonical(raw: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(raw.len() + 16);
+    push(&mut bytes, raw, 0);
+    bytes
+}
+
+fn push(bytes: &mut Vec<u8>, raw: &str, depth: usize) {
+    match Value::parse(raw) {
+        Value::Null => bytes.push(b'z'),
+        Value::Bool(true) => bytes.push(b't'),
+        Value::Bool(false) => bytes.push(b'f'),
+        Value::Number(digits) => match Number::parse(digits) {
+            Some(number) => push_number(bytes, &number),
+            None => push_text(bytes, digits),
+        },
+        Value::Text(text) => push_text(bytes, &text),
+        Value::Array(raw) | Value::Object(raw) if depth >= DEPTH_MAX => push_text(bytes, &raw::compact(raw)),
+        Value::Array(raw) => {
+            let elements = raw::elements(raw);
+            bytes.push(b'a');
+            push_len(bytes, elements.len());
+            for element in elements {
+                push(bytes, element, depth + 1);
+            }
+        }
+        Value::Object(raw) => {
+            // Collecting into a map sorts the names and lets the last of twins win.
+            let members: BTreeMap<Cow<'_, str>, &str> = raw::members(raw).into_iter().collect();
+            bytes.push(b'o');
+            push_len(bytes, members.len());
+            for (name, member) in members {
+                push_text(bytes, &name);
+                push(bytes, member, depth + 1);
+            }
+        }
+    }
+}
+
+fn push_number(bytes: &mut Vec<u8>, number: &Number<'_>) {
+    bytes.push(if number.is_negative() { b'-' } else { b'+' });
+    bytes.extend_from_slice(&number.scale().to_be_bytes());
+    bytes.extend(number.digits());
+    bytes.push(0);
+}
+
+fn push_text(bytes: &mut Vec<u8>, text: &str) {
+    bytes.push(b's');
+    push_len(bytes, text.len());
+    bytes.extend_from_slice(text.as_bytes());
+}
+
+fn push_len(bytes: &mut Vec<u8>, len: usize) {
+    bytes.extend_from_slice(&(len as u64).to_be_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_is_the_same_however_written() {
+        fn check(a: &str, b: &str, expected: bool) {
+            assert_eq!(same(a, b), expected, "{a} and {b}");
+            assert_eq!(same(b, a), expected, "{b} and {a}");
+            if expected {
+                assert_eq!(match_key(a), match_key(b), "{a} and {b}");
+            } else {
+                assert!(match_key(a) != match_key(b) || match_key(a).is_none(), "{a} and {b}");
+            }
+        }
+        check("1", "1.0", true);
+        check("1", "10e-1", true);
+        check("0", "-0.0", true);
+        check("12345678901234567890", "12345678901234567891", false);
+        check("1", "\"1\"", false);
+        check("\"a\"", "\"\\u0061\"", true);
+        check("\"a\"", "\"A\"", false);
+        check("null", "\"\"", false);
+        check("[]", "{}", false);
+        check("[1,2]", "[ 1.0 , 2 ]", true);
+        check("[1,2]", "[2,1]", false);
+        check("[[1],2]", "[[1,2]]", false);
+        check("[12]", "[1,2]", false);
+        check(r#"{"a":1,"b":[true,null]}"#, r#"{ "b" : [true, null], "a" : 1e0 }"#, true);
+        check(r#"{"a":1,"a":2}"#, r#"{"a":2}"#, true);
+        check(r#"{"a":1}"#, r#"{"a":1,"b":null}"#, false);
+        check("true", "false", false);
+        check("1e999999999", "10e999999998", true);
+    }
+
+    #[test]
+    fn match_keys_are_stored_and_never_change() {
+        for (raw, key) in [
+            ("null", None),
+            ("\"\"", None),
+            ("[ ]", None),
+            ("{}", None),
+            ("true", Some(PIN_TRUE)),
+            ("0", Some(PIN_ZERO)),
+            ("-12.50", Some(PIN_NUMBER)),
+            ("\"ada@example.com\"", Some(PIN_TEXT)),
+            ("[1,\"a\",null]", Some(PIN_ARRAY)),
+            (r#"{"b":1,"a":{"c":[]}}"#, Some(PIN_OBJECT)),
+        ] {
+            assert_eq!(match_key(raw), key, "{raw}");
+        }
+    }
+
+    const PIN_TRUE: u64 = 1;
+    const PIN_ZERO: u64 = 1;
+    const PIN_NUMBER: u64 = 1;
+    const PIN_TEXT: u64 = 1;
+    const PIN_ARRAY: u64 = 1;
+    const PIN_OBJECT: u64 = 1;
+
+    #[test]
+    fn depth_beyond_the_limit_ends() {
+        let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+        assert!(same(&deep, &format!(" {deep}")));
+    }
+
+    fn any_json() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(json!(null)),
+            any::<bool>().prop_map(|b| json!(b)),
+            any::<i64>().prop_map(|n| json!(n)),
+            (-10_i32..10).prop_map(|n| json!(f64::from(n) + 0.25)),
+            "[a-b\\\\\"é]{0,3}".prop_map(|s| json!(s)),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..4).prop_map(|v| json!(v)),
+                proptest::collection::vec(("[a-c]{0,2}", inner), 0..4)
+                    .prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    /// Writes a value another way: blanks, members reversed, characters escaped, numbers padded.
+    fn rewritten(value: &serde_json::Value) -> String {
+        match value {
+            serde_json::Value::Number(number) => {
+                let text = number.to_string();
+                if text.contains(['.', 'e']) { format!("{text}e0") } else { format!("{text}.00") }
+            }
+            serde_json::Value::String(text) => {
+                let units: Vec<String> = text.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
+                format!("\"{}\"", units.concat())
+            }
+            serde_json::Value::Array(elements) => {
+                format!("[ {} ]", elements.iter().map(rewritten).collect::<Vec<_>>().join(" ,\n"))
+            }
+            serde_json::Value::Object(members) => {
+                let write = |(name, member): (&String, _)| format!("{} : {}", json!(name), rewritten(member));
+                format!("{{ {} }}", members.iter().rev().map(write).collect::<Vec<_>>().join(" , "))
+            }
+            other => other.to_string(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn rewriting_changes_neither_sameness_nor_key(value in any_json()) {
+            let (a, b) = (value.to_string(), rewritten(&value));
+            prop_assert!(same(&a, &b), "{} and {}", a, b);
+            prop_assert_eq!(match_key(&a), match_key(&b));
+        }
+
+        #[test]
+        fn values_are_the_same_exactly_when_they_are_equal(a in any_json(), b in any_json()) {
+            prop_assert_eq!(same(&a.to_string(), &b.to_string()), a == b);
+        }
+    }
+}

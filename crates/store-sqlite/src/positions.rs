@@ -1,0 +1,135 @@
+//! Where rows lie, and how the n-th of them is found without counting.
+//!
+//! A row's key is its project's number and its position, so a project's rows are one run of keys in
+//! order of creation. Deleting leaves holes; the `live` table says how many rows are left in each run
+//! of 2^10 and of 2^20 positions, and the n-th row is found by adding those up.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use rowmill_store::Result;
+use rusqlite::{CachedStatement, Connection};
+
+use crate::backend;
+
+const POSITION_BITS: u32 = 40;
+const POSITION_MAX: u64 = (1 << POSITION_BITS) - 1;
+/// Projects a database can hold over its life: the number must fit above the position in an i64.
+pub(crate) const PROJECT_MAX: i64 = (1 << (63 - POSITION_BITS)) - 1;
+/// The sizes of the counted runs, as powers of two: level 0, level 1.
+const LEVEL_BITS: [u32; 2] = [10, 20];
+
+pub(crate) fn key(project: i64, position: u64) -> i64 {
+    project << POSITION_BITS | i64::try_from(position & POSITION_MAX).unwrap_or_default()
+}
+
+pub(crate) fn key_range(project: i64) -> RangeInclusive<i64> {
+    key(project, 0)..=key(project, POSITION_MAX)
+}
+
+/// The project and position a key stands for.
+pub(crate) fn split(key: i64) -> (i64, u64) {
+    let position = key & i64::try_from(POSITION_MAX).unwrap_or(i64::MAX);
+    (key >> POSITION_BITS, u64::try_from(position).unwrap_or_default())
+}
+
+/// Changes to the live counts of one project, gathered and then written together.
+#[derive(Debug, Default)]
+pub(crate) struct LiveDelta(BTreeMap<u64, i64>);
+
+impl LiveDelta {
+    /// One row more or less at a position.
+    pub(crate) fn add(&mut self, position: u64, change: i64) {
+        *self.0.entry(position >> LEVEL_BITS[0]).or_default() += change;
+    }
+
+    pub(crate) fn write(self, connection: &Connection, project: i64) -> Result<()> {
+        let mut coarse = BTreeMap::<u64, i64>::new();
+        for (segment, change) in &self.0 {
+            *coarse.entry(segment >> (LEVEL_BITS[1] - LEVEL_BITS[0])).or_default() += change;
+        }
+        let mut upsert = connection
+            .prepare_cached(
+                "INSERT INTO live (project, level, segment, count) VALUES (?1, ?2, ?3, ?4) \
+                 ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            )
+            .map_err(backend)?;
+        // An empty run is forgotten, so that walking over many deleted rows stays cheap.
+        let mut forget = connection
+            .prepare_cached("DELETE FROM live WHERE project = ?1 AND level = ?2 AND segment = ?3 AND count = 0")
+            .map_err(backend)?;
+        for (level, counts) in [(0, &self.0), (1, &coarse)] {
+            for (segment, change) in counts {
+                upsert.execute((project, level, segment, change)).map_err(backend)?;
+                if *change < 0 {
+                    forget.execute((project, level, segment)).map_err(backend)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The key of the row that has `offset` rows before it; `None` past the end.
+pub(crate) fn locate(connection: &Connection, project: i64, offset: u64, next_position: u64) -> Result<Option<i64>> {
+    let Some((block, rest)) = find(connection, project, 1, 0..=i64::MAX, offset)? else { return Ok(None) };
+    let fine = LEVEL_BITS[1] - LEVEL_BITS[0];
+    let segments = (block.segment << fine)..=((block.segment + 1) << fine) - 1;
+    let Some((segment, rest)) = find(connection, project, 0, segments, rest)? else { return Ok(None) };
+    let start = u64::try_from(segment.segment << LEVEL_BITS[0]).unwrap_or_default();
+    let span = next_position.saturating_sub(start).min(1 << LEVEL_BITS[0]);
+    if segment.count == span {
+        return Ok(Some(key(project, start + rest)));
+    }
+    // The run has holes: step over at most 2^10 rows.
+    connection
+        .prepare_cached("SELECT key FROM rows WHERE key >= ?1 ORDER BY key LIMIT 1 OFFSET ?2")
+        .and_then(|mut query| query.query_row((key(project, start), rest), |row| row.get(0)))
+        .map(Some)
+        .map_err(backend)
+}
+
+struct Run {
+    segment: i64,
+    count: u64,
+}
+
+/// The run in which the row with `offset` rows before it lies, and how many of those are in the run.
+fn find(
+    connection: &Connection,
+    project: i64,
+    level: u32,
+    segments: RangeInclusive<i64>,
+    offset: u64,
+) -> Result<Option<(Run, u64)>> {
+    let mut query: CachedStatement<'_> = connection
+        .prepare_cached(
+            "SELECT segment, count FROM live WHERE project = ?1 AND level = ?2 AND segment BETWEEN ?3 AND ?4 \
+             ORDER BY segment",
+        )
+        .map_err(backend)?;
+    let mut runs = query.query((project, level, segments.start(), segments.end())).map_err(backend)?;
+    let mut before = 0_u64;
+    while let Some(row) = runs.next().map_err(backend)? {
+        let run = Run { segment: row.get(0).map_err(backend)?, count: row.get(1).map_err(backend)? };
+        if offset < before + run.count {
+            return Ok(Some((run, offset - before)));
+        }
+        before += run.count;
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_sort_by_project_then_position() {
+        assert_eq!(split(key(7, 12)), (7, 12));
+        assert!(key(1, POSITION_MAX) < key(2, 0));
+        assert!(key(PROJECT_MAX, POSITION_MAX) > 0);
+        assert!(key_range(3).contains(&key(3, POSITION_MAX)));
+        assert!(!key_range(3).contains(&key(4, 0)));
+    }
+}

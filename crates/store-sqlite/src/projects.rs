@@ -1,0 +1,235 @@
+//! Projects: one document each, with what lists need beside it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rowmill_model::{Project, ProjectId, TeamId, View};
+use rowmill_store::{
+    ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError, StoredProject,
+};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use crate::positions::PROJECT_MAX;
+use crate::{backend, damaged, receipts, uuid_of};
+
+/// What every write needs to know of a project.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Head {
+    pub(crate) num: i64,
+    pub(crate) version: u64,
+}
+
+pub(crate) fn head(connection: &Connection, id: ProjectId) -> Result<Option<Head>> {
+    connection
+        .prepare_cached("SELECT num, version FROM projects WHERE id = ?1")
+        .and_then(|mut query| {
+            query.query_row([id.uuid().as_bytes()], |row| Ok(Head { num: row.get(0)?, version: row.get(1)? })).optional()
+        })
+        .map_err(backend)
+}
+
+/// The head of a project that must exist and be at this version.
+pub(crate) fn head_at(connection: &Connection, id: ProjectId, version: u64) -> Result<Head> {
+    let head = head(connection, id)?.ok_or(StoreError::UnknownProject)?;
+    if head.version == version { Ok(head) } else { Err(StoreError::Stale) }
+}
+
+/// Parsed documents by project and version. A version's document never changes once it is committed,
+/// and only committed ones are put in, so an entry is never wrong, only unused.
+#[derive(Debug, Default)]
+pub(crate) struct Documents(Mutex<HashMap<i64, Parsed>>);
+
+#[derive(Debug, Clone)]
+struct Parsed {
+    version: u64,
+    project: Arc<Project>,
+    views: Arc<Vec<View>>,
+}
+
+impl Documents {
+    const LEN_MAX: usize = 1_000;
+
+    fn get(&self, head: Head) -> Option<Parsed> {
+        let documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.get(&head.num).filter(|parsed| parsed.version == head.version).cloned()
+    }
+
+    fn put(&self, num: i64, parsed: Parsed) {
+        let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if documents.len() >= Self::LEN_MAX {
+            documents.clear();
+        }
+        documents.insert(num, parsed);
+    }
+}
+
+/// Reads a project; only on a reader's connection, where everything seen is committed.
+pub(crate) fn load(connection: &Connection, documents: &Documents, id: ProjectId) -> Result<Option<StoredProject>> {
+    let Some(head) = head(connection, id)? else { return Ok(None) };
+    let parsed = match documents.get(head) {
+        Some(parsed) => parsed,
+        None => {
+            let parsed = parse(connection, head)?;
+            documents.put(head.num, parsed.clone());
+            parsed
+        }
+    };
+    let row_count = counters(connection, head.num)?.row_count;
+    let Parsed { version, project, views } = parsed;
+    Ok(Some(StoredProject { project, views, version, row_count }))
+}
+
+fn parse(connection: &Connection, head: Head) -> Result<Parsed> {
+    let (document, views): (String, String) = connection
+        .prepare_cached("SELECT document, views FROM projects WHERE num = ?1")
+        .and_then(|mut query| query.query_row([head.num], |row| Ok((row.get(0)?, row.get(1)?))))
+        .map_err(backend)?;
+    Ok(Parsed {
+        version: head.version,
+        project: Arc::new(serde_json::from_str(&document).map_err(damaged)?),
+        views: Arc::new(serde_json::from_str(&views).map_err(damaged)?),
+    })
+}
+
+pub(crate) fn save(connection: &Connection, save: ProjectSave) -> Result<SavedProject> {
+    let ProjectSave { project, views, version, subject, fixes, once } = save;
+    receipts::once(connection, once.as_ref(), || {
+        match version {
+            None => create(connection, &project, &views)?,
+            Some(version) => {
+                let head = head_at(connection, project.id, version)?;
+                write_views(connection, head, &views)?;
+                write_document(connection, head, &project)?;
+            }
+        }
+        Ok(SavedProject { project, views, subject, fixes })
+    })
+}
+
+/// Writes a changed document and moves the version on.
+pub(crate) fn write_document(connection: &Connection, head: Head, project: &Project) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE projects SET title = ?2, autoplay = ?3, folder_id = ?4, column_count = ?5, version = version + 1, \
+             document = ?6 WHERE num = ?1",
+            (
+                head.num,
+                &project.title,
+                project.autoplay,
+                &project.folder_id,
+                project.table.columns.len(),
+                to_text(project)?,
+            ),
+        )
+        .map(|_| ())
+        .map_err(backend)
+}
+
+fn write_views(connection: &Connection, head: Head, views: &[View]) -> Result<()> {
+    connection
+        .execute("UPDATE projects SET views = ?2 WHERE num = ?1", (head.num, to_text(views)?))
+        .map(|_| ())
+        .map_err(backend)
+}
+
+fn create(connection: &Connection, project: &Project, views: &[View]) -> Result<()> {
+    connection
+        .execute(
+            "INSERT INTO projects (id, team, title, autoplay, folder_id, column_count, created_at, version, document, \
+             views) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, ?9)",
+            (
+                project.id.uuid().as_bytes(),
+                project.team.0.as_bytes(),
+                &project.title,
+                project.autoplay,
+                &project.folder_id,
+                project.table.columns.len(),
+                project.created_at,
+                to_text(project)?,
+                to_text(views)?,
+            ),
+        )
+        .map_err(backend)?;
+    let num = connection.last_insert_rowid();
+    if num > PROJECT_MAX {
+        return Err(StoreError::Backend(format!("this database has held {PROJECT_MAX} projects and can hold no more").into()));
+    }
+    connection
+        .execute("INSERT INTO counters (project, row_count, next_position, change_seq) VALUES (?1, 0, 0, 0)", [num])
+        .map(|_| ())
+        .map_err(backend)
+}
+
+/// The project is gone at once; its rows are left to be swept up.
+pub(crate) fn delete(connection: &Connection, id: ProjectId) -> Result<bool> {
+    let Some(head) = head(connection, id)? else { return Ok(false) };
+    connection.execute("INSERT INTO graves (project) VALUES (?1)", [head.num]).map_err(backend)?;
+    connection.execute("DELETE FROM projects WHERE num = ?1", [head.num]).map_err(backend)?;
+    Ok(true)
+}
+
+pub(crate) fn list(
+    connection: &Connection,
+    team: TeamId,
+    folder: Option<&str>,
+    page: ProjectPage,
+) -> Result<Vec<ProjectSummary>> {
+    let mut query = connection
+        .prepare_cached(
+            "SELECT id, title, created_at, autoplay, column_count, folder_id FROM projects \
+             WHERE team = ?1 AND (?2 IS NULL OR folder_id = ?2) ORDER BY created_at DESC, num DESC LIMIT ?3 OFFSET ?4",
+        )
+        .map_err(backend)?;
+    let projects = query
+        .query_map((team.0.as_bytes(), folder, page.limit, page.offset), read_summary)
+        .map_err(backend)?;
+    projects.collect::<rusqlite::Result<_>>().map_err(backend)
+}
+
+pub(crate) fn count(connection: &Connection, team: TeamId, folder: Option<&str>) -> Result<u64> {
+    connection
+        .prepare_cached("SELECT count(*) FROM projects WHERE team = ?1 AND (?2 IS NULL OR folder_id = ?2)")
+        .and_then(|mut query| query.query_row((team.0.as_bytes(), folder), |row| row.get(0)))
+        .map_err(backend)
+}
+
+/// What changes with every row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Counters {
+    pub(crate) row_count: u64,
+    pub(crate) next_position: u64,
+}
+
+pub(crate) fn counters(connection: &Connection, num: i64) -> Result<Counters> {
+    connection
+        .prepare_cached("SELECT row_count, next_position FROM counters WHERE project = ?1")
+        .and_then(|mut query| {
+            query.query_row([num], |row| Ok(Counters { row_count: row.get(0)?, next_position: row.get(1)? }))
+        })
+        .map_err(backend)
+}
+
+pub(crate) fn write_counters(connection: &Connection, num: i64, counters: Counters) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = change_seq + 1 WHERE project = ?1",
+        )
+        .and_then(|mut update| update.execute((num, counters.row_count, counters.next_position)))
+        .map(|_| ())
+        .map_err(backend)
+}
+
+fn read_summary(row: &Row<'_>) -> rusqlite::Result<ProjectSummary> {
+    Ok(ProjectSummary {
+        id: ProjectId::from_uuid(uuid_of(row, 0)?),
+        title: row.get(1)?,
+        created_at_ms: row.get(2)?,
+        autoplay: row.get(3)?,
+        column_count: row.get(4)?,
+        folder_id: row.get(5)?,
+    })
+}
+
+fn to_text(document: &(impl serde::Serialize + ?Sized)) -> Result<String> {
+    serde_json::to_string(document).map_err(damaged)
+}

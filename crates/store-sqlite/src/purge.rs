@@ -1,0 +1,42 @@
+//! Sweeping up the rows of deleted projects, a little at a time.
+
+use rowmill_store::Result;
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::backend;
+use crate::positions::key_range;
+
+/// Rows deleted in one go: few enough that a waiting writer barely notices.
+const SWEEP_ROWS: u32 = 2_000;
+
+/// Says whether something is left to sweep.
+pub(crate) fn sweep_some(connection: &Connection) -> Result<bool> {
+    let grave = connection
+        .prepare_cached("SELECT project FROM graves LIMIT 1")
+        .and_then(|mut query| query.query_row((), |row| row.get::<_, i64>(0)).optional())
+        .map_err(backend)?;
+    let Some(project) = grave else { return Ok(false) };
+    let keys = key_range(project);
+    let rows = connection
+        .prepare_cached("DELETE FROM rows WHERE key IN (SELECT key FROM rows WHERE key BETWEEN ?1 AND ?2 LIMIT ?3)")
+        .and_then(|mut delete| delete.execute((keys.start(), keys.end(), SWEEP_ROWS)))
+        .map_err(backend)?;
+    let lookups = connection
+        .prepare_cached(
+            "DELETE FROM lookups WHERE project = ?1 AND (slot, hash, position) IN \
+             (SELECT slot, hash, position FROM lookups WHERE project = ?1 LIMIT ?2)",
+        )
+        .and_then(|mut delete| delete.execute((project, SWEEP_ROWS)))
+        .map_err(backend)?;
+    if rows == 0 && lookups == 0 {
+        for sql in [
+            "DELETE FROM live WHERE project = ?1",
+            "DELETE FROM lookup_columns WHERE project = ?1",
+            "DELETE FROM counters WHERE project = ?1",
+            "DELETE FROM graves WHERE project = ?1",
+        ] {
+            connection.execute(sql, [project]).map_err(backend)?;
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,45 @@
+//! Requests that are carried out once, however often they are sent.
+
+use rowmill_store::{Once, Result, StoreError};
+use rusqlite::{Connection, OptionalExtension};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{backend, damaged};
+
+/// The outcome kept for a request that is not yet forgotten.
+pub(crate) fn recall(connection: &Connection, once: &Once) -> Result<Option<String>> {
+    let kept: Option<([u8; 32], String)> = connection
+        .prepare_cached("SELECT fingerprint, outcome FROM receipts WHERE name = ?1 AND expires_at > ?2")
+        .and_then(|mut query| query.query_row((once.name, once.now_ms), |row| Ok((row.get(0)?, row.get(1)?))).optional())
+        .map_err(backend)?;
+    match kept {
+        Some((fingerprint, _)) if fingerprint != once.fingerprint => Err(StoreError::OnceConflict),
+        Some((_, outcome)) => Ok(Some(outcome)),
+        None => Ok(None),
+    }
+}
+
+/// Does `work` and keeps its outcome, or gives back the outcome kept before. Both are one transaction:
+/// after a crash either the work is done and remembered, or neither.
+pub(crate) fn once<T: Serialize + DeserializeOwned>(
+    connection: &Connection,
+    once: Option<&Once>,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let Some(once) = once else { return work() };
+    connection
+        .prepare_cached("DELETE FROM receipts WHERE expires_at <= ?1")
+        .and_then(|mut delete| delete.execute([once.now_ms]))
+        .map_err(backend)?;
+    if let Some(outcome) = recall(connection, once)? {
+        return serde_json::from_str(&outcome).map_err(damaged);
+    }
+    let outcome = work()?;
+    let text = serde_json::to_string(&outcome).map_err(damaged)?;
+    connection
+        .prepare_cached("INSERT INTO receipts (name, fingerprint, outcome, expires_at) VALUES (?1, ?2, ?3, ?4)")
+        .and_then(|mut insert| insert.execute((once.name, once.fingerprint, text, once.expires_at_ms)))
+        .map_err(backend)?;
+    Ok(outcome)
+}

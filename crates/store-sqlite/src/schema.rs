@@ -1,0 +1,120 @@
+//! The database's shape, and how an older one is brought up to it.
+
+use rowmill_store::{Result, StoreError};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use crate::backend;
+
+/// In order, never changed once released: a change of shape is a new entry.
+const MIGRATIONS: &[(&str, &str)] = &[("foundation", include_str!("migrations/0001_foundation.sql"))];
+
+/// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
+const APPLICATION_ID: i64 = 0x726f_776d;
+
+/// Brings the database up to date, or refuses one that is newer, foreign or tampered with.
+pub(crate) fn migrate(connection: &mut Connection) -> Result<()> {
+    // The write lock is taken first: of several processes starting at once, one migrates.
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(backend)?;
+    let found: u32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(backend)?;
+    let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
+    if found > known {
+        return Err(StoreError::Newer { found, known });
+    }
+    check_owner(&transaction, found)?;
+    for (version, (name, sql)) in (1_u32..).zip(MIGRATIONS) {
+        if version > found {
+            transaction.execute_batch(sql).map_err(backend)?;
+            transaction
+                .execute("INSERT INTO migrations (version, name, sql) VALUES (?1, ?2, ?3)", (version, name, sql))
+                .map_err(backend)?;
+        } else {
+            check_unchanged(&transaction, version, name, sql)?;
+        }
+    }
+    transaction.pragma_update(None, "user_version", known).map_err(backend)?;
+    transaction.commit().map_err(backend)
+}
+
+/// Settings of a connection that every user of the file must agree on.
+pub(crate) fn configure(connection: &Connection, cache_kib: u32) -> Result<()> {
+    connection.busy_timeout(std::time::Duration::from_secs(30)).map_err(backend)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(backend)?;
+    let pragmas = [
+        ("journal_mode", "wal"),
+        // FULL, because an acknowledged write must survive a power cut: NORMAL does not sync the log
+        // at commit.
+        ("synchronous", "full"),
+        ("temp_store", "memory"),
+        ("cell_size_check", "on"),
+    ];
+    for (name, value) in pragmas {
+        connection.pragma_update(None, name, value).map_err(backend)?;
+    }
+    connection.pragma_update(None, "cache_size", -i64::from(cache_kib)).map_err(backend)
+}
+
+fn check_owner(connection: &Connection, found: u32) -> Result<()> {
+    let owner: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(backend)?;
+    if found == 0 {
+        let tables: u32 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'", (), |row| row.get(0))
+            .map_err(backend)?;
+        if tables > 0 {
+            return Err(StoreError::Damaged("the file holds another program's tables".to_owned()));
+        }
+        connection
+            .execute_batch("CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, sql TEXT NOT NULL)")
+            .map_err(backend)?;
+        return connection.pragma_update(None, "application_id", APPLICATION_ID).map_err(backend);
+    }
+    if owner == APPLICATION_ID {
+        Ok(())
+    } else {
+        Err(StoreError::Damaged("the file is not a Rowmill database".to_owned()))
+    }
+}
+
+fn check_unchanged(connection: &Connection, version: u32, name: &str, sql: &str) -> Result<()> {
+    let applied: (String, String) = connection
+        .query_row("SELECT name, sql FROM migrations WHERE version = ?1", [version], |row| Ok((row.get(0)?, row.get(1)?)))
+        .map_err(backend)?;
+    if applied.0 == name && applied.1 == sql {
+        Ok(())
+    } else {
+        Err(StoreError::Damaged(format!("migration {version} ({name}) is not the one this program was built with")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn migrating_twice_changes_nothing() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection).unwrap();
+        migrate(&mut connection).unwrap();
+    }
+
+    #[test]
+    fn a_newer_database_is_refused() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection).unwrap();
+        connection.pragma_update(None, "user_version", 99).unwrap();
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 1 })));
+    }
+
+    #[test]
+    fn a_foreign_or_altered_database_is_refused() {
+        let mut foreign = Connection::open_in_memory().unwrap();
+        foreign.execute_batch("CREATE TABLE notes (text)").unwrap();
+        assert!(matches!(migrate(&mut foreign), Err(StoreError::Damaged(_))));
+
+        let mut altered = Connection::open_in_memory().unwrap();
+        migrate(&mut altered).unwrap();
+        altered.execute("UPDATE migrations SET sql = 'x'", ()).unwrap();
+        assert!(matches!(migrate(&mut altered), Err(StoreError::Damaged(_))));
+    }
+}

@@ -1,0 +1,155 @@
+//! The one writer. It takes all that has queued, commits once, then answers everyone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rowmill_store::{Result, StoreError};
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::{backend, purge};
+
+/// How many writes may wait; a caller beyond that waits to be let in.
+const QUEUE_LEN: usize = 1024;
+/// How many writes share one commit at most.
+const BATCH_LEN_MAX: usize = 512;
+/// After this long in one transaction those done so far are committed and answered.
+const BATCH_TIME_MAX: Duration = Duration::from_millis(15);
+
+/// Does its work in the open transaction, if one could be opened, and leaves what is to be said once
+/// that is committed.
+type Job = Box<dyn FnOnce(Option<&Connection>) -> Reply + Send>;
+type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+
+#[derive(Debug)]
+pub(crate) struct Writer {
+    jobs: std::sync::Mutex<Option<mpsc::Sender<Job>>>,
+    thread: std::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// `graves` is set by whoever leaves something to sweep up.
+    pub(crate) fn start(connection: Connection, graves: Arc<AtomicBool>) -> Result<Self> {
+        let (sender, receiver) = mpsc::channel(QUEUE_LEN);
+        let thread = std::thread::Builder::new()
+            .name("rowmill-writer".to_owned())
+            .spawn(move || run(&connection, receiver, &graves))
+            .map_err(|error| StoreError::Backend(error.into()))?;
+        Ok(Self { jobs: std::sync::Mutex::new(Some(sender)), thread: std::sync::Mutex::new(Some(thread)) })
+    }
+
+    /// Runs `work` in a transaction and answers once it is on the disk. An error undoes this work alone.
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            let outcome = connection.map(|connection| in_savepoint(connection, work));
+            Box::new(move |committed| {
+                // A caller that has gone away wants no answer.
+                let _ = answer.send(match (outcome, committed) {
+                    (Some(Err(refusal)), _) => Err(refusal),
+                    (Some(Ok(done)), Ok(())) => Ok(done),
+                    (_, Err(failure)) => Err(StoreError::Backend(failure.to_string().into())),
+                    (None, Ok(())) => Err(StoreError::Closed),
+                });
+            })
+        });
+        let jobs = lock(&self.jobs).clone().ok_or(StoreError::Closed)?;
+        jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        answered.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Lets no more in, finishes what is queued and waits for the end.
+    pub(crate) fn close(&self) {
+        drop(lock(&self.jobs).take());
+        if let Some(thread) = lock(&self.thread).take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn run(connection: &Connection, mut jobs: mpsc::Receiver<Job>, graves: &AtomicBool) {
+    loop {
+        let first = match jobs.try_recv() {
+            Ok(job) => job,
+            // Nobody waits: a good moment to sweep up after deleted projects.
+            Err(mpsc::error::TryRecvError::Empty) if graves.load(Ordering::Acquire) => {
+                graves.store(sweep(connection), Ordering::Release);
+                continue;
+            }
+            Err(mpsc::error::TryRecvError::Empty) => match jobs.blocking_recv() {
+                Some(job) => job,
+                None => break,
+            },
+            Err(mpsc::error::TryRecvError::Disconnected) => break,
+        };
+        commit_batch(connection, first, &mut jobs);
+    }
+    // Folding the log into the file makes the next start quick; failing to is harmless.
+    let _ = connection.pragma_update(None, "wal_checkpoint", "truncate");
+}
+
+fn commit_batch(connection: &Connection, first: Job, jobs: &mut mpsc::Receiver<Job>) {
+    let mut replies = Vec::new();
+    let begun = connection.execute_batch("BEGIN IMMEDIATE");
+    let transaction = begun.is_ok().then_some(connection);
+    let started = Instant::now();
+    replies.push(first(transaction));
+    while transaction.is_some() && replies.len() < BATCH_LEN_MAX && started.elapsed() < BATCH_TIME_MAX {
+        let Ok(job) = jobs.try_recv() else { break };
+        replies.push(job(transaction));
+    }
+    let committed = begun.and_then(|()| connection.execute_batch("COMMIT")).map_err(backend);
+    if let Err(failure) = &committed {
+        tracing::error!(%failure, writes = replies.len(), "a commit failed; none of its writes took effect");
+        if !connection.is_autocommit() {
+            let _ = connection.execute_batch("ROLLBACK");
+        }
+    }
+    for reply in replies {
+        reply(committed.as_ref().map(|()| ()));
+    }
+}
+
+fn in_savepoint<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    connection.execute_batch("SAVEPOINT job").map_err(backend)?;
+    let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)))
+        .unwrap_or_else(|_| Err(StoreError::Backend("a write panicked; it was undone".into())));
+    let end = if outcome.is_ok() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
+    connection.execute_batch(end).map_err(backend)?;
+    outcome
+}
+
+/// Sweeps a little; says whether there is more.
+fn sweep(connection: &Connection) -> bool {
+    match in_transaction(connection, purge::sweep_some) {
+        Ok(more) => more,
+        Err(failure) => {
+            tracing::warn!(%failure, "sweeping up after a deleted project failed; it is tried again later");
+            false
+        }
+    }
+}
+
+fn in_transaction<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(backend)?;
+    let outcome = work(connection);
+    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    connection.execute_batch(end).map_err(backend)?;
+    outcome
+}

@@ -1,0 +1,44 @@
+//! What can fail, told as what happened.
+
+use rowmill_model::RowId;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The project changed since it was read: read it again and decide anew.
+    #[error("the project has changed since it was read")]
+    Stale,
+    #[error("no such project")]
+    UnknownProject,
+    #[error("{} rows do not exist", .0.len())]
+    UnknownRows(Vec<RowId>),
+    /// Rows of the batch, by index, that match more than one stored row.
+    #[error("{} rows match several stored rows", .0.len())]
+    AmbiguousMatch(Vec<usize>),
+    #[error("the slug is taken")]
+    SlugTaken,
+    /// The idempotency key was used before, with another request.
+    #[error("the idempotency key was used with another request")]
+    OnceConflict,
+    /// The data directory is served by another process.
+    #[error("{0}")]
+    InUse(String),
+    /// The database was written by a newer version of this program.
+    #[error(
+        "the database has schema version {found}, but this program knows only up to {known}: \
+         start a newer rowmill, or choose another database"
+    )]
+    Newer { found: u32, known: u32 },
+    /// What is stored is not what was written.
+    #[error("the database is damaged: {0}")]
+    Damaged(String),
+    #[error("the store is closed")]
+    Closed,
+    #[error("the database failed: {0}")]
+    Backend(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<rowmill_model::record::Damaged> for StoreError {
+    fn from(damaged: rowmill_model::record::Damaged) -> Self {
+        Self::Damaged(damaged.to_string())
+    }
+}

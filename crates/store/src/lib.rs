@@ -1,0 +1,100 @@
+//! What must be remembered.
+//!
+//! [`Store`] is the seam between the service and its database. Its methods are coarse and named after
+//! what the service does; each is exactly one transaction, so a backend may commit many callers' work
+//! at once. Concurrent change is settled by versions: a caller reads a project, decides with pure
+//! functions of `model`, and hands the decision back with the version it was made on. If the project
+//! has moved meanwhile the answer is [`StoreError::Stale`], nothing is written, and the caller decides
+//! anew.
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod error;
+mod types;
+
+use std::ops::ControlFlow;
+
+use async_trait::async_trait;
+use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
+
+pub use crate::error::StoreError;
+pub use crate::types::{
+    ApiKey, CellWrite, Inserted, NewRow, NewRows, Once, PageStart, ProjectPage, ProjectSave, ProjectSummary,
+    RowAction, RowRef, RowsPage, SavedProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+};
+
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+/// Called with each row of a scan, in order of creation; may stop it.
+pub type Visit = Box<dyn FnMut(RowRef<'_>) -> ControlFlow<()> + Send>;
+
+#[async_trait]
+pub trait Store: std::fmt::Debug + Send + Sync + 'static {
+    /// Whether the database answers.
+    async fn ping(&self) -> Result<()>;
+
+    /// Finishes what was accepted and closes the database.
+    async fn close(&self) -> Result<()>;
+
+    /// The outcome kept for a request, as JSON of what the method returned then. A request under the same
+    /// name that was not this one is [`StoreError::OnceConflict`].
+    async fn recall(&self, once: Once) -> Result<Option<String>>;
+
+    /// Makes the first team and its key, if there is no team yet. Says whether it did.
+    async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool>;
+
+    async fn create_team(&self, team: Team) -> Result<()>;
+
+    /// All teams, oldest first.
+    async fn teams(&self) -> Result<Vec<Team>>;
+
+    async fn team(&self, id: TeamId) -> Result<Option<Team>>;
+
+    async fn team_by_slug(&self, slug: &Slug) -> Result<Option<Team>>;
+
+    async fn create_key(&self, key: ApiKey) -> Result<()>;
+
+    /// All keys that are not revoked, oldest first.
+    async fn keys(&self) -> Result<Vec<ApiKey>>;
+
+    /// A key that is not revoked.
+    async fn key(&self, id: KeyId) -> Result<Option<ApiKey>>;
+
+    /// Says whether there was such a key.
+    async fn revoke_key(&self, id: KeyId) -> Result<bool>;
+
+    async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()>;
+
+    /// A team's projects, newest first.
+    async fn projects(&self, team: TeamId, folder: Option<String>, page: ProjectPage) -> Result<Vec<ProjectSummary>>;
+
+    async fn count_projects(&self, team: TeamId, folder: Option<String>) -> Result<u64>;
+
+    async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>>;
+
+    /// Creates a project, or writes a changed one over the version it was made from.
+    async fn save_project(&self, save: ProjectSave) -> Result<SavedProject>;
+
+    /// Says whether there was such a project. Its rows are gone for every reader at once.
+    async fn delete_project(&self, id: ProjectId) -> Result<bool>;
+
+    /// Inserts rows, or with a match column updates those that match. All or nothing.
+    async fn insert_rows(&self, rows: NewRows) -> Result<Inserted>;
+
+    /// Writes cells. All or nothing; an unknown row is [`StoreError::UnknownRows`].
+    async fn write_cells(&self, cells: WriteCells) -> Result<WrittenCells>;
+
+    /// Deletes rows; ids that name nothing are not counted.
+    async fn delete_rows(&self, project: ProjectId, rows: Vec<RowId>) -> Result<u64>;
+
+    async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>>;
+
+    /// A page of rows in order of creation. The cost does not depend on where the page starts.
+    async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage>;
+
+    /// The rows at these positions that still exist, in the order asked for.
+    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<Vec<StoredRow>>;
+
+    /// Visits every row after a position, in one consistent snapshot.
+    async fn scan(&self, project: ProjectId, after: Option<u64>, visit: Visit) -> Result<()>;
+}

@@ -1,0 +1,194 @@
+//! What goes through the seam.
+
+use std::sync::Arc;
+
+use rowmill_model::record::Slot;
+use rowmill_model::{CellState, CellStates, KeyId, Project, ProjectId, Record, RowId, Slug, TeamId, View};
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Team {
+    pub id: TeamId,
+    pub slug: Slug,
+    pub name: String,
+    pub created_at_ms: i64,
+}
+
+/// An API key, without its secret: only the hash of that is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    pub id: KeyId,
+    pub team: TeamId,
+    pub name: String,
+    pub hash: [u8; 32],
+    pub created_at_ms: i64,
+    pub last_used_at_ms: Option<i64>,
+}
+
+/// A request that must be carried out once: its answer is kept and given again.
+#[derive(Debug, Clone)]
+pub struct Once {
+    /// What names the request: a hash over team, path and idempotency key.
+    pub name: [u8; 32],
+    /// A hash over the whole request; another one under the same name is a conflict.
+    pub fingerprint: [u8; 32],
+    pub now_ms: i64,
+    pub expires_at_ms: i64,
+}
+
+/// What a list of projects shows of each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProjectSummary {
+    pub id: ProjectId,
+    pub title: String,
+    pub created_at_ms: i64,
+    pub autoplay: bool,
+    pub column_count: u32,
+    pub folder_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct ProjectPage {
+    pub offset: u64,
+    pub limit: u32,
+}
+
+impl ProjectPage {
+    pub const ALL: Self = Self { offset: 0, limit: u32::MAX };
+}
+
+/// A project as it is now.
+#[derive(Debug, Clone)]
+pub struct StoredProject {
+    pub project: Arc<Project>,
+    pub views: Arc<Vec<View>>,
+    /// Counts the changes to the project and its views, not to its rows.
+    pub version: u64,
+    pub row_count: u64,
+}
+
+#[derive(Debug, Clone)]
+pub struct ProjectSave {
+    pub project: Project,
+    pub views: Vec<View>,
+    /// The version the change was made on; `None` creates the project.
+    pub version: Option<u64>,
+    /// What the change is about and the corrections made on the way, kept for when the answer is given
+    /// again.
+    pub subject: Option<String>,
+    pub fixes: Vec<String>,
+    pub once: Option<Once>,
+}
+
+/// What was saved, or, for a request carried out before, what was saved then.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SavedProject {
+    pub project: Project,
+    pub views: Vec<View>,
+    /// The id of the column or view the change made.
+    pub subject: Option<String>,
+    pub fixes: Vec<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct NewRows {
+    pub project: ProjectId,
+    /// The project version the values were laid out for.
+    pub version: u64,
+    pub rows: Vec<NewRow>,
+    /// Update the stored row whose value in this slot is the same, instead of inserting.
+    pub match_on: Option<Slot>,
+    /// A changed project to save with the rows: columns made from keys.
+    pub project_save: Option<Box<Project>>,
+    pub ignored_keys: Vec<String>,
+    pub once: Option<Once>,
+}
+
+#[derive(Debug, Clone)]
+pub struct NewRow {
+    pub id: RowId,
+    pub values: Record,
+    pub states: CellStates,
+    /// Cells that were sent as null: they clear the cell of a matched row.
+    pub cleared: Vec<Slot>,
+}
+
+/// What became of a batch, or, for a request carried out before, of that one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inserted {
+    /// In the order sent.
+    pub rows: Vec<(RowId, RowAction)>,
+    pub ignored_keys: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RowAction {
+    Inserted,
+    Updated,
+    Unchanged,
+}
+
+#[derive(Debug, Clone)]
+pub struct WriteCells {
+    pub project: ProjectId,
+    pub version: u64,
+    /// A changed project to save with the cells: columns made from keys.
+    pub project_save: Option<Box<Project>>,
+    /// Of two writes to one cell the later wins.
+    pub cells: Vec<CellWrite>,
+    /// Rows to give back as they are after the write.
+    pub returning: Vec<RowId>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellWrite {
+    pub row: RowId,
+    pub slot: Slot,
+    /// Raw JSON text; `null` clears the cell.
+    pub value: Box<str>,
+    pub state: CellState,
+}
+
+#[derive(Debug, Clone)]
+pub struct WrittenCells {
+    pub rows: Vec<StoredRow>,
+}
+
+/// A row as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredRow {
+    pub id: RowId,
+    /// Its place in the order of creation; grows, with holes where rows were deleted.
+    pub position: u64,
+    pub values: Record,
+    pub states: CellStates,
+}
+
+/// A row during a scan, not yet copied.
+#[derive(Debug, Clone, Copy)]
+pub struct RowRef<'a> {
+    pub id: RowId,
+    pub position: u64,
+    /// A packed [`Record`].
+    pub values: &'a [u8],
+    /// `None` where every cell is idle.
+    pub states: Option<&'a CellStates>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PageStart {
+    /// Skip this many rows.
+    Offset(u64),
+    /// Go on behind this position.
+    After(u64),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowsPage {
+    pub rows: Vec<StoredRow>,
+    /// Rows in the project, in the same snapshot.
+    pub total: u64,
+    /// Whether rows follow the last one here.
+    pub more: bool,
+}

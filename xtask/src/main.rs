@@ -1,0 +1,53 @@
+//! The project's chores, run as `cargo xtask <command>`.
+
+#![expect(clippy::print_stdout, reason = "a command-line tool reports on standard output")]
+
+mod bench;
+mod document;
+mod process;
+mod schemathesis;
+mod server;
+mod steps;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+  test [--keep-going] [--rounds N] [STEP ...]
+               every check and test, or only the named steps:
+               fmt, clippy, tidy, unit, document, schemathesis
+               --keep-going  goes on after a failed step
+               --rounds N    kill -9 rounds of the crash test
+  ci           the same as test; this is what .ci/run calls
+  tidy         the rules a compiler does not know
+  openapi      writes openapi.json anew from the code
+  bench [ARG ...]
+               the measurements, in a release build; arguments go to the bench
+";
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args().skip(1);
+    let command = arguments.next().unwrap_or_default();
+    let rest: Vec<String> = arguments.collect();
+    let outcome = match (command.as_str(), rest.as_slice()) {
+        ("test" | "ci", _) => steps::test(&rest),
+        ("tidy", []) => tidy::run(),
+        ("openapi", []) => document::write(),
+        ("bench", _) => bench::run(&rest),
+        ("help" | "--help" | "-h", _) => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        _ => Err(format!("not a command: cargo xtask {command} {}\n\n{USAGE}", rest.join(" ")).into()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The real binary, built and serving on a free loopback port from a data directory of its own.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use cargo_metadata::Message;
+
+use crate::process::{Outcome, cargo, output, program};
+
+const READY_LIMIT: Duration = Duration::from_secs(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const LOG_BYTES_SHOWN: usize = 4_000;
+
+/// Builds the binary and says where it lies.
+pub(crate) fn build() -> Outcome<PathBuf> {
+    // The whole workspace's features, as `cargo test --workspace` has them, so that little is built twice.
+    let arguments =
+        ["build", "--workspace", "--bin", "rowmill", "--message-format", "json-render-diagnostics"];
+    let messages = output(cargo().args(arguments))?;
+    for message in Message::parse_stream(messages.as_bytes()) {
+        if let Message::CompilerArtifact(artifact) = message?
+            && artifact.target.name == "rowmill"
+            && let Some(executable) = artifact.executable
+        {
+            return Ok(executable.into_std_path_buf());
+        }
+    }
+    Err("cargo built no binary named rowmill".into())
+}
+
+/// A running service. Dropping it ends the process and removes its data.
+pub(crate) struct Server {
+    binary: PathBuf,
+    folder: PathBuf,
+    address: SocketAddr,
+    process: Child,
+}
+
+impl Server {
+    /// Starts the service and waits until it is ready to answer.
+    pub(crate) fn start(binary: &Path, settings: &[(&str, &str)]) -> Outcome<Self> {
+        let folder = std::env::temp_dir().join(format!("rowmill-xtask-{}", std::process::id()));
+        fs::create_dir_all(&folder)?;
+        let log = File::create(folder.join("log"))?;
+        let address = free_address()?;
+        let process = program(binary)
+            .args(["serve", "--listen", &address.to_string(), "--data-dir"])
+            .arg(folder.join("data"))
+            .envs(settings.iter().copied())
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()?;
+        let mut server = Self { binary: binary.to_owned(), folder, address, process };
+        match server.wait_until_ready() {
+            Ok(()) => Ok(server),
+            Err(failure) => Err(format!("{failure}\n{}", server.log_end()).into()),
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn create_key(&self) -> Outcome<String> {
+        let arguments = ["key", "create", "--team", "default", "--name", "xtask", "--data-dir"];
+        let key = output(program(&self.binary).args(arguments).arg(self.folder.join("data")))?;
+        Ok(key.trim().to_owned())
+    }
+
+    /// Fails, with the end of the log, if the process is no longer there.
+    pub(crate) fn check_alive(&mut self) -> Outcome {
+        match self.process.try_wait()? {
+            None => Ok(()),
+            Some(status) => Err(format!("the service ended: {status}\n{}", self.log_end()).into()),
+        }
+    }
+
+    /// The last words of the service.
+    pub(crate) fn log_end(&self) -> String {
+        let log = fs::read(self.folder.join("log")).unwrap_or_default();
+        let start = log.len().saturating_sub(LOG_BYTES_SHOWN);
+        String::from_utf8_lossy(log.get(start..).unwrap_or_default()).into_owned()
+    }
+
+    fn wait_until_ready(&mut self) -> Outcome {
+        let started = Instant::now();
+        while started.elapsed() < READY_LIMIT {
+            self.check_alive()?;
+            if get_status(self.address, "/readyz").is_ok_and(|status| status == "200") {
+                return Ok(());
+            }
+            std::thread::sleep(POLL_INTERVAL);
+        }
+        Err(format!("not ready after {} s", READY_LIMIT.as_secs()).into())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn free_address() -> Outcome<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+fn get_status(address: SocketAddr, path: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
+    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer.split(' ').nth(1).unwrap_or_default().to_owned())
+}

@@ -1,0 +1,52 @@
+//! What a newcomer reads is there, and the map shows every room.
+
+use super::Offence;
+use super::tree::Tree;
+
+const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"];
+const MAP: &str = "ARCHITECTURE.md";
+
+pub(super) fn present(tree: &Tree) -> Vec<Offence> {
+    let missing = DOCUMENTS.iter().filter(|path| tree.file(path).is_none());
+    missing.map(|path| Offence::new(path, 1, "documents", "missing")).collect()
+}
+
+pub(super) fn architecture_names_every_crate(tree: &Tree) -> Vec<Offence> {
+    let map = tree.file(MAP).map_or("", |file| file.text.as_str());
+    let rooms = tree.members.iter().map(|member| member.room().unwrap_or(&member.folder));
+    let unnamed = rooms.filter(|room| !names(map, room));
+    unnamed.map(|room| Offence::new(MAP, 1, "map", format!("does not name {room}/ or `{room}`"))).collect()
+}
+
+/// As a folder (`store/`) or as code (`` `store` ``): the bare word may be plain English.
+fn names(map: &str, room: &str) -> bool {
+    let as_folder = map.match_indices(&format!("{room}/")).any(|(offset, _)| {
+        let before = map.get(..offset).and_then(|before| before.chars().next_back());
+        !before.is_some_and(|character| character.is_alphanumeric() || character == '-')
+    });
+    as_folder || map.contains(&format!("`{room}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::check;
+
+    #[test]
+    fn missing_documents() {
+        let tree = Tree::of_files(&[("README.md", "a"), ("LICENSE", "b"), ("CHANGELOG.md", "c")]);
+        check(present, &tree, &["ARCHITECTURE.md:1", "CONTRIBUTING.md:1"]);
+    }
+
+    #[test]
+    fn rooms_the_map_does_not_show() {
+        let map = "crates/\n  model/   the nouns, kept in a store\n  re-query/\n\nThe `app` and bench/ ...\n";
+        let tree = Tree::of_files(&[(MAP, map)])
+            .with_member("crates/model", &[], &[])
+            .with_member("crates/store", &[], &[])
+            .with_member("crates/query", &[], &[])
+            .with_member("crates/app", &[], &[])
+            .with_member("bench", &[], &[]);
+        check(architecture_names_every_crate, &tree, &["ARCHITECTURE.md:1", "ARCHITECTURE.md:1"]);
+    }
+}

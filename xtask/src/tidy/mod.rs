@@ -1,0 +1,87 @@
+//! `cargo xtask tidy`: the rules a compiler does not know, each one function over the files.
+//!
+//! A rule that cannot fail is worth nothing: every one has a test in which it does.
+
+mod arrows;
+mod documents;
+mod manifests;
+mod markers;
+mod modules;
+mod registries;
+mod source;
+mod sql;
+mod text;
+mod tree;
+
+use std::fmt;
+
+use crate::process::Outcome;
+use tree::Tree;
+
+type Rule = fn(&Tree) -> Vec<Offence>;
+
+const RULES: &[Rule] = &[
+    arrows::between_crates,
+    arrows::to_the_outside,
+    sql::only_in_stores,
+    modules::no_dead_files,
+    text::no_empty_files,
+    text::final_newline,
+    text::no_tabs_or_trailing_blanks,
+    text::doc_comment_first,
+    text::short_files,
+    markers::nothing_unfinished,
+    markers::no_ignored_tests,
+    registries::no_addresses,
+    manifests::workspace_lints,
+    manifests::workspace_dependencies,
+    documents::present,
+    documents::architecture_names_every_crate,
+];
+
+/// Judges the repository: one line for each offence.
+pub(crate) fn run() -> Outcome {
+    let tree = Tree::load()?;
+    let mut offences: Vec<Offence> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
+    offences.sort();
+    for offence in &offences {
+        println!("{offence}");
+    }
+    match offences.len() {
+        0 => {
+            println!("{} files keep {} rules", tree.files.len(), RULES.len());
+            Ok(())
+        }
+        count => Err(format!("{count} offences against tidiness").into()),
+    }
+}
+
+/// Where a rule is broken, which one, and what to do about it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Offence {
+    path: String,
+    line: usize,
+    rule: &'static str,
+    words: String,
+}
+
+impl Offence {
+    fn new(path: &str, line: usize, rule: &'static str, words: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, rule, words: words.into() }
+    }
+}
+
+impl fmt::Display for Offence {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, line, rule, words } = self;
+        write!(formatter, "{path}:{line}: {rule}: {words}")
+    }
+}
+
+/// The one door of the rules' tests: a rule, files made up for it, and the `path:line` it must name.
+#[cfg(test)]
+fn check(rule: Rule, tree: &Tree, expected: &[&str]) {
+    let found: Vec<String> =
+        rule(tree).iter().map(|offence| format!("{}:{}", offence.path, offence.line)).collect();
+    assert_eq!(found, expected);
+}

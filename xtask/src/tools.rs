@@ -1,0 +1,88 @@
+//! Tools in Python and JavaScript, installed by name into the target directory when they are first
+//! needed, and again when the committed list of them changes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::process::{Outcome, program, root, run};
+
+/// A Python tool's path, installed if need be.
+pub(crate) fn python(tool: &str) -> Outcome<PathBuf> {
+    let venv = folder()?.join("venv");
+    let requirements = root().join("xtask/requirements.txt");
+    install(&venv, &[&requirements], || {
+        run(program("python3").args(["-m", "venv"]).arg(&venv))?;
+        let quiet = ["install", "--quiet", "--disable-pip-version-check", "--requirement"];
+        run(program(venv.join("bin/pip")).args(quiet).arg(&requirements))
+    })?;
+    Ok(venv.join("bin").join(tool))
+}
+
+/// A JavaScript tool's path, installed if need be.
+pub(crate) fn npm(tool: &str) -> Outcome<PathBuf> {
+    let modules = folder()?.join("npm");
+    let manifests = ["package.json", "package-lock.json"].map(|name| root().join("xtask").join(name));
+    let [manifest, lock] = &manifests;
+    install(&modules, &[manifest, lock], || {
+        for file in &manifests {
+            fs::copy(file, modules.join(file.file_name().unwrap_or_default()))?;
+        }
+        let quiet = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
+        run(program("npm").args(quiet).current_dir(&modules))
+    })?;
+    Ok(modules.join("node_modules/.bin").join(tool))
+}
+
+/// Where tools and their leavings may lie: inside the target directory, which is never committed.
+pub(crate) fn folder() -> Outcome<PathBuf> {
+    let metadata = cargo_metadata::MetadataCommand::new().current_dir(root()).no_deps().exec()?;
+    Ok(metadata.target_directory.into_std_path_buf().join("tools"))
+}
+
+/// Runs `make` on an emptied folder, unless the folder was made from the same lists before.
+fn install(folder: &Path, lists: &[&Path], make: impl FnOnce() -> Outcome) -> Outcome {
+    let mut wanted = String::new();
+    for list in lists {
+        wanted.push_str(&fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?);
+    }
+    // The stamp is written last, so an installation that was cut short is begun again.
+    let stamp = folder.join(".installed-from");
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    println!("installing into {}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(folder)?;
+    }
+    fs::create_dir_all(folder)?;
+    make()?;
+    fs::write(stamp, wanted)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn installs_once_and_again_when_the_list_changes_or_a_run_was_cut_short() {
+        let scratch = std::env::temp_dir().join(format!("xtask-tools-{}", std::process::id()));
+        let (folder, list) = (scratch.join("tool"), scratch.join("list"));
+        fs::create_dir_all(&scratch).unwrap();
+        let mut made = 0;
+        let mut attempt = |contents: &str, outcome: Outcome| {
+            fs::write(&list, contents).unwrap();
+            let _ = install(&folder, &[&list], || {
+                made += 1;
+                outcome
+            });
+            made
+        };
+        assert_eq!(attempt("one", Ok(())), 1);
+        assert_eq!(attempt("one", Ok(())), 1);
+        assert_eq!(attempt("two", Err("cut short".into())), 2);
+        assert_eq!(attempt("two", Ok(())), 3);
+        assert_eq!(attempt("two", Ok(())), 3);
+        fs::remove_dir_all(&scratch).unwrap();
+    }
+}
