@@ -34,6 +34,8 @@ pub struct Api<S: Service> {
     faults: Vec<String>,
 }
 
+type BodySchema<B> = <B as Payload>::Schema;
+
 /// Mistakes in the definition of the operations: the program's, not a caller's.
 #[derive(Debug, thiserror::Error)]
 #[error("the API is not well defined: {}", .0.join("; "))]
@@ -69,7 +71,6 @@ impl<S: Service> Api<S> {
         }
         let query_params = self.schemas.params::<E::Query>();
         let query = QueryReader::new::<E::Query>(&self.schemas, &query_params)?;
-        type BodySchema<B> = <B as Payload>::Schema;
         let body = if E::Body::IS_CHECKED {
             Some(Checker::new(self.schemas.checked::<BodySchema<E::Body>>())?)
         } else {
@@ -157,7 +158,10 @@ impl Settings {
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Settings").field("rates", &self.rates).field("cors", &self.cors).finish_non_exhaustive()
+        f.debug_struct("Settings")
+            .field("rates", &self.rates)
+            .field("cors", &self.cors)
+            .finish_non_exhaustive()
     }
 }
 

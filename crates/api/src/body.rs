@@ -35,7 +35,10 @@ pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limits: &Limits) -
             return Err(if decoder.sink().is_full { too_large() } else { decoder.flaw(&error) });
         }
     }
-    guard(decoder.finish().map_err(|sink_is_full| if sink_is_full { too_large() } else { broken() })?, limits.nesting_max)
+    guard(
+        decoder.finish().map_err(|sink_is_full| if sink_is_full { too_large() } else { broken() })?,
+        limits.nesting_max,
+    )
 }
 
 fn content_length(headers: &HeaderMap) -> Option<usize> {
@@ -62,7 +65,8 @@ enum Decoder {
 
 impl Decoder {
     fn new(headers: &HeaderMap, sink: Capped) -> Result<Self, Error> {
-        let encoding = headers.get(CONTENT_ENCODING).map_or("identity", |value| value.to_str().unwrap_or("?"));
+        let encoding =
+            headers.get(CONTENT_ENCODING).map_or("identity", |value| value.to_str().unwrap_or("?"));
         match encoding.trim().to_ascii_lowercase().as_str() {
             "identity" | "" => Ok(Self::Identity(sink)),
             "gzip" | "x-gzip" => Ok(Self::Gzip(Box::new(flate2::write::MultiGzDecoder::new(sink)))),

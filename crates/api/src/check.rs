@@ -19,7 +19,8 @@ pub(crate) struct Checker {
 
 impl Checker {
     pub(crate) fn new(schema: Value) -> Result<Self, String> {
-        let validator = jsonschema::draft202012::options().build(&schema).map_err(|error| error.to_string())?;
+        let validator =
+            jsonschema::draft202012::options().build(&schema).map_err(|error| error.to_string())?;
         Ok(Self { schema, validator })
     }
 
@@ -106,7 +107,11 @@ fn alternatives(context: &[Vec<ValidationError<'static>>]) -> String {
         }
     }
     sentences.truncate(NAMES_MAX);
-    if sentences.is_empty() { "has no known form".to_owned() } else { format!("must be {}", sentences.join(" or ")) }
+    if sentences.is_empty() {
+        "has no known form".to_owned()
+    } else {
+        format!("must be {}", sentences.join(" or "))
+    }
 }
 
 fn sentence(kind: &ValidationErrorKind) -> String {
@@ -114,16 +119,25 @@ fn sentence(kind: &ValidationErrorKind) -> String {
     match kind {
         Kind::Type { kind: TypeKind::Single(kind) } => format!("must be {}", type_name(*kind)),
         Kind::Type { kind: TypeKind::Multiple(kinds) } => {
-            let names: Vec<_> = kinds.iter().map(type_name).collect();
+            let mut names: Vec<_> = kinds.iter().map(type_name).collect();
+            names.sort_by_key(|name| *name == "null");
             format!("must be {}", names.join(" or "))
         }
         Kind::MinLength { limit: 1 } => "must not be empty".to_owned(),
         Kind::MinLength { limit } => format!("must be at least {limit} characters"),
         Kind::MaxLength { limit } => format!("must be at most {limit} characters"),
-        Kind::MinItems { limit } => format!("must have at least {limit} {}", plural(*limit, "entry", "entries")),
-        Kind::MaxItems { limit } => format!("must have at most {limit} {}", plural(*limit, "entry", "entries")),
-        Kind::MinProperties { limit } => format!("must have at least {limit} {}", plural(*limit, "field", "fields")),
-        Kind::MaxProperties { limit } => format!("must have at most {limit} {}", plural(*limit, "field", "fields")),
+        Kind::MinItems { limit } => {
+            format!("must have at least {limit} {}", plural(*limit, "entry", "entries"))
+        }
+        Kind::MaxItems { limit } => {
+            format!("must have at most {limit} {}", plural(*limit, "entry", "entries"))
+        }
+        Kind::MinProperties { limit } => {
+            format!("must have at least {limit} {}", plural(*limit, "field", "fields"))
+        }
+        Kind::MaxProperties { limit } => {
+            format!("must have at most {limit} {}", plural(*limit, "field", "fields"))
+        }
         Kind::Minimum { limit } => format!("must be at least {limit}"),
         Kind::Maximum { limit } => format!("must be at most {limit}"),
         Kind::ExclusiveMinimum { limit } => format!("must be more than {limit}"),
@@ -170,7 +184,7 @@ fn path_of(location: &Location) -> String {
     for segment in location {
         match segment {
             LocationSegment::Property(name) => path = join(&path, &name),
-            LocationSegment::Index(index) => path.push_str(&format!("[{index}]")),
+            LocationSegment::Index(index) => path = format!("{path}[{index}]"),
         }
     }
     path
@@ -236,10 +250,14 @@ mod tests {
     }
 
     #[track_caller]
+    #[expect(clippy::needless_pass_by_value, reason = "reads better at the calls")]
     fn check(body: Value, expected: &[&str]) {
         let checker = Checker::new(Schemas::new(&Limits::default()).checked::<Batch>()).unwrap();
-        let offences: Vec<_> =
-            checker.offences(&body).into_iter().map(|offence| format!("{} {}", offence.path, offence.message)).collect();
+        let offences: Vec<_> = checker
+            .offences(&body)
+            .into_iter()
+            .map(|offence| format!("{} {}", offence.path, offence.message))
+            .collect();
         assert_eq!(offences, expected);
     }
 
@@ -260,8 +278,8 @@ mod tests {
             json!({ "cells": cells, "title": 5 }),
             &[
                 "cells[0].rowId must not be empty",
-                "cells[1].colour is not a known field; known are rowId, value",
                 "cells[1].rowId must be at most 5 characters",
+                "cells[1].colour is not a known field; known are rowId, value",
                 "title must be a string or null",
             ],
         );
@@ -286,12 +304,18 @@ mod tests {
         check(json!({ "cells": [], "options": { "retries": 1.5 } }), &["options.retries must be an integer"]);
         check(json!({ "cells": [], "options": 3 }), &["options must be an object or null"]);
         let options = json!({ "retries": 2, "direction": "up" });
-        check(json!({ "cells": [], "options": options }), &[r#"options.direction must be one of "asc", "desc" or null"#]);
+        check(
+            json!({ "cells": [], "options": options }),
+            &[r#"options.direction must be one of "asc", "desc" or null"#],
+        );
     }
 
     #[test]
     fn offences_inside_tagged_forms() {
         check(json!({ "cells": [], "target": { "type": "page" } }), &["target.url is required"]);
-        check(json!({ "cells": [], "target": { "type": "page", "url": 1 } }), &["target.url must be a string"]);
+        check(
+            json!({ "cells": [], "target": { "type": "page", "url": 1 } }),
+            &["target.url must be a string"],
+        );
     }
 }

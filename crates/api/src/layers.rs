@@ -42,7 +42,11 @@ impl Cors {
         match text.trim() {
             "" => Ok(Self::Off),
             "*" => Ok(Self::Any),
-            origins => origins.split(',').map(|origin| origin_of(origin.trim())).collect::<Result<_, _>>().map(Self::Origins),
+            origins => origins
+                .split(',')
+                .map(|origin| origin_of(origin.trim()))
+                .collect::<Result<_, _>>()
+                .map(Self::Origins),
         }
     }
 }
@@ -82,7 +86,10 @@ pub(crate) fn wrap(router: Router, cors: &Cors, ids: Ids) -> Router {
 async fn observe(State(ids): State<Ids>, mut request: Request, next: Next) -> Response {
     let id = sent_id(&request).unwrap_or_else(|| Arc::from(ids().to_string()));
     let method = request.method().clone();
-    let route = request.extensions().get::<MatchedPath>().map_or("unmatched".into(), |path| Arc::<str>::from(path.as_str()));
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("unmatched".into(), |path| Arc::<str>::from(path.as_str()));
     request.extensions_mut().insert(RequestId(Arc::clone(&id)));
 
     let in_flight = InFlight::begin();
@@ -114,7 +121,15 @@ fn record(method: &Method, route: &Arc<str>, response: &Response, took: Duration
     let status = response.status().as_u16();
     let milliseconds = took.as_secs_f64() * 1_000.0;
     let bytes = response.body().size_hint().exact();
-    tracing::info!(method = method_name(method), route = &**route, status, milliseconds, bytes, request_id = id, "request");
+    tracing::info!(
+        method = method_name(method),
+        route = &**route,
+        status,
+        milliseconds,
+        bytes,
+        request_id = id,
+        "request"
+    );
     let labels = [
         ("method", metrics::SharedString::const_str(method_name(method))),
         ("route", metrics::SharedString::from(Arc::clone(route))),
@@ -177,10 +192,12 @@ fn cors_layer(cors: &Cors) -> Option<CorsLayer> {
         Cors::Origins(origins) => AllowOrigin::list(origins.iter().cloned()),
     };
     let methods = [Method::GET, Method::POST, Method::PATCH, Method::PUT, Method::DELETE];
-    let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, HeaderName::from_static("idempotency-key"), REQUEST_ID];
+    let sent =
+        [header::AUTHORIZATION, header::CONTENT_TYPE, HeaderName::from_static("idempotency-key"), REQUEST_ID];
     let read = [REQUEST_ID, limits::LIMIT, limits::REMAINING, limits::RESET, header::RETRY_AFTER];
-    let layer = CorsLayer::new().allow_origin(origin).allow_methods(methods).allow_headers(sent).expose_headers(read);
-    Some(layer.max_age(Duration::from_secs(3_600)))
+    let layer =
+        CorsLayer::new().allow_origin(origin).allow_methods(methods).allow_headers(sent).expose_headers(read);
+    Some(layer.max_age(Duration::from_hours(1)))
 }
 
 #[cfg(test)]
@@ -191,7 +208,10 @@ mod tests {
     fn origins_are_written_as_a_list() {
         assert_eq!(Cors::parse(""), Ok(Cors::Off));
         assert_eq!(Cors::parse("*"), Ok(Cors::Any));
-        let two = vec![HeaderValue::from_static("https://a.example"), HeaderValue::from_static("http://b.example:81")];
+        let two = vec![
+            HeaderValue::from_static("https://a.example"),
+            HeaderValue::from_static("http://b.example:81"),
+        ];
         assert_eq!(Cors::parse("https://a.example, http://b.example:81"), Ok(Cors::Origins(two)));
         for wrong in ["a.example", "https://a.example/", "https://*.example", "https://a.example,"] {
             assert!(Cors::parse(wrong).is_err(), "{wrong}");

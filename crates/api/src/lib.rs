@@ -13,18 +13,26 @@ pub mod error;
 mod guard;
 pub mod layers;
 pub mod limits;
+mod measure;
 mod openapi;
-mod openapi_components;
 mod pipeline;
 mod query;
+mod rowmill;
 mod schema;
+mod service;
 mod system;
+mod v4;
+mod wire;
 
 pub use api::{Api, Fault, Finished, Settings};
 pub use endpoint::{
-    Access, Answer, Call, Endpoint, Examples, Idempotency, Json, Nothing, Optional, Payload, Presence, Principal,
-    Raw, Service, not_json, render,
+    Access, Answer, Call, Endpoint, Examples, Idempotency, Json, Nothing, Optional, Payload, Presence,
+    Principal, Raw, Service, not_json, render,
 };
 pub use error::Error;
 pub use layers::Cors;
 pub use limits::{Clock, Rate, Rates, SystemClock};
+pub use rowmill::Rowmill;
+pub use service::service;
+pub use measure::install_metrics;
+pub use wire::timestamp;

@@ -29,7 +29,12 @@ pub struct Rates {
 impl Default for Rates {
     fn default() -> Self {
         let rate = |per_second, burst| Some(Rate { per_second, burst });
-        Self { key: rate(100, 200), anonymous: rate(20, 40), webhook: rate(100, 500), auth_failures: rate(5, 20) }
+        Self {
+            key: rate(100, 200),
+            anonymous: rate(20, 40),
+            webhook: rate(100, 500),
+            auth_failures: rate(5, 20),
+        }
     }
 }
 
@@ -56,7 +61,11 @@ impl FromStr for Rate {
         let number = |part: &str| part.trim().parse::<u32>().ok().filter(|number| *number > 0);
         text.split_once('/')
             .and_then(|(rate, burst)| Some(Self { per_second: number(rate)?, burst: number(burst)? }))
-            .ok_or_else(|| format!("{text:?} is no rate: write requests per second and burst as 100/200, or 0 for no limit"))
+            .ok_or_else(|| {
+                format!(
+                    "{text:?} is no rate: write requests per second and burst as 100/200, or 0 for no limit"
+                )
+            })
     }
 }
 
@@ -283,7 +292,9 @@ mod tests {
     #[test]
     fn full_buckets_are_forgotten() {
         let (clock, buckets) = buckets(1, 2);
-        (0..50).for_each(|caller| drop(buckets.take(caller)));
+        for caller in 0..50 {
+            buckets.take(caller);
+        }
         clock.advance(500);
         buckets.take(99);
         assert_eq!(buckets.state.lock().unwrap().buckets.len(), 51);

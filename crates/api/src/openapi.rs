@@ -1,5 +1,7 @@
 //! The document: OpenAPI, exactly 3.0.3, assembled from the operations that are mounted.
 
+mod components;
+
 use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};
@@ -8,11 +10,11 @@ use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Access, Examples};
 use crate::error::Failure;
-use crate::openapi_components as components;
 use crate::schema::{LIMIT_KEY, Param, Schemas};
 
 const TITLE: &str = "Rowmill";
-const DESCRIPTION: &str = "Tables that fill themselves: projects of rows and columns, kept and enriched over HTTP.
+const DESCRIPTION: &str =
+    "Tables that fill themselves: projects of rows and columns, kept and enriched over HTTP.
 
 **Keys.** Send an API key as `Authorization: Bearer <key>`; it names the team.
 
@@ -173,7 +175,8 @@ fn responses(operation: &Operation) -> Value {
     }
     for status in failures(operation) {
         let (name, _) = components::failure(status);
-        responses.insert(status.as_str().to_owned(), json!({ "$ref": format!("#/components/responses/{name}") }));
+        responses
+            .insert(status.as_str().to_owned(), json!({ "$ref": format!("#/components/responses/{name}") }));
     }
     responses.into()
 }
@@ -238,7 +241,7 @@ fn merge_components(
     faults: &mut Vec<String>,
 ) -> Map<String, Value> {
     let (mut requests, mut answers) = schemas.take_components();
-    let renamed = clashes(&requests, &answers);
+    let renamed = clashes(&requests, &answers, &enveloped_names(operations));
     requests.values_mut().for_each(|schema| rename_references(schema, &renamed));
     for body in operations.iter_mut().filter_map(|operation| operation.body.as_mut()) {
         rename_references(&mut body.schema, &renamed);
@@ -256,13 +259,26 @@ fn input_name(name: &str) -> String {
     format!("{name}Input")
 }
 
+/// The components that `success` will be put into.
+fn enveloped_names(operations: &[Operation]) -> BTreeSet<String> {
+    let answers = operations.iter().map(|operation| &operation.answer).filter(|answer| answer.is_enveloped);
+    answers.filter_map(|answer| answer.schema.get("$ref").and_then(reference)).map(str::to_owned).collect()
+}
+
 /// The names that mean one thing when sent and another when answered, themselves or by what they contain.
-fn clashes(requests: &Map<String, Value>, answers: &Map<String, Value>) -> BTreeSet<String> {
+fn clashes(
+    requests: &Map<String, Value>,
+    answers: &Map<String, Value>,
+    enveloped: &BTreeSet<String>,
+) -> BTreeSet<String> {
     let differs = |name: &String| answers.get(name).is_some_and(|answer| requests.get(name) != Some(answer));
-    let mut clashing: BTreeSet<String> = requests.keys().filter(|name| differs(name)).cloned().collect();
+    let is_clash = |name: &&String| enveloped.contains(*name) || differs(name);
+    let mut clashing: BTreeSet<String> = requests.keys().filter(is_clash).cloned().collect();
     loop {
         let contains_clash = |schema: &Value| {
-            mentions(schema, &|key, value| key == "$ref" && reference(value).is_some_and(|name| clashing.contains(name)))
+            mentions(schema, &|key, value| {
+                key == "$ref" && reference(value).is_some_and(|name| clashing.contains(name))
+            })
         };
         let more: BTreeSet<String> = requests
             .iter()
@@ -302,7 +318,9 @@ fn rename_references(schema: &mut Value, renamed: &BTreeSet<String>) {
 /// Puts `success: true` into the schema of every answer that carries it.
 fn envelope(operations: &mut [Operation], answers: &mut Map<String, Value>, faults: &mut Vec<String>) {
     let mut done = BTreeSet::new();
-    for answer in operations.iter_mut().map(|operation| &mut operation.answer).filter(|answer| answer.is_enveloped) {
+    for answer in
+        operations.iter_mut().map(|operation| &mut operation.answer).filter(|answer| answer.is_enveloped)
+    {
         let Some(name) = answer.schema.get("$ref").and_then(reference).map(str::to_owned) else {
             add_success(&mut answer.schema);
             continue;
@@ -310,7 +328,10 @@ fn envelope(operations: &mut [Operation], answers: &mut Map<String, Value>, faul
         if !done.insert(name.clone()) {
             continue;
         }
-        if answers.values().any(|schema| mentions(schema, &|key, value| key == "$ref" && reference(value) == Some(&name))) {
+        if answers
+            .values()
+            .any(|schema| mentions(schema, &|key, value| key == "$ref" && reference(value) == Some(&name)))
+        {
             faults.push(format!("{name} is an answer and also a part of another: wrap it in a struct"));
         }
         if let Some(schema) = answers.get_mut(&name) {

@@ -15,7 +15,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::body;
 use crate::check::Checker;
-use crate::endpoint::{Access, Call, Endpoint, Idempotency, Payload, Presence, Principal as _, Service, not_json};
+use crate::endpoint::{
+    Access, Call, Endpoint, Idempotency, Payload, Presence, Principal as _, Service, not_json,
+};
 use crate::error::Error;
 use crate::layers::RequestId;
 use crate::limits::{Policies, Standing, client_of};
@@ -131,13 +133,18 @@ async fn admit<S: Service>(
         Err(error) => {
             // Only who fails is counted here, so a stranger's guesses never hold up the owner of a key.
             if matches!(error.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-                count(standing, policies.auth_failures.as_ref().map(|buckets| buckets.take(client_of(client))))?;
+                count(
+                    standing,
+                    policies.auth_failures.as_ref().map(|buckets| buckets.take(client_of(client))),
+                )?;
             }
             return Err(error);
         }
     };
     match &principal {
-        Some(principal) => count(standing, policies.key.as_ref().map(|buckets| buckets.take(principal.rate_key())))?,
+        Some(principal) => {
+            count(standing, policies.key.as_ref().map(|buckets| buckets.take(principal.rate_key())))?;
+        }
         None if access == Access::KeyOrOpen => {
             count(standing, policies.anonymous.as_ref().map(|buckets| buckets.take(client_of(client))))?;
         }
@@ -157,7 +164,10 @@ fn count(standing: &mut Option<Standing>, taken: Option<Standing>) -> Result<(),
 }
 
 /// The query and the idempotency key, with the offences of both together.
-fn query_and_key<Q: serde::de::DeserializeOwned>(plan: &Plan, parts: &Parts) -> Result<(Q, Option<String>), Error> {
+fn query_and_key<Q: serde::de::DeserializeOwned>(
+    plan: &Plan,
+    parts: &Parts,
+) -> Result<(Q, Option<String>), Error> {
     let query = plan.query.read(parts.uri.query());
     let key = idempotency_key(parts);
     match (query, key) {
@@ -178,7 +188,10 @@ fn idempotency_key(parts: &Parts) -> Result<Option<String>, Offence> {
     let text = value.to_str().unwrap_or_default();
     let is_key = text.bytes().all(|byte| byte.is_ascii_graphic());
     if !is_key || text.is_empty() || text.len() > IDEMPOTENCY_KEY_CHARS_MAX {
-        return Err(Offence::new("Idempotency-Key", "must be 1 to 255 visible ASCII characters, without blanks"));
+        return Err(Offence::new(
+            "Idempotency-Key",
+            "must be 1 to 255 visible ASCII characters, without blanks",
+        ));
     }
     Ok(Some(text.to_owned()))
 }

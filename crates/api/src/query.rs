@@ -67,7 +67,11 @@ impl QueryReader {
 
     fn hint(&self) -> String {
         let names: Vec<_> = self.params.iter().map(|(name, _)| name.as_str()).collect();
-        if names.is_empty() { "; this operation takes none".to_owned() } else { format!("; known are {}", names.join(", ")) }
+        if names.is_empty() {
+            "; this operation takes none".to_owned()
+        } else {
+            format!("; known are {}", names.join(", "))
+        }
     }
 }
 
@@ -119,7 +123,7 @@ mod tests {
 
     #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
-    struct Page {
+    struct Listing {
         #[schemars(range(min = 1))]
         page: Option<u32>,
         #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax" }))]
@@ -129,9 +133,9 @@ mod tests {
         with_status: bool,
     }
 
-    fn read(query: &str) -> Result<Page, Vec<String>> {
+    fn read(query: &str) -> Result<Listing, Vec<String>> {
         let schemas = Schemas::new(&Limits::default());
-        let reader = QueryReader::new::<Page>(&schemas, &schemas.params::<Page>()).unwrap();
+        let reader = QueryReader::new::<Listing>(&schemas, &schemas.params::<Listing>()).unwrap();
         reader.read(Some(query)).map_err(|offences| {
             offences.into_iter().map(|Offence { path, message }| format!("{path} {message}")).collect()
         })
@@ -141,26 +145,33 @@ mod tests {
     fn reads_each_type() {
         let page = read("page=2&search=a%20b+c%C3%A9&withStatus=true&").unwrap();
         let search = Some("a b cé".to_owned());
-        assert_eq!(page, Page { page: Some(2), page_size: None, search, with_status: true });
-        assert_eq!(read("").unwrap(), Page { page: None, page_size: None, search: None, with_status: false });
+        assert_eq!(page, Listing { page: Some(2), page_size: None, search, with_status: true });
+        assert_eq!(
+            read("").unwrap(),
+            Listing { page: None, page_size: None, search: None, with_status: false }
+        );
         assert_eq!(read("search=").unwrap().search.as_deref(), Some(""));
     }
 
     #[test]
     fn names_every_offence() {
-        let check = |query: &str, expected: &[&str]| assert_eq!(read(query).unwrap_err(), expected, "{query}");
+        let check =
+            |query: &str, expected: &[&str]| assert_eq!(read(query).unwrap_err(), expected, "{query}");
         check("page=abc", &["page must be an integer"]);
         check("page=", &["page must be an integer"]);
         check("page=1.5", &["page must be an integer"]);
         check("page=0", &["page must be at least 1"]);
         check("page=99999999999", &["page must be at most 4294967295"]);
         check("page=99999999999999999999999", &["page must be at most 4294967295"]);
-        check("pageSize=1001&page=-1", &["page must be at least 1", "pageSize must be at most 1000"]);
+        check("pageSize=1001&page=-1", &["pageSize must be at most 1000", "page must be at least 1"]);
         check("page=1&page=2", &["page must be given only once"]);
         check("withStatus=yes", &["withStatus must be true or false"]);
         check("search=%00", &["search must not contain the character U+0000"]);
         check("search=%ff", &["search must be valid UTF-8"]);
         let known = "known are page, pageSize, search, withStatus";
-        check("colour=1&page=x", &[&format!("colour is not a known query parameter; {known}"), "page must be an integer"]);
+        check(
+            "colour=1&page=x",
+            &[&format!("colour is not a known query parameter; {known}"), "page must be an integer"],
+        );
     }
 }

@@ -1,9 +1,11 @@
 //! From Rust types to JSON Schema: once for the document (OpenAPI 3.0.3) and once for the check
 //! (draft 2020-12), from the same definitions, so that what is promised is what is checked.
 //!
-//! Two extension keys steer it, both gone from what is published:
+//! Three extension keys steer it, all gone from what is published:
 //! - `x-limit: {"maxItems": "insertRowsMax"}` takes the number from the [`Limits`] in force;
-//! - `x-unchecked: true` documents a value whose check is done by hand elsewhere.
+//! - `x-unchecked: true` documents a value whose check is done by hand elsewhere;
+//! - `x-document: {"maxLength": 255}` documents bounds that are checked by hand elsewhere, where the
+//!   check is finer than a schema can say.
 
 use std::sync::Arc;
 
@@ -15,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 pub(crate) const LIMIT_KEY: &str = "x-limit";
 const UNCHECKED_KEY: &str = "x-unchecked";
+const DOCUMENT_KEY: &str = "x-document";
 
 /// The largest integer every JSON reader keeps exact.
 const INTEGER_MAX: i64 = 9_007_199_254_740_991;
@@ -123,17 +126,23 @@ fn for_check(schema: &mut Schema, limits: &Map<String, Value>) {
         *schema = Schema::from(true);
         return;
     }
+    schema.remove(DOCUMENT_KEY);
     set_limits(schema, limits);
     set_integer_bounds(schema);
 }
 
 fn for_document(schema: &mut Schema, limits: &Map<String, Value>) {
     schema.remove(UNCHECKED_KEY);
+    if let Some(Value::Object(bounds)) = schema.remove(DOCUMENT_KEY) {
+        schema.ensure_object().extend(bounds);
+    }
     set_limits(schema, limits);
     set_integer_bounds(schema);
     set_string_bound(schema, limits);
     // What draft 2020-12 can say and OpenAPI 3.0 cannot.
-    for keyword in ["$schema", "$defs", "propertyNames", "patternProperties", "contentEncoding", "contentMediaType"] {
+    for keyword in
+        ["$schema", "$defs", "propertyNames", "patternProperties", "contentEncoding", "contentMediaType"]
+    {
         schema.remove(keyword);
     }
     if schema.get("default") == Some(&Value::Null) {
@@ -185,7 +194,8 @@ fn set_integer_bounds(schema: &mut Schema) {
 
 /// Every string has a longest length; where its type names none, it is that of a body.
 fn set_string_bound(schema: &mut Schema, limits: &Map<String, Value>) {
-    let is_bounded = ["enum", "const", "format", "maxLength"].iter().any(|keyword| schema.get(*keyword).is_some());
+    let is_bounded =
+        ["enum", "const", "format", "maxLength"].iter().any(|keyword| schema.get(*keyword).is_some());
     if has_type(schema, "string")
         && !is_bounded
         && let Some(bytes_max) = limits.get("bodyBytesMax")

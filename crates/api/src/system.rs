@@ -8,6 +8,8 @@ use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method, Response, StatusCode};
 use axum::routing::get;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use metrics_exporter_prometheus::PrometheusHandle;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -34,7 +36,10 @@ pub(crate) struct Health {
 
 /// Adds these paths to the document.
 pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &mut Vec<Operation>) {
-    tags.push(Tag { name: TAG, description: "The server itself: its description, health and metrics. No key needed." });
+    tags.push(Tag {
+        name: TAG,
+        description: "The server itself: its description, health and metrics. No key needed.",
+    });
     let text = |media_type| AnswerSpec {
         media_type,
         schema: json!({ "type": "string", "maxLength": 67_108_864 }),
@@ -51,11 +56,46 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
     });
     let health = Some(json!({ "status": "ok" }));
     operations.extend([
-        operation("/openapi.json", "getOpenApi", "Get the API description", "This document: OpenAPI 3.0.3, as JSON.", AnswerSpec { media_type: "application/json", schema: document, is_enveloped: false }, None),
-        operation("/docs", "getDocs", "Read the API description", "This document as a page to read.", text("text/html; charset=utf-8"), None),
-        operation("/healthz", "getHealth", "Check that the server is up", "Answers as long as the process runs, whatever the state of its store.", AnswerSpec::enveloped(schemas.answer::<Health>()), health.clone()),
-        operation("/readyz", READY_ID, "Check that the server is ready", "Answers 200 if the store can be reached, else 503: send no requests here for now.", AnswerSpec::enveloped(schemas.answer::<Health>()), health),
-        operation("/metrics", "getMetrics", "Get metrics", "Measurements in the Prometheus text format.", text("text/plain; version=0.0.4"), None),
+        operation(
+            "/openapi.json",
+            "getOpenApi",
+            "Get the API description",
+            "This document: OpenAPI 3.0.3, as JSON.",
+            AnswerSpec { media_type: "application/json", schema: document, is_enveloped: false },
+            None,
+        ),
+        operation(
+            "/docs",
+            "getDocs",
+            "Read the API description",
+            "This document as a page to read.",
+            text("text/html; charset=utf-8"),
+            None,
+        ),
+        operation(
+            "/healthz",
+            "getHealth",
+            "Check that the server is up",
+            "Answers as long as the process runs, whatever the state of its store.",
+            AnswerSpec::enveloped(schemas.answer::<Health>()),
+            health.clone(),
+        ),
+        operation(
+            "/readyz",
+            READY_ID,
+            "Check that the server is ready",
+            "Answers 200 if the store can be reached, else 503: send no requests here for now.",
+            AnswerSpec::enveloped(schemas.answer::<Health>()),
+            health,
+        ),
+        operation(
+            "/metrics",
+            "getMetrics",
+            "Get metrics",
+            "Measurements in the Prometheus text format.",
+            text("text/plain; version=0.0.4"),
+            None,
+        ),
     ]);
 }
 
@@ -136,24 +176,30 @@ struct Fixed {
 
 impl Fixed {
     fn new(content_type: &'static str, text: String, content_security_policy: Option<HeaderValue>) -> Self {
-        let digest = Sha256::digest(&text);
-        let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        let tag = BASE64_STANDARD.encode(Sha256::digest(&text));
         // Weak, because compression changes the bytes and not the meaning.
-        Self { content_type, bytes: text.into(), etag: format!("W/\"{hex}\""), content_security_policy }
+        Self { content_type, bytes: text.into(), etag: format!("W/\"{tag}\""), content_security_policy }
     }
 
     fn answer(&self, headers: &HeaderMap) -> Response<Body> {
         let mut response = typed(self.content_type, Body::from(self.bytes.clone()));
-        let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let known =
+            headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
         if known.split(',').any(|tag| tag.trim() == self.etag) {
             response = Response::new(Body::empty());
             *response.status_mut() = StatusCode::NOT_MODIFIED;
         }
-        let fixed = [(header::CACHE_CONTROL, "no-cache"), (header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "no-referrer")];
+        let fixed = [
+            (header::CACHE_CONTROL, "no-cache"),
+            (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (header::REFERRER_POLICY, "no-referrer"),
+        ];
         let headers = response.headers_mut();
         headers.extend(fixed.map(|(name, value): (HeaderName, _)| (name, HeaderValue::from_static(value))));
         headers.extend(HeaderValue::from_str(&self.etag).ok().map(|value| (header::ETAG, value)));
-        headers.extend(self.content_security_policy.clone().map(|value| (header::CONTENT_SECURITY_POLICY, value)));
+        headers.extend(
+            self.content_security_policy.clone().map(|value| (header::CONTENT_SECURITY_POLICY, value)),
+        );
         response
     }
 }

@@ -3,8 +3,8 @@
 use rowmill_model::ColumnId;
 use uuid::{Builder, Uuid};
 
-use crate::Result;
-use crate::error::Error;
+use crate::clock::Clock;
+use crate::error::{Error, Result};
 
 /// Bytes nobody can guess.
 pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
@@ -15,6 +15,12 @@ pub(crate) fn random<const N: usize>() -> Result<[u8; N]> {
 
 pub(crate) fn column_id() -> Result<ColumnId> {
     Ok(ColumnId::from_random(random()?))
+}
+
+/// An id for something that is only logged: without randomness it still tells the time.
+pub fn log_id(clock: &dyn Clock) -> Uuid {
+    let now_ms = clock.now_ms();
+    uuid(now_ms).unwrap_or_else(|_| Uuid::from_u64_pair(now_ms.unsigned_abs(), 0))
 }
 
 pub(crate) fn uuid(now_ms: i64) -> Result<Uuid> {

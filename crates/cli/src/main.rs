@@ -1,1 +1,62 @@
-fn main() {}
+//! The `rowmill` binary.
+
+mod commands;
+mod config;
+mod serve;
+
+use std::process::ExitCode;
+
+use crate::commands::{KeyCommand, TeamCommand};
+use crate::config::{Cli, Command};
+
+/// Kinder to a server that lives long and allocates from many threads than the system's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let matches = match config::with_file(std::env::args_os()) {
+        Ok(command) => command.get_matches(),
+        Err(fault) => return fail(&fault),
+    };
+    let cli = match <Cli as clap::FromArgMatches>::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => error.exit(),
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&error),
+    };
+    match runtime.block_on(run(cli)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&*error),
+    }
+}
+
+async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
+    match cli.command {
+        Command::Serve(serve) => serve::serve(serve).await,
+        Command::Team { command: TeamCommand::Create { slug, name, store } } => {
+            commands::create_team(&store, &slug, name.as_deref()).await
+        }
+        Command::Team { command: TeamCommand::List { store } } => commands::list_teams(&store).await,
+        Command::Key { command: KeyCommand::Create { team, name, store } } => {
+            commands::create_key(&store, &team, name.as_deref()).await
+        }
+        Command::Key { command: KeyCommand::List { team, store } } => {
+            commands::list_keys(&store, team.as_deref()).await
+        }
+        Command::Key { command: KeyCommand::Revoke { id, store } } => commands::revoke_key(&store, &id).await,
+        Command::Openapi => commands::openapi(),
+    }
+}
+
+/// Words go to standard error; data alone goes to standard output.
+fn fail(error: &(dyn std::error::Error + '_)) -> ExitCode {
+    eprintln!("rowmill: {error}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        eprintln!("  because: {error}");
+        cause = error.source();
+    }
+    ExitCode::FAILURE
+}

@@ -68,19 +68,16 @@ pub fn create(
     if table.by_id(id.as_str()).is_some() {
         offences.push(Offence::new("id", "is taken by another column"));
     }
+    let Some(template) = template else { return Err(offences) };
     // Null asks for what the template says, as a field left out does.
     body.retain(|_, value| !value.is_null());
-    let Some(template) = template.filter(|_| offences.is_empty()) else {
-        return Err(offences);
-    };
 
     let mut table = table.clone();
     let slot = table.take_slot();
     let header = unique_header(&table, id.as_str(), template.label);
     table.columns.push(bare(id, slot, header, template));
     let index = table.columns.len().saturating_sub(1);
-    let change = Change { body: &body, catalogue, limits, tell_filled: false };
-    change.apply(table, index)
+    Change { body: &body, catalogue, limits, tell_filled: false, offences }.apply(table, index)
 }
 
 /// Merges `body` into a column: objects field by field, arrays and scalars replaced, null clears.
@@ -102,11 +99,7 @@ pub fn patch(
             offences.push(Offence::new(key, "cannot be cleared"));
         }
     }
-    if !offences.is_empty() {
-        return Err(offences);
-    }
-    let change = Change { body, catalogue, limits, tell_filled: true };
-    change.apply(table.clone(), index)
+    Change { body, catalogue, limits, tell_filled: true, offences }.apply(table.clone(), index)
 }
 
 /// Removes a column, and what the other columns say of it.
@@ -151,49 +144,44 @@ struct Change<'a> {
     limits: &'a Limits,
     /// Whether configuration filled in from the template is news: not in a new column.
     tell_filled: bool,
+    /// What is wrong with the body. All of it is found before it is answered.
+    offences: Vec<Offence>,
 }
 
 impl Change<'_> {
-    fn apply(&self, mut table: Table, index: usize) -> Result<Corrected, Vec<Offence>> {
+    fn apply(mut self, mut table: Table, index: usize) -> Result<Corrected, Vec<Offence>> {
         let mut fixes = Fixes::default();
-        let Some(stored) = table.columns.get(index).cloned() else {
-            return Err(vec![Offence::new("columnId", "no column stands at this place")]);
-        };
-        let draft = self.draft(&table, &stored, &mut fixes)?;
-        let mut column = wire::read(&draft, &stored)?;
-        column.header = header::corrected(&table, &column, &mut fixes)?;
+        let Some(stored) = table.columns.get(index).cloned() else { return Err(self.offences) };
+        let draft = self.draft(&table, &stored, &mut fixes);
+        let mut column = wire::read(&draft, &stored, &mut self.offences);
+        header::correct(&table, &mut column, &mut fixes, &mut self.offences);
         config::correct(&mut column, self.catalogue, &mut fixes);
-        let condition = self.run_condition(&table, &draft);
-        if let Some(condition) = condition {
-            column.run_condition = condition?;
-        }
+        self.set_run_condition(&table, &draft, &mut column);
         if column.id.is_trigger() {
             config::keep_input_plain(&mut column, &mut fixes);
         }
-        let id = column.id.clone();
         if let Some(place) = table.columns.get_mut(index) {
             *place = column;
         }
         links::correct(&mut table, index, &stored.dependencies, None, &mut fixes);
-        if let Some(column) = table.columns.get_mut(index) {
-            config::check(column)?;
+        if let Some(column) = table.columns.get(index) {
+            config::check(column, &mut self.offences);
         }
-        place(&mut table, index, &draft, &mut fixes)?;
-        Ok(Corrected { table, column: id, fixes: fixes.into_sentences() })
+        self.move_to_order(&mut table, index, &draft, &mut fixes);
+        if self.offences.is_empty() {
+            Ok(Corrected { table, column: stored.id, fixes: fixes.into_sentences() })
+        } else {
+            Err(self.offences)
+        }
     }
 
     /// The column as it is to be, in wire form: the body merged in, foreign configuration dropped,
     /// missing configuration filled in.
-    fn draft(
-        &self,
-        table: &Table,
-        stored: &Column,
-        fixes: &mut Fixes,
-    ) -> Result<Map<String, Value>, Vec<Offence>> {
+    fn draft(&self, table: &Table, stored: &Column, fixes: &mut Fixes) -> Map<String, Value> {
         let mut draft = Value::Object(to_wire(table, stored));
         merge_patch(&mut draft, &Value::Object(self.body.clone()));
-        let Value::Object(mut draft) = draft else { return Ok(Map::new()) };
-        let data_shape = config::data_shape(&mut draft, stored, fixes)?;
+        let Value::Object(mut draft) = draft else { return Map::new() };
+        let data_shape = config::correct_data_shape(&mut draft, stored, fixes);
         let template = Template::of(&Column { data_shape, ..stored.clone() });
         let defaults = template.config(self.catalogue);
         config::drop_foreign(&mut draft, &defaults, template, fixes);
@@ -203,46 +191,49 @@ impl Change<'_> {
                 fixes.add(format!("Filled missing {place} from the template"));
             }
         }
-        Ok(draft)
+        draft
     }
 
-    /// The run condition, if one was sent. One that is stored is not judged again: limits may have
-    /// been lowered since, and a rename must still go through.
-    fn run_condition(
-        &self,
-        table: &Table,
+    /// Reads the run condition. One that is stored already is not judged again: limits may have been
+    /// lowered since, and a rename must still go through.
+    fn set_run_condition(&mut self, table: &Table, draft: &Map<String, Value>, column: &mut Column) {
+        let sent = draft.get("runCondition");
+        if sent == serde_json::to_value(&column.run_condition).ok().as_ref() {
+            return;
+        }
+        let read = sent.map(|sent| Filters::parse(sent, "runCondition", table, self.limits));
+        match read.unwrap_or_else(|| Ok(Filters::default())) {
+            Ok(condition) => column.run_condition = condition,
+            Err(offences) => self.offences.extend(offences),
+        }
+    }
+
+    /// Moves the column at `index` to the order the draft asks for, or as near as may be.
+    fn move_to_order(
+        &mut self,
+        table: &mut Table,
+        index: usize,
         draft: &Map<String, Value>,
-    ) -> Option<Result<Filters, Vec<Offence>>> {
-        self.body.get("runCondition")?;
-        Some(match draft.get("runCondition") {
-            None => Ok(Filters::default()),
-            Some(sent) => Filters::parse(sent, "runCondition", table, self.limits),
-        })
+        fixes: &mut Fixes,
+    ) {
+        let Some(wanted) = draft.get("order").and_then(Value::as_u64) else {
+            // That it is missing has been said.
+            if draft.contains_key("order") {
+                self.offences.push(Offence::new("order", "must be a whole number from 0"));
+            }
+            return;
+        };
+        let last = table.columns.len().saturating_sub(1);
+        let column = table.columns.remove(index);
+        let order = match usize::try_from(wanted) {
+            _ if column.id.is_trigger() => 0,
+            wanted => wanted.unwrap_or(usize::MAX).max(1).min(last),
+        };
+        if u64::try_from(order) != Ok(wanted) {
+            fixes.add(format!("Corrected order {wanted} to {order}"));
+        }
+        table.columns.insert(order, column);
     }
-}
-
-/// Moves the column at `index` to the order the draft asks for, as near as may be.
-fn place(
-    table: &mut Table,
-    index: usize,
-    draft: &Map<String, Value>,
-    fixes: &mut Fixes,
-) -> Result<(), Vec<Offence>> {
-    let Some(wanted) = draft.get("order").and_then(Value::as_u64) else {
-        return Err(vec![Offence::new("order", "must be a whole number from 0")]);
-    };
-    let last = table.columns.len().saturating_sub(1);
-    let is_trigger = index == 0;
-    let order = match usize::try_from(wanted).unwrap_or(usize::MAX) {
-        _ if is_trigger => 0,
-        wanted => wanted.max(1).min(last),
-    };
-    if u64::try_from(order) != Ok(wanted) {
-        fixes.add(format!("Corrected order {wanted} to {order}"));
-    }
-    let column = table.columns.remove(index);
-    table.columns.insert(order, column);
-    Ok(())
 }
 
 fn forget_in_column(table: &mut Table, index: usize, gone: &Column) -> Vec<String> {
@@ -253,6 +244,10 @@ fn forget_in_column(table: &mut Table, index: usize, gone: &Column) -> Vec<Strin
         fixes.add(format!("Removed the run condition on deleted column {}", quoted(&gone.header)));
     }
     let known = column.dependencies.clone();
+    // Whatever a column refers to it depends on, so its dependencies tell whether to look.
+    if known.iter().all(|dependency| dependency.column_id != gone.id) {
+        return fixes.into_sentences();
+    }
     links::correct(table, index, &known, Some(gone), &mut fixes);
     fixes.into_sentences()
 }

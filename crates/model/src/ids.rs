@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn random_bytes_become_alphanumerics() {
         let id = ColumnId::from_random([0, 9, 10, 35, 36, 61, 62, 63, 64, 128, 200, 255]);
-        assert_eq!(id.as_str(), "col_09AZaz01001A"[..15].to_owned() + &id.as_str()[15..]);
+        assert_eq!(id.as_str(), "col_09AZaz010081");
         assert_eq!(id.as_str().len(), 16);
         assert!(id.as_str()[4..].bytes().all(|b| b.is_ascii_alphanumeric()));
     }

@@ -123,8 +123,8 @@ mod tests {
             table.push_manual(ColumnId::new(id), id);
             let column = table.columns.last_mut().unwrap();
             column.kind = kind;
-            column.reference_config = follows
-                .map(|(id, path)| ReferenceConfig { column_id: id.to_owned(), path: path.to_owned() });
+            column.reference_config =
+                follows.map(|(id, path)| ReferenceConfig { column_id: id.to_owned(), path: path.to_owned() });
         };
         add("ai", ColumnType::Ai, None);
         add("email", ColumnType::Reference, Some(("_trigger", "guest.email")));

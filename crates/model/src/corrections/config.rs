@@ -25,24 +25,25 @@ pub(super) const PROMPT_CHARS_MAX: usize = 100_000;
 /// The longest address, in characters, as the schemas of the scraper and the HTTP request say.
 pub(super) const URL_CHARS_MAX: usize = 10_000;
 
-/// Sets the draft's data shape to one the column may have, and says which.
-pub(super) fn data_shape(
+/// Sets the draft's data shape to one the column may have, and says which. One that is no string is
+/// left for the reader to refuse.
+pub(super) fn correct_data_shape(
     draft: &mut Map<String, Value>,
     stored: &Column,
     fixes: &mut Fixes,
-) -> Result<DataShape, Vec<Offence>> {
+) -> DataShape {
     let word = match draft.get("dataShape") {
         Some(Value::String(word)) => word.as_str(),
+        Some(_) => return stored.data_shape,
         None => "",
-        Some(_) => return Err(vec![Offence::new("dataShape", "must be a string")]),
     };
     if let Some(shape) = DataShape::parse(word).filter(|shape| may_have(stored, *shape)) {
-        return Ok(shape);
+        return shape;
     }
     let shape = stored.data_shape;
     fixes.add(format!("Set dataShape {} back to \"{}\"", quoted(word), shape.word()));
     draft.insert("dataShape".to_owned(), Value::from(shape.word()));
-    Ok(shape)
+    shape
 }
 
 fn may_have(column: &Column, shape: DataShape) -> bool {
@@ -127,22 +128,21 @@ pub(super) fn correct(column: &mut Column, catalogue: &Catalogue, fixes: &mut Fi
 /// The input column is only ever written from outside: what steers processing is dropped.
 pub(super) fn keep_input_plain(column: &mut Column, fixes: &mut Fixes) {
     let Column { dependencies, run_condition, retry, rate_limit, cache_ttl_seconds, .. } = column;
-    let mut drop = |name: &str, is_set: bool| {
+    let mut tell = |name: &str, is_set: bool| {
         if is_set {
             fixes.add(format!("Dropped {name}, which the input column does not have"));
         }
     };
-    drop("dependencies", !std::mem::take(dependencies).is_empty());
-    drop("runCondition", !std::mem::take(run_condition).is_empty());
-    drop("retry", std::mem::take(retry) != Retry::default());
-    drop("rateLimit", rate_limit.take().is_some());
-    drop("cacheTtlSeconds", std::mem::take(cache_ttl_seconds) != 0);
+    tell("dependencies", !std::mem::take(dependencies).is_empty());
+    tell("runCondition", !std::mem::take(run_condition).is_empty());
+    tell("retry", std::mem::take(retry) != Retry::default());
+    tell("rateLimit", rate_limit.take().is_some());
+    tell("cacheTtlSeconds", std::mem::take(cache_ttl_seconds) != 0);
 }
 
 /// What no correction mends in a finished column. Lengths are looked at here and not as they were
 /// sent, because an id in a reference may be longer than the header it stands for.
-pub(super) fn check(column: &Column) -> Result<(), Vec<Offence>> {
-    let mut offences = Vec::new();
+pub(super) fn check(column: &Column, offences: &mut Vec<Offence>) {
     let mut check_length = |place: &str, text: &str, chars_max: usize| {
         if text.len() > chars_max && text.chars().count() > chars_max {
             let message = format!("must have at most {chars_max} characters, with ids in its references");
@@ -174,7 +174,6 @@ pub(super) fn check(column: &Column) -> Result<(), Vec<Offence>> {
     if schema.is_some_and(|schema| !schema.is_object()) {
         offences.push(Offence::new("aiConfig.outputSchema", "must be an object"));
     }
-    if offences.is_empty() { Ok(()) } else { Err(offences) }
 }
 
 fn set_word(place: &str, word: &mut String, right: &str, fixes: &mut Fixes) {

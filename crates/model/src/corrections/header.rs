@@ -26,18 +26,21 @@ pub fn unique_header(table: &Table, id: &str, wanted: &str) -> String {
         .unwrap_or_default()
 }
 
-/// The column's header, trimmed and made unique.
-pub(super) fn corrected(table: &Table, column: &Column, fixes: &mut Fixes) -> Result<String, Vec<Offence>> {
+/// Trims the column's header and makes it unique.
+pub(super) fn correct(table: &Table, column: &mut Column, fixes: &mut Fixes, offences: &mut Vec<Offence>) {
     let wanted = column.header.trim();
-    let chars = wanted.chars().count();
-    if !(1..=NAME_CHARS_MAX).contains(&chars) {
-        let message = format!("must have 1 to {NAME_CHARS_MAX} characters, outer blanks apart");
-        return Err(vec![Offence::new("header", message)]);
+    if !(1..=NAME_CHARS_MAX).contains(&wanted.chars().count()) {
+        // That it is of another type, or cleared, has been said.
+        if offences.iter().all(|offence| offence.path != "header") {
+            let message = format!("must have 1 to {NAME_CHARS_MAX} characters, outer blanks apart");
+            offences.push(Offence::new("header", message));
+        }
+        return;
     }
     let header = unique_header(table, column.id.as_str(), wanted);
     if header != wanted {
         let (old, new) = (quoted(wanted), quoted(&header));
         fixes.add(format!("Renamed header {old} to {new}, because another column has it"));
     }
-    Ok(header)
+    column.header = header;
 }

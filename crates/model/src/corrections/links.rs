@@ -112,7 +112,7 @@ impl Links<'_> {
         let reference = match self.names.resolve(inner, secrets) {
             Ok(reference) => reference,
             Err(why) => {
-                self.tell_unresolved(inner, place, why);
+                self.tell_unresolved(inner, place, secrets, why);
                 return None;
             }
         };
@@ -139,7 +139,7 @@ impl Links<'_> {
             return;
         }
         let Some(id) = self.names.column(&name) else {
-            self.tell_unresolved(&name, PLACE, Unresolved::NoColumn);
+            self.tell_unresolved(&name, PLACE, Secrets::Allowed, Unresolved::NoColumn);
             return;
         };
         if let Some(barred) = self.barred(id) {
@@ -183,12 +183,13 @@ impl Links<'_> {
         waiting.contains(id).then_some(Barred::Circle)
     }
 
-    fn tell_unresolved(&mut self, inner: &str, place: &str, why: Unresolved) {
+    fn tell_unresolved(&mut self, inner: &str, place: &str, secrets: Secrets, why: Unresolved) {
+        let names_secret = secrets == Secrets::Refused && inner.trim().starts_with("secret.");
         let sentence = match why {
             Unresolved::BadPath => {
                 format!("Blanked reference {} in {place}, because its path cannot be read", quoted(inner))
             }
-            Unresolved::NoColumn if inner.trim().starts_with("secret.") => {
+            Unresolved::NoColumn if names_secret => {
                 format!(
                     "Blanked reference {} in {place}, because secrets are read in apiConfig only",
                     quoted(inner)

@@ -104,9 +104,9 @@ struct Wire<'a> {
 
 /// Reads a whole column out of its wire form. What cannot be written (id, slot, type), and the run
 /// condition, which needs the table, are the stored column's.
-pub(super) fn read(wire: &Map<String, Value>, stored: &Column) -> Result<Column, Vec<Offence>> {
-    let mut reader = Reader { wire, offences: Vec::new() };
-    let column = Column {
+pub(super) fn read(wire: &Map<String, Value>, stored: &Column, offences: &mut Vec<Offence>) -> Column {
+    let mut reader = Reader { wire, offences };
+    Column {
         id: stored.id.clone(),
         slot: stored.slot,
         kind: stored.kind,
@@ -114,15 +114,14 @@ pub(super) fn read(wire: &Map<String, Value>, stored: &Column) -> Result<Column,
         header: reader.field("header").unwrap_or_default(),
         data_shape: reader.field("dataShape").unwrap_or(stored.data_shape),
         dependencies: reader.field("dependencies").unwrap_or_default(),
-        ai_config: reader.field("aiConfig"),
-        task_config: reader.field("taskConfig"),
-        api_config: reader.field("apiConfig"),
-        reference_config: reader.field("referenceConfig"),
-        retry: reader.field("retry").unwrap_or_default(),
-        rate_limit: reader.field("rateLimit"),
+        ai_config: reader.object("aiConfig"),
+        task_config: reader.object("taskConfig"),
+        api_config: reader.object("apiConfig"),
+        reference_config: reader.object("referenceConfig"),
+        retry: reader.object("retry").unwrap_or_default(),
+        rate_limit: reader.object("rateLimit"),
         cache_ttl_seconds: reader.field("cacheTtlSeconds").unwrap_or_default(),
-    };
-    if reader.offences.is_empty() { Ok(column) } else { Err(reader.offences) }
+    }
 }
 
 pub(super) fn unknown_fields(body: &Map<String, Value>, known: &[&str]) -> Vec<Offence> {
@@ -147,10 +146,19 @@ pub(super) fn changed_read_only(body: &Map<String, Value>, column: &Column) -> V
 
 struct Reader<'a> {
     wire: &'a Map<String, Value>,
-    offences: Vec<Offence>,
+    offences: &'a mut Vec<Offence>,
 }
 
 impl Reader<'_> {
+    /// An object; serde alone would read a struct from an array, too.
+    fn object<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
+        if self.wire.get(key).is_some_and(|value| !value.is_object() && !value.is_null()) {
+            self.offences.push(Offence::new(key, "must be an object"));
+            return None;
+        }
+        self.field(key)
+    }
+
     fn field<T: DeserializeOwned>(&mut self, key: &str) -> Option<T> {
         let value = self.wire.get(key).filter(|value| !value.is_null())?;
         T::deserialize(value).map_err(|error| self.offences.push(Offence::new(key, error.to_string()))).ok()

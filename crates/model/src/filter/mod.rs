@@ -2,14 +2,15 @@
 //!
 //! A filter looks at one cell; groups combine filters. [`Filters`] is the document as it is sent and
 //! stored, [`Predicate`] the same made ready to ask of rows. What each operator means is written once,
-//! in `predicate.rs` and the modules below it.
+//! in `check.rs`.
 
+mod check;
+mod operand;
 mod operator;
 mod predicate;
 mod reader;
 mod schema;
 mod search;
-mod test;
 mod within;
 
 use serde::ser::SerializeMap;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::test::Test;
+use super::check::Check;
 use super::{Conjunction, Filter, FilterNode, Filters};
 use crate::path::Path;
 use crate::row::{RowView, Source};
@@ -14,8 +14,8 @@ pub struct Predicate(Vec<Node>);
 
 impl Predicate {
     /// A filter on a column that is gone sees an empty cell. One that can no longer be read (it was
-    /// checked when it was stored) never holds, so that a damaged filter shows too little and runs
-    /// nothing, rather than too much.
+    /// checked when it was stored) never holds, negated or not: too few rows are noticed sooner than too
+    /// many, and cost nothing to run.
     pub fn compile(filters: &Filters, table: &Table) -> Self {
         Self(nodes(&filters.0, table))
     }
@@ -29,7 +29,7 @@ impl Predicate {
 #[derive(Debug, Clone)]
 enum Node {
     Group(Conjunction, Vec<Node>),
-    Leaf(Leaf),
+    Leaf(Box<Leaf>),
     Never,
 }
 
@@ -37,28 +37,31 @@ enum Node {
 struct Leaf {
     source: Source,
     path: Option<Path>,
-    /// The operator is the exact negation of the test: it holds for empty cells, too.
+    /// The operator is the exact negation of the check: it holds for empty cells, too.
     negated: bool,
-    test: Test,
+    check: Check,
 }
 
 fn nodes(filters: &[FilterNode], table: &Table) -> Vec<Node> {
     let compile = |node: &FilterNode| match node {
         FilterNode::Group { conjunction, filters } => Node::Group(*conjunction, nodes(filters, table)),
-        FilterNode::Filter(filter) => leaf(filter, table).map_or(Node::Never, Node::Leaf),
+        FilterNode::Filter(filter) => {
+            leaf(filter, table).map_or(Node::Never, |leaf| Node::Leaf(Box::new(leaf)))
+        }
     };
     filters.iter().map(compile).collect()
 }
 
 fn leaf(filter: &Filter, table: &Table) -> Option<Leaf> {
-    let source =
-        table.by_id(filter.column_id.as_str()).map_or_else(Source::nothing, |column| Source::compile(table, column));
+    let source = table
+        .by_id(filter.column_id.as_str())
+        .map_or_else(Source::nothing, |column| Source::compile(table, column));
     let path = match &filter.path {
         Some(path) => Some(Path::parse(path).ok()?).filter(|path| !path.is_whole()),
         None => None,
     };
-    let (test, negated) = Test::compile(filter)?;
-    Some(Leaf { source, path, negated, test })
+    let (check, negated) = Check::compile(filter)?;
+    Some(Leaf { source, path, negated, check })
 }
 
 impl Node {
@@ -75,20 +78,20 @@ impl Node {
 
 impl Leaf {
     fn holds(&self, row: &RowView<'_>, now: Timestamp) -> bool {
-        let holds = match &self.test {
-            Test::Status(statuses) => statuses.contains(&self.source.status(row)),
-            Test::ErrorCode(codes) => self
+        let holds = match &self.check {
+            Check::Status(statuses) => statuses.contains(&self.source.status(row)),
+            Check::ErrorCode(codes) => self
                 .source
                 .state(row)
                 .and_then(|state| state.error.as_ref())
                 .is_some_and(|error| codes.contains(&error.code)),
-            Test::Stale => self.source.state(row).is_some_and(|state| state.stale),
-            Test::Manual => self.source.state(row).is_some_and(|state| state.manual),
-            Test::Value(test) => {
+            Check::Stale => self.source.state(row).is_some_and(|state| state.stale),
+            Check::Manual => self.source.state(row).is_some_and(|state| state.manual),
+            Check::Value(check) => {
                 let value = self.source.value(row);
                 match (&self.path, value.as_deref()) {
-                    (Some(path), Some(raw)) => test.holds(path.resolve(raw).as_deref(), now),
-                    (_, raw) => test.holds(raw, now),
+                    (Some(path), Some(raw)) => check.holds(path.resolve(raw).as_deref(), now),
+                    (_, raw) => check.holds(raw, now),
                 }
             }
         };

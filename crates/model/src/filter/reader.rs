@@ -3,8 +3,9 @@
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value as Json};
 
+use super::check::{pattern, zone};
+use super::operand::Size;
 use super::operator::Shape;
-use super::test::{pattern, zone};
 use super::within::{DAYS_MAX, MODES, Within};
 use super::{Conjunction, Filter, FilterNode, Filters, Operator};
 use crate::cell::{CellStatus, ErrorCode};
@@ -13,7 +14,6 @@ use crate::limits::{FILTER_DEPTH_MAX, Limits};
 use crate::offence::Offence;
 use crate::path::Path;
 use crate::table::Table;
-use crate::value::Kind;
 
 pub(super) const COLUMN_ID_CHARS_MAX: usize = 64;
 pub(super) const TIME_ZONE_CHARS_MAX: usize = 100;
@@ -31,7 +31,10 @@ impl Filters {
         if reader.leaves > leaves_max {
             reader.refuse(
                 base,
-                format!("At most {leaves_max} filters (filtersMax) are allowed; there are {}.", reader.leaves),
+                format!(
+                    "At most {leaves_max} filters (filtersMax) are allowed; there are {}.",
+                    reader.leaves
+                ),
             );
         }
         if reader.offences.is_empty() { Ok(Self(nodes)) } else { Err(reader.offences) }
@@ -85,7 +88,10 @@ impl Reader<'_> {
         self.known_fields(fields, at, "a group", &["conjunction", "filters"]);
         let conjunction = fields.get("conjunction").and_then(Json::as_str).and_then(Conjunction::parse);
         if conjunction.is_none() {
-            self.refuse(format!("{at}.conjunction"), one_of("The conjunction", &Conjunction::ALL.map(Conjunction::word)));
+            self.refuse(
+                format!("{at}.conjunction"),
+                one_of("The conjunction", &Conjunction::ALL.map(Conjunction::word)),
+            );
         }
         let filters = if let Some(filters) = fields.get("filters") {
             self.nodes(filters, &format!("{at}.filters"), depth)
@@ -164,8 +170,8 @@ impl Reader<'_> {
     }
 
     fn zone(&mut self, name: Option<&str>, at: &str) -> TimeZone {
-        let zone = zone(name.filter(|name| name.len() <= TIME_ZONE_CHARS_MAX).or(name.map(|_| "")));
-        zone.unwrap_or_else(|| {
+        let short = name.is_none_or(|name| name.len() <= TIME_ZONE_CHARS_MAX);
+        zone(name).filter(|_| short).unwrap_or_else(|| {
             let name = shortened(name.unwrap_or_default());
             self.refuse(at, format!("`{name}` is no IANA time zone, such as `Europe/Berlin`."));
             TimeZone::UTC
@@ -203,26 +209,21 @@ impl ValueReader {
             Shape::List => value.as_array().is_some_and(|list| list.len() <= LIST_MAX),
             Shape::Text => value.is_string(),
             Shape::Pattern => return self.pattern_offences(value),
-            Shape::Size => self.size(value).is_some(),
+            Shape::Size => Size::read(value, &self.zone).is_some(),
             Shape::Range => match value.as_array().map(Vec::as_slice) {
-                Some([low, high]) => self.size(low).is_some() && self.size(low) == self.size(high),
+                Some([low, high]) => match (Size::read(low, &self.zone), Size::read(high, &self.zone)) {
+                    (Some(low), Some(high)) => low.is_date() == high.is_date(),
+                    _ => false,
+                },
                 _ => false,
             },
-            Shape::Date => self.size(value) == Some(Size::Date),
+            Shape::Date => Size::read(value, &self.zone).is_some_and(|size| size.is_date()),
             Shape::Within => return self.within_offences(value),
             Shape::Status => value.as_str().and_then(CellStatus::parse).is_some(),
             Shape::Statuses => return self.word_offences(value, &CellStatus::ALL.map(CellStatus::word)),
             Shape::ErrorCodes => return self.word_offences(value, &ErrorCode::ALL.map(ErrorCode::word)),
         };
         if fits { Vec::new() } else { wrong(shape.right()) }
-    }
-
-    fn size(&self, value: &Json) -> Option<Size> {
-        match Kind::of(&value.to_string(), &self.zone) {
-            Kind::Number(_) => Some(Size::Number),
-            Kind::Date(_) => Some(Size::Date),
-            _ => None,
-        }
     }
 
     fn pattern_offences(&self, value: &Json) -> Vec<Offence> {
@@ -234,9 +235,9 @@ impl ValueReader {
             }
             Some(text) => match pattern(text, self.case_sensitive) {
                 Ok(_) => Vec::new(),
-                Err(regex::Error::CompiledTooBig(_)) => {
-                    refuse("This regular expression is too large once compiled; use fewer repetitions.".to_owned())
-                }
+                Err(regex::Error::CompiledTooBig(_)) => refuse(
+                    "This regular expression is too large once compiled; use fewer repetitions.".to_owned(),
+                ),
                 Err(error) => refuse(format!("This is no valid regular expression: {error}")),
             },
         }
@@ -249,13 +250,18 @@ impl ValueReader {
         let mut offences = Vec::new();
         for name in fields.keys().filter(|name| !matches!(name.as_str(), "mode" | "n")) {
             let name = shortened(name);
-            offences.push(Offence::new(format!("{}.{name}", self.at), format!("`{name}` is no field of `isWithin`.")));
+            offences.push(Offence::new(
+                format!("{}.{name}", self.at),
+                format!("`{name}` is no field of `isWithin`."),
+            ));
         }
         let mode = fields.get("mode").and_then(Json::as_str).filter(|mode| MODES.contains(mode));
         if let Some(mode) = mode {
             if Within::read(value).is_none() {
                 let message = match mode {
-                    "pastDays" | "nextDays" => format!("`{mode}` needs `n`, a whole number from 1 to {DAYS_MAX}."),
+                    "pastDays" | "nextDays" => {
+                        format!("`{mode}` needs `n`, a whole number from 1 to {DAYS_MAX}.")
+                    }
                     _ => format!("`{mode}` takes no `n`."),
                 };
                 offences.push(Offence::new(format!("{}.n", self.at), message));
@@ -273,14 +279,10 @@ impl ValueReader {
         };
         let unknown = |word: &Json| !word.as_str().is_some_and(|word| known.contains(&word));
         let offences = words.iter().enumerate().filter(|(_, word)| unknown(word));
-        offences.map(|(index, _)| Offence::new(format!("{}[{index}]", self.at), one_of("Each", known))).collect()
+        offences
+            .map(|(index, _)| Offence::new(format!("{}[{index}]", self.at), one_of("Each", known)))
+            .collect()
     }
-}
-
-#[derive(PartialEq, Eq)]
-enum Size {
-    Number,
-    Date,
 }
 
 impl Shape {

@@ -177,7 +177,10 @@ mod tests {
     fn hostile_values_end() {
         let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
         assert_eq!(Path::parse("$..a").unwrap().resolve(&deep), None);
-        assert_eq!(Path::parse(&"[0]".repeat(333)).unwrap().resolve(&deep).map(|raw| raw.len()), Some(20_001 - 666));
+        assert_eq!(
+            Path::parse(&"[0]".repeat(333)).unwrap().resolve(&deep).map(|raw| raw.len()),
+            Some(20_001 - 666)
+        );
         for raw in ["", "{", "[1", "\"", "nope", "{\"a\":}"] {
             for path in ["", "a", "[0]", "$..a", "$[*]"] {
                 let _ = Path::parse(path).unwrap().resolve(raw);

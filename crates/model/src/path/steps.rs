@@ -40,8 +40,9 @@ fn bracket<'t>(text: &str, brackets: &'t str) -> Result<(i64, &'t str), String> 
     let inner = brackets
         .strip_prefix('[')
         .ok_or_else(|| format!("The path `{text}` needs a dot after each bracket that a name follows."))?;
-    let (index, rest) =
-        inner.split_once(']').ok_or_else(|| format!("The path `{text}` has a bracket that is not closed."))?;
+    let (index, rest) = inner
+        .split_once(']')
+        .ok_or_else(|| format!("The path `{text}` has a bracket that is not closed."))?;
     let index = index.trim().parse().map_err(|_| {
         format!(
             "The path `{text}` has `[{index}]` where a whole number belongs; \

@@ -15,7 +15,8 @@ impl Sorting {
         };
         let mut reader = Reader { table, keys: Vec::new(), offences: Vec::new() };
         if entries.len() > SORT_KEYS_MAX {
-            let message = format!("At most {SORT_KEYS_MAX} sort keys are allowed; there are {}.", entries.len());
+            let message =
+                format!("At most {SORT_KEYS_MAX} sort keys are allowed; there are {}.", entries.len());
             return Err(vec![Offence::new(base, message)]);
         }
         for (index, entry) in entries.iter().enumerate() {
@@ -92,7 +93,8 @@ mod tests {
 
     #[test]
     fn a_sorting_is_read_and_written_alike() {
-        let sent = json!([{"columnId": "col_b", "direction": "desc"}, {"columnId": "col_a", "direction": "asc"}]);
+        let sent =
+            json!([{"columnId": "col_b", "direction": "desc"}, {"columnId": "col_a", "direction": "asc"}]);
         let sorting = Sorting::parse(&sent, "sorting", &table()).unwrap();
         assert_eq!(serde_json::to_value(&sorting).unwrap(), sent);
         assert_eq!(serde_json::from_value::<Sorting>(sent).unwrap(), sorting);
@@ -133,7 +135,8 @@ mod tests {
     #[test]
     fn rows_are_ordered_by_several_keys() {
         let table = table();
-        let sorting = json!([{"columnId": "col_a", "direction": "asc"}, {"columnId": "col_b", "direction": "desc"}]);
+        let sorting =
+            json!([{"columnId": "col_a", "direction": "asc"}, {"columnId": "col_b", "direction": "desc"}]);
         let order = Order::compile(&Sorting::parse(&sorting, "sorting", &table).unwrap(), &table);
         let states = CellStates::default();
         let mut rows: Vec<(&str, &str)> =

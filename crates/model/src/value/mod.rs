@@ -12,6 +12,7 @@ pub(crate) mod raw;
 
 use std::borrow::Cow;
 
+pub(crate) use canonical::canonical;
 pub use canonical::{match_key, same};
 pub use date::Date;
 pub use kind::Kind;

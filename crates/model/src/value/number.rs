@@ -92,9 +92,7 @@ impl<'a> Number<'a> {
             (true, true) => Ordering::Equal,
             (true, false) => Ordering::Less,
             (false, true) => Ordering::Greater,
-            (false, false) => {
-                self.scale.cmp(&other.scale).then_with(|| self.digits().cmp(other.digits()))
-            }
+            (false, false) => self.scale.cmp(&other.scale).then_with(|| self.digits().cmp(other.digits())),
         }
     }
 }
@@ -210,8 +208,29 @@ mod tests {
     #[test]
     fn what_is_no_number_is_none() {
         for text in [
-            "", " ", "-", "+", "--1", "+-1", "01", "007", "1.", ".5", "1e", "1e+", "1,000", "1 000", "0x10",
-            "inf", "NaN", "1a", "1.2.3", "١", "2024-01-01", "1_000", "e5",
+            "",
+            " ",
+            "-",
+            "+",
+            "--1",
+            "+-1",
+            "01",
+            "007",
+            "1.",
+            ".5",
+            "1e",
+            "1e+",
+            "1,000",
+            "1 000",
+            "0x10",
+            "inf",
+            "NaN",
+            "1a",
+            "1.2.3",
+            "١",
+            "2024-01-01",
+            "1_000",
+            "e5",
         ] {
             assert!(Number::parse(text).is_none(), "{text}");
         }

@@ -8,16 +8,30 @@ use crate::openapi::failure_reference;
 /// The name of a failure's shared response, and when it is given.
 pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
     match status {
-        StatusCode::BAD_REQUEST => ("BadRequest", "The body or query is not valid, or asks for more than a limit allows; `details` names every offence."),
+        StatusCode::BAD_REQUEST => (
+            "BadRequest",
+            "The body or query is not valid, or asks for more than a limit allows; `details` names every offence.",
+        ),
         StatusCode::UNAUTHORIZED => ("Unauthorized", "No bearer token was sent."),
         StatusCode::FORBIDDEN => ("Forbidden", "The key is not valid, or the project's API is disabled."),
-        StatusCode::NOT_FOUND => ("NotFound", "What the path or body names does not exist, or is not this team's."),
+        StatusCode::NOT_FOUND => {
+            ("NotFound", "What the path or body names does not exist, or is not this team's.")
+        }
         StatusCode::CONFLICT => ("Conflict", "The Idempotency-Key was used before with another request."),
-        StatusCode::PAYLOAD_TOO_LARGE => ("BodyTooLarge", "The body is larger than `bodyBytesMax`, counted after decompression."),
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => ("UnsupportedMediaType", "The body is not `application/json`, or encoded by other than gzip or zstd."),
-        StatusCode::TOO_MANY_REQUESTS => ("TooManyRequests", "Too many requests; `Retry-After` says how long to wait."),
+        StatusCode::PAYLOAD_TOO_LARGE => {
+            ("BodyTooLarge", "The body is larger than `bodyBytesMax`, counted after decompression.")
+        }
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => (
+            "UnsupportedMediaType",
+            "The body is not `application/json`, or encoded by other than gzip or zstd.",
+        ),
+        StatusCode::TOO_MANY_REQUESTS => {
+            ("TooManyRequests", "Too many requests; `Retry-After` says how long to wait.")
+        }
         StatusCode::SERVICE_UNAVAILABLE => ("NotReady", "The store cannot be reached."),
-        _ => ("InternalError", "Something went wrong on the server; the log has the cause under `requestId`."),
+        _ => {
+            ("InternalError", "Something went wrong on the server; the log has the cause under `requestId`.")
+        }
     }
 }
 
@@ -26,11 +40,27 @@ const FAILURES: [(StatusCode, &str, &str); 10] = [
     (StatusCode::UNAUTHORIZED, "unauthenticated", "Bearer token is required"),
     (StatusCode::FORBIDDEN, "invalid_api_key", "Invalid API key"),
     (StatusCode::NOT_FOUND, "project_not_found", "Project not found"),
-    (StatusCode::CONFLICT, "idempotency_conflict", "This Idempotency-Key was already used with another request; use a new key for a new request"),
-    (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", "The body is larger than 33554432 bytes, the most this server takes (bodyBytesMax)"),
-    (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", "The Content-Type must be application/json"),
+    (
+        StatusCode::CONFLICT,
+        "idempotency_conflict",
+        "This Idempotency-Key was already used with another request; use a new key for a new request",
+    ),
+    (
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "body_too_large",
+        "The body is larger than 33554432 bytes, the most this server takes (bodyBytesMax)",
+    ),
+    (
+        StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        "unsupported_media_type",
+        "The Content-Type must be application/json",
+    ),
     (StatusCode::TOO_MANY_REQUESTS, "rate_limited", "Too many requests; wait 1 s and try again"),
-    (StatusCode::INTERNAL_SERVER_ERROR, "internal_error", "Something went wrong on the server; its log has the cause under this request id"),
+    (
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "internal_error",
+        "Something went wrong on the server; its log has the cause under this request id",
+    ),
     (StatusCode::SERVICE_UNAVAILABLE, "not_ready", "The store cannot be reached"),
 ];
 
@@ -56,10 +86,13 @@ fn response(status: StatusCode, code: &str, error: &str) -> (String, Value) {
 }
 
 pub(crate) fn header_references(is_limited: bool, is_refusal: bool) -> Value {
-    let limited: &[&str] = if is_limited { &["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"] } else { &[] };
+    let limited: &[&str] =
+        if is_limited { &["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"] } else { &[] };
     let refusal: &[&str] = if is_refusal { &["Retry-After"] } else { &[] };
     let names = ["X-Request-Id"].iter().chain(limited).chain(refusal);
-    names.map(|name| ((*name).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))).collect()
+    names
+        .map(|name| ((*name).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") })))
+        .collect()
 }
 
 pub(crate) fn headers() -> Value {

@@ -1,0 +1,100 @@
+//! Cells in version 4.
+
+use axum::http::Method;
+use rowmill_app::{CellChange, Fields, RowEntry};
+use rowmill_model::{Limits, Offence};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use super::ProjectPath;
+use crate::endpoint::{Answer, Call, Endpoint, Examples, Nothing, Raw};
+use crate::error::Error;
+use crate::rowmill::Rowmill;
+use crate::wire::fields;
+use crate::wire::row::CellsBody;
+
+pub(crate) struct PatchCells;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CellsWritten {
+    /// Distinct cells written.
+    updated_count: u64,
+}
+
+impl Endpoint<Rowmill> for PatchCells {
+    const METHOD: Method = Method::PATCH;
+    const ID: &'static str = "updateCells";
+    const TAG: &'static str = "Rows";
+    const SUMMARY: &'static str = "Update cells";
+    const DESCRIPTION: &'static str = "Writes values into cells of any rows, all or none. Of two entries for one cell \
+         the later wins. A value in a processed column counts as written by hand; null makes the cell idle again.";
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Raw<CellsBody>;
+    type Out = CellsWritten;
+
+    fn examples() -> Examples {
+        Examples {
+            body: Some(json!({ "cells": [
+                { "rowId": "row_0190f0e0b3c47d5e8f60123456789abc", "columnId": "_trigger", "value": "Ada" },
+            ] })),
+            answer: Some(json!({ "updatedCount": 1 })),
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        body: Raw<CellsBody>,
+    ) -> Result<Answer<CellsWritten>, Error> {
+        let changes = read(&body.text, &call.limits)?;
+        let updated_count = call.app().write_cells(call.caller()?, &path.project_id, &changes).await?;
+        Ok(Answer::new(CellsWritten { updated_count }))
+    }
+}
+
+/// Reads the body by hand, so that values stay raw text and every offence is named.
+fn read<'a>(text: &'a str, limits: &Limits) -> Result<Vec<CellChange<'a>>, Error> {
+    let body = fields::one(text)?;
+    let mut offences = Vec::new();
+    fields::check_names(&body, &["cells"], "", &mut offences);
+    let entries = match fields::get(&body, "cells").map(fields::array).transpose()? {
+        Some(Some(entries)) => entries,
+        Some(None) => {
+            offences.push(Offence::new("cells", "must be an array of {rowId, columnId, value}"));
+            Vec::new()
+        }
+        None => Vec::new(),
+    };
+    let most = limits.cells_batch_max;
+    if entries.len() > usize::try_from(most).unwrap_or(usize::MAX) {
+        let message = format!("has {} entries, but one batch has at most {most} (cellsBatchMax)", entries.len());
+        return Err(rowmill_app::Error::limit("cells", message).into());
+    }
+    let mut changes = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        let path = format!("cells[{index}]");
+        match entry {
+            RowEntry::Fields(fields) => changes.extend(change(fields, &path, &mut offences)),
+            RowEntry::NotAnObject => offences.push(Offence::new(path, "must be an object {rowId, columnId, value}")),
+        }
+    }
+    if offences.is_empty() { Ok(changes) } else { Err(Error::offences(offences)) }
+}
+
+fn change<'a>(entry: &Fields<'a>, path: &str, offences: &mut Vec<Offence>) -> Option<CellChange<'a>> {
+    fields::check_names(entry, &["rowId", "columnId", "value"], path, offences);
+    let mut text = |name: &str| {
+        let raw = fields::get(entry, name)?;
+        let text = fields::string(raw);
+        if text.is_none() {
+            offences.push(Offence::new(format!("{path}.{name}"), "must be a string"));
+        }
+        text
+    };
+    let (row_id, column_id) = (text("rowId"), text("columnId"));
+    Some(CellChange { row_id: row_id?, column_id: column_id?, value: fields::get(entry, "value")? })
+}

@@ -1,0 +1,193 @@
+//! Columns in version 4.
+
+use axum::http::{Method, StatusCode};
+use rowmill_app::ColumnChanged;
+use rowmill_model::Column;
+use rowmill_model::template::TEMPLATES;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{ColumnPath, ProjectPath};
+use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::error::Error;
+use crate::rowmill::Rowmill;
+use crate::wire::column::{ColumnBrief, ColumnCreate, ColumnFull, ColumnPatch, TemplateItem};
+
+const TAG: &str = "Columns";
+
+pub(crate) struct ListColumns;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Columns {
+    /// By order.
+    columns: Vec<ColumnFull>,
+}
+
+impl Endpoint<Rowmill> for ListColumns {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "listColumns";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "List columns";
+    const DESCRIPTION: &'static str = "The project's columns with their whole configuration, by order.";
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Columns;
+
+    async fn handle(call: Call<Rowmill>, path: ProjectPath, _: Nothing, _: Nothing) -> Result<Answer<Columns>, Error> {
+        let stored = call.app().project(call.caller()?, &path.project_id).await?;
+        let table = &stored.project.table;
+        Ok(Answer::new(Columns { columns: table.columns.iter().map(|column| ColumnFull::new(table, column)).collect() }))
+    }
+}
+
+pub(crate) struct ListTemplates;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Templates {
+    templates: Vec<TemplateItem>,
+}
+
+impl Endpoint<Rowmill> for ListTemplates {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "listColumnTemplates";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "List column templates";
+    const DESCRIPTION: &'static str = "The kinds of column there are. Pass an `id` as `templateId` to create one.";
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Templates;
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Templates>, Error> {
+        call.app().project(call.caller()?, &path.project_id).await?;
+        Ok(Answer::new(Templates { templates: TEMPLATES.iter().map(TemplateItem::v4).collect() }))
+    }
+}
+
+pub(crate) struct CreateColumn;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ColumnCreated {
+    column: ColumnBrief,
+    /// What was corrected, each in one sentence.
+    applied_fixes: Vec<String>,
+}
+
+impl Endpoint<Rowmill> for CreateColumn {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "createColumn";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Create a column";
+    const DESCRIPTION: &'static str =
+        "Makes a column from a template. What the body says is laid over what the template says, and corrected.";
+    const STATUS: StatusCode = StatusCode::CREATED;
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Json<ColumnCreate>;
+    type Out = ColumnCreated;
+
+    fn examples() -> Examples {
+        Examples {
+            body: Some(json!({
+                "templateId": "ai-text", "header": "Summary",
+                "aiConfig": { "prompt": "Sum up in one sentence: @{_trigger}" },
+            })),
+            answer: None,
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        Json(body): Json<ColumnCreate>,
+    ) -> Result<Answer<ColumnCreated>, Error> {
+        let changed = call.app().create_column(call.caller()?, &path.project_id, &body.0, call.once()?).await?;
+        let column = ColumnBrief::new(&changed.project.table, column_of(&changed)?);
+        Ok(Answer::new(ColumnCreated { column, applied_fixes: changed.fixes }))
+    }
+}
+
+pub(crate) struct PatchColumn;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ColumnPatched {
+    column: ColumnFull,
+    /// What was corrected, each in one sentence.
+    applied_fixes: Vec<String>,
+}
+
+impl Endpoint<Rowmill> for PatchColumn {
+    const METHOD: Method = Method::PATCH;
+    const ID: &'static str = "updateColumn";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Update a column";
+    const DESCRIPTION: &'static str = "Merges the body into the column: objects field by field, arrays and scalars \
+         replaced, null clears. Takes the whole column as it was read, too, if its read-only fields are unchanged.";
+    type Path = ColumnPath;
+    type Query = Nothing;
+    type Body = Json<ColumnPatch>;
+    type Out = ColumnPatched;
+
+    fn examples() -> Examples {
+        Examples { body: Some(json!({ "header": "Summary", "retry": { "maxAttempts": 3 } })), answer: None }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ColumnPath,
+        _: Nothing,
+        Json(body): Json<ColumnPatch>,
+    ) -> Result<Answer<ColumnPatched>, Error> {
+        let ColumnPath { project_id, column_id } = path;
+        let changed = call.app().patch_column(call.caller()?, &project_id, &column_id, &body.0).await?;
+        let column = ColumnFull::new(&changed.project.table, column_of(&changed)?);
+        Ok(Answer::new(ColumnPatched { column, applied_fixes: changed.fixes }))
+    }
+}
+
+pub(crate) struct DeleteColumn;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ColumnGone {
+    deleted_count: u64,
+    /// The corrections to columns and views that referred to it.
+    applied_fixes: Vec<String>,
+}
+
+impl Endpoint<Rowmill> for DeleteColumn {
+    const METHOD: Method = Method::DELETE;
+    const ID: &'static str = "deleteColumn";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Delete a column";
+    const DESCRIPTION: &'static str = "Deletes the column with its cells, and what other columns and views say of it.";
+    type Path = ColumnPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = ColumnGone;
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ColumnPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<ColumnGone>, Error> {
+        let deleted = call.app().delete_column(call.caller()?, &path.project_id, &path.column_id).await?;
+        Ok(Answer::new(ColumnGone { deleted_count: 1, applied_fixes: deleted.fixes }))
+    }
+}
+
+fn column_of(changed: &ColumnChanged) -> Result<&Column, Error> {
+    let column = changed.project.table.by_id(changed.column.as_str());
+    Ok(column.ok_or(rowmill_app::Error::NotFound(rowmill_app::Noun::Column))?)
+}

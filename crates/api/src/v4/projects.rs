@@ -1,0 +1,210 @@
+//! Projects in version 4.
+
+use axum::http::{Method, StatusCode};
+use rowmill_app::{ProjectList, ProjectsOf};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{ProjectPath, page_size};
+use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::error::Error;
+use crate::rowmill::Rowmill;
+use crate::wire::Deleted;
+use crate::wire::project::{ProjectChanged, ProjectCreate, ProjectFull, ProjectItem, ProjectPatch};
+
+const TAG: &str = "Projects";
+
+pub(crate) struct ListProjects;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ListQuery {
+    /// From 1. With it or `pageSize` the answer is one page, and says which.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    page: Option<u32>,
+    #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax" }))]
+    page_size: Option<u32>,
+    /// Only the projects in this folder.
+    #[schemars(length(max = 255))]
+    folder_id: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Projects {
+    projects: Vec<ProjectItem>,
+    /// Only when a page was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ProjectPages")]
+    pagination: Option<ProjectPages>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ProjectPages {
+    page: u32,
+    page_size: u32,
+    total_rows: u64,
+    total_pages: u64,
+}
+
+impl Endpoint<Rowmill> for ListProjects {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "listProjects";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "List projects";
+    const DESCRIPTION: &'static str = "The team's projects, newest first: all of them, or one page.";
+    type Path = Nothing;
+    type Query = ListQuery;
+    type Body = Nothing;
+    type Out = Projects;
+
+    fn examples() -> Examples {
+        Examples {
+            body: None,
+            answer: Some(json!({ "projects": [{
+                "id": "proj_0190f0e0a1b27c3d8e4f0123456789ab", "title": "Leads",
+                "createdAt": "2026-11-15T09:30:00.000Z", "autoplay": false, "columnCount": 3, "folderId": null,
+            }] })),
+        }
+    }
+
+    async fn handle(call: Call<Rowmill>, _: Nothing, query: ListQuery, _: Nothing) -> Result<Answer<Projects>, Error> {
+        let ListQuery { page, page_size: size, folder_id } = query;
+        let asked = page.is_some() || size.is_some();
+        let (page, size) = (page.unwrap_or(1), page_size(size, &call.limits));
+        let of = ProjectsOf { folder_id, page: asked.then_some((page, size)) };
+        let ProjectList { projects, total } = call.app().list_projects(call.caller()?, of).await?;
+        let pagination = total.map(|total_rows| ProjectPages {
+            page,
+            page_size: size,
+            total_rows,
+            total_pages: total_rows.div_ceil(u64::from(size)),
+        });
+        Ok(Answer::new(Projects { projects: projects.into_iter().map(ProjectItem::from).collect(), pagination }))
+    }
+}
+
+pub(crate) struct CreateProject;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProjectCreated {
+    project: ProjectFull,
+    /// What was corrected, each in one sentence.
+    applied_fixes: Vec<String>,
+}
+
+impl Endpoint<Rowmill> for CreateProject {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "createProject";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Create a project";
+    const DESCRIPTION: &'static str =
+        "Makes a project with its input column `_trigger` and, after that, the columns of the body.";
+    const STATUS: StatusCode = StatusCode::CREATED;
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Json<ProjectCreate>;
+    type Out = ProjectCreated;
+
+    fn examples() -> Examples {
+        Examples {
+            body: Some(json!({ "title": "Leads", "columns": [{ "templateId": "manual", "header": "Email" }] })),
+            answer: None,
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        _: Nothing,
+        _: Nothing,
+        Json(body): Json<ProjectCreate>,
+    ) -> Result<Answer<ProjectCreated>, Error> {
+        let saved = call.app().create_project(call.caller()?, body.into(), call.once()?).await?;
+        let project = ProjectFull::new(&saved.project, 0);
+        Ok(Answer::new(ProjectCreated { project, applied_fixes: saved.fixes }))
+    }
+}
+
+pub(crate) struct GetProject;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ProjectOut {
+    project: ProjectFull,
+}
+
+impl Endpoint<Rowmill> for GetProject {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "getProject";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Get a project";
+    const DESCRIPTION: &'static str = "The project with its settings, counts and columns.";
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = ProjectOut;
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<ProjectOut>, Error> {
+        let stored = call.app().project(call.caller()?, &path.project_id).await?;
+        Ok(Answer::new(ProjectOut { project: ProjectFull::new(&stored.project, stored.row_count) }))
+    }
+}
+
+pub(crate) struct PatchProject;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ProjectChangedOut {
+    project: ProjectChanged,
+}
+
+impl Endpoint<Rowmill> for PatchProject {
+    const METHOD: Method = Method::PATCH;
+    const ID: &'static str = "updateProject";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Update a project";
+    const DESCRIPTION: &'static str = "Changes the fields that are sent. `metadata` is replaced whole, `settings` \
+         are merged. A project whose API is disabled takes only the change that enables it again.";
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Json<ProjectPatch>;
+    type Out = ProjectChangedOut;
+
+    fn examples() -> Examples {
+        Examples { body: Some(json!({ "title": "Leads, spring", "autoplay": true })), answer: None }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        Json(body): Json<ProjectPatch>,
+    ) -> Result<Answer<ProjectChangedOut>, Error> {
+        let project = call.app().patch_project(call.caller()?, &path.project_id, body.into()).await?;
+        Ok(Answer::new(ProjectChangedOut { project: project.into() }))
+    }
+}
+
+pub(crate) struct DeleteProject;
+
+impl Endpoint<Rowmill> for DeleteProject {
+    const METHOD: Method = Method::DELETE;
+    const ID: &'static str = "deleteProject";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Delete a project";
+    const DESCRIPTION: &'static str = "Deletes the project with its columns, rows and views. There is no way back.";
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Deleted;
+
+    async fn handle(call: Call<Rowmill>, path: ProjectPath, _: Nothing, _: Nothing) -> Result<Answer<Deleted>, Error> {
+        call.app().delete_project(call.caller()?, &path.project_id).await?;
+        Ok(Answer::new(Deleted { deleted_count: 1 }))
+    }
+}

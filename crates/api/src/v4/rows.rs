@@ -1,0 +1,328 @@
+//! Rows in version 4.
+
+use axum::http::{Method, StatusCode};
+use rowmill_app::{Cursor, RowEntry, Start};
+use rowmill_model::{Column, Limits, Offence, Table};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::{ProjectPath, RowPath, page_size};
+use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing, Raw};
+use crate::error::Error;
+use crate::rowmill::Rowmill;
+use crate::wire::Deleted;
+use crate::wire::fields::{self, Entries};
+use crate::wire::row::{RowBody, RowFull, RowList, Rows, RowsBody, RowsDelete, RowsInserted};
+
+const TAG: &str = "Rows";
+
+pub(crate) struct ListRows;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ListQuery {
+    /// From 1. A page past the end is empty.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    page: Option<u32>,
+    #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax" }))]
+    page_size: Option<u32>,
+    /// Only the rows of this view, in its order.
+    #[schemars(length(min = 1, max = 64))]
+    view_id: Option<String>,
+    /// Filters as in a view, as JSON text. They hold together with the view's.
+    #[schemars(length(max = 100_000))]
+    filters: Option<String>,
+    /// Sorting as in a view, as JSON text. It takes the place of the view's.
+    #[schemars(length(max = 100_000))]
+    sorting: Option<String>,
+    /// Only rows with a cell that contains this text.
+    #[schemars(length(max = 1_000))]
+    search: Option<String>,
+    /// Only these columns: ids, separated by commas.
+    #[schemars(length(max = 100_000))]
+    column_ids: Option<String>,
+    /// Cells as objects of value and status.
+    with_status: Option<bool>,
+    /// Go on where a page ended: its `pagination.nextCursor`. Not together with `page`.
+    #[schemars(length(max = 64))]
+    cursor: Option<String>,
+    /// Without it the total is left out, which is quicker in a filtered list.
+    include_total: Option<bool>,
+}
+
+impl Endpoint<Rowmill> for ListRows {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "listRows";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "List rows";
+    const DESCRIPTION: &'static str =
+        "Rows in order of creation, or those of a view or of filters, sorted. Every row names every column.";
+    type Path = ProjectPath;
+    type Query = ListQuery;
+    type Body = Nothing;
+    type Out = Rows;
+
+    fn examples() -> Examples {
+        Examples {
+            body: None,
+            answer: Some(json!({
+                "rows": [{ "id": "row_0190f0e0b3c47d5e8f60123456789abc", "cells": { "_trigger": "Ada", "col_4fJq0ZtR9xWb": null } }],
+                "pagination": { "page": 1, "pageSize": 50, "totalRows": 1, "totalPages": 1, "nextCursor": null },
+            })),
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        query: ListQuery,
+        _: Nothing,
+    ) -> Result<Answer<Rows>, Error> {
+        let caller = call.caller()?;
+        let size = page_size(query.page_size, &call.limits);
+        let list = list_of(&query, size)?;
+        let page_number = match list.start {
+            Start::Offset(offset) => offset / u64::from(size) + 1,
+            Start::After(cursor) => cursor.rank / u64::from(size) + 1,
+        };
+        let (stored, page) = call.app().list_rows(caller, &path.project_id, list).await?;
+        let table = &stored.project.table;
+        let rendered = RowList {
+            table,
+            columns: columns_of(table, query.column_ids.as_deref())?,
+            with_status: query.with_status.unwrap_or(false),
+            page_size: size,
+            page: page_number,
+        }
+        .render(&page)?;
+        Ok(Answer::rendered(rendered))
+    }
+}
+
+fn list_of(query: &ListQuery, size: u32) -> Result<rowmill_app::ListRows, Error> {
+    let mut offences = Vec::new();
+    let mut json_of = |name: &str, text: &Option<String>| {
+        let text = text.as_deref()?;
+        serde_json::from_str::<Value>(text)
+            .map_err(|error| offences.push(Offence::new(name, format!("must be JSON: {error}"))))
+            .ok()
+    };
+    let (filters, sorting) = (json_of("filters", &query.filters), json_of("sorting", &query.sorting));
+    let start = match (&query.cursor, query.page) {
+        (Some(_), Some(_)) => {
+            offences.push(Offence::new("cursor", "cannot be given together with page"));
+            Start::Offset(0)
+        }
+        (Some(text), None) => match Cursor::parse(text) {
+            Some(cursor) => Start::After(cursor),
+            None => {
+                offences.push(Offence::new("cursor", "must be the nextCursor of a page"));
+                Start::Offset(0)
+            }
+        },
+        (None, page) => Start::Offset(u64::from(page.unwrap_or(1).saturating_sub(1)) * u64::from(size)),
+    };
+    if !offences.is_empty() {
+        return Err(Error::offences(offences));
+    }
+    Ok(rowmill_app::ListRows {
+        view_id: query.view_id.clone(),
+        filters,
+        sorting,
+        search: query.search.clone(),
+        start,
+        limit: size,
+        include_total: query.include_total.unwrap_or(true),
+    })
+}
+
+fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<&'t Column>, Error> {
+    let Some(ids) = ids else { return Ok(table.columns.iter().collect()) };
+    let ids: Vec<&str> = ids.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
+    let unknown: Vec<Offence> = ids
+        .iter()
+        .filter(|id| table.by_id(id).is_none())
+        .map(|id| Offence::new("columnIds", format!("{id:?} is no column of this project")))
+        .collect();
+    if !unknown.is_empty() {
+        return Err(Error::offences(unknown));
+    }
+    Ok(table.columns.iter().filter(|column| ids.contains(&column.id.as_str())).collect())
+}
+
+pub(crate) struct InsertRows;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct InsertQuery {
+    /// A column id or header: a row whose value there equals the sent one is updated, not inserted.
+    #[schemars(length(min = 1, max = 255))]
+    match_on: Option<String>,
+}
+
+impl Endpoint<Rowmill> for InsertRows {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "insertRows";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Insert rows";
+    const DESCRIPTION: &'static str = "Inserts one row or many, all or none. Fields that name no column become columns \
+         where the project's settings say so; else they are kept together as an object in `_trigger`, if the row \
+         sent nothing for it; else they are named in `ignoredKeys`. With `matchOn` rows are updated where they match; \
+         200 if none was inserted.";
+    const STATUS: StatusCode = StatusCode::CREATED;
+    const STATUS_ALSO: Option<StatusCode> = Some(StatusCode::OK);
+    type Path = ProjectPath;
+    type Query = InsertQuery;
+    type Body = Raw<RowsBody>;
+    type Out = RowsInserted;
+
+    fn examples() -> Examples {
+        Examples {
+            body: Some(json!([{ "Email": "ada@example.com" }, { "Email": "alan@example.com" }])),
+            answer: Some(json!({ "insertedCount": 2, "rows": [
+                "row_0190f0e0b3c47d5e8f60123456789abc", "row_0190f0e0b3c47d5e8f60123456789abd",
+            ] })),
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        query: InsertQuery,
+        body: Raw<RowsBody>,
+    ) -> Result<Answer<RowsInserted>, Error> {
+        let matched = query.match_on.is_some();
+        let insert = insert_of(&body.text, query.match_on, &call)?;
+        let inserted = call.app().insert_rows(call.caller()?, &path.project_id, insert).await?;
+        let out = RowsInserted::new(inserted, matched);
+        let status = if matched && !out.any_inserted() { StatusCode::OK } else { StatusCode::CREATED };
+        Ok(Answer::new(out).with_status(status))
+    }
+}
+
+fn insert_of<'a>(
+    text: &'a str,
+    match_on: Option<String>,
+    call: &Call<Rowmill>,
+) -> Result<rowmill_app::InsertRows<'a>, Error> {
+    let (batch, entries) = match fields::entries(text)? {
+        Entries::One(fields) => (None, vec![RowEntry::Fields(fields)]),
+        Entries::Many(array, entries) => (Some(array), entries),
+    };
+    check_count(entries.len(), batch.unwrap_or_default(), &call.limits)?;
+    Ok(rowmill_app::InsertRows { entries, batch, match_on, once: call.once()? })
+}
+
+fn check_count(count: usize, path: &str, limits: &Limits) -> Result<(), Error> {
+    let most = limits.insert_rows_max;
+    if count <= usize::try_from(most).unwrap_or(usize::MAX) {
+        return Ok(());
+    }
+    let message = format!("has {count} rows, but one insert has at most {most} (insertRowsMax): send several");
+    Err(rowmill_app::Error::limit(path, message).into())
+}
+
+pub(crate) struct DeleteRows;
+
+impl Endpoint<Rowmill> for DeleteRows {
+    const METHOD: Method = Method::DELETE;
+    const ID: &'static str = "deleteRows";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Delete rows";
+    const DESCRIPTION: &'static str = "Deletes the rows with these ids. Ids that name nothing are not counted.";
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Json<RowsDelete>;
+    type Out = Deleted;
+
+    fn examples() -> Examples {
+        Examples {
+            body: Some(json!({ "rowIds": ["row_0190f0e0b3c47d5e8f60123456789abc"] })),
+            answer: Some(json!({ "deletedCount": 1 })),
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        Json(body): Json<RowsDelete>,
+    ) -> Result<Answer<Deleted>, Error> {
+        let deleted_count = call.app().delete_rows(call.caller()?, &path.project_id, &body.row_ids).await?;
+        Ok(Answer::new(Deleted { deleted_count }))
+    }
+}
+
+pub(crate) struct GetRow;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RowOut {
+    row: RowFull,
+}
+
+impl Endpoint<Rowmill> for GetRow {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "getRow";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Get a row";
+    const DESCRIPTION: &'static str = "One row, with value, status and all else that is known of its cells.";
+    type Path = RowPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = RowOut;
+
+    async fn handle(call: Call<Rowmill>, path: RowPath, _: Nothing, _: Nothing) -> Result<Answer<RowOut>, Error> {
+        let (stored, row) = call.app().row(call.caller()?, &path.project_id, &path.row_id).await?;
+        Ok(Answer::new(RowOut { row: RowFull::new(&stored.project.table, &row)? }))
+    }
+}
+
+pub(crate) struct PatchRow;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RowPatchedOut {
+    row: RowFull,
+    /// Fields that named no column.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ignored_keys: Vec<String>,
+}
+
+impl Endpoint<Rowmill> for PatchRow {
+    const METHOD: Method = Method::PATCH;
+    const ID: &'static str = "updateRow";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Update a row";
+    const DESCRIPTION: &'static str = "Writes the fields that are sent, or `{\"cells\": {columnId: value}}`. Fields that \
+         name no column are named in `ignoredKeys`, or become columns where the project's settings say so.";
+    type Path = RowPath;
+    type Query = Nothing;
+    type Body = Raw<RowBody>;
+    type Out = RowPatchedOut;
+
+    fn examples() -> Examples {
+        Examples { body: Some(json!({ "Email": "ada@example.org" })), answer: None }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: RowPath,
+        _: Nothing,
+        body: Raw<RowBody>,
+    ) -> Result<Answer<RowPatchedOut>, Error> {
+        let fields = patch_of(&body.text)?;
+        let patched = call.app().patch_row(call.caller()?, &path.project_id, &path.row_id, &fields).await?;
+        let row = RowFull::new(&patched.project.project.table, &patched.row)?;
+        Ok(Answer::new(RowPatchedOut { row, ignored_keys: patched.ignored_keys }))
+    }
+}
+
+/// The fields of the body, or of its lone object `cells`.
+fn patch_of(text: &str) -> Result<rowmill_app::Fields<'_>, Error> {
+    let body = fields::one(text)?;
+    match body.0.as_slice() {
+        [(name, raw)] if name == "cells" => Ok(fields::object(raw)?.unwrap_or(body)),
+        _ => Ok(body),
+    }
+}

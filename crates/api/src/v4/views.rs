@@ -1,0 +1,129 @@
+//! Views in version 4.
+
+use axum::http::{Method, StatusCode};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use super::{ProjectPath, ViewPath};
+use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::error::Error;
+use crate::rowmill::Rowmill;
+use crate::wire::Deleted;
+use crate::wire::view::{ViewCreate, ViewFull, ViewPatch};
+
+const TAG: &str = "Views";
+
+pub(crate) struct ListViews;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Views {
+    /// By order.
+    views: Vec<ViewFull>,
+}
+
+impl Endpoint<Rowmill> for ListViews {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "listViews";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "List views";
+    const DESCRIPTION: &'static str = "The project's saved views, by order.";
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Views;
+
+    async fn handle(call: Call<Rowmill>, path: ProjectPath, _: Nothing, _: Nothing) -> Result<Answer<Views>, Error> {
+        let stored = call.app().project(call.caller()?, &path.project_id).await?;
+        let views = stored.views.iter().cloned().enumerate();
+        Ok(Answer::new(Views { views: views.map(|(order, view)| ViewFull::new(view, order)).collect() }))
+    }
+}
+
+pub(crate) struct CreateView;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ViewOut {
+    view: ViewFull,
+}
+
+impl Endpoint<Rowmill> for CreateView {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "createView";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Create a view";
+    const DESCRIPTION: &'static str = "Saves filters, sorting and column visibility under a name.";
+    const STATUS: StatusCode = StatusCode::CREATED;
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Json<ViewCreate>;
+    type Out = ViewOut;
+
+    fn examples() -> Examples {
+        Examples {
+            body: Some(json!({
+                "name": "Berlin", "emoji": "🐻",
+                "filters": [{ "columnId": "_trigger", "operator": "contains", "value": "berlin" }],
+                "sorting": [{ "columnId": "_trigger", "direction": "asc" }],
+            })),
+            answer: None,
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        Json(body): Json<ViewCreate>,
+    ) -> Result<Answer<ViewOut>, Error> {
+        let saved = call.app().create_view(call.caller()?, &path.project_id, body.into(), call.once()?).await?;
+        Ok(Answer::new(ViewOut { view: saved.into() }))
+    }
+}
+
+pub(crate) struct PatchView;
+
+impl Endpoint<Rowmill> for PatchView {
+    const METHOD: Method = Method::PATCH;
+    const ID: &'static str = "updateView";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Update a view";
+    const DESCRIPTION: &'static str = "Replaces the fields that are sent.";
+    type Path = ViewPath;
+    type Query = Nothing;
+    type Body = Json<ViewPatch>;
+    type Out = ViewOut;
+
+    fn examples() -> Examples {
+        Examples { body: Some(json!({ "name": "Berlin and around" })), answer: None }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ViewPath,
+        _: Nothing,
+        Json(body): Json<ViewPatch>,
+    ) -> Result<Answer<ViewOut>, Error> {
+        let saved = call.app().patch_view(call.caller()?, &path.project_id, &path.view_id, body.into()).await?;
+        Ok(Answer::new(ViewOut { view: saved.into() }))
+    }
+}
+
+pub(crate) struct DeleteView;
+
+impl Endpoint<Rowmill> for DeleteView {
+    const METHOD: Method = Method::DELETE;
+    const ID: &'static str = "deleteView";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Delete a view";
+    const DESCRIPTION: &'static str = "Deletes the view. Its rows stay.";
+    type Path = ViewPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Deleted;
+
+    async fn handle(call: Call<Rowmill>, path: ViewPath, _: Nothing, _: Nothing) -> Result<Answer<Deleted>, Error> {
+        call.app().delete_view(call.caller()?, &path.project_id, &path.view_id).await?;
+        Ok(Answer::new(Deleted { deleted_count: 1 }))
+    }
+}

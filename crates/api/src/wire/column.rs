@@ -1,0 +1,199 @@
+//! Columns on the wire.
+
+use std::borrow::Cow;
+
+use rowmill_model::column::{AiConfig, ApiConfig, Dependency, RateLimit, ReferenceConfig, Retry, TaskConfig};
+use rowmill_model::filter::Filters;
+use rowmill_model::template::Template;
+use rowmill_model::{Column, ColumnType, DataShape, Table, corrections};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::patch::Patch;
+
+/// Gives a JSON object the schema of a struct that is only there to describe it.
+macro_rules! described_by {
+    ($name:ident, $schema:ty) => {
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                <$schema>::json_schema(generator)
+            }
+        }
+    };
+}
+
+/// A column with its whole configuration.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub(crate) struct ColumnFull(Map<String, Value>);
+
+impl ColumnFull {
+    pub(crate) fn new(table: &Table, column: &Column) -> Self {
+        Self(corrections::to_wire(table, column))
+    }
+}
+
+described_by!(ColumnFull, FullShape);
+
+/// A column to be made, as it was sent.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ColumnCreate(pub(crate) Map<String, Value>);
+
+described_by!(ColumnCreate, CreateShape);
+
+/// A change to a column, as it was sent.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ColumnPatch(pub(crate) Map<String, Value>);
+
+described_by!(ColumnPatch, Patch<PatchShape>);
+
+/// The five fields that v4 answers on creation.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ColumnBrief {
+    #[schemars(length(max = 64))]
+    id: String,
+    #[schemars(length(min = 1, max = 255))]
+    header: String,
+    #[serde(rename = "type")]
+    kind: ColumnType,
+    data_shape: DataShape,
+    order: usize,
+}
+
+impl ColumnBrief {
+    pub(crate) fn new(table: &Table, column: &Column) -> Self {
+        Self {
+            id: column.id.to_string(),
+            header: column.header.clone(),
+            kind: column.kind,
+            data_shape: column.data_shape,
+            order: table.position(column.id.as_str()).unwrap_or_default(),
+        }
+    }
+}
+
+/// A kind of column to choose from.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TemplateItem {
+    /// Passed as `templateId` when a column is created.
+    #[schemars(length(max = 64))]
+    id: &'static str,
+    #[schemars(length(max = 255))]
+    label: &'static str,
+    #[schemars(length(max = 1_000))]
+    description: &'static str,
+    #[serde(rename = "type")]
+    kind: ColumnType,
+    data_shape: DataShape,
+}
+
+impl TemplateItem {
+    pub(crate) fn v4(template: &Template) -> Self {
+        let Template { id, v3_id: _, label, description, kind, data_shape } = template;
+        Self { id, label, description, kind: *kind, data_shape: *data_shape }
+    }
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "describes ColumnFull")]
+struct FullShape {
+    #[schemars(length(max = 64))]
+    id: String,
+    #[schemars(length(min = 1, max = 255))]
+    header: String,
+    #[serde(rename = "type")]
+    kind: ColumnType,
+    data_shape: DataShape,
+    /// Its place, from 0 for the input column.
+    order: u32,
+    /// Present and true on the input column.
+    #[schemars(extend("enum" = [true]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trigger: Option<bool>,
+    dependencies: Vec<Dependency>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ai_config: Option<AiConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_config: Option<TaskConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    api_config: Option<ApiConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference_config: Option<ReferenceConfig>,
+    run_condition: Filters,
+    retry: Retry,
+    rate_limit: Option<RateLimit>,
+    cache_ttl_seconds: u32,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "describes ColumnCreate")]
+struct CreateShape {
+    /// One of the templates; each version's word for it is taken.
+    #[schemars(extend("x-document" = { "enum": [
+        "manual", "ai", "ai-text", "ai-json", "waterfall-email", "web-scraper", "http-api", "reference"
+    ] }))]
+    template_id: String,
+    /// 1 to 255 characters, outer blanks not counted; the template's label without one.
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
+    header: Option<String>,
+    /// Where it goes; the columns from there on move up. The end without one.
+    order: Option<u32>,
+    #[schemars(length(max = 500))]
+    dependencies: Option<Vec<Dependency>>,
+    ai_config: Option<AiConfig>,
+    task_config: Option<TaskConfig>,
+    api_config: Option<ApiConfig>,
+    reference_config: Option<ReferenceConfig>,
+    /// The column runs in a row only where these hold.
+    #[schemars(extend("x-unchecked" = true))]
+    run_condition: Option<Filters>,
+    retry: Option<Retry>,
+    rate_limit: Option<RateLimit>,
+    /// How long the answer to an identical call is used again.
+    #[schemars(range(max = 31_536_000))]
+    cache_ttl_seconds: Option<u32>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "describes ColumnPatch")]
+struct PatchShape {
+    /// Read-only: must be as it was read, if it is sent.
+    #[schemars(length(max = 64))]
+    id: String,
+    /// Read-only: must be as it was read, if it is sent.
+    #[serde(rename = "type")]
+    kind: ColumnType,
+    /// Read-only: must be as it was read, if it is sent.
+    trigger: bool,
+    /// Corrected to one that the column's type allows.
+    #[schemars(length(max = 64))]
+    data_shape: String,
+    /// 1 to 255 characters, outer blanks not counted.
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
+    header: String,
+    order: u32,
+    #[schemars(length(max = 500))]
+    dependencies: Vec<Dependency>,
+    ai_config: AiConfig,
+    task_config: TaskConfig,
+    api_config: ApiConfig,
+    reference_config: ReferenceConfig,
+    #[schemars(extend("x-unchecked" = true))]
+    run_condition: Filters,
+    retry: Retry,
+    rate_limit: RateLimit,
+    #[schemars(range(max = 31_536_000))]
+    cache_ttl_seconds: u32,
+}

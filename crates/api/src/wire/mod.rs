@@ -1,0 +1,42 @@
+//! What goes over the wire: the shapes of requests and answers, shared by the versions.
+
+pub(crate) mod column;
+pub(crate) mod fields;
+pub(crate) mod patch;
+pub(crate) mod project;
+pub(crate) mod row;
+pub(crate) mod team;
+pub(crate) mod view;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// A moment, as ISO 8601 in UTC with milliseconds.
+pub fn timestamp(unix_ms: i64) -> String {
+    let moment = Timestamp::from_millisecond(unix_ms).unwrap_or_default();
+    format!("{moment:.3}")
+}
+
+/// For PATCH: a field that is there is `Some`, even if it is null.
+pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(from).map(Some)
+}
+
+/// How many things were deleted.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Deleted {
+    pub(crate) deleted_count: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_have_milliseconds() {
+        assert_eq!(timestamp(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(timestamp(1_700_000_000_123), "2023-11-14T22:13:20.123Z");
+    }
+}

@@ -1,0 +1,214 @@
+//! Projects on the wire.
+
+use rowmill_app::{NewProject, ProjectChanges, ProjectSummary};
+use rowmill_model::{Project, ProjectSettings};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::column::{ColumnCreate, ColumnFull};
+use super::patch::Patch;
+use super::{present, timestamp};
+
+/// A project in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProjectItem {
+    #[schemars(length(max = 37), regex(pattern = "^proj_[0-9a-f]{32}$"))]
+    id: String,
+    #[schemars(length(min = 1, max = 255))]
+    title: String,
+    #[schemars(extend("format" = "date-time"))]
+    created_at: String,
+    autoplay: bool,
+    /// The input column included.
+    column_count: u32,
+    #[schemars(length(max = 255))]
+    folder_id: Option<String>,
+}
+
+impl From<ProjectSummary> for ProjectItem {
+    fn from(summary: ProjectSummary) -> Self {
+        let ProjectSummary { id, title, created_at_ms, autoplay, column_count, folder_id } = summary;
+        Self {
+            id: id.to_string(),
+            title,
+            created_at: timestamp(created_at_ms),
+            autoplay,
+            column_count,
+            folder_id,
+        }
+    }
+}
+
+/// A project with its settings and columns.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProjectFull {
+    #[schemars(length(max = 37), regex(pattern = "^proj_[0-9a-f]{32}$"))]
+    id: String,
+    #[schemars(length(min = 1, max = 255))]
+    title: String,
+    /// Whether rows are processed by themselves.
+    autoplay: bool,
+    #[schemars(extend("format" = "date-time"))]
+    created_at: String,
+    #[schemars(extend("format" = "date-time"))]
+    updated_at: String,
+    /// The input column included.
+    column_count: usize,
+    row_count: u64,
+    #[schemars(length(max = 255))]
+    folder_id: Option<String>,
+    /// Whatever the owner keeps here; an event integration if it names one.
+    metadata: Map<String, Value>,
+    settings: ProjectSettings,
+    /// By order.
+    columns: Vec<ColumnFull>,
+}
+
+impl ProjectFull {
+    pub(crate) fn new(project: &Project, row_count: u64) -> Self {
+        let Project {
+            id,
+            team: _,
+            title,
+            autoplay,
+            folder_id,
+            metadata,
+            settings,
+            table,
+            created_at,
+            updated_at,
+        } = project;
+        Self {
+            id: id.to_string(),
+            title: title.clone(),
+            autoplay: *autoplay,
+            created_at: timestamp(*created_at),
+            updated_at: timestamp(*updated_at),
+            column_count: table.columns.len(),
+            row_count,
+            folder_id: folder_id.clone(),
+            metadata: metadata.clone(),
+            settings: settings.clone(),
+            columns: table.columns.iter().map(|column| ColumnFull::new(table, column)).collect(),
+        }
+    }
+}
+
+/// A project as it is after a change: everything but its columns.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProjectChanged {
+    #[schemars(length(max = 37), regex(pattern = "^proj_[0-9a-f]{32}$"))]
+    id: String,
+    #[schemars(length(min = 1, max = 255))]
+    title: String,
+    autoplay: bool,
+    #[schemars(extend("format" = "date-time"))]
+    created_at: String,
+    #[schemars(extend("format" = "date-time"))]
+    updated_at: String,
+    column_count: usize,
+    #[schemars(length(max = 255))]
+    folder_id: Option<String>,
+    metadata: Map<String, Value>,
+    settings: ProjectSettings,
+}
+
+impl From<Project> for ProjectChanged {
+    fn from(project: Project) -> Self {
+        let Project {
+            id,
+            team: _,
+            title,
+            autoplay,
+            folder_id,
+            metadata,
+            settings,
+            table,
+            created_at,
+            updated_at,
+        } = project;
+        Self {
+            id: id.to_string(),
+            title,
+            autoplay,
+            created_at: timestamp(created_at),
+            updated_at: timestamp(updated_at),
+            column_count: table.columns.len(),
+            folder_id,
+            metadata,
+            settings,
+        }
+    }
+}
+
+/// A project to be made.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ProjectCreate {
+    /// 1 to 255 characters, outer blanks not counted.
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
+    title: String,
+    /// Whether rows are processed by themselves.
+    #[serde(default)]
+    autoplay: bool,
+    #[serde(default)]
+    #[schemars(length(max = 255))]
+    folder_id: Option<String>,
+    #[serde(default)]
+    metadata: Option<Map<String, Value>>,
+    #[serde(default)]
+    settings: Option<ProjectSettings>,
+    /// Columns to make with it, after the input column.
+    #[serde(default)]
+    #[schemars(extend("x-limit" = { "maxItems": "columnsMax" }))]
+    columns: Vec<ColumnCreate>,
+}
+
+impl From<ProjectCreate> for NewProject {
+    fn from(body: ProjectCreate) -> Self {
+        let ProjectCreate { title, autoplay, folder_id, metadata, settings, columns } = body;
+        Self {
+            title,
+            autoplay,
+            folder_id,
+            metadata: metadata.unwrap_or_default(),
+            settings: settings.unwrap_or_default(),
+            columns: columns.into_iter().map(|column| column.0).collect(),
+        }
+    }
+}
+
+/// What of a project changes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ProjectPatch {
+    /// 1 to 255 characters, outer blanks not counted.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "String", extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
+    title: Option<String>,
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "bool")]
+    autoplay: Option<bool>,
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "Option<String>", length(max = 255))]
+    folder_id: Option<Option<String>>,
+    /// Replaced whole.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    metadata: Option<Option<Map<String, Value>>>,
+    /// Merged field by field.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(with = "Patch<ProjectSettings>")]
+    settings: Option<Value>,
+}
+
+impl From<ProjectPatch> for ProjectChanges {
+    fn from(body: ProjectPatch) -> Self {
+        let ProjectPatch { title, autoplay, folder_id, metadata, settings } = body;
+        Self { title, autoplay, folder_id, metadata: metadata.map(Option::unwrap_or_default), settings }
+    }
+}

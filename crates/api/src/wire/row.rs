@@ -1,0 +1,371 @@
+//! Rows on the wire. Lists are written by copying stored bytes, never by building values.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use rowmill_app::{Inserted, Page, RowAction, StoredRow};
+use rowmill_model::cell::Outcome;
+use rowmill_model::row::RowView;
+use rowmill_model::{CellError, CellState, CellStatus, Column, ColumnType, Table};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::timestamp;
+use crate::error::Error;
+
+/// One row, with all that is known of its cells.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct RowFull {
+    #[schemars(length(max = 36), regex(pattern = "^row_[0-9a-f]{32}$"))]
+    id: String,
+    /// By column id.
+    cells: BTreeMap<String, CellFull>,
+}
+
+/// A cell. Beside value and status only what there is to say.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct CellFull {
+    /// Any JSON value.
+    #[schemars(with = "Value")]
+    value: Box<RawValue>,
+    status: CellStatus,
+    /// An input has changed since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    stale: bool,
+    /// Written by hand into a column that is processed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    manual: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Outcome")]
+    outcome: Option<Outcome>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "CellError")]
+    error: Option<CellError>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32")]
+    attempts: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    retry_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    updated_at: Option<String>,
+    /// Where the value came from: provider, model, milliseconds, cost, source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Map<String, Value>")]
+    meta: Option<Map<String, Value>>,
+}
+
+impl RowFull {
+    pub(crate) fn new(table: &Table, row: &StoredRow) -> Result<Self, Error> {
+        let view = view(table, row)?;
+        let cells = table.columns.iter().map(|column| Ok((column.id.to_string(), CellFull::new(&view, column)?)));
+        Ok(Self { id: row.id.to_string(), cells: cells.collect::<Result<_, Error>>()? })
+    }
+}
+
+impl CellFull {
+    fn new(view: &RowView<'_>, column: &Column) -> Result<Self, Error> {
+        let value = view.value(column).map_or("null".to_owned(), Cow::into_owned);
+        let state = view.state(column).cloned().unwrap_or_default();
+        let CellState { status: _, stale, manual, outcome, error, attempts, retry_at, updated_at, meta } = state;
+        Ok(Self {
+            value: RawValue::from_string(value).map_err(|error| rowmill_app::Error::Internal(error.into()))?,
+            status: view.status(column),
+            stale,
+            manual,
+            outcome,
+            error,
+            attempts: (attempts > 0).then_some(attempts),
+            retry_at: retry_at.map(timestamp),
+            updated_at: updated_at.map(timestamp),
+            meta,
+        })
+    }
+}
+
+/// How a list of rows is written.
+#[derive(Debug)]
+pub(crate) struct RowList<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) columns: Vec<&'a Column>,
+    pub(crate) with_status: bool,
+    pub(crate) page_size: u32,
+    /// The page's number, from 1.
+    pub(crate) page: u64,
+}
+
+impl RowList<'_> {
+    /// The whole answer.
+    pub(crate) fn render(&self, page: &Page) -> Result<Vec<u8>, Error> {
+        let size: usize = page.rows.iter().map(|row| row.values.as_bytes().len() + 64).sum();
+        let names = self.columns.len() * 24 * page.rows.len();
+        let mut out = Vec::with_capacity(size + names + 256);
+        out.extend_from_slice(br#"{"success":true,"rows":["#);
+        let cells = self.cell_writers();
+        for (index, row) in page.rows.iter().enumerate() {
+            if index > 0 {
+                out.push(b',');
+            }
+            self.write_row(&cells, row, &mut out)?;
+        }
+        out.extend_from_slice(br#"],"pagination":"#);
+        let pagination = Pagination::new(self.page, self.page_size, page);
+        serde_json::to_writer(&mut out, &pagination).map_err(|error| rowmill_app::Error::Internal(error.into()))?;
+        out.push(b'}');
+        Ok(out)
+    }
+
+    /// Each column with the bytes that stand before its value.
+    fn cell_writers(&self) -> Vec<(String, &Column)> {
+        let name = |(index, column): (usize, &&Column)| {
+            let comma = if index > 0 { "," } else { "" };
+            format!("{comma}{}:", Value::from(column.id.as_str()))
+        };
+        self.columns.iter().enumerate().map(|pair| (name(pair), *pair.1)).collect()
+    }
+
+    fn write_row(&self, cells: &[(String, &Column)], row: &StoredRow, out: &mut Vec<u8>) -> Result<(), Error> {
+        out.extend_from_slice(br#"{"id":""#);
+        out.extend_from_slice(row.id.to_string().as_bytes());
+        out.extend_from_slice(br#"","cells":{"#);
+        let values = row.values.cells().map_err(rowmill_app::Error::from)?;
+        let plain = !self.with_status && cells.iter().all(|(_, column)| column.kind != ColumnType::Reference);
+        if plain {
+            for (name, column) in cells {
+                out.extend_from_slice(name.as_bytes());
+                out.extend_from_slice(values.get(column.slot).unwrap_or("null").as_bytes());
+            }
+        } else {
+            let view = RowView::new(self.table, values, &row.states);
+            for (name, column) in cells {
+                out.extend_from_slice(name.as_bytes());
+                self.write_cell(&view, column, out);
+            }
+        }
+        out.extend_from_slice(b"}}");
+        Ok(())
+    }
+
+    fn write_cell(&self, view: &RowView<'_>, column: &Column, out: &mut Vec<u8>) {
+        let value = view.value(column).unwrap_or(Cow::Borrowed("null"));
+        if self.with_status {
+            out.extend_from_slice(br#"{"value":"#);
+            out.extend_from_slice(value.as_bytes());
+            out.extend_from_slice(br#","status":""#);
+            out.extend_from_slice(view.status(column).word().as_bytes());
+            out.extend_from_slice(br#""}"#);
+        } else {
+            out.extend_from_slice(value.as_bytes());
+        }
+    }
+}
+
+fn view<'a>(table: &'a Table, row: &'a StoredRow) -> Result<RowView<'a>, Error> {
+    let values = row.values.cells().map_err(rowmill_app::Error::from)?;
+    Ok(RowView::new(table, values, &row.states))
+}
+
+/// Where a page stands.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Pagination {
+    #[schemars(range(min = 1))]
+    page: u64,
+    page_size: u32,
+    /// Left out with `includeTotal=false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    total_rows: Option<u64>,
+    /// 0 when there are no rows. Left out with `includeTotal=false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    total_pages: Option<u64>,
+    /// Where the next page starts, for `cursor`; null at the end.
+    #[schemars(length(max = 64))]
+    next_cursor: Option<String>,
+}
+
+impl Pagination {
+    fn new(number: u64, page_size: u32, page: &Page) -> Self {
+        Self {
+            page: number,
+            page_size,
+            total_rows: page.total,
+            total_pages: page.total.map(|total| total.div_ceil(u64::from(page_size))),
+            next_cursor: page.next.map(|cursor| cursor.to_string()),
+        }
+    }
+}
+
+/// A list of rows, as the document describes it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Rows {
+    rows: Vec<RowItem>,
+    pagination: Pagination,
+}
+
+/// A row in a list.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RowItem {
+    #[schemars(length(max = 36), regex(pattern = "^row_[0-9a-f]{32}$"))]
+    id: String,
+    /// By column id: the value or null, or with `withStatus=true` an object of value and status.
+    cells: BTreeMap<String, Value>,
+}
+
+/// What a row body says: field names, which are column ids or headers, to values of any kind.
+#[derive(Debug)]
+pub(crate) struct RowBody;
+
+impl JsonSchema for RowBody {
+    fn schema_name() -> Cow<'static, str> {
+        "RowBody".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "description": "Field names to values. A field names a column by id, else by header.",
+            "additionalProperties": true,
+        })
+    }
+}
+
+/// One row, or many.
+#[derive(Debug)]
+pub(crate) struct RowsBody;
+
+impl JsonSchema for RowsBody {
+    fn schema_name() -> Cow<'static, str> {
+        "RowsBody".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let row = generator.subschema_for::<RowBody>();
+        json_schema!({
+            "description": "One row, an array of rows, or `{\"rows\": [rows]}` with that lone key.",
+            "anyOf": [
+                { "type": "array", "items": row, "x-limit": { "maxItems": "insertRowsMax" } },
+                {
+                    "type": "object",
+                    "required": ["rows"],
+                    "additionalProperties": false,
+                    "properties": {
+                        "rows": { "type": "array", "items": row, "x-limit": { "maxItems": "insertRowsMax" } }
+                    }
+                },
+                row,
+            ],
+        })
+    }
+}
+
+/// What became of inserted rows.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RowsInserted {
+    inserted_count: usize,
+    /// The ids, in the order sent.
+    #[schemars(extend("x-limit" = { "maxItems": "insertRowsMax" }), inner(length(max = 36)))]
+    rows: Vec<String>,
+    /// With `matchOn`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    updated_count: Option<usize>,
+    /// With `matchOn`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
+    unchanged_count: Option<usize>,
+    /// With `matchOn`: what became of each row sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<RowResult>")]
+    results: Option<Vec<RowResult>>,
+    /// Fields that named no column and were not kept.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    ignored_keys: Vec<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct RowResult {
+    /// Its place in the body.
+    index: usize,
+    #[schemars(length(max = 36))]
+    id: String,
+    action: RowActionOut,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum RowActionOut {
+    Inserted,
+    Updated,
+    Unchanged,
+}
+
+impl From<RowAction> for RowActionOut {
+    fn from(action: RowAction) -> Self {
+        match action {
+            RowAction::Inserted => Self::Inserted,
+            RowAction::Updated => Self::Updated,
+            RowAction::Unchanged => Self::Unchanged,
+        }
+    }
+}
+
+impl RowsInserted {
+    pub(crate) fn new(inserted: Inserted, matched: bool) -> Self {
+        let Inserted { rows, ignored_keys } = inserted;
+        let count = |wanted| rows.iter().filter(|(_, action)| *action == wanted).count();
+        let result = |(index, (id, action)): (usize, &(_, RowAction))| RowResult {
+            index,
+            id: ToString::to_string(id as &rowmill_model::RowId),
+            action: (*action).into(),
+        };
+        Self {
+            inserted_count: count(RowAction::Inserted),
+            rows: rows.iter().map(|(id, _)| id.to_string()).collect(),
+            updated_count: matched.then(|| count(RowAction::Updated)),
+            unchanged_count: matched.then(|| count(RowAction::Unchanged)),
+            results: matched.then(|| rows.iter().enumerate().map(result).collect()),
+            ignored_keys,
+        }
+    }
+
+    pub(crate) fn any_inserted(&self) -> bool {
+        self.inserted_count > 0
+    }
+}
+
+/// Rows to delete.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct RowsDelete {
+    /// Ids that name nothing are not counted and are no error.
+    #[schemars(extend("x-limit" = { "maxItems": "rowIdsMax" }), inner(length(max = 255)))]
+    pub(crate) row_ids: Vec<String>,
+}
+
+/// Values for cells.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read by hand")]
+pub(crate) struct CellsBody {
+    #[schemars(extend("x-limit" = { "maxItems": "cellsBatchMax" }))]
+    cells: Vec<CellBody>,
+}
+
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read by hand")]
+struct CellBody {
+    #[schemars(length(max = 255))]
+    row_id: String,
+    #[schemars(length(max = 255))]
+    column_id: String,
+    /// Any JSON value; null clears the cell.
+    value: Value,
+}

@@ -1,0 +1,91 @@
+//! The team and the limits on the wire.
+
+use rowmill_app::Team;
+use rowmill_model::Limits;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The team a key belongs to.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TeamOut {
+    #[schemars(extend("format" = "uuid"))]
+    id: String,
+    #[schemars(length(max = 63), regex(pattern = "^[a-z0-9][a-z0-9-]*$"))]
+    slug: String,
+    #[schemars(length(max = 255))]
+    name: String,
+    /// Where the event platform sends its webhooks. The address is the secret.
+    #[schemars(length(max = 2_000))]
+    webhook_url: String,
+}
+
+impl TeamOut {
+    pub(crate) fn new(team: Team, base_url: &str) -> Self {
+        let Team { id, slug, name, created_at_ms: _ } = team;
+        Self {
+            id: id.to_string(),
+            slug: slug.to_string(),
+            name,
+            webhook_url: format!("{base_url}/webhooks/eventplatform/{id}"),
+        }
+    }
+}
+
+/// Every limit in force.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct LimitsOut {
+    /// Rows or projects on a page when none is named.
+    page_size_default: u32,
+    page_size_max: u32,
+    /// Rows in one insert.
+    insert_rows_max: u32,
+    /// Cells in one batch.
+    cells_batch_max: u32,
+    /// Row ids in one delete, trigger or stop.
+    row_ids_max: u32,
+    /// Columns of a project, the input column included.
+    columns_max: u32,
+    /// Views of a project.
+    views_max: u32,
+    /// Filters of a view.
+    filters_max: u32,
+    /// Bytes of a cell value's JSON.
+    cell_bytes_max: u32,
+    /// Bytes of a request body, after decompression.
+    body_bytes_max: u32,
+    /// How deep JSON may nest, the outermost container being 1.
+    nesting_max: u32,
+}
+
+impl From<&Limits> for LimitsOut {
+    fn from(limits: &Limits) -> Self {
+        let Limits {
+            page_size_default,
+            page_size_max,
+            insert_rows_max,
+            cells_batch_max,
+            row_ids_max,
+            columns_max,
+            views_max,
+            filters_max,
+            cell_bytes_max,
+            body_bytes_max,
+            nesting_max,
+        } = *limits;
+        Self {
+            page_size_default,
+            page_size_max,
+            insert_rows_max,
+            cells_batch_max,
+            row_ids_max,
+            columns_max,
+            views_max,
+            filters_max,
+            cell_bytes_max,
+            body_bytes_max,
+            nesting_max,
+        }
+    }
+}

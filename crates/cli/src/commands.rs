@@ -1,0 +1,126 @@
+//! The commands beside `serve`. Data on standard output, words on standard error.
+
+use std::error::Error;
+use std::io::Write as _;
+use std::sync::Arc;
+
+use clap::Subcommand;
+use rowmill_app::{App, SystemClock};
+use rowmill_model::Limits;
+use rowmill_model::template::Catalogue;
+use rowmill_store_sqlite::{Access, SqliteStore};
+use serde_json::{Value, json};
+
+use crate::config::StoreArgs;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TeamCommand {
+    /// Make a team and print it.
+    Create {
+        /// Its short name in paths: lower-case letters, digits and hyphens.
+        #[arg(long)]
+        slug: String,
+        /// Its name for people; the slug without one.
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Print all teams.
+    List {
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Make an API key and print it. It is shown this once.
+    Create {
+        /// The slug of the team it belongs to.
+        #[arg(long)]
+        team: String,
+        /// What it is for.
+        #[arg(long)]
+        name: Option<String>,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Print the keys, without their secrets.
+    List {
+        /// Only those of this team.
+        #[arg(long)]
+        team: Option<String>,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Revoke a key. The running service forgets it within a second.
+    Revoke {
+        /// The key's id, as `key list` prints it.
+        id: String,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+}
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+pub(crate) async fn create_team(store: &StoreArgs, slug: &str, name: Option<&str>) -> Outcome {
+    let team = visit(store)?.create_team(slug, name).await?;
+    print(&json!({ "id": team.id, "slug": team.slug, "name": team.name }).to_string())
+}
+
+pub(crate) async fn list_teams(store: &StoreArgs) -> Outcome {
+    let teams = visit(store)?.teams().await?;
+    let teams: Value =
+        teams.iter().map(|team| json!({ "id": team.id, "slug": team.slug, "name": team.name })).collect();
+    print(&teams.to_string())
+}
+
+pub(crate) async fn create_key(store: &StoreArgs, team: &str, name: Option<&str>) -> Outcome {
+    let new_key = visit(store)?.create_key(team, name).await?;
+    print(new_key.secret.reveal())
+}
+
+pub(crate) async fn list_keys(store: &StoreArgs, team: Option<&str>) -> Outcome {
+    let app = visit(store)?;
+    let keys = app.keys(team).await?;
+    let moment = |ms: i64| rowmill_api::timestamp(ms);
+    let keys: Value = keys
+        .iter()
+        .map(|key| {
+            json!({
+                "id": key.id,
+                "name": key.name,
+                "createdAt": moment(key.created_at_ms),
+                "lastUsedAt": key.last_used_at_ms.map(moment),
+            })
+        })
+        .collect();
+    print(&keys.to_string())
+}
+
+pub(crate) async fn revoke_key(store: &StoreArgs, id: &str) -> Outcome {
+    if visit(store)?.revoke_key(id).await? {
+        eprintln!("Revoked {id}. A running service forgets it within a second.");
+        Ok(())
+    } else {
+        Err(format!("there is no key {id:?}; `rowmill key list` prints the ids").into())
+    }
+}
+
+pub(crate) fn openapi() -> Outcome {
+    let service = rowmill_api::service(Limits::default())?;
+    print(&serde_json::to_string_pretty(service.document())?)
+}
+
+/// The application beside a service that may be running on the same data.
+fn visit(store: &StoreArgs) -> Result<App, Box<dyn Error>> {
+    let store = SqliteStore::open(&store.data_dir, Access::Visit)?;
+    Ok(App::new(Arc::new(store), Limits::default(), Catalogue::default(), Arc::new(SystemClock)))
+}
+
+fn print(line: &str) -> Outcome {
+    writeln!(std::io::stdout(), "{line}")?;
+    Ok(())
+}

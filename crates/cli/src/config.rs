@@ -1,0 +1,256 @@
+//! Settings: every flag has an environment variable and a key in `rowmill.toml`. A flag beats a
+//! variable, a variable beats the file.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use rowmill_api::{Cors, Rate};
+use rowmill_model::Limits;
+
+use crate::commands::{KeyCommand, TeamCommand};
+
+#[derive(Debug, Parser)]
+#[command(name = "rowmill", version, about = "A self-hosted enrichment table.", max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Where settings are read from, if the file is there.
+    #[arg(long, global = true, env = "ROWMILL_CONFIG", default_value = CONFIG_FILE)]
+    config: PathBuf,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the service.
+    Serve(Box<Serve>),
+    /// Make and list teams, also while the service runs.
+    Team {
+        #[command(subcommand)]
+        command: TeamCommand,
+    },
+    /// Make, list and revoke API keys, also while the service runs.
+    Key {
+        #[command(subcommand)]
+        command: KeyCommand,
+    },
+    /// Print the OpenAPI document.
+    Openapi,
+}
+
+/// Where data is kept.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct StoreArgs {
+    /// The folder of the embedded database.
+    #[arg(long, env = "ROWMILL_DATA_DIR", default_value = "./rowmill-data")]
+    pub(crate) data_dir: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// The address to listen on; port 0 takes any free one.
+    #[arg(long, env = "ROWMILL_LISTEN", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Requests a second and burst per API key, as 100/200; 0 for no limit.
+    #[arg(long, env = "ROWMILL_RATE_LIMIT_KEY", default_value = "100/200", value_parser = rate)]
+    pub(crate) rate_limit_key: RateSetting,
+    /// The same for reads without a key, per client address.
+    #[arg(long, env = "ROWMILL_RATE_LIMIT_ANONYMOUS", default_value = "20/40", value_parser = rate)]
+    pub(crate) rate_limit_anonymous: RateSetting,
+    /// The same for webhook deliveries, per team.
+    #[arg(long, env = "ROWMILL_RATE_LIMIT_WEBHOOK", default_value = "100/500", value_parser = rate)]
+    pub(crate) rate_limit_webhook: RateSetting,
+    /// The same for wrong keys, per client address.
+    #[arg(long, env = "ROWMILL_RATE_LIMIT_AUTH_FAILURES", default_value = "5/20", value_parser = rate)]
+    pub(crate) rate_limit_auth_failures: RateSetting,
+    /// Which other origins may call the API from a browser: `*`, or origins separated by commas.
+    #[arg(long, env = "ROWMILL_CORS_ORIGINS", default_value = "", value_parser = Cors::parse)]
+    pub(crate) cors_origins: Cors,
+    /// What is logged, as `info` or `rowmill=debug,warn`.
+    #[arg(long, env = "ROWMILL_LOG", default_value = "info")]
+    pub(crate) log: String,
+    #[arg(long, env = "ROWMILL_LOG_FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+    /// Seconds that requests under way get to finish when the service is told to stop.
+    #[arg(long, env = "ROWMILL_SHUTDOWN_SECONDS", default_value_t = 30)]
+    pub(crate) shutdown_seconds: u64,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+}
+
+/// A rate, or none at all.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RateSetting(pub(crate) Option<Rate>);
+
+fn rate(text: &str) -> Result<RateSetting, String> {
+    Rate::parse(text).map(RateSetting)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// One flag for each limit, with the contract's numbers as defaults.
+macro_rules! limit_args {
+    ($($(#[$doc:meta])* $field:ident, $env:literal;)*) => {
+        #[derive(Debug, Args)]
+        #[command(next_help_heading = "Limits")]
+        pub(crate) struct LimitArgs {
+            $($(#[$doc])* #[arg(long, env = $env, default_value_t = Limits::default().$field, value_parser = clap::value_parser!(u32).range(1..))]
+            $field: u32,)*
+        }
+
+        impl From<LimitArgs> for Limits {
+            fn from(LimitArgs { $($field),* }: LimitArgs) -> Self {
+                Self { $($field),* }
+            }
+        }
+    };
+}
+
+limit_args! {
+    /// Entries on a page when the caller names no size.
+    page_size_default, "ROWMILL_PAGE_SIZE_DEFAULT";
+    /// The largest page.
+    page_size_max, "ROWMILL_PAGE_SIZE_MAX";
+    /// Rows in one insert.
+    insert_rows_max, "ROWMILL_INSERT_ROWS_MAX";
+    /// Cells in one batch.
+    cells_batch_max, "ROWMILL_CELLS_BATCH_MAX";
+    /// Row ids in one delete, trigger or stop.
+    row_ids_max, "ROWMILL_ROW_IDS_MAX";
+    /// Columns of a project, the input column included.
+    columns_max, "ROWMILL_COLUMNS_MAX";
+    /// Views of a project.
+    views_max, "ROWMILL_VIEWS_MAX";
+    /// Filters of a view.
+    filters_max, "ROWMILL_FILTERS_MAX";
+    /// Bytes of a cell value's JSON.
+    cell_bytes_max, "ROWMILL_CELL_BYTES_MAX";
+    /// Bytes of a request body, after decompression.
+    body_bytes_max, "ROWMILL_BODY_BYTES_MAX";
+    /// How deep JSON may nest.
+    nesting_max, "ROWMILL_NESTING_MAX";
+}
+
+const CONFIG_FILE: &str = "rowmill.toml";
+
+/// What is wrong with the settings file.
+#[derive(Debug)]
+pub(crate) struct FileFault(String);
+
+impl std::fmt::Display for FileFault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for FileFault {}
+
+/// The command line's definition, with the file's values as defaults: that is what puts the file
+/// behind flags and variables, without saying anything twice.
+pub(crate) fn with_file(args: impl Iterator<Item = OsString>) -> Result<clap::Command, FileFault> {
+    let (path, is_named) = file_of(args);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !is_named => String::new(),
+        Err(error) => return Err(FileFault(format!("{} cannot be read: {error}", path.display()))),
+    };
+    apply(Cli::command(), &text).map_err(|fault| FileFault(format!("{}: {fault}", path.display())))
+}
+
+/// The settings file, and whether somebody named it.
+fn file_of(args: impl Iterator<Item = OsString>) -> (PathBuf, bool) {
+    let args: Vec<OsString> = args.collect();
+    let flag = args.iter().enumerate().find_map(|(index, arg)| {
+        let text = arg.to_str()?;
+        match text.strip_prefix("--config=") {
+            Some(path) => Some(OsString::from(path)),
+            None => (text == "--config").then(|| args.get(index + 1).cloned()).flatten(),
+        }
+    });
+    match flag.or_else(|| std::env::var_os("ROWMILL_CONFIG")) {
+        Some(path) => (path.into(), true),
+        None => (CONFIG_FILE.into(), false),
+    }
+}
+
+fn apply(mut command: clap::Command, text: &str) -> Result<clap::Command, String> {
+    let table: toml::Table = text.parse().map_err(|error| format!("it is not TOML: {error}"))?;
+    let mut defaults = Vec::new();
+    for (key, value) in table {
+        let value = match value {
+            toml::Value::String(text) => text,
+            other @ (toml::Value::Integer(_) | toml::Value::Boolean(_)) => other.to_string(),
+            _ => return Err(format!("{key} must be text, a number, true or false")),
+        };
+        defaults.push((key.replace('-', "_"), value));
+    }
+    let mut unknown: Vec<String> = defaults.iter().map(|(key, _)| key.clone()).collect();
+    command = set_defaults(command, &defaults, &mut unknown);
+    match unknown.first() {
+        Some(key) => Err(format!("{key} is not a setting; `rowmill serve --help` lists them")),
+        None => Ok(command),
+    }
+}
+
+fn set_defaults(mut command: clap::Command, defaults: &[(String, String)], unknown: &mut Vec<String>) -> clap::Command {
+    let known: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
+    for (key, value) in defaults.iter().filter(|(key, _)| known.contains(key) && key != "config") {
+        command = command.mut_arg(key, |arg| arg.default_value(value.clone()));
+        unknown.retain(|name| name != key);
+    }
+    let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    for name in names {
+        command = command.mut_subcommand(name, |sub| set_defaults(sub, defaults, unknown));
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn serve(file: &str, args: &[&str]) -> Result<Serve, String> {
+        let command = apply(Cli::command(), file)?;
+        let args = ["rowmill", "serve"].iter().chain(args);
+        let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
+        match <Cli as clap::FromArgMatches>::from_arg_matches(&matches).map_err(|error| error.to_string())?.command {
+            Command::Serve(serve) => Ok(*serve),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    #[test]
+    fn a_flag_beats_the_file_and_the_file_beats_the_default() {
+        let file = "listen = \"127.0.0.1:9000\"\npage_size_max = 77\nrate-limit-key = \"1/2\"\n";
+        let from_file = serve(file, &[]).unwrap();
+        assert_eq!(from_file.listen.port(), 9000);
+        assert_eq!(Limits::from(from_file.limits).page_size_max, 77);
+        assert_eq!(from_file.rate_limit_key.0, Some(Rate { per_second: 1, burst: 2 }));
+        assert_eq!(serve(file, &["--listen", "127.0.0.1:9001"]).unwrap().listen.port(), 9001);
+        assert_eq!(serve("", &[]).unwrap().listen.port(), 8080);
+    }
+
+    #[test]
+    fn what_is_wrong_with_the_file_is_said() {
+        let check = |file: &str, words: &str| {
+            let fault = serve(file, &[]).unwrap_err();
+            assert!(fault.contains(words), "{fault}");
+        };
+        check("listen = ", "not TOML");
+        check("speed = 3", "speed is not a setting");
+        check("listen = [1]", "listen must be text");
+        check("listen = \"here\"", "invalid");
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,161 @@
+//! `rowmill serve`: the service, from start to a stop that loses nothing.
+
+use std::error::Error;
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ConnectInfo;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use rowmill_api::{Rates, Rowmill, Settings};
+use rowmill_app::{App, NewKey, SystemClock};
+use rowmill_model::Limits;
+use rowmill_model::template::Catalogue;
+use rowmill_store_sqlite::{Access, SqliteStore};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::EnvFilter;
+
+use crate::config::{LogFormat, Serve};
+
+/// A client must send its request's head within this time: a slow one holds no connection for ever.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+pub(crate) async fn serve(serve: Box<Serve>) -> Result<(), Box<dyn Error>> {
+    let Serve {
+        listen,
+        store,
+        rate_limit_key,
+        rate_limit_anonymous,
+        rate_limit_webhook,
+        rate_limit_auth_failures,
+        cors_origins,
+        log,
+        log_format,
+        shutdown_seconds,
+        limits,
+    } = *serve;
+    start_logging(&log, log_format)?;
+    let limits = Limits::from(limits);
+    let database = SqliteStore::open(&store.data_dir, Access::Serve)?;
+    let app = App::new(Arc::new(database), limits.clone(), Catalogue::default(), Arc::new(SystemClock));
+    let app = Arc::new(app);
+    // The address is taken before a key is made, so that a failed start spends none.
+    let listener = TcpListener::bind(listen).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+    let address = listener.local_addr()?;
+    let first_key = app.bootstrap().await?;
+
+    let mut settings = Settings::new(request_id);
+    settings.rates = Rates {
+        key: rate_limit_key.0,
+        anonymous: rate_limit_anonymous.0,
+        webhook: rate_limit_webhook.0,
+        auth_failures: rate_limit_auth_failures.0,
+    };
+    settings.cors = cors_origins;
+    settings.metrics = Some(rowmill_api::install_metrics()?);
+    let router = rowmill_api::service(limits)?.router(Rowmill(Arc::clone(&app)), settings);
+
+    greet(address, &store.data_dir, first_key.as_ref())?;
+    accept(listener, router, Duration::from_secs(shutdown_seconds)).await?;
+    app.close().await?;
+    eprintln!("Rowmill has stopped; everything it accepted is on the disk.");
+    Ok(())
+}
+
+/// Says where the service is and, on the very first start, which key opens it.
+fn greet(address: SocketAddr, data_dir: &Path, first_key: Option<&NewKey>) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "Rowmill is listening on http://{address} (data in {})", data_dir.display())?;
+    if let Some(new_key) = first_key {
+        let key = new_key.secret.reveal();
+        writeln!(out, "\nThis is the first start. Team \"default\" has one API key, shown this once:\n\n  {key}\n")?;
+        writeln!(out, "Try it:   curl -H \"Authorization: Bearer {key}\" http://{address}/v4/projects")?;
+        writeln!(out, "Read on:  http://{address}/docs\n")?;
+    }
+    out.flush()
+}
+
+/// Serves until told to stop, then lets requests under way finish.
+async fn accept(listener: TcpListener, router: axum::Router, patience: Duration) -> Result<(), Box<dyn Error>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let graceful = GracefulShutdown::new();
+    loop {
+        let (stream, peer) = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Out of file descriptors, most likely: others will be closed before long.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            },
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+        };
+        let _ = stream.set_nodelay(true);
+        tokio::spawn(graceful.watch(connection(stream, peer, router.clone())));
+    }
+    drop(listener);
+    eprintln!("Rowmill is stopping: requests under way have {} s to finish.", patience.as_secs());
+    tokio::select! {
+        () = graceful.shutdown() => {}
+        () = tokio::time::sleep(patience) => tracing::warn!("some requests did not finish in time"),
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}
+
+type Connection = hyper::server::conn::http1::Connection<
+    TokioIo<tokio::net::TcpStream>,
+    hyper_util::service::TowerToHyperService<WithPeer>,
+>;
+
+fn connection(stream: tokio::net::TcpStream, peer: SocketAddr, router: axum::Router) -> Connection {
+    let service = hyper_util::service::TowerToHyperService::new(WithPeer { router, peer });
+    hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .serve_connection(TokioIo::new(stream), service)
+}
+
+/// Tells the router who is at the other end.
+#[derive(Clone)]
+struct WithPeer {
+    router: axum::Router,
+    peer: SocketAddr,
+}
+
+impl tower::Service<hyper::Request<hyper::body::Incoming>> for WithPeer {
+    type Response = axum::response::Response;
+    type Error = std::convert::Infallible;
+    type Future = axum::routing::future::RouteFuture<std::convert::Infallible>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Self::Error>> {
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: hyper::Request<hyper::body::Incoming>) -> Self::Future {
+        request.extensions_mut().insert(ConnectInfo(self.peer));
+        self.router.call(request)
+    }
+}
+
+fn request_id() -> uuid::Uuid {
+    rowmill_app::log_id(&SystemClock)
+}
+
+fn start_logging(filter: &str, format: LogFormat) -> Result<(), Box<dyn Error>> {
+    let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log {filter:?} is no filter: {error}"))?;
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.json().init(),
+    }
+    Ok(())
+}

@@ -1,0 +1,282 @@
+//! What a column says of other columns, and what is left of it when one is deleted.
+
+use serde_json::{Value, json};
+
+use super::super::*;
+use super::{check, check_holds, check_on, check_refused, patched, table, wire};
+
+#[test]
+fn dependencies_are_made_right() {
+    let on = |id: &str, required: bool| json!({"columnId": id, "required": required});
+    for (sent, fixes, kept) in [
+        (
+            json!([on("_trigger", true), on("col_manual", false)]),
+            &[][..],
+            json!([on("_trigger", true), on("col_manual", false)]),
+        ),
+        (json!([on("col_x", true)]), &["Removed dependency on unknown column \"col_x\"."], json!([])),
+        (json!([on("col_ai-text", true)]), &["Removed dependency on the column itself."], json!([])),
+        (
+            json!([on("_trigger", false), on("col_manual", false), on("_trigger", true)]),
+            &["Removed twin dependency on \"_trigger\"."],
+            json!([on("_trigger", true), on("col_manual", false)]),
+        ),
+        (
+            json!([on(" manual", true), on("col_manual", false)]),
+            &[
+                "Rewrote dependency on \" manual\" to \"col_manual\".",
+                "Removed twin dependency on \"col_manual\".",
+            ],
+            json!([on("col_manual", true)]),
+        ),
+    ] {
+        check("col_ai-text", &json!({"dependencies": sent}), fixes, &json!({"dependencies": kept}));
+    }
+}
+
+#[test]
+fn references_become_ids_and_dependencies() {
+    let added = "Added required dependency on \"col_manual\", which the column refers to.";
+    let prompt = |text: &str| json!({"aiConfig": {"prompt": text}});
+    for (sent, fixes, kept) in [
+        ("@{col_manual} @{", &[added][..], "@{col_manual} @{"),
+        ("@{col_manual.a.b}", &[added], "@{col_manual.a.b}"),
+        (
+            "@{ mANUAL }!",
+            &["Rewrote reference \"@{ mANUAL }\" to \"@{col_manual}\" in aiConfig.prompt.", added],
+            "@{col_manual}!",
+        ),
+        ("a @{nope.x} b", &["Blanked reference to unknown column \"nope.x\" in aiConfig.prompt."], "a  b"),
+        ("@{nope}@{nope}", &["Blanked reference to unknown column \"nope\" in aiConfig.prompt."], ""),
+        ("@{AI-text}", &["Blanked reference to the column itself in aiConfig.prompt."], ""),
+        (
+            "@{col_manual.a[}",
+            &["Blanked reference \"col_manual.a[\" in aiConfig.prompt, because its path cannot be read."],
+            "",
+        ),
+        (
+            "@{secret.KEY}",
+            &[
+                "Blanked reference \"secret.KEY\" in aiConfig.prompt, because secrets are read in apiConfig only.",
+            ],
+            "",
+        ),
+        (
+            "@@{x}{col_manual}",
+            &["Blanked reference to unknown column \"x\" in aiConfig.prompt.", added],
+            "@{col_manual}",
+        ),
+    ] {
+        check("col_ai-text", &prompt(sent), fixes, &prompt(kept));
+    }
+    check(
+        "col_http-api",
+        &json!({"apiConfig": {"url": "@{secret.K}@{secret.a b}"}}),
+        &["Blanked reference to unknown column \"secret.a b\" in apiConfig.url."],
+        &json!({"apiConfig": {"url": "@{secret.K}"}}),
+    );
+    let table = patched(&table(), "col_ai-text", &prompt("@{col_manual}")).table;
+    let required = json!([{"columnId": "col_manual", "required": true}]);
+    check_on(&table, "col_ai-text", &prompt("nothing"), &[], &json!({"dependencies": required}));
+    check_on(
+        &table,
+        "col_ai-text",
+        &json!({"dependencies": []}),
+        &[added],
+        &json!({"dependencies": required}),
+    );
+    let optional = json!([{"columnId": "col_manual", "required": false}]);
+    check_on(
+        &table,
+        "col_ai-text",
+        &json!({"dependencies": optional}),
+        &[],
+        &json!({"dependencies": optional}),
+    );
+}
+
+#[test]
+fn every_text_with_references_is_made_right() {
+    let blanked = |place: &str| format!("Blanked reference to unknown column \"x\" in {place}.");
+    for (id, body, places) in [
+        ("col_ai-text", json!({"aiConfig": {"system": "@{x}"}}), &["aiConfig.system"][..]),
+        (
+            "col_waterfall-email",
+            json!({"taskConfig": {"waterfallEmail": {"inputMapping": {"domain": "@{x}"}}}}),
+            &["taskConfig.waterfallEmail.inputMapping.domain"],
+        ),
+        (
+            "col_web-scraper",
+            json!({"taskConfig": {"webScraper": {"url": "@{x}"}}}),
+            &["taskConfig.webScraper.url"],
+        ),
+        (
+            "col_http-api",
+            json!({"apiConfig": {"url": "@{x}@{secret.K}", "headers": {"A": "@{x}"}, "query": {"b": "@{x}"},
+                "body": {"@{x}": ["@{x}"]}}}),
+            &["apiConfig.url", "apiConfig.headers.A", "apiConfig.query.b", "apiConfig.body"],
+        ),
+    ] {
+        let fixes: Vec<String> = places.iter().map(|place| blanked(place)).collect();
+        let fixes: Vec<&str> = fixes.iter().map(String::as_str).collect();
+        check(id, &body, &fixes, &json!({}));
+    }
+}
+
+#[test]
+fn a_reference_column_follows_a_column_that_is_there() {
+    let added = "Added required dependency on \"col_manual\", which the column refers to.";
+    let follow = |id: &str| json!({"referenceConfig": {"columnId": id, "path": "a.b[0]"}});
+    for (sent, fixes, kept) in [
+        ("col_manual", &[added][..], "col_manual"),
+        (
+            "Manual",
+            &["Rewrote \"Manual\" to \"col_manual\" in referenceConfig.columnId.", added],
+            "col_manual",
+        ),
+        ("nope", &["Blanked reference to unknown column \"nope\" in referenceConfig.columnId."], ""),
+        ("col_reference", &["Blanked reference to the column itself in referenceConfig.columnId."], ""),
+    ] {
+        check("col_reference", &follow(sent), fixes, &follow(kept));
+    }
+}
+
+#[test]
+fn the_edge_that_would_close_a_circle_is_removed() {
+    // col_ai-json waits for col_ai-text, and col_reference for col_ai-json.
+    let table = patched(&table(), "col_ai-json", &json!({"aiConfig": {"prompt": "@{col_ai-text}"}})).table;
+    let table =
+        patched(&table, "col_reference", &json!({"referenceConfig": {"columnId": "col_ai-json"}})).table;
+    check_on(
+        &table,
+        "col_ai-text",
+        &json!({"dependencies": [{"columnId": "col_reference", "required": true}, {"columnId": "col_manual"}]}),
+        &["Removed dependency on \"col_reference\", which would close a circle."],
+        &json!({"dependencies": [{"columnId": "col_manual", "required": false}]}),
+    );
+    check_on(
+        &table,
+        "col_ai-text",
+        &json!({"aiConfig": {"prompt": "a @{col_reference} @{Ai-json.x} b"}}),
+        &[
+            "Blanked reference to \"col_reference\" in aiConfig.prompt, because it would close a circle.",
+            "Blanked reference to \"col_ai-json\" in aiConfig.prompt, because it would close a circle.",
+        ],
+        &json!({"aiConfig": {"prompt": "a   b"}, "dependencies": []}),
+    );
+    let table = patched(&table, "col_ai-text", &json!({"dependencies": [{"columnId": "col_manual"}]})).table;
+    let table =
+        patched(&table, "col_web-scraper", &json!({"dependencies": [{"columnId": "col_reference"}]})).table;
+    check_on(
+        &table,
+        "col_manual",
+        &json!({"dependencies": [{"columnId": "col_web-scraper"}, {"columnId": "_trigger"}]}),
+        &["Removed dependency on \"col_web-scraper\", which would close a circle."],
+        &json!({"dependencies": [{"columnId": "_trigger", "required": false}]}),
+    );
+    let table =
+        patched(&super::table(), "col_manual", &json!({"dependencies": [{"columnId": "col_reference"}]}))
+            .table;
+    check_on(
+        &table,
+        "col_reference",
+        &json!({"referenceConfig": {"columnId": "Manual", "path": "p"}}),
+        &[
+            "Blanked reference to \"col_manual\" in referenceConfig.columnId, because it would close a circle.",
+        ],
+        &json!({"referenceConfig": {"columnId": "", "path": "p"}, "dependencies": []}),
+    );
+}
+
+#[test]
+fn a_deleted_column_is_forgotten_everywhere() {
+    let mut table = table();
+    for (id, body) in [
+        (
+            "col_ai-text",
+            json!({"aiConfig": {"prompt": "a @{col_manual.x}@{_trigger}", "system": "@{col_manual}"}}),
+        ),
+        ("col_reference", json!({"referenceConfig": {"columnId": "col_manual", "path": "p"}})),
+        (
+            "col_http-api",
+            json!({"runCondition": [{"columnId": "col_manual", "operator": "isEmpty"},
+            {"columnId": "_trigger", "operator": "isEmpty"}]}),
+        ),
+        (
+            "col_web-scraper",
+            json!({"dependencies": [{"columnId": "col_manual"}, {"columnId": "col_ai-text"}]}),
+        ),
+    ] {
+        table = patched(&table, id, &body).table;
+    }
+    let deleted = delete(&table, "col_manual").unwrap();
+    assert_eq!(deleted.column, ColumnId::new("col_manual"));
+    assert_eq!(
+        deleted.fixes,
+        [
+            "Removed dependency on deleted column \"Manual\" in column \"Ai-text\".",
+            "Blanked reference to deleted column \"Manual\" in aiConfig.prompt in column \"Ai-text\".",
+            "Blanked reference to deleted column \"Manual\" in aiConfig.system in column \"Ai-text\".",
+            "Removed dependency on deleted column \"Manual\" in column \"Web-scraper\".",
+            "Removed the run condition on deleted column \"Manual\" in column \"Http-api\".",
+            "Removed dependency on deleted column \"Manual\" in column \"Reference\".",
+            "Blanked reference to deleted column \"Manual\" in referenceConfig.columnId in column \"Reference\".",
+        ]
+    );
+    for (id, expected) in [
+        (
+            "col_ai-text",
+            json!({"order": 1, "aiConfig": {"prompt": "a @{_trigger}", "system": ""},
+            "dependencies": [{"columnId": "_trigger", "required": true}]}),
+        ),
+        ("col_reference", json!({"referenceConfig": {"columnId": "", "path": "p"}, "dependencies": []})),
+        ("col_http-api", json!({"runCondition": [{"columnId": "_trigger", "operator": "isEmpty"}]})),
+        ("col_web-scraper", json!({"dependencies": [{"columnId": "col_ai-text", "required": false}]})),
+    ] {
+        check_holds(&wire(&deleted.table, id), &expected, id);
+    }
+    check_refused(delete(&table, "_trigger"), &["columnId"], &json!("_trigger"));
+    check_refused(delete(&table, "col_nope"), &["columnId"], &json!("col_nope"));
+}
+
+#[test]
+fn a_deleted_column_is_forgotten_in_views() {
+    let view = |body: Value| -> View {
+        let mut view = json!({"id": format!("view_{:032x}", 1), "name": "V", "emoji": "", "createdAt": 0});
+        merge_patch(&mut view, &body);
+        serde_json::from_value(view).unwrap()
+    };
+    let mut seen = view(json!({
+        "filters": [{"columnId": "col_a", "operator": "isEmpty"}, {"columnId": "col_b", "operator": "isEmpty"}],
+        "sorting": [{"columnId": "col_a", "direction": "asc"}, {"columnId": "col_b", "direction": "asc"}],
+        "columnVisibility": {"col_a": true, "col_b": false},
+    }));
+    let fixes = forget_in_view(&mut seen, "col_a", "Alpha");
+    assert_eq!(
+        fixes,
+        [
+            "Removed the filter on deleted column \"Alpha\" from view \"V\".",
+            "Removed the sorting by deleted column \"Alpha\" from view \"V\".",
+            "Removed the visibility of deleted column \"Alpha\" from view \"V\".",
+        ]
+    );
+    let expected = view(json!({
+        "filters": [{"columnId": "col_b", "operator": "isEmpty"}],
+        "sorting": [{"columnId": "col_b", "direction": "asc"}],
+        "columnVisibility": {"col_b": false},
+    }));
+    assert_eq!(seen, expected);
+    assert_eq!(forget_in_view(&mut seen, "col_a", "Alpha"), [""; 0]);
+}
+
+#[test]
+fn sentences_stay_readable_however_long_the_text() {
+    let fixes = patched(
+        &table(),
+        "col_ai-text",
+        &json!({"aiConfig": {"prompt": format!("@{{{}}}", "é".repeat(5000))}}),
+    )
+    .fixes;
+    assert_eq!(fixes.len(), 1);
+    assert!(fixes[0].chars().count() < 200, "{}", fixes[0]);
+}

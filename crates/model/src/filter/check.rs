@@ -1,0 +1,206 @@
+//! What each operator means.
+
+use std::borrow::Cow;
+use std::cmp::Ordering;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use regex::{Regex, RegexBuilder};
+use serde_json::Value as Json;
+
+use super::operand::{Among, Size};
+use super::within::Within;
+use super::{Filter, Operator};
+use crate::cell::{CellStatus, ErrorCode};
+use crate::value::{Kind, Value, elements, fold};
+
+/// A compiled operator with what it compares with.
+#[derive(Debug, Clone)]
+pub(super) enum Check {
+    Status(Vec<CellStatus>),
+    ErrorCode(Vec<ErrorCode>),
+    Stale,
+    /// The cell was written by hand.
+    Manual,
+    Value(ValueCheck),
+}
+
+/// A check of a cell's value, with how that value is read.
+#[derive(Debug, Clone)]
+pub(super) struct ValueCheck {
+    rule: Rule,
+    case_sensitive: bool,
+    zone: TimeZone,
+}
+
+#[derive(Debug, Clone)]
+enum Rule {
+    Empty,
+    /// `equals` and `in`.
+    Among(Among),
+    Contains(String),
+    StartsWith(String),
+    EndsWith(String),
+    Matches(Regex),
+    Compare(Comparison, Size),
+    Between(Size, Size),
+    Within(Within),
+    Truth(bool),
+    HasAnyOf(Among),
+    HasAllOf(Vec<Among>),
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Comparison {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+/// The largest a compiled pattern may be, in bytes.
+const PATTERN_BYTES_MAX: usize = 1024 * 1024;
+
+impl Check {
+    /// Compiles a filter's operator and value; the flag says that the check is to be negated. `None` if
+    /// the value does not fit the operator.
+    pub(super) fn compile(filter: &Filter) -> Option<(Self, bool)> {
+        use Operator as O;
+        let check = match filter.operator {
+            O::StatusIs => Self::Status(vec![CellStatus::parse(filter.value.as_str()?)?]),
+            O::StatusIn => Self::Status(words(&filter.value, CellStatus::parse)?),
+            O::ErrorCodeIn => Self::ErrorCode(words(&filter.value, ErrorCode::parse)?),
+            O::IsStale => Self::Stale,
+            O::IsManual => Self::Manual,
+            _ => Self::Value(ValueCheck::compile(filter)?),
+        };
+        let negated = matches!(
+            filter.operator,
+            O::NotEquals | O::NotContains | O::NotIn | O::HasNoneOf | O::IsNotEmpty
+        );
+        Some((check, negated))
+    }
+}
+
+impl ValueCheck {
+    fn compile(filter: &Filter) -> Option<Self> {
+        use Operator as O;
+        let Filter { column_id: _, operator, value, path: _, case_sensitive, time_zone } = filter;
+        let (zone, case_sensitive) = (zone(time_zone.as_deref())?, *case_sensitive);
+        let among = |values: &[Json]| Among::new(values, case_sensitive, &zone);
+        let text = || Some(cased(value.as_str()?, case_sensitive).into_owned());
+        let compare = |comparison| Some(Rule::Compare(comparison, Size::read(value, &zone)?));
+        let rule = match operator {
+            O::IsEmpty | O::IsNotEmpty => Rule::Empty,
+            O::Equals | O::NotEquals => Rule::Among(among(std::slice::from_ref(value))),
+            O::In | O::NotIn => Rule::Among(among(value.as_array()?)),
+            O::Contains | O::NotContains => Rule::Contains(text()?),
+            O::StartsWith => Rule::StartsWith(text()?),
+            O::EndsWith => Rule::EndsWith(text()?),
+            O::Matches => Rule::Matches(pattern(value.as_str()?, case_sensitive).ok()?),
+            O::LessThan | O::Before => compare(Comparison::Less)?,
+            O::LessThanOrEqual | O::OnOrBefore => compare(Comparison::LessOrEqual)?,
+            O::GreaterThan | O::After => compare(Comparison::Greater)?,
+            O::GreaterThanOrEqual | O::OnOrAfter => compare(Comparison::GreaterOrEqual)?,
+            O::Between => {
+                let [low, high] = value.as_array()?.as_slice() else { return None };
+                Rule::Between(Size::read(low, &zone)?, Size::read(high, &zone)?)
+            }
+            O::IsWithin => Rule::Within(Within::read(value)?),
+            O::IsTrue => Rule::Truth(true),
+            O::IsFalse => Rule::Truth(false),
+            O::HasAnyOf | O::HasNoneOf => Rule::HasAnyOf(among(value.as_array()?)),
+            O::HasAllOf => {
+                Rule::HasAllOf(value.as_array()?.iter().map(std::slice::from_ref).map(among).collect())
+            }
+            O::StatusIs | O::StatusIn | O::ErrorCodeIn | O::IsStale | O::IsManual => return None,
+        };
+        Some(Self { rule, case_sensitive, zone })
+    }
+
+    /// Asks it of a cell's raw value.
+    pub(super) fn holds(&self, raw: Option<&str>, now: Timestamp) -> bool {
+        let raw = raw.unwrap_or("null");
+        match &self.rule {
+            Rule::Empty => Value::parse(raw).is_empty(),
+            Rule::Among(among) => among.has(&self.kind(raw)),
+            // Text operators see a scalar as itself and an array or object as compact JSON. An empty
+            // cell is "", which no text but "" is part of.
+            Rule::Contains(part) => self.text(raw).contains(part),
+            Rule::StartsWith(part) => self.text(raw).starts_with(part),
+            Rule::EndsWith(part) => self.text(raw).ends_with(part),
+            // A pattern may match nothing at all (`^$`, `a*`); an empty cell still matches only "".
+            Rule::Matches(pattern) => {
+                let text = Value::parse(raw).text();
+                if text.is_empty() { pattern.as_str().is_empty() } else { pattern.is_match(&text) }
+            }
+            Rule::Compare(comparison, size) => {
+                size.order(&self.kind(raw)).is_some_and(|order| comparison.holds(order))
+            }
+            Rule::Between(low, high) => {
+                let cell = self.kind(raw);
+                low.order(&cell).is_some_and(Ordering::is_ge)
+                    && high.order(&cell).is_some_and(Ordering::is_le)
+            }
+            Rule::Within(within) => match self.kind(raw) {
+                Kind::Date(date) => within.holds(date, now, &self.zone),
+                _ => false,
+            },
+            // Only JSON's own booleans are true or false; text that says so is text.
+            Rule::Truth(truth) => Value::parse(raw) == Value::Bool(*truth),
+            // Elements compare as `equals` does. A cell that is no array has none.
+            Rule::HasAnyOf(among) => elements(raw).into_iter().any(|raw| among.has(&self.kind(raw))),
+            Rule::HasAllOf(wanted) => {
+                let cells: Vec<_> = elements(raw).into_iter().map(|raw| self.kind(raw)).collect();
+                wanted.iter().all(|among| cells.iter().any(|cell| among.has(cell)))
+            }
+        }
+    }
+
+    /// The value as it compares, its text folded unless case counts.
+    fn kind<'a>(&self, raw: &'a str) -> Kind<'a> {
+        match Kind::of(raw, &self.zone) {
+            Kind::Text(Cow::Borrowed(text)) => Kind::Text(cased(text, self.case_sensitive)),
+            Kind::Text(Cow::Owned(text)) => Kind::Text(cased(&text, self.case_sensitive).into_owned().into()),
+            other => other,
+        }
+    }
+
+    /// The value as text, folded unless case counts.
+    fn text<'a>(&self, raw: &'a str) -> Cow<'a, str> {
+        match Value::parse(raw).text() {
+            Cow::Borrowed(text) => cased(text, self.case_sensitive),
+            Cow::Owned(text) => cased(&text, self.case_sensitive).into_owned().into(),
+        }
+    }
+}
+
+impl Comparison {
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+        }
+    }
+}
+
+/// Reads an IANA time zone; UTC where none is named.
+pub(super) fn zone(name: Option<&str>) -> Option<TimeZone> {
+    name.map_or(Some(TimeZone::UTC), |name| TimeZone::get(name).ok())
+}
+
+/// Compiles a pattern. It may match anywhere in the text; it runs in linear time, and its size is
+/// bounded.
+pub(super) fn pattern(text: &str, case_sensitive: bool) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(text).case_insensitive(!case_sensitive).size_limit(PATTERN_BYTES_MAX).build()
+}
+
+pub(super) fn cased(text: &str, case_sensitive: bool) -> Cow<'_, str> {
+    if case_sensitive { Cow::Borrowed(text) } else { fold(text) }
+}
+
+fn words<T>(value: &Json, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    value.as_array()?.iter().map(|word| parse(word.as_str()?)).collect()
+}

@@ -1,0 +1,90 @@
+//! What cells are compared with.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashSet};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde_json::Value as Json;
+
+use super::check::cased;
+use crate::value::{Kind, Number, canonical};
+
+/// Values that a cell may equal, sorted by kind so that a thousand cost hardly more than one.
+///
+/// All empties are equal, so `equals null` and `equals ""` are `isEmpty`. A number in text equals that
+/// number, two dates are equal as instants, text without regard to case unless it counts, arrays and
+/// objects as JSON. Values of different kinds are never equal.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Among {
+    empty: bool,
+    truths: Vec<bool>,
+    numbers: BTreeSet<Number<'static>>,
+    instants: BTreeSet<Timestamp>,
+    texts: HashSet<String>,
+    /// Arrays and objects, in canonical form.
+    json: HashSet<Vec<u8>>,
+}
+
+impl Among {
+    pub(super) fn new(values: &[Json], case_sensitive: bool, zone: &TimeZone) -> Self {
+        let mut among = Self::default();
+        for value in values {
+            let raw = value.to_string();
+            match Kind::of(&raw, zone) {
+                Kind::Empty => among.empty = true,
+                Kind::Bool(truth) => among.truths.push(truth),
+                Kind::Number(number) => _ = among.numbers.insert(number.into_owned()),
+                Kind::Date(date) => _ = among.instants.insert(date.instant),
+                Kind::Text(text) => _ = among.texts.insert(cased(&text, case_sensitive).into_owned()),
+                Kind::Array(raw) | Kind::Object(raw) => _ = among.json.insert(canonical(raw)),
+            }
+        }
+        among
+    }
+
+    /// Whether a cell, its text cased as these are, equals one of them.
+    pub(super) fn has(&self, cell: &Kind<'_>) -> bool {
+        match cell {
+            Kind::Empty => self.empty,
+            Kind::Bool(truth) => self.truths.contains(truth),
+            Kind::Number(number) => self.numbers.contains(number),
+            Kind::Date(date) => self.instants.contains(&date.instant),
+            Kind::Text(text) => self.texts.contains(&**text),
+            Kind::Array(raw) | Kind::Object(raw) => {
+                !self.json.is_empty() && self.json.contains(&canonical(raw))
+            }
+        }
+    }
+}
+
+/// Something a cell may be less or greater than: a number, text that reads as one, or an ISO 8601 date.
+#[derive(Debug, Clone)]
+pub(super) enum Size {
+    Number(Number<'static>),
+    Date(Timestamp),
+}
+
+impl Size {
+    pub(super) fn read(value: &Json, zone: &TimeZone) -> Option<Self> {
+        match Kind::of(&value.to_string(), zone) {
+            Kind::Number(number) => Some(Self::Number(number.into_owned())),
+            Kind::Date(date) => Some(Self::Date(date.instant)),
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_date(&self) -> bool {
+        matches!(self, Self::Date(_))
+    }
+
+    /// How a cell stands to this: numbers to numbers, dates to dates by instant. A date without a time is
+    /// its day's first instant. A cell of another kind stands in no order to it.
+    pub(super) fn order(&self, cell: &Kind<'_>) -> Option<Ordering> {
+        match (self, cell) {
+            (Self::Number(size), Kind::Number(cell)) => Some(cell.cmp(size)),
+            (Self::Date(size), Kind::Date(cell)) => Some(cell.instant.cmp(size)),
+            _ => None,
+        }
+    }
+}
