@@ -1,1 +1,139 @@
-fn main() {}
+//! Measurements of the running service, each beside the raw limit it is compared with.
+//!
+//! Whatever shares the machine slows both, so raw and measured runs take turns, and what counts is the
+//! median of the ratios of neighbours.
+
+mod bare;
+mod cells;
+mod client;
+mod inserts;
+mod load;
+mod pages;
+mod random;
+mod raw;
+mod report;
+mod rowmill;
+mod sample;
+mod start;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+
+use crate::inserts::Inserts;
+use crate::pages::Reads;
+use crate::raw::Raw;
+use crate::report::{Report, thousands};
+use crate::rowmill::Rowmill;
+
+type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Measures the service beside the raw limits of this machine and prints one table.
+#[derive(Debug, Parser)]
+struct Args {
+    /// How many rows a table has; several, separated by commas.
+    #[arg(long, value_delimiter = ',', default_values_t = [100_000, 1_000_000])]
+    rows: Vec<usize>,
+    /// Only shows that everything runs: few rows, short rounds.
+    #[arg(long)]
+    quick: bool,
+    /// The binary to measure, if not the one built beside this.
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// Serves these files as the bare handler does. For the bench's own use.
+    #[arg(long, hide = true)]
+    bare: Vec<PathBuf>,
+}
+
+/// How long and how often to measure.
+#[derive(Debug, Clone, Copy)]
+struct Effort {
+    rounds: usize,
+    round_time: Duration,
+    /// Rows inserted by one side before it is the other's turn.
+    round_rows: usize,
+    starts: usize,
+}
+
+impl Effort {
+    const FULL: Self =
+        Self { rounds: 5, round_time: Duration::from_millis(1_000), round_rows: 100_000, starts: 5 };
+    const QUICK: Self =
+        Self { rounds: 1, round_time: Duration::from_millis(200), round_rows: 20_000, starts: 1 };
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let outcome = if args.bare.is_empty() { bench(args) } else { bare::serve(&args.bare) };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("rowmill-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn bench(args: Args) -> Outcome {
+    let Args { rows, quick, server, bare: _ } = args;
+    let (rows, effort) = if quick { (vec![20_000], Effort::QUICK) } else { (rows, Effort::FULL) };
+    let own = std::env::current_exe()?;
+    let server = server.unwrap_or_else(|| own.with_file_name("rowmill"));
+    if !server.is_file() {
+        return Err(format!("{} is not there: run this as `cargo xtask bench`", server.display()).into());
+    }
+    // Beside the build, so on the repository's disk: a temporary directory might be memory.
+    let scratch = own.with_file_name(format!("rowmill-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch)?;
+    let mut report = Report::default();
+    let measured = rows.iter().try_for_each(|rows| measure(&server, &scratch, *rows, effort, &mut report));
+    std::fs::remove_dir_all(&scratch)?;
+    measured?;
+    report.print()
+}
+
+/// Everything for a table of one size.
+fn measure(server: &Path, scratch: &Path, rows: usize, effort: Effort, report: &mut Report) -> Outcome {
+    report.rows(rows);
+    eprintln!("{} rows: inserting", thousands(rows));
+    let mut inserts = None;
+    for (clients, call_rows) in [(1, 1_000), (4, 1_000), (1, 10_000), (4, 10_000)] {
+        // The last one's rows are kept for the other measurements.
+        drop(inserts.take());
+        let folder = scratch.join("inserts");
+        clear(&folder)?;
+        let rowmill = Rowmill::start(server, &folder.join("data"))?;
+        let raw = folder.join("raw.db");
+        inserts = Some(inserts::measure(rowmill, &raw, rows, clients, call_rows, effort, report)?);
+    }
+    let Some(Inserts { mut rowmill, raw, project, mut row_ids }) = inserts else { return Ok(()) };
+    let after_inserts = rowmill.memory()?;
+
+    eprintln!("{} rows: reading pages", thousands(rows));
+    pages::measure(&rowmill, &project, row_ids.len(), Reads::AsInserted, scratch, effort, report)?;
+
+    eprintln!("{} rows: writing cells", thousands(rows));
+    let mut raw = Raw::open(&raw)?;
+    cells::measure(&rowmill, &mut raw, &project, &row_ids, effort, report)?;
+
+    eprintln!("{} rows: reading pages after deleting 30 %", thousands(rows));
+    pages::delete_some(&rowmill, &project, &mut row_ids)?;
+    pages::measure(&rowmill, &project, row_ids.len(), Reads::WithHoles, scratch, effort, report)?;
+    let after_all = rowmill.memory()?;
+
+    eprintln!("{} rows: starting", thousands(rows));
+    start::measure(&mut rowmill, &project, effort, report)?;
+    start::report_memory(rows, after_inserts, after_all, report);
+    drop((rowmill, raw));
+    clear(&scratch.join("inserts"))
+}
+
+fn clear(folder: &Path) -> Outcome {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(std::fs::create_dir_all(folder)?),
+    }
+}

@@ -140,12 +140,3 @@ fn mistakes_in_definitions_are_found() {
     check::<CreateThing>(&["/a", "/b"], "the operation id createThing is used twice");
     check::<CreateThing>(&["/a"], "the tag Things is not defined");
 }
-
-#[test]
-fn zz_dump() {
-    std::fs::write("/tmp/h3/doc.json", document().to_string()).unwrap();
-}
-#[tokio::test]
-async fn zz_dump_page() {
-    std::fs::write("/tmp/h3/docs.html", toy::serve(toy::Request::get("/docs")).await.text).unwrap();
-}

@@ -1,0 +1,111 @@
+//! Page reads, beside a bare handler that returns the same bytes.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::bare::Bare;
+use crate::client::request;
+use crate::load::{self, Load, Until};
+use crate::random::Random;
+use crate::report::{Goal, Pairs, Report};
+use crate::rowmill::{Project, Rowmill};
+use crate::{Effort, Outcome};
+
+const CONNECTIONS: usize = 16;
+const PAGE_ROWS: usize = 100;
+/// Row ids in one call that deletes.
+const DELETE_ROWS: usize = 50_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reads {
+    AsInserted,
+    /// After many deletes.
+    WithHoles,
+}
+
+/// Both sides of one page, over all rounds.
+#[derive(Debug, Default)]
+struct Page {
+    pairs: Pairs,
+    latencies: Vec<Duration>,
+    bare_latencies: Vec<Duration>,
+    /// The median of each round.
+    p50: Vec<f64>,
+}
+
+pub(crate) fn measure(
+    rowmill: &Rowmill,
+    project: &Project,
+    rows: usize,
+    reads: Reads,
+    scratch: &Path,
+    effort: Effort,
+    report: &mut Report,
+) -> Outcome {
+    let last = rows.div_ceil(PAGE_ROWS);
+    let paths = [1, last].map(|page| format!("{}?page={page}&pageSize={PAGE_ROWS}", project.rows_path()));
+    let answers = paths.iter().map(|path| rowmill.ask("GET", path, "")).collect::<Outcome<Vec<_>>>()?;
+    let bare = Bare::start(scratch, &answers)?;
+    let [mut first, mut last] = [Page::default(), Page::default()];
+    for _ in 0..effort.rounds {
+        for (index, page) in [&mut first, &mut last].into_iter().enumerate() {
+            let Some(path) = paths.get(index) else { continue };
+            let raw = [request("GET", &format!("/{index}"), &rowmill.key, "")];
+            let own = [rowmill.request("GET", path, "")];
+            let limit = load::run(bare.address, CONNECTIONS, &raw, Until::Over(effort.round_time), &|_, _| {})?;
+            let load = load::run(rowmill.address, CONNECTIONS, &own, Until::Over(effort.round_time), &|_, _| {})?;
+            page.add(load, limit);
+        }
+    }
+    let after = if reads == Reads::WithHoles { ", 30 % deleted" } else { "" };
+    first.report(&format!("page 1 of 100 rows{after}"), report);
+    last.report(&format!("last page of 100 rows{after}"), report);
+    let depth = Pairs::of(last.p50, first.p50);
+    report.pair(&format!("last page's p50 beside page 1's{after}"), "ms", &depth, Some(Goal::AtMost(1.3)));
+    Ok(())
+}
+
+/// Deletes 30 % of the rows, wherever they are.
+pub(crate) fn delete_some(rowmill: &Rowmill, project: &Project, row_ids: &mut Vec<String>) -> Outcome {
+    let mut random = Random::new(30);
+    let (gone, kept): (Vec<_>, Vec<_>) =
+        std::mem::take(row_ids).into_iter().partition(|_| random.below(100) < 30);
+    *row_ids = kept;
+    for ids in gone.chunks(DELETE_ROWS) {
+        rowmill.ask("DELETE", &project.rows_path(), &json!({ "rowIds": ids }).to_string())?;
+    }
+    Ok(())
+}
+
+impl Page {
+    fn add(&mut self, load: Load, limit: Load) {
+        self.pairs.push(load.answers_per_second(), limit.answers_per_second());
+        self.p50.push(at(&load.latencies, 0.5) * 1_000.0);
+        self.latencies.extend(load.latencies);
+        self.bare_latencies.extend(limit.latencies);
+    }
+
+    fn report(&mut self, what: &str, report: &mut Report) {
+        let what = format!("{what}, {CONNECTIONS} connections");
+        report.pair(&what, "requests/s", &self.pairs, Some(Goal::AtLeast(0.4)));
+        let [own, bare] = [&mut self.latencies, &mut self.bare_latencies].map(|latencies| {
+            latencies.sort_unstable();
+            [0.5, 0.99].map(|share| format!("{:.2}", at(latencies, share) * 1_000.0)).join(" / ")
+        });
+        report.line(&format!("{what}: p50 / p99"), &format!("{own} ms"), &format!("{bare} ms"));
+    }
+}
+
+/// Seconds that this share of the sorted latencies does not exceed.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an index into far fewer than 2^52 answers"
+)]
+fn at(sorted: &[Duration], share: f64) -> f64 {
+    let index = (sorted.len() as f64 * share) as usize;
+    sorted.get(index).or(sorted.last()).map_or(0.0, Duration::as_secs_f64)
+}

@@ -1,0 +1,141 @@
+//! The service under measurement, as its own process on a data directory of its own.
+
+use std::io::{BufRead as _, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::client::{Connection, request};
+use crate::sample::HEADERS;
+
+/// A service that does not answer by then will not.
+const START_TIME_MAX: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub(crate) struct Rowmill {
+    binary: PathBuf,
+    data: PathBuf,
+    process: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) key: String,
+}
+
+/// A project with the ten columns of the sample.
+#[derive(Debug)]
+pub(crate) struct Project {
+    pub(crate) id: String,
+    columns: Vec<(String, String)>,
+}
+
+impl Project {
+    pub(crate) fn rows_path(&self) -> String {
+        format!("/v4/projects/{}/rows", self.id)
+    }
+
+    pub(crate) fn column_id(&self, header: &str) -> Outcome<&str> {
+        let column = self.columns.iter().find(|(known, _)| known == header);
+        Ok(column.map(|(_, id)| id.as_str()).ok_or("a column is missing")?)
+    }
+}
+
+/// Memory of a process, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Memory {
+    pub(crate) resident: u64,
+    pub(crate) resident_max: u64,
+}
+
+impl Rowmill {
+    /// Starts the service on a fresh data directory.
+    pub(crate) fn start(binary: &Path, data: &Path) -> Outcome<Self> {
+        let address = free_address()?;
+        let mut process = spawn(binary, data, address)?;
+        let output = BufReader::new(process.stdout.take().ok_or("the service has no output")?);
+        let words = output.lines().map_while(Result::ok).find_map(|line| {
+            let word = line.trim().to_owned();
+            word.starts_with("rm_").then_some(word)
+        });
+        let key = words.ok_or("the service said no key")?;
+        Ok(Self { binary: binary.to_owned(), data: data.to_owned(), process, address, key })
+    }
+
+    /// Kills the service and starts it on the same data; says how long that took to the first answer.
+    pub(crate) fn restart(&mut self) -> Outcome<Duration> {
+        self.process.kill()?;
+        self.process.wait()?;
+        self.address = free_address()?;
+        let health = request("GET", "/healthz", "", "");
+        let start = Instant::now();
+        self.process = spawn(&self.binary, &self.data, self.address)?;
+        loop {
+            let answer = Connection::open(self.address)
+                .and_then(|mut connection| connection.exchange(&health).map(<[u8]>::len));
+            let elapsed = start.elapsed();
+            match answer {
+                Ok(_) => return Ok(elapsed),
+                Err(error) if elapsed > START_TIME_MAX => return Err(error),
+                Err(_) => std::thread::sleep(Duration::from_micros(200)),
+            }
+        }
+    }
+
+    pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Vec<u8> {
+        request(method, path, &self.key, body)
+    }
+
+    /// Sends one request and gives back the bytes of its answer.
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Outcome<Vec<u8>> {
+        let mut connection = Connection::open(self.address)?;
+        Ok(connection.exchange(&self.request(method, path, body))?.to_vec())
+    }
+
+    pub(crate) fn create_project(&self) -> Outcome<Project> {
+        let columns = HEADERS.map(|header| json!({ "templateId": "manual", "header": header }));
+        let body = json!({ "title": "Bench", "columns": columns }).to_string();
+        let answer: Value = serde_json::from_slice(&self.ask("POST", "/v4/projects", &body)?)?;
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let project = answer.get("project").ok_or("the answer has no project")?;
+        let columns = project.get("columns").and_then(Value::as_array).ok_or("the project has no columns")?;
+        Ok(Project {
+            id: text(project.get("id")),
+            columns: columns.iter().map(|column| (text(column.get("header")), text(column.get("id")))).collect(),
+        })
+    }
+
+    pub(crate) fn memory(&self) -> Outcome<Memory> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
+        let field = |name: &str| {
+            let line = status.lines().find(|line| line.starts_with(name))?;
+            line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kib| kib * 1024)
+        };
+        let missing = "the system does not say how much memory is resident";
+        Ok(Memory {
+            resident: field("VmRSS:").ok_or(missing)?,
+            resident_max: field("VmHWM:").ok_or(missing)?,
+        })
+    }
+}
+
+impl Drop for Rowmill {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn spawn(binary: &Path, data: &Path, address: SocketAddr) -> Outcome<Child> {
+    let mut command = Command::new(binary);
+    command.args(["serve", "--listen", &address.to_string(), "--data-dir"]).arg(data);
+    command.env_clear().env("ROWMILL_RATE_LIMIT_KEY", "0").env("ROWMILL_LOG", "warn");
+    // Away from any settings file.
+    command.current_dir(data.parent().unwrap_or(data)).stdin(Stdio::null()).stdout(Stdio::piped());
+    Ok(command.spawn()?)
+}
+
+fn free_address() -> Outcome<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}

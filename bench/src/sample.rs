@@ -1,0 +1,46 @@
+//! Made-up rows: ten short text columns, about 400 bytes of JSON.
+
+use crate::random::Random;
+
+pub(crate) const HEADERS: [&str; 10] =
+    ["First name", "Last name", "Company", "Domain", "Email", "City", "Title", "Country", "Phone", "Notes"];
+/// The header of the column whose cells are written over.
+pub(crate) const WRITTEN: &str = "Notes";
+
+const FIRST: &[&str] = &["Maria", "Jonas", "Aïcha", "Wei", "Priya", "Olek", "Fatima", "Sam", "Ingrid", "Tomás"];
+const LAST: &[&str] =
+    &["Fernandez", "Lindqvist", "Okafor", "Zhang", "Raghunathan", "Kowalski", "Haddad", "Brightwater", "Møller"];
+const COMPANY: &[&str] = &["Initech", "Umbrella Works", "Globex", "Northwind", "Contoso", "Fabrikam", "Vandelay"];
+const CITY: &[&str] = &["São Paulo", "Gothenburg", "Lagos", "Shenzhen", "Bengaluru", "Wrocław", "Beirut", "Portland"];
+const TITLE: &[&str] = &["Head of Sales", "Chief Operating Officer", "Data Engineer", "Buyer", "Partner Manager"];
+const COUNTRY: &[&str] = &["Brazil", "Sweden", "Nigeria", "China", "India", "Poland", "Lebanon", "United States"];
+const NOTES: &[&str] = &[
+    "met at the fair in May, wants a call in the autumn",
+    "asked for \\\"the long form\\\" of the offer and two references",
+    "prefers to be written to; answers within a week",
+    "customer since 2019, renews every year in November",
+];
+
+/// The JSON object of one row.
+pub(crate) fn row(index: usize) -> String {
+    let mut random = Random::new(u64::try_from(index).unwrap_or_default());
+    let (first, last) = (random.pick(FIRST), random.pick(LAST));
+    let company = random.pick(COMPANY);
+    let number = random.below(100_000);
+    format!(
+        "{{\"First name\":\"{first}\",\"Last name\":\"{last}\",\"Company\":\"{company} {number} Ltd\",\
+         \"Domain\":\"www.company-{number}.example\",\"Email\":\"contact.{index}@company-{number}.example\",\
+         \"City\":\"{}\",\"Title\":\"{}\",\"Country\":\"{}\",\"Phone\":\"+46 31 555 {:05}\",\
+         \"Notes\":\"{}\"}}",
+        random.pick(CITY),
+        random.pick(TITLE),
+        random.pick(COUNTRY),
+        random.below(100_000),
+        random.pick(NOTES),
+    )
+}
+
+/// A new text for a cell, as JSON.
+pub(crate) fn cell(random: &mut Random) -> String {
+    format!("\"written over, {:06}: {}\"", random.below(1_000_000), random.pick(NOTES))
+}

@@ -1,0 +1,33 @@
+//! Cold start to the first answer, and resident memory.
+
+use crate::report::{Goal, Report, median};
+use crate::rowmill::{Memory, Project, Rowmill};
+use crate::{Effort, Outcome};
+
+const MEBI: f64 = 1024.0 * 1024.0;
+
+/// Kills the service, as a crash would, and starts it on the same data; several times.
+pub(crate) fn measure(rowmill: &mut Rowmill, project: &Project, effort: Effort, report: &mut Report) -> Outcome {
+    let mut times = Vec::new();
+    let mut idle = Vec::new();
+    for _ in 0..effort.starts {
+        times.push(rowmill.restart()?.as_secs_f64() * 1_000.0);
+        rowmill.ask("GET", &format!("{}?pageSize=100", project.rows_path()), "")?;
+        idle.push(mebibytes(rowmill.memory()?.resident));
+    }
+    report.single("start after a kill, to the first answer", &times, "ms", Some(Goal::AtMost(100.0)));
+    report.single("resident memory, fresh, after one request", &idle, "MB", Some(Goal::AtMost(40.0)));
+    Ok(())
+}
+
+pub(crate) fn report_memory(rows: usize, after_inserts: Memory, after_all: Memory, report: &mut Report) {
+    let goal = (rows >= 1_000_000).then_some(Goal::AtMost(200.0));
+    report.single("resident memory after the inserts", &[mebibytes(after_inserts.resident)], "MB", goal);
+    report.single("resident memory after all of the above", &[mebibytes(after_all.resident)], "MB", goal);
+    report.single("resident memory at its highest", &[mebibytes(after_all.resident_max)], "MB", None);
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far less than 2^52 bytes")]
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / MEBI
+}

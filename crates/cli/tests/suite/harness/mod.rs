@@ -1,0 +1,29 @@
+//! How scenarios are run.
+
+pub(crate) mod api;
+pub(crate) mod document;
+pub(crate) mod http;
+pub(crate) mod runner;
+pub(crate) mod server;
+pub(crate) mod table;
+
+pub(crate) use api::{Answer, Api};
+pub(crate) use http::Request;
+pub(crate) use runner::Scenario;
+pub(crate) use server::{Server, rowmill};
+pub(crate) use table::Table;
+
+use std::time::{Duration, Instant};
+
+/// Asks again and again until there is an answer. Fails after `limit`.
+#[track_caller]
+pub(crate) fn eventually<T>(what: &str, limit: Duration, mut ask: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        assert!(start.elapsed() < limit, "not within {limit:?}: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}

@@ -1,0 +1,129 @@
+//! Runs the table of scenarios, a few at a time, and tells the outcome as `cargo test` does.
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::api::Api;
+use super::{document, server};
+
+/// How many scenarios run at once: most wait for the disk.
+const THREADS: usize = 4;
+/// A scenario that takes longer hangs.
+const SCENARIO_TIME_MAX: Duration = Duration::from_secs(300);
+
+/// One promise, and how it is put to the test.
+#[derive(Clone, Copy)]
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) run: Run,
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Run {
+    /// On the server that all share, in projects of its own.
+    Shared(fn(&Api)),
+    /// On servers of its own.
+    Own(fn()),
+}
+
+/// Lists functions as scenarios, under their own names.
+macro_rules! scenarios {
+    ($module:literal, $kind:ident: $($name:ident),* $(,)?) => {
+        [$($crate::harness::runner::Scenario {
+            name: concat!($module, "::", stringify!($name)),
+            run: $crate::harness::runner::Run::$kind($name),
+        }),*]
+    };
+}
+pub(crate) use scenarios;
+
+pub(crate) fn run(all: &[Scenario]) -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let filters: Vec<&str> =
+        arguments.iter().map(String::as_str).filter(|argument| !argument.starts_with("--")).collect();
+    let is_wanted =
+        |scenario: &&Scenario| filters.is_empty() || filters.iter().any(|part| scenario.name.contains(part));
+    let chosen: Vec<Scenario> = all.iter().filter(is_wanted).copied().collect();
+    if arguments.iter().any(|argument| argument == "--list") {
+        chosen.iter().for_each(|scenario| println!("{}: test", scenario.name));
+        return ExitCode::SUCCESS;
+    }
+
+    let start = Instant::now();
+    println!("\nrunning {} tests", chosen.len());
+    let mut failed = run_all(&chosen);
+    let mut passed = chosen.len() - failed.len();
+    // A part of the scenarios uses a part of the operations.
+    if chosen.len() == all.len() && failed.is_empty() {
+        let unused = document::unused_operations();
+        if unused.is_empty() {
+            println!("test every_operation_of_the_document_was_used ... ok");
+            passed += 1;
+        } else {
+            println!("test every_operation_of_the_document_was_used ... FAILED: {unused:?}");
+            failed.push("every_operation_of_the_document_was_used");
+        }
+    }
+    server::stop_all();
+
+    if !failed.is_empty() {
+        println!("\nfailures:");
+        failed.iter().for_each(|name| println!("    {name}"));
+    }
+    let verdict = if failed.is_empty() { "ok" } else { "FAILED" };
+    let filtered_out = all.len() - chosen.len();
+    println!(
+        "\ntest result: {verdict}. {passed} passed; {} failed; 0 ignored; 0 measured; {filtered_out} filtered out; \
+         finished in {:.2}s\n",
+        failed.len(),
+        start.elapsed().as_secs_f64()
+    );
+    if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(101) }
+}
+
+/// The names of those that failed.
+fn run_all(chosen: &[Scenario]) -> Vec<&'static str> {
+    let waiting = Mutex::new(chosen.iter().copied().collect::<VecDeque<_>>());
+    let failed = Mutex::new(Vec::new());
+    let lock = |mutex: &Mutex<VecDeque<Scenario>>| {
+        mutex.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some(scenario) = lock(&waiting) {
+                    let start = Instant::now();
+                    let outcome = run_one(scenario);
+                    let seconds = start.elapsed().as_secs_f64();
+                    let verdict = outcome.map_or_else(|words| format!("FAILED: {words}"), |()| "ok".to_owned());
+                    println!("test {} ... {verdict} <{seconds:.2}s>", scenario.name);
+                    if outcome.is_err() {
+                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(scenario.name);
+                    }
+                }
+            });
+        }
+    });
+    failed.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// In a thread of its own, whose name tells in a panic's message which scenario it was.
+fn run_one(scenario: Scenario) -> Result<(), &'static str> {
+    let (done, outcome) = mpsc::channel();
+    let thread = std::thread::Builder::new().name(scenario.name.to_owned()).spawn(move || {
+        match scenario.run {
+            Run::Shared(run) => run(&server::shared().api()),
+            Run::Own(run) => run(),
+        }
+        let _ = done.send(());
+    });
+    thread.map_err(|_| "no thread for it")?;
+    match outcome.recv_timeout(SCENARIO_TIME_MAX) {
+        Ok(()) => Ok(()),
+        Err(RecvTimeoutError::Disconnected) => Err("it panicked"),
+        Err(RecvTimeoutError::Timeout) => Err("it hangs"),
+    }
+}

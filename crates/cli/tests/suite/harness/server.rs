@@ -1,0 +1,224 @@
+//! The real binary as a process: started on a free port, with a data folder of its own, and never left
+//! behind.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, mpsc};
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::api::Api;
+use super::document::Document;
+use super::eventually;
+use super::http::{self, Request};
+
+const START_TIME_MAX: Duration = Duration::from_secs(30);
+const STOP_TIME_MAX: Duration = Duration::from_secs(40);
+
+/// No limit that counts requests, so that tests may call as often as they like.
+pub(crate) const UNLIMITED: &[(&str, &str)] = &[
+    ("ROWMILL_RATE_LIMIT_KEY", "0"),
+    ("ROWMILL_RATE_LIMIT_ANONYMOUS", "0"),
+    ("ROWMILL_RATE_LIMIT_WEBHOOK", "0"),
+    ("ROWMILL_RATE_LIMIT_AUTH_FAILURES", "0"),
+];
+
+/// A running service. Dropping it ends its process.
+pub(crate) struct Server {
+    process: Arc<Mutex<Child>>,
+    pub(crate) address: String,
+    /// What it printed up to its address, and whatever follows.
+    pub(crate) printed: mpsc::Receiver<String>,
+    document: Arc<Document>,
+    key: String,
+    folder: Arc<Folder>,
+    settings: Vec<(String, String)>,
+}
+
+/// Where a service lives: its working folder, with its data in `data`.
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(TempDir::with_prefix("rowmill-suite-").unwrap()))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.0.path().join("data")
+    }
+}
+
+/// The server that most scenarios share.
+pub(crate) fn shared() -> &'static Server {
+    static SHARED: LazyLock<Server> = LazyLock::new(|| Server::start(&[]));
+    &SHARED
+}
+
+static RUNNING: Mutex<Vec<Arc<Mutex<Child>>>> = Mutex::new(Vec::new());
+
+/// Ends what still runs: the shared server, and those of a scenario that hangs.
+pub(crate) fn stop_all() {
+    for process in RUNNING.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        end(&process);
+    }
+}
+
+impl Server {
+    /// A service without rate limits, and with these variables besides.
+    pub(crate) fn start(variables: &[(&str, &str)]) -> Self {
+        let settings: Vec<_> = UNLIMITED.iter().chain(variables).copied().collect();
+        Self::start_in(Folder::new(), &settings)
+    }
+
+    /// A service with just these variables, in a folder that may have been used before.
+    pub(crate) fn start_in(folder: Arc<Folder>, settings: &[(&str, &str)]) -> Self {
+        let settings: Vec<(String, String)> =
+            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let (process, address, printed) = spawn(&folder, &settings);
+        let document = document_at(&address);
+        let key = create_key(&folder, "default");
+        Self { process, address, printed, document, key, folder, settings }
+    }
+
+    /// The API as a holder of a key of the team `default` sees it.
+    pub(crate) fn api(&self) -> Api {
+        self.api_with(&self.key)
+    }
+
+    pub(crate) fn api_with(&self, key: &str) -> Api {
+        Api::new(&self.address, Some(key.to_owned()), Arc::clone(&self.document))
+    }
+
+    pub(crate) fn api_without_key(&self) -> Api {
+        Api::new(&self.address, None, Arc::clone(&self.document))
+    }
+
+    pub(crate) fn folder(&self) -> &Arc<Folder> {
+        &self.folder
+    }
+
+    /// Runs a command on this server's data, beside it.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Output {
+        rowmill(&self.folder, arguments)
+    }
+
+    /// A new team with a key of its own.
+    pub(crate) fn team(&self, slug: &str) -> Api {
+        let made = self.command(&["team", "create", "--slug", slug]);
+        assert!(made.status.success(), "{made:?}");
+        self.api_with(&create_key(&self.folder, slug))
+    }
+
+    /// Kills it as a crash would, without a word, and starts it again on what it left.
+    pub(crate) fn crash_and_restart(&mut self) {
+        self.kill();
+        self.restart();
+    }
+
+    pub(crate) fn kill(&self) {
+        end(&self.process);
+    }
+
+    /// Starts it again, with the settings it had, after it ended.
+    pub(crate) fn restart(&mut self) {
+        let (process, address, printed) = spawn(&self.folder, &self.settings);
+        (self.process, self.address, self.printed) = (process, address, printed);
+    }
+
+    /// Asks it to stop, as an operator would.
+    pub(crate) fn terminate(&self) {
+        let id = self.process.lock().unwrap_or_else(PoisonError::into_inner).id();
+        let sent = Command::new("kill").args(["-TERM", &id.to_string()]).status().unwrap();
+        assert!(sent.success());
+    }
+
+    pub(crate) fn wait_for_end(&self) -> ExitStatus {
+        eventually("the process ends", STOP_TIME_MAX, || {
+            self.process.lock().unwrap_or_else(PoisonError::into_inner).try_wait().unwrap()
+        })
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        end(&self.process);
+        if std::thread::panicking() {
+            eprintln!("--- the log of the server at {}:\n{}", self.address, log_of(&self.folder));
+        }
+    }
+}
+
+/// Runs the binary in a folder, on the data in it. Only what the caller says is set.
+pub(crate) fn rowmill(folder: &Folder, arguments: &[&str]) -> Output {
+    command(folder).args(arguments).output().unwrap()
+}
+
+pub(crate) fn command(folder: &Folder) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rowmill"));
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("ROWMILL_") {
+            command.env_remove(name);
+        }
+    }
+    command.current_dir(folder.path()).env("ROWMILL_DATA_DIR", folder.data()).stdin(Stdio::null());
+    command
+}
+
+fn create_key(folder: &Folder, team: &str) -> String {
+    let made = rowmill(folder, &["key", "create", "--team", team]);
+    assert!(made.status.success(), "{made:?}");
+    String::from_utf8(made.stdout).unwrap().trim().to_owned()
+}
+
+type Started = (Arc<Mutex<Child>>, String, mpsc::Receiver<String>);
+
+fn spawn(folder: &Folder, settings: &[(String, String)]) -> Started {
+    let log = std::fs::File::options().create(true).append(true).open(folder.path().join("log")).unwrap();
+    let mut child = command(folder)
+        .env("ROWMILL_LOG", "warn")
+        .env("ROWMILL_LISTEN", "127.0.0.1:0")
+        .envs(settings.iter().map(|(name, value)| (name, value)))
+        .arg("serve")
+        .stdout(Stdio::piped())
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let process = Arc::new(Mutex::new(child));
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&process));
+    let (send, printed) = mpsc::channel();
+    std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| send.send(line)));
+    let address = loop {
+        let line = printed.recv_timeout(START_TIME_MAX).unwrap_or_else(|_| {
+            panic!("the server did not say where it listens; its log:\n{}", log_of(folder))
+        });
+        if let Some((_, rest)) = line.split_once("listening on http://") {
+            break rest.split(' ').next().unwrap().to_owned();
+        }
+    };
+    eventually("the server is ready", START_TIME_MAX, || {
+        http::exchange(&address, &Request::get("/readyz")).ok().filter(|response| response.status == 200)
+    });
+    (process, address, printed)
+}
+
+fn document_at(address: &str) -> Arc<Document> {
+    let response = http::exchange(address, &Request::get("/openapi.json")).unwrap();
+    Document::of(&String::from_utf8(response.body).unwrap())
+}
+
+fn log_of(folder: &Folder) -> String {
+    std::fs::read_to_string(folder.path().join("log")).unwrap_or_default()
+}
+
+fn end(process: &Mutex<Child>) {
+    let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+    let _ = process.kill();
+    let _ = process.wait();
+}

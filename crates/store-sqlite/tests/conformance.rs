@@ -1,0 +1,72 @@
+//! This store keeps every promise of the seam.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use rowmill_store::conformance::{CASES, against_a_plain_map, steps};
+use rowmill_store::{Store, StoreError};
+use rowmill_store_sqlite::{Access, DATABASE_FILE, SqliteStore};
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+#[test]
+fn every_promise_is_kept() {
+    for (name, case) in CASES {
+        eprintln!("{name}");
+        let dir = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(dir.path(), Access::Serve).unwrap();
+        runtime().block_on(case(&store));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_operations_agree_with_a_plain_map(steps in steps()) {
+        let dir = tempfile::tempdir().unwrap();
+        let reopen = |old: Option<Arc<dyn Store>>| -> Arc<dyn Store> {
+            drop(old);
+            Arc::new(SqliteStore::open(dir.path(), Access::Serve).unwrap())
+        };
+        runtime().block_on(against_a_plain_map(steps, reopen));
+    }
+}
+
+#[test]
+fn a_data_dir_is_served_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = SqliteStore::open(dir.path(), Access::Serve).unwrap();
+    let second = SqliteStore::open(dir.path(), Access::Serve).unwrap_err();
+    assert!(matches!(&second, StoreError::InUse(words) if words.contains("--data-dir")), "{second}");
+    SqliteStore::open(dir.path(), Access::Visit).unwrap();
+    drop(first);
+    SqliteStore::open(dir.path(), Access::Serve).unwrap();
+}
+
+#[test]
+fn a_file_that_is_no_database_is_a_clear_error() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join(DATABASE_FILE), "not a database, but long enough to be taken for one").unwrap();
+    let error = SqliteStore::open(dir.path(), Access::Serve).unwrap_err();
+    assert!(matches!(error, StoreError::Backend(_)), "{error}");
+}
+
+#[test]
+fn rows_of_a_deleted_project_are_swept_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path(), Access::Serve).unwrap();
+    let case = CASES.iter().find(|(name, _)| *name == "a_deleted_project_takes_its_rows_along").unwrap().1;
+    runtime().block_on(case(&store));
+    let connection = rusqlite::Connection::open(dir.path().join(DATABASE_FILE)).unwrap();
+    let count = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, u64>(0)).unwrap();
+    let started = std::time::Instant::now();
+    while count("SELECT count(*) FROM graves") > 0 {
+        assert!(started.elapsed().as_secs() < 20, "the sweeper does not come to an end");
+        std::thread::yield_now();
+    }
+    assert_eq!(count("SELECT count(*) FROM rows"), 3);
+    assert_eq!(count("SELECT count(*) FROM counters"), 1);
+}

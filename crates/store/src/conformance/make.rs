@@ -1,0 +1,116 @@
+//! Things to put into a store.
+
+use rowmill_model::project::ProjectSettings;
+use rowmill_model::record::Slot;
+use rowmill_model::{
+    CellState, CellStates, ColumnId, KeyId, Project, ProjectId, Record, RowId, Slug, Table, TeamId,
+};
+use uuid::Uuid;
+
+use crate::{
+    ApiKey, CellWrite, NewRow, NewRows, Once, ProjectSave, SavedProject, Store, StoredProject, StoredRow, Team,
+    WriteCells,
+};
+
+/// The slots of the columns a made project has beside its input column.
+pub(super) const NAME: Slot = 1;
+pub(super) const MAIL: Slot = 2;
+
+pub(super) fn team(number: u128, slug: &str) -> Team {
+    Team {
+        id: TeamId(Uuid::from_u128(number)),
+        slug: Slug::parse(slug).unwrap(),
+        name: format!("Team {slug}"),
+        created_at_ms: i64::try_from(number).unwrap(),
+    }
+}
+
+pub(super) fn key(number: u128, team: &Team) -> ApiKey {
+    ApiKey {
+        id: KeyId::from_uuid(Uuid::from_u128(number)),
+        team: team.id,
+        name: format!("key {number}"),
+        hash: [u8::try_from(number).unwrap(); 32],
+        created_at_ms: i64::try_from(number).unwrap(),
+        last_used_at_ms: None,
+    }
+}
+
+pub(super) fn project(number: u128, team: u128) -> Project {
+    let mut table = Table::new();
+    table.push_manual(ColumnId::new("col_name00000000"), "Name");
+    table.push_manual(ColumnId::new("col_mail00000000"), "Mail");
+    Project {
+        id: ProjectId::from_uuid(Uuid::from_u128(number)),
+        team: TeamId(Uuid::from_u128(team)),
+        title: format!("Project {number}"),
+        autoplay: false,
+        folder_id: None,
+        metadata: serde_json::Map::new(),
+        settings: ProjectSettings::default(),
+        table,
+        created_at: i64::try_from(number).unwrap(),
+        updated_at: i64::try_from(number).unwrap(),
+    }
+}
+
+pub(super) fn creation(project: Project) -> ProjectSave {
+    ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes: Vec::new(), once: None }
+}
+
+pub(super) async fn create(store: &dyn Store, project: Project) -> SavedProject {
+    store.save_project(creation(project)).await.unwrap()
+}
+
+pub(super) async fn load(store: &dyn Store, id: ProjectId) -> StoredProject {
+    store.project(id).await.unwrap().unwrap()
+}
+
+pub(super) fn row_id(number: u128) -> RowId {
+    RowId::from_uuid(Uuid::from_u128(number))
+}
+
+pub(super) fn row(number: u128, cells: &[(Slot, &str)]) -> NewRow {
+    NewRow {
+        id: row_id(number),
+        values: Record::pack(cells.iter().copied()),
+        states: CellStates::default(),
+        cleared: cells.iter().filter(|(_, text)| *text == "null").map(|(slot, _)| *slot).collect(),
+    }
+}
+
+/// Rows numbered from `first`, each with its number as its name.
+pub(super) fn numbered(first: u128, count: u128) -> Vec<NewRow> {
+    (first..first + count).map(|number| row(number, &[(NAME, &number.to_string())])).collect()
+}
+
+pub(super) fn batch(project: ProjectId, version: u64, rows: Vec<NewRow>) -> NewRows {
+    NewRows { project, version, rows, match_on: None, project_save: None, ignored_keys: Vec::new(), once: None }
+}
+
+pub(super) async fn insert(store: &dyn Store, project: ProjectId, rows: Vec<NewRow>) {
+    let version = load(store, project).await.version;
+    store.insert_rows(batch(project, version, rows)).await.unwrap();
+}
+
+pub(super) fn writes(project: ProjectId, version: u64, cells: Vec<CellWrite>) -> WriteCells {
+    WriteCells { project, version, project_save: None, cells, returning: Vec::new() }
+}
+
+pub(super) fn write(row: u128, slot: Slot, value: &str) -> CellWrite {
+    CellWrite { row: row_id(row), slot, value: value.into(), state: CellState::default() }
+}
+
+pub(super) fn once(name: u8, fingerprint: u8, now_ms: i64) -> Once {
+    Once { name: [name; 32], fingerprint: [fingerprint; 32], now_ms, expires_at_ms: now_ms + 1_000 }
+}
+
+/// The raw text of a cell.
+pub(super) fn cell(row: &StoredRow, slot: Slot) -> Option<String> {
+    row.values.cells().unwrap().get(slot).map(str::to_owned)
+}
+
+/// The name cells of rows, in order.
+pub(super) fn names(rows: &[StoredRow]) -> Vec<String> {
+    rows.iter().map(|row| cell(row, NAME).unwrap_or_default()).collect()
+}

@@ -1,0 +1,57 @@
+//! The suite every backend passes.
+//!
+//! A backend's tests open a fresh store for each of [`CASES`] and run it, then run
+//! [`against_a_plain_map`], in which random operations on the store and on a plain map must agree.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "this is test code: it fails by panicking"
+)]
+
+mod make;
+mod plain_map;
+mod projects;
+mod rows;
+mod teams;
+
+use std::pin::Pin;
+
+pub use plain_map::{Step, against_a_plain_map, steps};
+
+use crate::Store;
+
+type Case = for<'a> fn(&'a dyn Store) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// Names the cases of the modules, each a promise of the [`Store`] trait.
+macro_rules! cases {
+    ($($module:ident::$case:ident),* $(,)?) => {
+        &[$((stringify!($case), |store| Box::pin($module::$case(store)))),*]
+    };
+}
+
+/// Every promise, by name.
+pub const CASES: &[(&str, Case)] = cases![
+    teams::a_slug_is_taken_once,
+    teams::only_an_empty_store_is_bootstrapped,
+    teams::a_revoked_key_is_gone,
+    projects::a_project_comes_back_as_it_was_saved,
+    projects::a_stale_save_changes_nothing,
+    projects::the_list_is_newest_first_and_the_teams_own,
+    projects::a_deleted_project_takes_its_rows_along,
+    projects::a_request_is_carried_out_once,
+    rows::rows_keep_the_order_they_were_sent_in,
+    rows::a_page_starts_anywhere,
+    rows::a_stale_insert_writes_nothing,
+    rows::columns_made_from_keys_are_saved_with_the_rows,
+    rows::a_match_updates_and_an_unchanged_row_stays,
+    rows::an_ambiguous_match_writes_nothing,
+    rows::the_match_follows_every_write,
+    rows::cells_are_written_all_or_none,
+    rows::deleting_counts_only_the_projects_own_rows,
+    rows::a_scan_sees_every_row_and_stops_when_told,
+    rows::an_insert_is_carried_out_once,
+    rows::many_writers_lose_nothing,
+];

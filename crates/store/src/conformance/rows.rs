@@ -1,0 +1,251 @@
+//! Rows and cells.
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex};
+
+use rowmill_model::{CellState, CellStates, ColumnId, CellStatus};
+
+use super::make::{
+    MAIL, NAME, batch, cell, create, insert, load, names, numbered, once, project, row, row_id, write, writes,
+};
+use crate::{NewRows, PageStart, RowAction, Store, StoreError, WriteCells};
+
+pub(super) async fn rows_keep_the_order_they_were_sent_in(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    // Neither ids nor values say the order: only the place in the batch does.
+    insert(store, id, vec![row(30, &[(NAME, "1")]), row(10, &[(NAME, "2")])]).await;
+    insert(store, id, vec![row(20, &[(NAME, "3.10"), (MAIL, "\"ü\\n\"")]), row(5, &[])]).await;
+    let page = store.rows(id, PageStart::Offset(0), 10).await.unwrap();
+    assert_eq!(names(&page.rows), ["1", "2", "3.10", ""]);
+    assert_eq!((page.total, page.more), (4, false));
+    let third = store.row(id, row_id(20)).await.unwrap().unwrap();
+    assert_eq!(third, page.rows[2]);
+    assert_eq!(cell(&third, MAIL).unwrap(), "\"ü\\n\"");
+    assert_eq!(load(store, id).await.row_count, 4);
+    assert_eq!(store.row(id, row_id(99)).await.unwrap(), None);
+}
+
+pub(super) async fn a_page_starts_anywhere(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    let neighbour = create(store, project(2, 1)).await.project.id;
+    insert(store, id, numbered(1, 2_500)).await;
+    insert(store, neighbour, numbered(10_000, 5)).await;
+    // Holes of every size: single rows, a whole run, the very ends.
+    let doomed: Vec<u128> = (1..=2_500).filter(|n| n % 3 == 0 || (1_000..2_100).contains(n) || *n < 5).collect();
+    let count = store.delete_rows(id, doomed.iter().map(|n| row_id(*n)).collect()).await.unwrap();
+    assert_eq!(count, u64::try_from(doomed.len()).unwrap());
+    let left: Vec<String> = (1..=2_500_u128).filter(|n| !doomed.contains(n)).map(|n| n.to_string()).collect();
+    let total = u64::try_from(left.len()).unwrap();
+    for offset in (0..total).step_by(37).chain([total - 1, total, total + 1_000, u64::MAX]) {
+        let page = store.rows(id, PageStart::Offset(offset), 40).await.unwrap();
+        let start = usize::try_from(offset.min(total)).unwrap();
+        let end = (start + 40).min(left.len());
+        assert_eq!(names(&page.rows), left[start..end], "offset {offset}");
+        assert_eq!((page.total, page.more), (total, end < left.len()), "offset {offset}");
+        if let Some(last) = page.rows.last() {
+            let next = store.rows(id, PageStart::After(last.position), 1).await.unwrap();
+            assert_eq!(names(&next.rows), left[end..(end + 1).min(left.len())], "after {offset}");
+        }
+    }
+}
+
+pub(super) async fn a_stale_insert_writes_nothing(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    let version = load(store, id).await.version;
+    let stale = store.insert_rows(batch(id, version + 1, numbered(1, 2))).await;
+    assert!(matches!(stale, Err(StoreError::Stale)), "{stale:?}");
+    let stale = store.write_cells(writes(id, version + 1, vec![write(1, NAME, "1")])).await;
+    assert!(matches!(stale, Err(StoreError::Stale)), "{stale:?}");
+    assert_eq!(load(store, id).await.row_count, 0);
+}
+
+pub(super) async fn columns_made_from_keys_are_saved_with_the_rows(store: &dyn Store) {
+    let mut grown = create(store, project(1, 1)).await.project;
+    let version = load(store, grown.id).await.version;
+    grown.table.push_manual(ColumnId::new("col_city00000000"), "City");
+    let rows = vec![row(1, &[(3, "\"Ulm\"")])];
+    let insert = NewRows { project_save: Some(Box::new(grown.clone())), ..batch(grown.id, version, rows) };
+    store.insert_rows(insert.clone()).await.unwrap();
+    let stored = load(store, grown.id).await;
+    assert_eq!(stored.project.table, grown.table);
+    assert_eq!(cell(&store.row(grown.id, row_id(1)).await.unwrap().unwrap(), 3).unwrap(), "\"Ulm\"");
+    let again = store.insert_rows(insert).await;
+    assert!(matches!(again, Err(StoreError::Stale)), "{again:?}");
+}
+
+pub(super) async fn a_match_updates_and_an_unchanged_row_stays(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    insert(store, id, vec![row(1, &[(MAIL, "\"a\""), (NAME, "1")]), row(2, &[(NAME, "2")])]).await;
+    let version = load(store, id).await.version;
+    let manual = CellState { status: CellStatus::Completed, manual: true, ..CellState::default() };
+    let mut changing = row(11, &[(MAIL, "\"a\""), (NAME, "5")]);
+    changing.states.set(NAME, manual.clone());
+    let sent = vec![
+        row(10, &[(MAIL, "\"a\""), (NAME, "1.0")]),
+        changing,
+        row(12, &[(MAIL, "\"b\"")]),
+        row(13, &[(MAIL, "\"b\""), (NAME, "6")]),
+        row(14, &[(MAIL, "\"\"")]),
+        row(15, &[(NAME, "7")]),
+        row(16, &[(MAIL, "\"a\""), (NAME, "null")]),
+    ];
+    let upsert = NewRows { match_on: Some(MAIL), ..batch(id, version, sent) };
+    let inserted = store.insert_rows(upsert).await.unwrap();
+    let expected = [
+        (1, RowAction::Unchanged),
+        (1, RowAction::Updated),
+        (12, RowAction::Inserted),
+        (12, RowAction::Updated),
+        (14, RowAction::Inserted),
+        (15, RowAction::Inserted),
+        (1, RowAction::Updated),
+    ];
+    assert_eq!(inserted.rows, expected.map(|(number, action)| (row_id(number), action)));
+    let page = store.rows(id, PageStart::Offset(0), 10).await.unwrap();
+    assert_eq!(names(&page.rows), ["", "2", "6", "", "7"]);
+    assert_eq!(page.total, 5);
+    assert_eq!(page.rows[0].states, CellStates::default(), "a cleared cell is idle");
+}
+
+pub(super) async fn an_ambiguous_match_writes_nothing(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    insert(store, id, vec![row(1, &[(MAIL, "1")]), row(2, &[(MAIL, "1.0")]), row(3, &[(MAIL, "2")])]).await;
+    let version = load(store, id).await.version;
+    let sent = vec![row(10, &[(MAIL, "2"), (NAME, "9")]), row(11, &[(MAIL, "10e-1")]), row(12, &[(MAIL, "3")])];
+    let refused = store.insert_rows(NewRows { match_on: Some(MAIL), ..batch(id, version, sent) }).await;
+    assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(indexes)) if indexes == &[1]), "{refused:?}");
+    let page = store.rows(id, PageStart::Offset(0), 10).await.unwrap();
+    assert_eq!(names(&page.rows), ["", "", ""]);
+}
+
+pub(super) async fn the_match_follows_every_write(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    insert(store, id, vec![row(1, &[(MAIL, "\"a\"")]), row(2, &[(MAIL, "\"b\"")])]).await;
+    let version = load(store, id).await.version;
+    let upsert = async |number, mail: &str| {
+        let sent = vec![row(number, &[(MAIL, mail), (NAME, &number.to_string())])];
+        let insert = NewRows { match_on: Some(MAIL), ..batch(id, version, sent) };
+        store.insert_rows(insert).await.unwrap().rows[0]
+    };
+    assert_eq!(upsert(10, "\"a\"").await, (row_id(1), RowAction::Updated));
+    store.write_cells(writes(id, version, vec![write(1, MAIL, "\"c\"")])).await.unwrap();
+    assert_eq!(upsert(11, "\"a\"").await, (row_id(11), RowAction::Inserted));
+    assert_eq!(upsert(12, "\"c\"").await, (row_id(1), RowAction::Updated));
+    store.delete_rows(id, vec![row_id(2)]).await.unwrap();
+    assert_eq!(upsert(13, "\"b\"").await, (row_id(13), RowAction::Inserted));
+    insert(store, id, vec![row(20, &[(MAIL, "\"d\"")])]).await;
+    assert_eq!(upsert(14, "\"d\"").await, (row_id(20), RowAction::Updated));
+}
+
+pub(super) async fn cells_are_written_all_or_none(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    let other = create(store, project(2, 1)).await.project.id;
+    insert(store, id, vec![row(1, &[(NAME, "1"), (MAIL, "\"x\"")]), row(2, &[(NAME, "2")])]).await;
+    insert(store, other, numbered(3, 1)).await;
+    let version = load(store, id).await.version;
+    let refused = store.write_cells(writes(id, version, vec![write(1, NAME, "8"), write(3, NAME, "8")])).await;
+    assert!(matches!(&refused, Err(StoreError::UnknownRows(rows)) if rows == &[row_id(3)]), "{refused:?}");
+    let mut by_hand = write(2, NAME, "5");
+    by_hand.state = CellState::written_by_hand(77);
+    let cells = vec![write(1, NAME, "3"), by_hand, write(1, NAME, "4.0"), write(1, MAIL, "null")];
+    let write_all = WriteCells { returning: vec![row_id(2), row_id(1)], ..writes(id, version, cells) };
+    let written = store.write_cells(write_all).await.unwrap();
+    assert_eq!(names(&written.rows), ["5", "4.0"]);
+    assert_eq!(cell(&written.rows[1], MAIL), None);
+    assert_eq!(written.rows[0].states.get(NAME), Some(&CellState::written_by_hand(77)));
+    assert_eq!(store.rows(id, PageStart::Offset(0), 9).await.unwrap().rows, [1, 0].map(|n| written.rows[n].clone()));
+    store.write_cells(writes(id, version, vec![write(2, NAME, "null")])).await.unwrap();
+    let idle = store.row(id, row_id(2)).await.unwrap().unwrap();
+    assert_eq!((cell(&idle, NAME), idle.states), (None, CellStates::default()));
+}
+
+pub(super) async fn deleting_counts_only_the_projects_own_rows(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    let other = create(store, project(2, 1)).await.project.id;
+    insert(store, id, numbered(1, 3)).await;
+    insert(store, other, numbered(10, 3)).await;
+    let deleted = store.delete_rows(id, [2, 10, 99].map(row_id).to_vec()).await.unwrap();
+    assert_eq!(deleted, 1);
+    assert_eq!(load(store, id).await.row_count, 2);
+    assert_eq!(load(store, other).await.row_count, 3);
+    insert(store, id, numbered(4, 1)).await;
+    let page = store.rows(id, PageStart::Offset(0), 9).await.unwrap();
+    assert_eq!(names(&page.rows), ["1", "3", "4"]);
+    let positions = page.rows.iter().map(|row| row.position).rev().chain([7_777]).collect();
+    assert_eq!(names(&store.rows_at(id, positions).await.unwrap()), ["4", "3", "1"]);
+}
+
+pub(super) async fn a_scan_sees_every_row_and_stops_when_told(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 100)).await;
+    let mut with_state = row(101, &[(NAME, "101")]);
+    with_state.states.set(NAME, CellState::written_by_hand(1));
+    insert(store, id, vec![with_state]).await;
+    let scan = async |after, most: usize| {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&seen);
+        let visit = move |row: crate::RowRef<'_>| {
+            let mut seen = shared.lock().unwrap();
+            seen.push((row.id, row.position, row.states.is_some()));
+            if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        store.scan(id, after, Box::new(visit)).await.unwrap();
+        Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
+    };
+    let all = scan(None, usize::MAX).await;
+    assert_eq!(all.len(), 101);
+    assert!(all.iter().zip(1..).all(|(seen, number)| seen.0 == row_id(number) && seen.2 == (number == 101)));
+    assert_eq!(scan(Some(all[49].1), 3).await, all[50..53]);
+    assert_eq!(scan(Some(all[100].1), 3).await, []);
+}
+
+pub(super) async fn an_insert_is_carried_out_once(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    let version = load(store, id).await.version;
+    let insert = |number, once| NewRows {
+        once: Some(once),
+        ignored_keys: vec!["zip".to_owned()],
+        ..batch(id, version, numbered(number, 2))
+    };
+    let first = store.insert_rows(insert(1, once(1, 1, 100))).await.unwrap();
+    assert_eq!(store.insert_rows(insert(5, once(1, 1, 200))).await.unwrap(), first);
+    let other = store.insert_rows(insert(7, once(1, 2, 200))).await;
+    assert!(matches!(other, Err(StoreError::OnceConflict)), "{other:?}");
+    assert_eq!(load(store, id).await.row_count, 2);
+}
+
+pub(super) async fn many_writers_lose_nothing(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    let version = load(store, id).await.version;
+    let insert = |writer: u128| store.insert_rows(batch(id, version, numbered(writer * 100, 20)));
+    let stale = store.insert_rows(batch(id, version + 9, numbered(99_999, 1)));
+    // All are under way before any is answered, so that a backend that groups commits groups these; one
+    // of them fails, and must not take others down with it.
+    let mut pending: Vec<_> = (1..=40).map(|writer| Box::pin(insert(writer))).collect();
+    let mut stale = Box::pin(stale);
+    let (mut done, mut refused) = (0, false);
+    std::future::poll_fn(|context| {
+        pending.retain_mut(|insert| match insert.as_mut().poll(context) {
+            std::task::Poll::Ready(outcome) => {
+                done += outcome.unwrap().rows.len();
+                false
+            }
+            std::task::Poll::Pending => true,
+        });
+        if !refused && let std::task::Poll::Ready(outcome) = stale.as_mut().poll(context) {
+            refused = matches!(outcome, Err(StoreError::Stale));
+            assert!(refused, "{outcome:?}");
+        }
+        if pending.is_empty() && refused { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
+    })
+    .await;
+    assert_eq!(done, 800);
+    let page = store.rows(id, PageStart::Offset(0), 1_000).await.unwrap();
+    assert_eq!(page.rows.len(), 800);
+    let batches: Vec<Vec<String>> = page.rows.chunks(20).map(names).collect();
+    for names in batches {
+        let first: u128 = names[0].parse().unwrap();
+        let whole: Vec<String> = (first..first + 20).map(|number| number.to_string()).collect();
+        assert_eq!(names, whole, "a batch is not torn apart by another");
+    }
+}
