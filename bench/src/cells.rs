@@ -34,8 +34,10 @@ pub(crate) fn measure(
     for (rows, word) in [(Rows::Neighbours, "neighbouring"), (Rows::Scattered, "scattered")] {
         let mut random = Random::new(100);
         let batches: Vec<_> = (0..BATCHES).map(|_| batch(rows, row_ids.len(), &mut random)).collect();
-        let requests: Vec<_> =
-            batches.iter().map(|batch| rowmill.request("PATCH", &path, &body(batch, row_ids, column))).collect();
+        let requests: Vec<_> = batches
+            .iter()
+            .map(|batch| rowmill.request("PATCH", &path, &body(batch, row_ids, column)))
+            .collect();
         let mut pairs = Pairs::default();
         for _ in 0..effort.rounds {
             let limit = raw.update(&batches, effort.round_time)?;

@@ -59,7 +59,8 @@ impl Connection {
 /// The bytes of a request.
 pub(crate) fn request(method: &str, path: &str, key: &str, body: &str) -> Vec<u8> {
     let length = body.len();
-    let authorization = if key.is_empty() { String::new() } else { format!("Authorization: Bearer {key}\r\n") };
+    let authorization =
+        if key.is_empty() { String::new() } else { format!("Authorization: Bearer {key}\r\n") };
     let content = match length {
         0 => String::new(),
         _ => format!("Content-Type: application/json\r\nContent-Length: {length}\r\n"),

@@ -54,8 +54,10 @@ pub(crate) fn measure(
             let Some(path) = paths.get(index) else { continue };
             let raw = [request("GET", &format!("/{index}"), &rowmill.key, "")];
             let own = [rowmill.request("GET", path, "")];
-            let limit = load::run(bare.address, CONNECTIONS, &raw, Until::Over(effort.round_time), &|_, _| {})?;
-            let load = load::run(rowmill.address, CONNECTIONS, &own, Until::Over(effort.round_time), &|_, _| {})?;
+            let limit =
+                load::run(bare.address, CONNECTIONS, &raw, Until::Over(effort.round_time), &|_, _| {})?;
+            let load =
+                load::run(rowmill.address, CONNECTIONS, &own, Until::Over(effort.round_time), &|_, _| {})?;
             page.add(load, limit);
         }
     }

@@ -87,14 +87,25 @@ impl Report {
         self.add(what, measured.to_owned(), limit.to_owned(), String::new(), String::new(), None);
     }
 
-    fn add(&mut self, what: &str, measured: String, limit: String, ratio: String, goal: String, met: Option<bool>) {
+    fn add(
+        &mut self,
+        what: &str,
+        measured: String,
+        limit: String,
+        ratio: String,
+        goal: String,
+        met: Option<bool>,
+    ) {
         let verdict = match met {
             Some(true) => "met",
             Some(false) => "MISSED",
             None => "",
         };
         let line = [thousands(self.rows), what.to_owned(), measured, limit, ratio, goal, verdict.to_owned()];
-        eprintln!("  {}", line.iter().skip(1).filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(" | "));
+        eprintln!(
+            "  {}",
+            line.iter().skip(1).filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(" | ")
+        );
         self.lines.push(line);
     }
 
@@ -118,13 +129,20 @@ impl Report {
         print(&head)?;
         print(&widths.map(|width| "-".repeat(width.max(3))))?;
         self.lines.iter().try_for_each(print)?;
-        let pragmas: Vec<String> = raw::PRAGMAS.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let pragmas: Vec<String> =
+            raw::PRAGMAS.iter().map(|(name, value)| format!("{name}={value}")).collect();
         writeln!(out, "\nRows: ten short text columns, {} bytes of JSON each.", self.row_bytes)?;
-        writeln!(out, "Raw inserts: bare rusqlite, one thread, one transaction a call, a prepared statement;")?;
+        writeln!(
+            out,
+            "Raw inserts: bare rusqlite, one thread, one transaction a call, a prepared statement;"
+        )?;
         writeln!(out, "  {}; {}; the row's JSON as it is sent.", raw::SCHEMA, pragmas.join(", "))?;
         writeln!(out, "Raw cells: the same table, one transaction a batch, for each cell")?;
         writeln!(out, "  {}.", raw::UPDATE)?;
-        writeln!(out, "Raw pages: an axum handler that returns the same bytes, a process of its own, the same client.")?;
+        writeln!(
+            out,
+            "Raw pages: an axum handler that returns the same bytes, a process of its own, the same client."
+        )?;
         writeln!(out, "Figures are medians; a ratio is the median of the ratios of neighbouring runs.")?;
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The service under measurement, as its own process on a data directory of its own.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -54,12 +54,12 @@ impl Rowmill {
     pub(crate) fn start(binary: &Path, data: &Path) -> Outcome<Self> {
         let address = free_address()?;
         let mut process = spawn(binary, data, address)?;
-        let output = BufReader::new(process.stdout.take().ok_or("the service has no output")?);
-        let words = output.lines().map_while(Result::ok).find_map(|line| {
-            let word = line.trim().to_owned();
-            word.starts_with("rm_").then_some(word)
-        });
-        let key = words.ok_or("the service said no key")?;
+        let mut output = BufReader::new(process.stdout.take().ok_or("the service has no output")?);
+        let lines = output.by_ref().lines().map_while(Result::ok);
+        let key = lines.map(|line| line.trim().to_owned()).find(|line| line.starts_with("rm_"));
+        let key = key.ok_or("the service said no key")?;
+        // It has more to say, and must not find the pipe closed.
+        process.stdout = Some(output.into_inner());
         Ok(Self { binary: binary.to_owned(), data: data.to_owned(), process, address, key })
     }
 
@@ -102,7 +102,10 @@ impl Rowmill {
         let columns = project.get("columns").and_then(Value::as_array).ok_or("the project has no columns")?;
         Ok(Project {
             id: text(project.get("id")),
-            columns: columns.iter().map(|column| (text(column.get("header")), text(column.get("id")))).collect(),
+            columns: columns
+                .iter()
+                .map(|column| (text(column.get("header")), text(column.get("id"))))
+                .collect(),
         })
     }
 

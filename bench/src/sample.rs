@@ -7,13 +7,27 @@ pub(crate) const HEADERS: [&str; 10] =
 /// The header of the column whose cells are written over.
 pub(crate) const WRITTEN: &str = "Notes";
 
-const FIRST: &[&str] = &["Maria", "Jonas", "Aïcha", "Wei", "Priya", "Olek", "Fatima", "Sam", "Ingrid", "Tomás"];
-const LAST: &[&str] =
-    &["Fernandez", "Lindqvist", "Okafor", "Zhang", "Raghunathan", "Kowalski", "Haddad", "Brightwater", "Møller"];
-const COMPANY: &[&str] = &["Initech", "Umbrella Works", "Globex", "Northwind", "Contoso", "Fabrikam", "Vandelay"];
-const CITY: &[&str] = &["São Paulo", "Gothenburg", "Lagos", "Shenzhen", "Bengaluru", "Wrocław", "Beirut", "Portland"];
-const TITLE: &[&str] = &["Head of Sales", "Chief Operating Officer", "Data Engineer", "Buyer", "Partner Manager"];
-const COUNTRY: &[&str] = &["Brazil", "Sweden", "Nigeria", "China", "India", "Poland", "Lebanon", "United States"];
+const FIRST: &[&str] =
+    &["Maria", "Jonas", "Aïcha", "Wei", "Priya", "Olek", "Fatima", "Sam", "Ingrid", "Tomás"];
+const LAST: &[&str] = &[
+    "Fernandez",
+    "Lindqvist",
+    "Okafor",
+    "Zhang",
+    "Raghunathan",
+    "Kowalski",
+    "Haddad",
+    "Brightwater",
+    "Møller",
+];
+const COMPANY: &[&str] =
+    &["Initech", "Umbrella Works", "Globex", "Northwind", "Contoso", "Fabrikam", "Vandelay"];
+const CITY: &[&str] =
+    &["São Paulo", "Gothenburg", "Lagos", "Shenzhen", "Bengaluru", "Wrocław", "Beirut", "Portland"];
+const TITLE: &[&str] =
+    &["Head of Sales", "Chief Operating Officer", "Data Engineer", "Buyer", "Partner Manager"];
+const COUNTRY: &[&str] =
+    &["Brazil", "Sweden", "Nigeria", "China", "India", "Poland", "Lebanon", "United States"];
 const NOTES: &[&str] = &[
     "met at the fair in May, wants a call in the autumn",
     "asked for \\\"the long form\\\" of the offer and two references",

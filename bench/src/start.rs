@@ -1,13 +1,18 @@
 //! Cold start to the first answer, and resident memory.
 
-use crate::report::{Goal, Report, median};
+use crate::report::{Goal, Report};
 use crate::rowmill::{Memory, Project, Rowmill};
 use crate::{Effort, Outcome};
 
 const MEBI: f64 = 1024.0 * 1024.0;
 
 /// Kills the service, as a crash would, and starts it on the same data; several times.
-pub(crate) fn measure(rowmill: &mut Rowmill, project: &Project, effort: Effort, report: &mut Report) -> Outcome {
+pub(crate) fn measure(
+    rowmill: &mut Rowmill,
+    project: &Project,
+    effort: Effort,
+    report: &mut Report,
+) -> Outcome {
     let mut times = Vec::new();
     let mut idle = Vec::new();
     for _ in 0..effort.starts {

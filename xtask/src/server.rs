@@ -72,6 +72,23 @@ impl Server {
         Ok(key.trim().to_owned())
     }
 
+    /// Creates something by a POST and gives the first id with this prefix in the answer.
+    pub(crate) fn create(&self, key: &str, path: &str, body: &str, prefix: &str) -> Outcome<String> {
+        let mut stream = TcpStream::connect_timeout(&self.address, Duration::from_secs(1))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        write!(
+            stream,
+            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            self.address,
+            body.len()
+        )?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        let id = answer.split('"').find(|text| text.starts_with(prefix));
+        id.map(str::to_owned).ok_or_else(|| format!("POST {path} made nothing: {answer}").into())
+    }
+
     /// Fails, with the end of the log, if the process is no longer there.
     pub(crate) fn check_alive(&mut self) -> Outcome {
         match self.process.try_wait()? {

@@ -175,7 +175,8 @@ impl<S: Service> Finished<S> {
     pub fn router(self, state: S, settings: Settings) -> Router {
         let Settings { rates, cors, clock, request_ids, metrics } = settings;
         let policies = Policies::new(&rates, &clock);
-        let shared = Arc::new(Shared { state: state.clone(), limits: self.limits, policies });
+        let rates = Arc::new(rates);
+        let shared = Arc::new(Shared { state: state.clone(), limits: self.limits, rates, policies });
         let router = self
             .router
             .with_state(shared)

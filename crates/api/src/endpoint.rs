@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::Error;
+use crate::limits::Rates;
 
 /// One operation. [`crate::Api::add`] mounts and documents it.
 pub trait Endpoint<S: Service>: Send + Sync + 'static {
@@ -95,6 +96,7 @@ pub struct Call<S: Service> {
     pub headers: HeaderMap,
     pub client: IpAddr,
     pub limits: Arc<Limits>,
+    pub rates: Arc<Rates>,
     /// On a POST that carries an `Idempotency-Key`.
     pub idempotency: Option<Idempotency>,
 }

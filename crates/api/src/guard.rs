@@ -167,21 +167,4 @@ mod tests {
         check(r#"["\ud83d\ud83d"]"#, "invalid_request", "surrogate");
         check(r#"["\ude00"]"#, "invalid_request", "surrogate");
     }
-
-    /// Not a check but a measurement: `cargo test --release -p rowmill-api guard_speed -- --ignored --nocapture`.
-    #[test]
-    #[ignore = "a measurement, not a check"]
-    fn guard_speed() {
-        let row = r#"{"First name":"Maria","Last name":"Fernandez","Company":"Initech Ltd","Domain":"initech.example","City":"São Paulo","Title":"Head of Sales","Country":"Brazil","Industry":"Software","Size":"51-200","Notes":"met at the fair \"B2B\" in May"}"#;
-        let body = format!("[{}]", vec![row; 100_000].join(","));
-        let bytes = body.into_bytes();
-        let measure = |_| {
-            let start = std::time::Instant::now();
-            std::hint::black_box(std::str::from_utf8(&bytes).is_ok());
-            scan(std::hint::black_box(&bytes), 64).unwrap();
-            start.elapsed()
-        };
-        let best = (0..20).map(measure).min().unwrap();
-        println!("{} bytes in {best:?}: {} MB/s", bytes.len(), bytes.len() as u128 / best.as_micros());
-    }
 }

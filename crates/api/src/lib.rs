@@ -32,7 +32,7 @@ pub use endpoint::{
 pub use error::Error;
 pub use layers::Cors;
 pub use limits::{Clock, Rate, Rates, SystemClock};
+pub use measure::install_metrics;
 pub use rowmill::Rowmill;
 pub use service::service;
-pub use measure::install_metrics;
 pub use wire::timestamp;

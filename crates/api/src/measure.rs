@@ -5,7 +5,8 @@ use std::time::Duration;
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 /// Bounds of the latency histogram, in seconds.
-const LATENCY_SECONDS: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
+const LATENCY_SECONDS: [f64; 12] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
 /// How often what was gathered is folded together, so that it does not pile up while nobody asks.
 const UPKEEP_EVERY: Duration = Duration::from_secs(5);
 

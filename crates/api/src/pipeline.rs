@@ -20,7 +20,7 @@ use crate::endpoint::{
 };
 use crate::error::Error;
 use crate::layers::RequestId;
-use crate::limits::{Policies, Standing, client_of};
+use crate::limits::{Policies, Rates, Standing, client_of};
 use crate::query::QueryReader;
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -30,6 +30,7 @@ const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 pub(crate) struct Shared<S> {
     pub state: S,
     pub limits: Arc<Limits>,
+    pub rates: Arc<Rates>,
     pub policies: Policies,
 }
 
@@ -86,6 +87,7 @@ async fn attempt<S: Service, E: Endpoint<S>>(
         headers: parts.headers,
         client,
         limits: Arc::clone(&shared.limits),
+        rates: Arc::clone(&shared.rates),
         idempotency,
     };
     let (status, bytes) = E::handle(call, path, query, body).await?.into_parts(E::STATUS)?;

@@ -148,6 +148,10 @@ fn for_document(schema: &mut Schema, limits: &Map<String, Value>) {
     if schema.get("default") == Some(&Value::Null) {
         schema.remove("default");
     }
+    // Only null: `nullable` says nothing without a type, so it gets one that no other value of it passes.
+    if is_null(schema.as_value()) {
+        schema.insert("type".to_owned(), "string".into());
+    }
     for (keyword, bound) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
         if let Some(number) = schema.get(keyword).filter(|value| value.is_number()).cloned() {
             schema.insert(bound.to_owned(), number);
@@ -247,7 +251,7 @@ mod tests {
             "name": { "type": "string", "maxLength": 255 },
             "count": { "type": "integer", "format": "int64", "minimum": 0, "maximum": 4_294_967_295_u32 },
             "note": { "type": "string", "nullable": true, "maxLength": 33_554_432 },
-            "inner": { "anyOf": [{ "$ref": "#/components/schemas/Inner" }, { "enum": [null], "nullable": true }] },
+            "inner": { "anyOf": [{ "$ref": "#/components/schemas/Inner" }, { "type": "string", "enum": [null], "nullable": true }] },
             "rows": { "type": "array", "maxItems": 10_000, "items": { "type": "string", "maxLength": 33_554_432 } },
             "filters": { "type": "array", "items": { "$ref": "#/components/schemas/Inner" } },
         });

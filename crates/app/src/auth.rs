@@ -1,6 +1,7 @@
 //! Who asks: API keys, their secrets and the cache in front of them.
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -9,9 +10,9 @@ use rowmill_store::StoredProject;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
+use crate::App;
 use crate::chance::random;
 use crate::error::{Error, Noun, Result};
-use crate::App;
 
 /// Whoever holds a valid key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,7 +29,7 @@ impl Secret {
         let random: [u8; 32] = random()?;
         let mut text = format!("rm_{}_", id.uuid().as_simple());
         for byte in random {
-            text.push_str(&format!("{byte:02x}"));
+            let _ = write!(text, "{byte:02x}");
         }
         Ok(Self(text))
     }
@@ -61,7 +62,9 @@ impl KeyCache {
 
     fn get(&self, hash: &[u8; 32]) -> Option<Principal> {
         let keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.get(hash).filter(|(_, looked_up)| looked_up.elapsed() < Self::TTL).map(|(principal, _)| *principal)
+        keys.get(hash)
+            .filter(|(_, looked_up)| looked_up.elapsed() < Self::TTL)
+            .map(|(principal, _)| *principal)
     }
 
     fn put(&self, hash: [u8; 32], principal: Principal, looked_up: Instant) {
@@ -101,7 +104,11 @@ impl App {
         if project.project.settings.api.enabled { Ok(project) } else { Err(Error::ApiDisabled) }
     }
 
-    pub(crate) async fn project_even_if_disabled(&self, principal: Principal, id: &str) -> Result<StoredProject> {
+    pub(crate) async fn project_even_if_disabled(
+        &self,
+        principal: Principal,
+        id: &str,
+    ) -> Result<StoredProject> {
         let id = ProjectId::parse(id).ok_or(Error::NotFound(Noun::Project))?;
         let project = self.store.project(id).await?;
         // Another team's project answers as one that does not exist.

@@ -27,7 +27,7 @@ pub(crate) fn uuid(now_ms: i64) -> Result<Uuid> {
     Ok(uuids(now_ms)?.next().unwrap_or_default())
 }
 
-/// An endless run of UUIDv7s in growing order: one random start, then counted up, so that a batch costs
+/// An endless run of `UUIDv7`s in growing order: one random start, then counted up, so that a batch costs
 /// one call for randomness and sorts as it was sent.
 pub(crate) fn uuids(now_ms: i64) -> Result<impl Iterator<Item = Uuid>> {
     let millis = u64::try_from(now_ms).unwrap_or_default();
@@ -35,9 +35,11 @@ pub(crate) fn uuids(now_ms: i64) -> Result<impl Iterator<Item = Uuid>> {
     // runs over.
     let start = u128::from_be_bytes(random()?) >> (128 - 73);
     Ok((start..).map(move |count| {
-        let [.., a, b] = (count >> 62).to_be_bytes();
-        let [.., c, d, e, f, g, h, i, j] = (count & ((1 << 62) - 1)).to_be_bytes();
-        Builder::from_unix_timestamp_millis(millis, &[a, b, c, d, e, f, g, h, i, j]).into_uuid()
+        // The builder writes version and variant over the six bits between the two.
+        let spread = (count >> 62) << 64 | count & ((1 << 62) - 1);
+        let mut bytes = [0; 10];
+        bytes.iter_mut().rev().zip(spread.to_le_bytes()).for_each(|(byte, value)| *byte = value);
+        Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
     }))
 }
 

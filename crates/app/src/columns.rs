@@ -4,12 +4,12 @@ use rowmill_model::corrections::{self, Corrected};
 use rowmill_model::{ColumnId, Offence, Project};
 use serde_json::{Map, Value};
 
+use crate::App;
 use crate::auth::Principal;
 use crate::chance::column_id;
 use crate::error::{Error, Noun, Result};
 use crate::once::OnceKey;
 use crate::projects::Change;
-use crate::App;
 
 /// A column as it is now, in its project.
 #[derive(Debug, Clone)]
@@ -61,7 +61,12 @@ impl App {
         changed(saved)
     }
 
-    pub async fn delete_column(&self, principal: Principal, project: &str, column: &str) -> Result<ColumnDeleted> {
+    pub async fn delete_column(
+        &self,
+        principal: Principal,
+        project: &str,
+        column: &str,
+    ) -> Result<ColumnDeleted> {
         let saved = self
             .change(principal, project, None, |stored| {
                 let table = &stored.project.table;

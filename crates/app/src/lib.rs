@@ -29,7 +29,7 @@ pub use crate::chance::log_id;
 pub use crate::clock::{Clock, SystemClock};
 pub use crate::columns::{ColumnChanged, ColumnDeleted};
 pub use crate::error::{Error, Noun, Result};
-pub use crate::once::OnceKey;
+pub use crate::once::{IDEMPOTENCY_HOURS, OnceKey};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
 pub use crate::rows::{CellChange, Fields, InsertRows, ListRows, RowEntry, RowPatched};
 pub use crate::teams::NewKey;

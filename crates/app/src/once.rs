@@ -3,8 +3,8 @@
 use rowmill_store::Once;
 use serde::de::DeserializeOwned;
 
-use crate::error::{Error, Result};
 use crate::App;
+use crate::error::{Error, Result};
 
 /// What a caller names a request by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,12 +16,18 @@ pub struct OnceKey {
 }
 
 /// How long an answer is kept.
-const KEPT_MS: i64 = 24 * 60 * 60 * 1000;
+pub const IDEMPOTENCY_HOURS: u32 = 24;
+const KEPT_MS: i64 = IDEMPOTENCY_HOURS as i64 * 60 * 60 * 1000;
 
 impl App {
     pub(crate) fn once(&self, key: Option<OnceKey>) -> Option<Once> {
         let now_ms = self.clock.now_ms();
-        key.map(|OnceKey { name, fingerprint }| Once { name, fingerprint, now_ms, expires_at_ms: now_ms + KEPT_MS })
+        key.map(|OnceKey { name, fingerprint }| Once {
+            name,
+            fingerprint,
+            now_ms,
+            expires_at_ms: now_ms + KEPT_MS,
+        })
     }
 
     /// What this request led to, if it was carried out before. Asked before anything is decided, because
@@ -29,7 +35,9 @@ impl App {
     pub(crate) async fn recall<T: DeserializeOwned>(&self, once: Option<&Once>) -> Result<Option<T>> {
         let Some(once) = once else { return Ok(None) };
         match self.store.recall(once.clone()).await? {
-            Some(outcome) => serde_json::from_str(&outcome).map(Some).map_err(|error| Error::Internal(error.into())),
+            Some(outcome) => {
+                serde_json::from_str(&outcome).map(Some).map_err(|error| Error::Internal(error.into()))
+            }
             None => Ok(None),
         }
     }

@@ -6,11 +6,11 @@ use rowmill_model::{Offence, Project, ProjectId, ProjectSettings, Table, View, c
 use rowmill_store::{ProjectPage, ProjectSave, ProjectSummary, SavedProject, StoreError, StoredProject};
 use serde_json::{Map, Value};
 
+use crate::App;
 use crate::auth::Principal;
 use crate::chance::{column_id, uuid};
 use crate::error::{Error, Noun, Result};
 use crate::once::OnceKey;
-use crate::App;
 
 /// What a new project is made of.
 #[derive(Debug, Clone, Default)]
@@ -122,7 +122,12 @@ impl App {
         Ok(self.store.save_project(save).await?)
     }
 
-    pub async fn patch_project(&self, principal: Principal, id: &str, changes: ProjectChanges) -> Result<Project> {
+    pub async fn patch_project(
+        &self,
+        principal: Principal,
+        id: &str,
+        changes: ProjectChanges,
+    ) -> Result<Project> {
         let saved = self
             .alter(principal, id, None, |stored| {
                 let mut change = Change::from(stored);
@@ -189,7 +194,11 @@ impl App {
         Err(Error::Internal("a project kept changing while it was being changed".into()))
     }
 
-    fn build_table(&self, columns: &[Map<String, Value>], offences: &mut Vec<Offence>) -> Result<(Table, Vec<String>)> {
+    fn build_table(
+        &self,
+        columns: &[Map<String, Value>],
+        offences: &mut Vec<Offence>,
+    ) -> Result<(Table, Vec<String>)> {
         let mut table = Table::new();
         let mut fixes = Vec::new();
         for (index, body) in columns.iter().enumerate() {
@@ -199,7 +208,9 @@ impl App {
                     fixes.extend(corrected.fixes);
                 }
                 Err(wrong) => offences.extend(
-                    wrong.into_iter().map(|Offence { path, message }| Offence::new(join(index, &path), message)),
+                    wrong
+                        .into_iter()
+                        .map(|Offence { path, message }| Offence::new(join(index, &path), message)),
                 ),
             }
         }

@@ -84,7 +84,12 @@ pub struct RowPatched {
 }
 
 impl App {
-    pub async fn insert_rows(&self, principal: Principal, project: &str, insert: InsertRows<'_>) -> Result<Inserted> {
+    pub async fn insert_rows(
+        &self,
+        principal: Principal,
+        project: &str,
+        insert: InsertRows<'_>,
+    ) -> Result<Inserted> {
         let once = self.once(insert.once);
         if let Some(inserted) = self.recall(once.as_ref()).await? {
             return Ok(inserted);
@@ -103,7 +108,12 @@ impl App {
         Err(kept_changing())
     }
 
-    pub async fn list_rows(&self, principal: Principal, project: &str, list: ListRows) -> Result<(StoredProject, Page)> {
+    pub async fn list_rows(
+        &self,
+        principal: Principal,
+        project: &str,
+        list: ListRows,
+    ) -> Result<(StoredProject, Page)> {
         let stored = self.project(principal, project).await?;
         let ListRows { view_id, filters, sorting, search, start, limit, include_total } = list;
         let view = match view_id {
@@ -116,7 +126,12 @@ impl App {
         Ok((stored, page))
     }
 
-    pub async fn row(&self, principal: Principal, project: &str, row: &str) -> Result<(StoredProject, StoredRow)> {
+    pub async fn row(
+        &self,
+        principal: Principal,
+        project: &str,
+        row: &str,
+    ) -> Result<(StoredProject, StoredRow)> {
         let stored = self.project(principal, project).await?;
         let id = RowId::parse(row).ok_or(Error::NotFound(Noun::Row))?;
         let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
@@ -143,7 +158,12 @@ impl App {
                 .into_iter()
                 .filter_map(|(slot, value)| {
                     let column = columns.get(&slot)?;
-                    Some(CellWrite { row: id, slot, state: self.written(column, &value), value: value.into() })
+                    Some(CellWrite {
+                        row: id,
+                        slot,
+                        state: self.written(column, &value),
+                        value: value.into(),
+                    })
                 })
                 .collect();
             let write = WriteCells {
@@ -177,7 +197,12 @@ impl App {
     }
 
     /// Says how many distinct cells were written.
-    pub async fn write_cells(&self, principal: Principal, project: &str, changes: &[CellChange<'_>]) -> Result<u64> {
+    pub async fn write_cells(
+        &self,
+        principal: Principal,
+        project: &str,
+        changes: &[CellChange<'_>],
+    ) -> Result<u64> {
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.project(principal, project).await?;
             let cells = self.check_cells(&stored, changes)?;
@@ -223,7 +248,9 @@ impl App {
         let rows = laid_out
             .into_iter()
             .zip(ids)
-            .map(|(cells, id)| layout::new_row(id, &cells, |slot, value| Some(self.written(processed.get(&slot)?, value))))
+            .map(|(cells, id)| {
+                layout::new_row(id, &cells, |slot, value| Some(self.written(processed.get(&slot)?, value)))
+            })
             .collect();
         Ok(NewRows {
             project: stored.project.id,
@@ -277,7 +304,10 @@ impl App {
                 missing.push(Offence::new(format!("cells[{index}].rowId"), "names no row of this project"));
             }
             let Some(column) = columns.get(&*change.column_id) else {
-                missing.push(Offence::new(format!("cells[{index}].columnId"), "names no column of this project"));
+                missing.push(Offence::new(
+                    format!("cells[{index}].columnId"),
+                    "names no column of this project",
+                ));
                 continue;
             };
             if let Some(message) = layout::refusal(column, change.value, &self.limits) {

@@ -3,10 +3,10 @@
 use rowmill_model::{KeyId, Offence, Slug, TeamId};
 use rowmill_store::{ApiKey, StoreError, Team};
 
+use crate::App;
 use crate::auth::{Principal, Secret};
 use crate::chance::uuid;
 use crate::error::{Error, Noun, Result};
-use crate::App;
 
 /// A key just made, with the secret that is never seen again.
 #[derive(Debug)]
@@ -36,9 +36,10 @@ impl App {
         })?;
         let team = self.new_team(parsed, name.unwrap_or(slug))?;
         match self.store.create_team(team.clone()).await {
-            Err(StoreError::SlugTaken) => {
-                Err(Error::invalid(vec![Offence::new("slug", format!("\"{slug}\" is taken: choose another slug"))]))
-            }
+            Err(StoreError::SlugTaken) => Err(Error::invalid(vec![Offence::new(
+                "slug",
+                format!("\"{slug}\" is taken: choose another slug"),
+            )])),
             other => Ok(other.map(|()| team)?),
         }
     }
@@ -91,8 +92,14 @@ impl App {
         let created_at_ms = self.clock.now_ms();
         let id = KeyId::from_uuid(uuid(created_at_ms)?);
         let secret = Secret::new(id)?;
-        let key =
-            ApiKey { id, team, name: name.to_owned(), hash: secret.hash(), created_at_ms, last_used_at_ms: None };
+        let key = ApiKey {
+            id,
+            team,
+            name: name.to_owned(),
+            hash: secret.hash(),
+            created_at_ms,
+            last_used_at_ms: None,
+        };
         Ok(NewKey { key, secret })
     }
 }

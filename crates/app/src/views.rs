@@ -8,12 +8,12 @@ use rowmill_model::sort::Sorting;
 use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId};
 use serde_json::Value;
 
+use crate::App;
 use crate::auth::Principal;
 use crate::chance::uuid;
 use crate::error::{Error, Noun, Result};
 use crate::once::OnceKey;
 use crate::projects::{Change, check_name};
-use crate::App;
 
 /// What of a view is set; `None` leaves a field as it is.
 #[derive(Debug, Clone, Default)]
@@ -84,7 +84,8 @@ impl App {
                 let mut view = change.views.remove(place);
                 apply(&mut view, &changes, &stored.project.table, &self.limits)?;
                 change.subject = Some(view.id.to_string());
-                let wanted = changes.order.map_or(place, |order| usize::try_from(order).unwrap_or(usize::MAX));
+                let wanted =
+                    changes.order.map_or(place, |order| usize::try_from(order).unwrap_or(usize::MAX));
                 change.views.insert(wanted.min(change.views.len()), view);
                 Ok(change)
             })

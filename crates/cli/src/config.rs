@@ -199,7 +199,11 @@ fn apply(mut command: clap::Command, text: &str) -> Result<clap::Command, String
     }
 }
 
-fn set_defaults(mut command: clap::Command, defaults: &[(String, String)], unknown: &mut Vec<String>) -> clap::Command {
+fn set_defaults(
+    mut command: clap::Command,
+    defaults: &[(String, String)],
+    unknown: &mut Vec<String>,
+) -> clap::Command {
     let known: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
     for (key, value) in defaults.iter().filter(|(key, _)| known.contains(key) && key != "config") {
         command = command.mut_arg(key, |arg| arg.default_value(value.clone()));
@@ -220,7 +224,10 @@ mod tests {
         let command = apply(Cli::command(), file)?;
         let args = ["rowmill", "serve"].iter().chain(args);
         let matches = command.try_get_matches_from(args).map_err(|error| error.to_string())?;
-        match <Cli as clap::FromArgMatches>::from_arg_matches(&matches).map_err(|error| error.to_string())?.command {
+        match <Cli as clap::FromArgMatches>::from_arg_matches(&matches)
+            .map_err(|error| error.to_string())?
+            .command
+        {
             Command::Serve(serve) => Ok(*serve),
             other => Err(format!("{other:?}")),
         }

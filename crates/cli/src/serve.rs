@@ -44,7 +44,8 @@ pub(crate) async fn serve(serve: Box<Serve>) -> Result<(), Box<dyn Error>> {
     let app = App::new(Arc::new(database), limits.clone(), Catalogue::default(), Arc::new(SystemClock));
     let app = Arc::new(app);
     // The address is taken before a key is made, so that a failed start spends none.
-    let listener = TcpListener::bind(listen).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+    let listener =
+        TcpListener::bind(listen).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
     let address = listener.local_addr()?;
     let first_key = app.bootstrap().await?;
 
@@ -72,7 +73,10 @@ fn greet(address: SocketAddr, data_dir: &Path, first_key: Option<&NewKey>) -> st
     writeln!(out, "Rowmill is listening on http://{address} (data in {})", data_dir.display())?;
     if let Some(new_key) = first_key {
         let key = new_key.secret.reveal();
-        writeln!(out, "\nThis is the first start. Team \"default\" has one API key, shown this once:\n\n  {key}\n")?;
+        writeln!(
+            out,
+            "\nThis is the first start. Team \"default\" has one API key, shown this once:\n\n  {key}\n"
+        )?;
         writeln!(out, "Try it:   curl -H \"Authorization: Bearer {key}\" http://{address}/v4/projects")?;
         writeln!(out, "Read on:  http://{address}/docs\n")?;
     }
@@ -80,7 +84,11 @@ fn greet(address: SocketAddr, data_dir: &Path, first_key: Option<&NewKey>) -> st
 }
 
 /// Serves until told to stop, then lets requests under way finish.
-async fn accept(listener: TcpListener, router: axum::Router, patience: Duration) -> Result<(), Box<dyn Error>> {
+async fn accept(
+    listener: TcpListener,
+    router: axum::Router,
+    patience: Duration,
+) -> Result<(), Box<dyn Error>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let graceful = GracefulShutdown::new();
     loop {
@@ -151,7 +159,8 @@ fn request_id() -> uuid::Uuid {
 }
 
 fn start_logging(filter: &str, format: LogFormat) -> Result<(), Box<dyn Error>> {
-    let filter = EnvFilter::try_new(filter).map_err(|error| format!("--log {filter:?} is no filter: {error}"))?;
+    let filter =
+        EnvFilter::try_new(filter).map_err(|error| format!("--log {filter:?} is no filter: {error}"))?;
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match format {
         LogFormat::Text => builder.init(),

@@ -20,7 +20,8 @@ impl Cursor {
             plain.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
         };
         // A position is at most 40 bits wide, so that no sum of it runs over.
-        Some(Self { position: number(position)?, rank: number(rank)? }).filter(|cursor| cursor.position < 1 << 40)
+        Some(Self { position: number(position)?, rank: number(rank)? })
+            .filter(|cursor| cursor.position < 1 << 40)
     }
 }
 
@@ -38,7 +39,18 @@ mod tests {
     fn what_is_written_is_read() {
         let cursor = Cursor { position: 1_234_567, rank: 99 };
         assert_eq!(Cursor::parse(&cursor.to_string()), Some(cursor));
-        for bad in ["", "c", "c-", "c1", "c1-", "1-2", "cx-1", "c+1-1", "cfffffffffffffffff-1", "cffffffffffffffff-1"] {
+        for bad in [
+            "",
+            "c",
+            "c-",
+            "c1",
+            "c1-",
+            "1-2",
+            "cx-1",
+            "c+1-1",
+            "cfffffffffffffffff-1",
+            "cffffffffffffffff-1",
+        ] {
             assert_eq!(Cursor::parse(bad), None, "{bad}");
         }
     }

@@ -77,7 +77,9 @@ impl SqliteStore {
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;
         schema::migrate(&mut connection)?;
         let reader_count = match access {
-            Access::Serve => std::thread::available_parallelism().map_or(4, |cores| (cores.get() * 2).clamp(4, 32)),
+            Access::Serve => {
+                std::thread::available_parallelism().map_or(4, |cores| (cores.get() * 2).clamp(4, 32))
+            }
             Access::Visit => 1,
         };
         let graves = Arc::new(AtomicBool::new(access == Access::Serve));
@@ -150,7 +152,12 @@ impl Store for SqliteStore {
         self.writer.write(move |connection| teams::touch_key(connection, id, used_at_ms)).await
     }
 
-    async fn projects(&self, team: TeamId, folder: Option<String>, page: ProjectPage) -> Result<Vec<ProjectSummary>> {
+    async fn projects(
+        &self,
+        team: TeamId,
+        folder: Option<String>,
+        page: ProjectPage,
+    ) -> Result<Vec<ProjectSummary>> {
         self.readers.read(move |connection| projects::list(connection, team, folder.as_deref(), page)).await
     }
 
@@ -250,6 +257,7 @@ fn backend(error: rusqlite::Error) -> StoreError {
     StoreError::Backend(error.into())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
 fn damaged(error: serde_json::Error) -> StoreError {
     StoreError::Damaged(error.to_string())
 }

@@ -22,14 +22,18 @@ pub(crate) fn slots(connection: &Connection, project: i64) -> Result<Vec<Slot>> 
 /// Indexes a column that is not indexed yet.
 pub(crate) fn ensure(connection: &Connection, project: i64, slot: Slot) -> Result<()> {
     let added = connection
-        .execute("INSERT INTO lookup_columns (project, slot) VALUES (?1, ?2) ON CONFLICT DO NOTHING", (project, slot))
+        .execute(
+            "INSERT INTO lookup_columns (project, slot) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+            (project, slot),
+        )
         .map_err(backend)?;
     if added == 0 {
         return Ok(());
     }
     let keys = key_range(project);
-    let mut rows =
-        connection.prepare_cached("SELECT key, vals FROM rows WHERE key BETWEEN ?1 AND ?2").map_err(backend)?;
+    let mut rows = connection
+        .prepare_cached("SELECT key, vals FROM rows WHERE key BETWEEN ?1 AND ?2")
+        .map_err(backend)?;
     let mut rows = rows.query((keys.start(), keys.end())).map_err(backend)?;
     while let Some(row) = rows.next().map_err(backend)? {
         let (_, position) = split(row.get(0).map_err(backend)?);
@@ -49,14 +53,17 @@ pub(crate) fn change(
     new: Option<&Cells<'_>>,
 ) -> Result<()> {
     for slot in slots {
-        let hash_of = |cells: Option<&Cells<'_>>| cells.and_then(|cells| cells.get(*slot)).and_then(value::match_key);
+        let hash_of =
+            |cells: Option<&Cells<'_>>| cells.and_then(|cells| cells.get(*slot)).and_then(value::match_key);
         let (old, new) = (hash_of(old), hash_of(new));
         if old == new {
             continue;
         }
         if let Some(hash) = old {
             connection
-                .prepare_cached("DELETE FROM lookups WHERE project = ?1 AND slot = ?2 AND hash = ?3 AND position = ?4")
+                .prepare_cached(
+                    "DELETE FROM lookups WHERE project = ?1 AND slot = ?2 AND hash = ?3 AND position = ?4",
+                )
                 .and_then(|mut delete| delete.execute((project, slot, hash.cast_signed(), position)))
                 .map_err(backend)?;
         }
@@ -74,7 +81,9 @@ pub(crate) fn change(
 pub(crate) fn find(connection: &Connection, project: i64, slot: Slot, raw: &str) -> Result<Vec<u64>> {
     let Some(hash) = value::match_key(raw) else { return Ok(Vec::new()) };
     let mut candidates = connection
-        .prepare_cached("SELECT position FROM lookups WHERE project = ?1 AND slot = ?2 AND hash = ?3 ORDER BY position")
+        .prepare_cached(
+            "SELECT position FROM lookups WHERE project = ?1 AND slot = ?2 AND hash = ?3 ORDER BY position",
+        )
         .map_err(backend)?;
     let positions = candidates
         .query_map((project, slot, hash.cast_signed()), |row| row.get::<_, u64>(0))

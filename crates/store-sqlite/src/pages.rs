@@ -9,7 +9,12 @@ use rusqlite::{Connection, Row};
 use crate::positions::{key, key_range, locate, split};
 use crate::{backend, damaged, projects, rows, uuid_of};
 
-pub(crate) fn page(connection: &Connection, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
+pub(crate) fn page(
+    connection: &Connection,
+    project: ProjectId,
+    start: PageStart,
+    limit: u32,
+) -> Result<RowsPage> {
     let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let counters = projects::counters(connection, head.num)?;
     let total = counters.row_count;
@@ -20,7 +25,9 @@ pub(crate) fn page(connection: &Connection, project: ProjectId, start: PageStart
     };
     let Some(first) = first else { return Ok(RowsPage { rows: Vec::new(), total, more: false }) };
     let mut query = connection
-        .prepare_cached("SELECT key, id, vals, states FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3")
+        .prepare_cached(
+            "SELECT key, id, vals, states FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3",
+        )
         .map_err(backend)?;
     // One row more than asked for tells whether any follow.
     let mut found = query.query((first, key_range(head.num).end(), u64::from(limit) + 1)).map_err(backend)?;
@@ -36,7 +43,10 @@ pub(crate) fn page(connection: &Connection, project: ProjectId, start: PageStart
 
 pub(crate) fn at(connection: &Connection, project: ProjectId, positions: &[u64]) -> Result<Vec<StoredRow>> {
     let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
-    positions.iter().filter_map(|position| read_row(connection, key(head.num, *position)).transpose()).collect()
+    positions
+        .iter()
+        .filter_map(|position| read_row(connection, key(head.num, *position)).transpose())
+        .collect()
 }
 
 pub(crate) fn one(connection: &Connection, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
@@ -44,7 +54,12 @@ pub(crate) fn one(connection: &Connection, project: ProjectId, row: RowId) -> Re
     rows::find_row(connection, head, row)
 }
 
-pub(crate) fn scan(connection: &Connection, project: ProjectId, after: Option<u64>, mut visit: Visit) -> Result<()> {
+pub(crate) fn scan(
+    connection: &Connection,
+    project: ProjectId,
+    after: Option<u64>,
+    mut visit: Visit,
+) -> Result<()> {
     let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let first = after.map_or(key(head.num, 0), |position| key(head.num, position).saturating_add(1));
     let mut query = connection
@@ -69,8 +84,9 @@ pub(crate) fn scan(connection: &Connection, project: ProjectId, after: Option<u6
 
 /// The row at a key, if there is one.
 pub(crate) fn read_row(connection: &Connection, key: i64) -> Result<Option<StoredRow>> {
-    let mut query =
-        connection.prepare_cached("SELECT key, id, vals, states FROM rows WHERE key = ?1").map_err(backend)?;
+    let mut query = connection
+        .prepare_cached("SELECT key, id, vals, states FROM rows WHERE key = ?1")
+        .map_err(backend)?;
     let mut found = query.query([key]).map_err(backend)?;
     found.next().map_err(backend)?.map(stored_row).transpose()
 }

@@ -56,7 +56,9 @@ impl LiveDelta {
             .map_err(backend)?;
         // An empty run is forgotten, so that walking over many deleted rows stays cheap.
         let mut forget = connection
-            .prepare_cached("DELETE FROM live WHERE project = ?1 AND level = ?2 AND segment = ?3 AND count = 0")
+            .prepare_cached(
+                "DELETE FROM live WHERE project = ?1 AND level = ?2 AND segment = ?3 AND count = 0",
+            )
             .map_err(backend)?;
         for (level, counts) in [(0, &self.0), (1, &coarse)] {
             for (segment, change) in counts {
@@ -71,7 +73,12 @@ impl LiveDelta {
 }
 
 /// The key of the row that has `offset` rows before it; `None` past the end.
-pub(crate) fn locate(connection: &Connection, project: i64, offset: u64, next_position: u64) -> Result<Option<i64>> {
+pub(crate) fn locate(
+    connection: &Connection,
+    project: i64,
+    offset: u64,
+    next_position: u64,
+) -> Result<Option<i64>> {
     let Some((block, rest)) = find(connection, project, 1, 0..=i64::MAX, offset)? else { return Ok(None) };
     let fine = LEVEL_BITS[1] - LEVEL_BITS[0];
     let segments = (block.segment << fine)..=((block.segment + 1) << fine) - 1;

@@ -23,7 +23,9 @@ pub(crate) fn head(connection: &Connection, id: ProjectId) -> Result<Option<Head
     connection
         .prepare_cached("SELECT num, version FROM projects WHERE id = ?1")
         .and_then(|mut query| {
-            query.query_row([id.uuid().as_bytes()], |row| Ok(Head { num: row.get(0)?, version: row.get(1)? })).optional()
+            query
+                .query_row([id.uuid().as_bytes()], |row| Ok(Head { num: row.get(0)?, version: row.get(1)? }))
+                .optional()
         })
         .map_err(backend)
 }
@@ -64,15 +66,18 @@ impl Documents {
 }
 
 /// Reads a project; only on a reader's connection, where everything seen is committed.
-pub(crate) fn load(connection: &Connection, documents: &Documents, id: ProjectId) -> Result<Option<StoredProject>> {
+pub(crate) fn load(
+    connection: &Connection,
+    documents: &Documents,
+    id: ProjectId,
+) -> Result<Option<StoredProject>> {
     let Some(head) = head(connection, id)? else { return Ok(None) };
-    let parsed = match documents.get(head) {
-        Some(parsed) => parsed,
-        None => {
-            let parsed = parse(connection, head)?;
-            documents.put(head.num, parsed.clone());
-            parsed
-        }
+    let parsed = if let Some(parsed) = documents.get(head) {
+        parsed
+    } else {
+        let parsed = parse(connection, head)?;
+        documents.put(head.num, parsed.clone());
+        parsed
     };
     let row_count = counters(connection, head.num)?.row_count;
     let Parsed { version, project, views } = parsed;
@@ -152,10 +157,15 @@ fn create(connection: &Connection, project: &Project, views: &[View]) -> Result<
         .map_err(backend)?;
     let num = connection.last_insert_rowid();
     if num > PROJECT_MAX {
-        return Err(StoreError::Backend(format!("this database has held {PROJECT_MAX} projects and can hold no more").into()));
+        return Err(StoreError::Backend(
+            format!("this database has held {PROJECT_MAX} projects and can hold no more").into(),
+        ));
     }
     connection
-        .execute("INSERT INTO counters (project, row_count, next_position, change_seq) VALUES (?1, 0, 0, 0)", [num])
+        .execute(
+            "INSERT INTO counters (project, row_count, next_position, change_seq) VALUES (?1, 0, 0, 0)",
+            [num],
+        )
         .map(|_| ())
         .map_err(backend)
 }

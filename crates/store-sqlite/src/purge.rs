@@ -18,7 +18,9 @@ pub(crate) fn sweep_some(connection: &Connection) -> Result<bool> {
     let Some(project) = grave else { return Ok(false) };
     let keys = key_range(project);
     let rows = connection
-        .prepare_cached("DELETE FROM rows WHERE key IN (SELECT key FROM rows WHERE key BETWEEN ?1 AND ?2 LIMIT ?3)")
+        .prepare_cached(
+            "DELETE FROM rows WHERE key IN (SELECT key FROM rows WHERE key BETWEEN ?1 AND ?2 LIMIT ?3)",
+        )
         .and_then(|mut delete| delete.execute((keys.start(), keys.end(), SWEEP_ROWS)))
         .map_err(backend)?;
     let lookups = connection

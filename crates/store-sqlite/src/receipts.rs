@@ -11,7 +11,9 @@ use crate::{backend, damaged};
 pub(crate) fn recall(connection: &Connection, once: &Once) -> Result<Option<String>> {
     let kept: Option<([u8; 32], String)> = connection
         .prepare_cached("SELECT fingerprint, outcome FROM receipts WHERE name = ?1 AND expires_at > ?2")
-        .and_then(|mut query| query.query_row((once.name, once.now_ms), |row| Ok((row.get(0)?, row.get(1)?))).optional())
+        .and_then(|mut query| {
+            query.query_row((once.name, once.now_ms), |row| Ok((row.get(0)?, row.get(1)?))).optional()
+        })
         .map_err(backend)?;
     match kept {
         Some((fingerprint, _)) if fingerprint != once.fingerprint => Err(StoreError::OnceConflict),
@@ -38,7 +40,9 @@ pub(crate) fn once<T: Serialize + DeserializeOwned>(
     let outcome = work()?;
     let text = serde_json::to_string(&outcome).map_err(damaged)?;
     connection
-        .prepare_cached("INSERT INTO receipts (name, fingerprint, outcome, expires_at) VALUES (?1, ?2, ?3, ?4)")
+        .prepare_cached(
+            "INSERT INTO receipts (name, fingerprint, outcome, expires_at) VALUES (?1, ?2, ?3, ?4)",
+        )
         .and_then(|mut insert| insert.execute((once.name, once.fingerprint, text, once.expires_at_ms)))
         .map_err(backend)?;
     Ok(outcome)

@@ -26,7 +26,7 @@ pub(crate) fn insert(connection: &Connection, batch: NewRows) -> Result<Inserted
         }
         let mut inserter = Inserter::begin(connection, head)?;
         let outcomes = match match_on {
-            Some(slot) => upsert_all(&mut inserter, rows, slot)?,
+            Some(slot) => upsert_all(&mut inserter, &rows, slot)?,
             None => rows.iter().map(|row| inserter.insert(row)).collect::<Result<_>>()?,
         };
         inserter.finish()?;
@@ -34,7 +34,7 @@ pub(crate) fn insert(connection: &Connection, batch: NewRows) -> Result<Inserted
     })
 }
 
-fn upsert_all(inserter: &mut Inserter<'_>, rows: Vec<NewRow>, slot: Slot) -> Result<Vec<(RowId, RowAction)>> {
+fn upsert_all(inserter: &mut Inserter<'_>, rows: &[NewRow], slot: Slot) -> Result<Vec<(RowId, RowAction)>> {
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut ambiguous = Vec::new();
     for (index, row) in rows.iter().enumerate() {
@@ -88,7 +88,14 @@ impl<'c> Inserter<'c> {
             .map_err(backend)?;
         if !self.lookup_slots.is_empty() {
             let cells = row.values.cells()?;
-            lookups::change(self.connection, self.head.num, &self.lookup_slots, position, None, Some(&cells))?;
+            lookups::change(
+                self.connection,
+                self.head.num,
+                &self.lookup_slots,
+                position,
+                None,
+                Some(&cells),
+            )?;
         }
         self.live.add(position, 1);
         self.counters.next_position += 1;

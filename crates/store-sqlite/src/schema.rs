@@ -15,8 +15,10 @@ const APPLICATION_ID: i64 = 0x726f_776d;
 /// Brings the database up to date, or refuses one that is newer, foreign or tampered with.
 pub(crate) fn migrate(connection: &mut Connection) -> Result<()> {
     // The write lock is taken first: of several processes starting at once, one migrates.
-    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(backend)?;
-    let found: u32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(backend)?;
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(backend)?;
+    let found: u32 =
+        transaction.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(backend)?;
     let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
     if found > known {
         return Err(StoreError::Newer { found, known });
@@ -26,7 +28,10 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<()> {
         if version > found {
             transaction.execute_batch(sql).map_err(backend)?;
             transaction
-                .execute("INSERT INTO migrations (version, name, sql) VALUES (?1, ?2, ?3)", (version, name, sql))
+                .execute(
+                    "INSERT INTO migrations (version, name, sql) VALUES (?1, ?2, ?3)",
+                    (version, name, sql),
+                )
                 .map_err(backend)?;
         } else {
             check_unchanged(&transaction, version, name, sql)?;
@@ -56,10 +61,13 @@ pub(crate) fn configure(connection: &Connection, cache_kib: u32) -> Result<()> {
 }
 
 fn check_owner(connection: &Connection, found: u32) -> Result<()> {
-    let owner: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(backend)?;
+    let owner: i64 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(backend)?;
     if found == 0 {
         let tables: u32 = connection
-            .query_row("SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'", (), |row| row.get(0))
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'", (), |row| {
+                row.get(0)
+            })
             .map_err(backend)?;
         if tables > 0 {
             return Err(StoreError::Damaged("the file holds another program's tables".to_owned()));
@@ -78,12 +86,16 @@ fn check_owner(connection: &Connection, found: u32) -> Result<()> {
 
 fn check_unchanged(connection: &Connection, version: u32, name: &str, sql: &str) -> Result<()> {
     let applied: (String, String) = connection
-        .query_row("SELECT name, sql FROM migrations WHERE version = ?1", [version], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row("SELECT name, sql FROM migrations WHERE version = ?1", [version], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
         .map_err(backend)?;
     if applied.0 == name && applied.1 == sql {
         Ok(())
     } else {
-        Err(StoreError::Damaged(format!("migration {version} ({name}) is not the one this program was built with")))
+        Err(StoreError::Damaged(format!(
+            "migration {version} ({name}) is not the one this program was built with"
+        )))
     }
 }
 

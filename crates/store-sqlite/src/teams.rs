@@ -18,7 +18,8 @@ pub(crate) fn create_team(connection: &Connection, team: &Team) -> Result<()> {
 
 /// Says whether the store was empty and now has its first team and key.
 pub(crate) fn bootstrap(connection: &Connection, team: &Team, key: &ApiKey) -> Result<bool> {
-    let teams: u64 = connection.query_row("SELECT count(*) FROM teams", (), |row| row.get(0)).map_err(backend)?;
+    let teams: u64 =
+        connection.query_row("SELECT count(*) FROM teams", (), |row| row.get(0)).map_err(backend)?;
     if teams > 0 {
         return Ok(false);
     }
@@ -68,7 +69,9 @@ pub(crate) fn create_key(connection: &Connection, key: &ApiKey) -> Result<()> {
 
 pub(crate) fn keys(connection: &Connection) -> Result<Vec<ApiKey>> {
     let mut query = connection
-        .prepare_cached("SELECT id, team, name, hash, created_at, last_used_at FROM keys ORDER BY created_at, id")
+        .prepare_cached(
+            "SELECT id, team, name, hash, created_at, last_used_at FROM keys ORDER BY created_at, id",
+        )
         .map_err(backend)?;
     let keys = query.query_map((), read_key).map_err(backend)?;
     keys.collect::<rusqlite::Result<_>>().map_err(backend)

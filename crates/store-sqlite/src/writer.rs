@@ -122,7 +122,7 @@ fn commit_batch(connection: &Connection, first: Job, jobs: &mut mpsc::Receiver<J
         }
     }
     for reply in replies {
-        reply(committed.as_ref().map(|()| ()));
+        reply(committed.as_ref().copied());
     }
 }
 

@@ -1,5 +1,7 @@
 //! This store keeps every promise of the seam.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -49,7 +51,8 @@ fn a_data_dir_is_served_once() {
 #[test]
 fn a_file_that_is_no_database_is_a_clear_error() {
     let dir = tempfile::tempdir().unwrap();
-    std::fs::write(dir.path().join(DATABASE_FILE), "not a database, but long enough to be taken for one").unwrap();
+    std::fs::write(dir.path().join(DATABASE_FILE), "not a database, but long enough to be taken for one")
+        .unwrap();
     let error = SqliteStore::open(dir.path(), Access::Serve).unwrap_err();
     assert!(matches!(error, StoreError::Backend(_)), "{error}");
 }

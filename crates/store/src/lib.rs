@@ -66,7 +66,12 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()>;
 
     /// A team's projects, newest first.
-    async fn projects(&self, team: TeamId, folder: Option<String>, page: ProjectPage) -> Result<Vec<ProjectSummary>>;
+    async fn projects(
+        &self,
+        team: TeamId,
+        folder: Option<String>,
+        page: ProjectPage,
+    ) -> Result<Vec<ProjectSummary>>;
 
     async fn count_projects(&self, team: TeamId, folder: Option<String>) -> Result<u64>;
 

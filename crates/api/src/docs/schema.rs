@@ -40,7 +40,8 @@ fn branch<'d>(document: &'d Value, schema: &'d Value, trail: &mut Vec<&'d str>) 
     let markup = html! {
         @if has_fields(schema) { (field_list(document, schema, trail)) }
         @else if let Some(items) = schema.get("items") {
-            @if !is_leaf(document, items) { p.note { "Each entry:" } (branch(document, items, trail)) }
+            @let entry = branch(document, items, trail);
+            @if !entry.0.is_empty() { p.note { "Each entry:" } (entry) }
         }
         @for alternative in alternatives(schema) {
             @if !is_leaf(document, alternative) {
@@ -109,14 +110,16 @@ fn bounds(schema: &Value) -> Vec<String> {
     // A bound that only says how far numbers reach tells a reader nothing.
     let telling = |number: &i64| number.abs() < i64::from(u32::MAX);
     let mut bounds = Vec::new();
-    bounds.extend(number("minLength").map(|least| format!("at least {least} characters")));
+    bounds.extend(number("minLength").map(|least| counted("at least", least, "character", "characters")));
     bounds.extend(
-        number("maxLength").filter(|most| *most < 1_000_000).map(|most| format!("at most {most} characters")),
+        number("maxLength")
+            .filter(|most| *most < 1_000_000)
+            .map(|most| counted("at most", most, "character", "characters")),
     );
     bounds.extend(number("minimum").filter(telling).map(|least| format!("from {least}")));
     bounds.extend(number("maximum").filter(telling).map(|most| format!("up to {most}")));
-    bounds.extend(number("minItems").map(|least| format!("at least {least} entries")));
-    bounds.extend(number("maxItems").map(|most| format!("at most {most} entries")));
+    bounds.extend(number("minItems").map(|least| counted("at least", least, "entry", "entries")));
+    bounds.extend(number("maxItems").map(|most| counted("at most", most, "entry", "entries")));
     bounds
         .extend(schema.get("pattern").and_then(Value::as_str).map(|pattern| format!("matches `{pattern}`")));
     bounds.extend(schema.get("default").map(|default| format!("default `{default}`")));
@@ -126,6 +129,10 @@ fn bounds(schema: &Value) -> Vec<String> {
         bounds.push(options.join(" "));
     }
     bounds
+}
+
+fn counted(relation: &str, count: i64, one: &str, many: &str) -> String {
+    format!("{relation} {count} {}", if count == 1 { one } else { many })
 }
 
 fn kind(schema: &Value) -> String {

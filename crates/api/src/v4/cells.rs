@@ -71,7 +71,8 @@ fn read<'a>(text: &'a str, limits: &Limits) -> Result<Vec<CellChange<'a>>, Error
     };
     let most = limits.cells_batch_max;
     if entries.len() > usize::try_from(most).unwrap_or(usize::MAX) {
-        let message = format!("has {} entries, but one batch has at most {most} (cellsBatchMax)", entries.len());
+        let message =
+            format!("has {} entries, but one batch has at most {most} (cellsBatchMax)", entries.len());
         return Err(rowmill_app::Error::limit("cells", message).into());
     }
     let mut changes = Vec::with_capacity(entries.len());
@@ -79,7 +80,9 @@ fn read<'a>(text: &'a str, limits: &Limits) -> Result<Vec<CellChange<'a>>, Error
         let path = format!("cells[{index}]");
         match entry {
             RowEntry::Fields(fields) => changes.extend(change(fields, &path, &mut offences)),
-            RowEntry::NotAnObject => offences.push(Offence::new(path, "must be an object {rowId, columnId, value}")),
+            RowEntry::NotAnObject => {
+                offences.push(Offence::new(path, "must be an object {rowId, columnId, value}"));
+            }
         }
     }
     if offences.is_empty() { Ok(changes) } else { Err(Error::offences(offences)) }

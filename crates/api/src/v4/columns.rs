@@ -35,10 +35,17 @@ impl Endpoint<Rowmill> for ListColumns {
     type Body = Nothing;
     type Out = Columns;
 
-    async fn handle(call: Call<Rowmill>, path: ProjectPath, _: Nothing, _: Nothing) -> Result<Answer<Columns>, Error> {
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Columns>, Error> {
         let stored = call.app().project(call.caller()?, &path.project_id).await?;
         let table = &stored.project.table;
-        Ok(Answer::new(Columns { columns: table.columns.iter().map(|column| ColumnFull::new(table, column)).collect() }))
+        Ok(Answer::new(Columns {
+            columns: table.columns.iter().map(|column| ColumnFull::new(table, column)).collect(),
+        }))
     }
 }
 
@@ -54,7 +61,8 @@ impl Endpoint<Rowmill> for ListTemplates {
     const ID: &'static str = "listColumnTemplates";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List column templates";
-    const DESCRIPTION: &'static str = "The kinds of column there are. Pass an `id` as `templateId` to create one.";
+    const DESCRIPTION: &'static str =
+        "The kinds of column there are. Pass an `id` as `templateId` to create one.";
     type Path = ProjectPath;
     type Query = Nothing;
     type Body = Nothing;
@@ -86,8 +94,7 @@ impl Endpoint<Rowmill> for CreateColumn {
     const ID: &'static str = "createColumn";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create a column";
-    const DESCRIPTION: &'static str =
-        "Makes a column from a template. What the body says is laid over what the template says, and corrected.";
+    const DESCRIPTION: &'static str = "Makes a column from a template. What the body says is laid over what the template says, and corrected.";
     const STATUS: StatusCode = StatusCode::CREATED;
     type Path = ProjectPath;
     type Query = Nothing;
@@ -110,7 +117,8 @@ impl Endpoint<Rowmill> for CreateColumn {
         _: Nothing,
         Json(body): Json<ColumnCreate>,
     ) -> Result<Answer<ColumnCreated>, Error> {
-        let changed = call.app().create_column(call.caller()?, &path.project_id, &body.0, call.once()?).await?;
+        let changed =
+            call.app().create_column(call.caller()?, &path.project_id, &body.0, call.once()?).await?;
         let column = ColumnBrief::new(&changed.project.table, column_of(&changed)?);
         Ok(Answer::new(ColumnCreated { column, applied_fixes: changed.fixes }))
     }
@@ -170,7 +178,8 @@ impl Endpoint<Rowmill> for DeleteColumn {
     const ID: &'static str = "deleteColumn";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a column";
-    const DESCRIPTION: &'static str = "Deletes the column with its cells, and what other columns and views say of it.";
+    const DESCRIPTION: &'static str =
+        "Deletes the column with its cells, and what other columns and views say of it.";
     type Path = ColumnPath;
     type Query = Nothing;
     type Body = Nothing;

@@ -69,7 +69,12 @@ impl Endpoint<Rowmill> for ListProjects {
         }
     }
 
-    async fn handle(call: Call<Rowmill>, _: Nothing, query: ListQuery, _: Nothing) -> Result<Answer<Projects>, Error> {
+    async fn handle(
+        call: Call<Rowmill>,
+        _: Nothing,
+        query: ListQuery,
+        _: Nothing,
+    ) -> Result<Answer<Projects>, Error> {
         let ListQuery { page, page_size: size, folder_id } = query;
         let asked = page.is_some() || size.is_some();
         let (page, size) = (page.unwrap_or(1), page_size(size, &call.limits));
@@ -81,7 +86,10 @@ impl Endpoint<Rowmill> for ListProjects {
             total_rows,
             total_pages: total_rows.div_ceil(u64::from(size)),
         });
-        Ok(Answer::new(Projects { projects: projects.into_iter().map(ProjectItem::from).collect(), pagination }))
+        Ok(Answer::new(Projects {
+            projects: projects.into_iter().map(ProjectItem::from).collect(),
+            pagination,
+        }))
     }
 }
 
@@ -110,7 +118,9 @@ impl Endpoint<Rowmill> for CreateProject {
 
     fn examples() -> Examples {
         Examples {
-            body: Some(json!({ "title": "Leads", "columns": [{ "templateId": "manual", "header": "Email" }] })),
+            body: Some(
+                json!({ "title": "Leads", "columns": [{ "templateId": "manual", "header": "Email" }] }),
+            ),
             answer: None,
         }
     }
@@ -197,13 +207,19 @@ impl Endpoint<Rowmill> for DeleteProject {
     const ID: &'static str = "deleteProject";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a project";
-    const DESCRIPTION: &'static str = "Deletes the project with its columns, rows and views. There is no way back.";
+    const DESCRIPTION: &'static str =
+        "Deletes the project with its columns, rows and views. There is no way back.";
     type Path = ProjectPath;
     type Query = Nothing;
     type Body = Nothing;
     type Out = Deleted;
 
-    async fn handle(call: Call<Rowmill>, path: ProjectPath, _: Nothing, _: Nothing) -> Result<Answer<Deleted>, Error> {
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Deleted>, Error> {
         call.app().delete_project(call.caller()?, &path.project_id).await?;
         Ok(Answer::new(Deleted { deleted_count: 1 }))
     }

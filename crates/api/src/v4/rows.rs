@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{ProjectPath, RowPath, page_size};
 use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing, Raw};
 use crate::error::Error;
+use crate::guard::guard;
 use crate::rowmill::Rowmill;
 use crate::wire::Deleted;
 use crate::wire::fields::{self, Entries};
@@ -31,16 +32,16 @@ pub(crate) struct ListQuery {
     #[schemars(length(min = 1, max = 64))]
     view_id: Option<String>,
     /// Filters as in a view, as JSON text. They hold together with the view's.
-    #[schemars(length(max = 100_000))]
+    #[schemars(length(max = 8_000))]
     filters: Option<String>,
     /// Sorting as in a view, as JSON text. It takes the place of the view's.
-    #[schemars(length(max = 100_000))]
+    #[schemars(length(max = 2_000))]
     sorting: Option<String>,
     /// Only rows with a cell that contains this text.
     #[schemars(length(max = 1_000))]
     search: Option<String>,
     /// Only these columns: ids, separated by commas.
-    #[schemars(length(max = 100_000))]
+    #[schemars(length(max = 10_000), extend("x-document" = { "pattern": "^[A-Za-z0-9_, ]*$" }))]
     column_ids: Option<String>,
     /// Cells as objects of value and status.
     with_status: Option<bool>,
@@ -81,7 +82,7 @@ impl Endpoint<Rowmill> for ListRows {
     ) -> Result<Answer<Rows>, Error> {
         let caller = call.caller()?;
         let size = page_size(query.page_size, &call.limits);
-        let list = list_of(&query, size)?;
+        let list = list_of(&query, size, &call.limits)?;
         let page_number = match list.start {
             Start::Offset(offset) => offset / u64::from(size) + 1,
             Start::After(cursor) => cursor.rank / u64::from(size) + 1,
@@ -100,13 +101,14 @@ impl Endpoint<Rowmill> for ListRows {
     }
 }
 
-fn list_of(query: &ListQuery, size: u32) -> Result<rowmill_app::ListRows, Error> {
+fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app::ListRows, Error> {
     let mut offences = Vec::new();
     let mut json_of = |name: &str, text: &Option<String>| {
-        let text = text.as_deref()?;
-        serde_json::from_str::<Value>(text)
-            .map_err(|error| offences.push(Offence::new(name, format!("must be JSON: {error}"))))
-            .ok()
+        // The same guard as a body's: escapes can hide what the query itself must not have.
+        let parsed = guard(text.clone()?.into_bytes(), limits.nesting_max)
+            .map_err(|error| error.to_string())
+            .and_then(|text| serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}")));
+        parsed.map_err(|message| offences.push(Offence::new(name, message))).ok()
     };
     let (filters, sorting) = (json_of("filters", &query.filters), json_of("sorting", &query.sorting));
     let start = match (&query.cursor, query.page) {
@@ -114,13 +116,13 @@ fn list_of(query: &ListQuery, size: u32) -> Result<rowmill_app::ListRows, Error>
             offences.push(Offence::new("cursor", "cannot be given together with page"));
             Start::Offset(0)
         }
-        (Some(text), None) => match Cursor::parse(text) {
-            Some(cursor) => Start::After(cursor),
-            None => {
+        (Some(text), None) => {
+            let cursor = Cursor::parse(text);
+            if cursor.is_none() {
                 offences.push(Offence::new("cursor", "must be the nextCursor of a page"));
-                Start::Offset(0)
             }
-        },
+            cursor.map_or(Start::Offset(0), Start::After)
+        }
         (None, page) => Start::Offset(u64::from(page.unwrap_or(1).saturating_sub(1)) * u64::from(size)),
     };
     if !offences.is_empty() {
@@ -219,7 +221,8 @@ fn check_count(count: usize, path: &str, limits: &Limits) -> Result<(), Error> {
     if count <= usize::try_from(most).unwrap_or(usize::MAX) {
         return Ok(());
     }
-    let message = format!("has {count} rows, but one insert has at most {most} (insertRowsMax): send several");
+    let message =
+        format!("has {count} rows, but one insert has at most {most} (insertRowsMax): send several");
     Err(rowmill_app::Error::limit(path, message).into())
 }
 
@@ -230,7 +233,8 @@ impl Endpoint<Rowmill> for DeleteRows {
     const ID: &'static str = "deleteRows";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete rows";
-    const DESCRIPTION: &'static str = "Deletes the rows with these ids. Ids that name nothing are not counted.";
+    const DESCRIPTION: &'static str =
+        "Deletes the rows with these ids. Ids that name nothing are not counted.";
     type Path = ProjectPath;
     type Query = Nothing;
     type Body = Json<RowsDelete>;
@@ -272,7 +276,12 @@ impl Endpoint<Rowmill> for GetRow {
     type Body = Nothing;
     type Out = RowOut;
 
-    async fn handle(call: Call<Rowmill>, path: RowPath, _: Nothing, _: Nothing) -> Result<Answer<RowOut>, Error> {
+    async fn handle(
+        call: Call<Rowmill>,
+        path: RowPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<RowOut>, Error> {
         let (stored, row) = call.app().row(call.caller()?, &path.project_id, &path.row_id).await?;
         Ok(Answer::new(RowOut { row: RowFull::new(&stored.project.table, &row)? }))
     }

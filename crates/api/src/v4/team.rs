@@ -30,7 +30,12 @@ impl Endpoint<Rowmill> for GetTeam {
     type Body = Nothing;
     type Out = TeamAnswer;
 
-    async fn handle(call: Call<Rowmill>, _: Nothing, _: Nothing, _: Nothing) -> Result<Answer<TeamAnswer>, Error> {
+    async fn handle(
+        call: Call<Rowmill>,
+        _: Nothing,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<TeamAnswer>, Error> {
         let team = call.app().own_team(call.caller()?).await?;
         Ok(Answer::new(TeamAnswer { team: TeamOut::new(team, &base_url(&call)) }))
     }
@@ -54,9 +59,14 @@ impl Endpoint<Rowmill> for GetLimits {
     type Body = Nothing;
     type Out = LimitsAnswer;
 
-    async fn handle(call: Call<Rowmill>, _: Nothing, _: Nothing, _: Nothing) -> Result<Answer<LimitsAnswer>, Error> {
+    async fn handle(
+        call: Call<Rowmill>,
+        _: Nothing,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<LimitsAnswer>, Error> {
         call.caller()?;
-        Ok(Answer::new(LimitsAnswer { limits: LimitsOut::from(&*call.limits) }))
+        Ok(Answer::new(LimitsAnswer { limits: LimitsOut::new(&call.limits, &call.rates) }))
     }
 }
 

@@ -33,7 +33,12 @@ impl Endpoint<Rowmill> for ListViews {
     type Body = Nothing;
     type Out = Views;
 
-    async fn handle(call: Call<Rowmill>, path: ProjectPath, _: Nothing, _: Nothing) -> Result<Answer<Views>, Error> {
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Views>, Error> {
         let stored = call.app().project(call.caller()?, &path.project_id).await?;
         let views = stored.views.iter().cloned().enumerate();
         Ok(Answer::new(Views { views: views.map(|(order, view)| ViewFull::new(view, order)).collect() }))
@@ -76,7 +81,8 @@ impl Endpoint<Rowmill> for CreateView {
         _: Nothing,
         Json(body): Json<ViewCreate>,
     ) -> Result<Answer<ViewOut>, Error> {
-        let saved = call.app().create_view(call.caller()?, &path.project_id, body.into(), call.once()?).await?;
+        let saved =
+            call.app().create_view(call.caller()?, &path.project_id, body.into(), call.once()?).await?;
         Ok(Answer::new(ViewOut { view: saved.into() }))
     }
 }
@@ -104,7 +110,8 @@ impl Endpoint<Rowmill> for PatchView {
         _: Nothing,
         Json(body): Json<ViewPatch>,
     ) -> Result<Answer<ViewOut>, Error> {
-        let saved = call.app().patch_view(call.caller()?, &path.project_id, &path.view_id, body.into()).await?;
+        let saved =
+            call.app().patch_view(call.caller()?, &path.project_id, &path.view_id, body.into()).await?;
         Ok(Answer::new(ViewOut { view: saved.into() }))
     }
 }
@@ -122,7 +129,12 @@ impl Endpoint<Rowmill> for DeleteView {
     type Body = Nothing;
     type Out = Deleted;
 
-    async fn handle(call: Call<Rowmill>, path: ViewPath, _: Nothing, _: Nothing) -> Result<Answer<Deleted>, Error> {
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ViewPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Deleted>, Error> {
         call.app().delete_view(call.caller()?, &path.project_id, &path.view_id).await?;
         Ok(Answer::new(Deleted { deleted_count: 1 }))
     }

@@ -19,7 +19,9 @@ pub fn timestamp(unix_ms: i64) -> String {
 }
 
 /// For PATCH: a field that is there is `Some`, even if it is null.
-pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(from: D) -> Result<Option<T>, D::Error> {
+pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
     T::deserialize(from).map(Some)
 }
 

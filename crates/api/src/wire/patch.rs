@@ -36,6 +36,11 @@ fn loosen(schema: &mut Value) {
     for branch in branches(schema) {
         loosen(branch);
     }
+    // A map of names, such as headers: null takes an entry out.
+    if let Some(entry) = schema.get_mut("additionalProperties").filter(|entry| entry.is_object()) {
+        loosen(entry);
+        allow_null(entry);
+    }
     if !schema.contains_key("properties") {
         return;
     }

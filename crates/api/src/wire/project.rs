@@ -183,6 +183,7 @@ impl From<ProjectCreate> for NewProject {
 }
 
 /// What of a project changes.
+#[expect(clippy::option_option, reason = "a field that is null is not a field that was left out")]
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ProjectPatch {

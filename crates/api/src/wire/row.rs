@@ -62,7 +62,8 @@ struct CellFull {
 impl RowFull {
     pub(crate) fn new(table: &Table, row: &StoredRow) -> Result<Self, Error> {
         let view = view(table, row)?;
-        let cells = table.columns.iter().map(|column| Ok((column.id.to_string(), CellFull::new(&view, column)?)));
+        let cells =
+            table.columns.iter().map(|column| Ok((column.id.to_string(), CellFull::new(&view, column)?)));
         Ok(Self { id: row.id.to_string(), cells: cells.collect::<Result<_, Error>>()? })
     }
 }
@@ -71,9 +72,11 @@ impl CellFull {
     fn new(view: &RowView<'_>, column: &Column) -> Result<Self, Error> {
         let value = view.value(column).map_or("null".to_owned(), Cow::into_owned);
         let state = view.state(column).cloned().unwrap_or_default();
-        let CellState { status: _, stale, manual, outcome, error, attempts, retry_at, updated_at, meta } = state;
+        let CellState { status: _, stale, manual, outcome, error, attempts, retry_at, updated_at, meta } =
+            state;
         Ok(Self {
-            value: RawValue::from_string(value).map_err(|error| rowmill_app::Error::Internal(error.into()))?,
+            value: RawValue::from_string(value)
+                .map_err(|error| rowmill_app::Error::Internal(error.into()))?,
             status: view.status(column),
             stale,
             manual,
@@ -114,7 +117,8 @@ impl RowList<'_> {
         }
         out.extend_from_slice(br#"],"pagination":"#);
         let pagination = Pagination::new(self.page, self.page_size, page);
-        serde_json::to_writer(&mut out, &pagination).map_err(|error| rowmill_app::Error::Internal(error.into()))?;
+        serde_json::to_writer(&mut out, &pagination)
+            .map_err(|error| rowmill_app::Error::Internal(error.into()))?;
         out.push(b'}');
         Ok(out)
     }
@@ -128,7 +132,12 @@ impl RowList<'_> {
         self.columns.iter().enumerate().map(|pair| (name(pair), *pair.1)).collect()
     }
 
-    fn write_row(&self, cells: &[(String, &Column)], row: &StoredRow, out: &mut Vec<u8>) -> Result<(), Error> {
+    fn write_row(
+        &self,
+        cells: &[(String, &Column)],
+        row: &StoredRow,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         out.extend_from_slice(br#"{"id":""#);
         out.extend_from_slice(row.id.to_string().as_bytes());
         out.extend_from_slice(br#"","cells":{"#);

@@ -5,6 +5,8 @@ use rowmill_model::Limits;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::limits::{Rate, Rates};
+
 /// The team a key belongs to.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -57,10 +59,40 @@ pub(crate) struct LimitsOut {
     body_bytes_max: u32,
     /// How deep JSON may nest, the outermost container being 1.
     nesting_max: u32,
+    /// Hours for which the answer to a request with an `Idempotency-Key` is kept.
+    idempotency_hours: u32,
+    rate_limits: RateLimitsOut,
 }
 
-impl From<&Limits> for LimitsOut {
-    fn from(limits: &Limits) -> Self {
+/// How often one caller may call; null is no limit.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RateLimitsOut {
+    /// Per API key.
+    key: Option<RateOut>,
+    /// Reads without a key, per client address.
+    anonymous: Option<RateOut>,
+    /// Webhook deliveries, per team.
+    webhook: Option<RateOut>,
+    /// Wrong keys, per client address.
+    auth_failures: Option<RateOut>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RateOut {
+    requests_per_second: u32,
+    burst: u32,
+}
+
+impl From<Rate> for RateOut {
+    fn from(Rate { per_second, burst }: Rate) -> Self {
+        Self { requests_per_second: per_second, burst }
+    }
+}
+
+impl LimitsOut {
+    pub(crate) fn new(limits: &Limits, rates: &Rates) -> Self {
         let Limits {
             page_size_default,
             page_size_max,
@@ -86,6 +118,13 @@ impl From<&Limits> for LimitsOut {
             cell_bytes_max,
             body_bytes_max,
             nesting_max,
+            idempotency_hours: rowmill_app::IDEMPOTENCY_HOURS,
+            rate_limits: RateLimitsOut {
+                key: rates.key.map(RateOut::from),
+                anonymous: rates.anonymous.map(RateOut::from),
+                webhook: rates.webhook.map(RateOut::from),
+                auth_failures: rates.auth_failures.map(RateOut::from),
+            },
         }
     }
 }

@@ -67,7 +67,7 @@ pub(crate) struct ViewCreate {
     name: String,
     /// An icon name or an emoji; "📋" without one.
     #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "String", length(max = 64))]
+    #[schemars(with = "String", extend("x-document" = { "maxLength": 64 }))]
     emoji: Option<String>,
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Filters", extend("x-unchecked" = true))]
@@ -96,7 +96,7 @@ pub(crate) struct ViewPatch {
     #[schemars(with = "String", extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
     name: Option<String>,
     #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "String", length(max = 64))]
+    #[schemars(with = "String", extend("x-document" = { "maxLength": 64 }))]
     emoji: Option<String>,
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Filters", extend("x-unchecked" = true))]

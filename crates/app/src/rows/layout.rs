@@ -6,7 +6,9 @@ use std::collections::{HashMap, HashSet};
 use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::record::Slot;
 use rowmill_model::table::header_key;
-use rowmill_model::{CellState, CellStates, Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId};
+use rowmill_model::{
+    CellState, CellStates, Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId,
+};
 use rowmill_store::{NewRow, StoredProject};
 
 use crate::chance::column_id;
@@ -79,7 +81,10 @@ impl<'a> Layout<'a> {
             project,
             trigger,
             by_id: columns.iter().map(|column| (column.id.as_str().into(), Target::of(column))).collect(),
-            by_header: columns.iter().map(|column| (header_key(&column.header), Target::of(column))).collect(),
+            by_header: columns
+                .iter()
+                .map(|column| (header_key(&column.header), Target::of(column)))
+                .collect(),
             last: Vec::new(),
             ignored_keys: Vec::new(),
             ignored: HashSet::new(),
@@ -97,12 +102,18 @@ impl<'a> Layout<'a> {
             match self.target(index, field) {
                 Target::Nothing => leftover.push((field, *value)),
                 Target::Reference => {
-                    self.offend(at(path, field), "follows another column and cannot be written: write to its source");
+                    self.offend(
+                        at(path, field),
+                        "follows another column and cannot be written: write to its source",
+                    );
                 }
                 Target::Column(slot) => {
                     self.check_size(path, field, value);
                     if cells.iter().any(|(taken, _)| *taken == slot) {
-                        self.offend(at(path, field), "names a column that another field of this row names too");
+                        self.offend(
+                            at(path, field),
+                            "names a column that another field of this row names too",
+                        );
                     } else {
                         cells.push((slot, Cow::Borrowed(*value)));
                     }
@@ -132,6 +143,7 @@ impl<'a> Layout<'a> {
         Ok(Made { project, ignored_keys: self.ignored_keys })
     }
 
+    #[expect(clippy::ptr_arg, reason = "the name is kept, and a borrowed one is kept without copying")]
     fn target(&mut self, index: usize, field: &Cow<'a, str>) -> Target {
         if let Some((name, target)) = self.last.get(index)
             && name == field
@@ -169,7 +181,10 @@ impl<'a> Layout<'a> {
         let most = self.limits.columns_max;
         if self.project.table.columns.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
             self.over_limit = true;
-            self.offend(field, format!("would become a column, but a project has at most {most} columns (columnsMax)"));
+            self.offend(
+                field,
+                format!("would become a column, but a project has at most {most} columns (columnsMax)"),
+            );
             return Target::Nothing;
         }
         match column_id() {
@@ -186,7 +201,12 @@ impl<'a> Layout<'a> {
         }
     }
 
-    fn keep_leftover(&mut self, leftover: Vec<(&Cow<'a, str>, &'a str)>, cells: &mut RowCells<'a>, path: &str) {
+    fn keep_leftover(
+        &mut self,
+        leftover: Vec<(&Cow<'a, str>, &'a str)>,
+        cells: &mut RowCells<'a>,
+        path: &str,
+    ) {
         if leftover.is_empty() {
             return;
         }
@@ -259,15 +279,18 @@ pub(super) fn new_row(
 /// Why a value cannot be written into a column, if it cannot.
 pub(super) fn refusal(column: &Column, value: &str, limits: &Limits) -> Option<String> {
     if column.kind == ColumnType::Reference {
-        return Some("goes to a column that follows another and cannot be written: write to its source".to_owned());
+        return Some(
+            "goes to a column that follows another and cannot be written: write to its source".to_owned(),
+        );
     }
     too_large(value, limits)
 }
 
 fn too_large(value: &str, limits: &Limits) -> Option<String> {
     let most = limits.cell_bytes_max;
-    (value.len() > usize::try_from(most).unwrap_or(usize::MAX))
-        .then(|| format!("has {} bytes of JSON, but a cell value has at most {most} (cellBytesMax)", value.len()))
+    (value.len() > usize::try_from(most).unwrap_or(usize::MAX)).then(|| {
+        format!("has {} bytes of JSON, but a cell value has at most {most} (cellBytesMax)", value.len())
+    })
 }
 
 fn at(path: &str, field: &str) -> String {

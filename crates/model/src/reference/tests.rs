@@ -1,3 +1,5 @@
+//! References are found, resolved, rewritten and rendered.
+
 use proptest::prelude::*;
 use serde_json::json;
 

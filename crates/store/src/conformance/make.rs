@@ -8,8 +8,8 @@ use rowmill_model::{
 use uuid::Uuid;
 
 use crate::{
-    ApiKey, CellWrite, NewRow, NewRows, Once, ProjectSave, SavedProject, Store, StoredProject, StoredRow, Team,
-    WriteCells,
+    ApiKey, CellWrite, NewRow, NewRows, Once, ProjectSave, SavedProject, Store, StoredProject, StoredRow,
+    Team, WriteCells,
 };
 
 /// The slots of the columns a made project has beside its input column.
@@ -85,7 +85,15 @@ pub(super) fn numbered(first: u128, count: u128) -> Vec<NewRow> {
 }
 
 pub(super) fn batch(project: ProjectId, version: u64, rows: Vec<NewRow>) -> NewRows {
-    NewRows { project, version, rows, match_on: None, project_save: None, ignored_keys: Vec::new(), once: None }
+    NewRows {
+        project,
+        version,
+        rows,
+        match_on: None,
+        project_save: None,
+        ignored_keys: Vec::new(),
+        once: None,
+    }
 }
 
 pub(super) async fn insert(store: &dyn Store, project: ProjectId, rows: Vec<NewRow>) {

@@ -59,7 +59,10 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// Does the steps on a store and on the plain list, and compares after each. `reopen` gives the store
 /// again after a restart.
-pub async fn against_a_plain_map<S: AsRef<dyn Store>>(steps: Vec<Step>, mut reopen: impl FnMut(Option<S>) -> S) {
+pub async fn against_a_plain_map<S: AsRef<dyn Store>>(
+    steps: Vec<Step>,
+    mut reopen: impl FnMut(Option<S>) -> S,
+) {
     let mut store = reopen(None);
     let id = create(store.as_ref(), project(1, 1)).await.project.id;
     let mut plain = Plain { rows: Vec::new(), next: 1 };
@@ -92,7 +95,9 @@ impl Plain {
                 let doomed = self.rows.iter().skip(from).take(count).map(|(row, _)| *row).collect();
                 self.delete(store, id, doomed).await;
             }
-            Step::Page(from, limit) => self.compare_page(store, id, from.index(self.rows.len() + 2), limit).await,
+            Step::Page(from, limit) => {
+                self.compare_page(store, id, from.index(self.rows.len() + 2), limit).await;
+            }
             Step::Reopen => {}
         }
     }
@@ -108,7 +113,8 @@ impl Plain {
         let outcome = store.insert_rows(insert).await;
         match self.expect(rows, first, match_on) {
             Some((after, actions)) => {
-                let expected: Vec<_> = actions.into_iter().map(|(number, action)| (row_id(number), action)).collect();
+                let expected: Vec<_> =
+                    actions.into_iter().map(|(number, action)| (row_id(number), action)).collect();
                 assert_eq!(outcome.unwrap().rows, expected);
                 self.rows = after;
             }
@@ -127,7 +133,8 @@ impl Plain {
         let mut rows = self.rows.clone();
         let mut actions = Vec::new();
         for (cells, number) in sent.into_iter().zip(first..) {
-            let wanted = match_on.and_then(|slot| Some((slot, cells.get(&slot).filter(|text| !is_empty(text))?)));
+            let wanted =
+                match_on.and_then(|slot| Some((slot, cells.get(&slot).filter(|text| !is_empty(text))?)));
             let matches: Vec<usize> = match wanted {
                 Some((slot, wanted)) => (0..rows.len())
                     .filter(|at| rows[*at].1.get(&slot).is_some_and(|text| value::same(text, wanted)))
@@ -142,7 +149,11 @@ impl Plain {
                     actions.push((number, RowAction::Inserted));
                 }
                 [at] => {
-                    let action = if overwrite(&mut rows[at].1, cells) { RowAction::Updated } else { RowAction::Unchanged };
+                    let action = if overwrite(&mut rows[at].1, cells) {
+                        RowAction::Updated
+                    } else {
+                        RowAction::Unchanged
+                    };
                     actions.push((rows[at].0, action));
                 }
                 _ => return None,
@@ -228,6 +239,8 @@ fn overwrite(cells: &mut Cells, sent: Cells) -> bool {
 }
 
 fn plain_rows(rows: &[StoredRow]) -> Vec<(u128, Cells)> {
-    let cells = |row: &StoredRow| row.values.cells().unwrap().iter().map(|(slot, text)| (slot, text.to_owned())).collect();
+    let cells = |row: &StoredRow| {
+        row.values.cells().unwrap().iter().map(|(slot, text)| (slot, text.to_owned())).collect()
+    };
     rows.iter().map(|row| (row.id.uuid().as_u128(), cells(row))).collect()
 }

@@ -23,7 +23,8 @@ fn view(number: u128) -> View {
 pub(super) async fn a_project_comes_back_as_it_was_saved(store: &dyn Store) {
     let mut sent = project(1, 1);
     sent.metadata.insert("big".to_owned(), serde_json::json!({ "list": [1, "ü", null] }));
-    let saved = store.save_project(ProjectSave { views: vec![view(1)], ..creation(sent.clone()) }).await.unwrap();
+    let saved =
+        store.save_project(ProjectSave { views: vec![view(1)], ..creation(sent.clone()) }).await.unwrap();
     assert_eq!(saved.project, sent);
     let stored = load(store, sent.id).await;
     assert_eq!((*stored.project).clone(), sent);
@@ -35,7 +36,7 @@ pub(super) async fn a_project_comes_back_as_it_was_saved(store: &dyn Store) {
 pub(super) async fn a_stale_save_changes_nothing(store: &dyn Store) {
     let mut changed = create(store, project(1, 1)).await.project;
     let version = load(store, changed.id).await.version;
-    changed.title = "Second".to_owned();
+    "Second".clone_into(&mut changed.title);
     let save = |version| ProjectSave { version: Some(version), ..creation(changed.clone()) };
     store.save_project(save(version)).await.unwrap();
     let again = store.save_project(save(version)).await;
@@ -72,7 +73,8 @@ pub(super) async fn the_list_is_newest_first_and_the_teams_own(store: &dyn Store
 }
 
 pub(super) async fn a_deleted_project_takes_its_rows_along(store: &dyn Store) {
-    let (doomed, kept) = (create(store, project(1, 1)).await.project, create(store, project(2, 1)).await.project);
+    let (doomed, kept) =
+        (create(store, project(1, 1)).await.project, create(store, project(2, 1)).await.project);
     insert(store, doomed.id, numbered(1, 3_000)).await;
     insert(store, kept.id, numbered(10_000, 3)).await;
     assert!(store.delete_project(doomed.id).await.unwrap());

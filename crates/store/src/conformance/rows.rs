@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use rowmill_model::{CellState, CellStates, ColumnId, CellStatus};
+use rowmill_model::{CellState, CellStates, CellStatus, ColumnId};
 
 use super::make::{
     MAIL, NAME, batch, cell, create, insert, load, names, numbered, once, project, row, row_id, write, writes,
@@ -31,7 +31,8 @@ pub(super) async fn a_page_starts_anywhere(store: &dyn Store) {
     insert(store, id, numbered(1, 2_500)).await;
     insert(store, neighbour, numbered(10_000, 5)).await;
     // Holes of every size: single rows, a whole run, the very ends.
-    let doomed: Vec<u128> = (1..=2_500).filter(|n| n % 3 == 0 || (1_000..2_100).contains(n) || *n < 5).collect();
+    let doomed: Vec<u128> =
+        (1..=2_500).filter(|n| n % 3 == 0 || (1_000..2_100).contains(n) || *n < 5).collect();
     let count = store.delete_rows(id, doomed.iter().map(|n| row_id(*n)).collect()).await.unwrap();
     assert_eq!(count, u64::try_from(doomed.len()).unwrap());
     let left: Vec<String> = (1..=2_500_u128).filter(|n| !doomed.contains(n)).map(|n| n.to_string()).collect();
@@ -111,7 +112,8 @@ pub(super) async fn an_ambiguous_match_writes_nothing(store: &dyn Store) {
     let id = create(store, project(1, 1)).await.project.id;
     insert(store, id, vec![row(1, &[(MAIL, "1")]), row(2, &[(MAIL, "1.0")]), row(3, &[(MAIL, "2")])]).await;
     let version = load(store, id).await.version;
-    let sent = vec![row(10, &[(MAIL, "2"), (NAME, "9")]), row(11, &[(MAIL, "10e-1")]), row(12, &[(MAIL, "3")])];
+    let sent =
+        vec![row(10, &[(MAIL, "2"), (NAME, "9")]), row(11, &[(MAIL, "10e-1")]), row(12, &[(MAIL, "3")])];
     let refused = store.insert_rows(NewRows { match_on: Some(MAIL), ..batch(id, version, sent) }).await;
     assert!(matches!(&refused, Err(StoreError::AmbiguousMatch(indexes)) if indexes == &[1]), "{refused:?}");
     let page = store.rows(id, PageStart::Offset(0), 10).await.unwrap();
@@ -143,7 +145,8 @@ pub(super) async fn cells_are_written_all_or_none(store: &dyn Store) {
     insert(store, id, vec![row(1, &[(NAME, "1"), (MAIL, "\"x\"")]), row(2, &[(NAME, "2")])]).await;
     insert(store, other, numbered(3, 1)).await;
     let version = load(store, id).await.version;
-    let refused = store.write_cells(writes(id, version, vec![write(1, NAME, "8"), write(3, NAME, "8")])).await;
+    let refused =
+        store.write_cells(writes(id, version, vec![write(1, NAME, "8"), write(3, NAME, "8")])).await;
     assert!(matches!(&refused, Err(StoreError::UnknownRows(rows)) if rows == &[row_id(3)]), "{refused:?}");
     let mut by_hand = write(2, NAME, "5");
     by_hand.state = CellState::written_by_hand(77);
@@ -153,7 +156,10 @@ pub(super) async fn cells_are_written_all_or_none(store: &dyn Store) {
     assert_eq!(names(&written.rows), ["5", "4.0"]);
     assert_eq!(cell(&written.rows[1], MAIL), None);
     assert_eq!(written.rows[0].states.get(NAME), Some(&CellState::written_by_hand(77)));
-    assert_eq!(store.rows(id, PageStart::Offset(0), 9).await.unwrap().rows, [1, 0].map(|n| written.rows[n].clone()));
+    assert_eq!(
+        store.rows(id, PageStart::Offset(0), 9).await.unwrap().rows,
+        [1, 0].map(|n| written.rows[n].clone())
+    );
     store.write_cells(writes(id, version, vec![write(2, NAME, "null")])).await.unwrap();
     let idle = store.row(id, row_id(2)).await.unwrap().unwrap();
     assert_eq!((cell(&idle, NAME), idle.states), (None, CellStates::default()));

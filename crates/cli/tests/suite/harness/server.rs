@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -29,8 +29,8 @@ pub(crate) const UNLIMITED: &[(&str, &str)] = &[
 pub(crate) struct Server {
     process: Arc<Mutex<Child>>,
     pub(crate) address: String,
-    /// What it printed up to its address, and whatever follows.
-    pub(crate) printed: mpsc::Receiver<String>,
+    /// What it has printed so far, line by line.
+    printed: Arc<Mutex<Vec<String>>>,
     document: Arc<Document>,
     key: String,
     folder: Arc<Folder>,
@@ -101,6 +101,10 @@ impl Server {
 
     pub(crate) fn folder(&self) -> &Arc<Folder> {
         &self.folder
+    }
+
+    pub(crate) fn printed(&self) -> String {
+        self.printed.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
     }
 
     /// Runs a command on this server's data, beside it.
@@ -176,7 +180,7 @@ fn create_key(folder: &Folder, team: &str) -> String {
     String::from_utf8(made.stdout).unwrap().trim().to_owned()
 }
 
-type Started = (Arc<Mutex<Child>>, String, mpsc::Receiver<String>);
+type Started = (Arc<Mutex<Child>>, String, Arc<Mutex<Vec<String>>>);
 
 fn spawn(folder: &Folder, settings: &[(String, String)]) -> Started {
     let log = std::fs::File::options().create(true).append(true).open(folder.path().join("log")).unwrap();
@@ -192,16 +196,19 @@ fn spawn(folder: &Folder, settings: &[(String, String)]) -> Started {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let process = Arc::new(Mutex::new(child));
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&process));
-    let (send, printed) = mpsc::channel();
-    std::thread::spawn(move || lines.map_while(Result::ok).try_for_each(|line| send.send(line)));
-    let address = loop {
-        let line = printed.recv_timeout(START_TIME_MAX).unwrap_or_else(|_| {
-            panic!("the server did not say where it listens; its log:\n{}", log_of(folder))
-        });
-        if let Some((_, rest)) = line.split_once("listening on http://") {
-            break rest.split(' ').next().unwrap().to_owned();
-        }
-    };
+    let printed: Arc<Mutex<Vec<String>>> = Arc::default();
+    let collected = Arc::clone(&printed);
+    std::thread::spawn(move || {
+        lines.map_while(Result::ok).for_each(|line| collected.lock().unwrap().push(line));
+    });
+    let address = eventually("the server says where it listens", START_TIME_MAX, || {
+        let ended = process.lock().unwrap().try_wait().unwrap();
+        assert!(ended.is_none(), "the server ended ({ended:?}); its log:\n{}", log_of(folder));
+        printed.lock().unwrap().iter().find_map(|line| {
+            let (_, rest) = line.split_once("listening on http://")?;
+            rest.split(' ').next().map(str::to_owned)
+        })
+    });
     eventually("the server is ready", START_TIME_MAX, || {
         http::exchange(&address, &Request::get("/readyz")).ok().filter(|response| response.status == 200)
     });

@@ -1,0 +1,116 @@
+//! Contract sections 1 and 3: what is beside the API, and what every answer has.
+
+use serde_json::json;
+
+use crate::harness::runner::scenarios;
+use crate::harness::{Api, Request, Scenario, server};
+
+pub(crate) const SHARED: &[Scenario] = &scenarios!("system", Shared:
+    health_readiness_and_metrics_need_no_key,
+    the_document_is_openapi_3_0_3_and_what_the_command_prints,
+    the_docs_page_fetches_nothing_from_elsewhere,
+    the_team_and_the_limits_are_told,
+    every_answer_has_a_request_id_the_callers_if_it_is_fit,
+    cors_is_off_by_default,
+);
+
+fn health_readiness_and_metrics_need_no_key(api: &Api) {
+    let anonymous = server::shared().api_without_key();
+    anonymous.get("/healthz").ok();
+    anonymous.get("/readyz").ok();
+    api.get("/v4/team").ok();
+    let metrics = anonymous.get("/metrics");
+    assert_eq!(metrics.status(), 200);
+    let counted = metrics.text.lines().find(|line| {
+        line.starts_with("rowmill_http_requests_total") && line.contains("/v4/team") && line.contains("200")
+    });
+    assert!(counted.is_some(), "{}", metrics.text);
+    for line in metrics.text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let (_, value) = line.rsplit_once(' ').unwrap();
+        assert!(value.parse::<f64>().is_ok(), "{line}");
+        assert!(!line.contains("proj_"), "{line}");
+    }
+}
+
+fn the_document_is_openapi_3_0_3_and_what_the_command_prints(_: &Api) {
+    let anonymous = server::shared().api_without_key();
+    let answer = anonymous.get("/openapi.json");
+    assert_eq!(answer.json["openapi"], "3.0.3");
+    let printed = server::shared().command(&["openapi"]);
+    assert!(printed.status.success());
+    let printed: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
+    assert_eq!(printed, answer.json);
+    // Sent once, then only confirmed.
+    let tag = answer.header("ETag").unwrap();
+    let again = anonymous.send(Request::get("/openapi.json").header("If-None-Match", tag));
+    assert_eq!((again.status(), again.text.as_str()), (304, ""));
+}
+
+fn the_docs_page_fetches_nothing_from_elsewhere(_: &Api) {
+    let page = server::shared().api_without_key().get("/docs");
+    assert_eq!(page.status(), 200);
+    let policy = page.header("Content-Security-Policy").unwrap();
+    assert!(policy.contains("default-src 'none'"), "{policy}");
+    for attribute in ["src=\"", "href=\"", "url(", "@import"] {
+        for (_, after) in page.text.match_indices(attribute).map(|(at, _)| page.text.split_at(at + attribute.len())) {
+            let target = after.split(['"', ')']).next().unwrap();
+            let is_own = target.starts_with('#') || target.starts_with('/') && !target.starts_with("//");
+            assert!(is_own || target.starts_with("data:"), "{attribute}{target}");
+        }
+    }
+    for operation in ["listProjects", "insertRows", "updateCells"] {
+        assert!(page.text.contains(operation), "{operation}");
+    }
+}
+
+fn the_team_and_the_limits_are_told(api: &Api) {
+    let team = api.get("/v4/team").ok()["team"].clone();
+    let webhook = format!("http://{}/webhooks/eventplatform/{}", api.address, team["id"].as_str().unwrap());
+    assert_eq!(team["webhookUrl"], webhook);
+    assert_eq!(team["slug"], "default");
+    let limits = api.get("/v4/limits").ok()["limits"].clone();
+    for (name, number) in [
+        ("pageSizeDefault", 50),
+        ("pageSizeMax", 1_000),
+        ("insertRowsMax", 10_000),
+        ("cellsBatchMax", 10_000),
+        ("rowIdsMax", 100_000),
+        ("columnsMax", 500),
+        ("filtersMax", 100),
+        ("cellBytesMax", 1 << 20),
+        ("bodyBytesMax", 32 << 20),
+        ("nestingMax", 64),
+    ] {
+        assert_eq!(limits[name], number, "{name}");
+    }
+}
+
+fn every_answer_has_a_request_id_the_callers_if_it_is_fit(api: &Api) {
+    let table = api.table(&[]);
+    let paths = ["/v4/projects", "/v4/nope", "/healthz", "/docs", "/openapi.json", "/metrics", "/v4/projects/x"];
+    for path in paths.into_iter().map(str::to_owned).chain([table.path("/rows"), table.path("/rows?page=0")]) {
+        for id in ["a", "A.b_c-9", &"x".repeat(128)] {
+            let answer = api.send(Request::get(path.clone()).header("X-Request-Id", id));
+            assert_eq!(answer.header("X-Request-Id"), Some(id), "{path}");
+        }
+        for id in ["", "a b", "é", "a/b", &"x".repeat(129), "\"", "a,b"] {
+            let answer = api.send(Request::get(path.clone()).header("X-Request-Id", id));
+            let own = answer.header("X-Request-Id").unwrap();
+            assert!(!own.is_empty() && own != id, "{path} {id:?} {own:?}");
+        }
+    }
+    let wrong_method = api.send(Request::new("PUT", "/v4/projects").header("X-Request-Id", "mine"));
+    assert_eq!(wrong_method.header("X-Request-Id"), Some("mine"));
+    let one = api.get("/v4/team").header("X-Request-Id").unwrap().to_owned();
+    assert_ne!(api.get("/v4/team").header("X-Request-Id"), Some(one.as_str()));
+}
+
+fn cors_is_off_by_default(api: &Api) {
+    let answer = api.send(Request::get("/v4/team").header("Origin", "https://app.example"));
+    assert_eq!(answer.header("Access-Control-Allow-Origin"), None);
+    let preflight = Request::new("OPTIONS", "/v4/projects")
+        .header("Origin", "https://app.example")
+        .header("Access-Control-Request-Method", "POST");
+    api.send(preflight).refused(405, "method_not_allowed");
+    api.post("/v4/projects", json!({ "title": "x" })).created();
+}
