@@ -61,6 +61,9 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::NotFound(noun) | AppError::SomeNotFound { noun, .. } => {
             (StatusCode::NOT_FOUND, not_found_code(*noun))
         }
+        AppError::MissingTeamId => (StatusCode::BAD_REQUEST, "missing_team_id"),
+        AppError::InvalidPayload => (StatusCode::BAD_REQUEST, "invalid_payload"),
+        AppError::InvalidSignature => (StatusCode::UNAUTHORIZED, "invalid_signature"),
         AppError::IdempotencyConflict => (StatusCode::CONFLICT, "idempotency_conflict"),
         AppError::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
     }

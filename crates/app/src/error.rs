@@ -25,6 +25,15 @@ pub enum Error {
     /// Some of what the body names does not exist: 404, naming each.
     #[error("{noun} not found")]
     SomeNotFound { noun: Noun, details: Vec<Offence> },
+    /// A webhook address without the id of a team.
+    #[error("Missing teamId")]
+    MissingTeamId,
+    /// A webhook body that is no delivery.
+    #[error("Invalid payload")]
+    InvalidPayload,
+    /// A delivery that no project took, because its signature is missing, wrong or old.
+    #[error("Invalid signature")]
+    InvalidSignature,
     /// An idempotency key was used before, with another request.
     #[error("This Idempotency-Key was already used with another request; use a new key for a new request")]
     IdempotencyConflict,

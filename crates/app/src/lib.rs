@@ -13,6 +13,7 @@ mod projects;
 mod rows;
 mod teams;
 mod views;
+mod webhook;
 
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
 pub use crate::rows::{CellChange, Fields, InsertRows, ListRows, RowEntry, RowPatched};
 pub use crate::teams::NewKey;
 pub use crate::views::{ViewChanges, ViewSaved};
+pub use crate::webhook::{Delivered, Webhook};
 
 /// Everything the use cases need.
 #[derive(Debug)]

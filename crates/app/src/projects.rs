@@ -234,11 +234,13 @@ fn apply(project: &mut Project, changes: &ProjectChanges) -> Result<()> {
         project.folder_id.clone_from(folder_id);
     }
     if let Some(metadata) = metadata {
-        offences.extend(integration::check_metadata(metadata, "metadata"));
-        project.metadata.clone_from(metadata);
-        if integration::wants_approval_column(metadata) {
+        let mut metadata = metadata.clone();
+        integration::unmask(&mut metadata, &project.metadata);
+        offences.extend(integration::check_metadata(&metadata, "metadata"));
+        if integration::wants_approval_column(&metadata) {
             integration::ensure_guest_status(&mut project.table);
         }
+        project.metadata = metadata;
     }
     if let Some(settings) = settings {
         match merge_settings(&project.settings, settings) {

@@ -53,6 +53,42 @@ pub fn ensure_guest_status(table: &mut Table) -> bool {
     true
 }
 
+/// The event a project follows, if webhooks are to be processed for it.
+pub fn connected_event(metadata: &Map<String, Value>) -> Option<&str> {
+    let event = metadata.get("eventplatform").filter(|_| names_event_integration(metadata))?;
+    let enabled = event.get("webhookEnabled") == Some(&Value::Bool(true));
+    event.get("eventId").and_then(Value::as_str).filter(|_| enabled)
+}
+
+/// What deliveries for the project must be signed with, if anything.
+pub fn signing_secret(metadata: &Map<String, Value>) -> Option<&str> {
+    metadata.get("eventplatform")?.get(SIGNING_SECRET)?.as_str()
+}
+
+/// The metadata as it may be shown: the signing secret is written, never read.
+pub fn masked(metadata: &Map<String, Value>) -> Map<String, Value> {
+    let mut shown = metadata.clone();
+    if let Some(secret) = shown.get_mut("eventplatform").and_then(|event| event.get_mut(SIGNING_SECRET)) {
+        *secret = MASK.into();
+    }
+    shown
+}
+
+/// Puts the stored secret back where the mask was sent.
+pub fn unmask(sent: &mut Map<String, Value>, stored: &Map<String, Value>) {
+    let Some(Value::Object(event)) = sent.get_mut("eventplatform") else { return };
+    if event.get(SIGNING_SECRET).and_then(Value::as_str) != Some(MASK) {
+        return;
+    }
+    match signing_secret(stored) {
+        Some(secret) => event.insert(SIGNING_SECRET.to_owned(), secret.into()),
+        None => event.remove(SIGNING_SECRET),
+    };
+}
+
+const SIGNING_SECRET: &str = "signingSecret";
+const MASK: &str = "***";
+
 fn names_event_integration(metadata: &Map<String, Value>) -> bool {
     metadata.get("integration").and_then(Value::as_str) == Some(EVENT_INTEGRATION)
 }
@@ -79,6 +115,34 @@ mod tests {
         let offences = check_metadata(&metadata, "metadata");
         let paths: Vec<&str> = offences.iter().map(|offence| offence.path.as_str()).collect();
         assert_eq!(paths, expected, "{event}");
+    }
+
+    #[test]
+    fn a_secret_is_masked_and_its_mask_keeps_it() {
+        let stored = map(json!({ "a": 1, "eventplatform": { "eventId": "e", "signingSecret": "s3" } }));
+        let shown = masked(&stored);
+        assert_eq!(shown["eventplatform"], json!({ "eventId": "e", "signingSecret": "***" }));
+        let sent_back = |mut sent: Map<String, Value>| {
+            unmask(&mut sent, &stored);
+            signing_secret(&sent).map(str::to_owned)
+        };
+        assert_eq!(sent_back(shown.clone()).as_deref(), Some("s3"));
+        assert_eq!(sent_back(map(json!({ "eventplatform": { "signingSecret": "new" } }))).as_deref(), Some("new"));
+        assert_eq!(sent_back(map(json!({ "eventplatform": {} }))), None);
+        let mut first_time = shown;
+        unmask(&mut first_time, &Map::new());
+        assert_eq!(signing_secret(&first_time), None);
+        assert_eq!(masked(&map(json!({ "x": 1 }))), map(json!({ "x": 1 })));
+    }
+
+    #[test]
+    fn only_an_enabled_integration_is_connected() {
+        let check = |metadata: Value, event: Option<&str>| assert_eq!(connected_event(&map(metadata)), event);
+        let event = |enabled: bool| json!({ "eventId": "e", "webhookEnabled": enabled });
+        check(json!({ "integration": EVENT_INTEGRATION, "eventplatform": event(true) }), Some("e"));
+        check(json!({ "integration": EVENT_INTEGRATION, "eventplatform": event(false) }), None);
+        check(json!({ "integration": "other", "eventplatform": event(true) }), None);
+        check(json!({ "eventplatform": event(true) }), None);
     }
 
     #[test]

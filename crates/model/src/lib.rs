@@ -9,6 +9,7 @@ pub mod cell;
 pub mod column;
 pub mod corrections;
 pub mod filter;
+pub mod guest;
 pub mod ids;
 pub mod integration;
 pub mod limits;

@@ -3,6 +3,7 @@
 //! One thread writes and commits many callers' work at once; many threads read, each in a snapshot of
 //! its own. Everything acknowledged is on the disk: the log is synced at every commit.
 
+mod guests;
 mod lookups;
 mod pages;
 mod positions;
@@ -23,7 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
-    ApiKey, Inserted, NewRows, Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowsPage,
+    ApiKey, GuestWrite, GuestsWritten, Inserted, NewRows, Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowsPage,
     SavedProject, Store, StoreError, StoredProject, StoredRow, Team, Visit, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
@@ -186,6 +187,17 @@ impl Store for SqliteStore {
 
     async fn insert_rows(&self, batch: NewRows) -> Result<Inserted> {
         self.writer.write(move |connection| rows::insert(connection, batch)).await
+    }
+
+    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
+        let documents = Arc::clone(&self.documents);
+        self.readers
+            .read(move |connection| guests::projects_of_event(connection, &documents, team, &event_id))
+            .await
+    }
+
+    async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten> {
+        self.writer.write(move |connection| guests::upsert(connection, &guests)).await
     }
 
     async fn write_cells(&self, batch: WriteCells) -> Result<WrittenCells> {

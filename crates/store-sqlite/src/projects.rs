@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use rowmill_model::integration::connected_event;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::{
     ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError, StoredProject,
@@ -116,7 +117,7 @@ pub(crate) fn write_document(connection: &Connection, head: Head, project: &Proj
     connection
         .execute(
             "UPDATE projects SET title = ?2, autoplay = ?3, folder_id = ?4, column_count = ?5, version = version + 1, \
-             document = ?6 WHERE num = ?1",
+             document = ?6, event_id = ?7 WHERE num = ?1",
             (
                 head.num,
                 &project.title,
@@ -124,6 +125,7 @@ pub(crate) fn write_document(connection: &Connection, head: Head, project: &Proj
                 &project.folder_id,
                 project.table.columns.len(),
                 to_text(project)?,
+                connected_event(&project.metadata),
             ),
         )
         .map(|_| ())
@@ -141,7 +143,7 @@ fn create(connection: &Connection, project: &Project, views: &[View]) -> Result<
     connection
         .execute(
             "INSERT INTO projects (id, team, title, autoplay, folder_id, column_count, created_at, version, document, \
-             views) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, ?9)",
+             views, event_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 1, ?8, ?9, ?10)",
             (
                 project.id.uuid().as_bytes(),
                 project.team.0.as_bytes(),
@@ -152,6 +154,7 @@ fn create(connection: &Connection, project: &Project, views: &[View]) -> Result<
                 project.created_at,
                 to_text(project)?,
                 to_text(views)?,
+                connected_event(&project.metadata),
             ),
         )
         .map_err(backend)?;

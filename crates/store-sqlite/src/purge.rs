@@ -33,6 +33,7 @@ pub(crate) fn sweep_some(connection: &Connection) -> Result<bool> {
     if rows == 0 && lookups == 0 {
         for sql in [
             "DELETE FROM live WHERE project = ?1",
+            "DELETE FROM guests WHERE project = ?1",
             "DELETE FROM lookup_columns WHERE project = ?1",
             "DELETE FROM counters WHERE project = ?1",
             "DELETE FROM graves WHERE project = ?1",

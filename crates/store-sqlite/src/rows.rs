@@ -53,7 +53,7 @@ fn upsert_all(inserter: &mut Inserter<'_>, rows: &[NewRow], slot: Slot) -> Resul
 }
 
 /// Inserts rows one after another and keeps what must be kept with them.
-struct Inserter<'c> {
+pub(crate) struct Inserter<'c> {
     connection: &'c Connection,
     head: Head,
     counters: projects::Counters,
@@ -63,7 +63,7 @@ struct Inserter<'c> {
 }
 
 impl<'c> Inserter<'c> {
-    fn begin(connection: &'c Connection, head: Head) -> Result<Self> {
+    pub(crate) fn begin(connection: &'c Connection, head: Head) -> Result<Self> {
         Ok(Self {
             connection,
             head,
@@ -76,7 +76,12 @@ impl<'c> Inserter<'c> {
         })
     }
 
-    fn insert(&mut self, row: &NewRow) -> Result<(RowId, RowAction)> {
+    /// Where the next row goes.
+    pub(crate) fn next_position(&self) -> u64 {
+        self.counters.next_position
+    }
+
+    pub(crate) fn insert(&mut self, row: &NewRow) -> Result<(RowId, RowAction)> {
         let position = self.counters.next_position;
         self.insert
             .execute((
@@ -104,7 +109,7 @@ impl<'c> Inserter<'c> {
     }
 
     /// Writes what was sent over a stored row, unless that changes nothing.
-    fn update(&mut self, position: u64, sent: &NewRow) -> Result<(RowId, RowAction)> {
+    pub(crate) fn update(&mut self, position: u64, sent: &NewRow) -> Result<(RowId, RowAction)> {
         let stored = read_row(self.connection, key(self.head.num, position))?
             .ok_or_else(|| StoreError::Damaged("an indexed row is missing".to_owned()))?;
         let old = stored.values.cells()?;
@@ -127,7 +132,7 @@ impl<'c> Inserter<'c> {
         Ok((stored.id, RowAction::Updated))
     }
 
-    fn finish(self) -> Result<()> {
+    pub(crate) fn finish(self) -> Result<()> {
         self.live.write(self.connection, self.head.num)?;
         projects::write_counters(self.connection, self.head.num, self.counters)
     }

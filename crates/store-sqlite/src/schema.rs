@@ -7,7 +7,10 @@ use rusqlite::config::DbConfig;
 use crate::backend;
 
 /// In order, never changed once released: a change of shape is a new entry.
-const MIGRATIONS: &[(&str, &str)] = &[("foundation", include_str!("migrations/0001_foundation.sql"))];
+const MIGRATIONS: &[(&str, &str)] = &[
+    ("foundation", include_str!("migrations/0001_foundation.sql")),
+    ("guests", include_str!("migrations/0002_guests.sql")),
+];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
 const APPLICATION_ID: i64 = 0x726f_776d;
@@ -115,7 +118,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 1 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 2 })));
     }
 
     #[test]

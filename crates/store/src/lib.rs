@@ -19,7 +19,7 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 pub use crate::error::StoreError;
 pub use crate::types::{
-    ApiKey, CellWrite, Inserted, NewRow, NewRows, Once, PageStart, ProjectPage, ProjectSave, ProjectSummary,
+    ApiKey, CellWrite, GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, Once, PageStart, ProjectPage, ProjectSave, ProjectSummary,
     RowAction, RowRef, RowsPage, SavedProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 
@@ -85,6 +85,13 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     /// Inserts rows, or with a match column updates those that match. All or nothing.
     async fn insert_rows(&self, rows: NewRows) -> Result<Inserted>;
+
+    /// A team's projects that follow an event and take webhooks for it, oldest first.
+    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>>;
+
+    /// Makes or updates one row a guest and project, however many callers do so at once. An event older
+    /// than the one last taken changes nothing. All of one delivery is written, or none.
+    async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten>;
 
     /// Writes cells. All or nothing; an unknown row is [`StoreError::UnknownRows`].
     async fn write_cells(&self, cells: WriteCells) -> Result<WrittenCells>;

@@ -129,6 +129,24 @@ pub enum RowAction {
     Unchanged,
 }
 
+/// A guest's row in one project.
+#[derive(Debug, Clone)]
+pub struct GuestWrite {
+    pub project: ProjectId,
+    /// The project version the values were laid out for.
+    pub version: u64,
+    pub guest_id: String,
+    /// When the platform's event came about, in Unix milliseconds.
+    pub event_at_ms: i64,
+    pub row: NewRow,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct GuestsWritten {
+    pub rows_created: u64,
+    pub rows_updated: u64,
+}
+
 #[derive(Debug, Clone)]
 pub struct WriteCells {
     pub project: ProjectId,

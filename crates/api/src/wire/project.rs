@@ -1,7 +1,7 @@
 //! Projects on the wire.
 
 use rowmill_app::{NewProject, ProjectChanges, ProjectSummary};
-use rowmill_model::{Project, ProjectSettings};
+use rowmill_model::{Project, ProjectSettings, integration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -90,7 +90,7 @@ impl ProjectFull {
             column_count: table.columns.len(),
             row_count,
             folder_id: folder_id.clone(),
-            metadata: metadata.clone(),
+            metadata: integration::masked(metadata),
             settings: settings.clone(),
             columns: table.columns.iter().map(|column| ColumnFull::new(table, column)).collect(),
         }
@@ -139,7 +139,7 @@ impl From<Project> for ProjectChanged {
             updated_at: timestamp(updated_at),
             column_count: table.columns.len(),
             folder_id,
-            metadata,
+            metadata: integration::masked(&metadata),
             settings,
         }
     }

@@ -10,6 +10,7 @@
     reason = "this is test code: it fails by panicking"
 )]
 
+mod guests;
 mod make;
 mod plain_map;
 mod projects;
@@ -41,6 +42,10 @@ pub const CASES: &[(&str, Case)] = cases![
     projects::the_list_is_newest_first_and_the_teams_own,
     projects::a_deleted_project_takes_its_rows_along,
     projects::a_request_is_carried_out_once,
+    guests::a_guest_has_one_row_a_project,
+    guests::an_older_event_changes_nothing,
+    guests::a_stale_delivery_writes_nothing,
+    guests::many_deliveries_make_one_row,
     rows::rows_keep_the_order_they_were_sent_in,
     rows::a_page_starts_anywhere,
     rows::a_stale_insert_writes_nothing,

@@ -1,0 +1,159 @@
+//! Deliveries of the event platform.
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use rowmill_model::guest::{Delivery, GuestEvent};
+use rowmill_model::integration::signing_secret;
+use rowmill_model::{CellStates, ColumnId, ColumnType, Record, RowId, TeamId};
+use rowmill_store::{GuestWrite, GuestsWritten, NewRow, StoreError, StoredProject};
+use serde_json::Value;
+use sha2::Sha256;
+use uuid::Uuid;
+
+use crate::App;
+use crate::chance::uuid;
+use crate::error::{Error, Noun, Result};
+use crate::projects::ATTEMPTS_MAX;
+
+/// A delivery as it came in.
+#[derive(Debug, Clone, Copy)]
+pub struct Webhook<'a> {
+    pub team_id: &'a str,
+    /// The raw body: what is signed.
+    pub body: &'a str,
+    /// `t=<unix>,v1=<hex>`
+    pub signature: Option<&'a str>,
+}
+
+/// What became of a delivery.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Delivered {
+    pub matched_projects: usize,
+    pub rows_created: u64,
+    pub rows_updated: u64,
+    /// It was of a type that makes no rows, or no project follows its event.
+    pub ignored: bool,
+}
+
+/// How far the time of a signature may be from now.
+const SIGNATURE_AGE_SECONDS_MAX: u64 = 5 * 60;
+
+impl App {
+    /// Takes a delivery into every project of the team that follows its event, or into none.
+    pub async fn deliver(&self, webhook: Webhook<'_>) -> Result<Delivered> {
+        let team = Uuid::try_parse(webhook.team_id).map(TeamId).map_err(|_| Error::MissingTeamId)?;
+        let body: Value = serde_json::from_str(webhook.body).map_err(|_| Error::InvalidPayload)?;
+        let delivery = Delivery::read(&body).map_err(|_| Error::InvalidPayload)?;
+        self.store.team(team).await?.ok_or(Error::NotFound(Noun::Team))?;
+        let Delivery::Guest(event) = delivery else { return Ok(ignored()) };
+        for _ in 0..ATTEMPTS_MAX {
+            let connected = self.store.projects_of_event(team, event.event_id.clone()).await?;
+            if connected.is_empty() {
+                return Ok(ignored());
+            }
+            let signed = self.signed(connected, webhook);
+            if signed.is_empty() {
+                return Err(Error::InvalidSignature);
+            }
+            let guests = signed.iter().map(|stored| self.guest_write(stored, &event)).collect::<Result<_>>()?;
+            match self.store.upsert_guests(guests).await {
+                // A project's columns changed meanwhile: lay the values out anew.
+                Err(StoreError::Stale | StoreError::UnknownProject) => {}
+                outcome => {
+                    let GuestsWritten { rows_created, rows_updated } = outcome?;
+                    return Ok(Delivered { matched_projects: signed.len(), rows_created, rows_updated, ignored: false });
+                }
+            }
+        }
+        Err(Error::Internal("projects kept changing during a delivery".into()))
+    }
+
+    /// The projects that take this delivery: those that ask for no signature, and those it is right for.
+    fn signed(&self, connected: Vec<StoredProject>, webhook: Webhook<'_>) -> Vec<StoredProject> {
+        let now_seconds = self.clock.now_ms() / 1000;
+        let takes = |stored: &StoredProject| match signing_secret(&stored.project.metadata) {
+            None => true,
+            Some(secret) => {
+                webhook.signature.is_some_and(|signature| is_signed(webhook.body, signature, secret, now_seconds))
+            }
+        };
+        connected.into_iter().filter(takes).collect()
+    }
+
+    fn guest_write(&self, stored: &StoredProject, event: &GuestEvent) -> Result<GuestWrite> {
+        let now_ms = self.clock.now_ms();
+        let table = &stored.project.table;
+        let internal = |error: serde_json::Error| Error::Internal(error.into());
+        let payload = serde_json::to_string(&event.payload).map_err(internal)?;
+        if payload.len() > usize::try_from(self.limits.cell_bytes_max).unwrap_or(usize::MAX) {
+            return Err(Error::InvalidPayload);
+        }
+        let status = serde_json::to_string(&event.payload.approval_status).map_err(internal)?;
+        let slot_of = |id: &str| table.by_id(id).filter(|column| column.kind == ColumnType::Manual).map(|column| column.slot);
+        let trigger = slot_of(ColumnId::TRIGGER).map(|slot| (slot, payload.as_str()));
+        let guest_status = slot_of(ColumnId::GUEST_STATUS).map(|slot| (slot, status.as_str()));
+        let row = NewRow {
+            id: RowId::from_uuid(uuid(now_ms)?),
+            values: Record::pack(trigger.into_iter().chain(guest_status)),
+            states: CellStates::default(),
+            cleared: Vec::new(),
+        };
+        Ok(GuestWrite {
+            project: stored.project.id,
+            version: stored.version,
+            guest_id: event.guest_id.clone(),
+            // An event that does not say when it came about counts as the newest.
+            event_at_ms: event.created_at.unwrap_or(now_ms),
+            row,
+        })
+    }
+}
+
+fn ignored() -> Delivered {
+    Delivered { ignored: true, ..Delivered::default() }
+}
+
+/// Whether `t=<unix>,v1=<hex>` is an HMAC-SHA256 of `{t}.{body}` made lately.
+fn is_signed(body: &str, signature: &str, secret: &str, now_seconds: i64) -> bool {
+    let field = |name: &str| signature.split(',').find_map(|part| part.trim().strip_prefix(name)?.strip_prefix('='));
+    let (Some(time), Some(hex)) = (field("t"), field("v1")) else { return false };
+    let is_recent = time.parse::<i64>().is_ok_and(|time| time.abs_diff(now_seconds) <= SIGNATURE_AGE_SECONDS_MAX);
+    let Some(sent) = bytes_of(hex).filter(|_| is_recent) else { return false };
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return false };
+    mac.update(time.as_bytes());
+    mac.update(b".");
+    mac.update(body.as_bytes());
+    // Compares in constant time.
+    mac.verify_slice(&sent).is_ok()
+}
+
+fn bytes_of(hex: &str) -> Option<Vec<u8>> {
+    if !hex.is_ascii() || hex.len() % 2 != 0 {
+        return None;
+    }
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_right_recent_and_whole() {
+        // printf '1000.{}' | openssl dgst -sha256 -hmac secret
+        let right = "026360fb6284f077f1148b1ae7c62679730497810a6a0321574de01e8b009e7a";
+        let wrong = right.replace('a', "b");
+        let check = |signature: &str, now: i64, expected: bool| {
+            assert_eq!(is_signed("{}", signature, "secret", now), expected, "{signature} at {now}");
+        };
+        check(&format!("t=1000,v1={right}"), 1000, true);
+        check(&format!("v1={right}, t=1000"), 1300, true);
+        check(&format!("t=1000,v1={right}"), 1301, false);
+        check(&format!("t=1000,v1={right}"), 699, false);
+        check(&format!("t=1001,v1={right}"), 1000, false);
+        check(&format!("t=1000,v1={wrong}"), 1000, false);
+        for malformed in ["", "t=1000", "t=x,v1=00", "t=1000,v1=0", "t=1000,v1=zz", "t=1000,v1=\u{e9}a"] {
+            check(malformed, 1000, false);
+        }
+        assert!(!is_signed("{} ", &format!("t=1000,v1={right}"), "secret", 1000));
+    }
+}

@@ -1,0 +1,70 @@
+//! Guests of events: one row each in every project that follows the event.
+
+use rowmill_model::TeamId;
+use rowmill_store::{GuestWrite, GuestsWritten, Result, RowAction, StoredProject};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::pages::read_row;
+use crate::positions::key;
+use crate::projects::{self, Documents};
+use crate::rows::Inserter;
+use crate::{backend, uuid_of};
+
+pub(crate) fn projects_of_event(
+    connection: &Connection,
+    documents: &Documents,
+    team: TeamId,
+    event_id: &str,
+) -> Result<Vec<StoredProject>> {
+    let ids = connection
+        .prepare_cached("SELECT id FROM projects WHERE team = ?1 AND event_id = ?2 ORDER BY num")
+        .and_then(|mut query| {
+            let ids = query.query_map((team.0.as_bytes(), event_id), |row| uuid_of(row, 0))?;
+            ids.collect::<rusqlite::Result<Vec<_>>>()
+        })
+        .map_err(backend)?;
+    let load = |id| projects::load(connection, documents, rowmill_model::ProjectId::from_uuid(id)).transpose();
+    ids.into_iter().filter_map(load).collect()
+}
+
+pub(crate) fn upsert(connection: &Connection, guests: &[GuestWrite]) -> Result<GuestsWritten> {
+    let mut written = GuestsWritten::default();
+    for guest in guests {
+        match upsert_one(connection, guest)? {
+            Some(RowAction::Inserted) => written.rows_created += 1,
+            Some(RowAction::Updated) => written.rows_updated += 1,
+            Some(RowAction::Unchanged) | None => {}
+        }
+    }
+    Ok(written)
+}
+
+/// What became of a guest's row; none if its event is older than the one last taken.
+fn upsert_one(connection: &Connection, guest: &GuestWrite) -> Result<Option<RowAction>> {
+    let GuestWrite { project, version, guest_id, event_at_ms, row } = guest;
+    let head = projects::head_at(connection, *project, *version)?;
+    let known: Option<(u64, i64)> = connection
+        .prepare_cached("SELECT position, event_at FROM guests WHERE project = ?1 AND guest_id = ?2")
+        .and_then(|mut query| query.query_row((head.num, guest_id), |row| Ok((row.get(0)?, row.get(1)?))).optional())
+        .map_err(backend)?;
+    // A row that somebody deleted comes back with the guest's next event.
+    let position = match known {
+        Some((_, event_at)) if *event_at_ms < event_at => return Ok(None),
+        Some((position, _)) => read_row(connection, key(head.num, position))?.map(|row| row.position),
+        None => None,
+    };
+    let mut inserter = Inserter::begin(connection, head)?;
+    let (position, action) = match position {
+        Some(position) => (position, inserter.update(position, row)?.1),
+        None => (inserter.next_position(), inserter.insert(row)?.1),
+    };
+    inserter.finish()?;
+    connection
+        .prepare_cached(
+            "INSERT INTO guests (project, guest_id, position, event_at) VALUES (?1, ?2, ?3, ?4) \
+             ON CONFLICT DO UPDATE SET position = excluded.position, event_at = excluded.event_at",
+        )
+        .and_then(|mut upsert| upsert.execute((head.num, guest_id, position, event_at_ms)))
+        .map_err(backend)?;
+    Ok(Some(action))
+}
