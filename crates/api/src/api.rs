@@ -22,6 +22,7 @@ use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
 use crate::pipeline::{self, Plan, Shared};
 use crate::query::QueryReader;
 use crate::schema::Schemas;
+use crate::endpoints::webhook;
 use crate::system;
 
 /// Collects operations. Nothing here needs the application to run, so the document can be had alone.
@@ -55,14 +56,15 @@ impl<S: Service> Api<S> {
     }
 
     /// Mounts an operation and writes it into the document.
-    pub fn add<E: Endpoint<S>>(&mut self, path: &'static str) -> &mut Self {
-        if let Err(fault) = self.try_add::<E>(path) {
+    pub fn add<E: Endpoint<S>>(&mut self, path: impl Into<String>) -> &mut Self {
+        let path = path.into();
+        if let Err(fault) = self.try_add::<E>(&path) {
             self.faults.push(format!("{} ({} {path}): {fault}", E::ID, E::METHOD));
         }
         self
     }
 
-    fn try_add<E: Endpoint<S>>(&mut self, path: &'static str) -> Result<(), String> {
+    fn try_add<E: Endpoint<S>>(&mut self, path: &str) -> Result<(), String> {
         let path_params = self.schemas.params::<E::Path>();
         let captured: BTreeSet<_> = names_in(path).collect();
         let declared: BTreeSet<_> = path_params.iter().map(|param| param.name.as_str()).collect();
@@ -82,9 +84,9 @@ impl<S: Service> Api<S> {
         });
         self.operations.push(Operation {
             method: E::METHOD,
-            path,
-            id: E::ID,
-            tag: E::TAG,
+            path: path.to_owned(),
+            id: format!("{}{}", E::ID, E::VERSION),
+            tag: format!("{} {}", E::TAG, E::VERSION).trim().to_owned(),
             summary: E::SUMMARY,
             description: E::DESCRIPTION,
             access: E::ACCESS,
@@ -98,7 +100,7 @@ impl<S: Service> Api<S> {
         self.mount::<E>(path, Plan { query, body })
     }
 
-    fn mount<E: Endpoint<S>>(&mut self, path: &'static str, plan: Plan) -> Result<(), String> {
+    fn mount<E: Endpoint<S>>(&mut self, path: &str, plan: Plan) -> Result<(), String> {
         let filter = MethodFilter::try_from(E::METHOD).map_err(|error| error.to_string())?;
         let plan = Arc::new(plan);
         let handler = move |State(shared): State<Arc<Shared<S>>>, request: Request| {
@@ -181,6 +183,7 @@ impl<S: Service> Finished<S> {
             .router
             .with_state(shared)
             .merge(system::routes(state, &self.document, metrics))
+            .merge(webhook::without_team())
             .fallback(unknown_path)
             .method_not_allowed_fallback(method_not_allowed);
         layers::wrap(router, &cors, request_ids)

@@ -11,7 +11,7 @@ use rowmill_model::Limits;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::limits::Rates;
@@ -26,6 +26,8 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const SUMMARY: &'static str;
     const DESCRIPTION: &'static str;
     const ACCESS: Access = Access::Key;
+    /// Put behind the id and the tag, to tell the versions of an operation apart.
+    const VERSION: &'static str = "";
     const STATUS: StatusCode = StatusCode::OK;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
@@ -54,21 +56,23 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
 pub trait Service: Clone + Send + Sync + 'static {
     type Principal: Principal;
 
-    /// Who is calling: none if no token was sent, an error if it is not a good one.
+    /// Who is calling, if they may call at all: known by their headers and by what the path names.
     fn authenticate(
         &self,
+        access: Access,
         headers: &HeaderMap,
-        client: IpAddr,
-    ) -> impl Future<Output = Result<Option<Self::Principal>, Error>> + Send;
+        path: &Map<String, Value>,
+    ) -> impl Future<Output = Result<Self::Principal, Error>> + Send;
 
     /// Whether requests can be served now.
     fn ready(&self) -> impl Future<Output = Result<(), Error>> + Send;
 }
 
-/// Whoever a key belongs to.
+/// Whoever is calling.
 pub trait Principal: Clone + Send + Sync + 'static {
-    /// The caller that requests are counted for: the id of the key.
-    fn rate_key(&self) -> u128;
+    /// The caller that requests are counted for: the id of the key. Without one they are counted for the
+    /// client's address.
+    fn rate_key(&self) -> Option<u128>;
 }
 
 /// Who may call, and how they are counted.
@@ -76,8 +80,8 @@ pub trait Principal: Clone + Send + Sync + 'static {
 pub enum Access {
     /// Only with a key; counted per key.
     Key,
-    /// With or without; without, counted per client address. The endpoint decides what each may see.
-    KeyOrOpen,
+    /// With a key, or without one where what is read is open; without, counted per client address.
+    OpenRead,
     /// Without a key; counted per `teamId` in the path. The address is the secret.
     Webhook,
     /// Anybody, uncounted.

@@ -102,6 +102,14 @@ pub(crate) struct Failure {
     pub request_id: Option<String>,
 }
 
+/// The body of every failure of the webhook.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct WebhookFailure {
+    /// What went wrong.
+    #[schemars(length(max = 10_000), extend("example" = "Invalid payload"))]
+    error: String,
+}
+
 impl Error {
     /// A request with exactly one thing wrong with it.
     pub fn offence(path: impl Into<String>, message: impl Into<String>) -> Self {
@@ -146,6 +154,18 @@ impl Error {
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        response
+    }
+
+    /// The answer to a webhook: the sender knows no envelope.
+    pub(crate) fn respond_bare(self, request_id: &str) -> Response<Body> {
+        let words = match self.status() {
+            StatusCode::INTERNAL_SERVER_ERROR => "Server error".to_owned(),
+            _ => self.to_string(),
+        };
+        let mut response = self.respond(request_id);
+        let failure = WebhookFailure { error: words };
+        *response.body_mut() = Body::from(serde_json::to_vec(&failure).unwrap_or_default());
         response
     }
 

@@ -9,6 +9,7 @@ mod body;
 mod check;
 mod docs;
 pub mod endpoint;
+mod endpoints;
 pub mod error;
 mod guard;
 pub mod layers;
@@ -21,7 +22,7 @@ mod rowmill;
 mod schema;
 mod service;
 mod system;
-mod v4;
+mod versions;
 mod wire;
 
 pub use api::{Api, Fault, Finished, Settings};

@@ -9,7 +9,7 @@ use schemars::JsonSchema as _;
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Access, Examples};
-use crate::error::Failure;
+use crate::error::{Failure, WebhookFailure};
 use crate::schema::{LIMIT_KEY, Param, Schemas};
 
 const TITLE: &str = "Rowmill";
@@ -40,9 +40,9 @@ pub(crate) struct Tag {
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub method: Method,
-    pub path: &'static str,
-    pub id: &'static str,
-    pub tag: &'static str,
+    pub path: String,
+    pub id: String,
+    pub tag: String,
     pub summary: &'static str,
     pub description: &'static str,
     pub access: Access,
@@ -82,11 +82,12 @@ pub(crate) fn assemble(
     faults: &mut Vec<String>,
 ) -> Value {
     schemas.answer::<Failure>();
+    schemas.answer::<WebhookFailure>();
     let schemas = merge_components(&mut operations, schemas, faults);
     faults.extend(definition_faults(tags, &operations));
     let mut paths = Map::new();
     for operation in &operations {
-        let item = paths.entry(operation.path).or_insert_with(|| json!({}));
+        let item = paths.entry(operation.path.clone()).or_insert_with(|| json!({}));
         if let Value::Object(item) = item {
             item.insert(operation.method.as_str().to_ascii_lowercase(), describe(operation));
         }
@@ -143,7 +144,7 @@ fn describe(operation: &Operation) -> Value {
 fn security(access: Access) -> Value {
     match access {
         Access::Key => json!([{ "bearer": [] }]),
-        Access::KeyOrOpen => json!([{ "bearer": [] }, {}]),
+        Access::OpenRead => json!([{ "bearer": [] }, {}]),
         Access::Webhook | Access::Open => json!([]),
     }
 }
@@ -151,7 +152,7 @@ fn security(access: Access) -> Value {
 fn parameters(operation: &Operation) -> Vec<Value> {
     let in_path = operation.path_params.iter().map(|param| parameter(param, "path", true));
     let in_query = operation.query_params.iter().map(|param| parameter(param, "query", param.is_required));
-    let key = (operation.method == Method::POST)
+    let key = (operation.method == Method::POST && operation.access != Access::Webhook)
         .then(|| json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     in_path.chain(in_query).chain(key).collect()
 }
@@ -174,9 +175,11 @@ fn responses(operation: &Operation) -> Value {
         responses.insert(status.as_str().to_owned(), success(operation, *status));
     }
     for status in failures(operation) {
-        let (name, _) = components::failure(status);
-        responses
-            .insert(status.as_str().to_owned(), json!({ "$ref": format!("#/components/responses/{name}") }));
+        let described = match operation.access {
+            Access::Webhook => components::webhook_failure(status),
+            _ => json!({ "$ref": format!("#/components/responses/{}", components::failure(status).0) }),
+        };
+        responses.insert(status.as_str().to_owned(), described);
     }
     responses.into()
 }
@@ -204,16 +207,17 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
 
 /// Which failures an operation can answer with follows from what it takes.
 fn failures(operation: &Operation) -> Vec<StatusCode> {
-    let needs_key = matches!(operation.access, Access::Key | Access::KeyOrOpen);
+    let needs_key = matches!(operation.access, Access::Key | Access::OpenRead);
     let is_limited = operation.access != Access::Open;
     let has_body = operation.body.is_some();
+    let is_webhook = operation.access == Access::Webhook;
     let is_post = operation.method == Method::POST;
     [
         (StatusCode::BAD_REQUEST, is_limited),
-        (StatusCode::UNAUTHORIZED, needs_key),
+        (StatusCode::UNAUTHORIZED, needs_key || is_webhook),
         (StatusCode::FORBIDDEN, needs_key),
         (StatusCode::NOT_FOUND, !operation.path_params.is_empty()),
-        (StatusCode::CONFLICT, is_post),
+        (StatusCode::CONFLICT, is_post && !is_webhook),
         (StatusCode::PAYLOAD_TOO_LARGE, has_body),
         (StatusCode::UNSUPPORTED_MEDIA_TYPE, has_body),
         (StatusCode::TOO_MANY_REQUESTS, is_limited),
@@ -366,7 +370,7 @@ fn definition_faults(tags: &[Tag], operations: &[Operation]) -> Vec<String> {
     let mut ids = BTreeSet::new();
     let mut faults = Vec::new();
     for operation in operations {
-        if !ids.insert(operation.id) {
+        if !ids.insert(&operation.id) {
             faults.push(format!("the operation id {} is used twice", operation.id));
         }
         if !tags.iter().any(|tag| tag.name == operation.tag) {

@@ -50,6 +50,7 @@ pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
     let mut standing = None;
     let mut response = match attempt::<S, E>(&shared, &plan, request, &request_id, &mut standing).await {
         Ok(response) => response,
+        Err(error) if E::ACCESS == Access::Webhook => error.respond_bare(&request_id),
         Err(error) => error.respond(&request_id),
     };
     if let Some(standing) = standing {
@@ -130,11 +131,11 @@ async fn admit<S: Service>(
         count(standing, policies.webhook.as_ref().map(|buckets| buckets.take(team.to_owned())))?;
         return Ok(None);
     }
-    let principal = match shared.state.authenticate(headers, client).await {
+    let principal = match shared.state.authenticate(access, headers, captured).await {
         Ok(principal) => principal,
         Err(error) => {
             // Only who fails is counted here, so a stranger's guesses never hold up the owner of a key.
-            if matches!(error.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+            if error.status() == StatusCode::FORBIDDEN {
                 count(
                     standing,
                     policies.auth_failures.as_ref().map(|buckets| buckets.take(client_of(client))),
@@ -143,16 +144,12 @@ async fn admit<S: Service>(
             return Err(error);
         }
     };
-    match &principal {
-        Some(principal) => {
-            count(standing, policies.key.as_ref().map(|buckets| buckets.take(principal.rate_key())))?;
-        }
-        None if access == Access::KeyOrOpen => {
-            count(standing, policies.anonymous.as_ref().map(|buckets| buckets.take(client_of(client))))?;
-        }
-        None => return Err(rowmill_app::Error::Unauthenticated.into()),
-    }
-    Ok(principal)
+    let taken = match principal.rate_key() {
+        Some(key) => policies.key.as_ref().map(|buckets| buckets.take(key)),
+        None => policies.anonymous.as_ref().map(|buckets| buckets.take(client_of(client))),
+    };
+    count(standing, taken)?;
+    Ok(Some(principal))
 }
 
 fn count(standing: &mut Option<Standing>, taken: Option<Standing>) -> Result<(), Error> {

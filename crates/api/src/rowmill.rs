@@ -1,14 +1,14 @@
 //! The application behind the endpoints.
 
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
-use rowmill_app::{App, OnceKey};
+use rowmill_app::{App, Caller, OnceKey};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::endpoint::{Call, Principal, Service};
+use crate::endpoint::{Access, Call, Principal, Service};
 use crate::error::Error;
 
 /// The service every endpoint is written for.
@@ -16,12 +16,26 @@ use crate::error::Error;
 pub struct Rowmill(pub Arc<App>);
 
 impl Service for Rowmill {
-    type Principal = rowmill_app::Principal;
+    type Principal = Caller;
 
-    async fn authenticate(&self, headers: &HeaderMap, _: IpAddr) -> Result<Option<Self::Principal>, Error> {
-        match bearer(headers) {
-            Some(token) => Ok(Some(self.0.authenticate(token).await?)),
-            None => Ok(None),
+    /// A bad token is refused first, then a path that names no team of the caller's, then a missing token.
+    async fn authenticate(
+        &self,
+        access: Access,
+        headers: &HeaderMap,
+        path: &Map<String, Value>,
+    ) -> Result<Caller, Error> {
+        let principal = match bearer(headers) {
+            Some(token) => Some(self.0.authenticate(token).await?),
+            None => None,
+        };
+        let named = |name: &str| path.get(name).and_then(Value::as_str);
+        match named("teamSlug") {
+            Some(slug) => {
+                let open = named("projectId").filter(|_| access == Access::OpenRead);
+                Ok(self.0.team_caller(slug, principal, open).await?)
+            }
+            None => Ok(principal.map(Caller::Key).ok_or(rowmill_app::Error::Unauthenticated)?),
         }
     }
 
@@ -30,9 +44,12 @@ impl Service for Rowmill {
     }
 }
 
-impl Principal for rowmill_app::Principal {
-    fn rate_key(&self) -> u128 {
-        self.key.uuid().as_u128()
+impl Principal for Caller {
+    fn rate_key(&self) -> Option<u128> {
+        match self {
+            Self::Key(principal) => Some(principal.key.uuid().as_u128()),
+            Self::Anyone(_) => None,
+        }
     }
 }
 
@@ -41,8 +58,8 @@ impl Call<Rowmill> {
         &self.state.0
     }
 
-    /// The caller of an operation that needs a key.
-    pub(crate) fn caller(&self) -> Result<rowmill_app::Principal, Error> {
+    /// Who is calling.
+    pub(crate) fn caller(&self) -> Result<Caller, Error> {
         self.principal().copied()
     }
 
@@ -50,7 +67,7 @@ impl Call<Rowmill> {
     pub(crate) fn once(&self) -> Result<Option<OnceKey>, Error> {
         let Some(idempotency) = &self.idempotency else { return Ok(None) };
         let mut name = Sha256::new();
-        name.update(self.caller()?.team.0.as_bytes());
+        name.update(self.caller()?.team().0.as_bytes());
         name.update(&self.path);
         name.update([0]);
         name.update(&idempotency.key);

@@ -113,9 +113,9 @@ fn operation(
     }
     Operation {
         method: Method::GET,
-        path,
-        id,
-        tag: TAG,
+        path: path.to_owned(),
+        id: id.to_owned(),
+        tag: TAG.to_owned(),
         summary,
         description,
         access: Access::Open,

@@ -21,6 +21,31 @@ pub struct Principal {
     pub key: KeyId,
 }
 
+/// Whoever calls: the holder of a key, or, where a project is open, anyone at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Caller {
+    Key(Principal),
+    /// Named a team, but brought no key.
+    Anyone(TeamId),
+}
+
+impl Caller {
+    pub fn team(self) -> TeamId {
+        match self {
+            Self::Key(principal) => principal.team,
+            Self::Anyone(team) => team,
+        }
+    }
+
+    /// The holder of a key, which all but open reads need.
+    pub(crate) fn with_key(self) -> Result<Principal> {
+        match self {
+            Self::Key(principal) => Ok(principal),
+            Self::Anyone(_) => Err(Error::Unauthenticated),
+        }
+    }
+}
+
 /// An API key as its owner holds it: `rm_<key id>_<64 hex>`. The id finds the key, the rest proves it.
 pub struct Secret(String);
 
@@ -98,21 +123,51 @@ impl App {
         Ok(principal)
     }
 
-    /// A project of this team that the API may touch.
-    pub async fn project(&self, principal: Principal, id: &str) -> Result<StoredProject> {
-        let project = self.project_even_if_disabled(principal, id).await?;
+    /// Who calls a path that names a team. Without a key that is anyone, if the project to be read is open.
+    pub async fn team_caller(
+        &self,
+        slug: &str,
+        principal: Option<Principal>,
+        open_project: Option<&str>,
+    ) -> Result<Caller> {
+        let team = self.team_by_slug(slug).await?.id;
+        match principal {
+            Some(principal) if principal.team == team => Ok(Caller::Key(principal)),
+            Some(_) => Err(Error::InvalidKey),
+            None => {
+                let caller = Caller::Anyone(team);
+                // A project that is closed answers as one that does not exist.
+                self.project_even_if_disabled(caller, open_project.ok_or(Error::Unauthenticated)?).await?;
+                Ok(caller)
+            }
+        }
+    }
+
+    /// A project the caller may read.
+    pub async fn project(&self, caller: Caller, id: &str) -> Result<StoredProject> {
+        let project = self.project_even_if_disabled(caller, id).await?;
         if project.project.settings.api.enabled { Ok(project) } else { Err(Error::ApiDisabled) }
     }
 
-    pub(crate) async fn project_even_if_disabled(
-        &self,
-        principal: Principal,
-        id: &str,
-    ) -> Result<StoredProject> {
-        let id = ProjectId::parse(id).ok_or(Error::NotFound(Noun::Project))?;
-        let project = self.store.project(id).await?;
+    /// A project the caller may change.
+    pub(crate) async fn project_to_change(&self, caller: Caller, id: &str) -> Result<StoredProject> {
+        caller.with_key()?;
+        self.project(caller, id).await
+    }
+
+    pub(crate) async fn project_even_if_disabled(&self, caller: Caller, id: &str) -> Result<StoredProject> {
+        let found = match ProjectId::parse(id) {
+            Some(id) => self.store.project(id).await?,
+            None => None,
+        };
         // Another team's project answers as one that does not exist.
-        project.filter(|found| found.project.team == principal.team).ok_or(Error::NotFound(Noun::Project))
+        let own = found.filter(|found| found.project.team == caller.team());
+        match caller {
+            Caller::Key(_) => own.ok_or(Error::NotFound(Noun::Project)),
+            Caller::Anyone(_) => {
+                own.filter(|found| !found.project.settings.api.require_key).ok_or(Error::Unauthenticated)
+            }
+        }
     }
 
     fn touch(&self, key: KeyId, last_used_at_ms: Option<i64>) {

@@ -5,7 +5,7 @@ use rowmill_model::{ColumnId, Offence, Project};
 use serde_json::{Map, Value};
 
 use crate::App;
-use crate::auth::Principal;
+use crate::auth::Caller;
 use crate::chance::column_id;
 use crate::error::{Error, Noun, Result};
 use crate::once::OnceKey;
@@ -27,14 +27,14 @@ pub struct ColumnDeleted {
 impl App {
     pub async fn create_column(
         &self,
-        principal: Principal,
+        caller: Caller,
         project: &str,
         body: &Map<String, Value>,
         once: Option<OnceKey>,
     ) -> Result<ColumnChanged> {
         let id = column_id()?;
         let saved = self
-            .change(principal, project, once, |stored| {
+            .change(caller, project, once, |stored| {
                 let table = &stored.project.table;
                 let corrected = corrections::create(table, body, id.clone(), &self.catalogue, &self.limits);
                 corrected_change(Change::from(stored), corrected)
@@ -45,13 +45,13 @@ impl App {
 
     pub async fn patch_column(
         &self,
-        principal: Principal,
+        caller: Caller,
         project: &str,
         column: &str,
         body: &Map<String, Value>,
     ) -> Result<ColumnChanged> {
         let saved = self
-            .change(principal, project, None, |stored| {
+            .change(caller, project, None, |stored| {
                 let table = &stored.project.table;
                 table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
                 let corrected = corrections::patch(table, column, body, &self.catalogue, &self.limits);
@@ -63,12 +63,12 @@ impl App {
 
     pub async fn delete_column(
         &self,
-        principal: Principal,
+        caller: Caller,
         project: &str,
         column: &str,
     ) -> Result<ColumnDeleted> {
         let saved = self
-            .change(principal, project, None, |stored| {
+            .change(caller, project, None, |stored| {
                 let table = &stored.project.table;
                 let doomed = table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
                 let mut change = corrected_change(Change::from(stored), corrections::delete(table, column))?;

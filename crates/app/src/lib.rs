@@ -25,7 +25,7 @@ use rowmill_store::Store;
 pub use rowmill_query::{Cursor, Page, Selection, Start};
 pub use rowmill_store::{ApiKey, Inserted, ProjectSummary, RowAction, StoredProject, StoredRow, Team};
 
-pub use crate::auth::{Principal, Secret};
+pub use crate::auth::{Caller, Principal, Secret};
 pub use crate::chance::log_id;
 pub use crate::clock::{Clock, SystemClock};
 pub use crate::columns::{ColumnChanged, ColumnDeleted};

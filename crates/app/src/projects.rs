@@ -7,7 +7,7 @@ use rowmill_store::{ProjectPage, ProjectSave, ProjectSummary, SavedProject, Stor
 use serde_json::{Map, Value};
 
 use crate::App;
-use crate::auth::Principal;
+use crate::auth::Caller;
 use crate::chance::{column_id, uuid};
 use crate::error::{Error, Noun, Result};
 use crate::once::OnceKey;
@@ -72,22 +72,23 @@ impl Change {
 }
 
 impl App {
-    pub async fn list_projects(&self, principal: Principal, of: ProjectsOf) -> Result<ProjectList> {
+    pub async fn list_projects(&self, caller: Caller, of: ProjectsOf) -> Result<ProjectList> {
+        let team = caller.with_key()?.team;
         let ProjectsOf { folder_id, page } = of;
         let Some((page, page_size)) = page else {
-            let projects = self.store.projects(principal.team, folder_id, ProjectPage::ALL).await?;
+            let projects = self.store.projects(team, folder_id, ProjectPage::ALL).await?;
             return Ok(ProjectList { projects, total: None });
         };
         let offset = u64::from(page.saturating_sub(1)) * u64::from(page_size);
-        let total = self.store.count_projects(principal.team, folder_id.clone()).await?;
+        let total = self.store.count_projects(team, folder_id.clone()).await?;
         let page = ProjectPage { offset, limit: page_size };
-        let projects = self.store.projects(principal.team, folder_id, page).await?;
+        let projects = self.store.projects(team, folder_id, page).await?;
         Ok(ProjectList { projects, total: Some(total) })
     }
 
     pub async fn create_project(
         &self,
-        principal: Principal,
+        caller: Caller,
         new: NewProject,
         once: Option<OnceKey>,
     ) -> Result<SavedProject> {
@@ -95,7 +96,8 @@ impl App {
         if let Some(saved) = self.recall(once.as_ref()).await? {
             return Ok(saved);
         }
-        let NewProject { title, autoplay, folder_id, metadata, settings, columns } = new;
+        let NewProject { title, autoplay, folder_id, mut metadata, settings, columns } = new;
+        integration::unmask(&mut metadata, &Map::new());
         let mut offences = integration::check_metadata(&metadata, "metadata");
         let title = check_name("title", &title, &mut offences);
         let (mut table, fixes) = self.build_table(&columns, &mut offences)?;
@@ -108,7 +110,7 @@ impl App {
         let now_ms = self.clock.now_ms();
         let project = Project {
             id: ProjectId::from_uuid(uuid(now_ms)?),
-            team: principal.team,
+            team: caller.with_key()?.team,
             title,
             autoplay,
             folder_id,
@@ -124,12 +126,12 @@ impl App {
 
     pub async fn patch_project(
         &self,
-        principal: Principal,
+        caller: Caller,
         id: &str,
         changes: ProjectChanges,
     ) -> Result<Project> {
         let saved = self
-            .alter(principal, id, None, |stored| {
+            .alter(caller, id, None, |stored| {
                 let mut change = Change::from(stored);
                 apply(&mut change.project, &changes)?;
                 // A disabled project takes only the change that enables it again.
@@ -140,8 +142,8 @@ impl App {
         Ok(saved.project)
     }
 
-    pub async fn delete_project(&self, principal: Principal, id: &str) -> Result<()> {
-        let project = self.project(principal, id).await?;
+    pub async fn delete_project(&self, caller: Caller, id: &str) -> Result<()> {
+        let project = self.project_to_change(caller, id).await?;
         if self.store.delete_project(project.project.id).await? {
             Ok(())
         } else {
@@ -152,12 +154,12 @@ impl App {
     /// Changes a project that the API may touch.
     pub(crate) async fn change(
         &self,
-        principal: Principal,
+        caller: Caller,
         id: &str,
         once: Option<OnceKey>,
         decide: impl Fn(&StoredProject) -> Result<Change>,
     ) -> Result<SavedProject> {
-        self.alter(principal, id, once, |stored| {
+        self.alter(caller, id, once, |stored| {
             if stored.project.settings.api.enabled { decide(stored) } else { Err(Error::ApiDisabled) }
         })
         .await
@@ -166,11 +168,12 @@ impl App {
     /// Reads, decides and saves, and does so again when somebody else was quicker.
     async fn alter(
         &self,
-        principal: Principal,
+        caller: Caller,
         id: &str,
         once: Option<OnceKey>,
         decide: impl Fn(&StoredProject) -> Result<Change>,
     ) -> Result<SavedProject> {
+        caller.with_key()?;
         let once = self.once(once);
         if let Some(saved) = self.recall(once.as_ref()).await? {
             return Ok(saved);
@@ -178,7 +181,7 @@ impl App {
         // On this node one at a time, so that many callers at once do not keep overtaking each other.
         let _turn = self.altering.lock().await;
         for _ in 0..ATTEMPTS_MAX {
-            let stored = self.project_even_if_disabled(principal, id).await?;
+            let stored = self.project_even_if_disabled(caller, id).await?;
             let Change { mut project, views, subject, fixes } = decide(&stored)?;
             if once.is_none() && project == *stored.project && views == *stored.views {
                 return Ok(SavedProject { project, views, subject, fixes });

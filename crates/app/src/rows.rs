@@ -13,7 +13,7 @@ use rowmill_store::{CellWrite, Inserted, NewRows, StoreError, StoredProject, Sto
 use serde_json::Value;
 
 use crate::App;
-use crate::auth::Principal;
+use crate::auth::Caller;
 use crate::chance::uuids;
 use crate::error::{Error, Noun, Result};
 use crate::once::OnceKey;
@@ -86,7 +86,7 @@ pub struct RowPatched {
 impl App {
     pub async fn insert_rows(
         &self,
-        principal: Principal,
+        caller: Caller,
         project: &str,
         insert: InsertRows<'_>,
     ) -> Result<Inserted> {
@@ -95,7 +95,7 @@ impl App {
             return Ok(inserted);
         }
         for _ in 0..ATTEMPTS_MAX {
-            let stored = self.project(principal, project).await?;
+            let stored = self.project_to_change(caller, project).await?;
             let mut batch = self.lay_out(&stored, &insert)?;
             batch.once.clone_from(&once);
             match self.store.insert_rows(batch).await {
@@ -110,11 +110,11 @@ impl App {
 
     pub async fn list_rows(
         &self,
-        principal: Principal,
+        caller: Caller,
         project: &str,
         list: ListRows,
     ) -> Result<(StoredProject, Page)> {
-        let stored = self.project(principal, project).await?;
+        let stored = self.project(caller, project).await?;
         let ListRows { view_id, filters, sorting, search, start, limit, include_total } = list;
         let view = match view_id {
             Some(id) => stored.views.get(place(&stored.views, &id)?),
@@ -128,11 +128,11 @@ impl App {
 
     pub async fn row(
         &self,
-        principal: Principal,
+        caller: Caller,
         project: &str,
         row: &str,
     ) -> Result<(StoredProject, StoredRow)> {
-        let stored = self.project(principal, project).await?;
+        let stored = self.project(caller, project).await?;
         let id = RowId::parse(row).ok_or(Error::NotFound(Noun::Row))?;
         let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
         Ok((stored, row))
@@ -140,13 +140,13 @@ impl App {
 
     pub async fn patch_row(
         &self,
-        principal: Principal,
+        caller: Caller,
         project: &str,
         row: &str,
         fields: &Fields<'_>,
     ) -> Result<RowPatched> {
         for _ in 0..ATTEMPTS_MAX {
-            let stored = self.project(principal, project).await?;
+            let stored = self.project_to_change(caller, project).await?;
             let id = RowId::parse(row).ok_or(Error::NotFound(Noun::Row))?;
             let mut layout = Layout::new(&stored, &self.limits, Leftover::Ignored);
             let cells = layout.cells(fields, "");
@@ -189,8 +189,8 @@ impl App {
     }
 
     /// Says how many rows there were. An id that names nothing, of whatever form, is no error.
-    pub async fn delete_rows(&self, principal: Principal, project: &str, ids: &[String]) -> Result<u64> {
-        let stored = self.project(principal, project).await?;
+    pub async fn delete_rows(&self, caller: Caller, project: &str, ids: &[String]) -> Result<u64> {
+        let stored = self.project_to_change(caller, project).await?;
         let mut seen = HashSet::new();
         let ids = ids.iter().filter_map(|id| RowId::parse(id)).filter(|id| seen.insert(*id)).collect();
         Ok(self.store.delete_rows(stored.project.id, ids).await?)
@@ -199,12 +199,12 @@ impl App {
     /// Says how many distinct cells were written.
     pub async fn write_cells(
         &self,
-        principal: Principal,
+        caller: Caller,
         project: &str,
         changes: &[CellChange<'_>],
     ) -> Result<u64> {
         for _ in 0..ATTEMPTS_MAX {
-            let stored = self.project(principal, project).await?;
+            let stored = self.project_to_change(caller, project).await?;
             let cells = self.check_cells(&stored, changes)?;
             let count = distinct(&cells);
             let write = WriteCells {

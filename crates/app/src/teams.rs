@@ -4,7 +4,7 @@ use rowmill_model::{KeyId, Offence, Slug, TeamId};
 use rowmill_store::{ApiKey, StoreError, Team};
 
 use crate::App;
-use crate::auth::{Principal, Secret};
+use crate::auth::{Caller, Secret};
 use crate::chance::uuid;
 use crate::error::{Error, Noun, Result};
 
@@ -49,8 +49,8 @@ impl App {
     }
 
     /// The team of whoever asks.
-    pub async fn own_team(&self, principal: Principal) -> Result<Team> {
-        self.store.team(principal.team).await?.ok_or(Error::NotFound(Noun::Team))
+    pub async fn own_team(&self, caller: Caller) -> Result<Team> {
+        self.store.team(caller.with_key()?.team).await?.ok_or(Error::NotFound(Noun::Team))
     }
 
     pub async fn create_key(&self, slug: &str, name: Option<&str>) -> Result<NewKey> {
@@ -78,7 +78,7 @@ impl App {
         }
     }
 
-    async fn team_by_slug(&self, slug: &str) -> Result<Team> {
+    pub(crate) async fn team_by_slug(&self, slug: &str) -> Result<Team> {
         let slug = Slug::parse(slug).ok_or(Error::NotFound(Noun::Team))?;
         self.store.team_by_slug(&slug).await?.ok_or(Error::NotFound(Noun::Team))
     }

@@ -9,7 +9,7 @@ use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId};
 use serde_json::Value;
 
 use crate::App;
-use crate::auth::Principal;
+use crate::auth::Caller;
 use crate::chance::uuid;
 use crate::error::{Error, Noun, Result};
 use crate::once::OnceKey;
@@ -36,7 +36,7 @@ pub struct ViewSaved {
 impl App {
     pub async fn create_view(
         &self,
-        principal: Principal,
+        caller: Caller,
         project: &str,
         changes: ViewChanges,
         once: Option<OnceKey>,
@@ -44,7 +44,7 @@ impl App {
         let created_at = self.clock.now_ms();
         let id = ViewId::from_uuid(uuid(created_at)?);
         let saved = self
-            .change(principal, project, once, |stored| {
+            .change(caller, project, once, |stored| {
                 let mut change = Change::from(stored);
                 if change.views.len() >= usize::try_from(self.limits.views_max).unwrap_or(usize::MAX) {
                     let most = self.limits.views_max;
@@ -72,13 +72,13 @@ impl App {
 
     pub async fn patch_view(
         &self,
-        principal: Principal,
+        caller: Caller,
         project: &str,
         view: &str,
         changes: ViewChanges,
     ) -> Result<ViewSaved> {
         let saved = self
-            .change(principal, project, None, |stored| {
+            .change(caller, project, None, |stored| {
                 let mut change = Change::from(stored);
                 let place = place(&change.views, view)?;
                 let mut view = change.views.remove(place);
@@ -93,8 +93,8 @@ impl App {
         saved_view(saved)
     }
 
-    pub async fn delete_view(&self, principal: Principal, project: &str, view: &str) -> Result<()> {
-        self.change(principal, project, None, |stored| {
+    pub async fn delete_view(&self, caller: Caller, project: &str, view: &str) -> Result<()> {
+        self.change(caller, project, None, |stored| {
             let mut change = Change::from(stored);
             let place = place(&change.views, view)?;
             change.views.remove(place);

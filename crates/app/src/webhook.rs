@@ -101,8 +101,8 @@ impl App {
             project: stored.project.id,
             version: stored.version,
             guest_id: event.guest_id.clone(),
-            // An event that does not say when it came about counts as the newest.
-            event_at_ms: event.created_at.unwrap_or(now_ms),
+            event_at_ms: event.created_at,
+            now_ms,
             row,
         })
     }

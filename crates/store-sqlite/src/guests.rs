@@ -41,15 +41,17 @@ pub(crate) fn upsert(connection: &Connection, guests: &[GuestWrite]) -> Result<G
 
 /// What became of a guest's row; none if its event is older than the one last taken.
 fn upsert_one(connection: &Connection, guest: &GuestWrite) -> Result<Option<RowAction>> {
-    let GuestWrite { project, version, guest_id, event_at_ms, row } = guest;
+    let GuestWrite { project, version, guest_id, event_at_ms, now_ms, row } = guest;
     let head = projects::head_at(connection, *project, *version)?;
     let known: Option<(u64, i64)> = connection
         .prepare_cached("SELECT position, event_at FROM guests WHERE project = ?1 AND guest_id = ?2")
         .and_then(|mut query| query.query_row((head.num, guest_id), |row| Ok((row.get(0)?, row.get(1)?))).optional())
         .map_err(backend)?;
+    let last_event_at = known.map_or(i64::MIN, |(_, event_at)| event_at);
+    let event_at = event_at_ms.unwrap_or(last_event_at.max(*now_ms));
     // A row that somebody deleted comes back with the guest's next event.
     let position = match known {
-        Some((_, event_at)) if *event_at_ms < event_at => return Ok(None),
+        Some(_) if event_at < last_event_at => return Ok(None),
         Some((position, _)) => read_row(connection, key(head.num, position))?.map(|row| row.position),
         None => None,
     };
@@ -64,7 +66,7 @@ fn upsert_one(connection: &Connection, guest: &GuestWrite) -> Result<Option<RowA
             "INSERT INTO guests (project, guest_id, position, event_at) VALUES (?1, ?2, ?3, ?4) \
              ON CONFLICT DO UPDATE SET position = excluded.position, event_at = excluded.event_at",
         )
-        .and_then(|mut upsert| upsert.execute((head.num, guest_id, position, event_at_ms)))
+        .and_then(|mut upsert| upsert.execute((head.num, guest_id, position, event_at)))
         .map_err(backend)?;
     Ok(Some(action))
 }

@@ -136,8 +136,9 @@ pub struct GuestWrite {
     /// The project version the values were laid out for.
     pub version: u64,
     pub guest_id: String,
-    /// When the platform's event came about, in Unix milliseconds.
-    pub event_at_ms: i64,
+    /// When the platform's event came about, in Unix milliseconds; without it, it counts as the newest.
+    pub event_at_ms: Option<i64>,
+    pub now_ms: i64,
     pub row: NewRow,
 }
 

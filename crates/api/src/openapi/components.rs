@@ -85,6 +85,19 @@ fn response(status: StatusCode, code: &str, error: &str) -> (String, Value) {
     (name.to_owned(), json!({ "description": description, "headers": headers, "content": content }))
 }
 
+/// A failure of the webhook, whose sender knows no envelope.
+pub(crate) fn webhook_failure(status: StatusCode) -> Value {
+    let description = match status {
+        StatusCode::BAD_REQUEST => "The address has no team id, or the body is no delivery.",
+        StatusCode::UNAUTHORIZED => "No project took the delivery: its signature is missing, wrong or old.",
+        StatusCode::NOT_FOUND => "There is no such team.",
+        other => failure(other).1,
+    };
+    let headers = header_references(!status.is_server_error(), status == StatusCode::TOO_MANY_REQUESTS);
+    let schema = json!({ "$ref": "#/components/schemas/WebhookFailure" });
+    json!({ "description": description, "headers": headers, "content": { "application/json": { "schema": schema } } })
+}
+
 pub(crate) fn header_references(is_limited: bool, is_refusal: bool) -> Value {
     let limited: &[&str] =
         if is_limited { &["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"] } else { &[] };

@@ -38,7 +38,18 @@ impl ColumnFull {
     }
 }
 
+impl MadeColumn for ColumnFull {
+    fn of(table: &Table, column: &Column) -> Self {
+        Self::new(table, column)
+    }
+}
+
 described_by!(ColumnFull, FullShape);
+
+/// What a version answers when a column is made.
+pub(crate) trait MadeColumn: Serialize + JsonSchema + Send {
+    fn of(table: &Table, column: &Column) -> Self;
+}
 
 /// A column to be made, as it was sent.
 #[derive(Debug, Deserialize)]
@@ -68,8 +79,8 @@ pub(crate) struct ColumnBrief {
     order: usize,
 }
 
-impl ColumnBrief {
-    pub(crate) fn new(table: &Table, column: &Column) -> Self {
+impl MadeColumn for ColumnBrief {
+    fn of(table: &Table, column: &Column) -> Self {
         Self {
             id: column.id.to_string(),
             header: column.header.clone(),
@@ -97,9 +108,9 @@ pub(crate) struct TemplateItem {
 }
 
 impl TemplateItem {
-    pub(crate) fn v4(template: &Template) -> Self {
-        let Template { id, v3_id: _, label, description, kind, data_shape } = template;
-        Self { id, label, description, kind: *kind, data_shape: *data_shape }
+    pub(crate) fn new(template: &Template, word: &'static str) -> Self {
+        let Template { id: _, v3_id: _, label, description, kind, data_shape } = template;
+        Self { id: word, label, description, kind: *kind, data_shape: *data_shape }
     }
 }
 

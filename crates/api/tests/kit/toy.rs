@@ -1,7 +1,5 @@
 //! A small API on the kit, and a way to call it.
 
-use std::net::IpAddr;
-
 use axum::Router;
 use axum::body::Body;
 use axum::http::header::{AUTHORIZATION, HeaderValue};
@@ -15,7 +13,7 @@ use rowmill_app::{Error as AppError, Noun};
 use rowmill_model::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tower::ServiceExt as _;
 use uuid::Uuid;
 
@@ -27,10 +25,10 @@ pub(crate) struct State {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Caller(u128);
+pub(crate) struct Caller(Option<u128>);
 
 impl Principal for Caller {
-    fn rate_key(&self) -> u128 {
+    fn rate_key(&self) -> Option<u128> {
         self.0
     }
 }
@@ -38,10 +36,16 @@ impl Principal for Caller {
 impl Service for State {
     type Principal = Caller;
 
-    async fn authenticate(&self, headers: &HeaderMap, _client: IpAddr) -> Result<Option<Caller>, Error> {
+    async fn authenticate(
+        &self,
+        access: Access,
+        headers: &HeaderMap,
+        _path: &Map<String, Value>,
+    ) -> Result<Caller, Error> {
         match headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()) {
-            None => Ok(None),
-            Some("Bearer right") => Ok(Some(Caller(7))),
+            None if access == Access::OpenRead => Ok(Caller(None)),
+            None => Err(AppError::Unauthenticated.into()),
+            Some("Bearer right") => Ok(Caller(Some(7))),
             Some(_) => Err(AppError::InvalidKey.into()),
         }
     }
@@ -156,7 +160,7 @@ pub(crate) struct Listed {
 }
 
 fn list(call: &Call<State>, page: Option<u32>) -> KitAnswer<Listed> {
-    let principal = call.principal.as_ref().and_then(|caller| u64::try_from(caller.0).ok());
+    let principal = call.principal.as_ref().and_then(|caller| u64::try_from(caller.0?).ok());
     KitAnswer::new(Listed { page: page.unwrap_or(1), principal })
 }
 
@@ -191,7 +195,7 @@ impl Endpoint<State> for OpenThings {
     const TAG: &'static str = "Things";
     const SUMMARY: &'static str = "List open things";
     const DESCRIPTION: &'static str = "Lists things, with or without a key.";
-    const ACCESS: Access = Access::KeyOrOpen;
+    const ACCESS: Access = Access::OpenRead;
     type Path = Nothing;
     type Query = Page;
     type Body = Nothing;

@@ -18,7 +18,7 @@ fn following(number: u128, team: u128, event_id: &str, enabled: bool) -> Project
 
 fn guest(project: ProjectId, version: u64, guest_id: &str, event_at_ms: i64, number: u128) -> GuestWrite {
     let row = row(number, &[(NAME, &number.to_string())]);
-    GuestWrite { project, version, guest_id: guest_id.to_owned(), event_at_ms, row }
+    GuestWrite { project, version, guest_id: guest_id.to_owned(), event_at_ms: Some(event_at_ms), now_ms: 15, row }
 }
 
 fn written(rows_created: u64, rows_updated: u64) -> GuestsWritten {
@@ -64,6 +64,10 @@ pub(super) async fn an_older_event_changes_nothing(store: &dyn Store) {
     assert_eq!(send(20, 3).await, written(0, 0), "unchanged");
     assert_eq!(send(19, 4).await, written(0, 0), "older than the unchanged one");
     assert_eq!(listed(store, id).await, ["3"]);
+    let timeless = GuestWrite { event_at_ms: None, ..guest(id, 1, "g", 0, 5) };
+    assert_eq!(store.upsert_guests(vec![timeless]).await.unwrap(), written(0, 1), "the newest, whatever the clock says");
+    assert_eq!(send(19, 6).await, written(0, 0), "the clock did not turn back");
+    assert_eq!(listed(store, id).await, ["5"]);
 }
 
 pub(super) async fn a_stale_delivery_writes_nothing(store: &dyn Store) {

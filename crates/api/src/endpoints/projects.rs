@@ -1,4 +1,6 @@
-//! Projects in version 4.
+//! Projects.
+
+use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
 use rowmill_app::{ProjectList, ProjectsOf};
@@ -7,15 +9,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{ProjectPath, page_size};
-use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing};
 use crate::error::Error;
 use crate::rowmill::Rowmill;
+use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::project::{ProjectChanged, ProjectCreate, ProjectFull, ProjectItem, ProjectPatch};
 
 const TAG: &str = "Projects";
 
-pub(crate) struct ListProjects;
+pub(crate) struct ListProjects<V>(PhantomData<V>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -48,13 +51,15 @@ struct ProjectPages {
     total_pages: u64,
 }
 
-impl Endpoint<Rowmill> for ListProjects {
+impl<V: Version> Endpoint<Rowmill> for ListProjects<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listProjects";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List projects";
     const DESCRIPTION: &'static str = "The team's projects, newest first: all of them, or one page.";
-    type Path = Nothing;
+    type Path = V::Path<Nothing>;
     type Query = ListQuery;
     type Body = Nothing;
     type Out = Projects;
@@ -71,7 +76,7 @@ impl Endpoint<Rowmill> for ListProjects {
 
     async fn handle(
         call: Call<Rowmill>,
-        _: Nothing,
+        _: V::Path<Nothing>,
         query: ListQuery,
         _: Nothing,
     ) -> Result<Answer<Projects>, Error> {
@@ -93,7 +98,7 @@ impl Endpoint<Rowmill> for ListProjects {
     }
 }
 
-pub(crate) struct CreateProject;
+pub(crate) struct CreateProject<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -103,7 +108,9 @@ pub(crate) struct ProjectCreated {
     applied_fixes: Vec<String>,
 }
 
-impl Endpoint<Rowmill> for CreateProject {
+impl<V: Version> Endpoint<Rowmill> for CreateProject<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createProject";
     const TAG: &'static str = TAG;
@@ -111,7 +118,7 @@ impl Endpoint<Rowmill> for CreateProject {
     const DESCRIPTION: &'static str =
         "Makes a project with its input column `_trigger` and, after that, the columns of the body.";
     const STATUS: StatusCode = StatusCode::CREATED;
-    type Path = Nothing;
+    type Path = V::Path<Nothing>;
     type Query = Nothing;
     type Body = Json<ProjectCreate>;
     type Out = ProjectCreated;
@@ -127,7 +134,7 @@ impl Endpoint<Rowmill> for CreateProject {
 
     async fn handle(
         call: Call<Rowmill>,
-        _: Nothing,
+        _: V::Path<Nothing>,
         _: Nothing,
         Json(body): Json<ProjectCreate>,
     ) -> Result<Answer<ProjectCreated>, Error> {
@@ -137,50 +144,55 @@ impl Endpoint<Rowmill> for CreateProject {
     }
 }
 
-pub(crate) struct GetProject;
+pub(crate) struct GetProject<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ProjectOut {
     project: ProjectFull,
 }
 
-impl Endpoint<Rowmill> for GetProject {
+impl<V: Version> Endpoint<Rowmill> for GetProject<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getProject";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a project";
     const DESCRIPTION: &'static str = "The project with its settings, counts and columns.";
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
     type Out = ProjectOut;
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<ProjectOut>, Error> {
+        let path = V::within(path);
         let stored = call.app().project(call.caller()?, &path.project_id).await?;
         Ok(Answer::new(ProjectOut { project: ProjectFull::new(&stored.project, stored.row_count) }))
     }
 }
 
-pub(crate) struct PatchProject;
+pub(crate) struct PatchProject<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ProjectChangedOut {
     project: ProjectChanged,
 }
 
-impl Endpoint<Rowmill> for PatchProject {
+impl<V: Version> Endpoint<Rowmill> for PatchProject<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateProject";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a project";
     const DESCRIPTION: &'static str = "Changes the fields that are sent. `metadata` is replaced whole, `settings` \
          are merged. A project whose API is disabled takes only the change that enables it again.";
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Json<ProjectPatch>;
     type Out = ProjectChangedOut;
@@ -191,35 +203,39 @@ impl Endpoint<Rowmill> for PatchProject {
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         _: Nothing,
         Json(body): Json<ProjectPatch>,
     ) -> Result<Answer<ProjectChangedOut>, Error> {
+        let path = V::within(path);
         let project = call.app().patch_project(call.caller()?, &path.project_id, body.into()).await?;
         Ok(Answer::new(ProjectChangedOut { project: project.into() }))
     }
 }
 
-pub(crate) struct DeleteProject;
+pub(crate) struct DeleteProject<V>(PhantomData<V>);
 
-impl Endpoint<Rowmill> for DeleteProject {
+impl<V: Version> Endpoint<Rowmill> for DeleteProject<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteProject";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a project";
     const DESCRIPTION: &'static str =
         "Deletes the project with its columns, rows and views. There is no way back.";
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
     type Out = Deleted;
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<Deleted>, Error> {
+        let path = V::within(path);
         call.app().delete_project(call.caller()?, &path.project_id).await?;
         Ok(Answer::new(Deleted { deleted_count: 1 }))
     }

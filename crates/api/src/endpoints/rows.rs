@@ -1,4 +1,6 @@
-//! Rows in version 4.
+//! Rows.
+
+use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
 use rowmill_app::{Cursor, RowEntry, Start};
@@ -8,17 +10,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{ProjectPath, RowPath, page_size};
-use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing, Raw};
+use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing, Raw};
 use crate::error::Error;
 use crate::guard::guard;
 use crate::rowmill::Rowmill;
+use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::fields::{self, Entries};
 use crate::wire::row::{RowBody, RowFull, RowList, Rows, RowsBody, RowsDelete, RowsInserted};
 
 const TAG: &str = "Rows";
 
-pub(crate) struct ListRows;
+pub(crate) struct ListRows<V>(PhantomData<V>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -52,14 +55,16 @@ pub(crate) struct ListQuery {
     include_total: Option<bool>,
 }
 
-impl Endpoint<Rowmill> for ListRows {
+impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listRows";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List rows";
     const DESCRIPTION: &'static str =
         "Rows in order of creation, or those of a view or of filters, sorted. Every row names every column.";
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = ListQuery;
     type Body = Nothing;
     type Out = Rows;
@@ -76,10 +81,11 @@ impl Endpoint<Rowmill> for ListRows {
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         query: ListQuery,
         _: Nothing,
     ) -> Result<Answer<Rows>, Error> {
+        let path = V::within(path);
         let caller = call.caller()?;
         let size = page_size(query.page_size, &call.limits);
         let list = list_of(&query, size, &call.limits)?;
@@ -96,7 +102,7 @@ impl Endpoint<Rowmill> for ListRows {
             page_size: size,
             page: page_number,
         }
-        .render(&page)?;
+       .render(&page)?;
         Ok(Answer::rendered(rendered))
     }
 }
@@ -106,8 +112,8 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
     let mut json_of = |name: &str, text: &Option<String>| {
         // The same guard as a body's: escapes can hide what the query itself must not have.
         let parsed = guard(text.clone()?.into_bytes(), limits.nesting_max)
-            .map_err(|error| error.to_string())
-            .and_then(|text| serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}")));
+           .map_err(|error| error.to_string())
+           .and_then(|text| serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}")));
         parsed.map_err(|message| offences.push(Offence::new(name, message))).ok()
     };
     let (filters, sorting) = (json_of("filters", &query.filters), json_of("sorting", &query.sorting));
@@ -143,17 +149,17 @@ fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<&'t Column>
     let Some(ids) = ids else { return Ok(table.columns.iter().collect()) };
     let ids: Vec<&str> = ids.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
     let unknown: Vec<Offence> = ids
-        .iter()
-        .filter(|id| table.by_id(id).is_none())
-        .map(|id| Offence::new("columnIds", format!("{id:?} is no column of this project")))
-        .collect();
+       .iter()
+       .filter(|id| table.by_id(id).is_none())
+       .map(|id| Offence::new("columnIds", format!("{id:?} is no column of this project")))
+       .collect();
     if !unknown.is_empty() {
         return Err(Error::offences(unknown));
     }
     Ok(table.columns.iter().filter(|column| ids.contains(&column.id.as_str())).collect())
 }
 
-pub(crate) struct InsertRows;
+pub(crate) struct InsertRows<V>(PhantomData<V>);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -163,7 +169,9 @@ pub(crate) struct InsertQuery {
     match_on: Option<String>,
 }
 
-impl Endpoint<Rowmill> for InsertRows {
+impl<V: Version> Endpoint<Rowmill> for InsertRows<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
     const ID: &'static str = "insertRows";
     const TAG: &'static str = TAG;
@@ -174,7 +182,7 @@ impl Endpoint<Rowmill> for InsertRows {
          200 if none was inserted.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const STATUS_ALSO: Option<StatusCode> = Some(StatusCode::OK);
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = InsertQuery;
     type Body = Raw<RowsBody>;
     type Out = RowsInserted;
@@ -190,10 +198,11 @@ impl Endpoint<Rowmill> for InsertRows {
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         query: InsertQuery,
         body: Raw<RowsBody>,
     ) -> Result<Answer<RowsInserted>, Error> {
+        let path = V::within(path);
         let matched = query.match_on.is_some();
         let insert = insert_of(&body.text, query.match_on, &call)?;
         let inserted = call.app().insert_rows(call.caller()?, &path.project_id, insert).await?;
@@ -226,16 +235,18 @@ fn check_count(count: usize, path: &str, limits: &Limits) -> Result<(), Error> {
     Err(rowmill_app::Error::limit(path, message).into())
 }
 
-pub(crate) struct DeleteRows;
+pub(crate) struct DeleteRows<V>(PhantomData<V>);
 
-impl Endpoint<Rowmill> for DeleteRows {
+impl<V: Version> Endpoint<Rowmill> for DeleteRows<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteRows";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete rows";
     const DESCRIPTION: &'static str =
         "Deletes the rows with these ids. Ids that name nothing are not counted.";
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Json<RowsDelete>;
     type Out = Deleted;
@@ -249,45 +260,49 @@ impl Endpoint<Rowmill> for DeleteRows {
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         _: Nothing,
         Json(body): Json<RowsDelete>,
     ) -> Result<Answer<Deleted>, Error> {
+        let path = V::within(path);
         let deleted_count = call.app().delete_rows(call.caller()?, &path.project_id, &body.row_ids).await?;
         Ok(Answer::new(Deleted { deleted_count }))
     }
 }
 
-pub(crate) struct GetRow;
+pub(crate) struct GetRow<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RowOut {
     row: RowFull,
 }
 
-impl Endpoint<Rowmill> for GetRow {
+impl<V: Version> Endpoint<Rowmill> for GetRow<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getRow";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a row";
     const DESCRIPTION: &'static str = "One row, with value, status and all else that is known of its cells.";
-    type Path = RowPath;
+    type Path = V::Path<RowPath>;
     type Query = Nothing;
     type Body = Nothing;
     type Out = RowOut;
 
     async fn handle(
         call: Call<Rowmill>,
-        path: RowPath,
+        path: V::Path<RowPath>,
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<RowOut>, Error> {
+        let path = V::within(path);
         let (stored, row) = call.app().row(call.caller()?, &path.project_id, &path.row_id).await?;
         Ok(Answer::new(RowOut { row: RowFull::new(&stored.project.table, &row)? }))
     }
 }
 
-pub(crate) struct PatchRow;
+pub(crate) struct PatchRow<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -298,14 +313,16 @@ pub(crate) struct RowPatchedOut {
     ignored_keys: Vec<String>,
 }
 
-impl Endpoint<Rowmill> for PatchRow {
+impl<V: Version> Endpoint<Rowmill> for PatchRow<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateRow";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a row";
     const DESCRIPTION: &'static str = "Writes the fields that are sent, or `{\"cells\": {columnId: value}}`. Fields that \
          name no column are named in `ignoredKeys`, or become columns where the project's settings say so.";
-    type Path = RowPath;
+    type Path = V::Path<RowPath>;
     type Query = Nothing;
     type Body = Raw<RowBody>;
     type Out = RowPatchedOut;
@@ -316,10 +333,11 @@ impl Endpoint<Rowmill> for PatchRow {
 
     async fn handle(
         call: Call<Rowmill>,
-        path: RowPath,
+        path: V::Path<RowPath>,
         _: Nothing,
         body: Raw<RowBody>,
     ) -> Result<Answer<RowPatchedOut>, Error> {
+        let path = V::within(path);
         let fields = patch_of(&body.text)?;
         let patched = call.app().patch_row(call.caller()?, &path.project_id, &path.row_id, &fields).await?;
         let row = RowFull::new(&patched.project.project.table, &patched.row)?;

@@ -1,4 +1,6 @@
-//! Columns in version 4.
+//! Columns.
+
+use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
 use rowmill_app::ColumnChanged;
@@ -9,14 +11,15 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{ColumnPath, ProjectPath};
-use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing};
 use crate::error::Error;
 use crate::rowmill::Rowmill;
-use crate::wire::column::{ColumnBrief, ColumnCreate, ColumnFull, ColumnPatch, TemplateItem};
+use crate::versions::Version;
+use crate::wire::column::{ColumnCreate, ColumnFull, ColumnPatch, MadeColumn as _, TemplateItem};
 
 const TAG: &str = "Columns";
 
-pub(crate) struct ListColumns;
+pub(crate) struct ListColumns<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Columns {
@@ -24,23 +27,26 @@ pub(crate) struct Columns {
     columns: Vec<ColumnFull>,
 }
 
-impl Endpoint<Rowmill> for ListColumns {
+impl<V: Version> Endpoint<Rowmill> for ListColumns<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listColumns";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List columns";
     const DESCRIPTION: &'static str = "The project's columns with their whole configuration, by order.";
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
     type Out = Columns;
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<Columns>, Error> {
+        let path = V::within(path);
         let stored = call.app().project(call.caller()?, &path.project_id).await?;
         let table = &stored.project.table;
         Ok(Answer::new(Columns {
@@ -49,57 +55,63 @@ impl Endpoint<Rowmill> for ListColumns {
     }
 }
 
-pub(crate) struct ListTemplates;
+pub(crate) struct ListTemplates<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Templates {
     templates: Vec<TemplateItem>,
 }
 
-impl Endpoint<Rowmill> for ListTemplates {
+impl<V: Version> Endpoint<Rowmill> for ListTemplates<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listColumnTemplates";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List column templates";
     const DESCRIPTION: &'static str =
         "The kinds of column there are. Pass an `id` as `templateId` to create one.";
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
     type Out = Templates;
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<Templates>, Error> {
+        let path = V::within(path);
         call.app().project(call.caller()?, &path.project_id).await?;
-        Ok(Answer::new(Templates { templates: TEMPLATES.iter().map(TemplateItem::v4).collect() }))
+        Ok(Answer::new(Templates { templates: TEMPLATES.iter().map(|template| TemplateItem::new(template, V::template_word(template))).collect() }))
     }
 }
 
-pub(crate) struct CreateColumn;
+pub(crate) struct CreateColumn<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ColumnCreated {
-    column: ColumnBrief,
+#[schemars(rename = "Created{C}")]
+pub(crate) struct ColumnCreated<C> {
+    column: C,
     /// What was corrected, each in one sentence.
     applied_fixes: Vec<String>,
 }
 
-impl Endpoint<Rowmill> for CreateColumn {
+impl<V: Version> Endpoint<Rowmill> for CreateColumn<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createColumn";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create a column";
     const DESCRIPTION: &'static str = "Makes a column from a template. What the body says is laid over what the template says, and corrected.";
     const STATUS: StatusCode = StatusCode::CREATED;
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Json<ColumnCreate>;
-    type Out = ColumnCreated;
+    type Out = ColumnCreated<V::MadeColumn>;
 
     fn examples() -> Examples {
         Examples {
@@ -113,18 +125,19 @@ impl Endpoint<Rowmill> for CreateColumn {
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         _: Nothing,
         Json(body): Json<ColumnCreate>,
-    ) -> Result<Answer<ColumnCreated>, Error> {
+    ) -> Result<Answer<Self::Out>, Error> {
+        let path = V::within(path);
         let changed =
             call.app().create_column(call.caller()?, &path.project_id, &body.0, call.once()?).await?;
-        let column = ColumnBrief::new(&changed.project.table, column_of(&changed)?);
+        let column = V::MadeColumn::of(&changed.project.table, column_of(&changed)?);
         Ok(Answer::new(ColumnCreated { column, applied_fixes: changed.fixes }))
     }
 }
 
-pub(crate) struct PatchColumn;
+pub(crate) struct PatchColumn<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -134,14 +147,16 @@ pub(crate) struct ColumnPatched {
     applied_fixes: Vec<String>,
 }
 
-impl Endpoint<Rowmill> for PatchColumn {
+impl<V: Version> Endpoint<Rowmill> for PatchColumn<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateColumn";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a column";
     const DESCRIPTION: &'static str = "Merges the body into the column: objects field by field, arrays and scalars \
          replaced, null clears. Takes the whole column as it was read, too, if its read-only fields are unchanged.";
-    type Path = ColumnPath;
+    type Path = V::Path<ColumnPath>;
     type Query = Nothing;
     type Body = Json<ColumnPatch>;
     type Out = ColumnPatched;
@@ -152,10 +167,11 @@ impl Endpoint<Rowmill> for PatchColumn {
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ColumnPath,
+        path: V::Path<ColumnPath>,
         _: Nothing,
         Json(body): Json<ColumnPatch>,
     ) -> Result<Answer<ColumnPatched>, Error> {
+        let path = V::within(path);
         let ColumnPath { project_id, column_id } = path;
         let changed = call.app().patch_column(call.caller()?, &project_id, &column_id, &body.0).await?;
         let column = ColumnFull::new(&changed.project.table, column_of(&changed)?);
@@ -163,7 +179,7 @@ impl Endpoint<Rowmill> for PatchColumn {
     }
 }
 
-pub(crate) struct DeleteColumn;
+pub(crate) struct DeleteColumn<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -173,24 +189,27 @@ pub(crate) struct ColumnGone {
     applied_fixes: Vec<String>,
 }
 
-impl Endpoint<Rowmill> for DeleteColumn {
+impl<V: Version> Endpoint<Rowmill> for DeleteColumn<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteColumn";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a column";
     const DESCRIPTION: &'static str =
         "Deletes the column with its cells, and what other columns and views say of it.";
-    type Path = ColumnPath;
+    type Path = V::Path<ColumnPath>;
     type Query = Nothing;
     type Body = Nothing;
     type Out = ColumnGone;
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ColumnPath,
+        path: V::Path<ColumnPath>,
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<ColumnGone>, Error> {
+        let path = V::within(path);
         let deleted = call.app().delete_column(call.caller()?, &path.project_id, &path.column_id).await?;
         Ok(Answer::new(ColumnGone { deleted_count: 1, applied_fixes: deleted.fixes }))
     }

@@ -1,4 +1,6 @@
-//! Views in version 4.
+//! Views.
+
+use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
 use schemars::JsonSchema;
@@ -6,15 +8,16 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{ProjectPath, ViewPath};
-use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing};
 use crate::error::Error;
 use crate::rowmill::Rowmill;
+use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::view::{ViewCreate, ViewFull, ViewPatch};
 
 const TAG: &str = "Views";
 
-pub(crate) struct ListViews;
+pub(crate) struct ListViews<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Views {
@@ -22,44 +25,49 @@ pub(crate) struct Views {
     views: Vec<ViewFull>,
 }
 
-impl Endpoint<Rowmill> for ListViews {
+impl<V: Version> Endpoint<Rowmill> for ListViews<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listViews";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List views";
     const DESCRIPTION: &'static str = "The project's saved views, by order.";
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
     type Out = Views;
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<Views>, Error> {
+        let path = V::within(path);
         let stored = call.app().project(call.caller()?, &path.project_id).await?;
         let views = stored.views.iter().cloned().enumerate();
         Ok(Answer::new(Views { views: views.map(|(order, view)| ViewFull::new(view, order)).collect() }))
     }
 }
 
-pub(crate) struct CreateView;
+pub(crate) struct CreateView<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ViewOut {
     view: ViewFull,
 }
 
-impl Endpoint<Rowmill> for CreateView {
+impl<V: Version> Endpoint<Rowmill> for CreateView<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createView";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create a view";
     const DESCRIPTION: &'static str = "Saves filters, sorting and column visibility under a name.";
     const STATUS: StatusCode = StatusCode::CREATED;
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Json<ViewCreate>;
     type Out = ViewOut;
@@ -77,25 +85,28 @@ impl Endpoint<Rowmill> for CreateView {
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         _: Nothing,
         Json(body): Json<ViewCreate>,
     ) -> Result<Answer<ViewOut>, Error> {
+        let path = V::within(path);
         let saved =
             call.app().create_view(call.caller()?, &path.project_id, body.into(), call.once()?).await?;
         Ok(Answer::new(ViewOut { view: saved.into() }))
     }
 }
 
-pub(crate) struct PatchView;
+pub(crate) struct PatchView<V>(PhantomData<V>);
 
-impl Endpoint<Rowmill> for PatchView {
+impl<V: Version> Endpoint<Rowmill> for PatchView<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateView";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a view";
     const DESCRIPTION: &'static str = "Replaces the fields that are sent.";
-    type Path = ViewPath;
+    type Path = V::Path<ViewPath>;
     type Query = Nothing;
     type Body = Json<ViewPatch>;
     type Out = ViewOut;
@@ -106,35 +117,39 @@ impl Endpoint<Rowmill> for PatchView {
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ViewPath,
+        path: V::Path<ViewPath>,
         _: Nothing,
         Json(body): Json<ViewPatch>,
     ) -> Result<Answer<ViewOut>, Error> {
+        let path = V::within(path);
         let saved =
             call.app().patch_view(call.caller()?, &path.project_id, &path.view_id, body.into()).await?;
         Ok(Answer::new(ViewOut { view: saved.into() }))
     }
 }
 
-pub(crate) struct DeleteView;
+pub(crate) struct DeleteView<V>(PhantomData<V>);
 
-impl Endpoint<Rowmill> for DeleteView {
+impl<V: Version> Endpoint<Rowmill> for DeleteView<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteView";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a view";
     const DESCRIPTION: &'static str = "Deletes the view. Its rows stay.";
-    type Path = ViewPath;
+    type Path = V::Path<ViewPath>;
     type Query = Nothing;
     type Body = Nothing;
     type Out = Deleted;
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ViewPath,
+        path: V::Path<ViewPath>,
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<Deleted>, Error> {
+        let path = V::within(path);
         call.app().delete_view(call.caller()?, &path.project_id, &path.view_id).await?;
         Ok(Answer::new(Deleted { deleted_count: 1 }))
     }

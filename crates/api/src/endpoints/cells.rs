@@ -1,4 +1,6 @@
-//! Cells in version 4.
+//! Cells.
+
+use std::marker::PhantomData;
 
 use axum::http::Method;
 use rowmill_app::{CellChange, Fields, RowEntry};
@@ -8,13 +10,14 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::ProjectPath;
-use crate::endpoint::{Answer, Call, Endpoint, Examples, Nothing, Raw};
+use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Nothing, Raw};
 use crate::error::Error;
 use crate::rowmill::Rowmill;
+use crate::versions::Version;
 use crate::wire::fields;
 use crate::wire::row::CellsBody;
 
-pub(crate) struct PatchCells;
+pub(crate) struct PatchCells<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -23,14 +26,16 @@ pub(crate) struct CellsWritten {
     updated_count: u64,
 }
 
-impl Endpoint<Rowmill> for PatchCells {
+impl<V: Version> Endpoint<Rowmill> for PatchCells<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateCells";
     const TAG: &'static str = "Rows";
     const SUMMARY: &'static str = "Update cells";
     const DESCRIPTION: &'static str = "Writes values into cells of any rows, all or none. Of two entries for one cell \
          the later wins. A value in a processed column counts as written by hand; null makes the cell idle again.";
-    type Path = ProjectPath;
+    type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Raw<CellsBody>;
     type Out = CellsWritten;
@@ -46,10 +51,11 @@ impl Endpoint<Rowmill> for PatchCells {
 
     async fn handle(
         call: Call<Rowmill>,
-        path: ProjectPath,
+        path: V::Path<ProjectPath>,
         _: Nothing,
         body: Raw<CellsBody>,
     ) -> Result<Answer<CellsWritten>, Error> {
+        let path = V::within(path);
         let changes = read(&body.text, &call.limits)?;
         let updated_count = call.app().write_cells(call.caller()?, &path.project_id, &changes).await?;
         Ok(Answer::new(CellsWritten { updated_count }))

@@ -1,44 +1,16 @@
-//! Version 4: no team in the path, the key names it.
+//! The operations: what each takes, does and answers, whatever the version.
 
-mod cells;
-mod columns;
-mod projects;
-mod rows;
-mod team;
-mod views;
+pub(crate) mod cells;
+pub(crate) mod columns;
+pub(crate) mod projects;
+pub(crate) mod rows;
+pub(crate) mod team;
+pub(crate) mod views;
+pub(crate) mod webhook;
 
 use rowmill_model::Limits;
 use schemars::JsonSchema;
 use serde::Deserialize;
-
-use crate::api::Api;
-use crate::rowmill::Rowmill;
-
-/// Every operation of this version.
-pub(crate) fn add(api: &mut Api<Rowmill>) {
-    api.add::<projects::ListProjects>("/v4/projects")
-        .add::<projects::CreateProject>("/v4/projects")
-        .add::<projects::GetProject>("/v4/projects/{projectId}")
-        .add::<projects::PatchProject>("/v4/projects/{projectId}")
-        .add::<projects::DeleteProject>("/v4/projects/{projectId}")
-        .add::<columns::ListColumns>("/v4/projects/{projectId}/columns")
-        .add::<columns::ListTemplates>("/v4/projects/{projectId}/columns/templates")
-        .add::<columns::CreateColumn>("/v4/projects/{projectId}/columns")
-        .add::<columns::PatchColumn>("/v4/projects/{projectId}/columns/{columnId}")
-        .add::<columns::DeleteColumn>("/v4/projects/{projectId}/columns/{columnId}")
-        .add::<rows::ListRows>("/v4/projects/{projectId}/rows")
-        .add::<rows::InsertRows>("/v4/projects/{projectId}/rows")
-        .add::<rows::DeleteRows>("/v4/projects/{projectId}/rows")
-        .add::<rows::GetRow>("/v4/projects/{projectId}/rows/{rowId}")
-        .add::<rows::PatchRow>("/v4/projects/{projectId}/rows/{rowId}")
-        .add::<cells::PatchCells>("/v4/projects/{projectId}/cells")
-        .add::<views::ListViews>("/v4/projects/{projectId}/views")
-        .add::<views::CreateView>("/v4/projects/{projectId}/views")
-        .add::<views::PatchView>("/v4/projects/{projectId}/views/{viewId}")
-        .add::<views::DeleteView>("/v4/projects/{projectId}/views/{viewId}")
-        .add::<team::GetTeam>("/v4/team")
-        .add::<team::GetLimits>("/v4/limits");
-}
 
 /// Names a project.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -1,0 +1,103 @@
+//! The event platform's webhook.
+
+use axum::Router;
+use axum::extract::Request;
+use axum::http::Method;
+use axum::routing::post;
+use rowmill_app::{Delivered, Webhook};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Nothing, Raw};
+use crate::error::Error;
+use crate::layers::RequestId;
+use crate::rowmill::Rowmill;
+
+pub(crate) struct Deliver;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TeamIdPath {
+    /// The team's id: a UUID, as in its webhook address.
+    #[schemars(length(min = 1, max = 64), extend("example" = "0190f0e0-a1b2-7c3d-8e4f-0123456789ab"))]
+    team_id: String,
+}
+
+/// What the event platform sends.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes a body that is read by hand")]
+pub(crate) struct DeliveryBody {
+    /// `guest.registered` and `guest.updated` make and update rows; any other type is ignored.
+    #[serde(rename = "type")]
+    #[schemars(length(max = 1_000))]
+    kind: String,
+    /// When the event came about; without it, it counts as the newest.
+    #[schemars(length(max = 1_000))]
+    created_at: Option<String>,
+    /// The guest, with `guest` and `event` within.
+    data: Map<String, Value>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DeliveredOut {
+    /// Projects that took the delivery.
+    matched_projects: usize,
+    rows_created: u64,
+    rows_updated: u64,
+    /// Present and true if nothing was to be done: another type, or no project follows the event.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    ignored: bool,
+}
+
+impl Endpoint<Rowmill> for Deliver {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "deliverEvent";
+    const TAG: &'static str = "Webhook";
+    const SUMMARY: &'static str = "Deliver an event";
+    const DESCRIPTION: &'static str = "Makes or updates the guest's row in every project that follows the event: one \
+         row a guest and project, however many deliveries come at once. Events older than the one last taken change \
+         nothing. A project with a `signingSecret` takes only deliveries with a right `webhook-signature`.";
+    const ACCESS: Access = Access::Webhook;
+    type Path = TeamIdPath;
+    type Query = Nothing;
+    type Body = Raw<DeliveryBody>;
+    type Out = DeliveredOut;
+
+    fn examples() -> Examples {
+        Examples {
+            body: Some(json!({
+                "type": "guest.registered", "created_at": "2026-11-15T09:30:00Z",
+                "data": {
+                    "id": "gst-1", "user_email": "ada@example.com", "user_name": "Ada Lovelace",
+                    "approval_status": "approved", "registered_at": "2026-11-15T09:30:00Z",
+                    "event": { "id": "evt-1", "name": "Fair" },
+                },
+            })),
+            answer: Some(json!({ "matchedProjects": 1, "rowsCreated": 1, "rowsUpdated": 0 })),
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: TeamIdPath,
+        _: Nothing,
+        body: Raw<DeliveryBody>,
+    ) -> Result<Answer<DeliveredOut>, Error> {
+        let signature = call.headers.get("webhook-signature").and_then(|value| value.to_str().ok());
+        let webhook = Webhook { team_id: &path.team_id, body: &body.text, signature };
+        let Delivered { matched_projects, rows_created, rows_updated, ignored } = call.app().deliver(webhook).await?;
+        Ok(Answer::new(DeliveredOut { matched_projects, rows_created, rows_updated, ignored }))
+    }
+}
+
+/// The webhook's address with the id left out, which is no operation but deserves its own words.
+pub(crate) fn without_team<S: Clone + Send + Sync + 'static>() -> Router<S> {
+    let missing = |request: Request| async move {
+        Error::App(rowmill_app::Error::MissingTeamId).respond_bare(&RequestId::of(&request))
+    };
+    Router::new()
+        .route("/webhooks/eventplatform", post(missing))
+        .route("/webhooks/eventplatform/", post(missing))
+}
