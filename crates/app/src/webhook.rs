@@ -127,7 +127,7 @@ fn is_signed(body: &str, signature: &str, secret: &str, now_seconds: i64) -> boo
 }
 
 fn bytes_of(hex: &str) -> Option<Vec<u8>> {
-    if !hex.is_ascii() || hex.len() % 2 != 0 {
+    if !hex.is_ascii() || !hex.len().is_multiple_of(2) {
         return None;
     }
     (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok()).collect()
