@@ -11,6 +11,7 @@ mod docs;
 pub mod endpoint;
 pub mod error;
 mod guard;
+mod kept;
 pub mod layers;
 pub mod limits;
 mod measure;

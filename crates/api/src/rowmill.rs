@@ -10,23 +10,33 @@ use sha2::{Digest as _, Sha256};
 
 use crate::endpoint::{Call, Principal, Service};
 use crate::error::Error;
+use crate::kept::KeptPages;
 
 /// The service every endpoint is written for.
 #[derive(Debug, Clone)]
-pub struct Rowmill(pub Arc<App>);
+pub struct Rowmill {
+    app: Arc<App>,
+    pages: Arc<KeptPages>,
+}
+
+impl Rowmill {
+    pub fn new(app: Arc<App>) -> Self {
+        Self { app, pages: Arc::default() }
+    }
+}
 
 impl Service for Rowmill {
     type Principal = rowmill_app::Principal;
 
     async fn authenticate(&self, headers: &HeaderMap, _: IpAddr) -> Result<Option<Self::Principal>, Error> {
         match bearer(headers) {
-            Some(token) => Ok(Some(self.0.authenticate(token).await?)),
+            Some(token) => Ok(Some(self.app.authenticate(token).await?)),
             None => Ok(None),
         }
     }
 
     async fn ready(&self) -> Result<(), Error> {
-        Ok(self.0.ready().await?)
+        Ok(self.app.ready().await?)
     }
 }
 
@@ -38,7 +48,12 @@ impl Principal for rowmill_app::Principal {
 
 impl Call<Rowmill> {
     pub(crate) fn app(&self) -> &App {
-        &self.state.0
+        &self.state.app
+    }
+
+    /// Pages of rows that were answered before.
+    pub(crate) fn pages(&self) -> &KeptPages {
+        &self.state.pages
     }
 
     /// The caller of an operation that needs a key.

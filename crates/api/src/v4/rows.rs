@@ -1,7 +1,8 @@
 //! Rows in version 4.
 
+use axum::body::Bytes;
 use axum::http::{Method, StatusCode};
-use rowmill_app::{Cursor, RowEntry, Start};
+use rowmill_app::{Cursor, RowEntry, Start, StoredProject};
 use rowmill_model::{Column, Limits, Offence, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use super::{ProjectPath, RowPath, page_size};
 use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing, Raw};
 use crate::error::Error;
 use crate::guard::guard;
+use crate::kept::PageName;
 use crate::rowmill::Rowmill;
 use crate::wire::Deleted;
 use crate::wire::fields::{self, Entries};
@@ -87,7 +89,12 @@ impl Endpoint<Rowmill> for ListRows {
             Start::Offset(offset) => offset / u64::from(size) + 1,
             Start::After(cursor) => cursor.rank / u64::from(size) + 1,
         };
-        let (stored, page) = call.app().list_rows(caller, &path.project_id, list).await?;
+        let stored = call.app().project(caller, &path.project_id).await?;
+        let name = page_name(&stored, &query, &list);
+        if let Some(kept) = name.as_ref().and_then(|name| call.pages().get(name, &stored)) {
+            return Ok(Answer::rendered(kept));
+        }
+        let page = call.app().list_rows(&stored, list).await?;
         let table = &stored.project.table;
         let rendered = RowList {
             table,
@@ -97,8 +104,38 @@ impl Endpoint<Rowmill> for ListRows {
             page: page_number,
         }
         .render(&page)?;
+        let rendered = Bytes::from(rendered);
+        if let Some(name) = name {
+            call.pages().keep(name, &stored, &rendered);
+        }
         Ok(Answer::rendered(rendered))
     }
+}
+
+/// What names a page that may be kept: one of all rows, in order of creation. Others depend on more than
+/// the project's state: on the time, for one.
+fn page_name(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::ListRows) -> Option<PageName> {
+    let ListQuery {
+        page: _,
+        page_size: _,
+        view_id,
+        filters,
+        sorting,
+        search,
+        column_ids,
+        with_status,
+        cursor: _,
+        include_total: _,
+    } = query;
+    let is_plain = view_id.is_none() && filters.is_none() && sorting.is_none() && search.is_none();
+    is_plain.then(|| PageName {
+        project: stored.project.id,
+        start: list.start,
+        size: list.limit,
+        column_ids: column_ids.clone(),
+        with_status: with_status.unwrap_or(false),
+        include_total: list.include_total,
+    })
 }
 
 fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app::ListRows, Error> {
@@ -107,7 +144,9 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
         // The same guard as a body's: escapes can hide what the query itself must not have.
         let parsed = guard(text.clone()?.into_bytes(), limits.nesting_max)
             .map_err(|error| error.to_string())
-            .and_then(|text| serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}")));
+            .and_then(|text| {
+                serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}"))
+            });
         parsed.map_err(|message| offences.push(Offence::new(name, message))).ok()
     };
     let (filters, sorting) = (json_of("filters", &query.filters), json_of("sorting", &query.sorting));
