@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -12,6 +13,7 @@ use axum::routing::get;
 use axum::serve::ListenerExt as _;
 
 use crate::Outcome;
+use crate::rowmill::processor_time;
 
 #[derive(Debug)]
 pub(crate) struct Bare {
@@ -33,6 +35,10 @@ impl Bare {
         let mut line = String::new();
         BufReader::new(output).read_line(&mut line)?;
         Ok(Self { process, address: line.trim().parse()? })
+    }
+
+    pub(crate) fn processor_time(&self) -> Outcome<Duration> {
+        processor_time(&self.process)
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn measure(
     raw: &mut Raw,
     project: &Project,
     row_ids: &[String],
-    effort: Effort,
+    effort: &Effort,
     report: &mut Report,
 ) -> Outcome {
     let column = project.column_id(WRITTEN)?;

@@ -9,6 +9,21 @@ use crate::report::{Goal, Pairs, Report, thousands};
 use crate::rowmill::{Project, Rowmill};
 use crate::{Effort, Outcome, sample};
 
+/// How rows are sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Way {
+    clients: usize,
+    call_rows: usize,
+}
+
+pub(crate) const LAST: Way = Way { clients: 4, call_rows: 10_000 };
+pub(crate) const WAYS: [Way; 4] = [
+    Way { clients: 1, call_rows: 1_000 },
+    Way { clients: 4, call_rows: 1_000 },
+    Way { clients: 1, call_rows: 10_000 },
+    LAST,
+];
+
 /// What was inserted last, for the measurements that follow.
 #[derive(Debug)]
 pub(crate) struct Inserts {
@@ -24,11 +39,11 @@ pub(crate) fn measure(
     rowmill: Rowmill,
     raw_file: &Path,
     rows: usize,
-    clients: usize,
-    call_rows: usize,
-    effort: Effort,
+    way: Way,
+    effort: &Effort,
     report: &mut Report,
 ) -> Outcome<Inserts> {
+    let Way { clients, call_rows } = way;
     // A small table is filled several times, a large one in several rounds.
     let is_small = rows <= effort.round_rows;
     let round_rows = rows.min(effort.round_rows);

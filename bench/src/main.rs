@@ -26,7 +26,7 @@ use clap::Parser;
 use crate::inserts::Inserts;
 use crate::pages::Reads;
 use crate::raw::Raw;
-use crate::report::{Report, thousands};
+use crate::report::Report;
 use crate::rowmill::Rowmill;
 
 type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
@@ -40,6 +40,9 @@ struct Args {
     /// Only shows that everything runs: few rows, short rounds.
     #[arg(long)]
     quick: bool,
+    /// Only some of the measurements.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<Part>,
     /// The binary to measure, if not the one built beside this.
     #[arg(long)]
     server: Option<PathBuf>,
@@ -48,9 +51,19 @@ struct Args {
     bare: Vec<PathBuf>,
 }
 
-/// How long and how often to measure.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Part {
+    Inserts,
+    Pages,
+    Cells,
+    Deletes,
+    Start,
+}
+
+/// How long and how often to measure, and what.
+#[derive(Debug, Clone)]
 struct Effort {
+    only: Vec<Part>,
     rounds: usize,
     round_time: Duration,
     /// Rows inserted by one side before it is the other's turn.
@@ -59,10 +72,17 @@ struct Effort {
 }
 
 impl Effort {
-    const FULL: Self =
-        Self { rounds: 5, round_time: Duration::from_millis(1_000), round_rows: 100_000, starts: 5 };
-    const QUICK: Self =
-        Self { rounds: 1, round_time: Duration::from_millis(200), round_rows: 20_000, starts: 1 };
+    fn full(only: Vec<Part>) -> Self {
+        Self { only, rounds: 5, round_time: Duration::from_millis(1_000), round_rows: 100_000, starts: 5 }
+    }
+
+    fn quick(only: Vec<Part>) -> Self {
+        Self { only, rounds: 1, round_time: Duration::from_millis(200), round_rows: 20_000, starts: 1 }
+    }
+
+    fn includes(&self, part: Part) -> bool {
+        self.only.is_empty() || self.only.contains(&part)
+    }
 }
 
 fn main() -> ExitCode {
@@ -78,8 +98,8 @@ fn main() -> ExitCode {
 }
 
 fn bench(args: Args) -> Outcome {
-    let Args { rows, quick, server, bare: _ } = args;
-    let (rows, effort) = if quick { (vec![20_000], Effort::QUICK) } else { (rows, Effort::FULL) };
+    let Args { rows, quick, only, server, bare: _ } = args;
+    let (rows, effort) = if quick { (vec![20_000], Effort::quick(only)) } else { (rows, Effort::full(only)) };
     let own = std::env::current_exe()?;
     let server = server.unwrap_or_else(|| own.with_file_name("rowmill"));
     if !server.is_file() {
@@ -89,46 +109,46 @@ fn bench(args: Args) -> Outcome {
     let scratch = own.with_file_name(format!("rowmill-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
     let mut report = Report::default();
-    let measured = rows.iter().try_for_each(|rows| measure(&server, &scratch, *rows, effort, &mut report));
+    let measured = rows.iter().try_for_each(|rows| measure(&server, &scratch, *rows, &effort, &mut report));
     std::fs::remove_dir_all(&scratch)?;
     measured?;
     report.print()
 }
 
 /// Everything for a table of one size.
-fn measure(server: &Path, scratch: &Path, rows: usize, effort: Effort, report: &mut Report) -> Outcome {
+fn measure(server: &Path, scratch: &Path, rows: usize, effort: &Effort, report: &mut Report) -> Outcome {
     report.rows(rows);
-    eprintln!("{} rows: inserting", thousands(rows));
+    let folder = scratch.join("inserts");
     let mut inserts = None;
-    for (clients, call_rows) in [(1, 1_000), (4, 1_000), (1, 10_000), (4, 10_000)] {
+    for way in inserts::WAYS {
         // The last one's rows are kept for the other measurements.
-        drop(inserts.take());
-        let folder = scratch.join("inserts");
-        clear(&folder)?;
-        let rowmill = Rowmill::start(server, &folder.join("data"))?;
-        let raw = folder.join("raw.db");
-        inserts = Some(inserts::measure(rowmill, &raw, rows, clients, call_rows, effort, report)?);
+        let is_wanted = effort.includes(Part::Inserts) || way == inserts::LAST;
+        if is_wanted {
+            drop(inserts.take());
+            clear(&folder)?;
+            let rowmill = Rowmill::start(server, &folder.join("data"))?;
+            inserts = Some(inserts::measure(rowmill, &folder.join("raw.db"), rows, way, effort, report)?);
+        }
     }
     let Some(Inserts { mut rowmill, raw, project, mut row_ids }) = inserts else { return Ok(()) };
     let after_inserts = rowmill.memory()?;
-
-    eprintln!("{} rows: reading pages", thousands(rows));
-    pages::measure(&rowmill, &project, row_ids.len(), Reads::AsInserted, scratch, effort, report)?;
-
-    eprintln!("{} rows: writing cells", thousands(rows));
-    let mut raw = Raw::open(&raw)?;
-    cells::measure(&rowmill, &mut raw, &project, &row_ids, effort, report)?;
-
-    eprintln!("{} rows: reading pages after deleting 30 %", thousands(rows));
-    pages::delete_some(&rowmill, &project, &mut row_ids)?;
-    pages::measure(&rowmill, &project, row_ids.len(), Reads::WithHoles, scratch, effort, report)?;
-    let after_all = rowmill.memory()?;
-
-    eprintln!("{} rows: starting", thousands(rows));
-    start::measure(&mut rowmill, &project, effort, report)?;
-    start::report_memory(rows, after_inserts, after_all, report);
-    drop((rowmill, raw));
-    clear(&scratch.join("inserts"))
+    if effort.includes(Part::Pages) {
+        pages::measure(&rowmill, &project, row_ids.len(), Reads::AsInserted, scratch, effort, report)?;
+    }
+    if effort.includes(Part::Cells) {
+        cells::measure(&rowmill, &mut Raw::open(&raw)?, &project, &row_ids, effort, report)?;
+    }
+    if effort.includes(Part::Deletes) {
+        pages::delete_some(&rowmill, &project, &mut row_ids)?;
+        pages::measure(&rowmill, &project, row_ids.len(), Reads::WithHoles, scratch, effort, report)?;
+    }
+    if effort.includes(Part::Start) {
+        let after_all = rowmill.memory()?;
+        start::measure(&mut rowmill, &project, effort, report)?;
+        start::report_memory(rows, after_inserts, after_all, report);
+    }
+    drop(rowmill);
+    clear(&folder)
 }
 
 fn clear(folder: &Path) -> Outcome {

@@ -1,5 +1,6 @@
 //! Page reads, beside a bare handler that returns the same bytes.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ pub(crate) enum Reads {
 #[derive(Debug, Default)]
 struct Page {
     pairs: Pairs,
+    processor: Pairs,
     latencies: Vec<Duration>,
     bare_latencies: Vec<Duration>,
     /// The median of each round.
@@ -41,7 +43,7 @@ pub(crate) fn measure(
     rows: usize,
     reads: Reads,
     scratch: &Path,
-    effort: Effort,
+    effort: &Effort,
     report: &mut Report,
 ) -> Outcome {
     let last = rows.div_ceil(PAGE_ROWS);
@@ -54,10 +56,8 @@ pub(crate) fn measure(
             let Some(path) = paths.get(index) else { continue };
             let raw = [request("GET", &format!("/{index}"), &rowmill.key, "")];
             let own = [rowmill.request("GET", path, "")];
-            let limit =
-                load::run(bare.address, CONNECTIONS, &raw, Until::Over(effort.round_time), &|_, _| {})?;
-            let load =
-                load::run(rowmill.address, CONNECTIONS, &own, Until::Over(effort.round_time), &|_, _| {})?;
+            let limit = reading(bare.address, &raw, effort, || bare.processor_time())?;
+            let load = reading(rowmill.address, &own, effort, || rowmill.processor_time())?;
             page.add(load, limit);
         }
     }
@@ -67,6 +67,20 @@ pub(crate) fn measure(
     let depth = Pairs::of(last.p50, first.p50);
     report.pair(&format!("last page's p50 beside page 1's{after}"), "ms", &depth, Some(Goal::AtMost(1.3)));
     Ok(())
+}
+
+/// One round of one side, and the processor time that the server took for each answer, in microseconds.
+fn reading(
+    address: SocketAddr,
+    requests: &[Vec<u8>],
+    effort: &Effort,
+    processor_time: impl Fn() -> Outcome<Duration>,
+) -> Outcome<(Load, f64)> {
+    let before = processor_time()?;
+    let load = load::run(address, CONNECTIONS, requests, Until::Over(effort.round_time), &|_, _| {})?;
+    let taken = processor_time()?.saturating_sub(before);
+    let answers = load.answers_per_second() * load.elapsed.as_secs_f64();
+    Ok((load, taken.as_secs_f64() * 1_000_000.0 / answers))
 }
 
 /// Deletes 30 % of the rows, wherever they are.
@@ -82,7 +96,8 @@ pub(crate) fn delete_some(rowmill: &Rowmill, project: &Project, row_ids: &mut Ve
 }
 
 impl Page {
-    fn add(&mut self, load: Load, limit: Load) {
+    fn add(&mut self, (load, processor): (Load, f64), (limit, limit_processor): (Load, f64)) {
+        self.processor.push(processor, limit_processor);
         self.pairs.push(load.answers_per_second(), limit.answers_per_second());
         self.p50.push(at(&load.latencies, 0.5) * 1_000.0);
         self.latencies.extend(load.latencies);
@@ -97,6 +112,7 @@ impl Page {
             [0.5, 0.99].map(|share| format!("{:.2}", at(latencies, share) * 1_000.0)).join(" / ")
         });
         report.line(&format!("{what}: p50 / p99"), &format!("{own} ms"), &format!("{bare} ms"));
+        report.pair(&format!("{what}: server's processor time"), "µs", &self.processor, None);
     }
 }
 

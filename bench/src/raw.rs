@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use crate::Outcome;
 use crate::sample::WRITTEN;
@@ -27,6 +28,8 @@ pub(crate) struct Raw(Connection);
 impl Raw {
     pub(crate) fn open(file: &Path) -> Outcome<Self> {
         let connection = Connection::open(file)?;
+        // Else the statement with a WHERE is planned anew at every use.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         for (name, value) in PRAGMAS {
             connection.pragma_update(None, name, value)?;
         }

@@ -109,6 +109,10 @@ impl Rowmill {
         })
     }
 
+    pub(crate) fn processor_time(&self) -> Outcome<Duration> {
+        processor_time(&self.process)
+    }
+
     pub(crate) fn memory(&self) -> Outcome<Memory> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let field = |name: &str| {
@@ -137,6 +141,17 @@ fn spawn(binary: &Path, data: &Path, address: SocketAddr) -> Outcome<Child> {
     // Away from any settings file.
     command.current_dir(data.parent().unwrap_or(data)).stdin(Stdio::null()).stdout(Stdio::piped());
     Ok(command.spawn()?)
+}
+
+/// The time a process has been running on any processor, in all its threads that still live.
+pub(crate) fn processor_time(process: &Child) -> Outcome<Duration> {
+    let mut total = Duration::ZERO;
+    for thread in std::fs::read_dir(format!("/proc/{}/task", process.id()))? {
+        let times = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+        let nanoseconds = times.split_whitespace().next().unwrap_or_default().parse()?;
+        total += Duration::from_nanos(nanoseconds);
+    }
+    Ok(total)
 }
 
 fn free_address() -> Outcome<SocketAddr> {

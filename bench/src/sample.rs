@@ -24,15 +24,20 @@ const COMPANY: &[&str] =
     &["Initech", "Umbrella Works", "Globex", "Northwind", "Contoso", "Fabrikam", "Vandelay"];
 const CITY: &[&str] =
     &["São Paulo", "Gothenburg", "Lagos", "Shenzhen", "Bengaluru", "Wrocław", "Beirut", "Portland"];
-const TITLE: &[&str] =
-    &["Head of Sales", "Chief Operating Officer", "Data Engineer", "Buyer", "Partner Manager"];
+const TITLE: &[&str] = &[
+    "Head of Sales",
+    "Chief Operating Officer",
+    "Senior Data Engineer",
+    "Buyer, Raw Materials",
+    "Partner Manager",
+];
 const COUNTRY: &[&str] =
     &["Brazil", "Sweden", "Nigeria", "China", "India", "Poland", "Lebanon", "United States"];
 const NOTES: &[&str] = &[
-    "met at the fair in May, wants a call in the autumn",
-    "asked for \\\"the long form\\\" of the offer and two references",
-    "prefers to be written to; answers within a week",
-    "customer since 2019, renews every year in November",
+    "met at the fair in May, where two colleagues were present; wants to be called again in the autumn",
+    "asked for \\\"the long form\\\" of the offer and two references from the same line of business",
+    "prefers to be written to, never called; as a rule answers within a week, in August within two",
+    "customer since 2019, renews every year in November; the invoice goes to the parent company",
 ];
 
 /// The JSON object of one row.
@@ -43,7 +48,7 @@ pub(crate) fn row(index: usize) -> String {
     let number = random.below(100_000);
     format!(
         "{{\"First name\":\"{first}\",\"Last name\":\"{last}\",\"Company\":\"{company} {number} Ltd\",\
-         \"Domain\":\"www.company-{number}.example\",\"Email\":\"contact.{index}@company-{number}.example\",\
+         \"Domain\":\"www.the-company-{number}.example\",\"Email\":\"{index}.sales.contact@the-company-{number}.example\",\
          \"City\":\"{}\",\"Title\":\"{}\",\"Country\":\"{}\",\"Phone\":\"+46 31 555 {:05}\",\
          \"Notes\":\"{}\"}}",
         random.pick(CITY),

@@ -10,7 +10,7 @@ const MEBI: f64 = 1024.0 * 1024.0;
 pub(crate) fn measure(
     rowmill: &mut Rowmill,
     project: &Project,
-    effort: Effort,
+    effort: &Effort,
     report: &mut Report,
 ) -> Outcome {
     let mut times = Vec::new();

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::check::Checker;
 use crate::endpoint::{Endpoint, Payload, Presence, Service};
+use crate::endpoints::webhook;
 use crate::error::Error;
 use crate::layers::{self, Cors, RequestId};
 use crate::limits::{Clock, Policies, Rates, SystemClock};
@@ -22,7 +23,6 @@ use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
 use crate::pipeline::{self, Plan, Shared};
 use crate::query::QueryReader;
 use crate::schema::Schemas;
-use crate::endpoints::webhook;
 use crate::system;
 
 /// Collects operations. Nothing here needs the application to run, so the document can be had alone.

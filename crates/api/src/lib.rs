@@ -12,6 +12,7 @@ pub mod endpoint;
 mod endpoints;
 pub mod error;
 mod guard;
+mod kept;
 pub mod layers;
 pub mod limits;
 mod measure;

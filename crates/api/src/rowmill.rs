@@ -10,10 +10,20 @@ use sha2::{Digest as _, Sha256};
 
 use crate::endpoint::{Access, Call, Principal, Service};
 use crate::error::Error;
+use crate::kept::KeptPages;
 
 /// The service every endpoint is written for.
 #[derive(Debug, Clone)]
-pub struct Rowmill(pub Arc<App>);
+pub struct Rowmill {
+    app: Arc<App>,
+    pages: Arc<KeptPages>,
+}
+
+impl Rowmill {
+    pub fn new(app: Arc<App>) -> Self {
+        Self { app, pages: Arc::default() }
+    }
+}
 
 impl Service for Rowmill {
     type Principal = Caller;
@@ -26,21 +36,21 @@ impl Service for Rowmill {
         path: &Map<String, Value>,
     ) -> Result<Caller, Error> {
         let principal = match bearer(headers) {
-            Some(token) => Some(self.0.authenticate(token).await?),
+            Some(token) => Some(self.app.authenticate(token).await?),
             None => None,
         };
         let named = |name: &str| path.get(name).and_then(Value::as_str);
         match named("teamSlug") {
             Some(slug) => {
                 let open = named("projectId").filter(|_| access == Access::OpenRead);
-                Ok(self.0.team_caller(slug, principal, open).await?)
+                Ok(self.app.team_caller(slug, principal, open).await?)
             }
             None => Ok(principal.map(Caller::Key).ok_or(rowmill_app::Error::Unauthenticated)?),
         }
     }
 
     async fn ready(&self) -> Result<(), Error> {
-        Ok(self.0.ready().await?)
+        Ok(self.app.ready().await?)
     }
 }
 
@@ -55,7 +65,12 @@ impl Principal for Caller {
 
 impl Call<Rowmill> {
     pub(crate) fn app(&self) -> &App {
-        &self.state.0
+        &self.state.app
+    }
+
+    /// Pages of rows that were answered before.
+    pub(crate) fn pages(&self) -> &KeptPages {
+        &self.state.pages
     }
 
     /// Who is calling.

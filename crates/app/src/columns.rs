@@ -61,12 +61,7 @@ impl App {
         changed(saved)
     }
 
-    pub async fn delete_column(
-        &self,
-        caller: Caller,
-        project: &str,
-        column: &str,
-    ) -> Result<ColumnDeleted> {
+    pub async fn delete_column(&self, caller: Caller, project: &str, column: &str) -> Result<ColumnDeleted> {
         let saved = self
             .change(caller, project, None, |stored| {
                 let table = &stored.project.table;

@@ -124,12 +124,7 @@ impl App {
         Ok(self.store.save_project(save).await?)
     }
 
-    pub async fn patch_project(
-        &self,
-        caller: Caller,
-        id: &str,
-        changes: ProjectChanges,
-    ) -> Result<Project> {
+    pub async fn patch_project(&self, caller: Caller, id: &str, changes: ProjectChanges) -> Result<Project> {
         let saved = self
             .alter(caller, id, None, |stored| {
                 let mut change = Change::from(stored);

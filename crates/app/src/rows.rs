@@ -108,30 +108,19 @@ impl App {
         Err(kept_changing())
     }
 
-    pub async fn list_rows(
-        &self,
-        caller: Caller,
-        project: &str,
-        list: ListRows,
-    ) -> Result<(StoredProject, Page)> {
-        let stored = self.project(caller, project).await?;
+    /// A page of a project that the caller was let into.
+    pub async fn list_rows(&self, stored: &StoredProject, list: ListRows) -> Result<Page> {
         let ListRows { view_id, filters, sorting, search, start, limit, include_total } = list;
         let view = match view_id {
             Some(id) => stored.views.get(place(&stored.views, &id)?),
             None => None,
         };
-        let selection = self.select(&stored, view, filters.as_ref(), sorting.as_ref(), search)?;
+        let selection = self.select(stored, view, filters.as_ref(), sorting.as_ref(), search)?;
         let of = PageOf { selection, start, limit, include_total, now: self.clock.now() };
-        let page = self.query.page(&stored, of).await?;
-        Ok((stored, page))
+        Ok(self.query.page(stored, of).await?)
     }
 
-    pub async fn row(
-        &self,
-        caller: Caller,
-        project: &str,
-        row: &str,
-    ) -> Result<(StoredProject, StoredRow)> {
+    pub async fn row(&self, caller: Caller, project: &str, row: &str) -> Result<(StoredProject, StoredRow)> {
         let stored = self.project(caller, project).await?;
         let id = RowId::parse(row).ok_or(Error::NotFound(Noun::Row))?;
         let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
@@ -205,7 +194,9 @@ impl App {
     ) -> Result<u64> {
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.project_to_change(caller, project).await?;
-            let cells = self.check_cells(&stored, changes)?;
+            let Some(cells) = self.check_cells(&stored, changes)? else {
+                return Err(self.missing(&stored, changes).await?);
+            };
             let count = distinct(&cells);
             let write = WriteCells {
                 project: stored.project.id,
@@ -216,7 +207,7 @@ impl App {
             };
             match self.store.write_cells(write).await {
                 Err(StoreError::Stale) => {}
-                Err(StoreError::UnknownRows(rows)) => return Err(unknown_rows(changes, &rows)),
+                Err(StoreError::UnknownRows(_)) => return Err(self.missing(&stored, changes).await?),
                 outcome => return outcome.map(|_| count).map_err(Error::from),
             }
         }
@@ -291,37 +282,53 @@ impl App {
         if offences.is_empty() { Ok(selection) } else { Err(Error::invalid(offences)) }
     }
 
-    fn check_cells(&self, stored: &StoredProject, changes: &[CellChange<'_>]) -> Result<Vec<CellWrite>> {
+    /// What is to be written; none if a row or column is plainly not there.
+    fn check_cells(
+        &self,
+        stored: &StoredProject,
+        changes: &[CellChange<'_>],
+    ) -> Result<Option<Vec<CellWrite>>> {
         let columns: HashMap<&str, &Column> =
             stored.project.table.columns.iter().map(|column| (column.id.as_str(), column)).collect();
         let mut cells = Vec::with_capacity(changes.len());
-        let (mut missing, mut offences) = (Vec::new(), Vec::new());
-        let mut missing_noun = Noun::Column;
+        let mut offences = Vec::new();
         for (index, change) in changes.iter().enumerate() {
-            let row = RowId::parse(&change.row_id);
-            if row.is_none() {
-                missing_noun = Noun::Row;
-                missing.push(Offence::new(format!("cells[{index}].rowId"), "names no row of this project"));
-            }
-            let Some(column) = columns.get(&*change.column_id) else {
-                missing.push(Offence::new(
-                    format!("cells[{index}].columnId"),
-                    "names no column of this project",
-                ));
-                continue;
+            let (Some(row), Some(column)) = (RowId::parse(&change.row_id), columns.get(&*change.column_id))
+            else {
+                return Ok(None);
             };
             if let Some(message) = layout::refusal(column, change.value, &self.limits) {
                 offences.push(Offence::new(format!("cells[{index}].value"), message));
             }
-            if let Some(row) = row {
-                let state = self.written(column, change.value);
-                cells.push(CellWrite { row, slot: column.slot, value: change.value.into(), state });
+            let state = self.written(column, change.value);
+            cells.push(CellWrite { row, slot: column.slot, value: change.value.into(), state });
+        }
+        if offences.is_empty() { Ok(Some(cells)) } else { Err(Error::invalid(offences)) }
+    }
+
+    /// The failure that names every row and column of a batch that is not there. Asked only when one is
+    /// missing, so it may look rows up one by one.
+    async fn missing(&self, stored: &StoredProject, changes: &[CellChange<'_>]) -> Result<Error> {
+        let mut is_there: HashMap<RowId, bool> = HashMap::new();
+        let mut details = Vec::new();
+        let mut noun = Noun::Column;
+        for (index, change) in changes.iter().enumerate() {
+            let row = RowId::parse(&change.row_id);
+            if let Some(row) = row.filter(|row| !is_there.contains_key(row)) {
+                is_there.insert(row, self.store.row(stored.project.id, row).await?.is_some());
+            }
+            if row.is_none_or(|row| is_there.get(&row) != Some(&true)) {
+                noun = Noun::Row;
+                details.push(Offence::new(format!("cells[{index}].rowId"), "names no row of this project"));
+            }
+            if stored.project.table.by_id(&change.column_id).is_none() {
+                details.push(Offence::new(
+                    format!("cells[{index}].columnId"),
+                    "names no column of this project",
+                ));
             }
         }
-        if !missing.is_empty() {
-            return Err(Error::SomeNotFound { noun: missing_noun, details: missing });
-        }
-        if offences.is_empty() { Ok(cells) } else { Err(Error::invalid(offences)) }
+        Ok(Error::SomeNotFound { noun, details })
     }
 
     /// The state of a cell into which a hand has written a value.
@@ -356,17 +363,6 @@ fn distinct(cells: &[CellWrite]) -> u64 {
 fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
     let message = "matches several stored rows: make their values distinct, or update them by id";
     Error::invalid(indexes.iter().map(|index| Offence::new(insert.path(*index), message)).collect())
-}
-
-fn unknown_rows(changes: &[CellChange<'_>], rows: &[RowId]) -> Error {
-    let unknown: HashSet<_> = rows.iter().collect();
-    let details = changes
-        .iter()
-        .enumerate()
-        .filter(|(_, change)| RowId::parse(&change.row_id).is_some_and(|row| unknown.contains(&row)))
-        .map(|(index, _)| Offence::new(format!("cells[{index}].rowId"), "names no row of this project"))
-        .collect();
-    Error::SomeNotFound { noun: Noun::Row, details }
 }
 
 fn kept_changing() -> Error {

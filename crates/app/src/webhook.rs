@@ -54,13 +54,19 @@ impl App {
             if signed.is_empty() {
                 return Err(Error::InvalidSignature);
             }
-            let guests = signed.iter().map(|stored| self.guest_write(stored, &event)).collect::<Result<_>>()?;
+            let guests =
+                signed.iter().map(|stored| self.guest_write(stored, &event)).collect::<Result<_>>()?;
             match self.store.upsert_guests(guests).await {
                 // A project's columns changed meanwhile: lay the values out anew.
                 Err(StoreError::Stale | StoreError::UnknownProject) => {}
                 outcome => {
                     let GuestsWritten { rows_created, rows_updated } = outcome?;
-                    return Ok(Delivered { matched_projects: signed.len(), rows_created, rows_updated, ignored: false });
+                    return Ok(Delivered {
+                        matched_projects: signed.len(),
+                        rows_created,
+                        rows_updated,
+                        ignored: false,
+                    });
                 }
             }
         }
@@ -72,9 +78,9 @@ impl App {
         let now_seconds = self.clock.now_ms() / 1000;
         let takes = |stored: &StoredProject| match signing_secret(&stored.project.metadata) {
             None => true,
-            Some(secret) => {
-                webhook.signature.is_some_and(|signature| is_signed(webhook.body, signature, secret, now_seconds))
-            }
+            Some(secret) => webhook
+                .signature
+                .is_some_and(|signature| is_signed(webhook.body, signature, secret, now_seconds)),
         };
         connected.into_iter().filter(takes).collect()
     }
@@ -88,7 +94,9 @@ impl App {
             return Err(Error::InvalidPayload);
         }
         let status = serde_json::to_string(&event.payload.approval_status).map_err(internal)?;
-        let slot_of = |id: &str| table.by_id(id).filter(|column| column.kind == ColumnType::Manual).map(|column| column.slot);
+        let slot_of = |id: &str| {
+            table.by_id(id).filter(|column| column.kind == ColumnType::Manual).map(|column| column.slot)
+        };
         let trigger = slot_of(ColumnId::TRIGGER).map(|slot| (slot, payload.as_str()));
         let guest_status = slot_of(ColumnId::GUEST_STATUS).map(|slot| (slot, status.as_str()));
         let row = NewRow {
@@ -114,9 +122,11 @@ fn ignored() -> Delivered {
 
 /// Whether `t=<unix>,v1=<hex>` is an HMAC-SHA256 of `{t}.{body}` made lately.
 fn is_signed(body: &str, signature: &str, secret: &str, now_seconds: i64) -> bool {
-    let field = |name: &str| signature.split(',').find_map(|part| part.trim().strip_prefix(name)?.strip_prefix('='));
+    let field =
+        |name: &str| signature.split(',').find_map(|part| part.trim().strip_prefix(name)?.strip_prefix('='));
     let (Some(time), Some(hex)) = (field("t"), field("v1")) else { return false };
-    let is_recent = time.parse::<i64>().is_ok_and(|time| time.abs_diff(now_seconds) <= SIGNATURE_AGE_SECONDS_MAX);
+    let is_recent =
+        time.parse::<i64>().is_ok_and(|time| time.abs_diff(now_seconds) <= SIGNATURE_AGE_SECONDS_MAX);
     let Some(sent) = bytes_of(hex).filter(|_| is_recent) else { return false };
     let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return false };
     mac.update(time.as_bytes());

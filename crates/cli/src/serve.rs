@@ -58,7 +58,7 @@ pub(crate) async fn serve(serve: Box<Serve>) -> Result<(), Box<dyn Error>> {
     };
     settings.cors = cors_origins;
     settings.metrics = Some(rowmill_api::install_metrics()?);
-    let router = rowmill_api::service(limits)?.router(Rowmill(Arc::clone(&app)), settings);
+    let router = rowmill_api::service(limits)?.router(Rowmill::new(Arc::clone(&app)), settings);
 
     greet(address, &store.data_dir, first_key.as_ref())?;
     accept(listener, router, Duration::from_secs(shutdown_seconds)).await?;

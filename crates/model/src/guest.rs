@@ -58,7 +58,9 @@ impl Delivery {
         let data = body.get("data").and_then(Value::as_object).ok_or(InvalidPayload)?;
         match kind {
             // The platform sends either for a new guest and for a changed one.
-            "guest.registered" | "guest.updated" => GuestEvent::read(body, data).map(Box::new).map(Self::Guest),
+            "guest.registered" | "guest.updated" => {
+                GuestEvent::read(body, data).map(Box::new).map(Self::Guest)
+            }
             _ => Ok(Self::Ignored),
         }
     }
@@ -179,9 +181,15 @@ mod tests {
             Err(InvalidPayload) => "invalid".to_owned(),
         };
         let check = |data: Value, expected: &str| assert_eq!(ids(data), expected);
-        check(json!({ "guest": { "api_id": "a", "id": "b" }, "api_id": "c", "id": "d", "event_id": "e" }), "a e");
+        check(
+            json!({ "guest": { "api_id": "a", "id": "b" }, "api_id": "c", "id": "d", "event_id": "e" }),
+            "a e",
+        );
         check(json!({ "guest": { "id": "b" }, "api_id": "c", "id": "d", "event": { "id": "e" } }), "b e");
-        check(json!({ "api_id": "c", "id": "d", "event": { "api_id": "e", "id": "f" }, "event_id": "g" }), "c e");
+        check(
+            json!({ "api_id": "c", "id": "d", "event": { "api_id": "e", "id": "f" }, "event_id": "g" }),
+            "c e",
+        );
         check(json!({ "id": 7, "event_id": "g" }), "7 g");
         check(json!({ "id": "", "event_id": "g" }), "invalid");
         check(json!({ "id": "d" }), "invalid");
@@ -206,9 +214,15 @@ mod tests {
 
     #[test]
     fn what_is_no_delivery_is_refused_and_other_types_are_ignored() {
-        for body in [json!(null), json!([]), json!({}), json!({ "type": 1, "data": {} }), json!({ "type": "x" }),
-            json!({ "type": "x", "data": [] }), json!({ "type": "guest.registered", "data": {} })]
-        {
+        for body in [
+            json!(null),
+            json!([]),
+            json!({}),
+            json!({ "type": 1, "data": {} }),
+            json!({ "type": "x" }),
+            json!({ "type": "x", "data": [] }),
+            json!({ "type": "guest.registered", "data": {} }),
+        ] {
             assert_eq!(Delivery::read(&body), Err(InvalidPayload), "{body}");
         }
         for kind in ["ticket.registered", "event.created", ""] {

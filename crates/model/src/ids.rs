@@ -40,7 +40,8 @@ macro_rules! prefixed_id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "{}{}", $prefix, self.0.as_simple())
+                f.write_str($prefix)?;
+                f.write_str(self.0.as_simple().encode_lower(&mut Uuid::encode_buffer()))
             }
         }
 

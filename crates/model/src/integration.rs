@@ -127,7 +127,10 @@ mod tests {
             signing_secret(&sent).map(str::to_owned)
         };
         assert_eq!(sent_back(shown.clone()).as_deref(), Some("s3"));
-        assert_eq!(sent_back(map(json!({ "eventplatform": { "signingSecret": "new" } }))).as_deref(), Some("new"));
+        assert_eq!(
+            sent_back(map(json!({ "eventplatform": { "signingSecret": "new" } }))).as_deref(),
+            Some("new")
+        );
         assert_eq!(sent_back(map(json!({ "eventplatform": {} }))), None);
         let mut first_time = shown;
         unmask(&mut first_time, &Map::new());

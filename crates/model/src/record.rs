@@ -114,6 +114,24 @@ impl<'a> Cells<'a> {
         self.text(self.directory.get(index)?)
     }
 
+    /// The same for one cell after another. Asked for in the order of their slots, which is the order of
+    /// most tables' columns, each is found at once.
+    pub fn get_in_turn(&self) -> impl FnMut(Slot) -> Option<&'a str> {
+        let mut next = 0;
+        move |slot| match self.directory.get(next) {
+            Some(entry) if entry.0 == slot => {
+                next += 1;
+                self.text(entry)
+            }
+            Some(entry) if entry.0 > slot && next == 0 => None,
+            _ => {
+                let found = self.directory.binary_search_by_key(&slot, |(slot, _)| *slot);
+                next = found.map_or_else(|place| place, |place| place + 1);
+                found.ok().and_then(|place| self.text(self.directory.get(place)?))
+            }
+        }
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (Slot, &'a str)> {
         self.directory.iter().filter_map(|entry| Some((entry.0, self.text(entry)?)))
     }
@@ -176,10 +194,19 @@ mod tests {
         #[test]
         fn what_is_packed_is_unpacked(cells in proptest::collection::btree_map(any::<u32>(), "[a-zé]{0,300}", 0..20)) {
             let record = Record::pack(cells.iter().map(|(slot, text)| (*slot, text.as_str())));
+            // Slots with a cell and slots without.
+            let cells_in_order: Vec<u32> = cells.keys().flat_map(|slot| [*slot, slot.saturating_add(1)]).collect();
             let unpacked: BTreeMap<u32, String> =
                 record.cells().unwrap().iter().map(|(slot, text)| (slot, text.to_owned())).collect();
             let kept: BTreeMap<u32, String> = cells.into_iter().filter(|(_, text)| text != "null").collect();
-            prop_assert_eq!(unpacked, kept);
+            prop_assert_eq!(&unpacked, &kept);
+            for order in [cells_in_order.clone(), { let mut back = cells_in_order; back.reverse(); back }] {
+                let unpacked = record.cells().unwrap();
+                let mut in_turn = unpacked.get_in_turn();
+                for slot in order {
+                    prop_assert_eq!(in_turn(slot), kept.get(&slot).map(String::as_str));
+                }
+            }
         }
 
         #[test]

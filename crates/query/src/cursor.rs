@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The last row of a page: where it lies, and how many rows came up to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Cursor {
     pub position: u64,
     pub rank: u64,

@@ -37,7 +37,7 @@ impl Selection {
 }
 
 /// Where a page starts.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Start {
     Offset(u64),
     After(Cursor),

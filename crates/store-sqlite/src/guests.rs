@@ -23,7 +23,8 @@ pub(crate) fn projects_of_event(
             ids.collect::<rusqlite::Result<Vec<_>>>()
         })
         .map_err(backend)?;
-    let load = |id| projects::load(connection, documents, rowmill_model::ProjectId::from_uuid(id)).transpose();
+    let load =
+        |id| projects::load(connection, documents, rowmill_model::ProjectId::from_uuid(id)).transpose();
     ids.into_iter().filter_map(load).collect()
 }
 
@@ -45,7 +46,9 @@ fn upsert_one(connection: &Connection, guest: &GuestWrite) -> Result<Option<RowA
     let head = projects::head_at(connection, *project, *version)?;
     let known: Option<(u64, i64)> = connection
         .prepare_cached("SELECT position, event_at FROM guests WHERE project = ?1 AND guest_id = ?2")
-        .and_then(|mut query| query.query_row((head.num, guest_id), |row| Ok((row.get(0)?, row.get(1)?))).optional())
+        .and_then(|mut query| {
+            query.query_row((head.num, guest_id), |row| Ok((row.get(0)?, row.get(1)?))).optional()
+        })
         .map_err(backend)?;
     let last_event_at = known.map_or(i64::MIN, |(_, event_at)| event_at);
     let event_at = event_at_ms.unwrap_or(last_event_at.max(*now_ms));

@@ -1,7 +1,7 @@
 //! The embedded store: one SQLite file in the data directory.
 //!
-//! One thread writes and commits many callers' work at once; many threads read, each in a snapshot of
-//! its own. Everything acknowledged is on the disk: the log is synced at every commit.
+//! One thread writes and commits many callers' work at once; everyone reads beside it, each in a snapshot
+//! of their own. Everything acknowledged is on the disk: the log is synced at every commit.
 
 mod guests;
 mod lookups;
@@ -24,8 +24,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
-    ApiKey, GuestWrite, GuestsWritten, Inserted, NewRows, Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowsPage,
-    SavedProject, Store, StoreError, StoredProject, StoredRow, Team, Visit, WriteCells, WrittenCells,
+    ApiKey, GuestWrite, GuestsWritten, Inserted, NewRows, Once, PageStart, ProjectPage, ProjectSave,
+    ProjectSummary, Result, RowsPage, SavedProject, Store, StoreError, StoredProject, StoredRow, Team, Visit,
+    WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -41,8 +42,8 @@ const LOCK_FILE: &str = "rowmill.lock";
 
 const WRITER_CACHE_KIB: u32 = 32 * 1024;
 const READER_CACHE_KIB: u32 = 4 * 1024;
-/// Threads for scans, apart from the others so that a long scan delays no page.
-const SCANNERS: usize = 2;
+/// A page of up to this many rows is a short read.
+const SHORT_PAGE_ROWS: u32 = 200;
 /// The log is folded into the file when it has this many pages.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
@@ -58,9 +59,8 @@ pub enum Access {
 #[derive(Debug)]
 pub struct SqliteStore {
     writer: Writer,
-    readers: Readers,
-    scanners: Readers,
-    documents: Arc<Documents>,
+    readers: Arc<Readers>,
+    documents: Documents,
     graves: Arc<AtomicBool>,
     _lock: Option<File>,
 }
@@ -77,18 +77,11 @@ impl SqliteStore {
         let mut connection = connect(&file, WRITER_CACHE_KIB)?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;
         schema::migrate(&mut connection)?;
-        let reader_count = match access {
-            Access::Serve => {
-                std::thread::available_parallelism().map_or(4, |cores| (cores.get() * 2).clamp(4, 32))
-            }
-            Access::Visit => 1,
-        };
         let graves = Arc::new(AtomicBool::new(access == Access::Serve));
         Ok(Self {
-            readers: Readers::start("rowmill-reader", read_only(&file, reader_count)?)?,
-            scanners: Readers::start("rowmill-scanner", read_only(&file, SCANNERS)?)?,
+            readers: Arc::new(Readers::open(file)?),
             writer: Writer::start(connection, Arc::clone(&graves))?,
-            documents: Arc::default(),
+            documents: Documents::default(),
             graves,
             _lock: lock,
         })
@@ -98,9 +91,7 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn ping(&self) -> Result<()> {
-        self.readers
-            .read(|connection| connection.query_row("SELECT 1", (), |_| Ok(())).map_err(backend))
-            .await
+        self.readers.read(|connection| connection.query_row("SELECT 1", (), |_| Ok(())).map_err(backend))
     }
 
     async fn close(&self) -> Result<()> {
@@ -109,7 +100,7 @@ impl Store for SqliteStore {
     }
 
     async fn recall(&self, once: Once) -> Result<Option<String>> {
-        self.readers.read(move |connection| receipts::recall(connection, &once)).await
+        self.readers.read(|connection| receipts::recall(connection, &once))
     }
 
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool> {
@@ -121,16 +112,15 @@ impl Store for SqliteStore {
     }
 
     async fn teams(&self) -> Result<Vec<Team>> {
-        self.readers.read(teams::teams).await
+        self.readers.read_long(teams::teams).await
     }
 
     async fn team(&self, id: TeamId) -> Result<Option<Team>> {
-        self.readers.read(move |connection| teams::team(connection, id)).await
+        self.readers.read(|connection| teams::team(connection, id))
     }
 
     async fn team_by_slug(&self, slug: &Slug) -> Result<Option<Team>> {
-        let slug = slug.clone();
-        self.readers.read(move |connection| teams::team_by_slug(connection, &slug)).await
+        self.readers.read(|connection| teams::team_by_slug(connection, slug))
     }
 
     async fn create_key(&self, key: ApiKey) -> Result<()> {
@@ -138,11 +128,11 @@ impl Store for SqliteStore {
     }
 
     async fn keys(&self) -> Result<Vec<ApiKey>> {
-        self.readers.read(teams::keys).await
+        self.readers.read_long(teams::keys).await
     }
 
     async fn key(&self, id: KeyId) -> Result<Option<ApiKey>> {
-        self.readers.read(move |connection| teams::key(connection, id)).await
+        self.readers.read(|connection| teams::key(connection, id))
     }
 
     async fn revoke_key(&self, id: KeyId) -> Result<bool> {
@@ -159,16 +149,17 @@ impl Store for SqliteStore {
         folder: Option<String>,
         page: ProjectPage,
     ) -> Result<Vec<ProjectSummary>> {
-        self.readers.read(move |connection| projects::list(connection, team, folder.as_deref(), page)).await
+        self.readers
+            .read_long(move |connection| projects::list(connection, team, folder.as_deref(), page))
+            .await
     }
 
     async fn count_projects(&self, team: TeamId, folder: Option<String>) -> Result<u64> {
-        self.readers.read(move |connection| projects::count(connection, team, folder.as_deref())).await
+        self.readers.read_long(move |connection| projects::count(connection, team, folder.as_deref())).await
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
-        let documents = Arc::clone(&self.documents);
-        self.readers.read(move |connection| projects::load(connection, &documents, id)).await
+        self.readers.read(|connection| projects::load(connection, &self.documents, id))
     }
 
     async fn save_project(&self, save: ProjectSave) -> Result<SavedProject> {
@@ -190,10 +181,8 @@ impl Store for SqliteStore {
     }
 
     async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
-        let documents = Arc::clone(&self.documents);
         self.readers
-            .read(move |connection| guests::projects_of_event(connection, &documents, team, &event_id))
-            .await
+            .read(|connection| guests::projects_of_event(connection, &self.documents, team, &event_id))
     }
 
     async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten> {
@@ -209,19 +198,20 @@ impl Store for SqliteStore {
     }
 
     async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
-        self.readers.read(move |connection| pages::one(connection, project, row)).await
+        self.readers.read(|connection| pages::one(connection, project, row))
     }
 
     async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
-        self.readers.read(move |connection| pages::page(connection, project, start, limit)).await
+        let page = move |connection: &Connection| pages::page(connection, project, start, limit);
+        if limit <= SHORT_PAGE_ROWS { self.readers.read(page) } else { self.readers.read_long(page).await }
     }
 
     async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<Vec<StoredRow>> {
-        self.readers.read(move |connection| pages::at(connection, project, &positions)).await
+        self.readers.read_long(move |connection| pages::at(connection, project, &positions)).await
     }
 
     async fn scan(&self, project: ProjectId, after: Option<u64>, visit: Visit) -> Result<()> {
-        self.scanners.read(move |connection| pages::scan(connection, project, after, visit)).await
+        self.readers.read_long(move |connection| pages::scan(connection, project, after, visit)).await
     }
 }
 
@@ -231,14 +221,10 @@ fn connect(file: &Path, cache_kib: u32) -> Result<Connection> {
     Ok(connection)
 }
 
-fn read_only(file: &Path, count: usize) -> Result<Vec<Connection>> {
-    (0..count)
-        .map(|_| {
-            let connection = connect(file, READER_CACHE_KIB)?;
-            connection.pragma_update(None, "query_only", "on").map_err(backend)?;
-            Ok(connection)
-        })
-        .collect()
+fn read_only(file: &Path) -> Result<Connection> {
+    let connection = connect(file, READER_CACHE_KIB)?;
+    connection.pragma_update(None, "query_only", "on").map_err(backend)?;
+    Ok(connection)
 }
 
 /// Of all processes that would serve a data directory, one gets the lock. The system frees it when that

@@ -7,7 +7,8 @@ use rowmill_store::{PageStart, Result, RowRef, RowsPage, StoreError, StoredRow, 
 use rusqlite::{Connection, Row};
 
 use crate::positions::{key, key_range, locate, split};
-use crate::{backend, damaged, projects, rows, uuid_of};
+use crate::projects::State;
+use crate::{SHORT_PAGE_ROWS, backend, damaged, projects, rows, uuid_of};
 
 pub(crate) fn page(
     connection: &Connection,
@@ -15,8 +16,8 @@ pub(crate) fn page(
     start: PageStart,
     limit: u32,
 ) -> Result<RowsPage> {
-    let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
-    let counters = projects::counters(connection, head.num)?;
+    let State { head, counters, .. } =
+        projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let total = counters.row_count;
     let first = match start {
         PageStart::After(position) => Some(key(head.num, position).saturating_add(1)),
@@ -31,7 +32,7 @@ pub(crate) fn page(
         .map_err(backend)?;
     // One row more than asked for tells whether any follow.
     let mut found = query.query((first, key_range(head.num).end(), u64::from(limit) + 1)).map_err(backend)?;
-    let mut rows = Vec::new();
+    let mut rows = Vec::with_capacity(usize::try_from(limit.min(SHORT_PAGE_ROWS)).unwrap_or_default() + 1);
     while let Some(row) = found.next().map_err(backend)? {
         rows.push(stored_row(row)?);
     }

@@ -2,7 +2,7 @@
 //!
 //! A row's key is its project's number and its position, so a project's rows are one run of keys in
 //! order of creation. Deleting leaves holes; the `live` table says how many rows are left in each run
-//! of 2^10 and of 2^20 positions, and the n-th row is found by adding those up.
+//! of 2^8, 2^14 and 2^20 positions, and the n-th row is found by adding those up.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -16,8 +16,9 @@ const POSITION_BITS: u32 = 40;
 const POSITION_MAX: u64 = (1 << POSITION_BITS) - 1;
 /// Projects a database can hold over its life: the number must fit above the position in an i64.
 pub(crate) const PROJECT_MAX: i64 = (1 << (63 - POSITION_BITS)) - 1;
-/// The sizes of the counted runs, as powers of two: level 0, level 1.
-const LEVEL_BITS: [u32; 2] = [10, 20];
+/// The sizes of the counted runs, as powers of two: level 0, level 1 and so on. A run holds 64 of the
+/// level below, so that walking to one of them is short.
+const LEVEL_BITS: [u32; 3] = [8, 14, 20];
 
 pub(crate) fn key(project: i64, position: u64) -> i64 {
     project << POSITION_BITS | i64::try_from(position & POSITION_MAX).unwrap_or_default()
@@ -44,10 +45,6 @@ impl LiveDelta {
     }
 
     pub(crate) fn write(self, connection: &Connection, project: i64) -> Result<()> {
-        let mut coarse = BTreeMap::<u64, i64>::new();
-        for (segment, change) in &self.0 {
-            *coarse.entry(segment >> (LEVEL_BITS[1] - LEVEL_BITS[0])).or_default() += change;
-        }
         let mut upsert = connection
             .prepare_cached(
                 "INSERT INTO live (project, level, segment, count) VALUES (?1, ?2, ?3, ?4) \
@@ -60,10 +57,14 @@ impl LiveDelta {
                 "DELETE FROM live WHERE project = ?1 AND level = ?2 AND segment = ?3 AND count = 0",
             )
             .map_err(backend)?;
-        for (level, counts) in [(0, &self.0), (1, &coarse)] {
+        for (level, bits) in LEVEL_BITS.into_iter().enumerate() {
+            let mut counts = BTreeMap::<u64, i64>::new();
+            for (segment, change) in &self.0 {
+                *counts.entry(segment >> (bits - LEVEL_BITS[0])).or_default() += change;
+            }
             for (segment, change) in counts {
                 upsert.execute((project, level, segment, change)).map_err(backend)?;
-                if *change < 0 {
+                if change < 0 {
                     forget.execute((project, level, segment)).map_err(backend)?;
                 }
             }
@@ -79,16 +80,23 @@ pub(crate) fn locate(
     offset: u64,
     next_position: u64,
 ) -> Result<Option<i64>> {
-    let Some((block, rest)) = find(connection, project, 1, 0..=i64::MAX, offset)? else { return Ok(None) };
-    let fine = LEVEL_BITS[1] - LEVEL_BITS[0];
-    let segments = (block.segment << fine)..=((block.segment + 1) << fine) - 1;
-    let Some((segment, rest)) = find(connection, project, 0, segments, rest)? else { return Ok(None) };
-    let start = u64::try_from(segment.segment << LEVEL_BITS[0]).unwrap_or_default();
-    let span = next_position.saturating_sub(start).min(1 << LEVEL_BITS[0]);
-    if segment.count == span {
-        return Ok(Some(key(project, start + rest)));
+    let mut segments = 0..=i64::MAX;
+    let mut rest = offset;
+    let mut start = 0;
+    for (level, bits) in LEVEL_BITS.into_iter().enumerate().rev() {
+        let Some((run, before)) = find(connection, project, level, segments, rest)? else { return Ok(None) };
+        rest -= before;
+        start = u64::try_from(run.segment << bits).unwrap_or_default();
+        let span = next_position.saturating_sub(start).min(1 << bits);
+        if run.count == span {
+            // The run has no holes.
+            return Ok(Some(key(project, start + rest)));
+        }
+        let finer =
+            level.checked_sub(1).and_then(|finer| LEVEL_BITS.get(finer)).map_or(0, |finer| bits - finer);
+        segments = (run.segment << finer)..=((run.segment + 1) << finer) - 1;
     }
-    // The run has holes: step over at most 2^10 rows.
+    // Step over what is left of the finest run, fewer than 2^8 rows.
     connection
         .prepare_cached("SELECT key FROM rows WHERE key >= ?1 ORDER BY key LIMIT 1 OFFSET ?2")
         .and_then(|mut query| query.query_row((key(project, start), rest), |row| row.get(0)))
@@ -101,11 +109,11 @@ struct Run {
     count: u64,
 }
 
-/// The run in which the row with `offset` rows before it lies, and how many of those are in the run.
+/// The run in which the row with `offset` rows before it lies, and how many of those lie before the run.
 fn find(
     connection: &Connection,
     project: i64,
-    level: u32,
+    level: usize,
     segments: RangeInclusive<i64>,
     offset: u64,
 ) -> Result<Option<(Run, u64)>> {
@@ -120,7 +128,7 @@ fn find(
     while let Some(row) = runs.next().map_err(backend)? {
         let run = Run { segment: row.get(0).map_err(backend)?, count: row.get(1).map_err(backend)? };
         if offset < before + run.count {
-            return Ok(Some((run, offset - before)));
+            return Ok(Some((run, before)));
         }
         before += run.count;
     }

@@ -31,6 +31,34 @@ pub(crate) fn head(connection: &Connection, id: ProjectId) -> Result<Option<Head
         .map_err(backend)
 }
 
+/// What every read needs to know of a project.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct State {
+    pub(crate) head: Head,
+    pub(crate) counters: Counters,
+    pub(crate) change_seq: u64,
+}
+
+pub(crate) fn state(connection: &Connection, id: ProjectId) -> Result<Option<State>> {
+    connection
+        .prepare_cached(
+            "SELECT num, version, row_count, next_position, change_seq FROM projects JOIN counters ON project = num \
+             WHERE id = ?1",
+        )
+        .and_then(|mut query| {
+            query
+                .query_row([id.uuid().as_bytes()], |row| {
+                    Ok(State {
+                        head: Head { num: row.get(0)?, version: row.get(1)? },
+                        counters: Counters { row_count: row.get(2)?, next_position: row.get(3)? },
+                        change_seq: row.get(4)?,
+                    })
+                })
+                .optional()
+        })
+        .map_err(backend)
+}
+
 /// The head of a project that must exist and be at this version.
 pub(crate) fn head_at(connection: &Connection, id: ProjectId, version: u64) -> Result<Head> {
     let head = head(connection, id)?.ok_or(StoreError::UnknownProject)?;
@@ -72,7 +100,7 @@ pub(crate) fn load(
     documents: &Documents,
     id: ProjectId,
 ) -> Result<Option<StoredProject>> {
-    let Some(head) = head(connection, id)? else { return Ok(None) };
+    let Some(State { head, counters, change_seq }) = state(connection, id)? else { return Ok(None) };
     let parsed = if let Some(parsed) = documents.get(head) {
         parsed
     } else {
@@ -80,9 +108,8 @@ pub(crate) fn load(
         documents.put(head.num, parsed.clone());
         parsed
     };
-    let row_count = counters(connection, head.num)?.row_count;
     let Parsed { version, project, views } = parsed;
-    Ok(Some(StoredProject { project, views, version, row_count }))
+    Ok(Some(StoredProject { project, views, version, row_count: counters.row_count, change_seq }))
 }
 
 fn parse(connection: &Connection, head: Head) -> Result<Parsed> {

@@ -1,58 +1,71 @@
-//! Many readers, each with a connection and a snapshot of its own.
+//! Reading, always in a snapshot: all that one read sees is of one moment.
+//!
+//! A short read runs on the thread that asks for it. It takes some microseconds, and handing it to
+//! another thread and waiting for the answer would take longer. What may be long, such as a scan, runs
+//! on threads apart, few at a time, so that it delays no short read.
 
-use std::thread::JoinHandle;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crossbeam_channel::{Receiver, Sender};
 use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::Semaphore;
 
-use crate::backend;
+use crate::{backend, read_only};
 
-type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+/// How many long reads run at once; more of them wait.
+const LONG_READS_MAX: usize = 2;
 
-/// A pool of threads that read.
+/// Connections for reading, as many as there were ever reads at once: never more than the threads that
+/// read.
 #[derive(Debug)]
 pub(crate) struct Readers {
-    jobs: Sender<Job>,
-    _threads: Vec<JoinHandle<()>>,
+    file: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+    long_reads: Semaphore,
 }
 
 impl Readers {
-    pub(crate) fn start(name: &str, connections: Vec<Connection>) -> Result<Self> {
-        let (jobs, queue) = crossbeam_channel::unbounded();
-        let threads = connections
-            .into_iter()
-            .map(|connection| {
-                let queue: Receiver<Job> = queue.clone();
-                std::thread::Builder::new()
-                    .name(name.to_owned())
-                    .spawn(move || serve(connection, &queue))
-                    .map_err(|error| StoreError::Backend(error.into()))
-            })
-            .collect::<Result<_>>()?;
-        Ok(Self { jobs, _threads: threads })
+    /// Opens one connection, to learn early whether the file can be read; the others follow when needed.
+    pub(crate) fn open(file: PathBuf) -> Result<Self> {
+        let idle = Mutex::new(vec![read_only(&file)?]);
+        Ok(Self { file, idle, long_reads: Semaphore::new(LONG_READS_MAX) })
     }
 
-    /// Runs `work` in a read transaction: all it sees is of one moment.
-    pub(crate) async fn read<T: Send + 'static>(
-        &self,
+    /// Reads here and now.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let connection = match self.idle().pop() {
+            Some(connection) => connection,
+            None => read_only(&self.file)?,
+        };
+        // After a panic the connection is dropped, and with it whatever state it was left in.
+        let outcome = in_snapshot(&connection, work)?;
+        self.idle().push(connection);
+        outcome
+    }
+
+    /// Reads what may take long, on another thread.
+    pub(crate) async fn read_long<T: Send + 'static>(
+        self: &Arc<Self>,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
-            let outcome = connection.transaction().map_err(backend).and_then(|snapshot| work(&snapshot));
-            // A caller that has gone away wants no answer.
-            let _ = answer.send(outcome);
-        });
-        self.jobs.send(job).map_err(|_| StoreError::Closed)?;
-        answered.await.map_err(|_| StoreError::Backend("a read panicked".into()))?
+        let _permit = self.long_reads.acquire().await.map_err(|_| StoreError::Closed)?;
+        let readers = Arc::clone(self);
+        let reading = tokio::task::spawn_blocking(move || readers.read(work));
+        reading.await.map_err(|failure| StoreError::Backend(failure.into()))?
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn serve(mut connection: Connection, queue: &Receiver<Job>) {
-    while let Ok(job) = queue.recv() {
-        // A panic must not cost the pool a thread; the caller is told by the dropped answer.
-        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| job(&mut connection)));
-    }
+/// The outer error is the snapshot's, the inner one the work's.
+fn in_snapshot<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<Result<T>> {
+    // Prepared once a connection: parsing these two would cost as much as a short read.
+    let run = |sql: &str| connection.prepare_cached(sql).and_then(|mut statement| statement.execute(()));
+    run("BEGIN").map_err(backend)?;
+    let outcome = work(connection);
+    run("COMMIT").map_err(backend)?;
+    Ok(outcome)
 }

@@ -19,8 +19,9 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 pub use crate::error::StoreError;
 pub use crate::types::{
-    ApiKey, CellWrite, GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, Once, PageStart, ProjectPage, ProjectSave, ProjectSummary,
-    RowAction, RowRef, RowsPage, SavedProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    ApiKey, CellWrite, GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, Once, PageStart, ProjectPage,
+    ProjectSave, ProjectSummary, RowAction, RowRef, RowsPage, SavedProject, StoredProject, StoredRow, Team,
+    WriteCells, WrittenCells,
 };
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

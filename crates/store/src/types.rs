@@ -65,6 +65,8 @@ pub struct StoredProject {
     /// Counts the changes to the project and its views, not to its rows.
     pub version: u64,
     pub row_count: u64,
+    /// Counts the changes to its rows: while it stays the same, so do they.
+    pub change_seq: u64,
 }
 
 #[derive(Debug, Clone)]

@@ -84,7 +84,12 @@ impl<V: Version> Endpoint<Rowmill> for ListTemplates<V> {
     ) -> Result<Answer<Templates>, Error> {
         let path = V::within(path);
         call.app().project(call.caller()?, &path.project_id).await?;
-        Ok(Answer::new(Templates { templates: TEMPLATES.iter().map(|template| TemplateItem::new(template, V::template_word(template))).collect() }))
+        Ok(Answer::new(Templates {
+            templates: TEMPLATES
+                .iter()
+                .map(|template| TemplateItem::new(template, V::template_word(template)))
+                .collect(),
+        }))
     }
 }
 

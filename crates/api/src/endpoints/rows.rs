@@ -2,8 +2,9 @@
 
 use std::marker::PhantomData;
 
+use axum::body::Bytes;
 use axum::http::{Method, StatusCode};
-use rowmill_app::{Cursor, RowEntry, Start};
+use rowmill_app::{Cursor, RowEntry, Start, StoredProject};
 use rowmill_model::{Column, Limits, Offence, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,7 @@ use super::{ProjectPath, RowPath, page_size};
 use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing, Raw};
 use crate::error::Error;
 use crate::guard::guard;
+use crate::kept::PageName;
 use crate::rowmill::Rowmill;
 use crate::versions::Version;
 use crate::wire::Deleted;
@@ -93,7 +95,12 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
             Start::Offset(offset) => offset / u64::from(size) + 1,
             Start::After(cursor) => cursor.rank / u64::from(size) + 1,
         };
-        let (stored, page) = call.app().list_rows(caller, &path.project_id, list).await?;
+        let stored = call.app().project(caller, &path.project_id).await?;
+        let name = page_name(&stored, &query, &list);
+        if let Some(kept) = name.as_ref().and_then(|name| call.pages().get(name, &stored)) {
+            return Ok(Answer::rendered(kept));
+        }
+        let page = call.app().list_rows(&stored, list).await?;
         let table = &stored.project.table;
         let rendered = RowList {
             table,
@@ -102,9 +109,39 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
             page_size: size,
             page: page_number,
         }
-       .render(&page)?;
+        .render(&page)?;
+        let rendered = Bytes::from(rendered);
+        if let Some(name) = name {
+            call.pages().keep(name, &stored, &rendered);
+        }
         Ok(Answer::rendered(rendered))
     }
+}
+
+/// What names a page that may be kept: one of all rows, in order of creation. Others depend on more than
+/// the project's state: on the time, for one.
+fn page_name(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::ListRows) -> Option<PageName> {
+    let ListQuery {
+        page: _,
+        page_size: _,
+        view_id,
+        filters,
+        sorting,
+        search,
+        column_ids,
+        with_status,
+        cursor: _,
+        include_total: _,
+    } = query;
+    let is_plain = view_id.is_none() && filters.is_none() && sorting.is_none() && search.is_none();
+    is_plain.then(|| PageName {
+        project: stored.project.id,
+        start: list.start,
+        size: list.limit,
+        column_ids: column_ids.clone(),
+        with_status: with_status.unwrap_or(false),
+        include_total: list.include_total,
+    })
 }
 
 fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app::ListRows, Error> {
@@ -112,8 +149,10 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
     let mut json_of = |name: &str, text: &Option<String>| {
         // The same guard as a body's: escapes can hide what the query itself must not have.
         let parsed = guard(text.clone()?.into_bytes(), limits.nesting_max)
-           .map_err(|error| error.to_string())
-           .and_then(|text| serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}")));
+            .map_err(|error| error.to_string())
+            .and_then(|text| {
+                serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}"))
+            });
         parsed.map_err(|message| offences.push(Offence::new(name, message))).ok()
     };
     let (filters, sorting) = (json_of("filters", &query.filters), json_of("sorting", &query.sorting));
@@ -149,10 +188,10 @@ fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<&'t Column>
     let Some(ids) = ids else { return Ok(table.columns.iter().collect()) };
     let ids: Vec<&str> = ids.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
     let unknown: Vec<Offence> = ids
-       .iter()
-       .filter(|id| table.by_id(id).is_none())
-       .map(|id| Offence::new("columnIds", format!("{id:?} is no column of this project")))
-       .collect();
+        .iter()
+        .filter(|id| table.by_id(id).is_none())
+        .map(|id| Offence::new("columnIds", format!("{id:?} is no column of this project")))
+        .collect();
     if !unknown.is_empty() {
         return Err(Error::offences(unknown));
     }

@@ -87,7 +87,8 @@ impl Endpoint<Rowmill> for Deliver {
     ) -> Result<Answer<DeliveredOut>, Error> {
         let signature = call.headers.get("webhook-signature").and_then(|value| value.to_str().ok());
         let webhook = Webhook { team_id: &path.team_id, body: &body.text, signature };
-        let Delivered { matched_projects, rows_created, rows_updated, ignored } = call.app().deliver(webhook).await?;
+        let Delivered { matched_projects, rows_created, rows_updated, ignored } =
+            call.app().deliver(webhook).await?;
         Ok(Answer::new(DeliveredOut { matched_projects, rows_created, rows_updated, ignored }))
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Write as _;
 
 use rowmill_app::{Inserted, Page, RowAction, StoredRow};
 use rowmill_model::cell::Outcome;
@@ -138,15 +139,15 @@ impl RowList<'_> {
         row: &StoredRow,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        out.extend_from_slice(br#"{"id":""#);
-        out.extend_from_slice(row.id.to_string().as_bytes());
-        out.extend_from_slice(br#"","cells":{"#);
+        write!(out, r#"{{"id":"{}","cells":{{"#, row.id)
+            .map_err(|error| rowmill_app::Error::Internal(error.into()))?;
         let values = row.values.cells().map_err(rowmill_app::Error::from)?;
         let plain = !self.with_status && cells.iter().all(|(_, column)| column.kind != ColumnType::Reference);
         if plain {
+            let mut value = values.get_in_turn();
             for (name, column) in cells {
                 out.extend_from_slice(name.as_bytes());
-                out.extend_from_slice(values.get(column.slot).unwrap_or("null").as_bytes());
+                out.extend_from_slice(value(column.slot).unwrap_or("null").as_bytes());
             }
         } else {
             let view = RowView::new(self.table, values, &row.states);

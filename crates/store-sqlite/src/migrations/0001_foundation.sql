@@ -49,7 +49,7 @@ CREATE TABLE rows (
 );
 CREATE UNIQUE INDEX rows_by_id ON rows (id);
 
--- How many rows are live in each run of 2^10 (level 0) and 2^20 (level 1) positions.
+-- How many rows are live in each run of 2^8 (level 0), 2^14 (level 1) and 2^20 (level 2) positions.
 -- With it a page is found by arithmetic, wherever it starts and however much was deleted.
 CREATE TABLE live (
     project INTEGER NOT NULL,

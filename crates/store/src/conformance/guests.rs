@@ -18,7 +18,14 @@ fn following(number: u128, team: u128, event_id: &str, enabled: bool) -> Project
 
 fn guest(project: ProjectId, version: u64, guest_id: &str, event_at_ms: i64, number: u128) -> GuestWrite {
     let row = row(number, &[(NAME, &number.to_string())]);
-    GuestWrite { project, version, guest_id: guest_id.to_owned(), event_at_ms: Some(event_at_ms), now_ms: 15, row }
+    GuestWrite {
+        project,
+        version,
+        guest_id: guest_id.to_owned(),
+        event_at_ms: Some(event_at_ms),
+        now_ms: 15,
+        row,
+    }
 }
 
 fn written(rows_created: u64, rows_updated: u64) -> GuestsWritten {
@@ -41,10 +48,14 @@ pub(super) async fn a_guest_has_one_row_a_project(store: &dyn Store) {
     };
     assert_eq!(ids("evt").await, [first.id, second.id]);
     assert_eq!(ids("none").await, []);
-    let both = |at, number| vec![guest(first.id, 1, "g", at, number), guest(second.id, 1, "g", at, number + 1)];
+    let both =
+        |at, number| vec![guest(first.id, 1, "g", at, number), guest(second.id, 1, "g", at, number + 1)];
     assert_eq!(store.upsert_guests(both(10, 100)).await.unwrap(), written(2, 0));
     assert_eq!(store.upsert_guests(both(11, 200)).await.unwrap(), written(0, 2));
-    assert_eq!((listed(store, first.id).await, listed(store, second.id).await), (vec!["200".into()], vec!["201".into()]));
+    assert_eq!(
+        (listed(store, first.id).await, listed(store, second.id).await),
+        (vec!["200".into()], vec!["201".into()])
+    );
     // The row keeps the id it was made with; deleted, it comes back under a new one.
     assert_eq!(store.delete_rows(first.id, vec![row_id(100)]).await.unwrap(), 1);
     assert_eq!(store.upsert_guests(vec![guest(first.id, 1, "g", 12, 300)]).await.unwrap(), written(1, 0));
@@ -65,7 +76,11 @@ pub(super) async fn an_older_event_changes_nothing(store: &dyn Store) {
     assert_eq!(send(19, 4).await, written(0, 0), "older than the unchanged one");
     assert_eq!(listed(store, id).await, ["3"]);
     let timeless = GuestWrite { event_at_ms: None, ..guest(id, 1, "g", 0, 5) };
-    assert_eq!(store.upsert_guests(vec![timeless]).await.unwrap(), written(0, 1), "the newest, whatever the clock says");
+    assert_eq!(
+        store.upsert_guests(vec![timeless]).await.unwrap(),
+        written(0, 1),
+        "the newest, whatever the clock says"
+    );
     assert_eq!(send(19, 6).await, written(0, 0), "the clock did not turn back");
     assert_eq!(listed(store, id).await, ["5"]);
 }

@@ -53,6 +53,7 @@ impl Document {
     #[track_caller]
     pub(crate) fn judge(&self, request: &Request, response: &Response, text: &str) {
         let told = format!("{} {} -> {}", request.method, request.path, response.status);
+        assert!(response.status < 500, "{told}: the server failed\n{text}");
         let Some((template, item)) = self.path_item(&request.path) else {
             assert_eq!(response.status, 404, "{told}: the document has no such path");
             return self.judge_failure(&told, text);
@@ -141,7 +142,9 @@ impl Document {
         let fits = |template: &str| {
             let (template, path) = (template.split('/'), path.split('/'));
             template.clone().count() == path.clone().count()
-                && template.zip(path).all(|(part, sent)| part == sent || part.starts_with('{') && !sent.is_empty())
+                && template
+                    .zip(path)
+                    .all(|(part, sent)| part == sent || part.starts_with('{') && !sent.is_empty())
         };
         let items = self.root["paths"].as_object().expect("paths");
         let fitting: BTreeMap<usize, _> = items

@@ -1,12 +1,13 @@
 //! HTTP/1.1 over a plain socket: one request a connection, and full control over every byte of it.
 
+use std::fmt::Write as _;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::Value;
 
-const TIME_MAX: Duration = Duration::from_secs(60);
+const TIME_MAX: Duration = Duration::from_mins(1);
 
 /// A request as it will be sent.
 #[derive(Debug, Clone)]
@@ -55,11 +56,11 @@ impl Request {
         let Self { method, path, headers, body } = self;
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n");
         for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            let _ = write!(head, "{name}: {value}\r\n");
         }
         let has_length = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-length"));
         if let Some(body) = body.as_ref().filter(|_| !has_length) {
-            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+            let _ = write!(head, "Content-Length: {}\r\n", body.len());
         }
         head.push_str("\r\n");
         head
@@ -122,7 +123,8 @@ fn parse(bytes: &[u8]) -> Option<Response> {
     if status == 100 {
         return parse(rest);
     }
-    let header = |line: &str| line.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
+    let header =
+        |line: &str| line.split_once(':').map(|(name, value)| (name.to_owned(), value.trim().to_owned()));
     let mut response =
         Response { status, headers: lines.split("\r\n").filter_map(header).collect(), body: Vec::new() };
     response.body = if response.header("transfer-encoding") == Some("chunked") {

@@ -60,12 +60,14 @@ pub(crate) fn shared() -> &'static Server {
     &SHARED
 }
 
-static RUNNING: Mutex<Vec<Arc<Mutex<Child>>>> = Mutex::new(Vec::new());
+/// Every process that was started, and the folder it works in.
+static STARTED: Mutex<Vec<(Arc<Mutex<Child>>, PathBuf)>> = Mutex::new(Vec::new());
 
-/// Ends what still runs: the shared server, and those of a scenario that hangs.
+/// Ends and clears away what is still there: the shared server, and those of a scenario that hangs.
 pub(crate) fn stop_all() {
-    for process in RUNNING.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+    for (process, folder) in STARTED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         end(&process);
+        let _ = std::fs::remove_dir_all(folder);
     }
 }
 
@@ -80,7 +82,21 @@ impl Server {
     pub(crate) fn start_in(folder: Arc<Folder>, settings: &[(&str, &str)]) -> Self {
         let settings: Vec<(String, String)> =
             settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let (process, address, printed) = spawn(&folder, &settings);
+        let started = spawn(&folder, serve(&folder, &settings));
+        Self::of(started, folder, settings)
+    }
+
+    /// A service started by a command that says it all.
+    pub(crate) fn start_command(folder: Arc<Folder>, command: Command) -> Self {
+        let started = spawn(&folder, command);
+        Self::of(started, folder, Vec::new())
+    }
+
+    fn of(
+        (process, address, printed): Started,
+        folder: Arc<Folder>,
+        settings: Vec<(String, String)>,
+    ) -> Self {
         let document = document_at(&address);
         let key = create_key(&folder, "default");
         Self { process, address, printed, document, key, folder, settings }
@@ -131,7 +147,7 @@ impl Server {
 
     /// Starts it again, with the settings it had, after it ended.
     pub(crate) fn restart(&mut self) {
-        let (process, address, printed) = spawn(&self.folder, &self.settings);
+        let (process, address, printed) = spawn(&self.folder, serve(&self.folder, &self.settings));
         (self.process, self.address, self.printed) = (process, address, printed);
     }
 
@@ -182,20 +198,23 @@ fn create_key(folder: &Folder, team: &str) -> String {
 
 type Started = (Arc<Mutex<Child>>, String, Arc<Mutex<Vec<String>>>);
 
-fn spawn(folder: &Folder, settings: &[(String, String)]) -> Started {
-    let log = std::fs::File::options().create(true).append(true).open(folder.path().join("log")).unwrap();
-    let mut child = command(folder)
+fn serve(folder: &Folder, settings: &[(String, String)]) -> Command {
+    let mut command = command(folder);
+    command
         .env("ROWMILL_LOG", "warn")
         .env("ROWMILL_LISTEN", "127.0.0.1:0")
         .envs(settings.iter().map(|(name, value)| (name, value)))
-        .arg("serve")
-        .stdout(Stdio::piped())
-        .stderr(log)
-        .spawn()
-        .unwrap();
+        .arg("serve");
+    command
+}
+
+fn spawn(folder: &Folder, mut command: Command) -> Started {
+    let log = std::fs::File::options().create(true).append(true).open(folder.path().join("log")).unwrap();
+    let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let process = Arc::new(Mutex::new(child));
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&process));
+    let entry = (Arc::clone(&process), folder.path().to_owned());
+    STARTED.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
     let printed: Arc<Mutex<Vec<String>>> = Arc::default();
     let collected = Arc::clone(&printed);
     std::thread::spawn(move || {

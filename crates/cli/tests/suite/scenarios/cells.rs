@@ -26,12 +26,15 @@ fn a_batch_writes_cells_of_many_rows(api: &Api) {
     let table = api.table(&["Name", "Site"]);
     let (name, site) = (table.column("Name"), table.column("Site"));
     let rows = table.insert(json!([{ "Name": 1 }, { "Name": 2 }, { "Name": 3 }]));
-    let answer = write(&table, &[
-        (&rows[0], name, json!("a")),
-        (&rows[2], site, json!({ "b": [1] })),
-        (&rows[2], "_trigger", json!("in")),
-        (&rows[1], name, json!(null)),
-    ]);
+    let answer = write(
+        &table,
+        &[
+            (&rows[0], name, json!("a")),
+            (&rows[2], site, json!({ "b": [1] })),
+            (&rows[2], "_trigger", json!("in")),
+            (&rows[1], name, json!(null)),
+        ],
+    );
     assert_eq!(answer.ok(), json!({ "success": true, "updatedCount": 4 }));
     assert_eq!(table.values("Name", &[]), [json!("a"), json!(null), json!(3)]);
     assert_eq!(table.value(&rows[2], site), json!({ "b": [1] }));
@@ -46,19 +49,36 @@ fn an_unknown_row_or_column_is_404_naming_each_and_nothing_is_written(api: &Api)
     let missing = "row_0190f0e0b3c47d5e8f60123456789abc";
     let check = |cells: &[(&str, &str, Value)], code: &str, places: &[&str]| {
         let refusal = write(&table, cells).refused(404, code);
-        let details: Vec<&str> =
-            refusal["details"].as_array().unwrap().iter().map(|offence| offence["path"].as_str().unwrap()).collect();
+        let details: Vec<&str> = refusal["details"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|offence| offence["path"].as_str().unwrap())
+            .collect();
         assert_eq!(details, places);
         assert_eq!(table.value(&row, name), "old");
     };
     let new = json!("new");
     check(&[(&row, name, new.clone()), (missing, name, new.clone())], "row_not_found", &["cells[1].rowId"]);
-    check(&[(&row, name, new.clone()), (&row, "nope", new.clone())], "column_not_found", &["cells[1].columnId"]);
+    check(
+        &[(&row, name, new.clone()), (&row, "nope", new.clone())],
+        "column_not_found",
+        &["cells[1].columnId"],
+    );
     check(&[("nope", name, new.clone()), (&row, name, new.clone())], "row_not_found", &["cells[0].rowId"]);
     // A header is no column id.
     check(&[(&row, "Name", new.clone())], "column_not_found", &["cells[0].columnId"]);
-    let all = [(&*row, name, new.clone()), (missing, name, new.clone()), ("nope", "nope", new.clone()), (&row, "nope", new)];
-    check(&all, "row_not_found", &["cells[1].rowId", "cells[2].rowId", "cells[2].columnId", "cells[3].columnId"]);
+    let all = [
+        (&*row, name, new.clone()),
+        (missing, name, new.clone()),
+        ("nope", "nope", new.clone()),
+        (&row, "nope", new),
+    ];
+    check(
+        &all,
+        "row_not_found",
+        &["cells[1].rowId", "cells[2].rowId", "cells[2].columnId", "cells[3].columnId"],
+    );
 }
 
 fn of_two_entries_for_one_cell_the_later_wins_and_one_is_counted(api: &Api) {
@@ -66,7 +86,10 @@ fn of_two_entries_for_one_cell_the_later_wins_and_one_is_counted(api: &Api) {
     let name = table.column("Name");
     let row = table.insert(json!({ "Name": 0 })).remove(0);
     let other_spelling = row.strip_prefix("row_").unwrap().to_uppercase();
-    let answer = write(&table, &[(&row, name, json!(1)), (&row, "_trigger", json!(9)), (&other_spelling, name, json!(2))]);
+    let answer = write(
+        &table,
+        &[(&row, name, json!(1)), (&row, "_trigger", json!(9)), (&other_spelling, name, json!(2))],
+    );
     assert_eq!(answer.ok()["updatedCount"], 2);
     assert_eq!(table.value(&row, name), 2);
 }
@@ -98,7 +121,11 @@ fn a_value_in_a_processed_column_is_completed_by_hand_and_null_makes_it_idle(api
         let row = table.insert(json!({ "Name": "Ada" })).remove(0);
         let completed = |row: &str, value: &str| {
             let cell = table.cells(row)[&column].clone();
-            assert_eq!((&cell["value"], &cell["status"]), (&json!(value), &json!("completed")), "{template} {cell}");
+            assert_eq!(
+                (&cell["value"], &cell["status"]),
+                (&json!(value), &json!("completed")),
+                "{template} {cell}"
+            );
             assert_eq!(cell["manual"], true, "{template} {cell}");
         };
         let idle = |row: &str| {
@@ -115,7 +142,9 @@ fn a_value_in_a_processed_column_is_completed_by_hand_and_null_makes_it_idle(api
         idle(&row);
         let row = table.insert(json!({ column.clone(): "by insert" })).remove(0);
         completed(&row, "by insert");
-        let matched = table.post(&format!("/rows?matchOn={column}"), json!({ column.clone(): "by insert", "Name": "x" })).ok();
+        let matched = table
+            .post(&format!("/rows?matchOn={column}"), json!({ column.clone(): "by insert", "Name": "x" }))
+            .ok();
         assert_eq!(matched["updatedCount"], 1);
         completed(&row, "by insert");
         idle(&table.insert(json!({ column.clone(): null })).remove(0));
@@ -137,7 +166,8 @@ fn writers_at_once_lose_nothing(api: &Api) {
             scope.spawn(move || {
                 for number in 0..10 {
                     let column = table.column(header);
-                    let cells: Vec<_> = rows.iter().map(|row| (row.as_str(), column, json!(number))).collect();
+                    let cells: Vec<_> =
+                        rows.iter().map(|row| (row.as_str(), column, json!(number))).collect();
                     write(table, &cells).ok();
                 }
             });

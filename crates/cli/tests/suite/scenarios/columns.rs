@@ -11,10 +11,12 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("columns", Shared:
     creation_answers_five_fields_and_the_fixes,
     order_inserts_and_shifts_without_holes,
     headers_are_unique_without_regard_to_case_and_outer_blanks,
+    columns_made_at_once_all_stay_in_order_and_unlike,
     a_patch_merges_objects_replaces_the_rest_and_null_clears,
     the_whole_column_as_it_was_read_may_be_sent_back,
     read_only_fields_must_be_unchanged,
     what_no_correction_can_mend_is_400_and_changes_nothing,
+    a_wrong_word_within_configuration_is_named_at_its_own_place,
     the_input_column_may_be_renamed_never_deleted_or_retyped,
     deleting_a_column_corrects_what_referred_to_it,
 );
@@ -33,15 +35,18 @@ fn seven_templates_are_listed(api: &Api) {
             format!("{} {} {}", word("id"), word("type"), word("dataShape"))
         })
         .collect();
-    assert_eq!(listed, [
-        "manual manual text",
-        "ai-text ai text",
-        "ai-json ai json",
-        "waterfall-email task waterfall",
-        "web-scraper task scrape-result",
-        "http-api api json",
-        "reference reference json",
-    ]);
+    assert_eq!(
+        listed,
+        [
+            "manual manual text",
+            "ai-text ai text",
+            "ai-json ai json",
+            "waterfall-email task waterfall",
+            "web-scraper task scrape-result",
+            "http-api api json",
+            "reference reference json",
+        ]
+    );
     let words = listed.iter().map(|line| line.split(' ').next().unwrap());
     for word in words.chain(["ai"]) {
         table.post("/columns", json!({ "templateId": word })).created();
@@ -76,12 +81,18 @@ fn a_column_of_each_template_is_made_with_its_configuration(api: &Api) {
     }
     assert_eq!(providers.last().unwrap()["taskType"], "pattern");
     let scraper = made("web-scraper");
-    assert_eq!(scraper["taskConfig"], json!({ "taskType": "webScraper", "webScraper": {
+    assert_eq!(
+        scraper["taskConfig"],
+        json!({ "taskType": "webScraper", "webScraper": {
         "url": "", "formats": ["markdown"], "onlyMainContent": true, "respectRobots": true, "timeoutSeconds": 30,
-    } }));
+    } })
+    );
     let http = made("http-api");
     assert_eq!(common(&http), ["apiConfig"]);
-    assert_eq!((&http["apiConfig"]["method"], &http["apiConfig"]["timeoutSeconds"]), (&json!("GET"), &json!(30)));
+    assert_eq!(
+        (&http["apiConfig"]["method"], &http["apiConfig"]["timeoutSeconds"]),
+        (&json!("GET"), &json!(30))
+    );
     assert_eq!(http["apiConfig"]["emptyOn"], json!([404]));
     assert_eq!(common(&made("reference")), ["referenceConfig"]);
 }
@@ -106,7 +117,9 @@ fn order_inserts_and_shifts_without_holes(api: &Api) {
         table.headers().join(" ")
     };
     let add = |order: i64, header: &str| {
-        let made = table.post("/columns", json!({ "templateId": "manual", "header": header, "order": order })).created();
+        let made = table
+            .post("/columns", json!({ "templateId": "manual", "header": header, "order": order }))
+            .created();
         (made["column"]["order"].as_u64().unwrap(), made["appliedFixes"].as_array().unwrap().len())
     };
     assert_eq!(add(2, "D"), (2, 0));
@@ -117,7 +130,8 @@ fn order_inserts_and_shifts_without_holes(api: &Api) {
     assert_eq!(orders(&table), "Input F A D B C E G");
     let moved = |header: &str, order: i64| {
         let id = table.columns().iter().find(|column| column["header"] == header).unwrap()["id"].clone();
-        let patched = table.patch(&format!("/columns/{}", id.as_str().unwrap()), json!({ "order": order })).ok();
+        let patched =
+            table.patch(&format!("/columns/{}", id.as_str().unwrap()), json!({ "order": order })).ok();
         (patched["column"]["order"].as_u64().unwrap(), patched["appliedFixes"].as_array().unwrap().len())
     };
     assert_eq!(moved("G", 1), (1, 0));
@@ -153,8 +167,11 @@ fn headers_are_unique_without_regard_to_case_and_outer_blanks(api: &Api) {
     assert_eq!(add(&long), (long.clone(), 0));
     assert_eq!(add(&long), (format!("{} 2", "x".repeat(253)), 1));
     // Without a header, the template's label, and never twice.
-    let labels: Vec<Value> =
-        (0..2).map(|_| table.post("/columns", json!({ "templateId": "manual" })).created()["column"]["header"].clone()).collect();
+    let labels: Vec<Value> = (0..2)
+        .map(|_| {
+            table.post("/columns", json!({ "templateId": "manual" })).created()["column"]["header"].clone()
+        })
+        .collect();
     assert_ne!(labels[0], labels[1]);
     let name = format!("/columns/{}", table.column("Name"));
     let renamed = table.patch(&name, json!({ "header": "INPUT" })).ok();
@@ -167,6 +184,20 @@ fn headers_are_unique_without_regard_to_case_and_outer_blanks(api: &Api) {
         table.patch(&name, json!({ "header": header })).offends(&["header"]);
     }
     table.patch(&name, json!({ "header": null })).offends(&["header"]);
+}
+
+fn columns_made_at_once_all_stay_in_order_and_unlike(api: &Api) {
+    let table = api.table(&[]);
+    std::thread::scope(|scope| {
+        for _ in 0..12 {
+            scope.spawn(|| table.add_column(json!({ "templateId": "manual", "header": "Same", "order": 1 })));
+        }
+    });
+    let columns = table.columns();
+    let headers: std::collections::BTreeSet<&str> =
+        columns.iter().map(|column| column["header"].as_str().unwrap()).collect();
+    assert_eq!((columns.len(), headers.len()), (13, 13), "{headers:?}");
+    assert!(columns.iter().enumerate().all(|(order, column)| column["order"] == order));
 }
 
 fn a_patch_merges_objects_replaces_the_rest_and_null_clears(api: &Api) {
@@ -185,20 +216,37 @@ fn a_patch_merges_objects_replaces_the_rest_and_null_clears(api: &Api) {
     let patched = patch(json!({ "rateLimit": { "requests": 5, "perSeconds": 60 }, "cacheTtlSeconds": 30,
         "retry": { "maxAttempts": 2 }, "runCondition": [{ "columnId": name, "operator": "isNotEmpty" }] }));
     assert_eq!(patched["column"]["rateLimit"], json!({ "requests": 5, "perSeconds": 60 }));
-    assert_eq!((&patched["column"]["cacheTtlSeconds"], &patched["column"]["retry"]["maxAttempts"]), (&json!(30), &json!(2)));
+    assert_eq!(
+        (&patched["column"]["cacheTtlSeconds"], &patched["column"]["retry"]["maxAttempts"]),
+        (&json!(30), &json!(2))
+    );
     assert_eq!(patched["column"]["runCondition"].as_array().unwrap().len(), 1);
     let patched = patch(json!({ "rateLimit": { "requests": 7 } }));
     assert_eq!(patched["column"]["rateLimit"], json!({ "requests": 7, "perSeconds": 60 }));
-    let cleared = patch(json!({ "rateLimit": null, "cacheTtlSeconds": null, "retry": null, "runCondition": null }));
-    assert_eq!((&cleared["column"]["rateLimit"], &cleared["column"]["cacheTtlSeconds"]), (&Value::Null, &json!(0)));
-    assert_eq!((&cleared["column"]["retry"]["maxAttempts"], &cleared["column"]["runCondition"]), (&json!(5), &json!([])));
+    let cleared =
+        patch(json!({ "rateLimit": null, "cacheTtlSeconds": null, "retry": null, "runCondition": null }));
+    assert_eq!(
+        (&cleared["column"]["rateLimit"], &cleared["column"]["cacheTtlSeconds"]),
+        (&Value::Null, &json!(0))
+    );
+    assert_eq!(
+        (&cleared["column"]["retry"]["maxAttempts"], &cleared["column"]["runCondition"]),
+        (&json!(5), &json!([]))
+    );
     // Arrays are replaced whole; what the prompt refers to is depended on again.
     let patched = patch(json!({ "dependencies": [{ "columnId": "_trigger", "required": false }] }));
-    let dependencies = json!([{ "columnId": "_trigger", "required": false }, { "columnId": name, "required": true }]);
+    let dependencies =
+        json!([{ "columnId": "_trigger", "required": false }, { "columnId": name, "required": true }]);
     assert_eq!(patched["column"]["dependencies"], dependencies);
     assert_eq!(patched["appliedFixes"].as_array().unwrap().len(), 1);
-    let api_column = table.add_column(json!({ "templateId": "http-api", "apiConfig": { "headers": { "A": "1", "B": "2" } } }));
-    let patched = table.patch(&format!("/columns/{api_column}"), json!({ "apiConfig": { "headers": { "A": null, "C": "3" } } })).ok();
+    let api_column = table
+        .add_column(json!({ "templateId": "http-api", "apiConfig": { "headers": { "A": "1", "B": "2" } } }));
+    let patched = table
+        .patch(
+            &format!("/columns/{api_column}"),
+            json!({ "apiConfig": { "headers": { "A": null, "C": "3" } } }),
+        )
+        .ok();
     assert_eq!(patched["column"]["apiConfig"]["headers"], json!({ "B": "2", "C": "3" }));
     // Config cleared is filled in from the template, and that is told.
     let patched = patch(json!({ "aiConfig": null }));
@@ -209,7 +257,9 @@ fn a_patch_merges_objects_replaces_the_rest_and_null_clears(api: &Api) {
 
 fn the_whole_column_as_it_was_read_may_be_sent_back(api: &Api) {
     let table = api.table(&["Name"]);
-    for template in ["manual", "ai-text", "ai-json", "waterfall-email", "web-scraper", "http-api", "reference"] {
+    for template in
+        ["manual", "ai-text", "ai-json", "waterfall-email", "web-scraper", "http-api", "reference"]
+    {
         table.add_column(json!({ "templateId": template }));
     }
     table.add_column(json!({ "templateId": "ai-text", "aiConfig": { "prompt": "@{Name} @{_trigger.a.b}" },
@@ -243,15 +293,26 @@ fn what_no_correction_can_mend_is_400_and_changes_nothing(api: &Api) {
         (json!({}), "templateId"),
         (json!({ "templateId": "ai-text", "aiConfig": "x" }), "aiConfig"),
         (json!({ "templateId": "ai-text", "aiConfig": { "prompt": 5 } }), "aiConfig.prompt"),
-        (json!({ "templateId": "ai-text", "aiConfig": { "prompt": "x".repeat(100_001) } }), "aiConfig.prompt"),
+        (
+            json!({ "templateId": "ai-text", "aiConfig": { "prompt": "x".repeat(100_001) } }),
+            "aiConfig.prompt",
+        ),
         (json!({ "templateId": "ai-text", "aiConfig": { "temperature": "hot" } }), "aiConfig.temperature"),
         (json!({ "templateId": "manual", "dependencies": "x" }), "dependencies"),
-        (json!({ "templateId": "manual", "dependencies": [{ "required": true }] }), "dependencies[0].columnId"),
+        (
+            json!({ "templateId": "manual", "dependencies": [{ "required": true }] }),
+            "dependencies[0].columnId",
+        ),
         (json!({ "templateId": "manual", "retry": { "maxAttempts": "x" } }), "retry.maxAttempts"),
-        (json!({ "templateId": "http-api", "apiConfig": { "method": "BREW" } }), "apiConfig.method"),
         (json!({ "templateId": "manual", "cacheTtlSeconds": -1 }), "cacheTtlSeconds"),
-        (json!({ "templateId": "manual", "runCondition": [{ "columnId": "_trigger", "operator": "x" }] }), "runCondition[0].operator"),
-        (json!({ "templateId": "manual", "runCondition": [{ "columnId": "nope", "operator": "isEmpty" }] }), "runCondition[0].columnId"),
+        (
+            json!({ "templateId": "manual", "runCondition": [{ "columnId": "_trigger", "operator": "x" }] }),
+            "runCondition[0].operator",
+        ),
+        (
+            json!({ "templateId": "manual", "runCondition": [{ "columnId": "nope", "operator": "isEmpty" }] }),
+            "runCondition[0].columnId",
+        ),
     ] {
         table.post("/columns", body.clone()).offends(&[place]);
         if let Some(patch) = body.as_object().filter(|body| body.len() == 2) {
@@ -263,17 +324,38 @@ fn what_no_correction_can_mend_is_400_and_changes_nothing(api: &Api) {
     assert_eq!(table.columns(), before);
 }
 
+fn a_wrong_word_within_configuration_is_named_at_its_own_place(api: &Api) {
+    let table = api.table(&[]);
+    for (template, config, place) in [
+        ("http-api", json!({ "apiConfig": { "method": "BREW" } }), "apiConfig.method"),
+        ("ai-text", json!({ "aiConfig": { "provider": "oracle" } }), "aiConfig.provider"),
+    ] {
+        let column = table.add_column(json!({ "templateId": template }));
+        let mut body = config.clone();
+        body["templateId"] = json!(template);
+        table.post("/columns", body).offends(&[place]);
+        table.patch(&format!("/columns/{column}"), config).offends(&[place]);
+    }
+}
+
 fn the_input_column_may_be_renamed_never_deleted_or_retyped(api: &Api) {
     let table = api.table(&[]);
     let renamed = table.patch("/columns/_trigger", json!({ "header": "Company" })).ok();
-    assert_eq!((&renamed["column"]["header"], &renamed["column"]["trigger"]), (&json!("Company"), &json!(true)));
+    assert_eq!(
+        (&renamed["column"]["header"], &renamed["column"]["trigger"]),
+        (&json!("Company"), &json!(true))
+    );
     let row = table.insert(json!({ "company": "Acme" })).remove(0);
     assert_eq!(table.value(&row, "_trigger"), "Acme");
     assert_eq!(table.delete("/columns/_trigger").status(), 400);
     table.patch("/columns/_trigger", json!({ "type": "ai" })).offends(&["type"]);
     // It waits for nothing and has nothing to run.
-    let patched = table.patch("/columns/_trigger", json!({ "aiConfig": { "prompt": "x" }, "dataShape": "json" })).ok();
-    assert_eq!((&patched["column"]["dataShape"], &patched["column"]["type"]), (&json!("text"), &json!("manual")));
+    let patched =
+        table.patch("/columns/_trigger", json!({ "aiConfig": { "prompt": "x" }, "dataShape": "json" })).ok();
+    assert_eq!(
+        (&patched["column"]["dataShape"], &patched["column"]["type"]),
+        (&json!("text"), &json!("manual"))
+    );
     assert!(patched["column"].get("aiConfig").is_none());
     assert_eq!(patched["appliedFixes"].as_array().unwrap().len(), 2, "{patched}");
     assert_eq!(table.columns().len(), 1);
@@ -283,8 +365,10 @@ fn deleting_a_column_corrects_what_referred_to_it(api: &Api) {
     let table = api.table(&["Name", "Site"]);
     let name = table.column("Name").to_owned();
     let row = table.insert(json!({ "Name": "Ada", "Site": "a.example" })).remove(0);
-    let ai = table.add_column(json!({ "templateId": "ai-text", "header": "Sum", "aiConfig": { "prompt": "A @{Name} b @{Site}" },
-        "runCondition": [{ "columnId": name, "operator": "isNotEmpty" }] }));
+    let ai = table.add_column(
+        json!({ "templateId": "ai-text", "header": "Sum", "aiConfig": { "prompt": "A @{Name} b @{Site}" },
+        "runCondition": [{ "columnId": name, "operator": "isNotEmpty" }] }),
+    );
     let reference = table.add_column(json!({ "templateId": "reference", "header": "Ref", "referenceConfig": { "columnId": name, "path": "a" } }));
     let view = json!({ "name": "V", "filters": [{ "columnId": name, "operator": "isEmpty" }, { "columnId": "_trigger", "operator": "isEmpty" }],
         "sorting": [{ "columnId": name, "direction": "asc" }], "columnVisibility": { name.clone(): false, "_trigger": true } });

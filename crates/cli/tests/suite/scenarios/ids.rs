@@ -15,8 +15,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("ids", Shared:
 /// A prefixed id as a client may write it.
 fn spellings(id: &str) -> Vec<String> {
     let (prefix, hex) = id.split_once('_').unwrap();
-    let hyphens =
-        format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
+    let hyphens = format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]);
     vec![
         id.to_owned(),
         hex.to_owned(),
@@ -72,7 +71,8 @@ fn every_spelling_is_taken_wherever_an_id_is_taken(api: &Api) {
     }
     for spelling in spellings(&row) {
         let again = table.insert(json!({ "Name": "Alan" })).remove(0);
-        let same_spelling = &spellings(&again)[spellings(&row).iter().position(|other| *other == spelling).unwrap()];
+        let same_spelling =
+            &spellings(&again)[spellings(&row).iter().position(|other| *other == spelling).unwrap()];
         assert_eq!(table.delete_rows(&[same_spelling]).ok()["deletedCount"], 1);
     }
     // One row in two spellings is one row.

@@ -37,14 +37,20 @@ fn counts(answer: &Value) -> [u64; 3] {
 
 fn a_row_that_matches_is_updated_else_inserted(api: &Api) {
     let table = api.table(&["Email", "Name", "Site"]);
-    let known = table.insert(json!([{ "Email": "a", "Name": "A", "Site": "keep" }, { "Email": "b", "Name": "B" }]));
-    let rows = json!([{ "Email": "b", "Name": "B" }, { "Email": "c", "Name": "C" }, { "Email": "a", "Name": "A2" }]);
+    let known =
+        table.insert(json!([{ "Email": "a", "Name": "A", "Site": "keep" }, { "Email": "b", "Name": "B" }]));
+    let rows =
+        json!([{ "Email": "b", "Name": "B" }, { "Email": "c", "Name": "C" }, { "Email": "a", "Name": "A2" }]);
     let answer = upsert(&table, "Email", rows).created();
     assert_eq!((counts(&answer), actions(&answer).as_str()), ([1, 1, 1], "un in up"));
     let ids = strings(&answer["rows"]);
     assert_eq!((&ids[0], &ids[2]), (&known[1], &known[0]));
     assert_eq!(table.values("Name", &[]), ["A2", "B", "C"]);
-    assert_eq!(table.values("Site", &[]), [json!("keep"), json!(null), json!(null)], "what is not sent stays");
+    assert_eq!(
+        table.values("Site", &[]),
+        [json!("keep"), json!(null), json!(null)],
+        "what is not sent stays"
+    );
     let cleared = upsert(&table, "Email", json!({ "Email": "a", "Site": null })).ok();
     assert_eq!(actions(&cleared), "up");
     assert_eq!(table.values("Site", &[]), [Value::Null, Value::Null, Value::Null]);
@@ -86,7 +92,10 @@ fn an_empty_value_matches_nothing(api: &Api) {
             assert_eq!(actions(&answer), "in", "{empty}");
         }
     }
-    assert_eq!(actions(&upsert(&table, "Email", json!([{ "Name": "x" }, { "Name": "x" }])).created()), "in in");
+    assert_eq!(
+        actions(&upsert(&table, "Email", json!([{ "Name": "x" }, { "Name": "x" }])).created()),
+        "in in"
+    );
     assert_eq!(table.rows(&[])["pagination"]["totalRows"], 10);
 }
 
@@ -98,7 +107,8 @@ fn of_twins_in_one_body_the_later_updates_the_earlier(api: &Api) {
     assert_eq!(answer["rows"][0], answer["rows"][2]);
     assert_eq!(table.values("Name", &[]), [json!(2), json!(null)]);
     assert_eq!(table.values("Site", &[]), [json!("s"), json!(null)]);
-    let again = upsert(&table, "Email", json!([{ "Email": "a", "Name": 3 }, { "Email": "a", "Name": 4 }])).ok();
+    let again =
+        upsert(&table, "Email", json!([{ "Email": "a", "Name": 3 }, { "Email": "a", "Name": 4 }])).ok();
     assert_eq!(actions(&again), "up up");
     assert_eq!(table.values("Name", &[]), [json!(4), json!(null)]);
 }
@@ -106,7 +116,8 @@ fn of_twins_in_one_body_the_later_updates_the_earlier(api: &Api) {
 fn several_stored_matches_are_400_and_change_nothing(api: &Api) {
     let table = api.table(&["Email", "Name"]);
     table.insert(json!([{ "Email": "a" }, { "Email": "a" }, { "Email": "b" }]));
-    upsert(&table, "Email", json!([{ "Email": "b", "Name": 1 }, { "Email": "a", "Name": 1 }])).offends(&["[1]"]);
+    upsert(&table, "Email", json!([{ "Email": "b", "Name": 1 }, { "Email": "a", "Name": 1 }]))
+        .offends(&["[1]"]);
     upsert(&table, "Email", json!({ "rows": [{ "Email": "a" }] })).offends(&["rows[0]"]);
     assert_eq!(table.values("Name", &[]), [Value::Null, Value::Null, Value::Null]);
 }
@@ -133,16 +144,24 @@ fn callers_at_once_never_make_twins(api: &Api) {
     let table = api.table(&["Email", "Name"]);
     let inserted: u64 = std::thread::scope(|scope| {
         let call = |caller: usize| {
-            let rows = (0..KEYS).map(|key| json!({ "Email": format!("key {}", (key + caller) % KEYS), "Name": caller }));
+            let rows = (0..KEYS)
+                .map(|key| json!({ "Email": format!("key {}", (key + caller) % KEYS), "Name": caller }));
             // Half of them in one body, half one by one.
-            let bodies: Vec<Value> = if caller.is_multiple_of(2) { vec![rows.collect()] } else { rows.collect() };
-            bodies.into_iter().map(|body| upsert(&table, "Email", body).json["insertedCount"].as_u64().unwrap()).sum::<u64>()
+            let bodies: Vec<Value> =
+                if caller.is_multiple_of(2) { vec![rows.collect()] } else { rows.collect() };
+            bodies
+                .into_iter()
+                .map(|body| upsert(&table, "Email", body).json["insertedCount"].as_u64().unwrap())
+                .sum::<u64>()
         };
         let callers: Vec<_> = (0..CALLERS).map(|caller| scope.spawn(move || call(caller))).collect();
         callers.into_iter().map(|caller| caller.join().unwrap()).sum()
     });
-    let emails: Vec<String> =
-        table.values("Email", &[("pageSize", "1000")]).iter().map(|email| email.as_str().unwrap().to_owned()).collect();
+    let emails: Vec<String> = table
+        .values("Email", &[("pageSize", "1000")])
+        .iter()
+        .map(|email| email.as_str().unwrap().to_owned())
+        .collect();
     assert_eq!((emails.len(), inserted), (KEYS, KEYS as u64));
     assert_eq!(emails.iter().collect::<BTreeSet<_>>().len(), KEYS);
 }

@@ -2,22 +2,37 @@
 
 mod cells;
 mod columns;
+mod commands;
 mod corrections;
+mod crashes;
 mod ids;
+mod lists;
 mod matching;
+mod operators;
 mod projects;
+mod rates;
 mod refusals;
+mod repeats;
 mod rows;
 mod sizes;
+mod stopping;
 mod system;
+mod turmoil;
+mod views;
 
 use crate::harness::Scenario;
 
 /// Every scenario. Those that take longest come first, so that nobody waits for them at the end.
 pub(crate) fn all() -> Vec<Scenario> {
     [
+        crashes::OWN,
+        rates::OWN,
+        commands::OWN,
+        stopping::OWN,
+        system::OWN,
         sizes::OWN,
         projects::OWN,
+        repeats::OWN,
         sizes::SHARED,
         ids::SHARED,
         refusals::SHARED,
@@ -28,6 +43,11 @@ pub(crate) fn all() -> Vec<Scenario> {
         rows::SHARED,
         matching::SHARED,
         cells::SHARED,
+        turmoil::SHARED,
+        lists::SHARED,
+        views::SHARED,
+        operators::SHARED,
+        repeats::SHARED,
     ]
     .concat()
 }

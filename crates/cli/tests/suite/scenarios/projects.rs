@@ -77,7 +77,8 @@ fn a_project_is_made_with_all_it_can_have(api: &Api) {
     let fixes = made["appliedFixes"].as_array().unwrap();
     assert_eq!(fixes.len(), 3, "{fixes:?}");
     // What no correction can mend changes nothing.
-    let count = |api: &Api| api.get("/v4/projects?folderId=folder%202").ok()["projects"].as_array().unwrap().len();
+    let count =
+        |api: &Api| api.get("/v4/projects?folderId=folder%202").ok()["projects"].as_array().unwrap().len();
     let wrong = json!({ "title": "x", "folderId": "folder 2", "columns": [{ "templateId": "nope" }] });
     api.post("/v4/projects", wrong).offends(&["columns[0].templateId"]);
     assert_eq!(count(api), 0);
@@ -188,7 +189,10 @@ fn the_event_integration_must_have_its_fields(api: &Api) {
         (json!({ "eventId": "evt", "webhookEnabled": "true" }), &["webhookEnabled"]),
         (json!({ "eventId": 5, "webhookEnabled": true }), &["eventId"]),
         (json!({ "eventId": "evt", "webhookEnabled": true, "eventName": 5 }), &["eventName"]),
-        (json!({ "eventId": "evt", "webhookEnabled": true, "addApprovalColumn": "yes" }), &["addApprovalColumn"]),
+        (
+            json!({ "eventId": "evt", "webhookEnabled": true, "addApprovalColumn": "yes" }),
+            &["addApprovalColumn"],
+        ),
         (json!({ "eventId": "evt", "webhookEnabled": false, "eventName": "Party" }), &[]),
     ];
     for (event, offences) in cases {
@@ -253,7 +257,8 @@ fn counts_follow_rows_and_columns(api: &Api) {
     assert_eq!((&project["rowCount"], &project["columnCount"]), (&json!(2), &json!(3)));
     table.delete(&format!("/columns/{}", table.column("Name"))).ok();
     let listed = api.get("/v4/projects").ok();
-    let item = listed["projects"].as_array().unwrap().iter().find(|item| item["id"] == table.id.as_str()).unwrap();
+    let item =
+        listed["projects"].as_array().unwrap().iter().find(|item| item["id"] == table.id.as_str()).unwrap();
     assert_eq!(item["columnCount"], 2);
     assert_eq!(table.get("").ok()["project"]["rowCount"], 2);
 }
@@ -266,7 +271,8 @@ fn the_list_is_newest_first_with_pages_and_folders() {
     assert_eq!((&empty["totalPages"], &empty["page"]), (&json!(0), &json!(1)));
     for number in 0..7 {
         let folder = if number % 2 == 0 { json!("even") } else { json!(null) };
-        let made = api.post("/v4/projects", json!({ "title": format!("P{number}"), "folderId": folder })).created();
+        let made =
+            api.post("/v4/projects", json!({ "title": format!("P{number}"), "folderId": folder })).created();
         // Newest first is by the clock: let it go on.
         eventually("a millisecond passes", std::time::Duration::from_secs(5), || {
             let again = api.post("/v4/projects", json!({ "title": "clock" })).created();
@@ -276,8 +282,12 @@ fn the_list_is_newest_first_with_pages_and_folders() {
     }
     let titles = |query: &str| {
         let list = api.get(format!("/v4/projects{query}")).ok();
-        let titles: Vec<String> =
-            list["projects"].as_array().unwrap().iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect();
+        let titles: Vec<String> = list["projects"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["title"].as_str().unwrap().to_owned())
+            .collect();
         (titles.join(" "), list["pagination"].clone())
     };
     assert_eq!(titles(""), ("P6 P5 P4 P3 P2 P1 P0".to_owned(), Value::Null));

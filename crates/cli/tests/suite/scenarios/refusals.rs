@@ -22,9 +22,12 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("refusals", Shared:
 fn no_token_is_401_and_a_wrong_one_403(api: &Api) {
     let anonymous = server::shared().api_without_key();
     let refusal = anonymous.get("/v4/projects").refused(401, "unauthenticated");
-    assert_eq!(refusal, json!({
-        "success": false, "error": "Bearer token is required", "code": "unauthenticated",
-    }));
+    assert_eq!(
+        refusal,
+        json!({
+            "success": false, "error": "Bearer token is required", "code": "unauthenticated",
+        })
+    );
     for header in ["Basic YTpi", "Bearer", "Bearer ", "rm_x"] {
         let request = Request::get("/v4/projects").header("Authorization", header);
         anonymous.send(request).refused(401, "unauthenticated");
@@ -53,7 +56,9 @@ fn no_token_is_401_and_a_wrong_one_403(api: &Api) {
 
 fn an_unknown_path_is_404_and_a_wrong_method_405_with_allow(api: &Api) {
     let anonymous = server::shared().api_without_key();
-    for path in ["/", "/v4", "/v4/", "/v4/nope", "/v5/projects", "/v4/projects/", "/healthz/", "/%00", "/%ff", "//"] {
+    for path in
+        ["/", "/v4", "/v4/", "/v4/nope", "/v5/projects", "/v4/projects/", "/healthz/", "/%00", "/%ff", "//"]
+    {
         api.get(path).refused(404, "not_found");
         anonymous.get(path).refused(404, "not_found");
     }
@@ -85,7 +90,9 @@ fn another_content_type_is_415(api: &Api) {
     ];
     for (method, rest, body) in bodies {
         let request = || Request::new(method, table.path(rest)).bytes(body.to_string().into_bytes());
-        for other in ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", "text/json", "x"] {
+        for other in
+            ["text/plain", "application/x-www-form-urlencoded", "application/jsonx", "text/json", "x"]
+        {
             table.api.send(request().header("Content-Type", other)).refused(415, "unsupported_media_type");
         }
         for json in ["application/json", "application/json; charset=utf-8", "APPLICATION/JSON"] {
@@ -110,7 +117,18 @@ fn a_body_that_is_not_json_is_400(api: &Api) {
         ("PATCH", String::new()),
     ];
     for (method, rest) in &places {
-        for text in ["{", "nope", "{\"a\": }", "{\"a\": 1,}", "{'a': 1}", "{} {}", "\"open", "01", "NaN", "{\"a\":\"\t\"}"] {
+        for text in [
+            "{",
+            "nope",
+            "{\"a\": }",
+            "{\"a\": 1,}",
+            "{'a': 1}",
+            "{} {}",
+            "\"open",
+            "01",
+            "NaN",
+            "{\"a\":\"\t\"}",
+        ] {
             let request = Request::new(method, table.path(rest)).text(text);
             let told = format!("{method} {rest} {text}");
             assert_eq!(table.api.send(request).refused(400, "invalid_json")["success"], false, "{told}");
@@ -132,7 +150,8 @@ fn all_offences_are_named_at_once_each_with_its_place(api: &Api) {
         3,
         { "columnId": "b", "value": 1, "colour": 2 },
     ], "more": 1 });
-    let places = ["cells[1].columnId", "cells[1].rowId", "cells[2]", "cells[3].colour", "cells[3].rowId", "more"];
+    let places =
+        ["cells[1].columnId", "cells[1].rowId", "cells[2]", "cells[3].colour", "cells[3].rowId", "more"];
     table.patch("/cells", cells).offends(&places);
 
     table.post("/rows", json!([{ "Name": 1 }, 7, { "Name": 2 }, "x"])).offends(&["[1]", "[3]"]);
@@ -166,7 +185,12 @@ fn an_unknown_field_in_a_typed_body_is_400_naming_it(api: &Api) {
     };
     check("POST", "/v4/projects".into(), json!({ "title": "x", "colour": 1 }), "colour");
     check("POST", "/v4/projects".into(), json!({ "title": "x", "rowCount": 1 }), "rowCount");
-    check("POST", "/v4/projects".into(), json!({ "title": "x", "settings": { "colour": 1 } }), "settings.colour");
+    check(
+        "POST",
+        "/v4/projects".into(),
+        json!({ "title": "x", "settings": { "colour": 1 } }),
+        "settings.colour",
+    );
     check(
         "POST",
         "/v4/projects".into(),
@@ -231,7 +255,11 @@ fn u_0000_is_400_in_every_string(api: &Api) {
         ("POST", table.path("/columns"), r#"{"templateId":"manual","header":"\u0000"}"#),
         ("PATCH", table.path("/columns/_trigger"), r#"{"header":"a\u0000"}"#),
         ("POST", table.path("/views"), r#"{"name":"\u0000"}"#),
-        ("POST", table.path("/views"), r#"{"name":"x","filters":[{"columnId":"_trigger","operator":"equals","value":"\u0000"}]}"#),
+        (
+            "POST",
+            table.path("/views"),
+            r#"{"name":"x","filters":[{"columnId":"_trigger","operator":"equals","value":"\u0000"}]}"#,
+        ),
     ];
     for (method, path, body) in bodies {
         let refusal = api.send(Request::new(method, path).text(body)).refused(400, "invalid_request");
@@ -260,7 +288,13 @@ fn half_a_surrogate_pair_and_broken_utf_8_are_400(api: &Api) {
 
 fn a_malformed_request_is_refused_and_the_server_lives(api: &Api) {
     let address = &api.address;
-    for bytes in ["\r\n\r\n", "GET\r\n\r\n", "GET / HTTP/9\r\n\r\n", "nonsense with no end at all\r\n\r\n", "\0\0\0\0\r\n\r\n"] {
+    for bytes in [
+        "\r\n\r\n",
+        "GET\r\n\r\n",
+        "GET / HTTP/9\r\n\r\n",
+        "nonsense with no end at all\r\n\r\n",
+        "\0\0\0\0\r\n\r\n",
+    ] {
         let mut stream = http::connect(address).unwrap();
         std::io::Write::write_all(&mut stream, bytes.as_bytes()).unwrap();
         let _ = stream.shutdown(std::net::Shutdown::Write);

@@ -34,7 +34,8 @@ fn zstd(text: &[u8]) -> Vec<u8> {
 
 fn answers_are_compressed_when_asked(api: &Api) {
     let table = api.table(&["Name"]);
-    let rows: Vec<Value> = (0..100).map(|number| json!({ "Name": format!("Name number {number}") })).collect();
+    let rows: Vec<Value> =
+        (0..100).map(|number| json!({ "Name": format!("Name number {number}") })).collect();
     table.insert(json!(rows));
     let list = |accept: &str| {
         let request = Request::get(table.path("/rows?pageSize=100"));
@@ -42,7 +43,9 @@ fn answers_are_compressed_when_asked(api: &Api) {
     };
     let plain = list("");
     assert_eq!(plain.header("Content-Encoding"), None);
-    for (accept, encoding) in [("gzip", "gzip"), ("zstd", "zstd"), ("br, gzip;q=0.5", "gzip"), ("zstd, deflate", "zstd")] {
+    for (accept, encoding) in
+        [("gzip", "gzip"), ("zstd", "zstd"), ("br, gzip;q=0.5", "gzip"), ("zstd, deflate", "zstd")]
+    {
         let answer = list(accept);
         assert_eq!(answer.header("Content-Encoding"), Some(encoding), "{accept}");
         assert_eq!(answer.text, plain.text, "{accept}");
@@ -60,7 +63,8 @@ fn answers_are_compressed_when_asked(api: &Api) {
 fn bodies_may_be_compressed(api: &Api) {
     let table = api.table(&["Name"]);
     let send = |body: Vec<u8>, encoding: &str| {
-        let request = Request::post(table.path("/rows")).bytes(body).header("Content-Type", "application/json");
+        let request =
+            Request::post(table.path("/rows")).bytes(body).header("Content-Type", "application/json");
         api.send(request.header("Content-Encoding", encoding))
     };
     send(gzip(br#"{"Name":"gzip"}"#), "gzip").created();
@@ -156,7 +160,7 @@ fn a_cell_value_has_1_mib_at_most(api: &Api) {
 
 fn an_insert_has_10_000_rows_at_most(api: &Api) {
     let table = api.table(&["Name"]);
-    let rows = |count: usize| Value::from_iter((0..count).map(|number| json!({ "Name": number })));
+    let rows = |count: usize| (0..count).map(|number| json!({ "Name": number })).collect::<Value>();
     table.post("/rows", rows(10_001)).exceeds("10000");
     table.post("/rows", json!({ "rows": rows(10_001) })).exceeds("10000");
     let answer = table.post("/rows", rows(10_000)).created();
@@ -190,7 +194,7 @@ fn a_delete_has_100_000_ids_at_most(api: &Api) {
 }
 
 fn a_project_has_500_columns_at_most(api: &Api) {
-    let columns = |count: usize| Value::from_iter((0..count).map(|_| json!({ "templateId": "manual" })));
+    let columns = |count: usize| json!(vec![json!({ "templateId": "manual" }); count]);
     api.post("/v4/projects", json!({ "title": "x", "columns": columns(500) })).exceeds("500");
     // The input column counts.
     let table = api.table_of(json!({ "title": "x", "columns": columns(499) }));
@@ -245,6 +249,15 @@ fn every_limit_can_be_set_and_is_told_and_documented() {
     table.post_text("/rows", r#"{"Name":[[[[[[1]]]]]]}"#).exceeds("6");
     let filter = json!({ "columnId": "_trigger", "operator": "isEmpty" });
     table.post("/views", json!({ "name": "x", "filters": vec![filter; 10] })).exceeds("9");
-    let rows = &api.document()["components"]["schemas"]["RowsBody"];
-    assert!(rows.to_string().contains("\"maxItems\":4"), "{rows}");
+    let schemas = &api.document()["components"]["schemas"];
+    for (schema, property, most) in
+        [("CellsBody", "cells", 5), ("RowsDelete", "rowIds", 6), ("ProjectCreate", "columns", 7)]
+    {
+        assert_eq!(schemas[schema]["properties"][property]["maxItems"], most, "{schema}");
+    }
+    assert!(schemas["RowsBody"].to_string().contains("\"maxItems\":4"));
+    let parameters = api.document()["paths"]["/v4/projects/{projectId}/rows"]["get"]["parameters"].clone();
+    let size =
+        parameters.as_array().unwrap().iter().find(|parameter| parameter["name"] == "pageSize").unwrap();
+    assert_eq!(size["schema"]["maximum"], 3);
 }

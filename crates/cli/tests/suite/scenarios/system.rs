@@ -1,9 +1,12 @@
 //! Contract sections 1 and 3: what is beside the API, and what every answer has.
 
-use serde_json::json;
+use std::io::{Read as _, Write as _};
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use crate::harness::runner::scenarios;
-use crate::harness::{Api, Request, Scenario, server};
+use crate::harness::{Api, Request, Scenario, Server, eventually, http, server};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("system", Shared:
     health_readiness_and_metrics_need_no_key,
@@ -12,6 +15,10 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("system", Shared:
     the_team_and_the_limits_are_told,
     every_answer_has_a_request_id_the_callers_if_it_is_fit,
     cors_is_off_by_default,
+    a_connection_serves_many_requests,
+);
+pub(crate) const OWN: &[Scenario] = &scenarios!("system", Own:
+    logs_carry_the_request_id_and_no_secret,
 );
 
 fn health_readiness_and_metrics_need_no_key(api: &Api) {
@@ -38,7 +45,7 @@ fn the_document_is_openapi_3_0_3_and_what_the_command_prints(_: &Api) {
     assert_eq!(answer.json["openapi"], "3.0.3");
     let printed = server::shared().command(&["openapi"]);
     assert!(printed.status.success());
-    let printed: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
+    let printed: Value = serde_json::from_slice(&printed.stdout).unwrap();
     assert_eq!(printed, answer.json);
     // Sent once, then only confirmed.
     let tag = answer.header("ETag").unwrap();
@@ -52,7 +59,9 @@ fn the_docs_page_fetches_nothing_from_elsewhere(_: &Api) {
     let policy = page.header("Content-Security-Policy").unwrap();
     assert!(policy.contains("default-src 'none'"), "{policy}");
     for attribute in ["src=\"", "href=\"", "url(", "@import"] {
-        for (_, after) in page.text.match_indices(attribute).map(|(at, _)| page.text.split_at(at + attribute.len())) {
+        for (_, after) in
+            page.text.match_indices(attribute).map(|(at, _)| page.text.split_at(at + attribute.len()))
+        {
             let target = after.split(['"', ')']).next().unwrap();
             let is_own = target.starts_with('#') || target.starts_with('/') && !target.starts_with("//");
             assert!(is_own || target.starts_with("data:"), "{attribute}{target}");
@@ -87,8 +96,10 @@ fn the_team_and_the_limits_are_told(api: &Api) {
 
 fn every_answer_has_a_request_id_the_callers_if_it_is_fit(api: &Api) {
     let table = api.table(&[]);
-    let paths = ["/v4/projects", "/v4/nope", "/healthz", "/docs", "/openapi.json", "/metrics", "/v4/projects/x"];
-    for path in paths.into_iter().map(str::to_owned).chain([table.path("/rows"), table.path("/rows?page=0")]) {
+    let paths =
+        ["/v4/projects", "/v4/nope", "/healthz", "/docs", "/openapi.json", "/metrics", "/v4/projects/x"];
+    for path in paths.into_iter().map(str::to_owned).chain([table.path("/rows"), table.path("/rows?page=0")])
+    {
         for id in ["a", "A.b_c-9", &"x".repeat(128)] {
             let answer = api.send(Request::get(path.clone()).header("X-Request-Id", id));
             assert_eq!(answer.header("X-Request-Id"), Some(id), "{path}");
@@ -113,4 +124,36 @@ fn cors_is_off_by_default(api: &Api) {
         .header("Access-Control-Request-Method", "POST");
     api.send(preflight).refused(405, "method_not_allowed");
     api.post("/v4/projects", json!({ "title": "x" })).created();
+}
+
+fn a_connection_serves_many_requests(api: &Api) {
+    let request = api.with_key(Request::get("/v4/team"));
+    let last = request.head(&api.address);
+    let more = last.replace("Connection: close\r\n", "");
+    let mut stream = http::connect(&api.address).unwrap();
+    stream.write_all([more.as_str(), &more, &last].concat().as_bytes()).unwrap();
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    assert_eq!(answers.matches("HTTP/1.1 200 OK").count(), 3, "{answers}");
+}
+
+fn logs_carry_the_request_id_and_no_secret() {
+    let server = Server::start(&[("ROWMILL_LOG", "info"), ("ROWMILL_LOG_FORMAT", "json")]);
+    let api = server.api();
+    let key = api.with_key(Request::get("/")).headers.remove(0).1.replace("Bearer ", "");
+    api.send(Request::get("/v4/team").header("X-Request-Id", "find-me-1")).ok();
+    api.send(Request::get("/v4/projects/nope").header("X-Request-Id", "find-me-2"))
+        .refused(404, "project_not_found");
+    let guess = Request::get("/v4/team").header("Authorization", "Bearer rm_guessed_secret");
+    api.send(guess).refused(403, "invalid_api_key");
+    let log = eventually("the log has both", Duration::from_secs(10), || {
+        let log = std::fs::read_to_string(server.folder().path().join("log")).unwrap();
+        (log.contains("find-me-1") && log.contains("find-me-2")).then_some(log)
+    });
+    let line: Value =
+        log.lines().find(|line| line.contains("find-me-2")).map(serde_json::from_str).unwrap().unwrap();
+    let fields = &line["fields"];
+    assert_eq!((&fields["status"], &fields["request_id"]), (&json!(404), &json!("find-me-2")), "{line}");
+    let secret = key.rsplit('_').next().unwrap();
+    assert!(!log.contains(secret) && !log.contains("guessed_secret"), "a key is in the log");
 }

@@ -1,0 +1,57 @@
+//! Contract sections 1 and 3: a stop that finishes what was accepted.
+
+use std::io::{Read as _, Write as _};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::harness::runner::scenarios;
+use crate::harness::{Request, Scenario, Server, eventually, http};
+
+pub(crate) const OWN: &[Scenario] = &scenarios!("stopping", Own:
+    an_upload_under_way_is_finished_and_kept,
+    idle_connections_do_not_hold_it_up,
+);
+
+fn an_upload_under_way_is_finished_and_kept() {
+    let mut server = Server::start(&[]);
+    let api = server.api();
+    let table = api.table(&["N"]);
+    let rows: Vec<Value> = (0..5_000).map(|number| json!({ "N": number })).collect();
+    let body = json!(rows).to_string();
+    let request =
+        api.with_key(Request::post(table.path("/rows")).text(&body).header("Expect", "100-continue"));
+    let mut stream = http::connect(&api.address).unwrap();
+    stream.write_all(request.head(&api.address).as_bytes()).unwrap();
+    // It asks for the body: the request is in the server's hands.
+    let mut go_on = [0; 25];
+    stream.read_exact(&mut go_on).unwrap();
+    assert!(go_on.starts_with(b"HTTP/1.1 100 Continue"), "{}", String::from_utf8_lossy(&go_on));
+    let (first, second) = body.as_bytes().split_at(body.len() / 2);
+    stream.write_all(first).unwrap();
+
+    server.terminate();
+    eventually("nobody else is let in", Duration::from_secs(10), || {
+        http::connect(&api.address).is_err().then_some(())
+    });
+    stream.write_all(second).unwrap();
+    let response = http::receive(&mut stream).unwrap();
+    let answer = api.judged(&request, response).created();
+    assert_eq!(answer["insertedCount"], 5_000);
+    assert!(server.wait_for_end().success());
+
+    server.restart();
+    let page = table.through(&server.api()).rows(&[("page", "5"), ("pageSize", "1000")]);
+    assert_eq!(page["pagination"]["totalRows"], 5_000);
+    assert_eq!(page["rows"][999]["id"], answer["rows"][4_999]);
+}
+
+fn idle_connections_do_not_hold_it_up() {
+    let server = Server::start(&[("ROWMILL_SHUTDOWN_SECONDS", "30")]);
+    let _idle: Vec<_> = (0..3).map(|_| http::connect(&server.address).unwrap()).collect();
+    server.api().get("/v4/team").ok();
+    let start = std::time::Instant::now();
+    server.terminate();
+    assert!(server.wait_for_end().success());
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
