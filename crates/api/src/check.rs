@@ -82,18 +82,23 @@ fn closest<'e>(
     at: &Location,
 ) -> Option<&'e [ValidationError<'static>]> {
     let depth = at.into_iter().count();
-    let is_other_kind = |error: &ValidationError<'_>| match error.kind() {
-        ValidationErrorKind::Type { .. } => error.instance_path().into_iter().count() == depth,
-        ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
-            error.instance_path().into_iter().count() <= depth + 1
+    // Of another type altogether, or, one level down, with another tag.
+    let differs = |error: &ValidationError<'_>, levels: usize| {
+        let level = error.instance_path().into_iter().count();
+        match error.kind() {
+            ValidationErrorKind::Type { .. } => level == depth,
+            ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => level <= depth + levels,
+            _ => false,
         }
-        _ => false,
     };
-    let mut fitting = context.iter().filter(|branch| !branch.iter().any(is_other_kind));
-    match (fitting.next(), fitting.next()) {
-        (Some(branch), None) => Some(branch),
-        _ => None,
-    }
+    let only = |levels: usize| {
+        let mut fitting = context.iter().filter(|branch| !branch.iter().any(|error| differs(error, levels)));
+        match (fitting.next(), fitting.next()) {
+            (Some(branch), None) => Some(branch.as_slice()),
+            _ => None,
+        }
+    };
+    only(1).or_else(|| only(0))
 }
 
 /// One sentence for several alternatives none of which is close.

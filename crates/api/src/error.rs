@@ -10,8 +10,8 @@ use rowmill_model::Offence;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How many offences one answer names. The rest would not be read, and cost memory.
-pub const DETAILS_MAX: usize = 100;
+/// How many offences one answer names: as many as a batch has entries. The rest would only cost memory.
+pub const DETAILS_MAX: usize = 10_000;
 
 /// Why a request was not answered with success: the application's reasons and HTTP's own.
 #[derive(Debug, thiserror::Error)]
@@ -92,9 +92,9 @@ pub(crate) struct Failure {
     /// What went wrong, as a stable word for programs.
     #[schemars(length(max = 64), regex(pattern = "^[a-z_]+$"), extend("example" = "project_not_found"))]
     pub code: &'static str,
-    /// Each thing that is wrong with the body or query, the first 100 of them.
+    /// Each thing that is wrong with the body or query, the first 10,000 of them.
     #[serde(skip_serializing_if = "<[Offence]>::is_empty")]
-    #[schemars(length(max = 100))]
+    #[schemars(length(max = 10_000))]
     pub details: Vec<Offence>,
     /// With a 500: the id to look for in the server's log.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -4,11 +4,12 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{ConnectInfo, FromRequestParts as _, RawPathParams, Request};
+use axum::extract::{ConnectInfo, MatchedPath, Request};
 use axum::http::header::{CONTENT_TYPE, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
+use percent_encoding::percent_decode_str;
 use rowmill_model::{Limits, Offence};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -67,9 +68,9 @@ async fn attempt<S: Service, E: Endpoint<S>>(
     request_id: &Arc<str>,
     standing: &mut Option<Standing>,
 ) -> Result<Response, Error> {
-    let (mut parts, body) = request.into_parts();
+    let (parts, body) = request.into_parts();
     let client = client_address(&parts);
-    let captured = captured(&mut parts).await?;
+    let captured = captured(&parts);
     let principal = admit(shared, E::ACCESS, &parts.headers, client, &captured, standing).await?;
     let path = serde_json::from_value(Value::Object(captured)).map_err(|_| Error::UnknownPath)?;
     let (query, key) = query_and_key::<E::Query>(plan, &parts)?;
@@ -104,13 +105,16 @@ fn client_address(parts: &Parts) -> IpAddr {
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip())
 }
 
-/// The path's parameters. What is no text names nothing, so it is not found.
-async fn captured(parts: &mut Parts) -> Result<Map<String, Value>, Error> {
-    let params = RawPathParams::from_request_parts(parts, &()).await.map_err(|_| Error::UnknownPath)?;
-    if params.iter().any(|(_, value)| value.contains('\0')) {
-        return Err(Error::UnknownPath);
-    }
-    Ok(params.iter().map(|(name, value)| (name.to_owned(), Value::from(value))).collect())
+/// The path's parameters. What is no text still names nothing, and is told so by who looks for it.
+fn captured(parts: &Parts) -> Map<String, Value> {
+    let matched = parts.extensions.get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let segments = matched.split('/').zip(parts.uri.path().split('/'));
+    segments
+        .filter_map(|(template, sent)| {
+            let name = template.strip_prefix('{')?.strip_suffix('}')?;
+            Some((name.to_owned(), percent_decode_str(sent).decode_utf8_lossy().into()))
+        })
+        .collect()
 }
 
 /// Who is calling, if they may and not too often.

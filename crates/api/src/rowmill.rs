@@ -36,7 +36,7 @@ impl Service for Rowmill {
         path: &Map<String, Value>,
     ) -> Result<Caller, Error> {
         let principal = match bearer(headers) {
-            Some(token) => Some(self.app.authenticate(token).await?),
+            Some(token) => Some(self.app.authenticate(&token).await?),
             None => None,
         };
         let named = |name: &str| path.get(name).and_then(Value::as_str);
@@ -90,9 +90,11 @@ impl Call<Rowmill> {
     }
 }
 
-/// The token of `Authorization: Bearer <token>`; the scheme's letter case does not matter.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, token) = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
+/// The token of `Authorization: Bearer <token>`; the scheme's letter case does not matter. What is no
+/// text is a token all the same, only a bad one.
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    let sent = String::from_utf8_lossy(headers.get(AUTHORIZATION)?.as_bytes());
+    let (scheme, token) = sent.trim().split_once(' ')?;
     let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.to_owned())
 }

@@ -36,6 +36,7 @@ impl App {
         let saved = self
             .change(caller, project, once, |stored| {
                 let table = &stored.project.table;
+                self.check_room(table.columns.len() + 1)?;
                 let corrected = corrections::create(table, body, id.clone(), &self.catalogue, &self.limits);
                 corrected_change(Change::from(stored), corrected)
             })
@@ -74,6 +75,18 @@ impl App {
             })
             .await?;
         Ok(ColumnDeleted { fixes: saved.fixes })
+    }
+}
+
+impl App {
+    /// That a project may have this many columns.
+    pub(crate) fn check_room(&self, columns: usize) -> Result<()> {
+        let most = self.limits.columns_max;
+        if columns <= usize::try_from(most).unwrap_or(usize::MAX) {
+            return Ok(());
+        }
+        let message = format!("a project has at most {most} columns, the input column included (columnsMax)");
+        Err(Error::limit("", message))
     }
 }
 

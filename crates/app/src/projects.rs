@@ -41,7 +41,7 @@ pub struct ProjectChanges {
 pub struct ProjectsOf {
     pub folder_id: Option<String>,
     /// Page, from 1, and page size; all of them without.
-    pub page: Option<(u32, u32)>,
+    pub page: Option<(u64, u32)>,
 }
 
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl App {
             let projects = self.store.projects(team, folder_id, ProjectPage::ALL).await?;
             return Ok(ProjectList { projects, total: None });
         };
-        let offset = u64::from(page.saturating_sub(1)) * u64::from(page_size);
+        let offset = page.saturating_sub(1).saturating_mul(u64::from(page_size)).min(i64::MAX.unsigned_abs());
         let total = self.store.count_projects(team, folder_id.clone()).await?;
         let page = ProjectPage { offset, limit: page_size };
         let projects = self.store.projects(team, folder_id, page).await?;
@@ -100,6 +100,7 @@ impl App {
         integration::unmask(&mut metadata, &Map::new());
         let mut offences = integration::check_metadata(&metadata, "metadata");
         let title = check_name("title", &title, &mut offences);
+        self.check_room(columns.len() + 1)?;
         let (mut table, fixes) = self.build_table(&columns, &mut offences)?;
         if !offences.is_empty() {
             return Err(Error::invalid(offences));

@@ -24,8 +24,8 @@ pub(crate) struct ListProjects<V>(PhantomData<V>);
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ListQuery {
     /// From 1. With it or `pageSize` the answer is one page, and says which.
-    #[schemars(range(min = 1, max = 1_000_000_000))]
-    page: Option<u32>,
+    #[schemars(range(min = 1))]
+    page: Option<u64>,
     #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax" }))]
     page_size: Option<u32>,
     /// Only the projects in this folder.
@@ -45,7 +45,7 @@ pub(crate) struct Projects {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ProjectPages {
-    page: u32,
+    page: u64,
     page_size: u32,
     total_rows: u64,
     total_pages: u64,

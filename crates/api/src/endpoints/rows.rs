@@ -29,8 +29,8 @@ pub(crate) struct ListRows<V>(PhantomData<V>);
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ListQuery {
     /// From 1. A page past the end is empty.
-    #[schemars(range(min = 1, max = 1_000_000_000))]
-    page: Option<u32>,
+    #[schemars(range(min = 1))]
+    page: Option<u64>,
     #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax" }))]
     page_size: Option<u32>,
     /// Only the rows of this view, in its order.
@@ -168,7 +168,7 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
             }
             cursor.map_or(Start::Offset(0), Start::After)
         }
-        (None, page) => Start::Offset(u64::from(page.unwrap_or(1).saturating_sub(1)) * u64::from(size)),
+        (None, page) => Start::Offset(page.unwrap_or(1).saturating_sub(1).saturating_mul(u64::from(size))),
     };
     if !offences.is_empty() {
         return Err(Error::offences(offences));

@@ -355,7 +355,7 @@ impl RowsInserted {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RowsDelete {
     /// Ids that name nothing are not counted and are no error.
-    #[schemars(extend("x-limit" = { "maxItems": "rowIdsMax" }), inner(length(max = 255)))]
+    #[schemars(extend("x-limit" = { "maxItems": "rowIdsMax" }))]
     pub(crate) row_ids: Vec<String>,
 }
 

@@ -10,10 +10,8 @@ use super::{Conjunction, Filters, Operator};
 use crate::limits::FILTER_DEPTH_MAX;
 use crate::path::PATH_CHARS_MAX;
 
-/// The most entries an array of filters is described with.
-const ENTRIES_MAX: usize = 100;
-
-/// Groups are written out to the depth they may have: no schema refers to itself.
+/// Groups are written out to the depth they may have: no schema refers to itself. `x-limit` names the
+/// limit in force, for whoever writes the document.
 impl JsonSchema for Filters {
     fn schema_name() -> Cow<'static, str> {
         "Filters".into()
@@ -23,7 +21,7 @@ impl JsonSchema for Filters {
         json_schema!({
             "type": "array",
             "description": "Filters that must all hold.",
-            "maxItems": ENTRIES_MAX,
+            "x-limit": { "maxItems": "filtersMax" },
             "items": node(FILTER_DEPTH_MAX),
         })
     }
@@ -44,7 +42,7 @@ fn group(groups_left: usize) -> Json {
         "required": ["conjunction", "filters"],
         "properties": {
             "conjunction": { "type": "string", "enum": Conjunction::ALL.map(Conjunction::word) },
-            "filters": { "type": "array", "maxItems": ENTRIES_MAX, "items": node(groups_left - 1) },
+            "filters": { "type": "array", "x-limit": { "maxItems": "filtersMax" }, "items": node(groups_left - 1) },
         },
     })
 }

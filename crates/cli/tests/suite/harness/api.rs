@@ -13,6 +13,8 @@ use super::table::Table;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Version {
     V4,
+    /// With the team's slug in the path.
+    V3,
 }
 
 /// A server, and the key to it.
@@ -20,19 +22,30 @@ pub(crate) enum Version {
 pub(crate) struct Api {
     pub(crate) address: String,
     pub(crate) version: Version,
+    slug: String,
     key: Option<String>,
     document: Arc<Document>,
 }
 
 impl Api {
     pub(crate) fn new(address: &str, key: Option<String>, document: Arc<Document>) -> Self {
-        Self { address: address.to_owned(), version: Version::V4, key, document }
+        Self { address: address.to_owned(), version: Version::V4, slug: "default".to_owned(), key, document }
+    }
+
+    pub(crate) fn in_version(self, version: Version) -> Self {
+        Self { version, ..self }
+    }
+
+    /// As it is seen by a member of another team than `default`.
+    pub(crate) fn of_team(self, slug: &str) -> Self {
+        Self { slug: slug.to_owned(), ..self }
     }
 
     /// The path of something in a project: `path_in(id, "/rows")`.
     pub(crate) fn path_in(&self, project: &str, rest: &str) -> String {
         match self.version {
             Version::V4 => format!("/v4/projects/{project}{rest}"),
+            Version::V3 => format!("/v3/{}/{project}{rest}", self.slug),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::api::Api;
+use super::api::{Api, Version};
 use super::{document, server};
 
 /// How many scenarios run at once: most wait for the disk.
@@ -19,12 +19,28 @@ const SCENARIO_TIME_MAX: Duration = Duration::from_mins(10);
 pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) run: Run,
+    pub(crate) version: Version,
+}
+
+impl Scenario {
+    /// The same promise in each version that gives it.
+    pub(crate) fn in_all_versions(self) -> Vec<Self> {
+        match self.run {
+            Run::Own(_) | Run::Shared(_) => vec![self],
+            Run::Versions(_) => {
+                let name = Box::leak(format!("{} (v3)", self.name).into_boxed_str());
+                vec![self, Self { name, version: Version::V3, ..self }]
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
 pub(crate) enum Run {
     /// On the server that all share, in projects of its own.
     Shared(fn(&Api)),
+    /// The same, once in each version of the API.
+    Versions(fn(&Api)),
     /// On servers of its own.
     Own(fn()),
 }
@@ -35,6 +51,7 @@ macro_rules! scenarios {
         [$($crate::harness::runner::Scenario {
             name: concat!($module, "::", stringify!($name)),
             run: $crate::harness::runner::Run::$kind($name),
+            version: $crate::harness::api::Version::V4,
         }),*]
     };
 }
@@ -119,7 +136,7 @@ fn run_one(scenario: Scenario) -> Result<(), &'static str> {
     let (done, outcome) = mpsc::channel();
     let thread = std::thread::Builder::new().name(scenario.name.to_owned()).spawn(move || {
         match scenario.run {
-            Run::Shared(run) => run(&server::shared().api()),
+            Run::Shared(run) | Run::Versions(run) => run(&server::shared().api().in_version(scenario.version)),
             Run::Own(run) => run(),
         }
         let _ = done.send(());

@@ -132,7 +132,7 @@ impl Server {
     pub(crate) fn team(&self, slug: &str) -> Api {
         let made = self.command(&["team", "create", "--slug", slug]);
         assert!(made.status.success(), "{made:?}");
-        self.api_with(&create_key(&self.folder, slug))
+        self.api_with(&create_key(&self.folder, slug)).of_team(slug)
     }
 
     /// Kills it as a crash would, without a word, and starts it again on what it left.

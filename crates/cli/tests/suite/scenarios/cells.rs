@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::runner::scenarios;
 use crate::harness::{Answer, Api, Scenario, Table};
 
-pub(crate) const SHARED: &[Scenario] = &scenarios!("cells", Shared:
+pub(crate) const SHARED: &[Scenario] = &scenarios!("cells", Versions:
     a_batch_writes_cells_of_many_rows,
     an_unknown_row_or_column_is_404_naming_each_and_nothing_is_written,
     of_two_entries_for_one_cell_the_later_wins_and_one_is_counted,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::runner::scenarios;
 use crate::harness::{Api, Scenario, Table};
 
-pub(crate) const SHARED: &[Scenario] = &scenarios!("corrections", Shared:
+pub(crate) const SHARED: &[Scenario] = &scenarios!("corrections", Versions:
     dependencies_are_corrected,
     an_edge_that_would_close_a_circle_is_removed,
     references_are_corrected,

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::harness::runner::scenarios;
 use crate::harness::{Api, Request, Scenario, Table, server};
 
-pub(crate) const SHARED: &[Scenario] = &scenarios!("ids", Shared:
+pub(crate) const SHARED: &[Scenario] = &scenarios!("ids", Versions:
     answers_carry_the_prefixed_lower_case_form,
     every_spelling_is_taken_wherever_an_id_is_taken,
     a_path_id_that_is_malformed_missing_or_foreign_is_404_alike,
@@ -81,7 +81,7 @@ fn every_spelling_is_taken_wherever_an_id_is_taken(api: &Api) {
 
 fn a_path_id_that_is_malformed_missing_or_foreign_is_404_alike(api: &Api) {
     let own = api.table(&["Name"]);
-    let stranger = server::shared().team("ids-stranger");
+    let stranger = server::shared().team(&format!("ids-stranger-{:?}", api.version).to_lowercase());
     let foreign = stranger.table(&["Name"]);
     let hex = own.id.strip_prefix("proj_").unwrap();
     let malformed = [

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::runner::scenarios;
 use crate::harness::{Api, Scenario, Table};
 
-pub(crate) const SHARED: &[Scenario] = &scenarios!("lists", Shared:
+pub(crate) const SHARED: &[Scenario] = &scenarios!("lists", Versions:
     pages_have_their_bounds_and_true_totals,
     an_empty_table_has_0_pages,
     a_cursor_walk_equals_a_page_walk,

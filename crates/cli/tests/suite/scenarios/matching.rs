@@ -8,7 +8,7 @@ use crate::harness::runner::scenarios;
 use crate::harness::table::{encoded, strings};
 use crate::harness::{Answer, Api, Scenario, Table};
 
-pub(crate) const SHARED: &[Scenario] = &scenarios!("matching", Shared:
+pub(crate) const SHARED: &[Scenario] = &scenarios!("matching", Versions:
     a_row_that_matches_is_updated_else_inserted,
     nothing_inserted_is_200,
     the_column_is_named_by_id_or_header,

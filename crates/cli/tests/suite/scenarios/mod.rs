@@ -1,5 +1,6 @@
 //! What is promised, sentence by sentence of the contract.
 
+mod access;
 mod cells;
 mod columns;
 mod commands;
@@ -19,6 +20,7 @@ mod stopping;
 mod system;
 mod turmoil;
 mod views;
+mod webhook;
 
 use crate::harness::Scenario;
 
@@ -26,6 +28,8 @@ use crate::harness::Scenario;
 pub(crate) fn all() -> Vec<Scenario> {
     [
         crashes::OWN,
+        access::OWN,
+        webhook::OWN,
         rates::OWN,
         commands::OWN,
         stopping::OWN,
@@ -48,6 +52,10 @@ pub(crate) fn all() -> Vec<Scenario> {
         views::SHARED,
         operators::SHARED,
         repeats::SHARED,
+        webhook::SHARED,
     ]
     .concat()
+    .into_iter()
+    .flat_map(Scenario::in_all_versions)
+    .collect()
 }

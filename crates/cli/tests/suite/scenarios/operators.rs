@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::runner::scenarios;
 use crate::harness::{Api, Scenario, Table};
 
-pub(crate) const SHARED: &[Scenario] = &scenarios!("operators", Shared:
+pub(crate) const SHARED: &[Scenario] = &scenarios!("operators", Versions:
     every_operator_finds_what_it_says,
     dates_compare_by_instant_and_in_their_zone,
     relative_dates_are_relative_to_now,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::runner::scenarios;
 use crate::harness::{Api, Request, Scenario, Server, eventually};
 
-pub(crate) const SHARED: &[Scenario] = &scenarios!("projects", Shared:
+pub(crate) const SHARED: &[Scenario] = &scenarios!("projects", Versions:
     a_new_project_has_its_defaults_and_the_input_column,
     a_project_is_made_with_all_it_can_have,
     a_title_has_1_to_255_characters_after_trimming,

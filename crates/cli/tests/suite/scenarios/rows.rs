@@ -6,7 +6,7 @@ use crate::harness::runner::scenarios;
 use crate::harness::table::{encoded, strings};
 use crate::harness::{Api, Request, Scenario, Table, http};
 
-pub(crate) const SHARED: &[Scenario] = &scenarios!("rows", Shared:
+pub(crate) const SHARED: &[Scenario] = &scenarios!("rows", Versions:
     rows_are_sent_as_one_object_an_array_or_under_rows,
     an_empty_batch_is_201_with_0_and_an_entry_that_is_no_object_400,
     a_batch_is_all_or_nothing,

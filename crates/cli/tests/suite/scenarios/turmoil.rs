@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::harness::runner::scenarios;
 use crate::harness::{Api, Scenario, Table};
 
-pub(crate) const SHARED: &[Scenario] = &scenarios!("turmoil", Shared:
+pub(crate) const SHARED: &[Scenario] = &scenarios!("turmoil", Versions:
     everything_at_once_adds_up,
     a_project_deleted_under_its_callers_is_404_for_them,
 );

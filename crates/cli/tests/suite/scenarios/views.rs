@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::runner::scenarios;
 use crate::harness::{Api, Scenario, Table};
 
-pub(crate) const SHARED: &[Scenario] = &scenarios!("views", Shared:
+pub(crate) const SHARED: &[Scenario] = &scenarios!("views", Versions:
     a_view_is_made_listed_changed_and_deleted,
     names_and_emojis_have_their_bounds,
     views_are_listed_by_order,

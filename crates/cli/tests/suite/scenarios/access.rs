@@ -1,0 +1,198 @@
+//! Contract section 4: who may do what, in every version, for every operation of the document.
+
+use serde_json::{Value, json};
+
+use crate::harness::runner::scenarios;
+use crate::harness::{Answer, Api, Request, Scenario, Server, Table};
+
+pub(crate) const OWN: &[Scenario] = &scenarios!("access", Own:
+    every_operation_tells_keys_apart,
+    an_open_project_is_read_without_a_key,
+    v3_refuses_in_the_order_it_promises,
+    v3_and_v2_have_their_own_paths_and_words,
+);
+
+/// An operation of the document, ready to be tried on a project.
+struct Operation {
+    method: &'static str,
+    template: String,
+    body: Option<Value>,
+}
+
+impl Operation {
+    fn all(document: &Value) -> Vec<Self> {
+        let paths = document["paths"].as_object().unwrap();
+        let methods = [("get", "GET"), ("post", "POST"), ("patch", "PATCH"), ("delete", "DELETE")];
+        let of_path = |(template, item): (&String, &Value)| {
+            let of_method = |(key, method): &(&str, &'static str)| {
+                let operation = item.get(key)?;
+                let body = operation.get("requestBody").map(|body| body["content"]["application/json"]["example"].clone());
+                Some(Self { method, template: template.clone(), body })
+            };
+            methods.iter().filter_map(of_method).collect::<Vec<_>>()
+        };
+        let versioned = |operation: &Self| operation.template.starts_with("/v");
+        paths.iter().flat_map(of_path).filter(versioned).collect()
+    }
+
+    fn names_project(&self) -> bool {
+        self.template.contains("{projectId}")
+    }
+
+    fn names_team(&self) -> bool {
+        self.template.contains("{teamSlug}")
+    }
+
+    /// Whether it may be open: a read of one project, with the team's slug in the path.
+    fn may_be_open(&self) -> bool {
+        self.method == "GET" && self.names_team() && self.names_project()
+    }
+
+    /// What comes back when it is tried on this project, with things in it that do not exist.
+    fn try_on(&self, api: &Api, slug: &str, project: &str) -> Answer {
+        let nobody = "0190f0e0a1b27c3d8e4f0123456789ab";
+        let path = self
+            .template
+            .replace("{teamSlug}", slug)
+            .replace("{projectId}", project)
+            .replace("{columnId}", "col_000000000000")
+            .replace("{rowId}", nobody)
+            .replace("{viewId}", nobody);
+        let request = Request::new(self.method, path);
+        api.send(match &self.body {
+            Some(body) => request.json(body),
+            None => request,
+        })
+    }
+}
+
+/// Status, code and the headers that could tell more than they should.
+fn seen(answer: &Answer) -> (u16, String, Vec<Option<String>>) {
+    let names = ["content-type", "content-length", "www-authenticate", "x-ratelimit-limit", "retry-after", "allow"];
+    let headers = names.iter().map(|name| answer.header(name).map(str::to_owned)).collect();
+    (answer.status(), answer.text.clone(), headers)
+}
+
+fn every_operation_tells_keys_apart() {
+    let server = Server::start(&[]);
+    let api = server.api();
+    let anonymous = server.api_without_key();
+    let stranger = server.team("stranger");
+    let (own, foreign) = (api.table(&["Name"]), stranger.table(&["Name"]));
+    let missing = "proj_0190f0e0a1b27c3d8e4f0123456789ab";
+    let revoked = revoked_key(&server);
+    let operations = Operation::all(api.document());
+    assert!(operations.len() > 40, "{}", operations.len());
+    for operation in &operations {
+        let told = format!("{} {}", operation.method, operation.template);
+        operation.try_on(&anonymous, "default", &own.id).refused(401, "unauthenticated");
+        operation.try_on(&server.api_with("nonsense"), "default", &own.id).refused(403, "invalid_api_key");
+        operation.try_on(&revoked, "default", &own.id).refused(403, "invalid_api_key");
+        if operation.names_team() {
+            operation.try_on(&stranger, "default", &own.id).refused(403, "invalid_api_key");
+            operation.try_on(&api, "no-such-team", &own.id).refused(404, "team_not_found");
+        }
+        if operation.names_project() {
+            let absent = seen(&operation.try_on(&api, "default", missing));
+            assert_eq!(absent.0, 404, "{told}");
+            assert!(absent.1.contains("Project not found"), "{told}: {}", absent.1);
+            for other in [foreign.id.as_str(), "nonsense", "%00"] {
+                assert_eq!(seen(&operation.try_on(&api, "default", other)), absent, "{told} on {other}");
+            }
+        }
+    }
+    own.patch("", json!({ "settings": { "api": { "enabled": false } } })).ok();
+    for operation in operations.iter().filter(|operation| operation.names_project()) {
+        operation.try_on(&api, "default", &own.id).refused(403, "api_disabled");
+        operation.try_on(&anonymous, "default", &own.id).refused(401, "unauthenticated");
+    }
+}
+
+fn an_open_project_is_read_without_a_key() {
+    let server = Server::start(&[("ROWMILL_RATE_LIMIT_ANONYMOUS", "1000/1000")]);
+    let (api, anonymous) = (server.api(), server.api_without_key());
+    let open = api.table(&["Name"]);
+    let closed = api.table(&["Name"]);
+    open.insert(json!({ "Name": "Ada" }));
+    open.patch("", json!({ "settings": { "api": { "requireKey": false } } })).ok();
+    let operations = Operation::all(api.document());
+    let reads: Vec<&Operation> = operations.iter().filter(|operation| operation.may_be_open()).collect();
+    assert_eq!(reads.len(), 6, "project, columns, templates, rows, row, views");
+    for operation in &reads {
+        let status = operation.try_on(&anonymous, "default", &open.id).status();
+        assert!(matches!(status, 200 | 404), "{}: {status}", operation.template);
+        // Closed, missing and foreign look alike to those without a key.
+        let refused = seen(&operation.try_on(&anonymous, "default", &closed.id));
+        assert_eq!(refused.0, 401);
+        let missing = "proj_0190f0e0a1b27c3d8e4f0123456789ab";
+        assert_eq!(seen(&operation.try_on(&anonymous, "default", missing)), refused);
+    }
+    let rows = anonymous.get(format!("/v3/default/{}/rows", open.id));
+    assert_eq!(rows.header("x-ratelimit-limit"), Some("1000"), "counted per address");
+    assert_eq!(rows.ok()["rows"].as_array().unwrap().len(), 1);
+    for operation in operations.iter().filter(|operation| !operation.may_be_open()) {
+        operation.try_on(&anonymous, "default", &open.id).refused(401, "unauthenticated");
+    }
+    open.patch("", json!({ "settings": { "api": { "enabled": false } } })).ok();
+    anonymous.get(format!("/v3/default/{}/rows", open.id)).refused(403, "api_disabled");
+}
+
+fn v3_refuses_in_the_order_it_promises() {
+    let server = Server::start(&[]);
+    let (api, anonymous, stranger) = (server.api(), server.api_without_key(), server.team("other"));
+    let table = api.table(&["Name"]);
+    let bad = server.api_with("nonsense");
+    let on = |api: &Api, slug: &str, id: &str| api.get(format!("/v3/{slug}/{id}/rows"));
+    on(&bad, "nowhere", "nothing").refused(403, "invalid_api_key");
+    on(&anonymous, "nowhere", "nothing").refused(404, "team_not_found");
+    on(&stranger, "nowhere", "nothing").refused(404, "team_not_found");
+    on(&stranger, "default", "nothing").refused(403, "invalid_api_key");
+    on(&anonymous, "default", "nothing").refused(401, "unauthenticated");
+    on(&api, "default", "nothing").refused(404, "project_not_found");
+    table.patch("", json!({ "settings": { "api": { "enabled": false } } })).ok();
+    on(&api, "default", &table.id).refused(403, "api_disabled");
+    // All of that before a body is looked at.
+    let wrong = |api: &Api, slug: &str| api.post(format!("/v3/{slug}/{}/rows", table.id), json!(1)).status();
+    assert_eq!([wrong(&bad, "x"), wrong(&anonymous, "x"), wrong(&anonymous, "default")], [403, 404, 401]);
+}
+
+fn v3_and_v2_have_their_own_paths_and_words() {
+    let server = Server::start(&[]);
+    let api = server.api();
+    let table: Table = api.table(&["Name"]);
+    let listed = api.get("/v3/default/projects").ok()["projects"].clone();
+    assert_eq!(listed, api.get("/v4/projects").ok()["projects"]);
+    let refused = api.post("/v3/default/projects", json!({ "title": "No" }));
+    assert_eq!(refused.header("allow"), Some("GET,HEAD"));
+    refused.refused(405, "method_not_allowed");
+    let project = format!("/v3/default/{}", table.id);
+    let column = api.post(format!("{project}/columns"), json!({ "templateId": "waterfall-email" })).created();
+    assert_eq!(column["column"], table.full_column(column["column"]["id"].as_str().unwrap()));
+    assert_eq!(column["column"]["taskConfig"]["taskType"], "waterfallEmail");
+    assert_eq!(column["appliedFixes"], json!([]));
+    let view = api.post(format!("{project}/views"), json!({ "name": "All" })).created()["view"].clone();
+    assert!(view["createdAt"].as_str().unwrap().ends_with('Z'), "{view}");
+    let changed = api.patch(project.clone(), json!({ "title": "Renamed" })).ok();
+    assert_eq!(changed["project"]["title"], "Renamed");
+
+    let rows = format!("/v2/default/{}/rows", table.id);
+    let row = api.post(rows.clone(), json!({ "Name": "Ada" })).created()["rows"][0].as_str().unwrap().to_owned();
+    let patched = api.patch(format!("{rows}/{row}"), json!({ "Name": "Grace", "stray": 1 })).ok();
+    assert_eq!(patched["ignoredKeys"], json!(["stray"]));
+    assert_eq!(table.value(&row, table.column("Name")), "Grace");
+    api.get(rows).refused(405, "method_not_allowed");
+    api.get(format!("/v2/default/{}", table.id)).refused(404, "not_found");
+    api.delete(project).ok();
+    table.get("").refused(404, "project_not_found");
+}
+
+/// The API through a key that was revoked.
+fn revoked_key(server: &Server) -> Api {
+    let made = server.command(&["key", "create", "--team", "default", "--name", "doomed"]);
+    let key = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let keys: Value = serde_json::from_slice(&server.command(&["key", "list"]).stdout).unwrap();
+    let doomed = keys.as_array().unwrap().iter().find(|key| key["name"] == "doomed").unwrap();
+    let revoked = server.command(&["key", "revoke", doomed["id"].as_str().unwrap()]);
+    assert!(revoked.status.success(), "{revoked:?}");
+    server.api_with(&key)
+}
