@@ -55,6 +55,7 @@ fn furnish(server: &Server, key: &str) -> Outcome<Vec<(&'static str, String)>> {
         ("DOOMED_VIEW", server.create(key, &within("views"), VIEW, "view_")?),
         ("SHUT_PROJECT", server.create(key, "/v4/projects", PROJECT, "proj_")?),
         ("DOOMED_PROJECT", server.create(key, "/v4/projects", PROJECT, "proj_")?),
+        ("TEAM", server.team_id()?),
         ("PROJECT", project),
     ])
 }

@@ -72,6 +72,13 @@ impl Server {
         Ok(key.trim().to_owned())
     }
 
+    /// The id of the only team there is.
+    pub(crate) fn team_id(&self) -> Outcome<String> {
+        let teams = output(program(&self.binary).args(["team", "list", "--data-dir"]).arg(self.folder.join("data")))?;
+        let id = teams.split('"').find(|text| text.len() == 36 && text.contains('-'));
+        id.map(str::to_owned).ok_or_else(|| format!("no team: {teams}").into())
+    }
+
     /// Creates something by a POST and gives the first id with this prefix in the answer.
     pub(crate) fn create(&self, key: &str, path: &str, body: &str, prefix: &str) -> Outcome<String> {
         let mut stream = TcpStream::connect_timeout(&self.address, Duration::from_secs(1))?;

@@ -30,11 +30,10 @@ pub(crate) struct TeamIdPath {
 pub(crate) struct DeliveryBody {
     /// `guest.registered` and `guest.updated` make and update rows; any other type is ignored.
     #[serde(rename = "type")]
-    #[schemars(length(max = 1_000))]
     kind: String,
-    /// When the event came about; without it, it counts as the newest.
-    #[schemars(length(max = 1_000))]
-    created_at: Option<String>,
+    /// When the event came about, in ISO 8601; without it, or with anything else, it counts as the newest.
+    #[serde(default)]
+    created_at: Value,
     /// The guest, with `guest` and `event` within.
     data: Map<String, Value>,
 }
