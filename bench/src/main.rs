@@ -15,6 +15,7 @@ mod report;
 mod rowmill;
 mod sample;
 mod start;
+mod webhook;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -58,6 +59,7 @@ enum Part {
     Cells,
     Deletes,
     Start,
+    Webhook,
 }
 
 /// How long and how often to measure, and what.
@@ -69,15 +71,31 @@ struct Effort {
     /// Rows inserted by one side before it is the other's turn.
     round_rows: usize,
     starts: usize,
+    /// Webhook deliveries in one round.
+    round_deliveries: usize,
 }
 
 impl Effort {
     fn full(only: Vec<Part>) -> Self {
-        Self { only, rounds: 5, round_time: Duration::from_millis(1_000), round_rows: 100_000, starts: 5 }
+        Self {
+            only,
+            rounds: 5,
+            round_time: Duration::from_millis(1_000),
+            round_rows: 100_000,
+            starts: 5,
+            round_deliveries: 10_000,
+        }
     }
 
     fn quick(only: Vec<Part>) -> Self {
-        Self { only, rounds: 1, round_time: Duration::from_millis(200), round_rows: 20_000, starts: 1 }
+        Self {
+            only,
+            rounds: 1,
+            round_time: Duration::from_millis(200),
+            round_rows: 20_000,
+            starts: 1,
+            round_deliveries: 1_000,
+        }
     }
 
     fn includes(&self, part: Part) -> bool {
@@ -109,7 +127,11 @@ fn bench(args: Args) -> Outcome {
     let scratch = own.with_file_name(format!("rowmill-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
     let mut report = Report::default();
-    let measured = rows.iter().try_for_each(|rows| measure(&server, &scratch, *rows, &effort, &mut report));
+    let mut measured =
+        rows.iter().try_for_each(|rows| measure(&server, &scratch, *rows, &effort, &mut report));
+    if effort.includes(Part::Webhook) {
+        measured = measured.and_then(|()| webhook::measure(&server, &scratch, &effort, &mut report));
+    }
     std::fs::remove_dir_all(&scratch)?;
     measured?;
     report.print()

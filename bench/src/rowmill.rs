@@ -137,7 +137,11 @@ impl Drop for Rowmill {
 fn spawn(binary: &Path, data: &Path, address: SocketAddr) -> Outcome<Child> {
     let mut command = Command::new(binary);
     command.args(["serve", "--listen", &address.to_string(), "--data-dir"]).arg(data);
-    command.env_clear().env("ROWMILL_RATE_LIMIT_KEY", "0").env("ROWMILL_LOG", "warn");
+    command
+        .env_clear()
+        .env("ROWMILL_RATE_LIMIT_KEY", "0")
+        .env("ROWMILL_RATE_LIMIT_WEBHOOK", "0")
+        .env("ROWMILL_LOG", "warn");
     // Away from any settings file.
     command.current_dir(data.parent().unwrap_or(data)).stdin(Stdio::null()).stdout(Stdio::piped());
     Ok(command.spawn()?)

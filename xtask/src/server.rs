@@ -74,7 +74,8 @@ impl Server {
 
     /// The id of the only team there is.
     pub(crate) fn team_id(&self) -> Outcome<String> {
-        let teams = output(program(&self.binary).args(["team", "list", "--data-dir"]).arg(self.folder.join("data")))?;
+        let teams =
+            output(program(&self.binary).args(["team", "list", "--data-dir"]).arg(self.folder.join("data")))?;
         let id = teams.split('"').find(|text| text.len() == 36 && text.contains('-'));
         id.map(str::to_owned).ok_or_else(|| format!("no team: {teams}").into())
     }

@@ -87,7 +87,9 @@ fn closest<'e>(
         let level = error.instance_path().into_iter().count();
         match error.kind() {
             ValidationErrorKind::Type { .. } => level == depth,
-            ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => level <= depth + levels,
+            ValidationErrorKind::Constant { .. } | ValidationErrorKind::Enum { .. } => {
+                level <= depth + levels
+            }
             _ => false,
         }
     };

@@ -136,7 +136,9 @@ fn run_one(scenario: Scenario) -> Result<(), &'static str> {
     let (done, outcome) = mpsc::channel();
     let thread = std::thread::Builder::new().name(scenario.name.to_owned()).spawn(move || {
         match scenario.run {
-            Run::Shared(run) | Run::Versions(run) => run(&server::shared().api().in_version(scenario.version)),
+            Run::Shared(run) | Run::Versions(run) => {
+                run(&server::shared().api().in_version(scenario.version))
+            }
             Run::Own(run) => run(),
         }
         let _ = done.send(());

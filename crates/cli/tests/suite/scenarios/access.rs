@@ -26,7 +26,9 @@ impl Operation {
         let of_path = |(template, item): (&String, &Value)| {
             let of_method = |(key, method): &(&str, &'static str)| {
                 let operation = item.get(key)?;
-                let body = operation.get("requestBody").map(|body| body["content"]["application/json"]["example"].clone());
+                let body = operation
+                    .get("requestBody")
+                    .map(|body| body["content"]["application/json"]["example"].clone());
                 Some(Self { method, template: template.clone(), body })
             };
             methods.iter().filter_map(of_method).collect::<Vec<_>>()
@@ -68,7 +70,8 @@ impl Operation {
 
 /// Status, code and the headers that could tell more than they should.
 fn seen(answer: &Answer) -> (u16, String, Vec<Option<String>>) {
-    let names = ["content-type", "content-length", "www-authenticate", "x-ratelimit-limit", "retry-after", "allow"];
+    let names =
+        ["content-type", "content-length", "www-authenticate", "x-ratelimit-limit", "retry-after", "allow"];
     let headers = names.iter().map(|name| answer.header(name).map(str::to_owned)).collect();
     (answer.status(), answer.text.clone(), headers)
 }
@@ -176,7 +179,8 @@ fn v3_and_v2_have_their_own_paths_and_words() {
     assert_eq!(changed["project"]["title"], "Renamed");
 
     let rows = format!("/v2/default/{}/rows", table.id);
-    let row = api.post(rows.clone(), json!({ "Name": "Ada" })).created()["rows"][0].as_str().unwrap().to_owned();
+    let row =
+        api.post(rows.clone(), json!({ "Name": "Ada" })).created()["rows"][0].as_str().unwrap().to_owned();
     let patched = api.patch(format!("{rows}/{row}"), json!({ "Name": "Grace", "stray": 1 })).ok();
     assert_eq!(patched["ignoredKeys"], json!(["stray"]));
     assert_eq!(table.value(&row, table.column("Name")), "Grace");

@@ -71,7 +71,11 @@ fn a_guest_becomes_a_row_and_an_update_changes_it(api: &Api) {
             "first_name": "Ada", "last_name": "King Noel" },
     });
     assert_eq!(row["cells"], json!({ "_trigger": payload, "guest_status": "pending_approval" }));
-    assert_eq!(counts(deliver(api, &guest("evt-one", "gst-1", "pending_approval", None))), [1, 0, 0], "unchanged");
+    assert_eq!(
+        counts(deliver(api, &guest("evt-one", "gst-1", "pending_approval", None))),
+        [1, 0, 0],
+        "unchanged"
+    );
     assert_eq!(counts(deliver(api, &guest("evt-one", "gst-1", "approved", None))), [1, 0, 1]);
     let updated = only_row(&table);
     assert_eq!((&updated["id"], &updated["cells"]["guest_status"]), (&row["id"], &json!("approved")));
@@ -105,7 +109,11 @@ fn an_older_event_changes_nothing(api: &Api) {
     assert_eq!(at("b", "2026-11-15T10:00:00Z"), [1, 1, 0]);
     assert_eq!(at("a", "2026-11-15T09:59:59.999Z"), [1, 0, 0]);
     assert_eq!(at("c", "2026-11-15T12:00:00+02:00"), [1, 0, 1], "the same instant is not older");
-    assert_eq!(counts(deliver(api, &guest("evt-old", "g", "d", None))), [1, 0, 1], "without a time it is the newest");
+    assert_eq!(
+        counts(deliver(api, &guest("evt-old", "g", "d", None))),
+        [1, 0, 1],
+        "without a time it is the newest"
+    );
     assert_eq!(only_row(&table)["cells"]["_trigger"]["approval_status"], "d");
 }
 
@@ -127,7 +135,8 @@ fn every_order_of_deliveries_leaves_the_same_row(api: &Api) {
 }
 
 fn every_project_that_follows_the_event_is_served(api: &Api) {
-    let tables = [json!({}), json!({ "addApprovalColumn": true }), json!({})].map(|more| following(api, "evt-many", &more));
+    let tables = [json!({}), json!({ "addApprovalColumn": true }), json!({})]
+        .map(|more| following(api, "evt-many", &more));
     let switched_off = following(api, "evt-many", &json!({ "webhookEnabled": false }));
     assert_eq!(counts(deliver(api, &guest("evt-many", "g", "a", None))), [3, 3, 0]);
     let metadata = json!({ "metadata": {} });
@@ -165,12 +174,20 @@ fn failures_are_bare(api: &Api) {
     broken.push(json!({ "type": "guest.updated", "data": { "id": "g" } }));
     for body in broken {
         check(&api.post(address(api), body), 400, "Invalid payload");
-        assert_eq!(api.post(nobody, json!([])).json["error"], "Invalid payload", "said before the team is looked for");
+        assert_eq!(
+            api.post(nobody, json!([])).json["error"],
+            "Invalid payload",
+            "said before the team is looked for"
+        );
     }
     check(&api.send(Request::post(address(api)).text("{\"type\":")), 400, "Invalid payload");
     for path in ["/webhooks/eventplatform", "/webhooks/eventplatform/"] {
-        let response = crate::harness::http::exchange(&api.address, &Request::post(path).json(&good)).unwrap();
-        assert_eq!((response.status, response.body.as_slice()), (400, br#"{"error":"Missing teamId"}"#.as_slice()));
+        let response =
+            crate::harness::http::exchange(&api.address, &Request::post(path).json(&good)).unwrap();
+        assert_eq!(
+            (response.status, response.body.as_slice()),
+            (400, br#"{"error":"Missing teamId"}"#.as_slice())
+        );
     }
 }
 
@@ -185,7 +202,11 @@ fn deliveries_at_once_make_one_row_a_guest(api: &Api) {
                     let mut made = 0;
                     for number in 0..25 {
                         // Half of all deliveries are for one guest, the others for 100 different ones.
-                        let id = if number % 2 == 0 { "same".to_owned() } else { format!("g{}", thread * 25 + number) };
+                        let id = if number % 2 == 0 {
+                            "same".to_owned()
+                        } else {
+                            format!("g{}", thread * 25 + number)
+                        };
                         let status = format!("{thread} {number}");
                         made += counts(api.post(path.clone(), guest("evt-rush", &id, &status, None)))[1];
                     }
@@ -197,8 +218,12 @@ fn deliveries_at_once_make_one_row_a_guest(api: &Api) {
     });
     assert_eq!(totals, 1 + 8 * 12);
     let page = table.rows(&[("pageSize", "1000")]);
-    let mut ids: Vec<&str> =
-        page["rows"].as_array().unwrap().iter().map(|row| row["cells"]["_trigger"]["api_id"].as_str().unwrap()).collect();
+    let mut ids: Vec<&str> = page["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["cells"]["_trigger"]["api_id"].as_str().unwrap())
+        .collect();
     assert_eq!(u64::try_from(ids.len()).unwrap(), totals);
     ids.sort_unstable();
     ids.dedup();
@@ -218,10 +243,20 @@ fn a_signed_project_takes_only_what_is_signed(api: &Api) {
         })
     };
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
-    let signature = |time: u64, secret: &str| format!("t={time},v1={}", hmac_of(secret, &format!("{time}.{body}")));
-    for wrong in [None, Some("t=1,v1=00".to_owned()), Some(signature(now, "other")), Some(signature(now - 400, "s3cret-canary"))] {
+    let signature =
+        |time: u64, secret: &str| format!("t={time},v1={}", hmac_of(secret, &format!("{time}.{body}")));
+    for wrong in [
+        None,
+        Some("t=1,v1=00".to_owned()),
+        Some(signature(now, "other")),
+        Some(signature(now - 400, "s3cret-canary")),
+    ] {
         let answer = send(wrong.clone());
-        assert_eq!((answer.status(), &answer.json), (401, &json!({ "error": "Invalid signature" })), "{wrong:?}");
+        assert_eq!(
+            (answer.status(), &answer.json),
+            (401, &json!({ "error": "Invalid signature" })),
+            "{wrong:?}"
+        );
     }
     assert_eq!(signed.rows(&[])["pagination"]["totalRows"], 0);
     assert_eq!(counts(send(Some(signature(now, "s3cret-canary")))), [1, 1, 0]);
