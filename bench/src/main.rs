@@ -80,7 +80,7 @@ impl Effort {
         Self {
             only,
             rounds: 5,
-            round_time: Duration::from_millis(1_000),
+            round_time: Duration::from_secs(1),
             round_rows: 100_000,
             starts: 5,
             round_deliveries: 10_000,

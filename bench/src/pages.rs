@@ -16,6 +16,9 @@ use crate::{Effort, Outcome};
 
 const CONNECTIONS: usize = 16;
 const PAGE_ROWS: usize = 100;
+const GOAL: Goal = Goal::AtLeast(0.4);
+/// How many pages are asked for at random before they repeat.
+const ANY_PAGES: usize = 20_000;
 /// Row ids in one call that deletes.
 const DELETE_ROWS: usize = 50_000;
 
@@ -46,24 +49,29 @@ pub(crate) fn measure(
     effort: &Effort,
     report: &mut Report,
 ) -> Outcome {
-    let last = rows.div_ceil(PAGE_ROWS);
-    let paths = [1, last].map(|page| format!("{}?page={page}&pageSize={PAGE_ROWS}", project.rows_path()));
-    let answers = paths.iter().map(|path| rowmill.ask("GET", path, "")).collect::<Outcome<Vec<_>>>()?;
-    let bare = Bare::start(scratch, &answers)?;
-    let [mut first, mut last] = [Page::default(), Page::default()];
+    let pages = rows.div_ceil(PAGE_ROWS);
+    let path = |page: usize| format!("{}?page={page}&pageSize={PAGE_ROWS}", project.rows_path());
+    let get = |page: usize| rowmill.request("GET", &path(page), "");
+    let mut random = Random::new(1);
+    let asked =
+        [vec![get(1)], vec![get(pages)], (0..ANY_PAGES).map(|_| get(random.below(pages) + 1)).collect()];
+    // The bare handler has one answer for any page, since they are all alike.
+    let answers = [1, pages, 1].map(|page| rowmill.ask("GET", &path(page), ""));
+    let bare = Bare::start(scratch, &answers.into_iter().collect::<Outcome<Vec<_>>>()?)?;
+    let mut sides = [Page::default(), Page::default(), Page::default()];
     for _ in 0..effort.rounds {
-        for (index, page) in [&mut first, &mut last].into_iter().enumerate() {
-            let Some(path) = paths.get(index) else { continue };
+        for (index, (page, own)) in sides.iter_mut().zip(&asked).enumerate() {
             let raw = [request("GET", &format!("/{index}"), &rowmill.key, "")];
-            let own = [rowmill.request("GET", path, "")];
             let limit = reading(bare.address, &raw, effort, || bare.processor_time())?;
-            let load = reading(rowmill.address, &own, effort, || rowmill.processor_time())?;
+            let load = reading(rowmill.address, own, effort, || rowmill.processor_time())?;
             page.add(load, limit);
         }
     }
     let after = if reads == Reads::WithHoles { ", 30 % deleted" } else { "" };
-    first.report(&format!("page 1 of 100 rows{after}"), report);
-    last.report(&format!("last page of 100 rows{after}"), report);
+    let [mut first, mut last, mut any] = sides;
+    first.report(&format!("page 1 of 100 rows{after}"), Some(GOAL), report);
+    last.report(&format!("last page of 100 rows{after}"), Some(GOAL), report);
+    any.report(&format!("pages of 100 rows at random{after}"), None, report);
     let depth = Pairs::of(last.p50, first.p50);
     report.pair(&format!("last page's p50 beside page 1's{after}"), "ms", &depth, Some(Goal::AtMost(1.3)));
     Ok(())
@@ -104,9 +112,9 @@ impl Page {
         self.bare_latencies.extend(limit.latencies);
     }
 
-    fn report(&mut self, what: &str, report: &mut Report) {
+    fn report(&mut self, what: &str, goal: Option<Goal>, report: &mut Report) {
         let what = format!("{what}, {CONNECTIONS} connections");
-        report.pair(&what, "requests/s", &self.pairs, Some(Goal::AtLeast(0.4)));
+        report.pair(&what, "requests/s", &self.pairs, goal);
         let [own, bare] = [&mut self.latencies, &mut self.bare_latencies].map(|latencies| {
             latencies.sort_unstable();
             [0.5, 0.99].map(|share| format!("{:.2}", at(latencies, share) * 1_000.0)).join(" / ")

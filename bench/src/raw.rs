@@ -13,8 +13,7 @@ pub(crate) const SCHEMA: &str = "CREATE TABLE rows (id BLOB PRIMARY KEY, row TEX
 const INSERT: &str = "INSERT INTO rows (id, row) VALUES (?1, ?2)";
 /// One statement reads the row's JSON, changes one field and writes it back.
 pub(crate) const UPDATE: &str = "UPDATE rows SET row = json_set(row, ?2, json(?3)) WHERE id = ?1";
-/// The service's own: durability and what is folded into the file when. A larger cache than 32 MiB gains
-/// nothing here.
+/// Durability, and what is folded into the file when, are the service's own; the cache is no smaller.
 pub(crate) const PRAGMAS: [(&str, &str); 4] = [
     ("journal_mode", "wal"),
     ("synchronous", "full"),

@@ -13,7 +13,7 @@ use crate::client::{Connection, request};
 use crate::sample::HEADERS;
 
 /// A service that does not answer by then will not.
-const START_TIME_MAX: Duration = Duration::from_secs(60);
+const START_TIME_MAX: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub(crate) struct Rowmill {

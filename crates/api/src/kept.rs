@@ -1,7 +1,8 @@
 //! Pages of rows as they were last answered, for as long as nothing in their project changes.
 //!
 //! Tables are looked at more often than they change, and by several at once. Whether something changed is
-//! asked of the store each time, so an answer is never older than one that is made anew.
+//! asked of the store each time, so an answer is never older than one that is made anew. A page is kept
+//! when it is asked for a second time: who reads a table from end to end drives nothing out.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,8 @@ use rowmill_model::ProjectId;
 const BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Larger pages are not kept: they would only drive out the others.
 const PAGE_BYTES_MAX: usize = BYTES_MAX / 16;
+/// What a name counts for, about.
+const NAME_BYTES: usize = 256;
 
 /// Everything that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -40,34 +43,108 @@ struct Pages {
 struct Kept {
     version: u64,
     change_seq: u64,
-    answer: Bytes,
+    /// None after the page was asked for once.
+    answer: Option<Bytes>,
+}
+
+impl Kept {
+    fn is_of(&self, project: &StoredProject) -> bool {
+        self.version == project.version && self.change_seq == project.change_seq
+    }
+
+    fn bytes(&self) -> usize {
+        NAME_BYTES + self.answer.as_ref().map_or(0, Bytes::len)
+    }
 }
 
 impl KeptPages {
     /// The answer, if the project has not changed since.
     pub(crate) fn get(&self, name: &PageName, now: &StoredProject) -> Option<Bytes> {
         let pages = self.pages();
-        let kept = pages.by_name.get(name)?;
-        (kept.version == now.version && kept.change_seq == now.change_seq).then(|| kept.answer.clone())
+        pages.by_name.get(name).filter(|kept| kept.is_of(now))?.answer.clone()
     }
 
-    /// Keeps an answer that was made from the project as it was `then`, or later.
+    /// Notes an answer that was made from the project as it was `then`, or later.
     pub(crate) fn keep(&self, name: PageName, then: &StoredProject, answer: &Bytes) {
         if answer.len() > PAGE_BYTES_MAX {
             return;
         }
         let mut pages = self.pages();
-        if pages.bytes + answer.len() > BYTES_MAX {
+        let is_second = pages.by_name.get(&name).is_some_and(|kept| kept.is_of(then));
+        let answer = is_second.then(|| answer.clone());
+        let kept = Kept { version: then.version, change_seq: then.change_seq, answer };
+        if pages.bytes + kept.bytes() > BYTES_MAX {
             *pages = Pages::default();
         }
-        pages.bytes += answer.len();
-        let kept = Kept { version: then.version, change_seq: then.change_seq, answer: answer.clone() };
+        pages.bytes += kept.bytes();
         if let Some(old) = pages.by_name.insert(name, kept) {
-            pages.bytes = pages.bytes.saturating_sub(old.answer.len());
+            pages.bytes = pages.bytes.saturating_sub(old.bytes());
         }
     }
 
     fn pages(&self) -> MutexGuard<'_, Pages> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rowmill_model::{Project, ProjectSettings, Table, TeamId};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn project(version: u64, change_seq: u64) -> StoredProject {
+        let project = Project {
+            id: ProjectId::from_uuid(Uuid::from_u128(1)),
+            team: TeamId(Uuid::from_u128(2)),
+            title: "Leads".to_owned(),
+            autoplay: false,
+            folder_id: None,
+            metadata: serde_json::Map::new(),
+            settings: ProjectSettings::default(),
+            table: Table::new(),
+            created_at: 0,
+            updated_at: 0,
+        };
+        StoredProject { project: Arc::new(project), views: Arc::default(), version, row_count: 0, change_seq }
+    }
+
+    fn name(offset: u64) -> PageName {
+        let start = Start::Offset(offset);
+        let project = ProjectId::from_uuid(Uuid::from_u128(1));
+        PageName { project, start, size: 100, column_ids: None, with_status: false, include_total: true }
+    }
+
+    #[test]
+    fn a_page_is_kept_when_it_is_asked_for_again_and_nothing_changed() {
+        let pages = KeptPages::default();
+        let answer = Bytes::from_static(b"{}");
+        pages.keep(name(0), &project(1, 1), &answer);
+        assert_eq!(pages.get(&name(0), &project(1, 1)), None);
+        pages.keep(name(0), &project(1, 1), &answer);
+        assert_eq!(pages.get(&name(0), &project(1, 1)), Some(answer));
+        assert_eq!(pages.get(&name(0), &project(1, 2)), None, "a row changed");
+        assert_eq!(pages.get(&name(0), &project(2, 1)), None, "a column changed");
+        assert_eq!(pages.get(&name(100), &project(1, 1)), None);
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let pages = KeptPages::default();
+        let answer = Bytes::from(vec![b' '; PAGE_BYTES_MAX]);
+        for offset in 0..40 {
+            pages.keep(name(offset), &project(1, 1), &answer);
+            pages.keep(name(offset), &project(1, 1), &answer);
+            let kept = pages.pages();
+            assert_eq!(kept.bytes, kept.by_name.values().map(Kept::bytes).sum::<usize>());
+            assert!(kept.bytes <= BYTES_MAX);
+        }
+        let larger = Bytes::from(vec![b' '; PAGE_BYTES_MAX + 1]);
+        pages.keep(name(99), &project(1, 1), &larger);
+        pages.keep(name(99), &project(1, 1), &larger);
+        assert_eq!(pages.get(&name(99), &project(1, 1)), None);
     }
 }

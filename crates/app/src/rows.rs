@@ -18,7 +18,7 @@ use crate::chance::uuids;
 use crate::error::{Error, Noun, Result};
 use crate::once::OnceKey;
 use crate::projects::ATTEMPTS_MAX;
-use crate::rows::layout::{Layout, Leftover};
+use crate::rows::layout::{Layout, Leftover, Place};
 use crate::views::place;
 
 /// The fields of a row body as they were sent: a name and the raw JSON text of its value.
@@ -44,12 +44,8 @@ pub struct InsertRows<'a> {
 }
 
 impl InsertRows<'_> {
-    /// The path of an entry in the body.
-    fn path(&self, index: usize) -> String {
-        match self.batch {
-            Some(array) => format!("{array}[{index}]"),
-            None => String::new(),
-        }
+    fn place(&self, index: usize) -> Place {
+        self.batch.map_or(Place::Body, |array| Place::Entry(array, index))
     }
 }
 
@@ -138,7 +134,7 @@ impl App {
             let stored = self.project_to_change(caller, project).await?;
             let id = RowId::parse(row).ok_or(Error::NotFound(Noun::Row))?;
             let mut layout = Layout::new(&stored, &self.limits, Leftover::Ignored);
-            let cells = layout.cells(fields, "");
+            let cells = layout.cells(fields, Place::Body);
             let made = layout.finish()?;
             let project_save = made.project.map(|project| self.touched(project));
             let table = project_save.as_ref().map_or(&stored.project.table, |project| &project.table);
@@ -217,32 +213,25 @@ impl App {
     fn lay_out(&self, stored: &StoredProject, insert: &InsertRows<'_>) -> Result<NewRows> {
         let match_on = insert.match_on.as_deref().map(|name| match_column(stored, name)).transpose()?;
         let mut layout = Layout::new(stored, &self.limits, Leftover::IntoTrigger);
-        let mut laid_out = Vec::with_capacity(insert.entries.len());
-        for (index, entry) in insert.entries.iter().enumerate() {
+        // A column made from a key is never processed, so the columns there are now tell which are.
+        let columns = stored.project.table.columns.iter().filter(|column| column.kind.is_processed());
+        let processed: BTreeMap<_, _> = columns.map(|column| (column.slot, column)).collect();
+        let written = |slot, value: &str| Some(self.written(processed.get(&slot)?, value));
+        let ids = uuids(self.clock.now_ms())?.map(RowId::from_uuid);
+        let mut rows = Vec::with_capacity(insert.entries.len());
+        for ((index, entry), id) in insert.entries.iter().enumerate().zip(ids) {
+            let place = insert.place(index);
             match entry {
-                RowEntry::Fields(fields) => laid_out.push(layout.cells(fields, &insert.path(index))),
+                RowEntry::Fields(fields) => {
+                    rows.push(layout::new_row(id, &layout.cells(fields, place), written));
+                }
                 RowEntry::NotAnObject => {
-                    layout.offend(insert.path(index), "must be an object of field names to values");
+                    layout.offend(place.to_string(), "must be an object of field names to values");
                 }
             }
         }
         let made = layout.finish()?;
         let project_save = made.project.map(|project| Box::new(self.touched(project)));
-        let table = project_save.as_ref().map_or(&stored.project.table, |project| &project.table);
-        let processed: BTreeMap<_, _> = table
-            .columns
-            .iter()
-            .filter(|column| column.kind.is_processed())
-            .map(|column| (column.slot, column))
-            .collect();
-        let ids = uuids(self.clock.now_ms())?.map(RowId::from_uuid);
-        let rows = laid_out
-            .into_iter()
-            .zip(ids)
-            .map(|(cells, id)| {
-                layout::new_row(id, &cells, |slot, value| Some(self.written(processed.get(&slot)?, value)))
-            })
-            .collect();
         Ok(NewRows {
             project: stored.project.id,
             version: stored.version,
@@ -362,7 +351,9 @@ fn distinct(cells: &[CellWrite]) -> u64 {
 
 fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
     let message = "matches several stored rows: make their values distinct, or update them by id";
-    Error::invalid(indexes.iter().map(|index| Offence::new(insert.path(*index), message)).collect())
+    Error::invalid(
+        indexes.iter().map(|index| Offence::new(insert.place(*index).to_string(), message)).collect(),
+    )
 }
 
 fn kept_changing() -> Error {

@@ -40,7 +40,7 @@ pub const DATABASE_FILE: &str = "rowmill.db";
 /// Held by the process that serves the data directory.
 const LOCK_FILE: &str = "rowmill.lock";
 
-const WRITER_CACHE_KIB: u32 = 32 * 1024;
+const WRITER_CACHE_KIB: u32 = 16 * 1024;
 const READER_CACHE_KIB: u32 = 4 * 1024;
 /// A page of up to this many rows is a short read.
 const SHORT_PAGE_ROWS: u32 = 200;
@@ -225,6 +225,12 @@ fn read_only(file: &Path) -> Result<Connection> {
     let connection = connect(file, READER_CACHE_KIB)?;
     connection.pragma_update(None, "query_only", "on").map_err(backend)?;
     Ok(connection)
+}
+
+/// Runs a statement without parameters that is parsed once a connection: for the likes of `BEGIN`, parsing
+/// would cost more than running.
+fn run_cached(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute(()).map(|_| ())
 }
 
 /// Of all processes that would serve a data directory, one gets the lock. The system frees it when that

@@ -92,7 +92,7 @@ pub(crate) fn read_row(connection: &Connection, key: i64) -> Result<Option<Store
     found.next().map_err(backend)?.map(stored_row).transpose()
 }
 
-fn stored_row(row: &Row<'_>) -> Result<StoredRow> {
+pub(crate) fn stored_row(row: &Row<'_>) -> Result<StoredRow> {
     let (_, position) = split(row.get(0).map_err(backend)?);
     let vals = row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?;
     Ok(StoredRow {

@@ -147,4 +147,31 @@ mod tests {
         assert!(key_range(3).contains(&key(3, POSITION_MAX)));
         assert!(!key_range(3).contains(&key(4, 0)));
     }
+
+    #[test]
+    fn the_nth_row_is_found_on_every_level() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        crate::schema::migrate(&mut connection).unwrap();
+        let next_position = 3 << LEVEL_BITS[1];
+        // Runs with holes, without, with nothing left, and two ends that are not full.
+        let is_left = |position: u64| match position >> LEVEL_BITS[0] {
+            0 | 70 => !position.is_multiple_of(3),
+            5..60 | 130 => false,
+            _ => position != next_position - 2,
+        };
+        let left: Vec<u64> = (0..next_position).filter(|position| is_left(*position)).collect();
+        let mut live = LiveDelta::default();
+        let mut insert = connection.prepare("INSERT INTO rows (key, id, vals) VALUES (?1, ?1, x'')").unwrap();
+        for position in &left {
+            insert.execute([key(7, *position)]).unwrap();
+            live.add(*position, 1);
+        }
+        live.write(&connection, 7).unwrap();
+        let locate =
+            |offset: usize| locate(&connection, 7, offset.try_into().unwrap(), next_position).unwrap();
+        for offset in (0..left.len()).step_by(101).chain([1, left.len() - 2, left.len() - 1]) {
+            assert_eq!(locate(offset), Some(key(7, left[offset])), "{offset}");
+        }
+        assert_eq!(locate(left.len()), None);
+    }
 }

@@ -11,7 +11,7 @@ use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
-use crate::{backend, read_only};
+use crate::{backend, read_only, run_cached};
 
 /// How many long reads run at once; more of them wait.
 const LONG_READS_MAX: usize = 2;
@@ -62,10 +62,8 @@ impl Readers {
 
 /// The outer error is the snapshot's, the inner one the work's.
 fn in_snapshot<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<Result<T>> {
-    // Prepared once a connection: parsing these two would cost as much as a short read.
-    let run = |sql: &str| connection.prepare_cached(sql).and_then(|mut statement| statement.execute(()));
-    run("BEGIN").map_err(backend)?;
+    run_cached(connection, "BEGIN").map_err(backend)?;
     let outcome = work(connection);
-    run("COMMIT").map_err(backend)?;
+    run_cached(connection, "COMMIT").map_err(backend)?;
     Ok(outcome)
 }

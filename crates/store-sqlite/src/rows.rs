@@ -7,9 +7,9 @@ use rowmill_model::{CellState, CellStates, ProjectId, Record, RowId, value};
 use rowmill_store::{
     CellWrite, Inserted, NewRow, NewRows, Result, RowAction, StoreError, StoredRow, WriteCells, WrittenCells,
 };
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
-use crate::pages::read_row;
+use crate::pages::{read_row, stored_row};
 use crate::positions::{LiveDelta, key, split};
 use crate::projects::{self, Head};
 use crate::{backend, damaged, lookups, receipts};
@@ -58,8 +58,8 @@ pub(crate) struct Inserter<'c> {
     head: Head,
     counters: projects::Counters,
     live: LiveDelta,
-    lookup_slots: Vec<Slot>,
-    insert: rusqlite::CachedStatement<'c>,
+    updater: Updater<'c>,
+    insert: CachedStatement<'c>,
 }
 
 impl<'c> Inserter<'c> {
@@ -69,7 +69,7 @@ impl<'c> Inserter<'c> {
             head,
             counters: projects::counters(connection, head.num)?,
             live: LiveDelta::default(),
-            lookup_slots: lookups::slots(connection, head.num)?,
+            updater: Updater::begin(connection, head)?,
             insert: connection
                 .prepare_cached("INSERT INTO rows (key, id, vals, states) VALUES (?1, ?2, ?3, ?4)")
                 .map_err(backend)?,
@@ -91,12 +91,12 @@ impl<'c> Inserter<'c> {
                 encode_states(&row.states)?,
             ))
             .map_err(backend)?;
-        if !self.lookup_slots.is_empty() {
+        if !self.updater.lookup_slots.is_empty() {
             let cells = row.values.cells()?;
             lookups::change(
                 self.connection,
                 self.head.num,
-                &self.lookup_slots,
+                &self.updater.lookup_slots,
                 position,
                 None,
                 Some(&cells),
@@ -128,7 +128,7 @@ impl<'c> Inserter<'c> {
             states.set(*slot, sent.states.get(*slot).cloned().unwrap_or_default());
         }
         let values = stored.values.with(changed.iter().copied())?;
-        write_row(self.connection, self.head, &self.lookup_slots, &stored, &values, &states)?;
+        self.updater.write(&stored, &values, &states)?;
         Ok((stored.id, RowAction::Updated))
     }
 
@@ -144,11 +144,11 @@ pub(crate) fn write_cells(connection: &Connection, batch: WriteCells) -> Result<
     if let Some(project) = project_save {
         projects::write_document(connection, head, &project)?;
     }
-    let lookup_slots = lookups::slots(connection, head.num)?;
+    let mut updater = Updater::begin(connection, head)?;
     let mut unknown = Vec::new();
     for (row, writes) in by_row(&cells) {
         match find_row(connection, head, row)? {
-            Some(stored) => write_over(connection, head, &lookup_slots, &stored, &writes)?,
+            Some(stored) => updater.write_over(&stored, &writes)?,
             None => unknown.push(row),
         }
     }
@@ -181,36 +181,51 @@ fn by_row(cells: &[CellWrite]) -> Vec<(RowId, Vec<&CellWrite>)> {
     rows
 }
 
-fn write_over(
-    connection: &Connection,
+/// Writes over stored rows and keeps what must be kept with them.
+struct Updater<'c> {
+    connection: &'c Connection,
     head: Head,
-    lookup_slots: &[Slot],
-    stored: &StoredRow,
-    writes: &[&CellWrite],
-) -> Result<()> {
-    let values = stored.values.with(writes.iter().map(|write| (write.slot, &*write.value)))?;
-    let mut states = stored.states.clone();
-    for CellWrite { slot, state, .. } in writes {
-        states.set(*slot, CellState::clone(state));
-    }
-    write_row(connection, head, lookup_slots, stored, &values, &states)
+    lookup_slots: Vec<Slot>,
+    update: CachedStatement<'c>,
 }
 
-fn write_row(
-    connection: &Connection,
-    head: Head,
-    lookup_slots: &[Slot],
-    stored: &StoredRow,
-    values: &Record,
-    states: &CellStates,
-) -> Result<()> {
-    let states = encode_states(states)?;
-    connection
-        .prepare_cached("UPDATE rows SET vals = ?2, states = ?3 WHERE key = ?1")
-        .and_then(|mut update| update.execute((key(head.num, stored.position), values.as_bytes(), states)))
-        .map_err(backend)?;
-    let (old, new) = (stored.values.cells()?, values.cells()?);
-    lookups::change(connection, head.num, lookup_slots, stored.position, Some(&old), Some(&new))
+impl<'c> Updater<'c> {
+    fn begin(connection: &'c Connection, head: Head) -> Result<Self> {
+        Ok(Self {
+            connection,
+            head,
+            lookup_slots: lookups::slots(connection, head.num)?,
+            update: connection
+                .prepare_cached("UPDATE rows SET vals = ?2, states = ?3 WHERE key = ?1")
+                .map_err(backend)?,
+        })
+    }
+
+    fn write_over(&mut self, stored: &StoredRow, writes: &[&CellWrite]) -> Result<()> {
+        let values = stored.values.with(writes.iter().map(|write| (write.slot, &*write.value)))?;
+        let mut states = stored.states.clone();
+        for CellWrite { slot, state, .. } in writes {
+            states.set(*slot, CellState::clone(state));
+        }
+        self.write(stored, &values, &states)
+    }
+
+    fn write(&mut self, stored: &StoredRow, values: &Record, states: &CellStates) -> Result<()> {
+        let row_key = key(self.head.num, stored.position);
+        self.update.execute((row_key, values.as_bytes(), encode_states(states)?)).map_err(backend)?;
+        if self.lookup_slots.is_empty() {
+            return Ok(());
+        }
+        let (old, new) = (stored.values.cells()?, values.cells()?);
+        lookups::change(
+            self.connection,
+            self.head.num,
+            &self.lookup_slots,
+            stored.position,
+            Some(&old),
+            Some(&new),
+        )
+    }
 }
 
 pub(crate) fn delete(connection: &Connection, project: ProjectId, rows: &[RowId]) -> Result<u64> {
@@ -245,10 +260,12 @@ pub(crate) fn delete(connection: &Connection, project: ProjectId, rows: &[RowId]
 
 /// A row of this project.
 pub(crate) fn find_row(connection: &Connection, head: Head, row: RowId) -> Result<Option<StoredRow>> {
-    match find_key(connection, head, row)? {
-        Some(key) => read_row(connection, key),
-        None => Ok(None),
-    }
+    let mut query =
+        connection.prepare_cached("SELECT key, id, vals, states FROM rows WHERE id = ?1").map_err(backend)?;
+    let mut found = query.query([row.uuid().as_bytes()]).map_err(backend)?;
+    let Some(found) = found.next().map_err(backend)? else { return Ok(None) };
+    let (project, _) = split(found.get(0).map_err(backend)?);
+    if project == head.num { stored_row(found).map(Some) } else { Ok(None) }
 }
 
 fn find_key(connection: &Connection, head: Head, row: RowId) -> Result<Option<i64>> {

@@ -10,7 +10,7 @@ use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::{backend, purge};
+use crate::{backend, purge, run_cached};
 
 /// How many writes may wait; a caller beyond that waits to be let in.
 const QUEUE_LEN: usize = 1024;
@@ -106,7 +106,7 @@ fn run(connection: &Connection, mut jobs: mpsc::Receiver<Job>, graves: &AtomicBo
 
 fn commit_batch(connection: &Connection, first: Job, jobs: &mut mpsc::Receiver<Job>) {
     let mut replies = Vec::new();
-    let begun = connection.execute_batch("BEGIN IMMEDIATE");
+    let begun = run_cached(connection, "BEGIN IMMEDIATE");
     let transaction = begun.is_ok().then_some(connection);
     let started = Instant::now();
     replies.push(first(transaction));
@@ -114,11 +114,11 @@ fn commit_batch(connection: &Connection, first: Job, jobs: &mut mpsc::Receiver<J
         let Ok(job) = jobs.try_recv() else { break };
         replies.push(job(transaction));
     }
-    let committed = begun.and_then(|()| connection.execute_batch("COMMIT")).map_err(backend);
+    let committed = begun.and_then(|()| run_cached(connection, "COMMIT")).map_err(backend);
     if let Err(failure) = &committed {
         tracing::error!(%failure, writes = replies.len(), "a commit failed; none of its writes took effect");
         if !connection.is_autocommit() {
-            let _ = connection.execute_batch("ROLLBACK");
+            let _ = run_cached(connection, "ROLLBACK");
         }
     }
     for reply in replies {
@@ -127,11 +127,13 @@ fn commit_batch(connection: &Connection, first: Job, jobs: &mut mpsc::Receiver<J
 }
 
 fn in_savepoint<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-    connection.execute_batch("SAVEPOINT job").map_err(backend)?;
+    run_cached(connection, "SAVEPOINT job").map_err(backend)?;
     let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)))
         .unwrap_or_else(|_| Err(StoreError::Backend("a write panicked; it was undone".into())));
-    let end = if outcome.is_ok() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
-    connection.execute_batch(end).map_err(backend)?;
+    if outcome.is_err() {
+        run_cached(connection, "ROLLBACK TO job").map_err(backend)?;
+    }
+    run_cached(connection, "RELEASE job").map_err(backend)?;
     outcome
 }
 
@@ -147,9 +149,9 @@ fn sweep(connection: &Connection) -> bool {
 }
 
 fn in_transaction<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-    connection.execute_batch("BEGIN IMMEDIATE").map_err(backend)?;
+    run_cached(connection, "BEGIN IMMEDIATE").map_err(backend)?;
     let outcome = work(connection);
     let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    connection.execute_batch(end).map_err(backend)?;
+    run_cached(connection, end).map_err(backend)?;
     outcome
 }

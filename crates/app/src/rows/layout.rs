@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::fmt;
 
 use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::record::Slot;
@@ -22,6 +23,24 @@ pub(super) enum Leftover {
     IntoTrigger,
     /// Only named in the answer.
     Ignored,
+}
+
+/// Where a row stands in the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is the body.
+    Body,
+    /// In the array of this name, `""` if that is the body.
+    Entry(&'static str, usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Body => Ok(()),
+            Self::Entry(array, index) => write!(f, "{array}[{index}]"),
+        }
+    }
 }
 
 /// Cells of one row: where, and the raw JSON text.
@@ -95,7 +114,7 @@ impl<'a> Layout<'a> {
     }
 
     /// The cells that a row's fields name.
-    pub(super) fn cells(&mut self, fields: &Fields<'a>, path: &str) -> RowCells<'a> {
+    pub(super) fn cells(&mut self, fields: &Fields<'a>, place: Place) -> RowCells<'a> {
         let mut cells: RowCells<'a> = Vec::with_capacity(fields.0.len());
         let mut leftover = Vec::new();
         for (index, (field, value)) in fields.0.iter().enumerate() {
@@ -103,15 +122,15 @@ impl<'a> Layout<'a> {
                 Target::Nothing => leftover.push((field, *value)),
                 Target::Reference => {
                     self.offend(
-                        at(path, field),
+                        at(place, field),
                         "follows another column and cannot be written: write to its source",
                     );
                 }
                 Target::Column(slot) => {
-                    self.check_size(path, field, value);
+                    self.check_size(place, field, value);
                     if cells.iter().any(|(taken, _)| *taken == slot) {
                         self.offend(
-                            at(path, field),
+                            at(place, field),
                             "names a column that another field of this row names too",
                         );
                     } else {
@@ -120,7 +139,7 @@ impl<'a> Layout<'a> {
                 }
             }
         }
-        self.keep_leftover(leftover, &mut cells, path);
+        self.keep_leftover(leftover, &mut cells, place);
         cells
     }
 
@@ -205,7 +224,7 @@ impl<'a> Layout<'a> {
         &mut self,
         leftover: Vec<(&Cow<'a, str>, &'a str)>,
         cells: &mut RowCells<'a>,
-        path: &str,
+        place: Place,
     ) {
         if leftover.is_empty() {
             return;
@@ -223,27 +242,27 @@ impl<'a> Layout<'a> {
         if let Some(index) = trigger {
             cells.remove(index);
         }
-        let object = object(&leftover, path, self);
-        self.check_size(path, ColumnId::TRIGGER, &object);
+        let object = object(&leftover, place, self);
+        self.check_size(place, ColumnId::TRIGGER, &object);
         cells.push((self.trigger, Cow::Owned(object)));
     }
 
-    fn check_size(&mut self, path: &str, field: &str, value: &str) {
+    fn check_size(&mut self, place: Place, field: &str, value: &str) {
         if let Some(message) = too_large(value, self.limits) {
             self.over_limit = true;
-            self.offend(at(path, field), message);
+            self.offend(at(place, field), message);
         }
     }
 }
 
 /// The fields as one JSON object, values as they were sent. A field sent twice is an offence, because
 /// one of the two would be lost.
-fn object(fields: &[(&Cow<'_, str>, &str)], path: &str, layout: &mut Layout<'_>) -> String {
+fn object(fields: &[(&Cow<'_, str>, &str)], place: Place, layout: &mut Layout<'_>) -> String {
     let mut text = String::from("{");
     let mut seen = HashSet::with_capacity(fields.len());
     for (index, (field, value)) in fields.iter().enumerate() {
         if !seen.insert(field.as_ref()) {
-            layout.offend(at(path, field), "is sent twice in this row");
+            layout.offend(at(place, field), "is sent twice in this row");
         }
         if index > 0 {
             text.push(',');
@@ -293,6 +312,9 @@ fn too_large(value: &str, limits: &Limits) -> Option<String> {
     })
 }
 
-fn at(path: &str, field: &str) -> String {
-    if path.is_empty() { field.to_owned() } else { format!("{path}.{field}") }
+fn at(place: Place, field: &str) -> String {
+    match place {
+        Place::Body => field.to_owned(),
+        Place::Entry(..) => format!("{place}.{field}"),
+    }
 }

@@ -55,6 +55,7 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::the_match_follows_every_write,
     rows::cells_are_written_all_or_none,
     rows::deleting_counts_only_the_projects_own_rows,
+    rows::every_change_to_rows_moves_the_sequence_on,
     rows::a_scan_sees_every_row_and_stops_when_told,
     rows::an_insert_is_carried_out_once,
     rows::many_writers_lose_nothing,

@@ -181,6 +181,30 @@ pub(super) async fn deleting_counts_only_the_projects_own_rows(store: &dyn Store
     assert_eq!(names(&store.rows_at(id, positions).await.unwrap()), ["4", "3", "1"]);
 }
 
+pub(super) async fn every_change_to_rows_moves_the_sequence_on(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    let other = create(store, project(2, 1)).await.project.id;
+    let at_rest = load(store, other).await.change_seq;
+    let mut last = load(store, id).await.change_seq;
+    let mut moved_on = async || {
+        let before = std::mem::replace(&mut last, load(store, id).await.change_seq);
+        last > before
+    };
+    assert!(!moved_on().await);
+    insert(store, id, numbered(1, 3)).await;
+    assert!(moved_on().await, "rows were inserted");
+    let version = load(store, id).await.version;
+    store.write_cells(writes(id, version, vec![write(1, NAME, "7")])).await.unwrap();
+    assert!(moved_on().await, "a cell was written");
+    let upsert =
+        NewRows { match_on: Some(NAME), ..batch(id, version, vec![row(9, &[(NAME, "7"), (MAIL, "8")])]) };
+    store.insert_rows(upsert).await.unwrap();
+    assert!(moved_on().await, "a row was matched");
+    store.delete_rows(id, vec![row_id(2)]).await.unwrap();
+    assert!(moved_on().await, "a row was deleted");
+    assert_eq!(load(store, other).await.change_seq, at_rest);
+}
+
 pub(super) async fn a_scan_sees_every_row_and_stops_when_told(store: &dyn Store) {
     let id = create(store, project(1, 1)).await.project.id;
     insert(store, id, numbered(1, 100)).await;
