@@ -1,6 +1,7 @@
 //! Reading a body: its type, its encoding, its size after decompression, and the guard.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::HeaderMap;
@@ -15,6 +16,9 @@ use crate::guard::guard;
 /// few bytes could ask for 128 MiB of it.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
+/// A sender that is silent for this long has gone away: nobody holds a connection for ever.
+const IDLE_MAX: Duration = Duration::from_secs(30);
+
 /// The guarded text of a body; empty if none was sent.
 pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limits: &Limits) -> Result<String, Error> {
     if body.is_end_stream() {
@@ -28,7 +32,9 @@ pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limits: &Limits) -
         return Err(too_large());
     }
     let mut decoder = Decoder::new(headers, Capped::new(length.unwrap_or(0), bytes_max))?;
-    while let Some(frame) = body.frame().await {
+    let late =
+        |_| Error::NotJson(format!("The body did not arrive: nothing came for {} s", IDLE_MAX.as_secs()));
+    while let Some(frame) = tokio::time::timeout(IDLE_MAX, body.frame()).await.map_err(late)? {
         let frame = frame.map_err(|error| Error::NotJson(format!("The body broke off: {error}")))?;
         let Some(data) = frame.data_ref() else { continue };
         if let Err(error) = decoder.write(data) {

@@ -157,6 +157,16 @@ impl Error {
         response
     }
 
+    /// To a webhook's sender every body that cannot be taken is an invalid payload.
+    pub(crate) fn of_webhook(self) -> Self {
+        match self {
+            Self::App(AppError::Invalid { .. } | AppError::LimitExceeded { .. }) | Self::NotJson(_) => {
+                AppError::InvalidPayload.into()
+            }
+            other => other,
+        }
+    }
+
     /// The answer to a webhook: the sender knows no envelope.
     pub(crate) fn respond_bare(self, request_id: &str) -> Response<Body> {
         let words = match self.status() {

@@ -25,7 +25,6 @@ pub(crate) struct PageName {
     pub(crate) project: ProjectId,
     pub(crate) start: Start,
     pub(crate) size: u32,
-    pub(crate) column_ids: Option<String>,
     pub(crate) with_status: bool,
     pub(crate) include_total: bool,
 }
@@ -115,7 +114,7 @@ mod tests {
     fn name(offset: u64) -> PageName {
         let start = Start::Offset(offset);
         let project = ProjectId::from_uuid(Uuid::from_u128(1));
-        PageName { project, start, size: 100, column_ids: None, with_status: false, include_total: true }
+        PageName { project, start, size: 100, with_status: false, include_total: true }
     }
 
     #[test]

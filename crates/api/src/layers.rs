@@ -119,7 +119,7 @@ fn sent_id(request: &Request) -> Option<Arc<str>> {
 /// The route and not the path: paths hold ids, and a webhook's is a secret.
 fn record(method: &Method, route: &Arc<str>, response: &Response, took: Duration, id: &str) {
     let status = response.status().as_u16();
-    let milliseconds = took.as_secs_f64() * 1_000.0;
+    let milliseconds = (took.as_secs_f64() * 1_000_000.0).round() / 1_000.0;
     let bytes = response.body().size_hint().exact();
     tracing::info!(
         method = method_name(method),

@@ -51,7 +51,7 @@ pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
     let mut standing = None;
     let mut response = match attempt::<S, E>(&shared, &plan, request, &request_id, &mut standing).await {
         Ok(response) => response,
-        Err(error) if E::ACCESS == Access::Webhook => error.respond_bare(&request_id),
+        Err(error) if E::ACCESS == Access::Webhook => error.of_webhook().respond_bare(&request_id),
         Err(error) => error.respond(&request_id),
     };
     if let Some(standing) = standing {

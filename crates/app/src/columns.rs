@@ -37,6 +37,7 @@ impl App {
             .change(caller, project, once, |stored| {
                 let table = &stored.project.table;
                 self.check_room(table.columns.len() + 1)?;
+                self.check_size("", body)?;
                 let corrected = corrections::create(table, body, id.clone(), &self.catalogue, &self.limits);
                 corrected_change(Change::from(stored), corrected)
             })
@@ -55,6 +56,7 @@ impl App {
             .change(caller, project, None, |stored| {
                 let table = &stored.project.table;
                 table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
+                self.check_size("", body)?;
                 let corrected = corrections::patch(table, column, body, &self.catalogue, &self.limits);
                 corrected_change(Change::from(stored), corrected)
             })

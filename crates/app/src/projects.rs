@@ -96,8 +96,8 @@ impl App {
         if let Some(saved) = self.recall(once.as_ref()).await? {
             return Ok(saved);
         }
-        let NewProject { title, autoplay, folder_id, mut metadata, settings, columns } = new;
-        integration::unmask(&mut metadata, &Map::new());
+        let NewProject { title, autoplay, folder_id, metadata, settings, columns } = new;
+        self.check_size("metadata", &metadata)?;
         let mut offences = integration::check_metadata(&metadata, "metadata");
         let title = check_name("title", &title, &mut offences);
         self.check_room(columns.len() + 1)?;
@@ -129,6 +129,9 @@ impl App {
         let saved = self
             .alter(caller, id, None, |stored| {
                 let mut change = Change::from(stored);
+                if let Some(metadata) = &changes.metadata {
+                    self.check_size("metadata", metadata)?;
+                }
                 apply(&mut change.project, &changes)?;
                 // A disabled project takes only the change that enables it again.
                 let api = (&stored.project.settings.api, &change.project.settings.api);
@@ -191,6 +194,17 @@ impl App {
             }
         }
         Err(Error::Internal("a project kept changing while it was being changed".into()))
+    }
+
+    /// That a document a client keeps here is no larger than a cell may be.
+    pub(crate) fn check_size(&self, path: &str, document: &Map<String, Value>) -> Result<()> {
+        let most = self.limits.cell_bytes_max;
+        let bytes = serde_json::to_vec(document).map_err(|error| Error::Internal(error.into()))?.len();
+        if bytes <= usize::try_from(most).unwrap_or(usize::MAX) {
+            return Ok(());
+        }
+        let message = format!("has {bytes} bytes of JSON, but at most {most} are kept (cellBytesMax)");
+        Err(Error::limit(path, message))
     }
 
     fn build_table(

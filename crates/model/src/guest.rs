@@ -142,8 +142,8 @@ mod tests {
 
     use super::*;
 
-    fn payload(body: Value) -> Value {
-        match Delivery::read(&body) {
+    fn payload(body: &Value) -> Value {
+        match Delivery::read(body) {
             Ok(Delivery::Guest(event)) => serde_json::to_value(event.payload).unwrap(),
             other => panic!("{other:?}"),
         }
@@ -169,8 +169,8 @@ mod tests {
             "approval_status": "approved", "registered_at": "2026-11-01T10:00:00Z",
             "event": { "id": "evt-1", "name": "Fair" },
         } });
-        assert_eq!(payload(old), expected);
-        assert_eq!(payload(new), expected);
+        assert_eq!(payload(&old), expected);
+        assert_eq!(payload(&new), expected);
     }
 
     #[test]
@@ -200,7 +200,7 @@ mod tests {
         let check = |name: &str, first: &str, last: &str, expected: [&str; 3]| {
             let body = json!({ "type": "guest.updated", "data": { "id": "g", "event_id": "e",
                 "user_name": name, "user_first_name": first, "user_last_name": last } });
-            let guest = payload(body)["guest"].clone();
+            let guest = payload(&body)["guest"].clone();
             assert_eq!([&guest["name"], &guest["first_name"], &guest["last_name"]], expected);
         };
         check("", "Ada", "King Noel", ["Ada King Noel", "Ada", "King Noel"]);

@@ -31,8 +31,8 @@ pub fn check_metadata(metadata: &Map<String, Value>, base: &str) -> Vec<Offence>
     check("webhookEnabled", true, Value::is_boolean, "a boolean");
     check("eventName", false, Value::is_string, "a string, or left out");
     check("addApprovalColumn", false, Value::is_boolean, "a boolean, or left out");
-    // Everybody can sign with an empty secret.
-    check("signingSecret", false, is_filled_text, "a non-empty string, or left out");
+    // Everybody can sign with an empty secret, or with the mask that is shown for one.
+    check("signingSecret", false, is_secret, "the secret itself, a non-empty string, or left out");
     offences
 }
 
@@ -80,10 +80,9 @@ pub fn unmask(sent: &mut Map<String, Value>, stored: &Map<String, Value>) {
     if event.get(SIGNING_SECRET).and_then(Value::as_str) != Some(MASK) {
         return;
     }
-    match signing_secret(stored) {
-        Some(secret) => event.insert(SIGNING_SECRET.to_owned(), secret.into()),
-        None => event.remove(SIGNING_SECRET),
-    };
+    if let Some(secret) = signing_secret(stored) {
+        event.insert(SIGNING_SECRET.to_owned(), secret.into());
+    }
 }
 
 const SIGNING_SECRET: &str = "signingSecret";
@@ -91,6 +90,10 @@ const MASK: &str = "***";
 
 fn names_event_integration(metadata: &Map<String, Value>) -> bool {
     metadata.get("integration").and_then(Value::as_str) == Some(EVENT_INTEGRATION)
+}
+
+fn is_secret(value: &Value) -> bool {
+    is_filled_text(value) && value.as_str() != Some(MASK)
 }
 
 fn is_filled_text(value: &Value) -> bool {
@@ -134,7 +137,7 @@ mod tests {
         assert_eq!(sent_back(map(json!({ "eventplatform": {} }))), None);
         let mut first_time = shown;
         unmask(&mut first_time, &Map::new());
-        assert_eq!(signing_secret(&first_time), None);
+        assert_eq!(signing_secret(&first_time), Some("***"), "left for the check to refuse");
         assert_eq!(masked(&map(json!({ "x": 1 }))), map(json!({ "x": 1 })));
     }
 

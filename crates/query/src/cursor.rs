@@ -19,9 +19,9 @@ impl Cursor {
             let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
             plain.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
         };
-        // A position is at most 40 bits wide, so that no sum of it runs over.
-        Some(Self { position: number(position)?, rank: number(rank)? })
-            .filter(|cursor| cursor.position < 1 << 40)
+        // Both are at most 40 bits wide, so that no sum of them runs over.
+        let cursor = Self { position: number(position)?, rank: number(rank)? };
+        Some(cursor).filter(|cursor| cursor.position < 1 << 40 && cursor.rank <= 1 << 40)
     }
 }
 
@@ -50,6 +50,7 @@ mod tests {
             "c+1-1",
             "cfffffffffffffffff-1",
             "cffffffffffffffff-1",
+            "c0-ffffffffffffffff",
         ] {
             assert_eq!(Cursor::parse(bad), None, "{bad}");
         }

@@ -249,6 +249,6 @@ fn copy(row: RowRef<'_>) -> StoredRow {
 /// A cursor to what follows these rows, of which `before` rows came earlier.
 fn cursor_behind(rows: &[StoredRow], before: u64) -> Option<Cursor> {
     let last = rows.last()?;
-    let rank = before + u64::try_from(rows.len()).unwrap_or(u64::MAX);
+    let rank = before.saturating_add(u64::try_from(rows.len()).unwrap_or(u64::MAX));
     Some(Cursor { position: last.position, rank })
 }

@@ -68,7 +68,7 @@ pub struct SqliteStore {
 impl SqliteStore {
     /// Opens the database in a data directory, making both if need be.
     pub fn open(data_dir: &Path, access: Access) -> Result<Self> {
-        std::fs::create_dir_all(data_dir).map_err(|error| unusable(data_dir, &error))?;
+        make_private(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let lock = match access {
             Access::Serve => Some(take_lock(data_dir)?),
             Access::Visit => None,
@@ -231,6 +231,15 @@ fn read_only(file: &Path) -> Result<Connection> {
 /// would cost more than running.
 fn run_cached(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute(()).map(|_| ())
+}
+
+/// Makes the folder, for its owner alone: it holds what teams keep, and secrets.
+fn make_private(data_dir: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(data_dir)
 }
 
 /// Of all processes that would serve a data directory, one gets the lock. The system frees it when that

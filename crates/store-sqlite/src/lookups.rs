@@ -77,7 +77,8 @@ pub(crate) fn change(
     Ok(())
 }
 
-/// The positions of the rows whose value in `slot` is the same as `raw`. An empty value matches nothing.
+/// The positions of the rows whose value in `slot` is the same as `raw`, the first two of them: more would
+/// say no more. An empty value matches nothing.
 pub(crate) fn find(connection: &Connection, project: i64, slot: Slot, raw: &str) -> Result<Vec<u64>> {
     let Some(hash) = value::match_key(raw) else { return Ok(Vec::new()) };
     let mut candidates = connection
@@ -87,11 +88,10 @@ pub(crate) fn find(connection: &Connection, project: i64, slot: Slot, raw: &str)
         .map_err(backend)?;
     let positions = candidates
         .query_map((project, slot, hash.cast_signed()), |row| row.get::<_, u64>(0))
-        .map_err(backend)?
-        .collect::<rusqlite::Result<Vec<_>>>()
         .map_err(backend)?;
     let mut matching = Vec::new();
     for position in positions {
+        let position = position.map_err(backend)?;
         // Two values may share a hash; the row itself decides.
         let vals: Vec<u8> = connection
             .prepare_cached("SELECT vals FROM rows WHERE key = ?1")
@@ -99,6 +99,9 @@ pub(crate) fn find(connection: &Connection, project: i64, slot: Slot, raw: &str)
             .map_err(backend)?;
         if Cells::unpack(&vals)?.get(slot).is_some_and(|stored| value::same(stored, raw)) {
             matching.push(position);
+            if matching.len() == 2 {
+                break;
+            }
         }
     }
     Ok(matching)

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use axum::body::Bytes;
 use axum::http::{Method, StatusCode};
 use rowmill_app::{Cursor, RowEntry, Start, StoredProject};
-use rowmill_model::{Column, Limits, Offence, Table};
+use rowmill_model::{Column, ColumnType, Limits, Offence, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -101,15 +101,21 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
             return Ok(Answer::rendered(kept));
         }
         let page = call.app().list_rows(&stored, list).await?;
-        let table = &stored.project.table;
-        let rendered = RowList {
-            table,
-            columns: columns_of(table, query.column_ids.as_deref())?,
-            with_status: query.with_status.unwrap_or(false),
-            page_size: size,
-            page: page_number,
-        }
-        .render(&page)?;
+        let with_status = query.with_status.unwrap_or(false);
+        let now = stored.clone();
+        let render = move || {
+            let table = &now.project.table;
+            let columns = columns_of(table, query.column_ids.as_deref())?;
+            RowList { table, columns, with_status, page_size: size, page: page_number }.render(&page)
+        };
+        let rendered =
+            if stored.project.table.columns.iter().any(|column| column.kind == ColumnType::Reference) {
+                // Following references means reading the cells they point into, which may be large.
+                let rendering = tokio::task::spawn_blocking(render).await;
+                rendering.map_err(|failure| rowmill_app::Error::Internal(failure.into()))??
+            } else {
+                render()?
+            };
         let rendered = Bytes::from(rendered);
         if let Some(name) = name {
             call.pages().keep(name, &stored, &rendered);
@@ -133,12 +139,12 @@ fn page_name(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::List
         cursor: _,
         include_total: _,
     } = query;
-    let is_plain = view_id.is_none() && filters.is_none() && sorting.is_none() && search.is_none();
+    let selects = [view_id, filters, sorting, search, column_ids];
+    let is_plain = selects.iter().all(|part| part.is_none());
     is_plain.then(|| PageName {
         project: stored.project.id,
         start: list.start,
         size: list.limit,
-        column_ids: column_ids.clone(),
         with_status: with_status.unwrap_or(false),
         include_total: list.include_total,
     })

@@ -43,6 +43,9 @@ impl fmt::Display for Place {
     }
 }
 
+/// How many offences are gathered.
+const OFFENCES_MAX: usize = 10_000;
+
 /// Cells of one row: where, and the raw JSON text.
 pub(super) type RowCells<'a> = Vec<(Slot, Cow<'a, str>)>;
 
@@ -144,6 +147,10 @@ impl<'a> Layout<'a> {
     }
 
     pub(super) fn offend(&mut self, path: impl Into<String>, message: impl Into<String>) {
+        // Nobody reads more than an answer names, and a body can be wrong millions of times.
+        if self.offences.len() >= OFFENCES_MAX {
+            return;
+        }
         self.offences.push(Offence::new(path, message));
     }
 

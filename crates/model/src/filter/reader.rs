@@ -25,7 +25,7 @@ const LIST_MAX: usize = 1_000;
 impl Filters {
     /// Reads filters as sent. `base` is where they stand in the body, such as `filters`.
     pub fn parse(json: &Json, base: &str, table: &Table, limits: &Limits) -> Result<Self, Vec<Offence>> {
-        let mut reader = Reader { table, leaves: 0, offences: Vec::new() };
+        let mut reader = Reader { table, leaves: 0, groups: 0, offences: Vec::new() };
         let nodes = reader.nodes(json, base, 0);
         let leaves_max = limits.filters_max as usize;
         if reader.leaves > leaves_max {
@@ -37,6 +37,13 @@ impl Filters {
                 ),
             );
         }
+        if reader.groups > leaves_max {
+            let groups = reader.groups;
+            reader.refuse(
+                base,
+                format!("At most {leaves_max} groups (filtersMax) are allowed; there are {groups}."),
+            );
+        }
         if reader.offences.is_empty() { Ok(Self(nodes)) } else { Err(reader.offences) }
     }
 }
@@ -45,6 +52,7 @@ struct Reader<'t> {
     table: &'t Table,
     /// How many filters were met, in groups and outside.
     leaves: usize,
+    groups: usize,
     offences: Vec<Offence>,
 }
 
@@ -72,6 +80,7 @@ impl Reader<'_> {
             return None;
         };
         if fields.contains_key("conjunction") || fields.contains_key("filters") {
+            self.groups += 1;
             self.group(fields, at, depth + 1)
         } else {
             self.leaves += 1;

@@ -10,7 +10,6 @@ use std::ptr;
 use serde_json::Value as Json;
 use serde_json_path::JsonPath;
 
-use super::steps;
 use crate::value::{Value, raw};
 
 /// A JSONPath within bounds.
@@ -56,6 +55,10 @@ fn check_cost(text: &str) -> Result<(), String> {
     if plain.matches("..").count() > DESCENTS_MAX {
         return Err(format!("The path `{text}` uses `..` more than {DESCENTS_MAX} times."));
     }
+    // Their patterns have no bound, and would be compiled for each value.
+    if let Some(function) = ["match", "search"].iter().find(|name| calls(&plain, name)) {
+        return Err(format!("The path `{text}` calls `{function}()`; use the operator `matches` instead."));
+    }
     let (mut depth, mut depth_max) = (0_usize, 0);
     // How many selectors each open bracket has, and what those that are closed come to together.
     let (mut open, mut selectors) = (Vec::new(), 1_usize);
@@ -70,9 +73,10 @@ fn check_cost(text: &str) -> Result<(), String> {
                 selectors = selectors.saturating_mul(open.pop().unwrap_or(1));
             }
             ',' => open.iter_mut().last().into_iter().for_each(|count| *count += 1),
-            '$' if index > 0 && leads_to_many(plain.get(index..).unwrap_or_default()) => {
+            // Asked anew for each value the filter sees, even one value of the whole may be all of it.
+            '$' if index > 0 => {
                 return Err(format!(
-                    "The path `{text}` searches from `$` inside a filter; there it may only name one value."
+                    "The path `{text}` starts from `$` inside a filter; use `@`, the value at hand."
                 ));
             }
             _ => {}
@@ -88,9 +92,10 @@ fn check_cost(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn leads_to_many(query: &str) -> bool {
-    let (_, rest) = steps::singular(query);
-    rest.starts_with(['.', '['])
+fn calls(plain: &str, function: &str) -> bool {
+    plain.match_indices(function).any(|(start, _)| {
+        plain.get(start + function.len()..).is_some_and(|rest| rest.trim_start().starts_with('('))
+    })
 }
 
 /// The path with each quoted text emptied, since nothing in quotes means anything to the cost.

@@ -137,7 +137,7 @@ fn run_one(scenario: Scenario) -> Result<(), &'static str> {
     let thread = std::thread::Builder::new().name(scenario.name.to_owned()).spawn(move || {
         match scenario.run {
             Run::Shared(run) | Run::Versions(run) => {
-                run(&server::shared().api().in_version(scenario.version))
+                run(&server::shared().api().in_version(scenario.version));
             }
             Run::Own(run) => run(),
         }

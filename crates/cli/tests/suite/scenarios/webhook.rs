@@ -157,30 +157,32 @@ fn what_is_not_for_us_is_ignored(api: &Api) {
     assert_eq!(deliver(api, &guest("evt-unknown", "g", "a", None)).ok()["ignored"], true);
 }
 
+/// Refused with these words and nothing else.
+#[track_caller]
+fn check_bare(answer: &Answer, status: u16, words: &str) {
+    assert_eq!((answer.status(), &answer.json), (status, &json!({ "error": words })), "{}", answer.text);
+}
+
 fn failures_are_bare(api: &Api) {
     let good = guest("evt-x", "g", "a", None);
-    #[track_caller]
-    fn check(answer: &Answer, status: u16, words: &str) {
-        assert_eq!((answer.status(), &answer.json), (status, &json!({ "error": words })), "{}", answer.text);
-    }
     for id in ["nonsense", "0190f0e0", "%00", "%20"] {
-        check(&api.post(format!("/webhooks/eventplatform/{id}"), good.clone()), 400, "Missing teamId");
+        check_bare(&api.post(format!("/webhooks/eventplatform/{id}"), good.clone()), 400, "Missing teamId");
     }
     let nobody = "/webhooks/eventplatform/0190f0e0-a1b2-7c3d-8e4f-0123456789ab";
-    check(&api.post(nobody, good.clone()), 404, "Team not found");
+    check_bare(&api.post(nobody, good.clone()), 404, "Team not found");
     let mut broken = vec![json!(null), json!([]), json!({}), json!({ "type": "guest.updated" }), json!("x")];
     broken.push(json!({ "type": 1, "data": {} }));
     broken.push(json!({ "type": "guest.updated", "data": { "event": { "id": "e" } } }));
     broken.push(json!({ "type": "guest.updated", "data": { "id": "g" } }));
     for body in broken {
-        check(&api.post(address(api), body), 400, "Invalid payload");
+        check_bare(&api.post(address(api), body), 400, "Invalid payload");
         assert_eq!(
             api.post(nobody, json!([])).json["error"],
             "Invalid payload",
             "said before the team is looked for"
         );
     }
-    check(&api.send(Request::post(address(api)).text("{\"type\":")), 400, "Invalid payload");
+    check_bare(&api.send(Request::post(address(api)).text("{\"type\":")), 400, "Invalid payload");
     for path in ["/webhooks/eventplatform", "/webhooks/eventplatform/"] {
         let response =
             crate::harness::http::exchange(&api.address, &Request::post(path).json(&good)).unwrap();
@@ -275,7 +277,7 @@ fn a_deleted_row_comes_back_and_a_disabled_api_closes_nothing(api: &Api) {
     let table = following(api, "evt-back", &json!({}));
     deliver(api, &guest("evt-back", "g", "a", None)).ok();
     let row = only_row(&table)["id"].as_str().unwrap().to_owned();
-    table.delete_rows(&[row.clone()]).ok();
+    table.delete_rows(std::slice::from_ref(&row)).ok();
     assert_eq!(counts(deliver(api, &guest("evt-back", "g", "a", None))), [1, 1, 0]);
     assert_ne!(only_row(&table)["id"], row);
     table.patch("", json!({ "settings": { "api": { "enabled": false } } })).ok();
