@@ -11,9 +11,9 @@
 //! - [`catalogue`]: which providers there are and what each needs.
 
 pub mod access;
-
+pub mod catalogue;
 pub mod clock;
-
+pub mod email;
 pub mod guard;
 pub mod http_api;
 pub mod llm;

@@ -15,6 +15,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::Method;
+use reqwest::header::CONTENT_LENGTH;
 use url::{Host, Url};
 
 pub use addresses::AllowList;
@@ -119,8 +121,12 @@ impl Client {
         };
         let mut builder = client.request(request.method.clone(), request.url.clone());
         builder = builder.headers(request.headers.clone());
-        if let Some(body) = &request.body {
-            builder = builder.body(body.clone());
+        let has_body = request.body.as_ref().is_some_and(|body| !body.is_empty());
+        match &request.body {
+            Some(body) if has_body => builder = builder.body(body.clone()),
+            // The library leaves the length of nothing out, and some gateways then answer 411.
+            _ if request.method != Method::GET => builder = builder.header(CONTENT_LENGTH, 0),
+            _ => {}
         }
         builder.send().await.map_err(lost)
     }

@@ -33,7 +33,11 @@ impl Clock for FakeClock {
 }
 
 pub(crate) fn client(allow: &str) -> Client {
-    Client::new(AllowList::parse(allow).unwrap(), Arc::new(FakeClock::default())).unwrap()
+    client_at(allow, Arc::default())
+}
+
+pub(crate) fn client_at(allow: &str, clock: Arc<FakeClock>) -> Client {
+    Client::new(AllowList::parse(allow).unwrap(), clock).unwrap()
 }
 
 /// As from the operator's environment.
