@@ -1,6 +1,6 @@
 //! Which providers there are, where they live and what they need.
 
-use rowmill_model::column::AiProvider;
+use rowmill_model::column::{AiProvider, RateLimit};
 use url::Url;
 
 use crate::access::Access;
@@ -19,6 +19,8 @@ pub struct Provider {
     pub credential: Credential,
     /// What stands before the documented paths.
     pub base_url: &'static str,
+    /// What the vendor says an account may do; all of it holds at once. Empty where nothing is said.
+    pub rates: &'static [RateLimit],
 }
 
 /// What a provider is good for.
@@ -49,7 +51,11 @@ pub enum Credential {
 }
 
 const fn finder(id: &'static str, label: &'static str, finder: Finder, base_url: &'static str) -> Provider {
-    Provider { id, label, kind: Kind::Finder(finder), credential: Credential::Key, base_url }
+    Provider { id, label, kind: Kind::Finder(finder), credential: Credential::Key, base_url, rates: &[] }
+}
+
+const fn rate(requests: u32, per_seconds: u32) -> RateLimit {
+    RateLimit { requests, per_seconds }
 }
 
 /// In the order a new waterfall tries them.
@@ -60,6 +66,7 @@ pub static PROVIDERS: [Provider; 12] = [
         kind: Kind::Ai(AiProvider::Openai),
         credential: Credential::KeyUnlessOwnServer,
         base_url: "https://api.openai.com/v1",
+        rates: &[],
     },
     Provider {
         id: "anthropic",
@@ -67,14 +74,22 @@ pub static PROVIDERS: [Provider; 12] = [
         kind: Kind::Ai(AiProvider::Anthropic),
         credential: Credential::Key,
         base_url: "https://api.anthropic.com",
+        rates: &[],
     },
-    finder("hunter", "Hunter", Finder::Hunter, "https://api.hunter.io"),
+    Provider {
+        rates: &[rate(15, 1), rate(500, 60)],
+        ..finder("hunter", "Hunter", Finder::Hunter, "https://api.hunter.io")
+    },
     finder("findymail", "Findymail", Finder::Findymail, "https://app.findymail.com"),
     finder("prospeo", "Prospeo", Finder::Prospeo, "https://api.prospeo.io"),
     finder("dropcontact", "Dropcontact", Finder::Dropcontact, "https://api.dropcontact.com"),
-    finder("apollo", "Apollo", Finder::Apollo, "https://api.apollo.io"),
+    Provider {
+        rates: &[rate(1_000, 60)],
+        ..finder("apollo", "Apollo", Finder::Apollo, "https://api.apollo.io")
+    },
     Provider {
         credential: Credential::IdAndSecret,
+        rates: &[rate(60, 60)],
         ..finder("snov", "Snov.io", Finder::Snov, "https://api.snov.io")
     },
     finder("icypeas", "Icypeas", Finder::Icypeas, "https://app.icypeas.com"),

@@ -98,6 +98,10 @@ fn request(call: Call) -> Result<Request, Failure> {
         request = request.secret(secret);
     }
     for (name, value) in &headers {
+        if is_framing(name) {
+            let words = format!("The header `{}` is set by the connection itself.", name.trim());
+            return Err(Failure::new(FailureKind::InvalidInput, words));
+        }
         request = request.header(name, value)?;
     }
     let pairs: Vec<(&str, &str)> =
@@ -108,6 +112,21 @@ fn request(call: Call) -> Result<Request, Failure> {
         Some(Body::Text(text)) => request.body("text/plain; charset=utf-8", text),
         None => request,
     })
+}
+
+/// Headers that say where a message ends: a wrong one smuggles a second request into the connection.
+fn is_framing(name: &str) -> bool {
+    const FRAMING: [&str; 8] = [
+        "connection",
+        "content-length",
+        "expect",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    ];
+    FRAMING.contains(&name.trim().to_ascii_lowercase().as_str())
 }
 
 fn wire_method(method: HttpMethod) -> Method {

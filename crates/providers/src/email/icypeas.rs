@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::session::{Progress, Session, address, hit_or_miss, id, no_id, text};
-use super::{Finding, Person};
+use super::session::{Progress, Session, address, id, no_id, text};
+use super::{Finding, Hit, Person};
 use crate::guard::{Request, Response};
 use crate::outcome::{Failure, FailureKind};
 
@@ -69,10 +69,16 @@ fn progress(response: &Response, item: &Value) -> Result<Progress, Failure> {
 
 fn best(item: &Value) -> Finding {
     let emails = item.pointer("/results/emails").and_then(Value::as_array);
-    let mut found = emails.into_iter().flatten().filter_map(|email| {
-        let is_sure = matches!(text(email, "/certainty"), "ultra_sure" | "very_sure" | "sure");
-        Some((address(email.get("email"))?, is_sure))
+    let hits = emails.into_iter().flatten().filter_map(|found| {
+        // The percentages are Icypeas's own.
+        let (verified, confidence) = match text(found, "/certainty") {
+            "ultra_sure" | "very_sure" => (true, Some(99)),
+            "sure" => (true, Some(97)),
+            "probable" => (false, Some(95)),
+            "undeliverable" | "not_found" => return None,
+            _ => (false, None),
+        };
+        Some(Hit { email: address(found.get("email"))?, verified, confidence })
     });
-    // The list is ordered by certainty.
-    found.next().map_or(Finding::Miss, |(email, is_sure)| hit_or_miss(Some(email), is_sure))
+    hits.max_by_key(|hit| hit.confidence).map_or(Finding::Miss, Finding::Hit)
 }

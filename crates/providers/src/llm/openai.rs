@@ -64,6 +64,7 @@ pub(super) fn read(response: &Response) -> Result<Reply, Failure> {
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
         // Some routers answer 200 and put the status they were given into the body.
         let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+        let status = status.filter(|status| (400..600).contains(status));
         return Err(failure(response, status.unwrap_or(500)));
     }
     let choice = body.pointer("/choices/0").cloned().unwrap_or_default();

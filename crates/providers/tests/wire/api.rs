@@ -140,6 +140,9 @@ async fn a_call_that_cannot_be_right_is_not_made() {
     let mut bad_header = plain("https://example.com/");
     bad_header.headers = vec![("x".to_owned(), "canary\r\nhost: evil".to_owned())];
     assert_eq!(failed(bad_header).await, ErrorCode::InvalidInput);
+    let mut smuggler = plain("https://example.com/");
+    smuggler.headers = vec![(" Transfer-Encoding".to_owned(), "chunked".to_owned())];
+    assert_eq!(failed(smuggler).await, ErrorCode::InvalidInput);
 }
 
 #[tokio::test]

@@ -104,9 +104,10 @@ async fn the_same_spellings_reach_it_where_the_operator_allows_or_is_trusted() {
 async fn a_trusted_connection_serves_no_table() {
     let server = Server::start(vec![text(200, "text/plain", "in")]).await;
     let client = client("");
-    let url = server.base.to_string();
+    // A name, because a pooled connection spares its resolution; kept open by the server.
+    let url = server.base.as_str().replace("127.0.0.1", "localhost");
     get(&client, &url, Reach::Trusted).await.unwrap();
-    assert_eq!(kind(&client, &url.replace("127.0.0.1", "localhost")).await, FailureKind::Blocked);
+    assert_eq!(kind(&client, &url).await, FailureKind::Blocked);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rowmill_model::ErrorCode;
 use rowmill_model::column::AiProvider::{self, Anthropic, Openai};
 use rowmill_providers::llm::{Output, Question, Reply, Schema, ask, read_json};
-use rowmill_providers::{Access, Failure};
+use rowmill_providers::{Access, Failure, Reach};
 use serde_json::{Value, json};
 
 use crate::server::{self, Answer, Seen, Server, text};
@@ -95,6 +95,18 @@ async fn a_server_without_a_key_is_asked_without_one() {
     let failure =
         ask(&client(""), Anthropic, &access, &question(), Duration::from_secs(20)).await.unwrap_err();
     assert_eq!(failure.kind.code(), ErrorCode::MissingCredentials);
+}
+
+#[tokio::test]
+async fn a_teams_own_server_is_guarded() {
+    let server = Server::start(vec![]).await;
+    let access = Access { reach: Reach::Guarded, ..trusted(&server.base) };
+    for provider in [Openai, Anthropic] {
+        let failure =
+            ask(&client(""), provider, &access, &question(), Duration::from_secs(20)).await.unwrap_err();
+        assert_eq!(failure.kind.code(), ErrorCode::Blocked);
+    }
+    assert!(server.seen().is_empty());
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use url::Url;
 
 /// What the server does with one request.
@@ -112,13 +112,21 @@ impl Drop for Server {
 }
 
 async fn serve(listener: TcpListener, script: Vec<Answer>, seen: Arc<Mutex<Vec<Seen>>>) {
-    let mut script = script.into_iter();
+    let script = Arc::new(Mutex::new(script.into_iter()));
+    let mut connections = JoinSet::new();
     while let Ok((mut stream, _)) = listener.accept().await {
-        let Some(request) = read(&mut stream).await else { continue };
-        seen.lock().unwrap().push(request);
-        let answer = script.next().unwrap_or_else(|| text(599, "text/plain", "unscripted"));
-        // The client may hang up in the middle: that is its right.
-        tokio::spawn(async move { drop(write(&mut stream, answer).await) });
+        let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
+        connections.spawn(async move {
+            while let Some(request) = read(&mut stream).await {
+                seen.lock().unwrap().push(request);
+                let next = script.lock().unwrap().next();
+                let answer = next.unwrap_or_else(|| text(599, "text/plain", "unscripted"));
+                // The client may hang up in the middle: that is its right.
+                if !write(&mut stream, answer).await.unwrap_or(false) {
+                    break;
+                }
+            }
+        });
     }
 }
 
@@ -148,16 +156,17 @@ async fn read(stream: &mut TcpStream) -> Option<Seen> {
     Some(seen)
 }
 
-async fn write(stream: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
+/// Whether the connection stays good for another request.
+async fn write(stream: &mut TcpStream, answer: Answer) -> std::io::Result<bool> {
     match answer {
         Answer::Http { status, headers, body } => {
-            let mut head =
-                format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+            let mut head = format!("HTTP/1.1 {status} X\r\ncontent-length: {}\r\n", body.len());
             for (name, value) in headers {
                 head.push_str(&[&name, ": ", &value, "\r\n"].concat());
             }
             stream.write_all(format!("{head}\r\n").as_bytes()).await?;
             stream.write_all(&body).await?;
+            return Ok(true);
         }
         Answer::Reset => {}
         Answer::Garbage => stream.write_all(b"\x00\xff\x00 not http at all\r\n\r\n").await?,
@@ -178,5 +187,6 @@ async fn write(stream: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
         }
         Answer::Silence => std::future::pending().await,
     }
-    stream.shutdown().await
+    stream.shutdown().await?;
+    Ok(false)
 }

@@ -178,7 +178,10 @@ async fn icypeas() {
         item("DEBITED", sure("ultra_sure")),
     ];
     let asked = search(Finder::Icypeas, &ada(), script).await;
-    assert_eq!((asked.outcome.as_str(), asked.waited_seconds.as_slice()), (VERIFIED, &[2, 2, 2][..]));
+    assert_eq!(
+        (asked.outcome.as_str(), asked.waited_seconds.as_slice()),
+        ("hit ada@acme.test verified 99", &[2, 2, 2][..])
+    );
     assert_eq!(asked.seen[0].line(), "POST /api/email-search");
     assert_eq!(
         asked.seen[0].json(),
@@ -190,13 +193,18 @@ async fn icypeas() {
         assert_eq!(seen.header("authorization"), Some(CANARY));
     }
     let error = |status: u16| answer(status, &json!({"error": "Said"}));
+    let both = json!([{"email": "a@acme.test", "certainty": "probable"}, sure("ultra_sure")[0]]);
     let begun_as =
         |status: &str| answer(200, &json!({"success": true, "item": {"status": status, "_id": "i1"}}));
     check(
         Finder::Icypeas,
         vec![
-            (vec![begun(), item("FOUND", sure("very_sure"))], VERIFIED),
-            (vec![begun(), item("FOUND", sure("probable"))], UNVERIFIED),
+            (vec![begun(), item("FOUND", sure("very_sure"))], "hit ada@acme.test verified 99"),
+            (vec![begun(), item("FOUND", sure("sure"))], "hit ada@acme.test verified 97"),
+            (vec![begun(), item("FOUND", sure("brand_new"))], UNVERIFIED),
+            (vec![begun(), item("FOUND", both)], "hit ada@acme.test verified 99"),
+            (vec![begun(), item("FOUND", sure("not_found"))], "miss"),
+            (vec![begun(), item("FOUND", sure("probable"))], "hit ada@acme.test unverified 95"),
             (vec![begun(), item("DEBITED", json!([]))], "miss"),
             (vec![begun(), item("NOT_FOUND", json!([]))], "miss"),
             (vec![begun(), item("DEBITED_NOT_FOUND", json!([]))], "miss"),

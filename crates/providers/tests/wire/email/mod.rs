@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rowmill_providers::email::{Finder, Finders, Finding, Person};
-use rowmill_providers::{Access, Failure, Secret};
+use rowmill_providers::{Access, Failure, Reach, Secret};
 
 use crate::server::{Answer, Seen, Server, json, text};
 use crate::support::{FakeClock, assert_clean, client_at, trusted};
@@ -126,6 +126,18 @@ async fn nobody_is_asked_without_a_key() {
             let found = finders.find(finder, &access, &ada(), &(), Duration::ZERO).await;
             assert_eq!(told(found), "missing_credentials", "{finder:?}");
         }
+    }
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_teams_own_address_is_guarded() {
+    let server = Server::start(vec![]).await;
+    let finders = Finders::new(client_at("", Arc::default()));
+    for finder in ALL {
+        let access = Access { reach: Reach::Guarded, ..access(finder, &server) };
+        let found = finders.find(finder, &access, &ada(), &(), Duration::ZERO).await;
+        assert_eq!(told(found), "blocked", "{finder:?}");
     }
     assert!(server.seen().is_empty());
 }
