@@ -115,6 +115,8 @@ async fn serve(listener: TcpListener, script: Vec<Answer>, seen: Arc<Mutex<Vec<S
     let script = Arc::new(Mutex::new(script.into_iter()));
     let mut connections = JoinSet::new();
     while let Ok((mut stream, _)) = listener.accept().await {
+        // Head and body are written apart: without this each answer waits for an acknowledgement.
+        stream.set_nodelay(true).unwrap();
         let (script, seen) = (Arc::clone(&script), Arc::clone(&seen));
         connections.spawn(async move {
             while let Some(request) = read(&mut stream).await {
