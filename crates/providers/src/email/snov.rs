@@ -34,10 +34,6 @@ impl Tokens {
         let mut tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tokens.insert(access.clone(), (token.clone(), until));
     }
-
-    fn forget(&self, access: &Access) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(access);
-    }
 }
 
 pub(super) async fn find(
@@ -79,7 +75,6 @@ async fn start(
         if response.status != 401 {
             return Ok((response, token));
         }
-        tokens.forget(session.access);
     }
     begin(mint(session, tokens).await?).await
 }

@@ -1,6 +1,7 @@
 //! A request as it is to be sent, and the answer as it came.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -11,7 +12,7 @@ use url::Url;
 
 use super::Reach;
 use crate::outcome::{Failure, FailureKind, Hints, words};
-use crate::secret::Secret;
+use crate::secret::{Redactor, Secret};
 
 /// A whole call with its limits.
 pub struct Request {
@@ -135,6 +136,8 @@ pub struct Response {
     /// Where the answer came from, after redirects. It may hold what the request's address held.
     pub url: Url,
     pub(super) hints: Hints,
+    /// For what is said of the answer: too short a secret is not blackened in the answer itself.
+    pub(super) redactor: Arc<Redactor>,
 }
 
 impl fmt::Debug for Response {
@@ -166,12 +169,19 @@ impl Response {
 
     /// The failure this answer's status stands for.
     pub(crate) fn failure(&self, who: &str) -> Failure {
-        Failure::of_status(who, self.status, words(&self.body).as_deref()).with_hints(&self.hints)
+        self.failure_at(who, self.status)
+    }
+
+    /// The failure another status would stand for, one the body names.
+    pub(crate) fn failure_at(&self, who: &str, status: u16) -> Failure {
+        let words = words(&self.body).map(|words| self.redactor.text(words));
+        Failure::of_status(who, status, words.as_deref()).with_hints(&self.hints)
     }
 
     /// A failure the provider names itself, whatever the status.
     pub(crate) fn failure_of(&self, who: &str, kind: FailureKind) -> Failure {
-        Failure::of_words(who, kind, self.status, words(&self.body).as_deref()).with_hints(&self.hints)
+        let words = words(&self.body).map(|words| self.redactor.text(words));
+        Failure::of_words(who, kind, self.status, words.as_deref()).with_hints(&self.hints)
     }
 
     pub(crate) fn hints(&self) -> &Hints {

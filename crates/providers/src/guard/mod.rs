@@ -69,7 +69,7 @@ impl Client {
 
     /// Makes a call and reads the answer to its end, whatever its status.
     pub async fn send(&self, request: Request) -> Result<Response, Failure> {
-        let redactor = Redactor::new(&request.secrets);
+        let redactor = Arc::new(Redactor::new(&request.secrets));
         let deadline = request.deadline;
         let answered = tokio::time::timeout(deadline, self.follow(request, &redactor)).await;
         let answered = answered.unwrap_or_else(|_| {
@@ -79,7 +79,7 @@ impl Client {
         answered.map_err(|failure| failure.redacted(&redactor))
     }
 
-    async fn follow(&self, mut request: Request, redactor: &Redactor) -> Result<Response, Failure> {
+    async fn follow(&self, mut request: Request, redactor: &Arc<Redactor>) -> Result<Response, Failure> {
         let mut hops_left = request.redirects_max;
         loop {
             self.check(&request.url, request.reach)?;
@@ -135,7 +135,7 @@ impl Client {
         &self,
         mut answer: reqwest::Response,
         bytes_max: usize,
-        redactor: &Redactor,
+        redactor: &Arc<Redactor>,
     ) -> Result<Response, Failure> {
         let too_large = || {
             let words = format!("The answer is longer than {bytes_max} bytes.");
@@ -162,6 +162,7 @@ impl Client {
             headers,
             body: redactor.body(body),
             hints,
+            redactor: Arc::clone(redactor),
         })
     }
 }

@@ -9,7 +9,7 @@ use super::schema::is_strict;
 use super::{Output, Question, Reply, content_text, declined, settled, word};
 use crate::access::Access;
 use crate::guard::{Request, Response};
-use crate::outcome::{Failure, FailureKind, wait, words};
+use crate::outcome::{Failure, FailureKind, wait};
 
 const WHO: &str = "The model's server";
 
@@ -89,12 +89,10 @@ fn failure(response: &Response, status: u16) -> Failure {
     let body = response.json_lenient();
     // Gemini's compatible form wraps its error in a list.
     let error = body.pointer("/0/error").or_else(|| body.get("error")).unwrap_or(&Value::Null);
-    let said = words(&response.body);
-    let said = said.as_deref();
     if is_out_of_credits(error) {
-        return Failure::of_words(WHO, FailureKind::OutOfCredits, status, said);
+        return response.failure_of(WHO, FailureKind::OutOfCredits);
     }
-    let mut failure = Failure::of_status(WHO, status, said).with_hints(response.hints());
+    let mut failure = response.failure_at(WHO, status);
     if failure.may_pass && failure.retry_after.is_none() {
         failure.retry_after = details(error)
             .find_map(|detail| detail.get("retryDelay").and_then(Value::as_str))

@@ -279,6 +279,12 @@ async fn a_search_that_never_ends_is_given_up() {
     script.extend(vec![waiting; 60]);
     let asked = search(Finder::Icypeas, &ada(), script).await;
     assert_eq!((asked.outcome.as_str(), asked.waited_seconds.len()), ("timed_out, again", 50));
+    // A wait of nothing is counted as a second: 100 s are one wait of 2 s and 98 of 1 s.
+    let at_once = text(503, "text/plain", "x").with("retry-after", "0");
+    let mut script = vec![begun.clone()];
+    script.extend(vec![at_once; 101]);
+    let asked = search(Finder::Icypeas, &ada(), script).await;
+    assert_eq!((asked.outcome.as_str(), asked.seen.len()), ("provider_error, again after 0 s", 100));
     // A server that breaks for good is told as such; one that asks to wait too long is not waited for.
     let mut script = vec![begun.clone()];
     script.extend(vec![text(500, "text/plain", "x"); 60]);
