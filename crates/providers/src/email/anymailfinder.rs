@@ -1,0 +1,30 @@
+//! Anymail Finder: one call that may take three minutes. The key goes bare, without `Bearer`.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::session::{Session, address, hit_or_miss, text};
+use super::{Finding, Person};
+use crate::outcome::Failure;
+
+const WHO: &str = "Anymail Finder";
+const DEADLINE: Duration = Duration::from_secs(200);
+
+pub(super) async fn find(session: &Session<'_>, person: &Person) -> Result<Finding, Failure> {
+    let mut search = person.name_map("full_name");
+    search.insert("domain".to_owned(), json!(person.domain()));
+    let request = session
+        .post("v5.1/find-email/person")
+        .secret_header("authorization", "", session.key)?
+        .json(&Value::Object(search));
+    let response = session.send(request.deadline(DEADLINE)).await?;
+    if !response.is_success() {
+        return Err(response.finder_failure(WHO));
+    }
+    let body = response.json(WHO)?;
+    let status = text(&body, "/email_status");
+    // `blacklisted`: the person asked not to be found.
+    let email = address(body.get("email")).filter(|_| !matches!(status, "not_found" | "blacklisted"));
+    Ok(hit_or_miss(email, status == "valid"))
+}

@@ -1,0 +1,45 @@
+//! Hunter. Its statuses are the other way round: 403 is "too fast", 429 is "quota spent".
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::session::{Session, address, text};
+use super::{Finding, Hit, Person};
+use crate::guard::Response;
+use crate::outcome::{Failure, FailureKind};
+
+const WHO: &str = "Hunter";
+
+/// Hunter searches for up to 20 seconds.
+const DEADLINE: Duration = Duration::from_secs(40);
+
+pub(super) async fn find(session: &Session<'_>, person: &Person) -> Result<Finding, Failure> {
+    let request = session.get("v2/email-finder").secret_header("x-api-key", "", session.key)?;
+    let request = request.query(&[("domain", person.domain())]).query(&person.name_pairs("full_name"));
+    read(&session.send(request.deadline(DEADLINE)).await?)
+}
+
+fn read(response: &Response) -> Result<Finding, Failure> {
+    match response.status {
+        200..300 => Ok(found(&response.json(WHO)?)),
+        403 => Err(response.failure_of(WHO, FailureKind::RateLimited)),
+        429 => Err(response.failure_of(WHO, FailureKind::OutOfCredits)),
+        // The person asked not to be processed.
+        451 => Ok(Finding::Miss),
+        _ => Err(response.finder_failure(WHO)),
+    }
+}
+
+fn found(body: &Value) -> Finding {
+    let status = text(body, "/data/verification/status");
+    let score = body.pointer("/data/score").and_then(Value::as_u64);
+    match address(body.pointer("/data/email")) {
+        Some(email) if !matches!(status, "invalid" | "disposable") => Finding::Hit(Hit {
+            email,
+            verified: status == "valid",
+            confidence: score.and_then(|score| u8::try_from(score.min(100)).ok()),
+        }),
+        _ => Finding::Miss,
+    }
+}

@@ -1,0 +1,62 @@
+//! Wiza: a reveal is begun and asked for later. An empty account is a failed reveal, not a status.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::session::{Progress, Session, address, hit_or_miss, id, no_id, text};
+use super::{Finding, Person};
+use crate::guard::{Request, Response};
+use crate::outcome::{Failure, FailureKind};
+
+const WHO: &str = "Wiza";
+const PATH: &str = "api/individual_reveals";
+/// A work address takes 25 seconds on average, and up to 380.
+const DELAY: Duration = Duration::from_secs(5);
+
+pub(super) async fn find(session: &mut Session<'_>, person: &Person) -> Result<Finding, Failure> {
+    let request = with_key(session, session.post(PATH))?.json(&json!({
+        "individual_reveal": {"full_name": person.full(), "domain": person.domain()},
+        "enrichment_level": "partial",
+        "email_options": {"accept_work": true, "accept_personal": false},
+    }));
+    let response = session.send(request).await?;
+    if let Progress::Done(finding) = read(&response)? {
+        return Ok(finding);
+    }
+    let reveal = id(&response.json(WHO)?, &["/data/id"]).ok_or_else(|| no_id(WHO))?;
+    session.poll(DELAY, |session| with_key(session, session.get_by_id(PATH, &reveal)), read).await
+}
+
+fn with_key(session: &Session<'_>, request: Request) -> Result<Request, Failure> {
+    request.secret_header("authorization", "Bearer ", session.key)
+}
+
+fn read(response: &Response) -> Result<Progress, Failure> {
+    if !response.is_success() {
+        return Err(response.finder_failure(WHO));
+    }
+    let body = response.json(WHO)?;
+    match text(&body, "/data/status") {
+        "failed" => {
+            let is_billing = text(&body, "/data/fail_error") == "billing_issue";
+            let kind = if is_billing { FailureKind::OutOfCredits } else { FailureKind::ProviderError };
+            Err(response.failure_of(WHO, kind))
+        }
+        "finished" => Ok(Progress::Done(found(&body))),
+        _ if body.pointer("/data/is_complete") == Some(&Value::Bool(true)) => {
+            Ok(Progress::Done(found(&body)))
+        }
+        _ => Ok(Progress::Pending(None)),
+    }
+}
+
+fn found(body: &Value) -> Finding {
+    let of = |place: &str, status: &str| {
+        let email = address(body.pointer(&format!("{place}/email")));
+        let status = text(body, &format!("{place}/{status}"));
+        email.filter(|_| status != "invalid").map(|email| (email, status == "valid"))
+    };
+    let found = of("/data", "email_status").or_else(|| of("/data/emails/0", "email_status"));
+    found.map_or(Finding::Miss, |(email, verified)| hit_or_miss(Some(email), verified))
+}

@@ -1,0 +1,175 @@
+//! JSON out of a model's text, checked against a schema.
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// How many problems are told; the rest mostly follow from the first.
+const PROBLEMS_MAX: usize = 10;
+const PROBLEM_CHARS_MAX: usize = 300;
+
+/// A JSON Schema, read once and checked against any number of answers.
+#[derive(Debug)]
+pub struct Schema(Validator);
+
+impl Schema {
+    /// Reads a schema; the error is a sentence. Nothing is fetched, and patterns run in linear time:
+    /// the schema is a table's, and so not to be trusted.
+    pub fn compile(schema: &Value) -> Result<Self, String> {
+        jsonschema::options()
+            .offline()
+            .with_pattern_options(PatternOptions::regex())
+            .build(schema)
+            .map(Self)
+            .map_err(|error| format!("The output schema cannot be used: {error}."))
+    }
+
+    fn problems(&self, value: &Value) -> Vec<String> {
+        let told = |error: jsonschema::ValidationError<'_>| {
+            let place = error.instance_path().to_string();
+            let place = if place.is_empty() { "the answer".to_owned() } else { place };
+            format!("{place}: {error}").chars().take(PROBLEM_CHARS_MAX).collect()
+        };
+        self.0.iter_errors(value).take(PROBLEMS_MAX).map(told).collect()
+    }
+}
+
+/// The JSON in a model's text, its digits kept; or what is wrong with it, in words a model understands.
+pub fn read_json(text: &str, schema: Option<&Schema>) -> Result<Box<RawValue>, Vec<String>> {
+    let (raw, value) = parse(text).ok_or_else(|| vec!["It is not one JSON value.".to_owned()])?;
+    match schema.map(|schema| schema.problems(&value)) {
+        Some(problems) if !problems.is_empty() => Err(problems),
+        _ => Ok(raw),
+    }
+}
+
+/// Models wrap JSON in fences and pleasantries, even when told not to.
+fn parse(text: &str) -> Option<(Box<RawValue>, Value)> {
+    let text = text.trim();
+    let between = |open: char, close: char| text.get(text.find(open)?..=text.rfind(close)?);
+    [Some(text), unfenced(text), between('{', '}'), between('[', ']')].into_iter().flatten().find_map(
+        |text| {
+            let value = serde_json::from_str::<Value>(text).ok()?;
+            Some((serde_json::from_str::<Box<RawValue>>(text).ok()?, value))
+        },
+    )
+}
+
+fn unfenced(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("```")?;
+    let (_, rest) = rest.split_once('\n')?;
+    let (inner, _) = rest.rsplit_once("```")?;
+    Some(inner.trim())
+}
+
+/// Whether a schema lies in OpenAI's strict subset: every object closed, every property required.
+pub(super) fn is_strict(schema: &Value) -> bool {
+    let is_object = |value: &Value| value.get("type").and_then(Value::as_str) == Some("object");
+    is_object(schema) && closed(schema)
+}
+
+fn closed(schema: &Value) -> bool {
+    let object = match schema {
+        Value::Object(object) => object,
+        Value::Array(items) => return items.iter().all(closed),
+        _ => return true,
+    };
+    let describes_object = object.get("type").and_then(Value::as_str) == Some("object");
+    let properties = object.get("properties").and_then(Value::as_object);
+    let required: Vec<&str> = object
+        .get("required")
+        .and_then(Value::as_array)
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let all_required =
+        properties.is_none_or(|properties| properties.keys().all(|name| required.contains(&name.as_str())));
+    let is_closed = object.get("additionalProperties") == Some(&Value::Bool(false));
+    if (describes_object || properties.is_some()) && !(is_closed && all_required) {
+        return false;
+    }
+    let within_properties = properties.is_none_or(|properties| properties.values().all(closed));
+    let elsewhere = ["items", "anyOf", "$defs", "definitions"].iter().filter_map(|key| object.get(*key));
+    within_properties && elsewhere.into_iter().all(closed_definitions)
+}
+
+/// `$defs` maps names to schemas; the others are a schema or a list of them.
+fn closed_definitions(value: &Value) -> bool {
+    match value {
+        Value::Object(map) if !map.contains_key("type") && map.values().all(Value::is_object) => {
+            map.values().all(closed)
+        }
+        other => closed(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn json_is_found_in_what_models_write() {
+        for (text, expected) in [
+            ("{\"a\": 1.10}", Some("{\"a\": 1.10}")),
+            ("  [1, 2] \n", Some("[1, 2]")),
+            ("```json\n{\"a\":1}\n```", Some("{\"a\":1}")),
+            ("Sure!\n```\n{\"a\":1}\n```\nAnything else?", Some("{\"a\":1}")),
+            ("Here you go: {\"a\":{\"b\":2}} Cheers", Some("{\"a\":{\"b\":2}}")),
+            ("The list is [1,2].", Some("[1,2]")),
+            ("\"text\"", Some("\"text\"")),
+            ("no json", None),
+            ("{\"a\":", None),
+            ("} {", None),
+            ("", None),
+        ] {
+            assert_eq!(read_json(text, None).ok().as_deref().map(RawValue::get), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn problems_name_their_place() {
+        let schema =
+            json!({"type": "object", "required": ["name"], "properties": {"age": {"type": "integer"}}});
+        let schema = Schema::compile(&schema).unwrap();
+        assert!(read_json(r#"{"name":"Ada","age":36}"#, Some(&schema)).is_ok());
+        let problems = read_json(r#"{"age":"x"}"#, Some(&schema)).unwrap_err();
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(problems.iter().any(|problem| problem.starts_with("/age: ")), "{problems:?}");
+    }
+
+    #[test]
+    fn a_schema_reaches_nowhere() {
+        for reference in ["http://127.0.0.1:1/x.json", "file:///etc/passwd", "https://example.com/x"] {
+            let error = Schema::compile(&json!({"$ref": reference})).unwrap_err();
+            assert!(error.starts_with("The output schema"), "{error}");
+        }
+        assert!(Schema::compile(&json!({"type": 5})).is_err());
+        // Backtracking would take this pattern forever.
+        let slow = Schema::compile(&json!({"pattern": "^(a+)+$"})).unwrap();
+        assert!(read_json(&format!("\"{}!\"", "a".repeat(50_000)), Some(&slow)).is_err());
+    }
+
+    #[test]
+    fn strictness_is_seen() {
+        let closed = json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"],
+            "additionalProperties": false});
+        let nested = json!({"type": "object", "properties": {"b": {"type": "array", "items": closed}},
+            "required": ["b"], "additionalProperties": false});
+        for (schema, expected) in [
+            (closed.clone(), true),
+            (nested, true),
+            (json!({"type": "array", "items": closed}), false),
+            (json!({"type": "object", "properties": {"a": {}}, "required": ["a"]}), false),
+            (json!({"type": "object", "properties": {"a": {}}, "additionalProperties": false}), false),
+            (
+                json!({"type": "object", "properties": {"a": {"type": "object"}}, "required": ["a"],
+                    "additionalProperties": false}),
+                false,
+            ),
+            (json!({}), false),
+        ] {
+            assert_eq!(is_strict(&schema), expected, "{schema}");
+        }
+    }
+}

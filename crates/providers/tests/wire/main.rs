@@ -1,0 +1,12 @@
+//! What goes over the wire, against local servers that answer as scripted: every documented answer of
+//! every provider, and what hostile servers do.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod api;
+mod email;
+mod guard;
+mod hostile;
+mod llm;
+mod server;
+mod support;
