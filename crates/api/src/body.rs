@@ -189,7 +189,7 @@ mod tests {
             headers.insert(CONTENT_ENCODING, encoding.parse().unwrap());
         }
         let limits = Limits { body_bytes_max: 100, ..Limits::default() };
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let got = runtime.block_on(read(&headers, Body::from(body.into()), &limits));
         assert_eq!(got.unwrap_or_else(|error| error.code().to_owned()), expected);
     }

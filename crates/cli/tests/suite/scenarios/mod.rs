@@ -5,6 +5,7 @@ mod cells;
 mod columns;
 mod commands;
 mod corrections;
+mod costs;
 mod crashes;
 mod ids;
 mod lists;
@@ -52,6 +53,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         views::SHARED,
         operators::SHARED,
         repeats::SHARED,
+        costs::SHARED,
         webhook::SHARED,
     ]
     .concat()
