@@ -17,6 +17,9 @@ use crate::{Effort, Outcome};
 const CONNECTIONS: usize = 16;
 const PAGE_ROWS: usize = 100;
 const GOAL: Goal = Goal::AtLeast(0.4);
+const DEPTH_GOAL: Goal = Goal::AtMost(1.3);
+/// A search for nothing finds everything, and is never answered with what was answered before.
+const ANEW: &str = "&search=";
 /// How many pages are asked for at random before they repeat.
 const ANY_PAGES: usize = 20_000;
 /// Row ids in one call that deletes.
@@ -51,14 +54,14 @@ pub(crate) fn measure(
 ) -> Outcome {
     let pages = rows.div_ceil(PAGE_ROWS);
     let path = |page: usize| format!("{}?page={page}&pageSize={PAGE_ROWS}", project.rows_path());
-    let get = |page: usize| rowmill.request("GET", &path(page), "");
+    let get = |page: usize, more: &str| rowmill.request("GET", &format!("{}{more}", path(page)), "");
     let mut random = Random::new(1);
-    let asked =
-        [vec![get(1)], vec![get(pages)], (0..ANY_PAGES).map(|_| get(random.below(pages) + 1)).collect()];
-    // The bare handler has one answer for any page, since they are all alike.
-    let answers = [1, pages, 1].map(|page| rowmill.ask("GET", &path(page), ""));
+    let any = (0..ANY_PAGES).map(|_| get(random.below(pages) + 1, ANEW)).collect();
+    let asked = [vec![get(1, "")], vec![get(pages, "")], vec![get(1, ANEW)], vec![get(pages, ANEW)], any];
+    // The bare handler answers any page with page 1, since they are all alike.
+    let answers = [1, pages, 1, pages, 1].map(|page| rowmill.ask("GET", &path(page), ""));
     let bare = Bare::start(scratch, &answers.into_iter().collect::<Outcome<Vec<_>>>()?)?;
-    let mut sides = [Page::default(), Page::default(), Page::default()];
+    let mut sides: [Page; 5] = Default::default();
     for _ in 0..effort.rounds {
         for (index, (page, own)) in sides.iter_mut().zip(&asked).enumerate() {
             let raw = [request("GET", &format!("/{index}"), &rowmill.key, "")];
@@ -68,12 +71,16 @@ pub(crate) fn measure(
         }
     }
     let after = if reads == Reads::WithHoles { ", 30 % deleted" } else { "" };
-    let [mut first, mut last, mut any] = sides;
-    first.report(&format!("page 1 of 100 rows{after}"), Some(GOAL), report);
-    last.report(&format!("last page of 100 rows{after}"), Some(GOAL), report);
-    any.report(&format!("pages of 100 rows at random{after}"), None, report);
+    let [mut first, mut last, mut first_anew, mut last_anew, mut any] = sides;
+    first.report(&format!("page 1{after}"), Some(GOAL), report);
+    last.report(&format!("last page{after}"), Some(GOAL), report);
+    first_anew.report(&format!("page 1, made anew{after}"), None, report);
+    last_anew.report(&format!("last page, made anew{after}"), None, report);
+    any.report(&format!("any page, made anew{after}"), None, report);
     let depth = Pairs::of(last.p50, first.p50);
-    report.pair(&format!("last page's p50 beside page 1's{after}"), "ms", &depth, Some(Goal::AtMost(1.3)));
+    report.pair(&format!("last page's p50 beside page 1's{after}"), "ms", &depth, Some(DEPTH_GOAL));
+    let depth = Pairs::of(last_anew.p50, first_anew.p50);
+    report.pair(&format!("the same, made anew{after}"), "ms", &depth, Some(DEPTH_GOAL));
     Ok(())
 }
 

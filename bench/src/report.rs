@@ -136,7 +136,12 @@ impl Report {
             out,
             "Raw inserts: bare rusqlite, one thread, one transaction a call, a prepared statement;"
         )?;
-        writeln!(out, "  {}; {}; the row's JSON as it is sent.", raw::SCHEMA, pragmas.join(", "))?;
+        writeln!(
+            out,
+            "  {}; {}, plans not remade (QPSG); the row's JSON as it is sent.",
+            raw::SCHEMA,
+            pragmas.join(", ")
+        )?;
         writeln!(out, "Raw cells: the same table, one transaction a batch, for each cell")?;
         writeln!(out, "  {}.", raw::UPDATE)?;
         writeln!(
