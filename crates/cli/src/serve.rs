@@ -60,7 +60,8 @@ pub(crate) async fn serve(serve: Box<Serve>) -> Result<(), Box<dyn Error>> {
     settings.metrics = Some(rowmill_api::install_metrics()?);
     let router = rowmill_api::service(limits)?.router(Rowmill::new(Arc::clone(&app)), settings);
 
-    greet(address, &store.data_dir, first_key.as_ref())?;
+    // Nobody listening is no reason not to serve.
+    let _ = greet(address, &store.data_dir, first_key.as_ref());
     accept(listener, router, Duration::from_secs(shutdown_seconds)).await?;
     app.close().await?;
     eprintln!("Rowmill has stopped; everything it accepted is on the disk.");
