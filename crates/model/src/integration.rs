@@ -157,7 +157,7 @@ mod tests {
         check(
             &json!({
                 "eventId": "evt-1", "webhookEnabled": true, "eventName": "", "addApprovalColumn": true,
-                "signingSecret": "***", "another": [1]
+                "signingSecret": "s3", "another": [1]
             }),
             &[],
         );

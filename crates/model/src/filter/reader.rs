@@ -80,7 +80,6 @@ impl Reader<'_> {
             return None;
         };
         if fields.contains_key("conjunction") || fields.contains_key("filters") {
-            self.groups += 1;
             self.group(fields, at, depth + 1)
         } else {
             self.leaves += 1;
@@ -94,6 +93,7 @@ impl Reader<'_> {
             self.refuse(at, format!("Groups of filters may nest at most {FILTER_DEPTH_MAX} deep."));
             return None;
         }
+        self.groups += 1;
         self.known_fields(fields, at, "a group", &["conjunction", "filters"]);
         let conjunction = fields.get("conjunction").and_then(Json::as_str).and_then(Conjunction::parse);
         if conjunction.is_none() {

@@ -95,6 +95,8 @@ fn filters_are_counted_through_groups() {
     let leaf = json!({"columnId": "col_a", "operator": "isEmpty"});
     let two = json!({"conjunction": "or", "filters": [leaf, leaf]});
     check(&json!([two, two]), &[("filters", "At most 3 filters (filtersMax) are allowed; there are 4.")]);
+    let empty = json!({"conjunction": "or", "filters": []});
+    check(&json!([empty, empty, empty, empty]), &[("filters", "At most 3 groups (filtersMax)")]);
     let limits = Limits { filters_max: 4, ..Limits::default() };
     assert!(Filters::parse(&json!([two, two]), "filters", &table(), &limits).is_ok());
 }
