@@ -29,7 +29,9 @@ enum Guests {
 }
 
 pub(crate) fn measure(server: &Path, scratch: &Path, effort: &Effort, report: &mut Report) -> Outcome {
-    let rowmill = Rowmill::start(server, &scratch.join("webhook").join("data"))?;
+    let folder = scratch.join("webhook");
+    std::fs::create_dir_all(&folder)?;
+    let rowmill = Rowmill::start(server, &folder.join("data"))?;
     let metadata = json!({ "integration": "eventplatform-event", "eventplatform": { "eventId": EVENT, "webhookEnabled": true } });
     rowmill.ask("POST", "/v4/projects", &json!({ "title": "Bench", "metadata": metadata }).to_string())?;
     let team: Value = serde_json::from_slice(&rowmill.ask("GET", "/v4/team", "")?)?;
