@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::rowmill::Rowmill;
 use crate::versions::Version;
 use crate::wire::Deleted;
-use crate::wire::project::{ProjectChanged, ProjectCreate, ProjectFull, ProjectItem, ProjectPatch};
+use crate::wire::project::{ProjectCreate, ProjectFull, ProjectHead, ProjectItem, ProjectPatch};
 
 const TAG: &str = "Projects";
 
@@ -180,7 +180,7 @@ pub(crate) struct PatchProject<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ProjectChangedOut {
-    project: ProjectChanged,
+    project: ProjectHead,
 }
 
 impl<V: Version> Endpoint<Rowmill> for PatchProject<V> {
@@ -209,7 +209,7 @@ impl<V: Version> Endpoint<Rowmill> for PatchProject<V> {
     ) -> Result<Answer<ProjectChangedOut>, Error> {
         let path = V::within(path);
         let project = call.app().patch_project(call.caller()?, &path.project_id, body.into()).await?;
-        Ok(Answer::new(ProjectChangedOut { project: project.into() }))
+        Ok(Answer::new(ProjectChangedOut { project: ProjectHead::new(&project) }))
     }
 }
 

@@ -41,10 +41,10 @@ impl From<ProjectSummary> for ProjectItem {
     }
 }
 
-/// A project with its settings and columns.
+/// A project with its settings, but without its columns: what a change answers.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ProjectFull {
+pub(crate) struct ProjectHead {
     #[schemars(length(max = 37), regex(pattern = "^proj_[0-9a-f]{32}$"))]
     id: String,
     #[schemars(length(min = 1, max = 255))]
@@ -57,18 +57,15 @@ pub(crate) struct ProjectFull {
     updated_at: String,
     /// The input column included.
     column_count: usize,
-    row_count: u64,
     #[schemars(length(max = 255))]
     folder_id: Option<String>,
     /// Whatever the owner keeps here; an event integration if it names one.
     metadata: Map<String, Value>,
     settings: ProjectSettings,
-    /// By order.
-    columns: Vec<ColumnFull>,
 }
 
-impl ProjectFull {
-    pub(crate) fn new(project: &Project, row_count: u64) -> Self {
+impl ProjectHead {
+    pub(crate) fn new(project: &Project) -> Self {
         let Project {
             id,
             team: _,
@@ -88,60 +85,29 @@ impl ProjectFull {
             created_at: timestamp(*created_at),
             updated_at: timestamp(*updated_at),
             column_count: table.columns.len(),
-            row_count,
             folder_id: folder_id.clone(),
             metadata: integration::masked(metadata),
             settings: settings.clone(),
-            columns: table.columns.iter().map(|column| ColumnFull::new(table, column)).collect(),
         }
     }
 }
 
-/// A project as it is after a change: everything but its columns.
+/// A project with everything but its rows and views.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ProjectChanged {
-    #[schemars(length(max = 37), regex(pattern = "^proj_[0-9a-f]{32}$"))]
-    id: String,
-    #[schemars(length(min = 1, max = 255))]
-    title: String,
-    autoplay: bool,
-    #[schemars(extend("format" = "date-time"))]
-    created_at: String,
-    #[schemars(extend("format" = "date-time"))]
-    updated_at: String,
-    column_count: usize,
-    #[schemars(length(max = 255))]
-    folder_id: Option<String>,
-    metadata: Map<String, Value>,
-    settings: ProjectSettings,
+pub(crate) struct ProjectFull {
+    #[serde(flatten)]
+    head: ProjectHead,
+    row_count: u64,
+    /// By order.
+    columns: Vec<ColumnFull>,
 }
 
-impl From<Project> for ProjectChanged {
-    fn from(project: Project) -> Self {
-        let Project {
-            id,
-            team: _,
-            title,
-            autoplay,
-            folder_id,
-            metadata,
-            settings,
-            table,
-            created_at,
-            updated_at,
-        } = project;
-        Self {
-            id: id.to_string(),
-            title,
-            autoplay,
-            created_at: timestamp(created_at),
-            updated_at: timestamp(updated_at),
-            column_count: table.columns.len(),
-            folder_id,
-            metadata: integration::masked(&metadata),
-            settings,
-        }
+impl ProjectFull {
+    pub(crate) fn new(project: &Project, row_count: u64) -> Self {
+        let table = &project.table;
+        let columns = table.columns.iter().map(|column| ColumnFull::new(table, column)).collect();
+        Self { head: ProjectHead::new(project), row_count, columns }
     }
 }
 
