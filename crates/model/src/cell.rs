@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::plan::{Block, Mark, Phase};
 use crate::record::Slot;
 
 /// Where a cell stands.
@@ -114,36 +115,99 @@ pub struct CellError {
 }
 
 /// Everything known of a cell but its value. The default is what an untouched cell has.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CellState {
-    #[serde(default)]
     pub status: CellStatus,
-    #[serde(default, skip_serializing_if = "is_false")]
     pub stale: bool,
-    #[serde(default, skip_serializing_if = "is_false")]
     pub manual: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<Outcome>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<CellError>,
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub attempts: u32,
     /// Unix milliseconds before which a queued cell is not tried again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<i64>,
     /// Unix milliseconds of the last change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<i64>,
     /// Where the value came from: provider, model, milliseconds, cost, source.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<serde_json::Map<String, serde_json::Value>>,
+    pub meta: Option<Meta>,
 }
 
+/// Where a value came from.
+pub type Meta = serde_json::Map<String, serde_json::Value>;
+
 impl CellState {
-    /// The state of a processed cell whose value a hand has written.
-    pub fn written_by_hand(now_ms: i64) -> Self {
-        Self { status: CellStatus::Completed, manual: true, updated_at: Some(now_ms), ..Self::default() }
+    /// Puts together what a mark says and what the row keeps beside it.
+    pub fn of(mark: Mark, detail: Option<&Detail>) -> Self {
+        let trying = detail.and_then(|detail| detail.trying.as_ref()).filter(|_| mark.is_pending());
+        let message = detail.and_then(|detail| detail.message.clone()).unwrap_or_default();
+        let error = mark.error.filter(|_| !mark.is_pending()).map(|code| CellError { code, message });
+        Self {
+            status: mark.status,
+            stale: mark.stale,
+            manual: mark.manual,
+            outcome: (mark.no_data && !mark.is_pending()).then_some(Outcome::NoData),
+            error: trying.map(|trying| trying.error.clone()).or(error),
+            attempts: match trying {
+                Some(trying) => trying.attempts,
+                None if mark.is_pending() => 0,
+                None => detail.map_or(0, |detail| detail.attempts),
+            },
+            retry_at: trying.filter(|_| mark.phase == Phase::Later).map(|trying| trying.retry_at),
+            updated_at: detail.and_then(|detail| detail.updated_at),
+            meta: detail.and_then(|detail| detail.meta.clone()),
+        }
+    }
+}
+
+/// What a row keeps of a processed cell beside its value and its mark.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Detail {
+    /// The words of the error the mark has the code of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub attempts: u32,
+    /// Unix milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Meta>,
+    /// The tries of a run that has not ended. Forgotten when it ends or is stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trying: Option<Trying>,
+}
+
+/// How far a cell has come that failed and is to be tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Trying {
+    pub attempts: u32,
+    /// Unix milliseconds.
+    pub retry_at: i64,
+    pub error: CellError,
+}
+
+/// The details of a row's cells. Most rows have none.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Details(pub BTreeMap<Slot, Detail>);
+
+impl Details {
+    pub fn get(&self, slot: Slot) -> Option<&Detail> {
+        self.0.get(&slot)
+    }
+
+    pub fn trying(&self, slot: Slot) -> Option<&Trying> {
+        self.0.get(&slot)?.trying.as_ref()
+    }
+
+    /// Sets what is known of a cell; nothing is not kept.
+    pub fn set(&mut self, slot: Slot, detail: Detail) {
+        if detail == Detail::default() {
+            self.0.remove(&slot);
+        } else {
+            self.0.insert(slot, detail);
+        }
     }
 }
 
@@ -156,13 +220,24 @@ pub enum Outcome {
 }
 
 /// The states of a row's cells. A cell that is absent is idle.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CellStates(pub BTreeMap<Slot, CellState>);
 
 impl CellStates {
     /// The states of a row in which nothing ever ran.
     pub const IDLE: Self = Self(BTreeMap::new());
+
+    /// The states of the row at a place of a block.
+    pub fn of(block: &Block, place: u8, details: &Details) -> Self {
+        let mut states = Self::default();
+        for slot in block.slots() {
+            let mark = block.get(slot, place);
+            if mark != Mark::default() {
+                states.set(slot, CellState::of(mark, details.get(slot)));
+            }
+        }
+        states
+    }
 
     pub fn get(&self, slot: Slot) -> Option<&CellState> {
         self.0.get(&slot)
@@ -180,11 +255,6 @@ impl CellStates {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
-fn is_false(flag: &bool) -> bool {
-    !*flag
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]

@@ -15,6 +15,7 @@ pub mod integration;
 pub mod limits;
 pub mod offence;
 pub mod path;
+pub mod plan;
 pub mod project;
 pub mod record;
 pub mod reference;

@@ -145,7 +145,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-fn push_varint(bytes: &mut Vec<u8>, mut number: usize) {
+pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut number: usize) {
     while number >= 0x80 {
         bytes.push(u8::try_from(number & 0x7f).unwrap_or_default() | 0x80);
         number >>= 7;
@@ -153,7 +153,7 @@ fn push_varint(bytes: &mut Vec<u8>, mut number: usize) {
     bytes.push(u8::try_from(number).unwrap_or_default());
 }
 
-fn take_varint(rest: &mut &[u8]) -> Result<usize, Damaged> {
+pub(crate) fn take_varint(rest: &mut &[u8]) -> Result<usize, Damaged> {
     let mut number = 0_usize;
     for shift in (0..35).step_by(7) {
         let (byte, tail) = rest.split_first().ok_or(Damaged)?;

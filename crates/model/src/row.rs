@@ -88,6 +88,11 @@ impl Source {
         Self { kind: ColumnType::Manual, slot: None, paths: Vec::new() }
     }
 
+    /// The slot the values stand in; `None` if they are all null.
+    pub fn slot(&self) -> Option<Slot> {
+        self.slot
+    }
+
     /// The raw JSON of the cell; `None` is null.
     pub fn value<'a>(&self, row: &RowView<'a>) -> Option<Cow<'a, str>> {
         let raw = Cow::Borrowed(row.cells.get(self.slot?)?);

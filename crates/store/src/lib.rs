@@ -11,6 +11,7 @@
 pub mod conformance;
 mod error;
 mod types;
+mod work;
 
 use std::ops::ControlFlow;
 
@@ -22,6 +23,10 @@ pub use crate::types::{
     ApiKey, CellWrite, GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, Once, PageStart, ProjectPage,
     ProjectSave, ProjectSummary, RowAction, RowRef, RowsPage, SavedProject, StoredProject, StoredRow, Team,
     WriteCells, WrittenCells,
+};
+pub use crate::work::{
+    CellResult, Change, ChangedRows, Claim, Claimed, Lane, Lanes, Listener, Rows, Settlement, Standing, Stop,
+    Stopped, Ticket, Trigger, WorkerId,
 };
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -108,6 +113,43 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// The rows at these positions that still exist, in the order asked for.
     async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<Vec<StoredRow>>;
 
+    /// Where rows stand in the order of creation; `None` for ids that name no row of the project.
+    async fn positions(&self, project: ProjectId, rows: Vec<RowId>) -> Result<Vec<Option<u64>>>;
+
     /// Visits every row after a position, in one consistent snapshot.
     async fn scan(&self, project: ProjectId, after: Option<u64>, visit: Visit) -> Result<()>;
+
+    /// Queues cells and says in how many rows. Over many rows it takes several transactions, so that other
+    /// writers are let in between; each leaves everything consistent.
+    async fn trigger(&self, trigger: Trigger) -> Result<u64>;
+
+    /// Puts queued and running cells back to what they were. Once it has answered, none of them can be
+    /// claimed or settled. Over many rows it takes several transactions, like a trigger.
+    async fn stop(&self, stop: Stop) -> Result<Stopped>;
+
+    /// Counts that were kept, at a cost that does not depend on the rows.
+    async fn standing(&self, project: ProjectId) -> Result<Option<Standing>>;
+
+    /// Which columns have cells to run.
+    async fn lanes(&self, now_ms: i64) -> Result<Lanes>;
+
+    /// Takes ready cells for a worker: they are its own until it settles them, is lost, or they are revoked.
+    /// Cells that the plan would not run are skipped on the way.
+    async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>>;
+
+    /// Writes results, with all they cause. Says of each whether it was taken; one whose ticket does not
+    /// hold any more is dropped.
+    async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>>;
+
+    /// Says that a worker lives, and tells it what it still holds.
+    async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>>;
+
+    /// Queues again what workers held that were not heard of in time; says how many cells.
+    async fn requeue_lost(&self, now_ms: i64) -> Result<u64>;
+
+    /// Queues again what a worker holds that ends.
+    async fn leave(&self, worker: WorkerId) -> Result<u64>;
+
+    /// Has a listener called with every change this process makes.
+    fn listen(&self, listener: Listener);
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rowmill_model::record::Slot;
-use rowmill_model::{CellState, CellStates, KeyId, Project, ProjectId, Record, RowId, Slug, TeamId, View};
+use rowmill_model::{CellStates, KeyId, Project, ProjectId, Record, RowId, Slug, TeamId, View};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,6 +103,7 @@ pub struct NewRows {
     /// A changed project to save with the rows: columns made from keys.
     pub project_save: Option<Box<Project>>,
     pub ignored_keys: Vec<String>,
+    pub now_ms: i64,
     pub once: Option<Once>,
 }
 
@@ -110,7 +111,6 @@ pub struct NewRows {
 pub struct NewRow {
     pub id: RowId,
     pub values: Record,
-    pub states: CellStates,
     /// Cells that were sent as null: they clear the cell of a matched row.
     pub cleared: Vec<Slot>,
 }
@@ -156,19 +156,19 @@ pub struct WriteCells {
     pub version: u64,
     /// A changed project to save with the cells: columns made from keys.
     pub project_save: Option<Box<Project>>,
-    /// Of two writes to one cell the later wins.
+    /// Of two writes to one cell the later wins. Into a processed column they are written by hand.
     pub cells: Vec<CellWrite>,
+    pub now_ms: i64,
     /// Rows to give back as they are after the write.
     pub returning: Vec<RowId>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CellWrite {
     pub row: RowId,
     pub slot: Slot,
     /// Raw JSON text; `null` clears the cell.
     pub value: Box<str>,
-    pub state: CellState,
 }
 
 #[derive(Debug, Clone)]

@@ -1,9 +1,11 @@
 //! Things to put into a store.
 
+use rowmill_model::column::Dependency;
 use rowmill_model::project::ProjectSettings;
 use rowmill_model::record::Slot;
 use rowmill_model::{
-    CellState, CellStates, ColumnId, KeyId, Project, ProjectId, Record, RowId, Slug, Table, TeamId,
+    CellState, CellStatus, ColumnId, ColumnType, KeyId, Project, ProjectId, Record, RowId, Slug, Table,
+    TeamId,
 };
 use uuid::Uuid;
 
@@ -15,6 +17,9 @@ use crate::{
 /// The slots of the columns a made project has beside its input column.
 pub(super) const NAME: Slot = 1;
 pub(super) const MAIL: Slot = 2;
+/// The slots of the processed columns of a [`processed`] project.
+pub(super) const ANSWER: Slot = 3;
+pub(super) const SECOND: Slot = 4;
 
 pub(super) fn team(number: u128, slug: &str) -> Team {
     Team {
@@ -54,6 +59,30 @@ pub(super) fn project(number: u128, team: u128) -> Project {
     }
 }
 
+/// A project with two processed columns: [`ANSWER`] needs the name, [`SECOND`] needs the answer.
+pub(super) fn processed(number: u128, team: u128) -> Project {
+    let mut project = project(number, team);
+    let table = &mut project.table;
+    for (id, needs) in [("col_answer000000", "col_name00000000"), ("col_second000000", "col_answer000000")] {
+        table.push_manual(ColumnId::new(id), id);
+        if let Some(column) = table.columns.last_mut() {
+            column.kind = ColumnType::Ai;
+            column.dependencies = vec![Dependency { column_id: ColumnId::new(needs), required: true }];
+        }
+    }
+    project
+}
+
+/// What a processed cell has that was written by hand.
+pub(super) fn by_hand_at(now_ms: i64) -> CellState {
+    CellState {
+        status: CellStatus::Completed,
+        manual: true,
+        updated_at: Some(now_ms),
+        ..CellState::default()
+    }
+}
+
 pub(super) fn creation(project: Project) -> ProjectSave {
     ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes: Vec::new(), once: None }
 }
@@ -74,7 +103,6 @@ pub(super) fn row(number: u128, cells: &[(Slot, &str)]) -> NewRow {
     NewRow {
         id: row_id(number),
         values: Record::pack(cells.iter().copied()),
-        states: CellStates::default(),
         cleared: cells.iter().filter(|(_, text)| *text == "null").map(|(slot, _)| *slot).collect(),
     }
 }
@@ -92,6 +120,7 @@ pub(super) fn batch(project: ProjectId, version: u64, rows: Vec<NewRow>) -> NewR
         match_on: None,
         project_save: None,
         ignored_keys: Vec::new(),
+        now_ms: 0,
         once: None,
     }
 }
@@ -102,11 +131,11 @@ pub(super) async fn insert(store: &dyn Store, project: ProjectId, rows: Vec<NewR
 }
 
 pub(super) fn writes(project: ProjectId, version: u64, cells: Vec<CellWrite>) -> WriteCells {
-    WriteCells { project, version, project_save: None, cells, returning: Vec::new() }
+    WriteCells { project, version, project_save: None, cells, now_ms: 0, returning: Vec::new() }
 }
 
 pub(super) fn write(row: u128, slot: Slot, value: &str) -> CellWrite {
-    CellWrite { row: row_id(row), slot, value: value.into(), state: CellState::default() }
+    CellWrite { row: row_id(row), slot, value: value.into() }
 }
 
 pub(super) fn once(name: u8, fingerprint: u8, now_ms: i64) -> Once {

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
-use rowmill_model::{CellState, CellStates, CellStatus, ColumnId};
+use rowmill_model::{CellStates, ColumnId};
 
 use super::make::{
-    MAIL, NAME, batch, cell, create, insert, load, names, numbered, once, project, row, row_id, write, writes,
+    ANSWER, MAIL, NAME, batch, by_hand_at, cell, create, insert, load, names, numbered, once, processed,
+    project, row, row_id, write, writes,
 };
 use crate::{NewRows, PageStart, RowAction, Store, StoreError, WriteCells};
 
@@ -75,12 +76,10 @@ pub(super) async fn columns_made_from_keys_are_saved_with_the_rows(store: &dyn S
 }
 
 pub(super) async fn a_match_updates_and_an_unchanged_row_stays(store: &dyn Store) {
-    let id = create(store, project(1, 1)).await.project.id;
+    let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, vec![row(1, &[(MAIL, "\"a\""), (NAME, "1")]), row(2, &[(NAME, "2")])]).await;
     let version = load(store, id).await.version;
-    let manual = CellState { status: CellStatus::Completed, manual: true, ..CellState::default() };
-    let mut changing = row(11, &[(MAIL, "\"a\""), (NAME, "5")]);
-    changing.states.set(NAME, manual.clone());
+    let changing = row(11, &[(MAIL, "\"a\""), (NAME, "5"), (ANSWER, "6")]);
     let sent = vec![
         row(10, &[(MAIL, "\"a\""), (NAME, "1.0")]),
         changing,
@@ -88,7 +87,7 @@ pub(super) async fn a_match_updates_and_an_unchanged_row_stays(store: &dyn Store
         row(13, &[(MAIL, "\"b\""), (NAME, "6")]),
         row(14, &[(MAIL, "\"\"")]),
         row(15, &[(NAME, "7")]),
-        row(16, &[(MAIL, "\"a\""), (NAME, "null")]),
+        row(16, &[(MAIL, "\"a\""), (NAME, "null"), (ANSWER, "null")]),
     ];
     let upsert = NewRows { match_on: Some(MAIL), ..batch(id, version, sent) };
     let inserted = store.insert_rows(upsert).await.unwrap();
@@ -140,7 +139,7 @@ pub(super) async fn the_match_follows_every_write(store: &dyn Store) {
 }
 
 pub(super) async fn cells_are_written_all_or_none(store: &dyn Store) {
-    let id = create(store, project(1, 1)).await.project.id;
+    let id = create(store, processed(1, 1)).await.project.id;
     let other = create(store, project(2, 1)).await.project.id;
     insert(store, id, vec![row(1, &[(NAME, "1"), (MAIL, "\"x\"")]), row(2, &[(NAME, "2")])]).await;
     insert(store, other, numbered(3, 1)).await;
@@ -148,21 +147,28 @@ pub(super) async fn cells_are_written_all_or_none(store: &dyn Store) {
     let refused =
         store.write_cells(writes(id, version, vec![write(1, NAME, "8"), write(3, NAME, "8")])).await;
     assert!(matches!(&refused, Err(StoreError::UnknownRows(rows)) if rows == &[row_id(3)]), "{refused:?}");
-    let mut by_hand = write(2, NAME, "5");
-    by_hand.state = CellState::written_by_hand(77);
-    let cells = vec![write(1, NAME, "3"), by_hand, write(1, NAME, "4.0"), write(1, MAIL, "null")];
-    let write_all = WriteCells { returning: vec![row_id(2), row_id(1)], ..writes(id, version, cells) };
+    let by_hand = write(2, ANSWER, "5");
+    let cells = vec![
+        write(1, NAME, "3"),
+        write(2, NAME, "5"),
+        by_hand,
+        write(1, NAME, "4.0"),
+        write(1, MAIL, "null"),
+    ];
+    let returning = vec![row_id(2), row_id(1)];
+    let write_all = WriteCells { returning, now_ms: 77, ..writes(id, version, cells) };
     let written = store.write_cells(write_all).await.unwrap();
     assert_eq!(names(&written.rows), ["5", "4.0"]);
     assert_eq!(cell(&written.rows[1], MAIL), None);
-    assert_eq!(written.rows[0].states.get(NAME), Some(&CellState::written_by_hand(77)));
+    assert_eq!(written.rows[0].states.get(ANSWER), Some(&by_hand_at(77)));
+    assert_eq!(written.rows[0].states.get(NAME), None, "nothing runs in a manual column");
     assert_eq!(
         store.rows(id, PageStart::Offset(0), 9).await.unwrap().rows,
         [1, 0].map(|n| written.rows[n].clone())
     );
-    store.write_cells(writes(id, version, vec![write(2, NAME, "null")])).await.unwrap();
+    store.write_cells(writes(id, version, vec![write(2, ANSWER, "null")])).await.unwrap();
     let idle = store.row(id, row_id(2)).await.unwrap().unwrap();
-    assert_eq!((cell(&idle, NAME), idle.states), (None, CellStates::default()));
+    assert_eq!((cell(&idle, ANSWER), idle.states), (None, CellStates::default()));
 }
 
 pub(super) async fn deleting_counts_only_the_projects_own_rows(store: &dyn Store) {
@@ -206,11 +212,9 @@ pub(super) async fn every_change_to_rows_moves_the_sequence_on(store: &dyn Store
 }
 
 pub(super) async fn a_scan_sees_every_row_and_stops_when_told(store: &dyn Store) {
-    let id = create(store, project(1, 1)).await.project.id;
+    let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, numbered(1, 100)).await;
-    let mut with_state = row(101, &[(NAME, "101")]);
-    with_state.states.set(NAME, CellState::written_by_hand(1));
-    insert(store, id, vec![with_state]).await;
+    insert(store, id, vec![row(101, &[(ANSWER, "101")])]).await;
     let scan = async |after, most: usize| {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&seen);

@@ -1,0 +1,141 @@
+//! Where one cell stands, in two bytes.
+
+use crate::cell::{CellStatus, ErrorCode};
+
+/// A cell's status and all that processing must know of it without reading its row.
+///
+/// A cell that waits or runs keeps everything it had before (stale, by hand, its error), so that stopping
+/// it is putting one status back.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Mark {
+    pub status: CellStatus,
+    /// What a queued cell waits for.
+    pub phase: Phase,
+    /// The status to go back to when a queued or running cell is stopped.
+    pub prior: CellStatus,
+    pub stale: bool,
+    pub manual: bool,
+    pub no_data: bool,
+    pub error: Option<ErrorCode>,
+}
+
+/// What a queued cell waits for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// A dependency that has not settled.
+    #[default]
+    Waiting,
+    /// A worker.
+    Ready,
+    /// The time of its next try.
+    Later,
+}
+
+impl Mark {
+    pub fn is_idle(self) -> bool {
+        self.status == CellStatus::Idle
+    }
+
+    /// Whether the cell waits or runs.
+    pub fn is_pending(self) -> bool {
+        matches!(self.status, CellStatus::Queued | CellStatus::Generating)
+    }
+
+    pub fn is_ready(self) -> bool {
+        self.status == CellStatus::Queued && self.phase == Phase::Ready
+    }
+
+    pub(super) fn queued(self) -> Self {
+        Self { status: CellStatus::Queued, phase: Phase::Waiting, prior: self.status, ..self }
+    }
+
+    /// As it was before it was queued.
+    pub(super) fn stopped(self) -> Self {
+        Self { status: self.prior, phase: Phase::Waiting, prior: CellStatus::Idle, ..self }
+    }
+
+    pub(super) fn settled(status: CellStatus) -> Self {
+        Self { status, ..Self::default() }
+    }
+
+    pub(super) fn to_bits(self) -> u16 {
+        let phase = match self.phase {
+            Phase::Waiting => 0,
+            Phase::Ready => 1,
+            Phase::Later => 2,
+        };
+        let error = self.error.map_or(0, |error| number_of(&ErrorCode::ALL, error) + 1);
+        number_of(&CellStatus::ALL, self.status)
+            | phase << 3
+            | number_of(&CellStatus::ALL, self.prior) << 5
+            | u16::from(self.stale) << 8
+            | u16::from(self.manual) << 9
+            | u16::from(self.no_data) << 10
+            | error << 11
+    }
+
+    /// `None` for bits that no mark has.
+    pub(super) fn from_bits(bits: u16) -> Option<Self> {
+        let field = |shift: u32, mask: u16| bits >> shift & mask;
+        Some(Self {
+            status: *CellStatus::ALL.get(usize::from(field(0, 7)))?,
+            phase: match field(3, 3) {
+                0 => Phase::Waiting,
+                1 => Phase::Ready,
+                2 => Phase::Later,
+                _ => return None,
+            },
+            prior: *CellStatus::ALL.get(usize::from(field(5, 7)))?,
+            stale: field(8, 1) == 1,
+            manual: field(9, 1) == 1,
+            no_data: field(10, 1) == 1,
+            error: match field(11, 31) {
+                0 => None,
+                code => Some(*ErrorCode::ALL.get(usize::from(code) - 1)?),
+            },
+        })
+    }
+}
+
+fn number_of<T: PartialEq>(all: &[T], one: T) -> u16 {
+    let place = all.iter().position(|other| *other == one).unwrap_or_default();
+    u16::try_from(place).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mark_comes_back_from_its_bits() {
+        let errors = ErrorCode::ALL.into_iter().map(Some).chain([None]);
+        for error in errors {
+            for status in CellStatus::ALL {
+                for prior in CellStatus::ALL {
+                    for phase in [Phase::Waiting, Phase::Ready, Phase::Later] {
+                        for flags in 0..8 {
+                            let mark = Mark {
+                                status,
+                                phase,
+                                prior,
+                                stale: flags & 1 > 0,
+                                manual: flags & 2 > 0,
+                                no_data: flags & 4 > 0,
+                                error,
+                            };
+                            assert_eq!(Mark::from_bits(mark.to_bits()), Some(mark));
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!(Mark::default().to_bits(), 0);
+    }
+
+    #[test]
+    fn bits_of_no_mark_are_refused() {
+        for bits in [6, 3 << 3, 7 << 5, 15 << 11] {
+            assert_eq!(Mark::from_bits(bits), None, "{bits:b}");
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! How many cells and rows stand where, kept as they change.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Block, Plan};
+use crate::cell::CellStatus;
+use crate::record::Slot;
+
+/// Counts of everything but idle cells and rows: those are the rest.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    rows: RowCounts,
+    columns: BTreeMap<Slot, ColumnCounts>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct RowCounts {
+    generating: u64,
+    queued: u64,
+    error: u64,
+    complete: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct ColumnCounts {
+    queued: u64,
+    generating: u64,
+    completed: u64,
+    error: u64,
+    skipped: u64,
+}
+
+/// How many rows stand where. A row counts once, in the first that fits of: generating, queued, error,
+/// idle (a processed cell never ran), complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowTally {
+    pub total: u64,
+    pub idle: u64,
+    pub queued: u64,
+    pub generating: u64,
+    pub complete: u64,
+    pub error: u64,
+}
+
+/// How many cells of a column stand where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnTally {
+    pub idle: u64,
+    pub queued: u64,
+    pub generating: u64,
+    pub completed: u64,
+    pub error: u64,
+    pub skipped: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Change {
+    More,
+    Less,
+}
+
+impl Tally {
+    /// Counts a row in.
+    pub fn add(&mut self, plan: &Plan, block: &Block, place: u8) {
+        self.change(plan, block, place, Change::More);
+    }
+
+    /// Counts a row out, before something happens to it.
+    pub fn remove(&mut self, plan: &Plan, block: &Block, place: u8) {
+        self.change(plan, block, place, Change::Less);
+    }
+
+    /// Where the rows stand, of which there are `total`.
+    pub fn rows(&self, plan: &Plan, total: u64) -> RowTally {
+        let RowCounts { generating, queued, error, complete } = self.rows;
+        let rest = total.saturating_sub(generating + queued + error + complete);
+        let (idle, complete) = if plan.columns.is_empty() { (0, rest + complete) } else { (rest, complete) };
+        RowTally { total, idle, queued, generating, complete, error }
+    }
+
+    /// Where a column's cells stand, of which there are `total`.
+    pub fn column(&self, slot: Slot, total: u64) -> ColumnTally {
+        let counts = self.columns.get(&slot).copied().unwrap_or_default();
+        let ColumnCounts { queued, generating, completed, error, skipped } = counts;
+        let idle = total.saturating_sub(queued + generating + completed + error + skipped);
+        ColumnTally { idle, queued, generating, completed, error, skipped }
+    }
+
+    /// Whether anything waits or runs.
+    pub fn is_processing(&self) -> bool {
+        self.rows.generating + self.rows.queued > 0
+    }
+
+    fn change(&mut self, plan: &Plan, block: &Block, place: u8, change: Change) {
+        let mut statuses = [0_usize; CellStatus::ALL.len()];
+        for column in &plan.columns {
+            let status = block.get(column.slot, place).status;
+            if let Some(seen) = statuses.get_mut(status as usize) {
+                *seen += 1;
+            }
+            if status != CellStatus::Idle {
+                let counts = self.columns.entry(column.slot).or_default();
+                if let Some(count) = counts.of(status) {
+                    change.apply(count);
+                }
+            }
+        }
+        let seen = |status: CellStatus| statuses.get(status as usize).is_some_and(|count| *count > 0);
+        let rows = &mut self.rows;
+        let count = if seen(CellStatus::Generating) {
+            &mut rows.generating
+        } else if seen(CellStatus::Queued) {
+            &mut rows.queued
+        } else if seen(CellStatus::Error) {
+            &mut rows.error
+        } else if seen(CellStatus::Idle) || plan.columns.is_empty() {
+            return;
+        } else {
+            &mut rows.complete
+        };
+        change.apply(count);
+    }
+}
+
+impl ColumnCounts {
+    fn of(&mut self, status: CellStatus) -> Option<&mut u64> {
+        match status {
+            CellStatus::Idle => None,
+            CellStatus::Queued => Some(&mut self.queued),
+            CellStatus::Generating => Some(&mut self.generating),
+            CellStatus::Completed => Some(&mut self.completed),
+            CellStatus::Error => Some(&mut self.error),
+            CellStatus::Skipped => Some(&mut self.skipped),
+        }
+    }
+}
+
+impl Change {
+    fn apply(self, count: &mut u64) {
+        *count = match self {
+            Self::More => count.saturating_add(1),
+            Self::Less => count.saturating_sub(1),
+        };
+    }
+}

@@ -1,0 +1,155 @@
+//! What goes through the seam when cells are processed.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rowmill_model::cell::Meta;
+use rowmill_model::plan::{Pick, Plan, Tally};
+use rowmill_model::record::Slot;
+use rowmill_model::{CellError, Project, ProjectId, Record, RowId};
+use uuid::Uuid;
+
+/// Which rows are meant, by position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rows {
+    All,
+    /// In the order in which they are to be taken. A position that is not there is passed over.
+    At(Vec<u64>),
+}
+
+#[derive(Debug, Clone)]
+pub struct Trigger {
+    pub project: ProjectId,
+    pub rows: Rows,
+    pub pick: Pick,
+    /// Queue cells in this many rows at most.
+    pub limit: Option<u64>,
+    /// Count and change nothing.
+    pub dry_run: bool,
+    pub now_ms: i64,
+}
+
+#[derive(Debug, Clone)]
+pub struct Stop {
+    pub project: ProjectId,
+    pub rows: Rows,
+    /// All columns without it.
+    pub slots: Option<Vec<Slot>>,
+    pub now_ms: i64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stopped {
+    pub rows: u64,
+    pub cells: u64,
+}
+
+/// Where a project's processing stands.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    pub project: Arc<Project>,
+    pub plan: Arc<Plan>,
+    pub tally: Tally,
+    pub row_count: u64,
+    /// When it last changed, in Unix milliseconds; `None` if nothing was ever processed.
+    pub updated_at_ms: Option<i64>,
+}
+
+/// Someone who takes cells and brings results: a process, for as long as it lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct WorkerId(pub Uuid);
+
+/// A column in which cells are ready.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lane {
+    pub project: ProjectId,
+    pub slot: Slot,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lanes {
+    /// Columns with cells that may be claimed now.
+    pub ready: Vec<Lane>,
+    /// When the next cell that waits for its time is due, in Unix milliseconds.
+    pub next_due_ms: Option<i64>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Claim {
+    pub worker: WorkerId,
+    /// When the worker is taken for lost, unless it is heard of before. Unix milliseconds.
+    pub expires_at_ms: i64,
+    pub now: Timestamp,
+    /// How many cells of which lanes.
+    pub asks: Vec<(Lane, u32)>,
+    /// Stop claiming once the rows handed out have this many bytes.
+    pub bytes_max: usize,
+}
+
+/// The right to bring one cell's result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket {
+    /// Names the claim. A cell that is stopped, written or lost is in no claim any more.
+    pub token: u64,
+    pub lane: Lane,
+    pub position: u64,
+}
+
+/// A cell to run, with its row as it is.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    pub ticket: Ticket,
+    pub row: RowId,
+    pub values: Record,
+    /// Tries of this run that failed.
+    pub attempts: u32,
+    /// The project whose columns the cell belongs to.
+    pub project: Arc<Project>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Settlement {
+    pub ticket: Ticket,
+    pub result: CellResult,
+}
+
+/// What became of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CellResult {
+    /// Raw JSON text, and where it came from.
+    Value(Box<str>, Meta),
+    /// Cleanly nothing.
+    NoData(Meta),
+    /// Try again at this time, in Unix milliseconds.
+    Retry(i64, CellError),
+    Failed(CellError, Meta),
+}
+
+/// What was changed by one transaction, told once it is on the disk and before its caller is answered.
+#[derive(Debug, Clone)]
+pub struct Change {
+    pub project: ProjectId,
+    /// The project's change sequence after it.
+    pub seq: u64,
+    pub rows: ChangedRows,
+    /// Cells that were taken away from whoever ran them.
+    pub revoked: Vec<Ticket>,
+    /// Whether cells may have become ready.
+    pub ready: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangedRows {
+    /// Rows written, and rows deleted.
+    These { written: Vec<u64>, deleted: Vec<RowId> },
+    /// Too many to name.
+    Many,
+}
+
+impl ChangedRows {
+    /// More than this are too many to name.
+    pub const NAMED_MAX: usize = 1_000;
+}
+
+/// Called with every change, in order. It must be quick: writers wait for it.
+pub type Listener = Box<dyn Fn(&Change) + Send + Sync>;
