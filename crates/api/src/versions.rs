@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::api::Api;
 use crate::endpoint::Access;
-use crate::endpoints::{cells, columns, projects, rows, team, views, webhook};
+use crate::endpoints::{cells, columns, projects, rows, runs, team, views, webhook};
 use crate::rowmill::Rowmill;
 use crate::wire::column::{ColumnBrief, ColumnFull, MadeColumn};
 
@@ -139,6 +139,9 @@ fn add_project<V: Version>(api: &mut Api<Rowmill>) {
         .add::<rows::GetRow<V>>(at("/rows/{rowId}"))
         .add::<rows::PatchRow<V>>(at("/rows/{rowId}"))
         .add::<cells::PatchCells<V>>(at("/cells"))
+        .add::<runs::Trigger<V>>(at("/trigger"))
+        .add::<runs::Stop<V>>(at("/stop"))
+        .add::<runs::GetStatus<V>>(at("/status"))
         .add::<views::ListViews<V>>(at("/views"))
         .add::<views::CreateView<V>>(at("/views"))
         .add::<views::PatchView<V>>(at("/views/{viewId}"))

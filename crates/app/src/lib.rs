@@ -11,6 +11,7 @@ mod error;
 mod once;
 mod projects;
 mod rows;
+mod runs;
 mod teams;
 mod views;
 mod webhook;
@@ -23,7 +24,9 @@ use rowmill_query::Query;
 use rowmill_store::Store;
 
 pub use rowmill_query::{Cursor, Page, Selection, Start};
-pub use rowmill_store::{ApiKey, Inserted, ProjectSummary, RowAction, StoredProject, StoredRow, Team};
+pub use rowmill_store::{
+    ApiKey, Inserted, ProjectSummary, RowAction, Standing, Stopped, StoredProject, StoredRow, Team,
+};
 
 pub use crate::auth::{Caller, Principal, Secret};
 pub use crate::chance::log_id;
@@ -33,6 +36,7 @@ pub use crate::error::{Error, Noun, Result};
 pub use crate::once::{IDEMPOTENCY_HOURS, OnceKey};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
 pub use crate::rows::{CellChange, Fields, InsertRows, ListRows, RowEntry, RowPatched};
+pub use crate::runs::{StopRows, TriggerRows};
 pub use crate::teams::NewKey;
 pub use crate::views::{ViewChanges, ViewSaved};
 pub use crate::webhook::{Delivered, Webhook};

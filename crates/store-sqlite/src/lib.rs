@@ -113,6 +113,10 @@ impl Store for SqliteStore {
         self.readers.read(|connection| receipts::recall(connection, &once))
     }
 
+    async fn remember(&self, once: Once, outcome: String) -> Result<()> {
+        self.writer.write(move |connection| receipts::keep(connection, &once, &outcome)).await
+    }
+
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool> {
         self.writer.write(move |connection| teams::bootstrap(connection, &team, &key)).await
     }

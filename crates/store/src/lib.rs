@@ -46,6 +46,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// name that was not this one is [`StoreError::OnceConflict`].
     async fn recall(&self, once: Once) -> Result<Option<String>>;
 
+    /// Keeps the outcome of a request that takes more than one transaction, once all are done.
+    async fn remember(&self, once: Once, outcome: String) -> Result<()>;
+
     /// Makes the first team and its key, if there is no team yet. Says whether it did.
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool>;
 

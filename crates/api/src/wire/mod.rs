@@ -5,6 +5,7 @@ pub(crate) mod fields;
 pub(crate) mod patch;
 pub(crate) mod project;
 pub(crate) mod row;
+pub(crate) mod run;
 pub(crate) mod team;
 pub(crate) mod view;
 
