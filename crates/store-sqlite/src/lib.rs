@@ -13,6 +13,7 @@ mod readers;
 mod receipts;
 mod rows;
 mod schema;
+mod sealed;
 mod teams;
 mod writer;
 
@@ -25,8 +26,8 @@ use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
     ApiKey, GuestWrite, GuestsWritten, Inserted, NewRows, Once, PageStart, ProjectPage, ProjectSave,
-    ProjectSummary, Result, RowsPage, SavedProject, Store, StoreError, StoredProject, StoredRow, Team, Visit,
-    WriteCells, WrittenCells,
+    ProjectSummary, Result, RowsPage, SavedProject, Sealed, SealedKind, Store, StoreError, StoredProject,
+    StoredRow, Team, Visit, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -141,6 +142,18 @@ impl Store for SqliteStore {
 
     async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()> {
         self.writer.write(move |connection| teams::touch_key(connection, id, used_at_ms)).await
+    }
+
+    async fn put_sealed(&self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()> {
+        self.writer.write(move |connection| sealed::put(connection, team, &sealed, count_max)).await
+    }
+
+    async fn sealed(&self, team: TeamId) -> Result<Vec<Sealed>> {
+        self.readers.read(|connection| sealed::list(connection, team))
+    }
+
+    async fn delete_sealed(&self, team: TeamId, kind: SealedKind, name: String) -> Result<bool> {
+        self.writer.write(move |connection| sealed::delete(connection, team, kind, &name)).await
     }
 
     async fn projects(
