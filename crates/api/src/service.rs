@@ -15,6 +15,10 @@ pub fn service(limits: Limits) -> Result<Finished<Rowmill>, Fault> {
         .tag("Processing", "Columns that fill themselves: start, stop and watch them.")
         .tag("Views", "Saved filters, sorting and column visibility.")
         .tag("Team", "Who is asking, and what the server allows.")
+        .tag(
+            "Credentials",
+            "What the team calls providers with, and its secrets. Sealed at rest, never shown.",
+        )
         .tag("Webhook", "Rows from an event platform. No key: the address is the secret.")
         .tag("Projects V3", "Projects by team slug. Reads may be open, as each project's settings say.")
         .tag("Columns V3", "Columns, as in version 4.")

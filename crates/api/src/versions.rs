@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::api::Api;
 use crate::endpoint::Access;
-use crate::endpoints::{cells, columns, projects, rows, runs, team, views, webhook};
+use crate::endpoints::{cells, columns, projects, providers, rows, runs, secrets, team, views, webhook};
 use crate::rowmill::Rowmill;
 use crate::wire::column::{ColumnBrief, ColumnFull, MadeColumn};
 
@@ -111,6 +111,12 @@ pub(crate) fn add(api: &mut Api<Rowmill>) {
     api.add::<projects::ListProjects<V4>>("/v4/projects").add::<projects::CreateProject<V4>>("/v4/projects");
     add_project::<V4>(api);
     api.add::<team::GetTeam>("/v4/team").add::<team::GetLimits>("/v4/limits");
+    api.add::<providers::ListProviders>("/v4/team/providers")
+        .add::<providers::SetProvider>("/v4/team/providers/{provider}")
+        .add::<providers::DeleteProvider>("/v4/team/providers/{provider}")
+        .add::<secrets::ListSecrets>("/v4/team/secrets")
+        .add::<secrets::SetSecret>("/v4/team/secrets/{name}")
+        .add::<secrets::DeleteSecret>("/v4/team/secrets/{name}");
 
     api.add::<projects::ListProjects<V3>>("/v3/{teamSlug}/projects");
     add_project::<V3>(api);

@@ -50,6 +50,8 @@ pub enum Noun {
     Column,
     Row,
     View,
+    Provider,
+    Secret,
 }
 
 impl std::fmt::Display for Noun {
@@ -60,6 +62,8 @@ impl std::fmt::Display for Noun {
             Self::Column => "Column",
             Self::Row => "Row",
             Self::View => "View",
+            Self::Provider => "Provider",
+            Self::Secret => "Secret",
         })
     }
 }

@@ -16,6 +16,7 @@ mod receipts;
 mod rows;
 mod runs;
 mod schema;
+mod sealed;
 mod teams;
 mod work;
 mod writer;
@@ -29,9 +30,9 @@ use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, NewRows, Once,
-    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsPage, SavedProject, Settlement,
-    Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team, Ticket, Trigger, Visit,
-    WorkerId, WriteCells, WrittenCells,
+    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsPage, SavedProject, Sealed,
+    SealedKind, Settlement, Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team,
+    Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -155,6 +156,18 @@ impl Store for SqliteStore {
 
     async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()> {
         self.writer.write(move |connection| teams::touch_key(connection, id, used_at_ms)).await
+    }
+
+    async fn put_sealed(&self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()> {
+        self.writer.write(move |connection| sealed::put(connection, team, &sealed, count_max)).await
+    }
+
+    async fn sealed(&self, team: TeamId) -> Result<Vec<Sealed>> {
+        self.readers.read(|connection| sealed::list(connection, team))
+    }
+
+    async fn delete_sealed(&self, team: TeamId, kind: SealedKind, name: String) -> Result<bool> {
+        self.writer.write(move |connection| sealed::delete(connection, team, kind, &name)).await
     }
 
     async fn projects(

@@ -1,6 +1,7 @@
 //! What goes over the wire: the shapes of requests and answers, shared by the versions.
 
 pub(crate) mod column;
+pub(crate) mod credentials;
 pub(crate) mod fields;
 pub(crate) mod patch;
 pub(crate) mod project;

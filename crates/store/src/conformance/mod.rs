@@ -18,6 +18,7 @@ mod processing;
 mod projects;
 mod recount;
 mod rows;
+mod sealed;
 mod teams;
 
 use std::pin::Pin;
@@ -41,6 +42,10 @@ pub const CASES: &[(&str, Case)] = cases![
     teams::a_slug_is_taken_once,
     teams::only_an_empty_store_is_bootstrapped,
     teams::a_revoked_key_is_gone,
+    sealed::what_is_sealed_comes_back_to_its_team,
+    sealed::a_name_is_written_over,
+    sealed::no_more_are_kept_than_may_be,
+    sealed::what_is_deleted_is_gone,
     projects::a_project_comes_back_as_it_was_saved,
     projects::a_stale_save_changes_nothing,
     projects::the_list_is_newest_first_and_the_teams_own,

@@ -22,7 +22,8 @@ struct Operation {
 impl Operation {
     fn all(document: &Value) -> Vec<Self> {
         let paths = document["paths"].as_object().unwrap();
-        let methods = [("get", "GET"), ("post", "POST"), ("patch", "PATCH"), ("delete", "DELETE")];
+        let methods =
+            [("get", "GET"), ("post", "POST"), ("put", "PUT"), ("patch", "PATCH"), ("delete", "DELETE")];
         let of_path = |(template, item): (&String, &Value)| {
             let of_method = |(key, method): &(&str, &'static str)| {
                 let operation = item.get(key)?;
@@ -59,7 +60,9 @@ impl Operation {
             .replace("{projectId}", project)
             .replace("{columnId}", "col_000000000000")
             .replace("{rowId}", nobody)
-            .replace("{viewId}", nobody);
+            .replace("{viewId}", nobody)
+            .replace("{provider}", "hunter")
+            .replace("{name}", "NOBODYS");
         let request = Request::new(self.method, path);
         api.send(match &self.body {
             Some(body) => request.json(body),

@@ -7,6 +7,7 @@ mod commands;
 mod corrections;
 mod costs;
 mod crashes;
+mod credentials;
 mod ids;
 mod lists;
 mod matching;
@@ -31,6 +32,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         crashes::OWN,
         access::OWN,
         webhook::OWN,
+        credentials::OWN,
         rates::OWN,
         commands::OWN,
         stopping::OWN,
