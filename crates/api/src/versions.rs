@@ -8,7 +8,9 @@ use serde::de::DeserializeOwned;
 
 use crate::api::Api;
 use crate::endpoint::Access;
-use crate::endpoints::{cells, columns, projects, providers, rows, runs, secrets, team, views, webhook};
+use crate::endpoints::{
+    cells, columns, events, projects, providers, rows, runs, secrets, team, views, webhook,
+};
 use crate::rowmill::Rowmill;
 use crate::wire::column::{ColumnBrief, ColumnFull, MadeColumn};
 
@@ -110,6 +112,7 @@ pub(crate) struct OfTeam<P> {
 pub(crate) fn add(api: &mut Api<Rowmill>) {
     api.add::<projects::ListProjects<V4>>("/v4/projects").add::<projects::CreateProject<V4>>("/v4/projects");
     add_project::<V4>(api);
+    api.add::<events::WatchEvents>("/v4/projects/{projectId}/events");
     api.add::<team::GetTeam>("/v4/team").add::<team::GetLimits>("/v4/limits");
     api.add::<providers::ListProviders>("/v4/team/providers")
         .add::<providers::SetProvider>("/v4/team/providers/{provider}")

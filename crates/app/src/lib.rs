@@ -10,6 +10,7 @@ mod columns;
 mod credentials;
 mod environment;
 mod error;
+mod events;
 mod once;
 mod projects;
 mod providers;
@@ -39,6 +40,7 @@ pub use crate::columns::{ColumnChanged, ColumnDeleted};
 pub use crate::credentials::{BaseUrl, Credentials, ProviderAccess, Source, Unopened};
 pub use crate::environment::Environment;
 pub use crate::error::{Error, Noun, Result};
+pub use crate::events::{Event, Feed};
 pub use crate::once::{IDEMPOTENCY_HOURS, OnceKey};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
@@ -62,6 +64,7 @@ pub struct App {
     keys: auth::KeyCache,
     opened: credentials::Opened,
     altering: tokio::sync::Mutex<()>,
+    hub: Arc<events::Hub>,
 }
 
 impl App {
@@ -72,7 +75,11 @@ impl App {
         environment: Environment,
         clock: Arc<dyn Clock>,
     ) -> Self {
+        let hub = Arc::new(events::Hub::default());
+        let told = Arc::clone(&hub);
+        store.listen(Box::new(move |change| told.note(change)));
         Self {
+            hub,
             query: Query::new(Arc::clone(&store)),
             store,
             limits,

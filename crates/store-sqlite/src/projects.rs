@@ -164,11 +164,11 @@ pub(crate) fn save(
                 let (_, old) = planned(connection, documents, state.head)?;
                 write_views(connection, state.head, &views)?;
                 write_document(connection, state.head, &project)?;
-                if !old.is_like(&Plan::of(&project)) {
-                    let mut desk = Desk::open_saved(connection, state, project.clone())?;
+                let mut desk = Desk::open_saved(connection, state, project.clone())?;
+                if !old.is_like(&desk.plan) {
                     desk.replan()?;
-                    changes.push(desk.finish(project.updated_at)?);
                 }
+                changes.push(desk.finish(project.updated_at)?);
             }
         }
         Ok(SavedProject { project, views, subject, fixes })

@@ -2,6 +2,7 @@
 
 pub(crate) mod column;
 pub(crate) mod credentials;
+pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod patch;
 pub(crate) mod project;
