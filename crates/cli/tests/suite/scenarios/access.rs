@@ -63,6 +63,8 @@ impl Operation {
             .replace("{viewId}", nobody)
             .replace("{provider}", "hunter")
             .replace("{name}", "NOBODYS");
+        // A stream that is let in would not end.
+        let path = if path.ends_with("/events") { format!("{path}?seconds=0") } else { path };
         let request = Request::new(self.method, path);
         api.send(match &self.body {
             Some(body) => request.json(body),

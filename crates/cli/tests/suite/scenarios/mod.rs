@@ -8,10 +8,13 @@ mod corrections;
 mod costs;
 mod crashes;
 mod credentials;
+mod events;
 mod ids;
 mod lists;
 mod matching;
 mod operators;
+mod outside;
+mod processing;
 mod projects;
 mod rates;
 mod refusals;
@@ -30,6 +33,9 @@ use crate::harness::Scenario;
 pub(crate) fn all() -> Vec<Scenario> {
     [
         crashes::OWN,
+        processing::OWN,
+        outside::OWN,
+        events::OWN,
         access::OWN,
         webhook::OWN,
         credentials::OWN,
@@ -56,6 +62,8 @@ pub(crate) fn all() -> Vec<Scenario> {
         operators::SHARED,
         repeats::SHARED,
         costs::SHARED,
+        processing::VERSIONS,
+        events::SHARED,
         webhook::SHARED,
     ]
     .concat()
