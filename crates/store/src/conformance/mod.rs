@@ -12,6 +12,7 @@
 
 mod guests;
 mod make;
+mod memory;
 mod plain_map;
 mod projects;
 mod rows;
@@ -19,6 +20,7 @@ mod teams;
 
 use std::pin::Pin;
 
+pub use memory::{MemoryStore, Weather};
 pub use plain_map::{Step, against_a_plain_map, steps};
 
 use crate::Store;
