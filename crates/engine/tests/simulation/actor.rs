@@ -49,6 +49,8 @@ pub(crate) async fn live(seed: u64) -> Result<Vec<String>, String> {
     let mut actor = Actor { world, store, random, engines: Vec::new(), workers: 0, rows_made: 0, writes: 0 };
     actor.start_engine();
     actor.insert().await;
+    actor.insert().await;
+    actor.trigger().await;
     for _ in 0..actor.random.u8(5..25) {
         let pause = match actor.random.u8(..10) {
             0..3 => 0,
@@ -128,6 +130,7 @@ impl Actor {
             settle_cells_max: self.random.usize(1..6),
             cell_deadline: Duration::from_mins(10),
             value_bytes_max: 1_000,
+            look_every: Duration::from_secs(self.random.u64(1..30)),
             ..Config::default()
         };
         let engine = Engine::start(
