@@ -56,7 +56,7 @@ pub struct Standing {
 }
 
 /// Someone who takes cells and brings results: a process, for as long as it lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorkerId(pub Uuid);
 
 /// A column in which cells are ready.
@@ -122,6 +122,10 @@ pub enum CellResult {
     NoData(Meta),
     /// Try again at this time, in Unix milliseconds.
     Retry(i64, CellError),
+    /// Not tried, because whoever would be asked rests: as [`CellResult::Retry`], but no try is counted.
+    Later(i64, CellError),
+    /// An input turned out to be missing only when it was looked at closely.
+    Skipped(CellError),
     Failed(CellError, Meta),
 }
 

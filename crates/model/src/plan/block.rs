@@ -65,9 +65,9 @@ impl Block {
 
     /// The places of a column's cells that a worker may take, in order.
     pub fn ready(&self, slot: Slot) -> impl Iterator<Item = u8> {
-        let lane = self.lanes.get(&slot).into_iter().flat_map(|lane| lane.iter());
-        let is_ready = |bits: &u16| Mark::from_bits(*bits).is_some_and(Mark::is_ready);
-        (0..=u8::MAX).zip(lane).filter(move |(_, bits)| is_ready(bits)).map(|(place, _)| place)
+        let lane: &[u16] = self.lanes.get(&slot).map_or(&[], |lane| lane.as_slice());
+        let places = (0..=u8::MAX).zip(lane);
+        places.filter(|(_, bits)| Mark::bits_are_ready(**bits)).map(|(place, _)| place)
     }
 
     /// Forgets the columns that are not among these.

@@ -74,6 +74,13 @@ impl Mark {
             | error << 11
     }
 
+    /// The same as [`Mark::is_ready`], without taking the rest apart: whole blocks are searched for it.
+    pub(super) fn bits_are_ready(bits: u16) -> bool {
+        const STATUS_AND_PHASE: u16 = 0b11_111;
+        const QUEUED_AND_READY: u16 = 0b01_001;
+        bits & STATUS_AND_PHASE == QUEUED_AND_READY
+    }
+
     /// `None` for bits that no mark has.
     pub(super) fn from_bits(bits: u16) -> Option<Self> {
         let field = |shift: u32, mask: u16| bits >> shift & mask;
@@ -124,6 +131,7 @@ mod tests {
                                 error,
                             };
                             assert_eq!(Mark::from_bits(mark.to_bits()), Some(mark));
+                            assert_eq!(Mark::bits_are_ready(mark.to_bits()), mark.is_ready());
                         }
                     }
                 }

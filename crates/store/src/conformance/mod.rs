@@ -13,6 +13,7 @@
 
 mod guests;
 mod make;
+mod memory;
 mod plain_map;
 mod processing;
 mod projects;
@@ -23,6 +24,7 @@ mod teams;
 
 use std::pin::Pin;
 
+pub use memory::{MemoryStore, Weather};
 pub use plain_map::{Step, against_a_plain_map, steps};
 pub use recount::{Event, counts_stay_true, events};
 

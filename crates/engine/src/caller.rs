@@ -1,0 +1,100 @@
+//! The seam to the outside: who is asked for a cell's value, and what comes of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rowmill_model::cell::Meta;
+use rowmill_model::{CellError, Column, ErrorCode, Project, Record, RowId};
+use rowmill_providers::Failure;
+use rowmill_store::Ticket;
+
+use crate::digest::Digest;
+
+/// Finds the values of cells.
+#[async_trait]
+pub trait Caller: std::fmt::Debug + Send + Sync + 'static {
+    /// How many cells of a column may be begun now.
+    async fn room(&self, project: &Project, column: &Column) -> Room;
+
+    /// Runs a cell to one outcome. Dropping the future aborts whatever it does.
+    async fn call(&self, cell: &Cell) -> Outcome;
+}
+
+/// A cell to run.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    pub ticket: Ticket,
+    pub row: RowId,
+    /// The row as it was claimed.
+    pub values: Record,
+    /// Tries of this run that failed.
+    pub attempts: u32,
+    pub project: Arc<Project>,
+    pub column: Arc<Column>,
+    pub(crate) revoked: Arc<AtomicBool>,
+}
+
+impl Cell {
+    /// Whether the cell was taken away meanwhile: then nothing may be begun for it.
+    pub fn is_revoked(&self) -> bool {
+        self.revoked.load(Ordering::Acquire)
+    }
+}
+
+/// What became of a try.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// Raw JSON text, and where it came from.
+    Value(Box<str>, Meta),
+    /// Cleanly nothing.
+    NoData(Meta),
+    /// An input is missing after all.
+    Skipped(CellError),
+    Failed(Trouble),
+    /// The way out is closed until then. No try is counted.
+    Later(Timestamp, CellError),
+}
+
+/// How a try failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trouble {
+    pub error: CellError,
+    /// Whether another try may succeed.
+    pub may_pass: bool,
+    /// How long the other side asks to be left alone.
+    pub retry_after: Option<Duration>,
+    pub meta: Meta,
+}
+
+impl Outcome {
+    /// A failure that no other try mends.
+    pub fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
+        let error = CellError { code, message: message.into() };
+        Self::Failed(Trouble { error, may_pass: false, retry_after: None, meta: Meta::new() })
+    }
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        let Failure { kind, message, may_pass, retry_after } = failure;
+        Self { error: CellError { code: kind.code(), message }, may_pass, retry_after, meta: Meta::new() }
+    }
+}
+
+impl From<Failure> for Outcome {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure.into())
+    }
+}
+
+/// How many cells of a column may be begun: as many as each of the limits allows. Columns that name the
+/// same limit share it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Room {
+    pub limits: Vec<(Digest, usize)>,
+    /// When there is more, if there is none now.
+    pub again_at: Option<Timestamp>,
+}

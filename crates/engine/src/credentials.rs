@@ -1,0 +1,82 @@
+//! The seam to what teams and the operator have entrusted to the service.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rowmill_model::TeamId;
+use rowmill_providers::{Reach, Secret};
+
+/// Knows what a team may use. It is asked for every cell, so it should answer from memory.
+#[async_trait]
+pub trait Credentials: std::fmt::Debug + Send + Sync + 'static {
+    /// The error is a sentence for the log.
+    async fn of(&self, team: TeamId) -> Result<Arc<TeamCredentials>, String>;
+}
+
+/// Everything a team may use: its own, and what the operator provides where it has none.
+#[derive(Clone, Default)]
+pub struct TeamCredentials {
+    /// By the provider's id.
+    pub providers: BTreeMap<String, ProviderCredential>,
+    /// By name.
+    pub secrets: BTreeMap<String, Secret>,
+}
+
+/// How one provider is reached.
+#[derive(Clone)]
+pub struct ProviderCredential {
+    pub api_key: Option<Secret>,
+    pub base_url: Option<String>,
+    /// The model that is asked where a column names none.
+    pub model: Option<String>,
+    pub from: CredentialFrom,
+}
+
+/// Who named a credential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CredentialFrom {
+    Team,
+    Environment,
+}
+
+impl CredentialFrom {
+    /// The operator's addresses are trusted as they are; a team's are not.
+    pub fn reach(self) -> Reach {
+        match self {
+            Self::Team => Reach::Guarded,
+            Self::Environment => Reach::Trusted,
+        }
+    }
+}
+
+impl std::fmt::Debug for TeamCredentials {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TeamCredentials").finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for ProviderCredential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProviderCredential").field("from", &self.from).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn printing_shows_nothing() {
+        let credential = ProviderCredential {
+            api_key: Some(Secret::new("canary")),
+            base_url: Some("http://canary".to_owned()),
+            model: None,
+            from: CredentialFrom::Team,
+        };
+        let secrets = [("canary".to_owned(), Secret::new("canary"))].into();
+        let providers = [("canary".to_owned(), credential.clone())].into();
+        let text = format!("{credential:?} {:?}", TeamCredentials { providers, secrets });
+        assert!(!text.contains("canary"), "{text}");
+    }
+}

@@ -1,0 +1,31 @@
+//! A name for what is sent, or for whom it is sent to, that shows nothing of it.
+
+use sha2::{Digest as _, Sha256};
+
+/// The hash of a list of parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Parts are told apart: `["ab", "c"]` is not `["a", "bc"]`.
+    pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut hash = Sha256::new();
+        for part in parts {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        Self(hash.finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_told_apart() {
+        assert_ne!(Digest::of(["ab", "c"]), Digest::of(["a", "bc"]));
+        assert_ne!(Digest::of(["a"]), Digest::of(["a", ""]));
+        assert_eq!(Digest::of(["a", "b"]), Digest::of(["a", "b"]));
+    }
+}

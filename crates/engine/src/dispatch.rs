@@ -1,0 +1,138 @@
+//! Claiming cells and starting them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rowmill_model::{Column, Project, ProjectId};
+use rowmill_store::{Claim, Claimed, Lane, StoreError};
+
+use crate::caller::Cell;
+use crate::engine::Shared;
+use crate::run::run;
+use crate::share::{Wish, share};
+use crate::traffic::until;
+
+/// Lanes looked at in one round. The next round begins behind them.
+const LANES_MAX: usize = 256;
+
+/// When to look for work again.
+enum Next {
+    AtOnce,
+    /// Unless something is heard before.
+    After(Duration),
+}
+
+/// Fills free places with work, for ever.
+pub(crate) async fn dispatch(shared: Arc<Shared>) {
+    let mut turn = 0;
+    loop {
+        match round(&shared, turn).await {
+            Ok(Next::AtOnce) => tokio::task::yield_now().await,
+            Ok(Next::After(wait)) => tokio::select! {
+                biased;
+                () = shared.wake.notified() => {}
+                () = shared.clock.sleep(wait) => {}
+            },
+            Err(error) => shared.store_failed("claim", &error).await,
+        }
+        turn += 1;
+    }
+}
+
+async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
+    let config = &shared.config;
+    let (running, in_hand) = shared.registry.load();
+    // Results that wait to be written count, too: a store that is slow is not given ever more to do.
+    let free = config.concurrency.saturating_sub(running);
+    let free = free.min((2 * config.concurrency).saturating_sub(in_hand));
+    if free == 0 {
+        return Ok(Next::After(config.look_every));
+    }
+    let now = shared.clock.now();
+    let lanes = shared.store.lanes(now.as_millisecond()).await?;
+    let due = lanes.next_due_ms.and_then(|due| Timestamp::from_millisecond(due).ok());
+    let (wishes, opens_at) = wishes(shared, &lanes.ready, turn).await?;
+    let asks = share(free, wishes, |project| shared.registry.load_of(project));
+    let claimed = if asks.is_empty() { 0 } else { claim(shared, asks).await? };
+    if claimed > 0 {
+        return Ok(Next::AtOnce);
+    }
+    let now = shared.clock.now();
+    let sooner = [due, opens_at].into_iter().flatten().map(|then| until(now, then)).min();
+    Ok(Next::After(sooner.unwrap_or(config.look_every).min(config.look_every)))
+}
+
+/// What may be begun of each lane, and when there may be more.
+async fn wishes(
+    shared: &Shared,
+    ready: &[Lane],
+    turn: usize,
+) -> Result<(Vec<Wish>, Option<Timestamp>), StoreError> {
+    let mut projects: BTreeMap<ProjectId, Option<Arc<Project>>> = BTreeMap::new();
+    let (mut wishes, mut opens_at) = (Vec::new(), None::<Timestamp>);
+    let start = turn.checked_rem(ready.len()).unwrap_or_default();
+    for lane in ready.iter().cycle().skip(start).take(ready.len().min(LANES_MAX)) {
+        let project = match projects.get(&lane.project) {
+            Some(project) => project.clone(),
+            None => shared.store.project(lane.project).await?.map(|stored| stored.project),
+        };
+        projects.insert(lane.project, project.clone());
+        let Some(project) = project else { continue };
+        let Some(column) = project.table.columns.iter().find(|column| column.slot == lane.slot) else {
+            continue;
+        };
+        let room = shared.caller.room(&project, column).await;
+        if let Some(again_at) = room.again_at {
+            opens_at = Some(opens_at.map_or(again_at, |opens_at| opens_at.min(again_at)));
+        }
+        wishes.push(Wish { lane: *lane, room });
+    }
+    Ok((wishes, opens_at))
+}
+
+/// Takes cells and starts their tasks; says how many.
+async fn claim(shared: &Arc<Shared>, asks: Vec<(Lane, u32)>) -> Result<usize, StoreError> {
+    let claim = Claim {
+        worker: shared.worker,
+        expires_at_ms: shared.expires_at_ms(),
+        now: shared.clock.now(),
+        asks,
+        bytes_max: shared.config.claim_bytes_max,
+    };
+    // Before the claim, so that no revocation of its tickets is missed.
+    shared.registry.begin_claim();
+    let claimed = shared.store.claim(claim).await;
+    if let Ok(claimed) = &claimed {
+        start(shared, claimed);
+    }
+    shared.registry.end_claim();
+    claimed.map(|claimed| claimed.len())
+}
+
+fn start(shared: &Arc<Shared>, claimed: &[Claimed]) {
+    let mut columns: BTreeMap<Lane, Arc<Column>> = BTreeMap::new();
+    for Claimed { ticket, row, values, attempts, project } in claimed {
+        let lane = ticket.lane;
+        let column = match columns.get(&lane) {
+            Some(column) => Arc::clone(column),
+            None => match project.table.columns.iter().find(|column| column.slot == lane.slot) {
+                Some(column) => Arc::clone(columns.entry(lane).or_insert_with(|| Arc::new(column.clone()))),
+                None => continue,
+            },
+        };
+        shared.registry.admit(*ticket, |revoked| {
+            let cell = Cell {
+                ticket: *ticket,
+                row: *row,
+                values: values.clone(),
+                attempts: *attempts,
+                project: Arc::clone(project),
+                column,
+                revoked,
+            };
+            tokio::spawn(run(Arc::clone(shared), cell)).abort_handle()
+        });
+    }
+}

@@ -1,0 +1,136 @@
+//! A worker: everything that runs for as long as it lives.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rowmill_providers::Clock;
+use rowmill_store::{Change, Store, StoreError, WorkerId};
+use tokio::sync::{Notify, mpsc};
+use tokio::task::JoinHandle;
+
+use crate::caller::Caller;
+use crate::config::Config;
+use crate::registry::Registry;
+use crate::{dispatch, pulse, settler};
+
+/// How long to wait for the last results to be written.
+const LAST_RESULTS_MAX: Duration = Duration::from_secs(5);
+
+/// Takes cells out of the store, runs them and brings their results, until it is stopped or dropped.
+/// Dropped, it is as good as crashed: its cells run again once its lease has run out.
+#[derive(Debug)]
+pub struct Engine {
+    shared: Arc<Shared>,
+    dispatcher: JoinHandle<()>,
+    settler: JoinHandle<()>,
+    pulses: [JoinHandle<()>; 2],
+}
+
+/// What the parts of an engine have in common.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) caller: Arc<dyn Caller>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) config: Config,
+    pub(crate) worker: WorkerId,
+    pub(crate) registry: Registry,
+    /// Rung when there may be work, or a place for it.
+    pub(crate) wake: Notify,
+    random: Mutex<fastrand::Rng>,
+}
+
+impl Engine {
+    /// Starts a worker, inside a runtime. Its id must be new; the seed decides how retries are spread.
+    pub fn start(
+        store: Arc<dyn Store>,
+        caller: Arc<dyn Caller>,
+        clock: Arc<dyn Clock>,
+        config: Config,
+        worker: WorkerId,
+        seed: u64,
+    ) -> Self {
+        let (results_in, results) = mpsc::unbounded_channel();
+        let shared = Arc::new(Shared {
+            store,
+            caller,
+            clock,
+            config,
+            worker,
+            registry: Registry::new(results_in),
+            wake: Notify::new(),
+            random: Mutex::new(fastrand::Rng::with_seed(seed)),
+        });
+        // The store outlives the engine, and listeners are for ever: this one must not keep it alive.
+        let listening = Arc::downgrade(&shared);
+        shared.store.listen(Box::new(move |change: &Change| {
+            if let Some(shared) = listening.upgrade() {
+                shared.registry.revoke(&change.revoked);
+                if change.ready {
+                    shared.wake.notify_one();
+                }
+            }
+        }));
+        Self {
+            dispatcher: tokio::spawn(dispatch::dispatch(Arc::clone(&shared))),
+            settler: tokio::spawn(settler::settle(Arc::clone(&shared), results)),
+            pulses: [
+                tokio::spawn(pulse::beat(Arc::clone(&shared))),
+                tokio::spawn(pulse::find_lost(Arc::clone(&shared))),
+            ],
+            shared,
+        }
+    }
+
+    /// Takes nothing more, aborts what runs, writes what has finished, and queues the rest for others.
+    pub async fn stop(mut self) {
+        self.dispatcher.abort();
+        // A claim that was under way is given back by leaving.
+        let _ = (&mut self.dispatcher).await;
+        self.shared.registry.close();
+        tokio::select! {
+            biased;
+            _ = &mut self.settler => {}
+            () = self.shared.clock.sleep(LAST_RESULTS_MAX) => tracing::warn!("results were left unwritten"),
+        }
+        self.pulses.iter().for_each(JoinHandle::abort);
+        for pulse in &mut self.pulses {
+            // A heartbeat behind the farewell would bring the worker back to life.
+            let _ = pulse.await;
+        }
+        match self.shared.store.leave(self.shared.worker).await {
+            Ok(cells) => tracing::info!(cells, "the worker has left; its cells are queued again"),
+            Err(error) => {
+                tracing::warn!(%error, "the worker has left without a word: its lease must run out")
+            }
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.dispatcher.abort();
+        self.settler.abort();
+        self.pulses.iter().for_each(JoinHandle::abort);
+        self.shared.registry.close();
+    }
+}
+
+impl Shared {
+    /// When this worker is taken for lost, unless it is heard of before.
+    pub(crate) fn expires_at_ms(&self) -> i64 {
+        let expires_at = self.clock.now().saturating_add(self.config.lease);
+        expires_at.unwrap_or(Timestamp::MAX).as_millisecond()
+    }
+
+    pub(crate) fn random(&self) -> MutexGuard<'_, fastrand::Rng> {
+        self.random.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says so and waits a little before whatever failed is tried again.
+    pub(crate) async fn store_failed(&self, what: &'static str, error: &StoreError) {
+        tracing::warn!(what, %error, "the store failed; trying again");
+        self.clock.sleep(self.config.store_pause).await;
+    }
+}

@@ -1,0 +1,170 @@
+//! Columns a language model fills.
+
+use rowmill_model::cell::Meta;
+use rowmill_model::column::{AiConfig, AiProvider};
+use rowmill_model::{Column, DataShape, ErrorCode};
+use rowmill_providers::catalogue::Provider;
+use rowmill_providers::llm::{self, Output, Question, Reply, Schema, read_json};
+use rowmill_providers::{Access, Failure, FailureKind};
+
+use super::fill::Fill;
+use super::{Outside, access, column_post, identity, invalid, millis_since, team_part};
+use crate::caller::{Cell, Outcome};
+use crate::credentials::TeamCredentials;
+use crate::digest::Digest;
+use crate::traffic::Post;
+
+/// Whom a column asks.
+struct Model {
+    provider: &'static Provider,
+    ai: AiProvider,
+    access: Access,
+}
+
+impl Outside {
+    pub(super) fn ai_posts(&self, column: &Column, credentials: &TeamCredentials) -> Vec<Post> {
+        let config = column.ai_config.as_ref();
+        let model = config.and_then(|config| choose(config, credentials).ok());
+        model.map(|model| self.credential_post(model.provider, &model.access)).into_iter().collect()
+    }
+
+    fn credential_post(&self, provider: &Provider, access: &Access) -> Post {
+        Post {
+            key: identity(provider, access),
+            rates: provider.rates.to_vec(),
+            at_once_max: self.config.at_once_max,
+            breaks: true,
+        }
+    }
+
+    pub(super) async fn ask_model(
+        &self,
+        cell: &Cell,
+        credentials: &TeamCredentials,
+    ) -> Result<Outcome, Outcome> {
+        let config = cell.column.ai_config.as_ref().filter(|config| !config.prompt.trim().is_empty());
+        let config = config.ok_or_else(|| invalid("The column has no prompt: fill in `aiConfig.prompt`."))?;
+        let model = choose(config, credentials)?;
+        let credential = credentials.providers.get(model.provider.id);
+        let name =
+            config.model.clone().or_else(|| credential.and_then(|credential| credential.model.clone()));
+        let name = name.filter(|name| !name.trim().is_empty()).ok_or_else(|| {
+            invalid("No model is chosen: fill in `aiConfig.model`, or set a default for the provider.")
+        })?;
+        let mut fill = Fill::new(cell, None)?;
+        let output = match cell.column.data_shape {
+            DataShape::Json => Output::Json(config.output_schema.clone()),
+            DataShape::Text | DataShape::Waterfall | DataShape::ScrapeResult => Output::Text,
+        };
+        let question = Question {
+            system: config.system.as_deref().map(|system| fill.text(system)),
+            temperature: config.temperature,
+            max_tokens: config.max_tokens,
+            output,
+            ..Question::new(name, fill.text(&config.prompt))
+        };
+        let key = Digest::of([
+            team_part(cell.project.team).as_str(),
+            &format!("{:?}", identity(model.provider, &model.access)),
+            &format!("{question:?}"),
+        ]);
+        let outcome = self.reused(cell, key, true, async {
+            self.converse(cell, &model, &question).await.unwrap_or_else(|outcome| outcome)
+        });
+        Ok(outcome.await)
+    }
+
+    /// Asks, and if the answer is not the JSON it should be shows the model what is wrong with it, once.
+    async fn converse(&self, cell: &Cell, model: &Model, question: &Question) -> Result<Outcome, Outcome> {
+        let started = self.now();
+        let reply = self.ask_once(cell, model, question).await?;
+        let schema = match &question.output {
+            Output::Text => {
+                let raw = serde_json::Value::from(reply.text.trim()).to_string();
+                let meta = self.ai_meta(model, question, &[&reply], started);
+                return Ok(Outcome::Value(raw.into(), meta));
+            }
+            Output::Json(None) => None,
+            Output::Json(Some(schema)) => Some(Schema::compile(schema).map_err(invalid)?),
+        };
+        let problems = match read_json(&reply.text, schema.as_ref()) {
+            Ok(json) => {
+                let meta = self.ai_meta(model, question, &[&reply], started);
+                return Ok(Outcome::Value(json.get().into(), meta));
+            }
+            Err(problems) => problems,
+        };
+        let repaired = self.ask_once(cell, model, &question.repair(&reply.text, &problems)).await?;
+        let meta = self.ai_meta(model, question, &[&reply, &repaired], started);
+        match read_json(&repaired.text, schema.as_ref()) {
+            Ok(json) => Ok(Outcome::Value(json.get().into(), meta)),
+            Err(problems) => {
+                let words = format!("The answer is not what the schema asks for: {}", problems.join(" "));
+                let mut outcome = Outcome::failed(ErrorCode::InvalidOutput, words);
+                if let Outcome::Failed(trouble) = &mut outcome {
+                    trouble.meta = meta;
+                }
+                Err(outcome)
+            }
+        }
+    }
+
+    async fn ask_once(&self, cell: &Cell, model: &Model, question: &Question) -> Result<Reply, Outcome> {
+        let mut posts = vec![self.credential_post(model.provider, &model.access)];
+        posts.extend(column_post(&cell.project, &cell.column));
+        let ask = llm::ask(&self.client, model.ai, &model.access, question, self.config.ai_deadline);
+        self.attempt(cell, &posts, model.provider.id, ask).await
+    }
+
+    fn ai_meta(
+        &self,
+        model: &Model,
+        question: &Question,
+        replies: &[&Reply],
+        started: jiff::Timestamp,
+    ) -> Meta {
+        let last = replies.last();
+        let named = last.and_then(|reply| reply.model.clone()).unwrap_or_else(|| question.model.clone());
+        let sum = |count: fn(&Reply) -> Option<u64>| -> Option<u64> {
+            replies.iter().map(|reply| count(reply)).sum()
+        };
+        let mut meta = Meta::new();
+        meta.insert("provider".to_owned(), model.provider.id.into());
+        meta.insert("model".to_owned(), named.into());
+        meta.insert("milliseconds".to_owned(), millis_since(started, self.now()));
+        for (name, tokens) in [
+            ("inputTokens", sum(|reply| reply.input_tokens)),
+            ("outputTokens", sum(|reply| reply.output_tokens)),
+        ] {
+            if let Some(tokens) = tokens {
+                meta.insert(name.to_owned(), tokens.into());
+            }
+        }
+        if last.is_some_and(|reply| reply.truncated) {
+            meta.insert("truncated".to_owned(), true.into());
+        }
+        meta
+    }
+}
+
+/// Whom a column asks: whom it names, else the first provider the team can use.
+fn choose(config: &AiConfig, credentials: &TeamCredentials) -> Result<Model, Failure> {
+    let reach = |ai: AiProvider| {
+        let provider = Provider::of_ai(ai).ok_or_else(|| {
+            Failure::new(FailureKind::InvalidInput, "This server does not know the column's provider.")
+        })?;
+        Ok(Model { provider, ai, access: access(provider, credentials)? })
+    };
+    match config.provider {
+        Some(ai) => reach(ai),
+        None => reach(AiProvider::Openai).or_else(|first: Failure| {
+            reach(AiProvider::Anthropic).map_err(|_| match first.kind {
+                FailureKind::MissingCredentials => Failure::new(
+                    FailureKind::MissingCredentials,
+                    "There is no API key for a language model: OpenAI's, one that is compatible, or Anthropic's.",
+                ),
+                _ => first,
+            })
+        }),
+    }
+}

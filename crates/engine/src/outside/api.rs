@@ -1,0 +1,128 @@
+//! Columns an HTTP request fills.
+
+use rowmill_model::cell::Meta;
+use rowmill_model::column::{ApiConfig, HttpMethod};
+use rowmill_model::{Column, TeamId};
+use rowmill_providers::http_api::{self, Answer, Body, Call};
+use serde_json::Value as Json;
+use serde_json::value::RawValue;
+use url::Url;
+
+use super::fill::Fill;
+use super::{Outside, column_post, invalid, millis_since, team_part};
+use crate::caller::{Cell, Outcome};
+use crate::credentials::TeamCredentials;
+use crate::digest::Digest;
+use crate::traffic::Post;
+
+const PROVIDER: &str = "http-api";
+
+impl Outside {
+    /// The host's post, where the address names its host without a reference.
+    pub(super) fn api_posts(&self, team: TeamId, column: &Column) -> Vec<Post> {
+        let url = column.api_config.as_ref().map(|config| config.url.as_str()).unwrap_or_default();
+        let end = url.find("://").map(|place| place + 3);
+        let host = end.and_then(|end| url.get(end..)).and_then(|rest| rest.split(['/', '?', '#']).next());
+        match host {
+            Some(host) if !host.contains("@{") => self.host_post(team, url).into_iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// A host is a team's own: another team's failures there are none of its business.
+    fn host_post(&self, team: TeamId, url: &str) -> Option<Post> {
+        let host = host(url)?;
+        Some(Post {
+            key: Digest::of(["host", &team_part(team), &host]),
+            rates: Vec::new(),
+            at_once_max: self.config.at_once_max,
+            breaks: true,
+        })
+    }
+
+    pub(super) async fn ask_api(
+        &self,
+        cell: &Cell,
+        credentials: &TeamCredentials,
+    ) -> Result<Outcome, Outcome> {
+        let config = cell.column.api_config.as_ref().filter(|config| !config.url.trim().is_empty());
+        let config = config.ok_or_else(|| invalid("The column has no address: fill in `apiConfig.url`."))?;
+        let call = filled(cell, config, credentials)?;
+        let key = digest(cell.project.team, &call, config);
+        let in_flight = config.method == HttpMethod::Get;
+        let make = async { self.request(cell, config, call).await.unwrap_or_else(|outcome| outcome) };
+        Ok(self.reused(cell, key, in_flight, make).await)
+    }
+
+    async fn request(&self, cell: &Cell, config: &ApiConfig, call: Call) -> Result<Outcome, Outcome> {
+        let mut posts: Vec<Post> = self.host_post(cell.project.team, &call.url).into_iter().collect();
+        posts.extend(column_post(&cell.project, &cell.column));
+        let source = host(&call.url);
+        let started = self.now();
+        let answer = http_api::call(&self.client, call, config, self.config.response_bytes_max);
+        let answer = self.attempt(cell, &posts, PROVIDER, answer).await?;
+        let status = match &answer {
+            Answer::Value { status, .. } | Answer::Empty { status } => *status,
+        };
+        let mut meta = Meta::new();
+        meta.insert("provider".to_owned(), PROVIDER.into());
+        meta.insert("status".to_owned(), status.into());
+        meta.insert("milliseconds".to_owned(), millis_since(started, self.now()));
+        if let Some(source) = source {
+            meta.insert("source".to_owned(), source.into());
+        }
+        Ok(match answer {
+            Answer::Value { json, .. } => Outcome::Value(json.get().into(), meta),
+            Answer::Empty { .. } => Outcome::NoData(meta),
+        })
+    }
+}
+
+/// The request with its references filled in.
+fn filled(cell: &Cell, config: &ApiConfig, credentials: &TeamCredentials) -> Result<Call, Outcome> {
+    let mut fill = Fill::new(cell, Some(credentials))?;
+    let mut texts = |pairs: &std::collections::BTreeMap<String, String>| -> Vec<(String, String)> {
+        pairs.iter().map(|(name, text)| (name.clone(), fill.text(text))).collect()
+    };
+    let (headers, query) = (texts(&config.headers), texts(&config.query));
+    let url = fill.address(&config.url);
+    let body = match &config.body {
+        Json::Null => None,
+        // A text that is JSON once it is filled in is meant as such.
+        Json::String(text) => {
+            let text = fill.text(text);
+            let is_json = text.trim_start().starts_with(['{', '[']) && is_json(&text);
+            Some(if is_json { Body::Json(text) } else { Body::Text(text) })
+        }
+        body => Some(Body::Json(fill.json(body))),
+    };
+    let secrets = fill.into_secrets()?;
+    Ok(Call { method: config.method, url, headers, query, body, secrets })
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<&RawValue>(text).is_ok()
+}
+
+/// Names all that is sent and how the answer is read.
+fn digest(team: TeamId, call: &Call, config: &ApiConfig) -> Digest {
+    let Call { method, url, headers, query, body, secrets: _ } = call;
+    let team = team_part(team);
+    let method = format!("{method:?}");
+    let answer = format!("{:?} {:?} {:?}", config.response_path, config.success_statuses, config.empty_on);
+    let body = match body {
+        Some(Body::Json(text)) => ["json", text],
+        Some(Body::Text(text)) => ["text", text],
+        None => ["", ""],
+    };
+    let counts = format!("{} {}", headers.len(), query.len());
+    let pairs = headers.iter().chain(query).flat_map(|(name, value)| [name.as_str(), value.as_str()]);
+    Digest::of([team.as_str(), &method, url, &answer, &counts].into_iter().chain(body).chain(pairs))
+}
+
+/// The host an address leads to, with its port where that is not the usual one.
+fn host(url: &str) -> Option<String> {
+    let url = Url::parse(url.trim()).ok()?;
+    let host = url.host_str()?;
+    Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
+}

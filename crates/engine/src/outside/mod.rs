@@ -1,0 +1,252 @@
+//! The real outside: providers asked as columns say.
+//!
+//! One file a kind of column, each a method of [`Outside`] that runs a cell to its outcome. A new task is an
+//! arm in [`Outside::ask`] and a file; a new finder without a credential is an arm in `waterfall.rs`.
+
+mod ai;
+mod api;
+mod fill;
+#[cfg(test)]
+mod tests;
+mod waterfall;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rowmill_model::cell::Meta;
+use rowmill_model::column::TaskConfig;
+use rowmill_model::{CellError, Column, ColumnType, ErrorCode, Project, TeamId};
+use rowmill_providers::catalogue::Provider;
+use rowmill_providers::email::Finders;
+use rowmill_providers::{Access, Client, Clock, Failure, Reach};
+
+use crate::caller::{Caller, Cell, Outcome, Room, Trouble};
+use crate::credentials::{Credentials, TeamCredentials};
+use crate::digest::Digest;
+use crate::reuse::{Origin, Reuse};
+use crate::traffic::{Post, Traffic};
+use waterfall::Condemned;
+
+/// Calls providers.
+#[derive(Debug)]
+pub struct Outside {
+    client: Client,
+    finders: Finders,
+    credentials: Arc<dyn Credentials>,
+    traffic: Traffic,
+    reuse: Reuse<Outcome>,
+    condemned: Condemned,
+    config: OutsideConfig,
+}
+
+/// What bounds a call.
+#[derive(Debug, Clone)]
+pub struct OutsideConfig {
+    /// One answer of a model.
+    pub ai_deadline: Duration,
+    /// All waits of one search at a finder that searches for minutes.
+    pub finder_wait_max: Duration,
+    /// The longest answer to an HTTP request.
+    pub response_bytes_max: usize,
+    /// Calls at the same time with one credential, or to one host.
+    pub at_once_max: usize,
+    /// How long a cell waits for its turn before it is put back.
+    pub patience: Duration,
+    /// Outcomes kept for `cacheTtlSeconds`.
+    pub kept_entries_max: usize,
+    pub kept_bytes_max: usize,
+}
+
+impl Default for OutsideConfig {
+    fn default() -> Self {
+        Self {
+            ai_deadline: Duration::from_mins(2),
+            finder_wait_max: Duration::from_mins(2),
+            response_bytes_max: 4 * 1024 * 1024,
+            at_once_max: 128,
+            patience: Duration::from_secs(2),
+            kept_entries_max: 10_000,
+            kept_bytes_max: 64 * 1024 * 1024,
+        }
+    }
+}
+
+#[async_trait]
+impl Caller for Outside {
+    async fn room(&self, project: &Project, column: &Column) -> Room {
+        // What is wrong with the credentials is told by the call.
+        let Ok(credentials) = self.credentials.of(project.team).await else { return Room::default() };
+        let mut posts = match column.kind {
+            ColumnType::Ai => self.ai_posts(column, &credentials),
+            ColumnType::Api => self.api_posts(project.team, column),
+            ColumnType::Task => match self.finder_posts(column, &credentials) {
+                Ok(posts) => posts,
+                Err(closed) => return closed,
+            },
+            ColumnType::Manual | ColumnType::Reference => Vec::new(),
+        };
+        posts.extend(column_post(project, column));
+        self.traffic.room(&posts, self.now())
+    }
+
+    async fn call(&self, cell: &Cell) -> Outcome {
+        match self.credentials.of(cell.project.team).await {
+            Ok(credentials) => self.ask(cell, &credentials).await.unwrap_or_else(|outcome| outcome),
+            Err(words) => {
+                tracing::warn!(error = %words, "credentials cannot be read");
+                let message = "The team's credentials cannot be read at the moment.".to_owned();
+                let error = CellError { code: ErrorCode::ProviderError, message };
+                Outcome::Failed(Trouble { error, may_pass: true, retry_after: None, meta: Meta::new() })
+            }
+        }
+    }
+}
+
+impl Outside {
+    /// The error is the library's for encrypted connections, in words.
+    pub fn new(
+        client: Client,
+        credentials: Arc<dyn Credentials>,
+        traffic: Traffic,
+        config: OutsideConfig,
+    ) -> Self {
+        Self {
+            finders: Finders::new(client.clone()),
+            client,
+            credentials,
+            traffic,
+            reuse: Reuse::new(config.kept_entries_max, config.kept_bytes_max),
+            condemned: Condemned::default(),
+            config,
+        }
+    }
+
+    /// An error is an outcome, too: it is what `?` is for.
+    async fn ask(&self, cell: &Cell, credentials: &TeamCredentials) -> Result<Outcome, Outcome> {
+        let task = cell.column.task_config.as_ref().map(|task| task.task_type.as_str());
+        match (cell.column.kind, task) {
+            (ColumnType::Ai, _) => self.ask_model(cell, credentials).await,
+            (ColumnType::Api, _) => self.ask_api(cell, credentials).await,
+            (ColumnType::Task, Some(TaskConfig::WATERFALL_EMAIL)) => self.find_email(cell, credentials).await,
+            (ColumnType::Task | ColumnType::Manual | ColumnType::Reference, _) => {
+                Err(invalid("This server does not know the column's task."))
+            }
+        }
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        self.client.clock()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock().now()
+    }
+
+    /// Makes one call, once its turn has come.
+    async fn attempt<T>(
+        &self,
+        cell: &Cell,
+        posts: &[Post],
+        provider: &'static str,
+        call: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Outcome> {
+        let pass = self.traffic.pass(posts, cell, self.clock(), self.config.patience).await?;
+        let started = self.now();
+        let outcome = call.await;
+        pass.report(&outcome, self.now());
+        self.measure(provider, started, &outcome);
+        outcome.map_err(Outcome::from)
+    }
+
+    fn measure<T>(&self, provider: &'static str, started: Timestamp, outcome: &Result<T, Failure>) {
+        let word = outcome.as_ref().err().map_or("ok", |failure| failure.kind.code().word());
+        metrics::counter!("rowmill_calls_total", "provider" => provider, "outcome" => word).increment(1);
+        let seconds = self.now().duration_since(started).as_secs_f64();
+        metrics::histogram!("rowmill_call_seconds", "provider" => provider).record(seconds);
+    }
+
+    /// Makes a call that others may be making, or have made. `key` names all that is sent, and by whom.
+    async fn reused(
+        &self,
+        cell: &Cell,
+        key: Digest,
+        in_flight: bool,
+        make: impl Future<Output = Outcome>,
+    ) -> Outcome {
+        let ttl = Duration::from_secs(cell.column.cache_ttl_seconds.into());
+        if !ttl.is_zero()
+            && let Some(outcome) = self.reuse.find(key, self.now())
+        {
+            return marked_as_reused(outcome);
+        }
+        let is_shared = |outcome: &Outcome| !matches!(outcome, Outcome::Later(..));
+        let (outcome, origin) =
+            if in_flight { self.reuse.once(key, make, is_shared).await } else { (make.await, Origin::Made) };
+        if origin == Origin::Shared {
+            return marked_as_reused(outcome);
+        }
+        let bytes = match &outcome {
+            Outcome::Value(raw, _) => raw.len(),
+            Outcome::NoData(_) => 0,
+            Outcome::Skipped(_) | Outcome::Failed(_) | Outcome::Later(..) => return outcome,
+        };
+        if !ttl.is_zero() {
+            let until = self.now().saturating_add(ttl).unwrap_or(Timestamp::MAX);
+            self.reuse.keep(key, outcome.clone(), bytes + KEPT_BYTES_EACH, until);
+        }
+        outcome
+    }
+}
+
+/// What an outcome takes beside its value, roughly.
+const KEPT_BYTES_EACH: usize = 512;
+
+fn marked_as_reused(mut outcome: Outcome) -> Outcome {
+    if let Outcome::Value(_, meta) | Outcome::NoData(meta) = &mut outcome {
+        meta.insert("cached".to_owned(), true.into());
+    }
+    outcome
+}
+
+fn invalid(message: impl Into<String>) -> Outcome {
+    Outcome::failed(ErrorCode::InvalidInput, message)
+}
+
+/// Milliseconds since then, for a cell's provenance.
+fn millis_since(started: Timestamp, now: Timestamp) -> serde_json::Value {
+    u64::try_from(now.duration_since(started).as_millis()).unwrap_or_default().into()
+}
+
+/// How a provider is reached with what a team has.
+fn access(provider: &Provider, credentials: &TeamCredentials) -> Result<Access, Failure> {
+    match credentials.providers.get(provider.id) {
+        Some(credential) => {
+            let reach = credential.from.reach();
+            provider.access(credential.api_key.clone(), credential.base_url.as_deref(), reach)
+        }
+        None => provider.access(None, None, Reach::Guarded),
+    }
+}
+
+/// Names a credential. The same key at the same address is the same account, whoever uses it.
+fn identity(provider: &Provider, access: &Access) -> Digest {
+    let key = access.api_key.as_ref().map_or("", |key| key.expose());
+    Digest::of(["credential", provider.id, access.base_url.as_str(), key])
+}
+
+/// A column's own rate.
+fn column_post(project: &Project, column: &Column) -> Option<Post> {
+    let rate = column.rate_limit.clone()?;
+    let parts = [project.id.to_string(), column.id.as_str().to_owned(), rate.requests.to_string()];
+    let mut parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let per_seconds = rate.per_seconds.to_string();
+    parts.extend(["column", &per_seconds]);
+    Some(Post { key: Digest::of(parts), rates: vec![rate], at_once_max: usize::MAX, breaks: false })
+}
+
+/// Outcomes are reused within a team only.
+fn team_part(team: TeamId) -> String {
+    format!("team {team}")
+}

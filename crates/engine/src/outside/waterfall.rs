@@ -1,0 +1,340 @@
+//! E-mail finders, one after another, until one knows the address.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rowmill_model::cell::Meta;
+use rowmill_model::column::{TaskConfig, WaterfallEmail, WaterfallProvider};
+use rowmill_model::{CellError, Column, ErrorCode};
+use rowmill_providers::catalogue::{Kind, Provider};
+use rowmill_providers::email::{Finder, Finding, Gate, Hit, Person};
+use rowmill_providers::{Access, Clock, Failure, FailureKind};
+use rowmill_store::Lane;
+use serde_json::{Value as Json, json};
+
+use super::fill::Fill;
+use super::{Outside, access, column_post, identity, invalid, millis_since, team_part};
+use crate::caller::{Cell, Outcome, Room, Trouble};
+use crate::credentials::TeamCredentials;
+use crate::digest::Digest;
+use crate::traffic::{Closed, Post, Traffic, until};
+
+/// A finder with a credential, and how it is reached.
+struct Reached {
+    provider: &'static Provider,
+    finder: Finder,
+    access: Access,
+}
+
+impl Outside {
+    pub(super) async fn find_email(
+        &self,
+        cell: &Cell,
+        credentials: &TeamCredentials,
+    ) -> Result<Outcome, Outcome> {
+        let config = waterfall(&cell.column)
+            .ok_or_else(|| invalid("The column has no finders: fill in `taskConfig.waterfallEmail`."))?;
+        let entries = enabled(config);
+        if entries.is_empty() {
+            return Err(invalid(
+                "No finder is enabled: enable one in `taskConfig.waterfallEmail.providers`.",
+            ));
+        }
+        let mut fill = Fill::new(cell, None)?;
+        let [first, last, full, domain] = WaterfallEmail::INPUT_KEYS
+            .map(|key| config.input_mapping.get(key).map(|text| fill.text(text)).unwrap_or_default());
+        let person = Person::new(&first, &last, &full, &domain).ok_or_else(|| {
+            let message = "A domain and a first and last name, or a full name, are needed.".to_owned();
+            Outcome::Skipped(CellError { code: ErrorCode::MissingInput, message })
+        })?;
+        let asked: Vec<String> = entries.iter().map(|entry| asked_as(entry, credentials)).collect();
+        let person_parts = [person.first(), person.last(), person.full(), person.domain()];
+        let team = team_part(cell.project.team);
+        let parts = std::iter::once(team.as_str()).chain(person_parts);
+        let key = Digest::of(parts.chain(asked.iter().map(String::as_str)));
+        Ok(self.reused(cell, key, true, self.search(cell, credentials, &entries, &person)).await)
+    }
+
+    /// Asks one after another.
+    async fn search(
+        &self,
+        cell: &Cell,
+        credentials: &TeamCredentials,
+        entries: &[&WaterfallProvider],
+        person: &Person,
+    ) -> Outcome {
+        let started = self.now();
+        let mut tried = Vec::new();
+        let mut unverified = None;
+        let mut failures = Vec::new();
+        let mut put_off = Vec::new();
+        for entry in entries {
+            let began = self.now();
+            let finding = self.ask_entry(cell, credentials, entry, person, &mut put_off).await;
+            tried.push(json!({
+                "id": entry.id,
+                "taskType": entry.task_type,
+                "outcome": word(&finding),
+                "milliseconds": millis_since(began, self.now()),
+            }));
+            match finding {
+                Ok(Finding::Hit(hit)) if hit.verified => {
+                    return found(entry, &hit, tried, millis_since(started, self.now()));
+                }
+                Ok(Finding::Hit(hit)) => {
+                    unverified.get_or_insert((*entry, hit));
+                }
+                Ok(Finding::Miss | Finding::Ineligible) => {}
+                Err(failure) => failures.push(failure),
+            }
+        }
+        let millis = millis_since(started, self.now());
+        if let Some((entry, hit)) = unverified {
+            return found(entry, &hit, tried, millis);
+        }
+        // Nobody was asked because all of them rest: that is no try.
+        if put_off.len() == entries.len()
+            && let Some(soonest) = put_off.into_iter().min_by_key(|(at, _)| *at)
+        {
+            return Outcome::Later(soonest.0, soonest.1);
+        }
+        let mut meta = Meta::new();
+        meta.insert("milliseconds".to_owned(), millis);
+        meta.insert("tried".to_owned(), tried.into());
+        match most_telling(failures, entries.len()) {
+            Some(failure) => Outcome::Failed(Trouble { meta, ..failure.into() }),
+            None => Outcome::NoData(meta),
+        }
+    }
+
+    /// Asks one finder. Those that need no credential have an arm of their own here.
+    async fn ask_entry(
+        &self,
+        cell: &Cell,
+        credentials: &TeamCredentials,
+        entry: &WaterfallProvider,
+        person: &Person,
+        put_off: &mut Vec<(Timestamp, CellError)>,
+    ) -> Result<Finding, Failure> {
+        match reach(entry, credentials)? {
+            Some(reached) => self.ask_finder(cell, &reached, person, put_off).await,
+            None => {
+                let words = format!("This server knows no finder called `{}`.", entry.task_type);
+                Err(Failure::new(FailureKind::InvalidInput, words))
+            }
+        }
+    }
+
+    async fn ask_finder(
+        &self,
+        cell: &Cell,
+        reached: &Reached,
+        person: &Person,
+        put_off: &mut Vec<(Timestamp, CellError)>,
+    ) -> Result<Finding, Failure> {
+        let Reached { provider, finder, access } = reached;
+        let account = (cell.ticket.lane, identity(provider, access));
+        if let Some(failure) = self.condemned.recall(account, self.now()) {
+            return Err(failure);
+        }
+        let [search, calls] = self.finder_post(provider, access);
+        let entered = self.traffic.pass(&[search], cell, self.clock(), self.config.patience).await;
+        let pass = match entered {
+            Ok(pass) => pass,
+            Err(closed) => {
+                let failure = resting(provider, &closed, self.now());
+                if let Outcome::Later(at, error) = closed {
+                    put_off.push((at, error));
+                }
+                return Err(failure);
+            }
+        };
+        let posts = std::iter::once(calls).chain(column_post(&cell.project, &cell.column)).collect();
+        let turnstile = Turnstile { traffic: &self.traffic, posts, clock: self.clock(), cell };
+        let started = self.now();
+        let found = self.finders.find(*finder, access, person, &turnstile, self.config.finder_wait_max).await;
+        pass.report(&found, self.now());
+        self.measure(provider.id, started, &found);
+        if let Err(failure) = &found
+            && failure.kind.condemns_credential()
+        {
+            self.condemned.remember(account, failure.clone(), self.now());
+        }
+        found
+    }
+
+    /// A search is one call of its credential, whose many requests pass the rates one by one.
+    fn finder_post(&self, provider: &Provider, access: &Access) -> [Post; 2] {
+        let key = identity(provider, access);
+        let at_once_max = self.config.at_once_max;
+        let calls = Digest::of(["requests", &format!("{key:?}")]);
+        [
+            Post { key, rates: Vec::new(), at_once_max, breaks: true },
+            Post { key: calls, rates: provider.rates.to_vec(), at_once_max: usize::MAX, breaks: false },
+        ]
+    }
+
+    /// What limits a waterfall as a whole: its only finder; or nothing, as long as one of them is awake.
+    /// If all of them rest the answer is that there is no room.
+    pub(super) fn finder_posts(
+        &self,
+        column: &Column,
+        credentials: &TeamCredentials,
+    ) -> Result<Vec<Post>, Room> {
+        let Some(config) = waterfall(column) else { return Ok(Vec::new()) };
+        let reached = enabled(config).into_iter().filter_map(|entry| reach(entry, credentials).ok()?);
+        let mut posts: Vec<[Post; 2]> =
+            reached.map(|reached| self.finder_post(reached.provider, &reached.access)).collect();
+        let now = self.now();
+        let rooms = posts.iter().map(|[search, _]| self.traffic.room(std::slice::from_ref(search), now));
+        let rests: Option<Vec<Timestamp>> = rooms.map(|room| room.again_at).collect();
+        match rests.and_then(|rests| rests.into_iter().min()) {
+            Some(again_at) => {
+                let limits = posts.iter().map(|[search, _]| (search.key, 0)).collect();
+                Err(Room { limits, again_at: Some(again_at) })
+            }
+            None if posts.len() == 1 => Ok(posts.pop().into_iter().flatten().collect()),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+fn waterfall(column: &Column) -> Option<&WaterfallEmail> {
+    let task = column.task_config.as_ref().filter(|task| task.task_type == TaskConfig::WATERFALL_EMAIL)?;
+    task.waterfall_email.as_ref()
+}
+
+/// In the order they are to be tried.
+fn enabled(config: &WaterfallEmail) -> Vec<&WaterfallProvider> {
+    let mut entries: Vec<&WaterfallProvider> =
+        config.providers.iter().filter(|entry| entry.enabled).collect();
+    entries.sort_by_key(|entry| entry.order);
+    entries
+}
+
+/// How an entry's finder is reached; none if it is no finder with a credential.
+fn reach(entry: &WaterfallProvider, credentials: &TeamCredentials) -> Result<Option<Reached>, Failure> {
+    let Some(provider) = Provider::named(&entry.task_type) else { return Ok(None) };
+    let Kind::Finder(finder) = provider.kind else { return Ok(None) };
+    Ok(Some(Reached { provider, finder, access: access(provider, credentials)? }))
+}
+
+/// Names an entry and what it is asked with.
+fn asked_as(entry: &WaterfallProvider, credentials: &TeamCredentials) -> String {
+    let account = match reach(entry, credentials) {
+        Ok(Some(reached)) => format!("{:?}", identity(reached.provider, &reached.access)),
+        Ok(None) | Err(_) => String::new(),
+    };
+    format!("{} {} {account}", entry.id, entry.task_type)
+}
+
+fn found(entry: &WaterfallProvider, hit: &Hit, tried: Vec<Json>, millis: Json) -> Outcome {
+    let mut meta = Meta::new();
+    meta.insert("provider".to_owned(), entry.task_type.as_str().into());
+    meta.insert("verified".to_owned(), hit.verified.into());
+    if let Some(confidence) = hit.confidence {
+        meta.insert("confidence".to_owned(), confidence.into());
+    }
+    meta.insert("milliseconds".to_owned(), millis);
+    meta.insert("tried".to_owned(), tried.into());
+    Outcome::Value(Json::from(hit.email.as_str()).to_string().into(), meta)
+}
+
+fn word(finding: &Result<Finding, Failure>) -> &'static str {
+    match finding {
+        Ok(Finding::Hit(Hit { verified: true, .. })) => "verified",
+        Ok(Finding::Hit(_)) => "unverified",
+        Ok(Finding::Miss) => "not_found",
+        Ok(Finding::Ineligible) => "not_asked",
+        Err(failure) => failure.kind.code().word(),
+    }
+}
+
+/// The failure to tell, if every entry failed: one that may pass, else the one that says most about what
+/// to do. It may be tried again as soon as the first of them may.
+fn most_telling(failures: Vec<Failure>, entries: usize) -> Option<Failure> {
+    if failures.len() < entries {
+        return None;
+    }
+    let soonest = |failures: &[Failure]| {
+        let passing = failures.iter().filter(|failure| failure.may_pass);
+        passing.map(|failure| failure.retry_after.unwrap_or_default()).min()
+    };
+    let retry_after = soonest(&failures).filter(|wait| !wait.is_zero());
+    let rank = |failure: &Failure| match failure.kind {
+        _ if failure.may_pass => 4,
+        FailureKind::OutOfCredits => 3,
+        FailureKind::InvalidCredentials => 2,
+        FailureKind::MissingCredentials => 0,
+        _ => 1,
+    };
+    failures.into_iter().max_by_key(rank).map(|failure| Failure { retry_after, ..failure })
+}
+
+/// A finder that was not asked because it rests.
+fn resting(provider: &Provider, closed: &Outcome, now: Timestamp) -> Failure {
+    let words = format!("{} rests and was not asked.", provider.label);
+    let mut failure = Failure::new(FailureKind::RateLimited, words);
+    if let Outcome::Later(at, _) = closed {
+        failure.retry_after = Some(until(now, *at));
+    }
+    failure
+}
+
+/// Where each request of a search waits its turn.
+struct Turnstile<'a> {
+    traffic: &'a Traffic,
+    posts: Vec<Post>,
+    clock: &'a dyn Clock,
+    cell: &'a Cell,
+}
+
+#[async_trait]
+impl Gate for Turnstile<'_> {
+    async fn pass(&self) {
+        loop {
+            if self.cell.is_revoked() {
+                // The task is being aborted: nothing more may be sent.
+                std::future::pending::<()>().await;
+            }
+            let now = self.clock.now();
+            match self.traffic.enter(&self.posts, now) {
+                Ok(pass) => return drop(pass),
+                Err(Closed { opens_at }) => {
+                    let wait = opens_at.map_or(Duration::from_millis(100), |opens_at| until(now, opens_at));
+                    self.clock.sleep(wait).await;
+                }
+            }
+        }
+    }
+}
+
+/// Credentials that are not asked again in a run: they are wrong, or their account is empty. A run has no
+/// end that can be seen from here, so they are forgotten after a while, and a new credential is another one.
+#[derive(Debug, Default)]
+pub(super) struct Condemned(Mutex<BTreeMap<(Lane, Digest), (Timestamp, Failure)>>);
+
+impl Condemned {
+    const LEN_MAX: usize = 10_000;
+    const REMEMBERED_FOR: Duration = Duration::from_mins(1);
+
+    fn recall(&self, account: (Lane, Digest), now: Timestamp) -> Option<Failure> {
+        let accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        accounts.get(&account).filter(|(until, _)| *until > now).map(|(_, failure)| failure.clone())
+    }
+
+    fn remember(&self, account: (Lane, Digest), failure: Failure, now: Timestamp) {
+        let mut accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if accounts.len() >= Self::LEN_MAX {
+            accounts.retain(|_, (until, _)| *until > now);
+        }
+        if accounts.len() >= Self::LEN_MAX {
+            accounts.clear();
+        }
+        let until = now.saturating_add(Self::REMEMBERED_FOR).unwrap_or(now);
+        accounts.insert(account, (until, failure));
+    }
+}

@@ -1,0 +1,72 @@
+//! One cell, from its claim to its result.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rowmill_model::cell::Meta;
+use rowmill_model::{CellError, ErrorCode};
+use rowmill_store::{CellResult, Settlement, Ticket};
+
+use crate::caller::{Cell, Outcome, Trouble};
+use crate::engine::Shared;
+use crate::retry;
+
+/// Runs a cell and hands in its result.
+pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
+    let mut broken = Broken { shared: &shared, ticket: cell.ticket, is_armed: true };
+    let deadline = shared.config.cell_deadline;
+    let outcome = tokio::select! {
+        biased;
+        outcome = shared.caller.call(&cell) => outcome,
+        () = shared.clock.sleep(deadline) => late(deadline),
+    };
+    broken.is_armed = false;
+    let result = conclude(&shared, &cell, outcome);
+    shared.registry.finish(Settlement { ticket: cell.ticket, result });
+    shared.wake.notify_one();
+}
+
+fn late(deadline: Duration) -> Outcome {
+    let message = format!("There was no result within {} seconds.", deadline.as_secs());
+    let error = CellError { code: ErrorCode::TimedOut, message };
+    Outcome::Failed(Trouble { error, may_pass: true, retry_after: None, meta: Meta::new() })
+}
+
+/// What is to be written of a try's outcome.
+fn conclude(shared: &Shared, cell: &Cell, outcome: Outcome) -> CellResult {
+    match outcome {
+        Outcome::Value(raw, _) if raw.len() > shared.config.value_bytes_max => {
+            let message = format!("The result is longer than {} bytes.", shared.config.value_bytes_max);
+            CellResult::Failed(CellError { code: ErrorCode::TooLarge, message }, Meta::new())
+        }
+        Outcome::Value(raw, meta) => CellResult::Value(raw, meta),
+        Outcome::NoData(meta) => CellResult::NoData(meta),
+        Outcome::Skipped(error) => CellResult::Skipped(error),
+        Outcome::Later(at, error) => CellResult::Later(at.as_millisecond().saturating_add(1), error),
+        Outcome::Failed(trouble) => {
+            let attempts_max = cell.column.retry.max_attempts;
+            let now = shared.clock.now();
+            let random = &mut shared.random();
+            retry::decide(&shared.config, trouble, cell.attempts, attempts_max, now, random)
+        }
+    }
+}
+
+/// Ends a cell whose call panicked, so that it does not run for ever in everybody's eyes.
+struct Broken<'a> {
+    shared: &'a Shared,
+    ticket: Ticket,
+    is_armed: bool,
+}
+
+impl Drop for Broken<'_> {
+    fn drop(&mut self) {
+        if self.is_armed && std::thread::panicking() {
+            let message = "The server broke off while it ran this cell.".to_owned();
+            let error = CellError { code: ErrorCode::ProviderError, message };
+            let result = CellResult::Failed(error, Meta::new());
+            self.shared.registry.finish(Settlement { ticket: self.ticket, result });
+            self.shared.wake.notify_one();
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Providers that answer, fail and dawdle as the dice fall.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rowmill_engine::{Caller, Cell, Digest, Outcome, Post, Room};
+use rowmill_model::cell::Meta;
+use rowmill_model::column::RateLimit;
+use rowmill_model::record::Slot;
+use rowmill_model::{CellError, Column, ErrorCode, Project, RowId};
+use rowmill_providers::{Clock, Failure, FailureKind};
+
+use crate::world::World;
+
+/// What each credential may do.
+pub(crate) const CREDENTIAL_RATES: [RateLimit; 3] = [
+    RateLimit { requests: 3, per_seconds: 2 },
+    RateLimit { requests: 40, per_seconds: 1 },
+    RateLimit { requests: 20, per_seconds: 60 },
+];
+
+/// The credential a column uses.
+pub(crate) fn credential_of(slot: Slot) -> usize {
+    slot as usize % CREDENTIAL_RATES.len()
+}
+
+#[derive(Debug)]
+pub(crate) struct FakeOutside(pub(crate) Arc<World>);
+
+#[async_trait]
+impl Caller for FakeOutside {
+    async fn room(&self, _: &Project, column: &Column) -> Room {
+        self.0.traffic.room(&posts(column), self.0.clock.now())
+    }
+
+    async fn call(&self, cell: &Cell) -> Outcome {
+        let world = &*self.0;
+        let posts = posts(&cell.column);
+        let patience = Duration::from_secs(2);
+        let pass = match world.traffic.pass(&posts, cell, &*world.clock, patience).await {
+            Ok(pass) => pass,
+            Err(put_off) => return put_off,
+        };
+        let number = world.begin_call(cell).await;
+        let under_way = UnderWay { world, cell: (cell.row, cell.ticket.lane.slot) };
+        let credential = credential_of(cell.column.slot);
+        let (took, fate) = world.fate(credential);
+        world.note(&format!("call v{number} for {:?}: {fate:?} in {took:?}", under_way.cell));
+        world.clock.sleep(took).await;
+        drop(under_way);
+        let result = fate.result(number);
+        let for_traffic = match &result {
+            Outcome::Failed(trouble) => Err(Failure {
+                kind: if matches!(fate, Fate::TooFast(_)) {
+                    FailureKind::RateLimited
+                } else {
+                    FailureKind::ProviderError
+                },
+                message: String::new(),
+                may_pass: trouble.may_pass,
+                retry_after: trouble.retry_after,
+            }),
+            _ => Ok(()),
+        };
+        pass.report(&for_traffic, world.clock.now());
+        result
+    }
+}
+
+/// A call that is dropped is over.
+struct UnderWay<'a> {
+    world: &'a World,
+    cell: (RowId, Slot),
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.world.state().ledger.under_way.remove(&self.cell);
+    }
+}
+
+fn posts(column: &Column) -> Vec<Post> {
+    let credential = credential_of(column.slot);
+    let key = Digest::of(["credential", &credential.to_string()]);
+    let rates = vec![CREDENTIAL_RATES[credential].clone()];
+    let mut posts = vec![Post { key, rates, at_once_max: 5, breaks: true }];
+    if let Some(rate) = &column.rate_limit {
+        let key = Digest::of(["column", column.id.as_str()]);
+        posts.push(Post { key, rates: vec![rate.clone()], at_once_max: usize::MAX, breaks: false });
+    }
+    posts
+}
+
+/// How a call ends.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Value,
+    NoData,
+    Huge,
+    MissingInput,
+    /// Too many requests; some say for how long.
+    TooFast(Option<u64>),
+    ServerError,
+    TimedOut,
+    BadKey,
+    NoCredits,
+    Garbage,
+}
+
+impl World {
+    /// How long a call takes, and how it ends.
+    fn fate(&self, credential: usize) -> (Duration, Fate) {
+        let mut state = self.state();
+        let random = &mut state.random;
+        let took = match random.u8(..20) {
+            0 => Duration::from_secs(random.u64(10..80)),
+            // Longer than any cell may take.
+            1 if random.u8(..8) == 0 => Duration::from_hours(9),
+            1..8 => Duration::from_millis(random.u64(..10)),
+            _ => Duration::from_millis(random.u64(..3_000)),
+        };
+        // One credential is out of order for a minute now and then.
+        let minute = self.now_ms() / 60_000;
+        let is_out = credential == 1 && minute % 4 == 1;
+        let fate = match random.u8(..40) {
+            _ if is_out => Fate::ServerError,
+            0..22 => Fate::Value,
+            22..25 => Fate::NoData,
+            25 => Fate::Huge,
+            26 => Fate::MissingInput,
+            27 | 28 => Fate::TooFast(Some(random.u64(..20))),
+            29 => Fate::TooFast(None),
+            30..33 => Fate::ServerError,
+            33 | 34 => Fate::TimedOut,
+            35 => Fate::BadKey,
+            36 => Fate::NoCredits,
+            _ => Fate::Garbage,
+        };
+        (took, fate)
+    }
+}
+
+impl Fate {
+    fn result(self, number: usize) -> Outcome {
+        let failed = |kind: FailureKind| Outcome::from(Failure::new(kind, "It failed."));
+        match self {
+            Self::Value => Outcome::Value(format!("\"v{number}\"").into(), Meta::new()),
+            Self::NoData => Outcome::NoData(Meta::new()),
+            Self::Huge => Outcome::Value(format!("\"{}\"", "x".repeat(2_000)).into(), Meta::new()),
+            Self::MissingInput => {
+                let message = "It is not enough.".to_owned();
+                Outcome::Skipped(CellError { code: ErrorCode::MissingInput, message })
+            }
+            Self::TooFast(seconds) => {
+                let retry_after = seconds.map(Duration::from_secs);
+                Failure { retry_after, ..Failure::new(FailureKind::RateLimited, "Too fast.") }.into()
+            }
+            Self::ServerError => Failure::transient("It is down.").into(),
+            Self::TimedOut => failed(FailureKind::TimedOut),
+            Self::BadKey => failed(FailureKind::InvalidCredentials),
+            Self::NoCredits => failed(FailureKind::OutOfCredits),
+            Self::Garbage => failed(FailureKind::InvalidOutput),
+        }
+    }
+}

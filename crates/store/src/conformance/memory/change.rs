@@ -1,0 +1,67 @@
+//! What a transaction has done so far, to be told once it is over.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rowmill_model::plan::{block_of, place_of};
+use rowmill_model::{ProjectId, RowId};
+
+use super::State;
+use super::kept::Kept;
+use crate::{Change, ChangedRows, Ticket};
+
+#[derive(Debug, Default)]
+pub(super) struct Changes(BTreeMap<ProjectId, Touched>);
+
+#[derive(Debug, Default)]
+pub(super) struct Touched {
+    pub(super) written: BTreeSet<u64>,
+    pub(super) deleted: Vec<RowId>,
+    pub(super) revoked: Vec<Ticket>,
+    /// Every row may be another.
+    pub(super) all: bool,
+}
+
+impl Changes {
+    pub(super) fn of(&mut self, project: ProjectId) -> &mut Touched {
+        self.0.entry(project).or_default()
+    }
+
+    /// Moves the sequences on and says what is to be told.
+    pub(super) fn finish(self, state: &mut State) -> Vec<Change> {
+        let tell = |(id, touched): (ProjectId, Touched)| {
+            let (seq, ready) = match state.projects.get_mut(&id) {
+                Some(kept) => {
+                    kept.change_seq += 1;
+                    (kept.change_seq, touched.is_ready(kept))
+                }
+                None => (0, false),
+            };
+            let Touched { written, deleted, revoked, all } = touched;
+            let is_few = !all && written.len() + deleted.len() <= ChangedRows::NAMED_MAX;
+            let rows = if is_few {
+                ChangedRows::These { written: written.into_iter().collect(), deleted }
+            } else {
+                ChangedRows::Many
+            };
+            Change { project: id, seq, rows, revoked, ready }
+        };
+        self.0.into_iter().map(tell).collect()
+    }
+}
+
+impl Touched {
+    /// Whether a cell of the touched rows may be claimed.
+    fn is_ready(&self, kept: &Kept) -> bool {
+        let ready = |position: u64| {
+            let block = kept.blocks.get(&block_of(position));
+            block.is_some_and(|block| {
+                kept.plan.slots().any(|slot| block.get(slot, place_of(position)).is_ready())
+            })
+        };
+        if self.all {
+            kept.rows.keys().any(|position| ready(*position))
+        } else {
+            self.written.iter().any(|position| ready(*position))
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! A store that keeps everything in memory and is as simple as could be right.
+//!
+//! Databases are compared with it, and the engine's simulation runs on it. One lock, plain maps, no index:
+//! what is asked for is looked for. Where a call can fail halfway it works on a copy.
+
+mod change;
+mod kept;
+mod rows;
+mod work;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use rowmill_model::integration::connected_event;
+use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use change::Changes;
+use kept::Kept;
+use work::Held;
+
+use crate::{
+    ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lane, Lanes, Listener, NewRows, Once,
+    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef, RowsPage, SavedProject, Settlement,
+    Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team, Ticket, Trigger, Visit,
+    WorkerId, WriteCells, WrittenCells,
+};
+
+/// Keeps everything until it is dropped.
+#[derive(Default)]
+pub struct MemoryStore {
+    state: Mutex<State>,
+    listeners: Mutex<Vec<Listener>>,
+    weather: Option<Box<dyn Weather>>,
+}
+
+/// What goes wrong between a caller and the store, for those who want to see it survived.
+#[async_trait]
+pub trait Weather: Send + Sync {
+    /// Before a call is looked at. An error is the call's: nothing happened.
+    async fn before(&self, call: &'static str) -> Result<()>;
+
+    /// After a call was carried out. An error is the call's, though it did happen.
+    async fn after(&self, call: &'static str) -> Result<()>;
+}
+
+#[derive(Debug, Clone, Default)]
+struct State {
+    teams: Vec<Team>,
+    keys: Vec<ApiKey>,
+    receipts: HashMap<[u8; 32], Receipt>,
+    projects: BTreeMap<ProjectId, Kept>,
+    /// How many projects were ever made.
+    projects_made: u64,
+    /// Who holds which cells, by token.
+    claims: BTreeMap<u64, Held>,
+    last_token: u64,
+    /// When each worker is taken for lost.
+    workers: BTreeMap<WorkerId, i64>,
+    /// Cells that wait for their time.
+    retries: BTreeSet<(i64, Lane, u64)>,
+}
+
+/// What was answered to a request that is carried out once.
+#[derive(Debug, Clone)]
+struct Receipt {
+    fingerprint: [u8; 32],
+    expires_at_ms: i64,
+    outcome: String,
+}
+
+impl std::fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MemoryStore").finish_non_exhaustive()
+    }
+}
+
+impl MemoryStore {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A store whose every call goes through the weather.
+    pub fn in_weather(weather: impl Weather + 'static) -> Self {
+        Self { weather: Some(Box::new(weather)), ..Self::default() }
+    }
+
+    async fn call<T>(&self, name: &'static str, act: impl FnOnce() -> Result<T> + Send) -> Result<T>
+    where
+        T: Send,
+    {
+        let Some(weather) = &self.weather else { return act() };
+        weather.before(name).await?;
+        let outcome = act()?;
+        weather.after(name).await?;
+        Ok(outcome)
+    }
+
+    fn read<T>(&self, look: impl FnOnce(&State) -> Result<T>) -> Result<T> {
+        look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A transaction that cannot fail once it has changed something.
+    fn write<T>(&self, act: impl FnOnce(&mut State, &mut Changes) -> Result<T>) -> Result<T> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = Changes::default();
+        let outcome = act(&mut state, &mut changes)?;
+        self.tell(&mut state, changes);
+        Ok(outcome)
+    }
+
+    /// A transaction that may fail at any point: all of it is kept, or nothing.
+    fn attempt<T>(&self, act: impl FnOnce(&mut State, &mut Changes) -> Result<T>) -> Result<T> {
+        self.write(|state, changes| {
+            let mut next = state.clone();
+            let outcome = act(&mut next, changes)?;
+            *state = next;
+            Ok(outcome)
+        })
+    }
+
+    fn tell(&self, state: &mut State, changes: Changes) {
+        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        for change in changes.finish(state) {
+            listeners.iter().for_each(|listener| listener(&change));
+        }
+    }
+}
+
+impl State {
+    fn kept(&self, id: ProjectId) -> Result<&Kept> {
+        self.projects.get(&id).ok_or(StoreError::UnknownProject)
+    }
+
+    fn kept_mut(&mut self, id: ProjectId) -> Result<&mut Kept> {
+        self.projects.get_mut(&id).ok_or(StoreError::UnknownProject)
+    }
+
+    fn kept_at(&mut self, id: ProjectId, version: u64) -> Result<&mut Kept> {
+        let kept = self.kept_mut(id)?;
+        if kept.version == version { Ok(kept) } else { Err(StoreError::Stale) }
+    }
+
+    fn recall(&self, once: &Once) -> Result<Option<&str>> {
+        match self.receipts.get(&once.name).filter(|receipt| receipt.expires_at_ms > once.now_ms) {
+            Some(receipt) if receipt.fingerprint != once.fingerprint => Err(StoreError::OnceConflict),
+            receipt => Ok(receipt.map(|receipt| receipt.outcome.as_str())),
+        }
+    }
+
+    /// Does what a request asks for, unless it was done before.
+    fn once<T: Serialize + DeserializeOwned>(
+        &mut self,
+        once: Option<Once>,
+        act: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let Some(once) = once else { return act(self) };
+        if let Some(outcome) = self.recall(&once)? {
+            return serde_json::from_str(outcome).map_err(|error| StoreError::Damaged(error.to_string()));
+        }
+        let outcome = act(self)?;
+        let Once { name, fingerprint, expires_at_ms, now_ms: _ } = once;
+        let text = serde_json::to_string(&outcome).map_err(|error| StoreError::Damaged(error.to_string()))?;
+        self.receipts.insert(name, Receipt { fingerprint, expires_at_ms, outcome: text });
+        Ok(outcome)
+    }
+
+    fn projects_of<'a>(&'a self, team: TeamId, folder: Option<&'a str>) -> impl Iterator<Item = &'a Kept> {
+        self.projects.values().filter(move |kept| {
+            kept.project.team == team
+                && folder.is_none_or(|folder| kept.project.folder_id.as_deref() == Some(folder))
+        })
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn ping(&self) -> Result<()> {
+        Ok(())
+    }
+
+    async fn close(&self) -> Result<()> {
+        Ok(())
+    }
+
+    async fn recall(&self, once: Once) -> Result<Option<String>> {
+        self.read(|state| Ok(state.recall(&once)?.map(str::to_owned)))
+    }
+
+    async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool> {
+        self.write(|state, _| {
+            let is_empty = state.teams.is_empty();
+            if is_empty {
+                state.teams.push(team);
+                state.keys.push(key);
+            }
+            Ok(is_empty)
+        })
+    }
+
+    async fn create_team(&self, team: Team) -> Result<()> {
+        self.write(|state, _| {
+            if state.teams.iter().any(|other| other.slug == team.slug) {
+                return Err(StoreError::SlugTaken);
+            }
+            state.teams.push(team);
+            Ok(())
+        })
+    }
+
+    async fn teams(&self) -> Result<Vec<Team>> {
+        self.read(|state| Ok(state.teams.clone()))
+    }
+
+    async fn team(&self, id: TeamId) -> Result<Option<Team>> {
+        self.read(|state| Ok(state.teams.iter().find(|team| team.id == id).cloned()))
+    }
+
+    async fn team_by_slug(&self, slug: &Slug) -> Result<Option<Team>> {
+        self.read(|state| Ok(state.teams.iter().find(|team| team.slug == *slug).cloned()))
+    }
+
+    async fn create_key(&self, key: ApiKey) -> Result<()> {
+        self.write(|state, _| {
+            state.keys.push(key);
+            Ok(())
+        })
+    }
+
+    async fn keys(&self) -> Result<Vec<ApiKey>> {
+        self.read(|state| Ok(state.keys.clone()))
+    }
+
+    async fn key(&self, id: KeyId) -> Result<Option<ApiKey>> {
+        self.read(|state| Ok(state.keys.iter().find(|key| key.id == id).cloned()))
+    }
+
+    async fn revoke_key(&self, id: KeyId) -> Result<bool> {
+        self.write(|state, _| {
+            let before = state.keys.len();
+            state.keys.retain(|key| key.id != id);
+            Ok(state.keys.len() < before)
+        })
+    }
+
+    async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()> {
+        self.write(|state, _| {
+            if let Some(key) = state.keys.iter_mut().find(|key| key.id == id) {
+                key.last_used_at_ms = Some(used_at_ms);
+            }
+            Ok(())
+        })
+    }
+
+    async fn projects(
+        &self,
+        team: TeamId,
+        folder: Option<String>,
+        page: ProjectPage,
+    ) -> Result<Vec<ProjectSummary>> {
+        self.read(|state| {
+            let mut found: Vec<&Kept> = state.projects_of(team, folder.as_deref()).collect();
+            found.sort_by_key(|kept| std::cmp::Reverse((kept.project.created_at, kept.number)));
+            let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
+            Ok(found.into_iter().skip(offset).take(page.limit as usize).map(Kept::summary).collect())
+        })
+    }
+
+    async fn count_projects(&self, team: TeamId, folder: Option<String>) -> Result<u64> {
+        self.read(|state| Ok(state.projects_of(team, folder.as_deref()).count() as u64))
+    }
+
+    async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
+        self.call("project", || self.read(|state| Ok(state.projects.get(&id).map(Kept::stored)))).await
+    }
+
+    async fn save_project(&self, save: ProjectSave) -> Result<SavedProject> {
+        self.attempt(|state, changes| state.save_project(changes, save))
+    }
+
+    async fn delete_project(&self, id: ProjectId) -> Result<bool> {
+        self.write(|state, changes| {
+            let was_there = state.projects.remove(&id).is_some();
+            state.revoke_claims(changes, |lane| lane.project == id);
+            state.retries.retain(|(_, lane, _)| lane.project != id);
+            Ok(was_there)
+        })
+    }
+
+    async fn insert_rows(&self, rows: NewRows) -> Result<Inserted> {
+        self.attempt(|state, changes| state.insert_rows(changes, rows))
+    }
+
+    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
+        self.read(|state| {
+            let follows = |kept: &&Kept| connected_event(&kept.project.metadata) == Some(event_id.as_str());
+            let mut found: Vec<&Kept> = state.projects_of(team, None).filter(follows).collect();
+            found.sort_by_key(|kept| kept.number);
+            Ok(found.into_iter().map(Kept::stored).collect())
+        })
+    }
+
+    async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten> {
+        self.attempt(|state, changes| state.upsert_guests(changes, guests))
+    }
+
+    async fn write_cells(&self, cells: WriteCells) -> Result<WrittenCells> {
+        self.attempt(|state, changes| state.write_cells(changes, cells))
+    }
+
+    async fn delete_rows(&self, project: ProjectId, rows: Vec<RowId>) -> Result<u64> {
+        self.write(|state, changes| state.delete_rows(changes, project, &rows))
+    }
+
+    async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
+        self.read(|state| {
+            let kept = state.kept(project)?;
+            Ok(kept.position(row).and_then(|position| kept.row(position)))
+        })
+    }
+
+    async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
+        self.read(|state| {
+            let kept = state.kept(project)?;
+            let (after, skip) = match start {
+                PageStart::Offset(offset) => (0, usize::try_from(offset).unwrap_or(usize::MAX)),
+                PageStart::After(position) => (position.saturating_add(1), 0),
+            };
+            let mut found = kept.rows.range(after..).skip(skip);
+            let positions = found.by_ref().take(limit as usize).map(|(position, _)| *position);
+            let rows = positions.filter_map(|position| kept.row(position)).collect();
+            Ok(RowsPage { rows, total: kept.row_count(), more: found.next().is_some() })
+        })
+    }
+
+    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<Vec<StoredRow>> {
+        self.read(|state| {
+            let kept = state.kept(project)?;
+            Ok(positions.into_iter().filter_map(|position| kept.row(position)).collect())
+        })
+    }
+
+    async fn positions(&self, project: ProjectId, rows: Vec<RowId>) -> Result<Vec<Option<u64>>> {
+        self.read(|state| {
+            let kept = state.kept(project)?;
+            Ok(rows.into_iter().map(|row| kept.position(row)).collect())
+        })
+    }
+
+    async fn scan(&self, project: ProjectId, after: Option<u64>, mut visit: Visit) -> Result<()> {
+        self.read(|state| {
+            let kept = state.kept(project)?;
+            for position in kept.rows.range(after.map_or(0, |after| after + 1)..).map(|(at, _)| *at) {
+                let Some(row) = kept.row(position) else { continue };
+                let StoredRow { id, position, values, states } = &row;
+                let states = (!states.is_empty()).then_some(states);
+                let row = RowRef { id: *id, position: *position, values: values.as_bytes(), states };
+                if visit(row) == ControlFlow::Break(()) {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    async fn trigger(&self, trigger: Trigger) -> Result<u64> {
+        self.write(|state, changes| state.trigger(changes, &trigger))
+    }
+
+    async fn stop(&self, stop: Stop) -> Result<Stopped> {
+        self.write(|state, changes| state.stop(changes, &stop))
+    }
+
+    async fn standing(&self, project: ProjectId) -> Result<Option<Standing>> {
+        self.read(|state| {
+            Ok(state.projects.get(&project).map(|kept| Standing {
+                project: Arc::clone(&kept.project),
+                plan: Arc::clone(&kept.plan),
+                tally: kept.tally.clone(),
+                row_count: kept.row_count(),
+                updated_at_ms: kept.processed_at_ms,
+            }))
+        })
+    }
+
+    async fn lanes(&self, now_ms: i64) -> Result<Lanes> {
+        self.call("lanes", || self.read(|state| Ok(state.lanes(now_ms)))).await
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>> {
+        self.call("claim", || self.write(|state, changes| state.claim(changes, &claim))).await
+    }
+
+    async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
+        self.call("settle", || self.write(|state, changes| state.settle(changes, worker, now_ms, results)))
+            .await
+    }
+
+    async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {
+        self.call("heartbeat", || {
+            self.write(|state, _| {
+                state.workers.insert(worker, expires_at_ms);
+                Ok(state.held_by(worker))
+            })
+        })
+        .await
+    }
+
+    async fn requeue_lost(&self, now_ms: i64) -> Result<u64> {
+        self.call("requeue_lost", || self.write(|state, changes| state.requeue_lost(changes, now_ms))).await
+    }
+
+    async fn leave(&self, worker: WorkerId) -> Result<u64> {
+        self.call("leave", || self.write(|state, changes| state.let_go(changes, worker, None))).await
+    }
+
+    fn listen(&self, listener: Listener) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(listener);
+    }
+}

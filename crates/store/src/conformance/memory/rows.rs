@@ -1,0 +1,235 @@
+//! Writing rows.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rowmill_model::cell::{Detail, Details};
+use rowmill_model::plan::{block_of, place_of};
+use rowmill_model::record::Slot;
+use rowmill_model::value::{self, Value};
+use rowmill_model::{ProjectId, Record, RowId};
+
+use super::State;
+use super::change::Changes;
+use super::kept::Row;
+use crate::{
+    GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells,
+    WrittenCells,
+};
+
+impl State {
+    pub(super) fn insert_rows(&mut self, changes: &mut Changes, batch: NewRows) -> Result<Inserted> {
+        let NewRows { project: id, version, rows, match_on, project_save, ignored_keys, now_ms, once } =
+            batch;
+        self.once(once, |state| {
+            state.kept_at(id, version)?;
+            if let Some(project) = project_save {
+                state.write_document(changes, &project)?;
+            }
+            let (mut outcomes, mut ambiguous) = (Vec::new(), Vec::new());
+            for (index, row) in rows.iter().enumerate() {
+                let matches = match match_on {
+                    Some(slot) => state.matches(id, slot, row)?,
+                    None => Vec::new(),
+                };
+                match matches.as_slice() {
+                    [] => outcomes.push(state.insert_row(changes, id, row, now_ms)?),
+                    [position] => outcomes.push(state.update_row(changes, (id, *position), row, now_ms)?),
+                    _ => ambiguous.push(index),
+                }
+            }
+            let inserted = Inserted { rows: outcomes, ignored_keys };
+            if ambiguous.is_empty() { Ok(inserted) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
+        })
+    }
+
+    /// The rows whose value in a slot is the sent one. An empty value matches nothing.
+    fn matches(&self, id: ProjectId, slot: Slot, sent: &NewRow) -> Result<Vec<u64>> {
+        let cells = sent.values.cells()?;
+        let Some(wanted) = cells.get(slot).filter(|raw| !Value::parse(raw).is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let mut found = Vec::new();
+        for (position, row) in &self.kept(id)?.rows {
+            if row.values.cells()?.get(slot).is_some_and(|raw| value::same(raw, wanted)) {
+                found.push(*position);
+            }
+        }
+        Ok(found)
+    }
+
+    fn insert_row(
+        &mut self,
+        changes: &mut Changes,
+        id: ProjectId,
+        row: &NewRow,
+        now_ms: i64,
+    ) -> Result<(RowId, RowAction)> {
+        let kept = self.kept_mut(id)?;
+        let position = kept.next_position;
+        kept.next_position += 1;
+        let filled: Vec<Slot> = row.values.cells()?.iter().map(|(slot, _)| slot).collect();
+        let by_hand: Vec<Slot> = filled.iter().copied().filter(|slot| kept.is_processed(*slot)).collect();
+        let mut details = Details::default();
+        for slot in &by_hand {
+            details.set(*slot, Detail { updated_at: Some(now_ms), ..Detail::default() });
+        }
+        let runs = kept.plan.plays() || !by_hand.is_empty();
+        kept.rows.insert(position, Row { id: row.id, values: row.values.clone(), details });
+        changes.of(id).written.insert(position);
+        if runs {
+            self.step(changes, (id, position), Some(now_ms), |steps| steps.made(filled))?;
+        }
+        Ok((row.id, RowAction::Inserted))
+    }
+
+    /// Writes what was sent over a row, unless that changes nothing.
+    fn update_row(
+        &mut self,
+        changes: &mut Changes,
+        (id, position): (ProjectId, u64),
+        sent: &NewRow,
+        now_ms: i64,
+    ) -> Result<(RowId, RowAction)> {
+        let stored = self.kept(id)?.rows.get(&position).cloned().ok_or(StoreError::UnknownProject)?;
+        let old = stored.values.cells()?;
+        let sent_cells = sent.values.cells()?;
+        let cleared = sent.cleared.iter().map(|slot| (*slot, "null"));
+        let changed = sent_cells
+            .iter()
+            .chain(cleared)
+            .filter(|(slot, raw)| !value::same(old.get(*slot).unwrap_or("null"), raw));
+        let changed: Vec<(Slot, &str)> = changed.collect();
+        if changed.is_empty() {
+            return Ok((stored.id, RowAction::Unchanged));
+        }
+        self.write_row(changes, (id, position), &changed, now_ms)?;
+        Ok((stored.id, RowAction::Updated))
+    }
+
+    /// Writes cells of one row by hand.
+    fn write_row(
+        &mut self,
+        changes: &mut Changes,
+        (id, position): (ProjectId, u64),
+        writes: &[(Slot, &str)],
+        now_ms: i64,
+    ) -> Result<()> {
+        let kept = self.kept_mut(id)?;
+        let (project, plan) = (Arc::clone(&kept.project), Arc::clone(&kept.plan));
+        let Some(row) = kept.rows.get_mut(&position) else { return Ok(()) };
+        let new = row.values.with(writes.iter().copied())?;
+        let old = std::mem::replace(&mut row.values, new.clone());
+        let (old, new) = (old.cells()?, new.cells()?);
+        let slots: Vec<Slot> = writes.iter().map(|(slot, _)| *slot).collect();
+        for slot in slots.iter().filter(|slot| plan.slots().any(|planned| planned == **slot)) {
+            let is_null = new.get(*slot).is_none();
+            let detail = Detail { updated_at: (!is_null).then_some(now_ms), ..Detail::default() };
+            row.details.set(*slot, detail);
+        }
+        changes.of(id).written.insert(position);
+        if slots.iter().any(|slot| plan.concerns(*slot)) {
+            self.step(changes, (id, position), Some(now_ms), |steps| {
+                steps.written(&project.table, &slots, &old, &new);
+            })?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn write_cells(&mut self, changes: &mut Changes, batch: WriteCells) -> Result<WrittenCells> {
+        let WriteCells { project: id, version, project_save, cells, now_ms, returning } = batch;
+        self.kept_at(id, version)?;
+        if let Some(project) = project_save {
+            self.write_document(changes, &project)?;
+        }
+        let kept = self.kept(id)?;
+        let mut unknown: Vec<RowId> = Vec::new();
+        let mut by_position: BTreeMap<u64, Vec<(Slot, &str)>> = BTreeMap::new();
+        for cell in &cells {
+            match kept.position(cell.row) {
+                Some(position) => by_position.entry(position).or_default().push((cell.slot, &cell.value)),
+                None if unknown.contains(&cell.row) => {}
+                None => unknown.push(cell.row),
+            }
+        }
+        for row in &returning {
+            if kept.position(*row).is_none() && !unknown.contains(row) {
+                unknown.push(*row);
+            }
+        }
+        if !unknown.is_empty() {
+            return Err(StoreError::UnknownRows(unknown));
+        }
+        for (position, writes) in by_position {
+            self.write_row(changes, (id, position), &writes, now_ms)?;
+        }
+        let kept = self.kept(id)?;
+        let rows = returning.into_iter().filter_map(|row| kept.row(kept.position(row)?)).collect();
+        Ok(WrittenCells { rows })
+    }
+
+    pub(super) fn delete_rows(
+        &mut self,
+        changes: &mut Changes,
+        id: ProjectId,
+        rows: &[RowId],
+    ) -> Result<u64> {
+        self.kept(id)?;
+        let mut deleted = 0;
+        for row in rows {
+            let kept = self.kept_mut(id)?;
+            let Some(position) = kept.position(*row) else { continue };
+            let (plan, place) = (Arc::clone(&kept.plan), place_of(position));
+            if let Some(block) = kept.blocks.get_mut(&block_of(position)) {
+                kept.tally.remove(&plan, block, place);
+                block.clear(place);
+            }
+            kept.rows.remove(&position);
+            deleted += 1;
+            changes.of(id).deleted.push(*row);
+            self.revoke_row(changes, id, position);
+            self.retries.retain(|(_, lane, at)| lane.project != id || *at != position);
+        }
+        Ok(deleted)
+    }
+
+    pub(super) fn upsert_guests(
+        &mut self,
+        changes: &mut Changes,
+        guests: Vec<GuestWrite>,
+    ) -> Result<GuestsWritten> {
+        let mut written = GuestsWritten::default();
+        for guest in guests {
+            match self.upsert_guest(changes, guest)? {
+                Some(RowAction::Inserted) => written.rows_created += 1,
+                Some(RowAction::Updated) => written.rows_updated += 1,
+                Some(RowAction::Unchanged) | None => {}
+            }
+        }
+        Ok(written)
+    }
+
+    /// What became of a guest's row; none if its event is older than the one last taken.
+    fn upsert_guest(&mut self, changes: &mut Changes, guest: GuestWrite) -> Result<Option<RowAction>> {
+        let GuestWrite { project: id, version, guest_id, event_at_ms, now_ms, row } = guest;
+        let kept = self.kept_at(id, version)?;
+        let known = kept.guests.get(&guest_id).copied();
+        let last_event_at = known.map_or(i64::MIN, |(_, event_at)| event_at);
+        let event_at = event_at_ms.unwrap_or(last_event_at.max(now_ms));
+        if event_at < last_event_at {
+            return Ok(None);
+        }
+        let position = known.and_then(|(row, _)| kept.position(row));
+        let (row, action) = match position {
+            Some(position) => self.update_row(changes, (id, position), &row, now_ms)?,
+            None => self.insert_row(changes, id, &row, now_ms)?,
+        };
+        self.kept_mut(id)?.guests.insert(guest_id, (row, event_at));
+        Ok(Some(action))
+    }
+
+    /// The values of a row, for whoever changes them.
+    pub(super) fn values(&self, id: ProjectId, position: u64) -> Option<&Record> {
+        self.projects.get(&id)?.rows.get(&position).map(|row| &row.values)
+    }
+}

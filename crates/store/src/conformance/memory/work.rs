@@ -1,0 +1,403 @@
+//! Triggering, stopping, claiming and settling.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rowmill_model::cell::{Detail, Meta, Trying};
+use rowmill_model::plan::{Block, Ending, Phase, Steps, Verdict, block_of, place_of, position_of};
+use rowmill_model::row::RowView;
+use rowmill_model::{CellError, CellStates, ProjectId};
+
+use super::State;
+use super::change::Changes;
+use super::kept::Kept;
+use crate::{
+    CellResult, Claim, Claimed, Lane, Lanes, Result, Rows, Settlement, Stop, Stopped, Ticket, Trigger,
+    WorkerId,
+};
+
+/// Cells of one column and block that a worker took together.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    worker: WorkerId,
+    lane: Lane,
+    positions: BTreeSet<u64>,
+}
+
+impl State {
+    pub(super) fn trigger(&mut self, changes: &mut Changes, trigger: &Trigger) -> Result<u64> {
+        let Trigger { project: id, rows, pick, limit, dry_run, now_ms } = trigger;
+        let mut count = 0;
+        for position in self.meant(*id, rows)? {
+            if limit.is_some_and(|limit| count >= limit) {
+                break;
+            }
+            // What would happen is tried on a copy: rows that have nothing to run are not touched.
+            let kept = self.kept(*id)?;
+            let mut copy = kept.blocks.get(&block_of(position)).cloned().unwrap_or_default();
+            if !Steps::new(&kept.plan, &mut copy, place_of(position)).trigger(pick) {
+                continue;
+            }
+            count += 1;
+            if !dry_run {
+                self.step(changes, (*id, position), Some(*now_ms), |steps| steps.trigger(pick))?;
+            }
+        }
+        Ok(count)
+    }
+
+    pub(super) fn stop(&mut self, changes: &mut Changes, stop: &Stop) -> Result<Stopped> {
+        let Stop { project: id, rows, slots, now_ms } = stop;
+        let mut stopped = Stopped::default();
+        for position in self.meant(*id, rows)? {
+            let kept = self.kept(*id)?;
+            if !kept.plan.slots().any(|slot| kept.mark(slot, position).is_pending()) {
+                continue;
+            }
+            let cells =
+                self.step(changes, (*id, position), Some(*now_ms), |steps| steps.stop(slots.as_deref()))?;
+            stopped.rows += u64::from(cells > 0);
+            stopped.cells += cells;
+        }
+        Ok(stopped)
+    }
+
+    /// The positions that are meant and there.
+    fn meant(&self, id: ProjectId, rows: &Rows) -> Result<Vec<u64>> {
+        let kept = self.kept(id)?;
+        Ok(match rows {
+            Rows::All => kept.rows.keys().copied().collect(),
+            Rows::At(positions) => {
+                positions.iter().copied().filter(|position| kept.rows.contains_key(position)).collect()
+            }
+        })
+    }
+
+    pub(super) fn lanes(&self, now_ms: i64) -> Lanes {
+        let mut ready = BTreeSet::new();
+        for (id, kept) in &self.projects {
+            let has_ready = |slot| kept.blocks.values().any(|block| block.ready(slot).next().is_some());
+            let slots = kept.plan.slots().filter(|slot| has_ready(*slot));
+            ready.extend(slots.map(|slot| Lane { project: *id, slot }));
+        }
+        let mut next_due_ms = None;
+        for (at, lane, position) in &self.retries {
+            if !self.waits_until(*lane, *position, *at) {
+                continue;
+            }
+            if *at > now_ms {
+                next_due_ms = Some(*at);
+                break;
+            }
+            ready.insert(*lane);
+        }
+        Lanes { ready: ready.into_iter().collect(), next_due_ms }
+    }
+
+    /// Whether a cell still waits for this time: it may have been stopped and have failed anew since.
+    fn waits_until(&self, lane: Lane, position: u64, at: i64) -> bool {
+        let Some(kept) = self.projects.get(&lane.project) else { return false };
+        let mark = kept.mark(lane.slot, position);
+        let row = kept.rows.get(&position);
+        let trying = row.and_then(|row| row.details.trying(lane.slot));
+        kept.is_processed(lane.slot)
+            && mark.is_pending()
+            && mark.phase == Phase::Later
+            && trying.is_some_and(|trying| trying.retry_at == at)
+    }
+
+    /// Makes cells ready whose time has come.
+    fn make_due(&mut self, changes: &mut Changes, now_ms: i64) -> Result<()> {
+        while let Some((at, lane, position)) = self.retries.first().copied().filter(|(at, ..)| *at <= now_ms)
+        {
+            if self.waits_until(lane, position, at) {
+                let cell = (lane.project, position);
+                self.step(changes, cell, Some(now_ms), |steps| steps.queue_again(lane.slot))?;
+            }
+            self.retries.remove(&(at, lane, position));
+        }
+        Ok(())
+    }
+
+    pub(super) fn claim(&mut self, changes: &mut Changes, claim: &Claim) -> Result<Vec<Claimed>> {
+        let now_ms = claim.now.as_millisecond();
+        self.make_due(changes, now_ms)?;
+        self.workers.insert(claim.worker, claim.expires_at_ms);
+        let mut claimed = Vec::new();
+        let mut bytes_left = claim.bytes_max;
+        for (lane, count) in &claim.asks {
+            let mut count_left = *count;
+            let blocks: Vec<u64> = match self.projects.get(&lane.project) {
+                Some(kept) if kept.is_processed(lane.slot) => kept.blocks.keys().copied().collect(),
+                _ => continue,
+            };
+            for block in blocks {
+                self.claim_block(
+                    changes,
+                    claim,
+                    *lane,
+                    block,
+                    &mut count_left,
+                    &mut bytes_left,
+                    &mut claimed,
+                )?;
+            }
+        }
+        Ok(claimed)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a claim's inner loop, apart for its length only")]
+    fn claim_block(
+        &mut self,
+        changes: &mut Changes,
+        claim: &Claim,
+        lane: Lane,
+        block: u64,
+        count_left: &mut u32,
+        bytes_left: &mut usize,
+        claimed: &mut Vec<Claimed>,
+    ) -> Result<()> {
+        let now_ms = claim.now.as_millisecond();
+        let token = self.last_token + 1;
+        let mut positions = BTreeSet::new();
+        let kept = self.kept(lane.project)?;
+        let project = Arc::clone(&kept.project);
+        let places: Vec<u8> =
+            kept.blocks.get(&block).map(|block| block.ready(lane.slot).collect()).unwrap_or_default();
+        for place in places {
+            if *count_left == 0 || *bytes_left == 0 {
+                break;
+            }
+            let position = position_of(block, place);
+            let Some((verdict, values, row)) = self.kept(lane.project)?.judge(lane, position, claim.now)?
+            else {
+                continue;
+            };
+            let cell = (lane.project, position);
+            match verdict {
+                Verdict::Run => {
+                    self.step(changes, cell, Some(now_ms), |steps| steps.begin(lane.slot))?;
+                    positions.insert(position);
+                    *count_left -= 1;
+                    *bytes_left = bytes_left.saturating_sub(values.as_bytes().len());
+                    let ticket = Ticket { token, lane, position };
+                    let attempts = self.tries(lane, position);
+                    claimed.push(Claimed { ticket, row, values, attempts, project: Arc::clone(&project) });
+                }
+                Verdict::Skip(error) => {
+                    self.end(changes, lane, position, now_ms, CellResult::Skipped(error))?;
+                }
+            }
+        }
+        if !positions.is_empty() {
+            self.last_token = token;
+            self.claims.insert(token, Held { worker: claim.worker, lane, positions });
+        }
+        Ok(())
+    }
+
+    /// Tries of a cell's run that failed.
+    fn tries(&self, lane: Lane, position: u64) -> u32 {
+        let row = self.projects.get(&lane.project).and_then(|kept| kept.rows.get(&position));
+        row.and_then(|row| row.details.trying(lane.slot)).map_or(0, |trying| trying.attempts)
+    }
+
+    pub(super) fn settle(
+        &mut self,
+        changes: &mut Changes,
+        worker: WorkerId,
+        now_ms: i64,
+        results: Vec<Settlement>,
+    ) -> Result<Vec<bool>> {
+        let mut taken = Vec::with_capacity(results.len());
+        for Settlement { ticket, result } in results {
+            let holds = self.claims.get(&ticket.token).is_some_and(|held| {
+                held.worker == worker && held.lane == ticket.lane && held.positions.contains(&ticket.position)
+            });
+            if holds {
+                self.drop_ticket(ticket);
+                self.end(changes, ticket.lane, ticket.position, now_ms, result)?;
+            }
+            taken.push(holds);
+        }
+        Ok(taken)
+    }
+
+    /// Ends a cell, or a try of it.
+    fn end(
+        &mut self,
+        changes: &mut Changes,
+        lane: Lane,
+        position: u64,
+        now_ms: i64,
+        result: CellResult,
+    ) -> Result<()> {
+        let Lane { project: id, slot } = lane;
+        let Some(old) = self.values(id, position).cloned() else { return Ok(()) };
+        let tries = self.tries(lane, position);
+        let ended = Detail { attempts: tries + 1, updated_at: Some(now_ms), ..Detail::default() };
+        let kept_meta = |meta: Meta| (!meta.is_empty()).then_some(meta);
+        let (ending, raw, detail) = match result {
+            CellResult::Value(raw, meta) if &*raw == "null" => {
+                (Ending::NoData, Some(raw), Detail { meta: kept_meta(meta), ..ended })
+            }
+            CellResult::Value(raw, meta) => {
+                (Ending::Value, Some(raw), Detail { meta: kept_meta(meta), ..ended })
+            }
+            CellResult::NoData(meta) => {
+                (Ending::NoData, Some("null".into()), Detail { meta: kept_meta(meta), ..ended })
+            }
+            CellResult::Failed(CellError { code, message }, meta) => {
+                let detail = Detail { message: Some(message), meta: kept_meta(meta), ..ended };
+                (Ending::Failed(code), None, detail)
+            }
+            CellResult::Skipped(CellError { code, message }) => {
+                (Ending::Skipped(code), None, Detail { message: Some(message), attempts: 0, ..ended })
+            }
+            CellResult::Retry(at, error) => {
+                return self.put_off(changes, lane, position, now_ms, (tries + 1, at, error));
+            }
+            CellResult::Later(at, error) => {
+                return self.put_off(changes, lane, position, now_ms, (tries, at, error));
+            }
+        };
+        let new = match &raw {
+            Some(raw) => old.with([(slot, &**raw)])?,
+            None => old.clone(),
+        };
+        let kept = self.kept_mut(id)?;
+        let project = Arc::clone(&kept.project);
+        if let Some(row) = kept.rows.get_mut(&position) {
+            row.values = new.clone();
+            row.details.set(slot, detail);
+        }
+        let (old, new) = (old.cells()?, new.cells()?);
+        self.step(changes, (id, position), Some(now_ms), |steps| {
+            steps.settle(&project.table, slot, ending, &old, &new);
+        })
+    }
+
+    /// A cell is tried again later; what it had before stays.
+    fn put_off(
+        &mut self,
+        changes: &mut Changes,
+        lane: Lane,
+        position: u64,
+        now_ms: i64,
+        (attempts, retry_at, error): (u32, i64, CellError),
+    ) -> Result<()> {
+        let Lane { project: id, slot } = lane;
+        let kept = self.kept_mut(id)?;
+        let project = Arc::clone(&kept.project);
+        let Some(row) = kept.rows.get_mut(&position) else { return Ok(()) };
+        let detail = row.details.get(slot).cloned().unwrap_or_default();
+        row.details.set(slot, Detail { trying: Some(Trying { attempts, retry_at, error }), ..detail });
+        let values = row.values.clone();
+        let cells = values.cells()?;
+        self.retries.insert((retry_at, lane, position));
+        self.step(changes, (id, position), Some(now_ms), |steps| {
+            steps.settle(&project.table, slot, Ending::Retry, &cells, &cells);
+        })
+    }
+
+    pub(super) fn held_by(&self, worker: WorkerId) -> Vec<Ticket> {
+        let claims = self.claims.iter().filter(|(_, held)| held.worker == worker);
+        claims.flat_map(|(token, held)| held.tickets(*token)).collect()
+    }
+
+    pub(super) fn requeue_lost(&mut self, changes: &mut Changes, now_ms: i64) -> Result<u64> {
+        let lost = self.workers.iter().filter(|(_, expires_at)| **expires_at <= now_ms);
+        let lost: Vec<WorkerId> = lost.map(|(worker, _)| *worker).collect();
+        let mut count = 0;
+        for worker in lost {
+            count += self.let_go(changes, worker, Some(now_ms))?;
+        }
+        Ok(count)
+    }
+
+    /// Queues again what a worker holds.
+    pub(super) fn let_go(
+        &mut self,
+        changes: &mut Changes,
+        worker: WorkerId,
+        now_ms: Option<i64>,
+    ) -> Result<u64> {
+        self.workers.remove(&worker);
+        let tickets = self.held_by(worker);
+        let count = tickets.len() as u64;
+        for ticket in tickets {
+            let Ticket { lane, position, .. } = ticket;
+            self.drop_ticket(ticket);
+            changes.of(lane.project).revoked.push(ticket);
+            let cell = (lane.project, position);
+            self.step(changes, cell, now_ms, |steps| steps.queue_again(lane.slot))?;
+        }
+        Ok(count)
+    }
+
+    /// Takes a cell away from whoever runs it.
+    pub(super) fn revoke(&mut self, changes: &mut Changes, lane: Lane, position: u64) {
+        let tickets = self.claims.iter().flat_map(|(token, held)| held.tickets(*token));
+        let tickets: Vec<Ticket> =
+            tickets.filter(|ticket| ticket.lane == lane && ticket.position == position).collect();
+        for ticket in tickets {
+            self.drop_ticket(ticket);
+            changes.of(lane.project).revoked.push(ticket);
+        }
+    }
+
+    /// The same for every cell of a row.
+    pub(super) fn revoke_row(&mut self, changes: &mut Changes, id: ProjectId, position: u64) {
+        let lanes: BTreeSet<Lane> =
+            self.claims.values().map(|held| held.lane).filter(|lane| lane.project == id).collect();
+        for lane in lanes {
+            self.revoke(changes, lane, position);
+        }
+    }
+
+    /// The same for whole columns.
+    pub(super) fn revoke_claims(&mut self, changes: &mut Changes, is_meant: impl Fn(Lane) -> bool) {
+        self.claims.retain(|token, held| {
+            let is_meant = is_meant(held.lane);
+            if is_meant {
+                changes.of(held.lane.project).revoked.extend(held.tickets(*token));
+            }
+            !is_meant
+        });
+    }
+
+    fn drop_ticket(&mut self, ticket: Ticket) {
+        let Some(held) = self.claims.get_mut(&ticket.token) else { return };
+        held.positions.remove(&ticket.position);
+        if held.positions.is_empty() {
+            self.claims.remove(&ticket.token);
+        }
+    }
+}
+
+impl Held {
+    fn tickets(&self, token: u64) -> impl Iterator<Item = Ticket> {
+        let lane = self.lane;
+        self.positions.iter().map(move |position| Ticket { token, lane, position: *position })
+    }
+}
+
+impl Kept {
+    /// What is to be done with a ready cell; none if its row has vanished.
+    fn judge(
+        &self,
+        lane: Lane,
+        position: u64,
+        now: jiff::Timestamp,
+    ) -> Result<Option<(Verdict, rowmill_model::Record, rowmill_model::RowId)>> {
+        let Some(row) = self.rows.get(&position) else { return Ok(None) };
+        let block: &Block = match self.blocks.get(&block_of(position)) {
+            Some(block) => block,
+            None => return Ok(None),
+        };
+        let states: CellStates = self.states(position, &row.details);
+        let view = RowView::new(&self.project.table, row.values.cells()?, &states);
+        let verdict = self.plan.judge(lane.slot, place_of(position), block, &view, now);
+        Ok(Some((verdict, row.values.clone(), row.id)))
+    }
+}
