@@ -300,10 +300,16 @@ fn settle_one(
             (values, Detail { meta: Some(meta), ..ended }, Ending::NoData)
         }
         CellResult::Retry(retry_at, error) => {
-            let kept = row.details.get(slot).cloned().unwrap_or_default();
-            let trying = Some(Trying { attempts, retry_at, error });
-            try_again(desk, retry_at, slot, row.position)?;
-            (row.values.clone(), Detail { trying, ..kept }, Ending::Retry)
+            let detail = try_again(desk, row, slot, Trying { attempts, retry_at, error })?;
+            (row.values.clone(), detail, Ending::Retry)
+        }
+        CellResult::Later(retry_at, error) => {
+            let detail = try_again(desk, row, slot, Trying { attempts: attempts - 1, retry_at, error })?;
+            (row.values.clone(), detail, Ending::Retry)
+        }
+        CellResult::Skipped(CellError { code, message }) => {
+            let detail = Detail { message: Some(message), updated_at: Some(now_ms), ..Detail::default() };
+            (row.values.clone(), detail, Ending::Skipped(code))
         }
         CellResult::Failed(CellError { code, message }, meta) => {
             let meta = Some(meta).filter(|meta| !meta.is_empty());
@@ -315,12 +321,16 @@ fn settle_one(
     end(desk, row, slot, ending, &values)
 }
 
-fn try_again(desk: &Desk<'_>, at: i64, slot: Slot, position: u64) -> Result<()> {
+/// Notes when a cell is due again. What is known of the cell from before stays.
+fn try_again(desk: &Desk<'_>, row: &RawRow, slot: Slot, trying: Trying) -> Result<Detail> {
     desk.connection
-        .prepare_cached("INSERT INTO retries (at, project, slot, position) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")
-        .and_then(|mut insert| insert.execute((at, desk.num(), slot, position)))
-        .map(|_| ())
-        .map_err(backend)
+        .prepare_cached(
+            "INSERT INTO retries (at, project, slot, position) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+        )
+        .and_then(|mut insert| insert.execute((trying.retry_at, desk.num(), slot, row.position)))
+        .map_err(backend)?;
+    let kept = row.details.get(slot).cloned().unwrap_or_default();
+    Ok(Detail { trying: Some(trying), ..kept })
 }
 
 /// A claim as it is stored.
