@@ -18,13 +18,12 @@ mod wiza;
 
 use std::time::Duration;
 
-use async_trait::async_trait;
-
 pub use person::Person;
 use session::Session;
 use snov::Tokens;
 
 use crate::access::Access;
+pub use crate::gate::Gate;
 use crate::guard::Client;
 use crate::outcome::Failure;
 
@@ -60,18 +59,6 @@ pub struct Hit {
     pub verified: bool,
     /// 0 to 100, where the finder says one.
     pub confidence: Option<u8>,
-}
-
-/// Where each call waits its turn, so that the many calls of one search are all counted.
-#[async_trait]
-pub trait Gate: Send + Sync {
-    async fn pass(&self);
-}
-
-/// An open gate.
-#[async_trait]
-impl Gate for () {
-    async fn pass(&self) {}
 }
 
 /// All finders, with what they remember between searches: Snov.io's tokens.
