@@ -1,9 +1,12 @@
 //! A page's HTML without what nobody reads: scripts, styles, frames, and attributes that say nothing.
 
+use ego_tree::NodeId;
 use ego_tree::iter::Edge;
 use scraper::node::Element;
 use scraper::{Html, Node};
 use url::Url;
+
+use super::anchors::{Anchors, Mark};
 
 /// How much of a page is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,29 +18,111 @@ pub(super) enum Keep {
 
 /// The document's content as HTML: readable elements only, their telling attributes, whole addresses.
 pub(super) fn clean(document: &Html, base: &Url, keep: Keep) -> String {
-    let mut out = String::new();
+    write(document, base, keep, &Anchors::default())
+}
+
+/// The same of a document whose links were taken for marks, which become links again.
+pub(super) fn clean_marked(document: &Html, base: &Url, anchors: &Anchors) -> String {
+    write(document, base, Keep::Everything, anchors)
+}
+
+fn write(document: &Html, base: &Url, keep: Keep, anchors: &Anchors) -> String {
+    let mut writer = Writer { out: String::new(), base, anchors, link: None };
     let mut skipped = None;
     for edge in document.tree.root().traverse() {
         match (edge, skipped) {
             (Edge::Close(node), Some(skipping)) if node.id() == skipping => skipped = None,
             (_, Some(_)) => {}
             (Edge::Open(node), None) => match node.value() {
-                Node::Text(text) => escape(text, &mut out),
+                Node::Text(text) => writer.text(text, node.parent().map(|parent| parent.id())),
                 Node::Element(element) if is_dropped(element, keep) => skipped = Some(node.id()),
-                Node::Element(element) => open(element, base, &mut out),
+                Node::Element(element) => writer.open(element),
                 _ => {}
             },
             (Edge::Close(node), None) => {
-                if let Node::Element(element) = node.value()
-                    && !is_transparent(element.name())
-                    && !VOID.contains(&element.name())
-                {
-                    out.push_str(&["</", element.name(), ">"].concat());
+                if let Node::Element(element) = node.value() {
+                    writer.close(element, node.id());
                 }
             }
         }
     }
-    out.trim().to_owned()
+    writer.out.trim().to_owned()
+}
+
+struct Writer<'a> {
+    out: String,
+    base: &'a Url,
+    anchors: &'a Anchors,
+    link: Option<Link>,
+}
+
+/// A marked link that is being written.
+struct Link {
+    /// The element it stands in, and ends with.
+    inside: Option<NodeId>,
+    tag_start: usize,
+    tag_end: usize,
+}
+
+impl Writer<'_> {
+    fn text(&mut self, text: &str, inside: Option<NodeId>) {
+        for letter in text.chars() {
+            match self.anchors.mark(letter) {
+                None => escape(letter, &mut self.out),
+                Some(Mark::Begin(href)) => {
+                    self.end_link();
+                    let tag_start = self.out.len();
+                    self.out.push_str("<a href=\"");
+                    href.chars().for_each(|letter| escape(letter, &mut self.out));
+                    self.out.push_str("\">");
+                    self.link = Some(Link { inside, tag_start, tag_end: self.out.len() });
+                }
+                Some(Mark::End) if self.link.as_ref().is_some_and(|link| link.inside == inside) => {
+                    self.end_link();
+                }
+                Some(Mark::End) => {}
+            }
+        }
+    }
+
+    /// A link around nothing is none.
+    fn end_link(&mut self) {
+        let Some(link) = self.link.take() else { return };
+        if self.out.get(link.tag_end..).is_some_and(|words| words.trim().is_empty()) {
+            self.out.truncate(link.tag_start);
+        } else {
+            self.out.push_str("</a>");
+        }
+    }
+
+    fn open(&mut self, element: &Element) {
+        if is_transparent(element.name()) {
+            return;
+        }
+        self.out.push('<');
+        self.out.push_str(element.name());
+        for (name, value) in element.attrs().filter(|(name, _)| TELLING.contains(name)) {
+            let value = match name {
+                "href" | "src" | "cite" => absolute(value, self.base),
+                _ => Some(value.to_owned()),
+            };
+            if let Some(value) = value {
+                self.out.push_str(&[" ", name, "=\""].concat());
+                value.chars().for_each(|letter| escape(letter, &mut self.out));
+                self.out.push('"');
+            }
+        }
+        self.out.push('>');
+    }
+
+    fn close(&mut self, element: &Element, id: NodeId) {
+        if self.link.as_ref().is_some_and(|link| link.inside == Some(id)) {
+            self.end_link();
+        }
+        if !is_transparent(element.name()) && !VOID.contains(&element.name()) {
+            self.out.push_str(&["</", element.name(), ">"].concat());
+        }
+    }
 }
 
 const VOID: [&str; 4] = ["br", "hr", "img", "wbr"];
@@ -49,15 +134,14 @@ const SILENT: [&str; 26] = [
     "meta", "base", "input", "select",
 ];
 /// What frames the content, by element, by role and by the words authors use in `class` and `id`.
-const FRAME: [&str; 7] = ["nav", "header", "footer", "aside", "dialog", "menu", "button"];
-const FRAME_ROLES: [&str; 8] = [
-    "navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu",
-];
-const FRAME_WORDS: [&str; 33] = [
-    "ad", "ads", "advert", "advertisement", "banner", "breadcrumb", "breadcrumbs", "consent", "cookie",
-    "cookies", "footer", "header", "masthead", "menu", "modal", "nav", "navbar", "navigation", "newsletter",
-    "overlay", "pagination", "popup", "promo", "related", "share", "sharing", "sidebar", "skip", "social",
-    "sponsored", "subscribe", "topbar", "widget",
+const FRAME: [&str; 5] = ["nav", "header", "footer", "aside", "dialog"];
+const FRAME_ROLES: [&str; 6] =
+    ["navigation", "banner", "contentinfo", "complementary", "dialog", "alertdialog"];
+const FRAME_WORDS: [&str; 34] = [
+    "ad", "ads", "advert", "advertisement", "bottom", "breadcrumb", "breadcrumbs", "consent", "cookie",
+    "cookies", "footer", "header", "masthead", "menu", "modal", "nav", "navbar", "navigation", "overlay",
+    "pagination", "popup", "share", "sharing", "side", "sidebar", "site-footer", "site-header", "skip-link",
+    "social", "social-links", "social-media", "sponsored", "topbar", "widget",
 ];
 
 fn is_dropped(element: &Element, keep: Keep) -> bool {
@@ -71,17 +155,8 @@ fn is_frame(element: &Element) -> bool {
     }
     let has_role = element.attr("role").is_some_and(|role| FRAME_ROLES.contains(&role));
     let names = element.attr("class").into_iter().chain(element.attr("id"));
-    let says_so = names.flat_map(str::split_whitespace).any(is_frame_name);
-    FRAME.contains(&element.name()) || has_role || says_so
-}
-
-/// Whether a class or id is one of the words, or begins or ends with one: `site-header`, `nav_main`.
-fn is_frame_name(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let mut words = name.split(['-', '_']).filter(|word| !word.is_empty());
-    let first = words.next();
-    let last = words.next_back();
-    first.into_iter().chain(last).any(|word| FRAME_WORDS.contains(&word))
+    let mut names = names.flat_map(str::split_whitespace).map(str::to_ascii_lowercase);
+    FRAME.contains(&element.name()) || has_role || names.any(|name| FRAME_WORDS.contains(&name.as_str()))
 }
 
 /// Elements whose tags are left out and whose content is kept.
@@ -94,41 +169,19 @@ const TELLING: [&str; 12] = [
     "href", "src", "alt", "title", "lang", "dir", "colspan", "rowspan", "start", "reversed", "datetime", "cite",
 ];
 
-fn open(element: &Element, base: &Url, out: &mut String) {
-    if is_transparent(element.name()) {
-        return;
-    }
-    out.push('<');
-    out.push_str(element.name());
-    for (name, value) in element.attrs().filter(|(name, _)| TELLING.contains(name)) {
-        let value = match name {
-            "href" | "src" | "cite" => absolute(value, base),
-            _ => Some(value.to_owned()),
-        };
-        if let Some(value) = value {
-            out.push_str(&[" ", name, "=\""].concat());
-            escape(&value, out);
-            out.push('"');
-        }
-    }
-    out.push('>');
-}
-
 /// The whole address, unless it is one that does something or holds the thing itself.
-fn absolute(value: &str, base: &Url) -> Option<String> {
+pub(super) fn absolute(value: &str, base: &Url) -> Option<String> {
     let url = base.join(value.trim()).ok()?;
     matches!(url.scheme(), "http" | "https" | "mailto" | "tel").then(|| url.into())
 }
 
-fn escape(text: &str, out: &mut String) {
-    for letter in text.chars() {
-        match letter {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            _ => out.push(letter),
-        }
+fn escape(letter: char, out: &mut String) {
+    match letter {
+        '&' => out.push_str("&amp;"),
+        '<' => out.push_str("&lt;"),
+        '>' => out.push_str("&gt;"),
+        '"' => out.push_str("&quot;"),
+        _ => out.push(letter),
     }
 }
 

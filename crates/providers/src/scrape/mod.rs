@@ -4,6 +4,7 @@
 //! process ([`child`]), because HTML from strangers can bring any parser down.
 
 mod address;
+mod anchors;
 mod charset;
 pub mod child;
 mod extractor;

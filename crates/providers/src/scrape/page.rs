@@ -1,15 +1,18 @@
 //! From a page's bytes to what a table wants of it. Runs in the child: it may be slow, or break.
 
 use scraper::Html;
-use trafilatura::Options;
+use trafilatura::{ExtractionFocus, Options};
 use url::Url;
 
+use super::anchors::Anchors;
 use super::charset::decode;
 use super::frames::{Job, Kind, Page};
 use super::html::{self, Keep};
 use super::tame::tame;
 use super::{head, links};
 
+/// What trafilatura is sure of counts if it is at least so much of the content.
+const SURE_PERCENT_MIN: usize = 85;
 /// Less than this is hardly the content of a page that has more to offer.
 const CONTENT_CHARS_MIN: usize = 200;
 
@@ -32,43 +35,53 @@ pub struct Content {
 /// The main content alone, in this process: for measuring with pages one trusts.
 pub fn content(body: &[u8], url: &Url) -> Content {
     let text = tame(&decode(body, "", url.host_str()));
-    let html = main_content(&text, &Html::parse_document(&text), url);
+    let html = main_content(Html::parse_document(&text), url);
     Content { markdown: markdown(&html), html }
 }
 
 fn of_html(job: &Job, text: &str) -> Page {
     let document = Html::parse_document(text);
     let base = head::base(&document, &job.url);
-    let html = if job.only_main_content {
-        main_content(text, &document, &base)
-    } else {
-        html::clean(&document, &base, Keep::Everything)
-    };
-    Page {
+    let mut page = Page {
         title: head::title(&document),
         description: head::description(&document),
         language: head::language(&document),
-        markdown: markdown(&html),
         links: links::of(&document, &base),
-        html: job.with_html.then_some(html),
-    }
+        ..Page::default()
+    };
+    let html = if job.only_main_content {
+        main_content(document, &base)
+    } else {
+        html::clean(&document, &base, Keep::Everything)
+    };
+    page.markdown = markdown(&html);
+    page.html = job.with_html.then_some(html);
+    page
 }
 
 /// The part of the page it was made for, as clean HTML.
 ///
-/// Measured best on articles and on mixed pages: trafilatura, with its own fallbacks. Where it finds next
-/// to nothing (lists, landing pages), the whole page without its frame says more.
-fn main_content(text: &str, document: &Html, base: &Url) -> String {
-    let options = Options::default().with_fallback(true).with_links(true).with_url(base.clone());
-    let found = trafilatura::extract(text, &options).ok();
-    let html = found.map(|found| html::clean(&Html::parse_fragment(&found.content_html), base, Keep::Everything));
-    let html = html.unwrap_or_default();
-    let chars = chars_of(&html);
-    if chars >= CONTENT_CHARS_MIN {
-        return html;
+/// Measured best on articles and on mixed pages: trafilatura, with its own fallbacks. It is asked twice,
+/// for the page's content and for what of that it is sure of: where the two hardly differ, the difference
+/// is captions and teasers. Where it finds next to nothing (lists, landing pages), the whole page without
+/// its frame says more.
+fn main_content(mut document: Html, base: &Url) -> String {
+    let unframed = html::clean(&document, base, Keep::WithoutFrame);
+    let anchors = Anchors::mark_all(&mut document, base);
+    let marked = document.html();
+    drop(document);
+    let found = |focus: ExtractionFocus| {
+        let options = Options::default().with_fallback(true).with_focus(focus).with_url(base.clone());
+        let html = trafilatura::extract(&marked, &options).map(|found| found.content_html);
+        html::clean_marked(&Html::parse_fragment(&html.unwrap_or_default()), base, &anchors)
+    };
+    let balanced = found(ExtractionFocus::Balanced);
+    let chars = chars_of(&balanced);
+    if chars < CONTENT_CHARS_MIN {
+        return if chars_of(&unframed) > chars { unframed } else { balanced };
     }
-    let unframed = html::clean(document, base, Keep::WithoutFrame);
-    if chars_of(&unframed) > chars { unframed } else { html }
+    let sure = found(ExtractionFocus::FavorPrecision);
+    if chars_of(&sure) * 100 >= chars * SURE_PERCENT_MIN { sure } else { balanced }
 }
 
 /// How much text there is, blanks apart.
