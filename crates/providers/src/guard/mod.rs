@@ -67,6 +67,11 @@ impl Client {
         self.clock.as_ref()
     }
 
+    /// Whether something that speaks no HTTP may be connected to at this address.
+    pub(crate) fn permits(&self, address: IpAddr) -> bool {
+        self.allow.permits(address)
+    }
+
     /// Makes a call and reads the answer to its end, whatever its status.
     pub async fn send(&self, request: Request) -> Result<Response, Failure> {
         let redactor = Arc::new(Redactor::new(&request.secrets));

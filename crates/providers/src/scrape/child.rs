@@ -11,6 +11,9 @@ use std::time::Duration;
 use super::frames::{self, Answer, Job};
 use super::page;
 
+/// The word the binary is started with to be a child.
+pub const COMMAND: &str = "extract";
+
 /// The service's patience is shorter: this one is for a child nobody waits for any more.
 const PAGE_TIME_MAX: Duration = Duration::from_mins(2);
 /// Enough for trees as deep as a tamed page can be, many times over.
@@ -19,7 +22,7 @@ const STACK_BYTES: usize = 64 * 1024 * 1024;
 #[cfg(target_os = "linux")]
 const MEMORY_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 
-/// Answers jobs until there are no more. This is all of `rowmill extract`.
+/// Answers jobs until there are no more. This is all that `rowmill extract` does.
 pub fn run(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
     limit_memory()?;
     let (jobs, todo) = mpsc::channel::<(Job, Vec<u8>)>();
