@@ -27,7 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let name = file.file_name().to_string_lossy().into_owned();
         let Some((id, _)) = name.split_once(".html") else { continue };
         let content = page::content(&read(&file.path())?, &base);
-        let body = if wanted == "markdown" { without_targets(&content.markdown) } else { text(&content.html) };
+        let body =
+            if wanted == "markdown" { without_targets(&content.markdown) } else { text(&content.html) };
         output.insert(id.to_owned(), json!({ "articleBody": body }));
     }
     println!("{}", serde_json::to_string(&output)?);
@@ -47,7 +48,8 @@ fn read(path: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
 /// The text with a line for each block.
 fn text(html: &str) -> String {
     const INLINE: [&str; 16] = [
-        "a", "abbr", "b", "code", "del", "em", "i", "ins", "mark", "q", "s", "small", "span", "strong", "sub", "sup",
+        "a", "abbr", "b", "code", "del", "em", "i", "ins", "mark", "q", "s", "small", "span", "strong",
+        "sub", "sup",
     ];
     let mut text = String::new();
     let document = Html::parse_fragment(html);

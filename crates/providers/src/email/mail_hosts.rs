@@ -53,7 +53,9 @@ impl MailHosts {
                         found if found.is_empty() => Route::None,
                         found => Route::Implied(found),
                     }),
-                    None => Err(Failure::transient(format!("The mail servers of {domain} are not known: {error}."))),
+                    None => Err(Failure::transient(format!(
+                        "The mail servers of {domain} are not known: {error}."
+                    ))),
                 };
             }
         };

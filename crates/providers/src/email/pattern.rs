@@ -41,7 +41,9 @@ enum Verdict {
     NoneOfThem,
     CatchAll,
     /// The server stopped telling; these it had refused before.
-    Untold { refused: usize },
+    Untold {
+        refused: usize,
+    },
 }
 
 impl Pattern {
@@ -110,9 +112,7 @@ impl Pattern {
 
 fn finding(verdict: Verdict, candidates: &[String]) -> Finding {
     match verdict {
-        Verdict::Accepted(email) => {
-            Finding::Hit(Hit { email, verified: true, confidence: Some(ACCEPTED) })
-        }
+        Verdict::Accepted(email) => Finding::Hit(Hit { email, verified: true, confidence: Some(ACCEPTED) }),
         Verdict::NoneOfThem => Finding::Miss,
         Verdict::CatchAll => candidates.first().map_or(Finding::Miss, |email| guess(email, CATCH_ALL)),
         Verdict::Untold { refused } => {
@@ -160,7 +160,11 @@ fn candidates(person: &Person) -> Vec<String> {
 
 /// A name in the letters of addresses.
 fn folded(name: &str) -> String {
-    deunicode(name).chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+    deunicode(name)
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .map(|letter| letter.to_ascii_lowercase())
+        .collect()
 }
 
 #[cfg(test)]
@@ -179,16 +183,11 @@ mod tests {
         check(
             "Jane",
             "Doe",
-            &[
-                "jane.doe", "jane", "jdoe", "janedoe", "jane_doe", "j.doe", "janed", "doe.jane", "doej", "doe",
-            ],
+            &["jane.doe", "jane", "jdoe", "janedoe", "jane_doe", "j.doe", "janed", "doe.jane", "doej", "doe"],
         );
         let zoe = candidates(&Person::new("Zoë", "O'Neill-Müller", "", "acme.com").unwrap());
         assert_eq!(zoe[0], "zoe.oneillmuller@acme.com");
-        assert_eq!(
-            zoe[10..],
-            ["zoe.oneill-muller@acme.com", "zoe.muller@acme.com", "zmuller@acme.com"]
-        );
+        assert_eq!(zoe[10..], ["zoe.oneill-muller@acme.com", "zoe.muller@acme.com", "zmuller@acme.com"]);
         check("Madonna", "", &["madonna"]);
         let unnamed = Person::new("", "", "?", "acme.com");
         assert!(unnamed.is_none_or(|person| candidates(&person).is_empty()));

@@ -35,7 +35,8 @@ pub(super) enum Reply {
 impl Talk {
     /// Greets the server; `None` if it cannot be reached or is no mail server.
     pub(super) async fn begin(address: SocketAddr, step_time_max: Duration) -> Option<Self> {
-        let stream = timeout(step_time_max.min(CONNECT_TIME_MAX), TcpStream::connect(address)).await.ok()?.ok()?;
+        let stream =
+            timeout(step_time_max.min(CONNECT_TIME_MAX), TcpStream::connect(address)).await.ok()?.ok()?;
         // An address is a name that needs no name server.
         let here = stream.local_addr().ok()?.ip();
         let name = if here.is_ipv4() { format!("[{here}]") } else { format!("[IPv6:{here}]") };
@@ -81,7 +82,9 @@ impl Talk {
 
     async fn read(&mut self) -> io::Result<Answer> {
         let step_time_max = self.step_time_max;
-        timeout(step_time_max, self.read_lines()).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        timeout(step_time_max, self.read_lines())
+            .await
+            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
     /// An answer of lines that begin `250-`, up to one that begins `250 `.

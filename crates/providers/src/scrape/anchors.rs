@@ -37,7 +37,8 @@ impl Anchors {
             .collect();
         for (id, href) in links {
             let number = u32::try_from(anchors.0.len()).unwrap_or_default();
-            let (Some(begin), Some(mut node)) = (char::from_u32(FIRST + number), document.tree.get_mut(id)) else {
+            let (Some(begin), Some(mut node)) = (char::from_u32(FIRST + number), document.tree.get_mut(id))
+            else {
                 break;
             };
             node.prepend(text(begin));

@@ -98,8 +98,7 @@ mod tests {
 
     #[test]
     fn letters_are_guessed() {
-        let (russian, _, _) =
-            encoding_rs::WINDOWS_1251.encode("Съешь же ещё этих мягких французских булок");
+        let (russian, _, _) = encoding_rs::WINDOWS_1251.encode("Съешь же ещё этих мягких французских булок");
         assert!(decode(&russian, "text/html", Some("example.ru")).starts_with("Съешь"));
         let (greek, _, _) = encoding_rs::ISO_8859_7.encode("Καλημέρα κόσμε, τι κάνετε σήμερα;");
         assert!(decode(&greek, "text/html", Some("example.gr")).starts_with("Καλημέρα"));

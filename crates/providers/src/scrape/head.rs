@@ -9,7 +9,8 @@ const LANGUAGE_CHARS_MAX: usize = 35;
 
 pub(super) fn title(document: &Html) -> Option<String> {
     let of_tag = |name: &'static str| {
-        elements(document, name).find_map(|element| line(&element.text().collect::<String>(), TITLE_CHARS_MAX))
+        elements(document, name)
+            .find_map(|element| line(&element.text().collect::<String>(), TITLE_CHARS_MAX))
     };
     let of_meta = || meta(document, &["og:title", "twitter:title"], TITLE_CHARS_MAX);
     of_tag("title").or_else(of_meta).or_else(|| of_tag("h1"))

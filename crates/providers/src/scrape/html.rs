@@ -138,10 +138,40 @@ const FRAME: [&str; 5] = ["nav", "header", "footer", "aside", "dialog"];
 const FRAME_ROLES: [&str; 6] =
     ["navigation", "banner", "contentinfo", "complementary", "dialog", "alertdialog"];
 const FRAME_WORDS: [&str; 34] = [
-    "ad", "ads", "advert", "advertisement", "bottom", "breadcrumb", "breadcrumbs", "consent", "cookie",
-    "cookies", "footer", "header", "masthead", "menu", "modal", "nav", "navbar", "navigation", "overlay",
-    "pagination", "popup", "share", "sharing", "side", "sidebar", "site-footer", "site-header", "skip-link",
-    "social", "social-links", "social-media", "sponsored", "topbar", "widget",
+    "ad",
+    "ads",
+    "advert",
+    "advertisement",
+    "bottom",
+    "breadcrumb",
+    "breadcrumbs",
+    "consent",
+    "cookie",
+    "cookies",
+    "footer",
+    "header",
+    "masthead",
+    "menu",
+    "modal",
+    "nav",
+    "navbar",
+    "navigation",
+    "overlay",
+    "pagination",
+    "popup",
+    "share",
+    "sharing",
+    "side",
+    "sidebar",
+    "site-footer",
+    "site-header",
+    "skip-link",
+    "social",
+    "social-links",
+    "social-media",
+    "sponsored",
+    "topbar",
+    "widget",
 ];
 
 fn is_dropped(element: &Element, keep: Keep) -> bool {
@@ -161,12 +191,14 @@ fn is_frame(element: &Element) -> bool {
 
 /// Elements whose tags are left out and whose content is kept.
 fn is_transparent(name: &str) -> bool {
-    matches!(name, "html" | "body" | "font" | "center") || !name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    matches!(name, "html" | "body" | "font" | "center")
+        || !name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// Attributes that mean something outside their page.
 const TELLING: [&str; 12] = [
-    "href", "src", "alt", "title", "lang", "dir", "colspan", "rowspan", "start", "reversed", "datetime", "cite",
+    "href", "src", "alt", "title", "lang", "dir", "colspan", "rowspan", "start", "reversed", "datetime",
+    "cite",
 ];
 
 /// The whole address, unless it is one that does something or holds the thing itself.

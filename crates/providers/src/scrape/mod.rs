@@ -179,9 +179,8 @@ fn refusal(response: &Response) -> Failure {
 /// How the body is read, by its type and, where that says nothing, by its first bytes.
 fn kind(content_type: &str, body: &[u8]) -> Result<Kind, Failure> {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let is_data = |format: &str| {
-        essence == format!("application/{format}") || essence.ends_with(&format!("+{format}"))
-    };
+    let is_data =
+        |format: &str| essence == format!("application/{format}") || essence.ends_with(&format!("+{format}"));
     match essence.as_str() {
         "text/html" | "application/xhtml+xml" => Ok(Kind::Html),
         "" | "unknown/unknown" | "application/unknown" => sniffed(body),

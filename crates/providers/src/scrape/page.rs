@@ -13,6 +13,8 @@ use super::{head, links};
 
 /// What trafilatura is sure of counts if it is at least so much of the content.
 const SURE_PERCENT_MIN: usize = 85;
+/// A longer page is asked once only: it takes seconds each time.
+const SURE_BYTES_MAX: usize = 1024 * 1024;
 /// Less than this is hardly the content of a page that has more to offer.
 const CONTENT_CHARS_MIN: usize = 200;
 
@@ -79,6 +81,9 @@ fn main_content(mut document: Html, base: &Url) -> String {
     let chars = chars_of(&balanced);
     if chars < CONTENT_CHARS_MIN {
         return if chars_of(&unframed) > chars { unframed } else { balanced };
+    }
+    if marked.len() > SURE_BYTES_MAX {
+        return balanced;
     }
     let sure = found(ExtractionFocus::FavorPrecision);
     if chars_of(&sure) * 100 >= chars * SURE_PERCENT_MIN { sure } else { balanced }

@@ -5,13 +5,17 @@
 //! first that builds no tree and takes linear time. It drops tags beyond the limits and keeps their text,
 //! as browsers do, and leaves out what holds no content: comments, scripts, styles.
 
+use std::collections::HashMap;
+
 /// Browsers stop at this depth as well.
 const DEPTH_MAX: usize = 512;
 const ATTRIBUTES_MAX: usize = 64;
 /// A longer attribute is an image in disguise.
 const ATTRIBUTE_BYTES_MAX: usize = 8 * 1024;
 /// Far more than any page people read has.
-const ELEMENTS_MAX: usize = 200_000;
+const ELEMENTS_MAX: usize = 100_000;
+/// Tables in tables cost readers most, and nobody lays pages out like that any more.
+const TABLES_MAX: usize = 32;
 const NAME_BYTES_MAX: usize = 64;
 
 /// The page within the limits.
@@ -115,7 +119,7 @@ impl<'a> Tamer<'a> {
         if (is_data || tag.name == "title") && self.tree.count() {
             tag.write(&mut self.out);
             self.out.push_str(text);
-            self.out.push_str(&format!("</{}>", tag.name));
+            self.out.push_str(&["</", &tag.name, ">"].concat());
         }
         if self.rest().starts_with("</") {
             self.place += Tag::read(self.rest(), 2).length;
@@ -217,9 +221,10 @@ impl<'a> Tag<'a> {
 /// Which elements are open: what a parser would make of the tags so far, without its tree.
 #[derive(Default)]
 struct Tree {
-    open: Vec<String>,
+    open: Vec<(Role, String)>,
+    tables: usize,
     /// Tags dropped at the greatest depth, whose end tags are dropped as well.
-    dropped: std::collections::HashMap<String, usize>,
+    dropped: HashMap<String, usize>,
     elements: usize,
 }
 
@@ -263,9 +268,61 @@ const ENDS_P: [&str; 33] = [
     "table",
     "ul",
 ];
-/// Elements that an end tag left out does not reach across.
-const SCOPE: [&str; 10] =
-    ["table", "caption", "html", "button", "object", "template", "svg", "math", "marquee", "applet"];
+
+/// What an open element means to end tags that authors leave out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Paragraph,
+    Item,
+    Term,
+    Choice,
+    Cell,
+    Row,
+    Body,
+    List,
+    Terms,
+    Choices,
+    /// No end tag that is left out reaches across it.
+    Scope,
+    Other,
+}
+
+impl Role {
+    fn of(name: &str) -> Self {
+        match name {
+            "p" => Self::Paragraph,
+            "li" => Self::Item,
+            "dt" | "dd" => Self::Term,
+            "option" | "optgroup" => Self::Choice,
+            "td" | "th" => Self::Cell,
+            "tr" => Self::Row,
+            "tbody" | "thead" | "tfoot" => Self::Body,
+            "ul" | "ol" | "menu" | "dir" => Self::List,
+            "dl" => Self::Terms,
+            "select" | "datalist" => Self::Choices,
+            "table" | "caption" | "html" | "button" | "object" | "template" | "svg" | "math" | "marquee"
+            | "applet" => Self::Scope,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether a start tag of this role ends an open element of its own kind that is not behind this one.
+    fn is_stopped_by(self, open: Self) -> bool {
+        match open {
+            Self::Scope => true,
+            Self::List => self == Self::Item,
+            Self::Terms => self == Self::Term,
+            Self::Choices => self == Self::Choice,
+            Self::Cell => !matches!(self, Self::Cell | Self::Row | Self::Body),
+            _ => false,
+        }
+    }
+
+    /// Whether elements of this role end where the next one begins.
+    fn ends_itself(self) -> bool {
+        matches!(self, Self::Item | Self::Term | Self::Choice | Self::Cell | Self::Row | Self::Body)
+    }
+}
 
 impl Tree {
     /// Whether a start tag is let through.
@@ -276,9 +333,17 @@ impl Tree {
         if VOID.contains(&name) {
             return true;
         }
-        self.end_left_out(name);
-        if self.open.len() < DEPTH_MAX {
-            self.open.push(name.to_owned());
+        let role = Role::of(name);
+        if ENDS_P.contains(&name) || role == Role::Item || role == Role::Term {
+            self.end(Role::Paragraph, role);
+        }
+        if role.ends_itself() {
+            self.end(role, role);
+        }
+        let is_table = name == "table";
+        if self.open.len() < DEPTH_MAX && !(is_table && self.tables >= TABLES_MAX) {
+            self.tables += usize::from(is_table);
+            self.open.push((role, name.to_owned()));
             return true;
         }
         *self.dropped.entry(name.to_owned()).or_default() += 1;
@@ -297,49 +362,27 @@ impl Tree {
             *dropped -= 1;
             return false;
         }
-        if let Some(place) = self.open.iter().rposition(|open| open == name) {
-            self.open.truncate(place);
+        if let Some(place) = self.open.iter().rposition(|(_, open)| open == name) {
+            self.truncate(place);
             return true;
         }
         // These make an element although none is open.
         matches!(name, "p" | "br") && self.count()
     }
 
-    /// Closes what this start tag ends: items and cells whose end tags authors leave out.
-    fn end_left_out(&mut self, name: &str) {
-        let (ended, barriers): (&[&str], &[&str]) = match name {
-            "li" => (&["li"], &["ul", "ol", "menu", "dir"]),
-            "dt" | "dd" => (&["dt", "dd"], &["dl"]),
-            "option" | "optgroup" => (&["option"], &["select", "datalist"]),
-            "td" | "th" => (&["td", "th"], &[]),
-            "tr" => (&["tr"], &[]),
-            "tbody" | "thead" | "tfoot" => (&["tbody", "thead", "tfoot"], &[]),
-            _ => (&[], &[]),
-        };
-        let ends_p = ENDS_P.contains(&name);
-        if ended.is_empty() && !ends_p {
-            return;
+    /// Closes the innermost element of a role, unless something stops a start tag from doing so.
+    fn end(&mut self, ended: Role, starting: Role) {
+        let place = self.open.iter().rposition(|(open, _)| *open == ended || starting.is_stopped_by(*open));
+        if let Some(place) =
+            place.filter(|place| self.open.get(*place).is_some_and(|(open, _)| *open == ended))
+        {
+            self.truncate(place);
         }
-        let is_item = matches!(name, "li" | "dt" | "dd");
-        let place = self.open.iter().rposition(|open| {
-            let open = open.as_str();
-            let is_cell = matches!(open, "td" | "th") && !matches!(name, "td" | "th" | "tr" | "tbody" | "thead" | "tfoot");
-            ended.contains(&open)
-                || ((ends_p || is_item) && open == "p")
-                || SCOPE.contains(&open)
-                || barriers.contains(&open)
-                || is_cell
-        });
-        let Some(place) = place else { return };
-        let Some(reached) = self.open.get(place) else { return };
-        let (is_ended, is_p) = (ended.contains(&reached.as_str()), reached == "p");
-        if is_ended || is_p {
-            self.open.truncate(place);
-        }
-        // A paragraph inside the item that ends too.
-        if is_item && is_p {
-            self.end_left_out(name);
-        }
+    }
+
+    fn truncate(&mut self, place: usize) {
+        let closed = self.open.drain(place..);
+        self.tables -= closed.filter(|(_, name)| name == "table").count();
     }
 }
 

@@ -56,7 +56,8 @@ fn main() -> ExitCode {
     let filter = first.filter(|word| !word.starts_with('-')).unwrap_or_default();
     let mut failed = 0;
     for (name, test) in TESTS.iter().filter(|(name, _)| name.contains(&filter)) {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let is_ok = std::panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(test()))).is_ok();
         println!("test {name} ... {}", if is_ok { "ok" } else { "FAILED" });
         failed += usize::from(!is_ok);

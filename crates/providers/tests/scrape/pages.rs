@@ -27,7 +27,7 @@ async fn scrape_as(answer: Answer, change: fn(Target) -> Target) -> Result<Scrap
     let server = Server::start(vec![answer]).await;
     let begun = Instant::now();
     let outcome = scraper("good").scrape(&change(target(&server, "/page")), &()).await;
-    assert!(begun.elapsed() < Duration::from_secs(60));
+    assert!(begun.elapsed() < Duration::from_mins(1));
     outcome
 }
 
@@ -157,8 +157,9 @@ pub(crate) async fn what_cannot_be_read_is_told() {
 }
 
 pub(crate) async fn hostile_pages_do_no_harm() {
-    let attributes: String = (0..1_000_000).map(|number| format!(" a{number}=1")).collect();
-    let fonts: String = (0..2_000).map(|number| format!("<font a={number}>")).collect();
+    let attributes: Vec<String> = (0..1_000_000).map(|number| format!(" a{number}=1")).collect();
+    let fonts: Vec<String> = (0..2_000).map(|number| format!("<font a={number}>")).collect();
+    let (attributes, fonts) = (attributes.concat(), fonts.concat());
     for html in [
         format!("{}deep words{}", "<div>".repeat(100_000), "</div>".repeat(100_000)),
         format!("{}deep words", "<blockquote>".repeat(100_000)),

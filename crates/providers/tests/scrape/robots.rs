@@ -24,12 +24,15 @@ async fn visit(robots: Answer, path: &str) -> String {
     let server = Server::start(vec![robots, page()]).await;
     match scraper("good").scrape(&polite(&server, path), &()).await {
         Ok(scraped) => scraped.markdown,
-        Err(failure) => format!("{}{}", failure.kind.code().word(), if failure.may_pass { ", again" } else { "" }),
+        Err(failure) => {
+            format!("{}{}", failure.kind.code().word(), if failure.may_pass { ", again" } else { "" })
+        }
     }
 }
 
 pub(crate) async fn rules_are_obeyed() {
-    let rules = "User-agent: *\nDisallow: /private\n\nUser-agent: Rowmill\nDisallow: /mill\nAllow: /mill/open$\n";
+    let rules =
+        "User-agent: *\nDisallow: /private\n\nUser-agent: Rowmill\nDisallow: /mill\nAllow: /mill/open$\n";
     for (path, expected) in [
         ("/", "Page"),
         ("/private", "Page"),
