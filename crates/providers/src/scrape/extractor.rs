@@ -7,14 +7,20 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::frames::{self, Job, Page};
 use crate::outcome::{Failure, FailureKind};
+
+/// A child that had nothing to do for so long is not kept.
+const IDLE_TIME_MAX: Duration = Duration::from_mins(1);
+/// A longer page leaves its child too large to be kept.
+const LIGHT_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// How a child is started, and how long it may live.
 #[derive(Debug, Clone)]
@@ -47,7 +53,17 @@ impl Program {
 pub struct Extractor {
     program: Program,
     slots: Semaphore,
-    idle: Mutex<Vec<Worker>>,
+    idle: Arc<Idle>,
+}
+
+/// Children that wait for work; the one that waited least is taken first.
+#[derive(Debug, Default)]
+struct Idle(Mutex<Vec<Worker>>);
+
+impl Idle {
+    fn lock(&self) -> MutexGuard<'_, Vec<Worker>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[derive(Debug)]
@@ -56,12 +72,13 @@ struct Worker {
     input: ChildStdin,
     output: ChildStdout,
     pages: u32,
+    used_at: Instant,
 }
 
 impl Extractor {
     pub fn new(program: Program) -> Self {
         let slots = Semaphore::new(program.children_max.max(1));
-        Self { program, slots, idle: Mutex::default() }
+        Self { program, slots, idle: Arc::default() }
     }
 
     pub(super) async fn read(&self, job: &Job, body: &[u8]) -> Result<Page, Failure> {
@@ -72,7 +89,9 @@ impl Extractor {
         let asked = frames::ask(&mut worker.input, &mut worker.output, job, body);
         match tokio::time::timeout(self.program.page_time_max, asked).await {
             Ok(Ok(answer)) => {
-                self.keep(worker);
+                if body.len() <= LIGHT_BYTES_MAX {
+                    self.keep(worker);
+                }
                 answer.ok_or_else(broken)
             }
             Ok(Err(error)) => {
@@ -90,7 +109,7 @@ impl Extractor {
 
     /// A child that waits for work, or a new one.
     fn worker(&self) -> io::Result<Worker> {
-        while let Some(mut worker) = self.take_idle() {
+        while let Some(mut worker) = self.idle.lock().pop() {
             // It may have been killed while nobody looked, for instance for want of memory.
             if matches!(worker.child.try_wait(), Ok(None)) {
                 return Ok(worker);
@@ -99,16 +118,21 @@ impl Extractor {
         self.start()
     }
 
-    fn take_idle(&self) -> Option<Worker> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
-    }
-
     fn keep(&self, mut worker: Worker) {
         worker.pages += 1;
-        // One that has served ends with its streams.
-        if worker.pages < self.program.pages_max {
-            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        worker.used_at = Instant::now();
+        // One that has served is dropped, and so ends.
+        if worker.pages >= self.program.pages_max {
+            return;
         }
+        self.idle.lock().push(worker);
+        let idle = Arc::downgrade(&self.idle);
+        tokio::spawn(async move {
+            tokio::time::sleep(IDLE_TIME_MAX).await;
+            if let Some(idle) = idle.upgrade() {
+                idle.lock().retain(|worker| worker.used_at.elapsed() < IDLE_TIME_MAX);
+            }
+        });
     }
 
     fn start(&self) -> io::Result<Worker> {
@@ -128,7 +152,7 @@ impl Extractor {
         let mut child = command.spawn()?;
         let streams = child.stdin.take().zip(child.stdout.take());
         let (input, output) = streams.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        Ok(Worker { child, input, output, pages: 0 })
+        Ok(Worker { child, input, output, pages: 0, used_at: Instant::now() })
     }
 }
 
