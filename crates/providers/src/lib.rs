@@ -2,7 +2,7 @@
 //!
 //! Everything goes through one [`Client`], which keeps what a table can aim at away from private
 //! addresses and bounds every answer in bytes and time. A call ends in its result or in a [`Failure`]
-//! that says what to do about it. Nothing here waits its turn, tries again or remembers an answer: that
+//! that says what to do about it. Nothing here waits its turn, tries again or remembers a result: that
 //! is the engine's. Dropping a future aborts its call.
 //!
 //! - [`llm`]: language models that speak OpenAI's or Anthropic's wire.

@@ -5,7 +5,11 @@
 //! servers and many servers tell strangers nothing, so an address is verified only if the server takes it
 //! and refuses one that nobody has; else the likeliest is a guess, and says so.
 
+use std::net::IpAddr;
+use std::time::Duration;
+
 use deunicode::deunicode;
+use tokio::time::timeout;
 
 use super::mail_hosts::{MailHosts, Route};
 use super::smtp::{Reply, Talk};
@@ -24,8 +28,11 @@ const UNREACHED: u8 = 20;
 
 /// The longest part before the `@` (RFC 5321).
 const LOCAL_BYTES_MAX: usize = 64;
-/// Servers that could be asked but are not, because they are unlikely to say something else.
+/// How many addresses are tried for one that answers.
 const HOSTS_MAX: usize = 3;
+
+/// Some servers answer strangers slowly, to be rid of them.
+const TALK_TIME_MAX: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub(super) struct Pattern {
@@ -84,12 +91,12 @@ impl Pattern {
     }
 
     /// One server's verdict; `None` if there is nobody to talk to.
-    async fn ask(&self, address: std::net::IpAddr, domain: &str, candidates: &[String]) -> Option<Verdict> {
+    async fn ask(&self, address: IpAddr, domain: &str, candidates: &[String]) -> Option<Verdict> {
         let mut talk =
             Talk::begin((address, self.settings.smtp_port).into(), self.settings.step_time_max).await?;
-        let verdict = self.question(&mut talk, domain, candidates).await;
+        let verdict = timeout(TALK_TIME_MAX, self.question(&mut talk, domain, candidates)).await;
         talk.end().await;
-        Some(verdict)
+        Some(verdict.unwrap_or(Verdict::Untold { refused: 0 }))
     }
 
     async fn question(&self, talk: &mut Talk, domain: &str, candidates: &[String]) -> Verdict {

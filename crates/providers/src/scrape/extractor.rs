@@ -38,8 +38,11 @@ pub struct Program {
 impl Program {
     /// The running program with these arguments, and the usual limits.
     pub fn this(args: impl IntoIterator<Item = impl Into<OsString>>) -> io::Result<Self> {
+        // On Linux the very file that runs, also after an update has put another one in its place.
+        let running = PathBuf::from("/proc/self/exe");
+        let path = if running.exists() { running } else { std::env::current_exe()? };
         Ok(Self {
-            path: std::env::current_exe()?,
+            path,
             args: args.into_iter().map(Into::into).collect(),
             page_time_max: Duration::from_secs(20),
             pages_max: 200,

@@ -64,8 +64,12 @@ fn meta(document: &Html, names: &[&str], chars_max: usize) -> Option<String> {
     })
 }
 
+/// HTML's own elements only: drawings have titles too.
 fn elements<'a>(document: &'a Html, name: &'static str) -> impl Iterator<Item = ElementRef<'a>> {
-    document.tree.nodes().filter_map(ElementRef::wrap).filter(move |element| element.value().name() == name)
+    document.tree.nodes().filter_map(ElementRef::wrap).filter(move |element| {
+        let element = element.value();
+        element.name() == name && &*element.name.ns == "http://www.w3.org/1999/xhtml"
+    })
 }
 
 /// The text as one line without blanks around it.
@@ -100,6 +104,7 @@ mod tests {
             "<meta http-equiv=Content-Language content='fr, en'><h1>A <i>b</i></h1>",
             [Some("A b"), None, Some("fr")],
         );
+        check("<svg><title>A</title></svg><h1>B</h1>", [Some("B"), None, None]);
         check("<html lang='<script>'>", [None, None, None]);
         check("", [None, None, None]);
         let long = format!("<title>{}</title>", "é".repeat(5_000));

@@ -80,7 +80,8 @@ fn main_content(mut document: Html, base: &Url) -> String {
     let balanced = found(ExtractionFocus::Balanced);
     let chars = chars_of(&balanced);
     if chars < CONTENT_CHARS_MIN {
-        return if chars_of(&unframed) > chars { unframed } else { balanced };
+        // Of so little trafilatura keeps the words and not their order on the page.
+        return if chars_of(&unframed) * 2 > chars { unframed } else { balanced };
     }
     if marked.len() > SURE_BYTES_MAX {
         return balanced;
@@ -105,4 +106,63 @@ fn markdown(html: &str) -> String {
     };
     let converter = htmd::HtmlToMarkdown::builder().options(options).build();
     converter.convert(html).unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(html: &str, only_main_content: bool, expected: &str) {
+        let job = Job {
+            url: Url::parse("https://example.com/p").unwrap(),
+            kind: Kind::Html,
+            content_type: "text/html; charset=utf-8".to_owned(),
+            only_main_content,
+            with_html: false,
+        };
+        assert_eq!(read(&job, html.as_bytes()).markdown, expected, "{html}");
+    }
+
+    /// Long enough to be content.
+    fn prose() -> String {
+        "The mill stands by the river and its wheel turns all day long, winter and summer. ".repeat(5)
+    }
+
+    #[test]
+    fn the_main_content_is_found() {
+        let prose = prose();
+        let page = format!(
+            "<nav><a href=/>Home</a></nav><article><h1>Mill</h1><p>{prose}</p><p>Read <a href=/on>on</a>, \
+             and then some more of it, for there is more to be said about mills and rivers.</p></article>\
+             <footer>Imprint</footer>"
+        );
+        let prose = prose.trim_end();
+        check(
+            &page,
+            true,
+            &format!(
+                "# Mill\n\n{prose}\n\nRead [on](https://example.com/on), and then some more of it, for there is \
+                 more to be said about mills and rivers."
+            ),
+        );
+    }
+
+    #[test]
+    fn a_page_with_little_to_say_is_kept_whole_without_its_frame() {
+        let page =
+            "<header>Acme</header><div><h2>Rockets</h2><a href=/buy>Buy</a></div><footer>Imprint</footer>";
+        check(page, true, "## Rockets\n\n[Buy](https://example.com/buy)");
+        check(page, false, "Acme\n\n## Rockets\n\n[Buy](https://example.com/buy)\n\nImprint");
+        check("<nav>Only this</nav>", true, "Only this");
+        check("", true, "");
+    }
+
+    #[test]
+    fn markdown_is_plain() {
+        check(
+            "<ul><li>a<li><b>b</b></ul><ol><li>c</ol><pre><code>d\n  e</code></pre><p>1 * 2<br>3",
+            false,
+            "- a\n- **b**\n\n1. c\n\n```\nd\n  e\n```\n\n1 \\* 2  \n3",
+        );
+    }
 }

@@ -74,22 +74,22 @@ async fn scrape(program: Program, count: usize) -> Vec<Result<Scraped, Failure>>
 }
 
 pub(crate) async fn a_child_serves_many_pages_and_is_replaced() {
-    let folder = std::env::temp_dir().join(format!("rowmill-scrape-{}", std::process::id()));
+    let path = std::env::temp_dir().join(format!("rowmill-scrape-{}", std::process::id()));
     for (pages_max, children) in [(100, 1), (2, 3)] {
         let mut program = program("good");
         program.pages_max = pages_max;
-        program.args.push(folder.clone().into());
+        program.args.push(path.clone().into());
         let server = pages(5).await;
         let scraper = Scraper::new(client("127.0.0.1/32"), Extractor::new(program));
         let mut seen = Vec::new();
         for _ in 0..5 {
             assert_eq!(scraper.scrape(&target(&server, "/"), &()).await.unwrap().markdown, "Hello");
-            seen.push(std::fs::read_to_string(&folder).unwrap());
+            seen.push(std::fs::read_to_string(&path).unwrap());
         }
         seen.dedup();
         assert_eq!(seen.len(), children);
     }
-    std::fs::remove_file(folder).unwrap();
+    std::fs::remove_file(path).unwrap();
 }
 
 pub(crate) async fn a_child_that_breaks_costs_one_page() {
