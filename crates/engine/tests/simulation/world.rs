@@ -140,7 +140,11 @@ impl Weather for Sky {
                 self.0.look_after_claim().await;
                 self.0.look_around().await;
             }
-            "settle" | "requeue_lost" | "leave" => self.0.look_around().await,
+            "settle" => self.0.look_around().await,
+            "requeue_lost" | "leave" => {
+                self.0.look_around().await;
+                self.0.look_for_lost().await;
+            }
             _ => {}
         }
         self.blow().await
