@@ -173,6 +173,9 @@ impl World {
 
     /// Looks at every cell there is.
     pub(crate) async fn look_around(&self) {
+        if !std::mem::take(&mut self.state().has_changed) {
+            return;
+        }
         let (rows, project) = (self.rows().await, self.document().await);
         for row in &rows {
             for column in project.table.columns.iter().filter(|column| column.kind.is_processed()) {
