@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use rowmill_model::{CellStates, Project, ProjectId, ProjectSettings, Record, RowId, Table, TeamId};
+use rowmill_model::{Project, ProjectId, ProjectSettings, Record, RowId, Table, TeamId};
 use rowmill_store::{GuestWrite, NewRow, ProjectSave, Store};
 use rowmill_store_sqlite::{Access, SqliteStore};
 use serde_json::{Value, json};
@@ -146,7 +146,6 @@ fn guest(project: ProjectId, id: usize) -> GuestWrite {
         row: NewRow {
             id: RowId::from_uuid(Uuid::from_u128(id as u128)),
             values: Record::pack([(0, payload.as_str())]),
-            states: CellStates::default(),
             cleared: Vec::new(),
         },
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::check::Checker;
-use crate::endpoint::{Endpoint, Payload, Presence, Service};
+use crate::endpoint::{Endpoint, Media, Payload, Presence, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
 use crate::layers::{self, Cors, RequestId};
@@ -94,7 +94,11 @@ impl<S: Service> Api<S> {
             path_params,
             query_params,
             body: body_spec,
-            answer: AnswerSpec::enveloped(self.schemas.answer::<E::Out>()),
+            answer: AnswerSpec {
+                media_type: E::MEDIA.content_type(),
+                schema: self.schemas.answer::<E::Out>(),
+                is_enveloped: E::MEDIA == Media::Json,
+            },
             examples: E::examples(),
         });
         self.mount::<E>(path, Plan { query, body })

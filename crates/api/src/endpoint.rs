@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::http::{HeaderMap, Method, StatusCode};
 use bytes::Bytes;
 use rowmill_model::Limits;
@@ -29,6 +30,7 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     /// Put behind the id and the tag, to tell the versions of an operation apart.
     const VERSION: &'static str = "";
     const STATUS: StatusCode = StatusCode::OK;
+    const MEDIA: Media = Media::Json;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
 
@@ -50,6 +52,23 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
         query: Self::Query,
         body: Self::Body,
     ) -> impl Future<Output = Result<Answer<Self::Out>, Error>> + Send;
+}
+
+/// What an answer is sent as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Media {
+    Json,
+    /// Server-sent events, by [`Answer::streamed`].
+    Events,
+}
+
+impl Media {
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Events => "text/event-stream",
+        }
+    }
 }
 
 /// What the kit asks of the application behind it.
@@ -236,17 +255,18 @@ pub fn not_json(error: &serde_json::Error) -> Error {
     Error::NotJson(format!("The body is not valid JSON: {error}"))
 }
 
-/// A successful answer: a value, or bytes that were rendered before.
-#[derive(Debug, Clone)]
+/// A successful answer: a value, bytes that were rendered before, or a stream of them.
+#[derive(Debug)]
 pub struct Answer<T> {
     status: Option<StatusCode>,
     content: Content<T>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 enum Content<T> {
     Value(T),
     Rendered(Bytes),
+    Streamed(Body),
 }
 
 impl<T: Serialize> Answer<T> {
@@ -260,18 +280,24 @@ impl<T: Serialize> Answer<T> {
         Self { status: None, content: Content::Rendered(bytes.into()) }
     }
 
+    /// A body that is sent as it comes about.
+    pub fn streamed(body: Body) -> Self {
+        Self { status: None, content: Content::Streamed(body) }
+    }
+
     /// Instead of [`Endpoint::STATUS`]. The document must know of it: [`Endpoint::STATUS_ALSO`].
     #[must_use]
     pub fn with_status(self, status: StatusCode) -> Self {
         Self { status: Some(status), ..self }
     }
 
-    pub(crate) fn into_parts(self, status: StatusCode) -> Result<(StatusCode, Bytes), Error> {
-        let bytes = match self.content {
-            Content::Value(value) => render(&value)?,
-            Content::Rendered(bytes) => bytes,
+    pub(crate) fn into_parts(self, status: StatusCode) -> Result<(StatusCode, Body), Error> {
+        let body = match self.content {
+            Content::Value(value) => Body::from(render(&value)?),
+            Content::Rendered(bytes) => Body::from(bytes),
+            Content::Streamed(body) => body,
         };
-        Ok((self.status.unwrap_or(status), bytes))
+        Ok((self.status.unwrap_or(status), body))
     }
 }
 

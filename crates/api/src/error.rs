@@ -65,6 +65,7 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::InvalidPayload => (StatusCode::BAD_REQUEST, "invalid_payload"),
         AppError::InvalidSignature => (StatusCode::UNAUTHORIZED, "invalid_signature"),
         AppError::IdempotencyConflict => (StatusCode::CONFLICT, "idempotency_conflict"),
+        AppError::TooManyFeeds => (StatusCode::TOO_MANY_REQUESTS, "too_many_streams"),
         AppError::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
     }
 }
@@ -76,6 +77,8 @@ fn not_found_code(noun: Noun) -> &'static str {
         Noun::Column => "column_not_found",
         Noun::Row => "row_not_found",
         Noun::View => "view_not_found",
+        Noun::Provider => "provider_not_found",
+        Noun::Secret => "secret_not_found",
     }
 }
 

@@ -3,9 +3,8 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{ConnectInfo, MatchedPath, Request};
-use axum::http::header::{CONTENT_TYPE, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
@@ -17,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use crate::body;
 use crate::check::Checker;
 use crate::endpoint::{
-    Access, Call, Endpoint, Idempotency, Payload, Presence, Principal as _, Service, not_json,
+    Access, Call, Endpoint, Idempotency, Media, Payload, Presence, Principal as _, Service, not_json,
 };
 use crate::error::Error;
 use crate::layers::RequestId;
@@ -92,10 +91,13 @@ async fn attempt<S: Service, E: Endpoint<S>>(
         rates: Arc::clone(&shared.rates),
         idempotency,
     };
-    let (status, bytes) = E::handle(call, path, query, body).await?.into_parts(E::STATUS)?;
-    let mut response = Response::new(Body::from(bytes));
+    let (status, body) = E::handle(call, path, query, body).await?.into_parts(E::STATUS)?;
+    let mut response = Response::new(body);
     *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(E::MEDIA.content_type()));
+    if E::MEDIA == Media::Events {
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    }
     Ok(response)
 }
 

@@ -68,6 +68,11 @@ impl Call<Rowmill> {
         &self.state.app
     }
 
+    /// The same, for what outlives the call.
+    pub(crate) fn shared_app(&self) -> &Arc<App> {
+        &self.state.app
+    }
+
     /// Pages of rows that were answered before.
     pub(crate) fn pages(&self) -> &KeptPages {
         &self.state.pages

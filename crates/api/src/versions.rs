@@ -8,7 +8,9 @@ use serde::de::DeserializeOwned;
 
 use crate::api::Api;
 use crate::endpoint::Access;
-use crate::endpoints::{cells, columns, projects, rows, team, views, webhook};
+use crate::endpoints::{
+    cells, columns, events, projects, providers, rows, runs, secrets, team, views, webhook,
+};
 use crate::rowmill::Rowmill;
 use crate::wire::column::{ColumnBrief, ColumnFull, MadeColumn};
 
@@ -110,7 +112,14 @@ pub(crate) struct OfTeam<P> {
 pub(crate) fn add(api: &mut Api<Rowmill>) {
     api.add::<projects::ListProjects<V4>>("/v4/projects").add::<projects::CreateProject<V4>>("/v4/projects");
     add_project::<V4>(api);
+    api.add::<events::WatchEvents>("/v4/projects/{projectId}/events");
     api.add::<team::GetTeam>("/v4/team").add::<team::GetLimits>("/v4/limits");
+    api.add::<providers::ListProviders>("/v4/team/providers")
+        .add::<providers::SetProvider>("/v4/team/providers/{provider}")
+        .add::<providers::DeleteProvider>("/v4/team/providers/{provider}")
+        .add::<secrets::ListSecrets>("/v4/team/secrets")
+        .add::<secrets::SetSecret>("/v4/team/secrets/{name}")
+        .add::<secrets::DeleteSecret>("/v4/team/secrets/{name}");
 
     api.add::<projects::ListProjects<V3>>("/v3/{teamSlug}/projects");
     add_project::<V3>(api);
@@ -139,6 +148,9 @@ fn add_project<V: Version>(api: &mut Api<Rowmill>) {
         .add::<rows::GetRow<V>>(at("/rows/{rowId}"))
         .add::<rows::PatchRow<V>>(at("/rows/{rowId}"))
         .add::<cells::PatchCells<V>>(at("/cells"))
+        .add::<runs::Trigger<V>>(at("/trigger"))
+        .add::<runs::Stop<V>>(at("/stop"))
+        .add::<runs::GetStatus<V>>(at("/status"))
         .add::<views::ListViews<V>>(at("/views"))
         .add::<views::CreateView<V>>(at("/views"))
         .add::<views::PatchView<V>>(at("/views/{viewId}"))

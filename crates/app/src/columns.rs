@@ -33,12 +33,13 @@ impl App {
         once: Option<OnceKey>,
     ) -> Result<ColumnChanged> {
         let id = column_id()?;
+        let catalogue = self.credentials(caller.team()).await?.catalogue();
         let saved = self
             .change(caller, project, once, |stored| {
                 let table = &stored.project.table;
                 self.check_room(table.columns.len() + 1)?;
                 self.check_size("", body)?;
-                let corrected = corrections::create(table, body, id.clone(), &self.catalogue, &self.limits);
+                let corrected = corrections::create(table, body, id.clone(), &catalogue, &self.limits);
                 corrected_change(Change::from(stored), corrected)
             })
             .await?;
@@ -52,12 +53,13 @@ impl App {
         column: &str,
         body: &Map<String, Value>,
     ) -> Result<ColumnChanged> {
+        let catalogue = self.credentials(caller.team()).await?.catalogue();
         let saved = self
             .change(caller, project, None, |stored| {
                 let table = &stored.project.table;
                 table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
                 self.check_size("", body)?;
-                let corrected = corrections::patch(table, column, body, &self.catalogue, &self.limits);
+                let corrected = corrections::patch(table, column, body, &catalogue, &self.limits);
                 corrected_change(Change::from(stored), corrected)
             })
             .await?;

@@ -37,6 +37,9 @@ pub enum Error {
     /// An idempotency key was used before, with another request.
     #[error("This Idempotency-Key was already used with another request; use a new key for a new request")]
     IdempotencyConflict,
+    /// As many readers of events as there may be.
+    #[error("Too many event streams are open; close one, or try again later")]
+    TooManyFeeds,
     /// Not the caller's fault. The cause goes to the log, never to the caller.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -50,6 +53,8 @@ pub enum Noun {
     Column,
     Row,
     View,
+    Provider,
+    Secret,
 }
 
 impl std::fmt::Display for Noun {
@@ -60,6 +65,8 @@ impl std::fmt::Display for Noun {
             Self::Column => "Column",
             Self::Row => "Row",
             Self::View => "View",
+            Self::Provider => "Provider",
+            Self::Secret => "Secret",
         })
     }
 }

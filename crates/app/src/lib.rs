@@ -7,33 +7,48 @@ pub mod auth;
 mod chance;
 mod clock;
 mod columns;
+mod credentials;
+mod environment;
 mod error;
+mod events;
 mod once;
 mod projects;
+mod providers;
 mod rows;
+mod runs;
+mod secrets;
 mod teams;
+mod vault;
 mod views;
 mod webhook;
 
 use std::sync::Arc;
 
 use rowmill_model::Limits;
-use rowmill_model::template::Catalogue;
 use rowmill_query::Query;
 use rowmill_store::Store;
 
 pub use rowmill_query::{Cursor, Page, Selection, Start};
-pub use rowmill_store::{ApiKey, Inserted, ProjectSummary, RowAction, StoredProject, StoredRow, Team};
+pub use rowmill_store::{
+    ApiKey, Inserted, ProjectSummary, RowAction, Standing, Stopped, StoredProject, StoredRow, Team,
+};
 
 pub use crate::auth::{Caller, Principal, Secret};
 pub use crate::chance::log_id;
 pub use crate::clock::{Clock, SystemClock};
 pub use crate::columns::{ColumnChanged, ColumnDeleted};
+pub use crate::credentials::{BaseUrl, Credentials, ProviderAccess, Source, Unopened};
+pub use crate::environment::Environment;
 pub use crate::error::{Error, Noun, Result};
+pub use crate::events::{Event, Feed};
 pub use crate::once::{IDEMPOTENCY_HOURS, OnceKey};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
+pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::rows::{CellChange, Fields, InsertRows, ListRows, RowEntry, RowPatched};
+pub use crate::runs::{StopRows, TriggerRows};
+pub use crate::secrets::SecretState;
 pub use crate::teams::NewKey;
+pub use crate::vault::Vault;
 pub use crate::views::{ViewChanges, ViewSaved};
 pub use crate::webhook::{Delivered, Webhook};
 
@@ -43,21 +58,36 @@ pub struct App {
     store: Arc<dyn Store>,
     query: Query,
     limits: Limits,
-    catalogue: Catalogue,
+    vault: Vault,
+    environment: Environment,
     clock: Arc<dyn Clock>,
     keys: auth::KeyCache,
+    opened: credentials::Opened,
     altering: tokio::sync::Mutex<()>,
+    hub: Arc<events::Hub>,
 }
 
 impl App {
-    pub fn new(store: Arc<dyn Store>, limits: Limits, catalogue: Catalogue, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(
+        store: Arc<dyn Store>,
+        limits: Limits,
+        vault: Vault,
+        environment: Environment,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let hub = Arc::new(events::Hub::default());
+        let told = Arc::clone(&hub);
+        store.listen(Box::new(move |change| told.note(change)));
         Self {
+            hub,
             query: Query::new(Arc::clone(&store)),
             store,
             limits,
-            catalogue,
+            vault,
+            environment,
             clock,
             keys: auth::KeyCache::default(),
+            opened: credentials::Opened::default(),
             altering: tokio::sync::Mutex::new(()),
         }
     }

@@ -2,7 +2,8 @@
 
 use rowmill_model::integration;
 use rowmill_model::limits::NAME_CHARS_MAX;
-use rowmill_model::{Offence, Project, ProjectId, ProjectSettings, Table, View, corrections};
+use rowmill_model::template::Catalogue;
+use rowmill_model::{Limits, Offence, Project, ProjectId, ProjectSettings, Table, View, corrections};
 use rowmill_store::{ProjectPage, ProjectSave, ProjectSummary, SavedProject, StoreError, StoredProject};
 use serde_json::{Map, Value};
 
@@ -101,7 +102,8 @@ impl App {
         let mut offences = integration::check_metadata(&metadata, "metadata");
         let title = check_name("title", &title, &mut offences);
         self.check_room(columns.len() + 1)?;
-        let (mut table, fixes) = self.build_table(&columns, &mut offences)?;
+        let catalogue = self.credentials(caller.team()).await?.catalogue();
+        let (mut table, fixes) = build_table(&columns, &catalogue, &self.limits, &mut offences)?;
         if !offences.is_empty() {
             return Err(Error::invalid(offences));
         }
@@ -206,33 +208,32 @@ impl App {
         let message = format!("has {bytes} bytes of JSON, but at most {most} are kept (cellBytesMax)");
         Err(Error::limit(path, message))
     }
-
-    fn build_table(
-        &self,
-        columns: &[Map<String, Value>],
-        offences: &mut Vec<Offence>,
-    ) -> Result<(Table, Vec<String>)> {
-        let mut table = Table::new();
-        let mut fixes = Vec::new();
-        for (index, body) in columns.iter().enumerate() {
-            match corrections::create(&table, body, column_id()?, &self.catalogue, &self.limits) {
-                Ok(corrected) => {
-                    table = corrected.table;
-                    fixes.extend(corrected.fixes);
-                }
-                Err(wrong) => offences.extend(
-                    wrong
-                        .into_iter()
-                        .map(|Offence { path, message }| Offence::new(join(index, &path), message)),
-                ),
-            }
-        }
-        Ok((table, fixes))
-    }
 }
 
 /// How often a decision is made anew before giving up.
 pub(crate) const ATTEMPTS_MAX: usize = 100;
+
+fn build_table(
+    columns: &[Map<String, Value>],
+    catalogue: &Catalogue,
+    limits: &Limits,
+    offences: &mut Vec<Offence>,
+) -> Result<(Table, Vec<String>)> {
+    let mut table = Table::new();
+    let mut fixes = Vec::new();
+    for (index, body) in columns.iter().enumerate() {
+        match corrections::create(&table, body, column_id()?, catalogue, limits) {
+            Ok(corrected) => {
+                table = corrected.table;
+                fixes.extend(corrected.fixes);
+            }
+            Err(wrong) => offences.extend(
+                wrong.into_iter().map(|Offence { path, message }| Offence::new(join(index, &path), message)),
+            ),
+        }
+    }
+    Ok((table, fixes))
+}
 
 fn apply(project: &mut Project, changes: &ProjectChanges) -> Result<()> {
     let ProjectChanges { title, autoplay, folder_id, metadata, settings } = changes;

@@ -3,11 +3,11 @@
 mod layout;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use rowmill_model::filter::{FilterNode, Filters};
 use rowmill_model::sort::Sorting;
-use rowmill_model::{CellState, Column, ColumnType, Offence, RowId, View};
+use rowmill_model::{Column, ColumnType, Offence, RowId, View};
 use rowmill_query::{Page, PageOf, Selection, Start};
 use rowmill_store::{CellWrite, Inserted, NewRows, StoreError, StoredProject, StoredRow, WriteCells};
 use serde_json::Value;
@@ -137,25 +137,14 @@ impl App {
             let cells = layout.cells(fields, Place::Body);
             let made = layout.finish()?;
             let project_save = made.project.map(|project| self.touched(project));
-            let table = project_save.as_ref().map_or(&stored.project.table, |project| &project.table);
-            let columns: HashMap<_, _> = table.columns.iter().map(|column| (column.slot, column)).collect();
-            let cells = cells
-                .into_iter()
-                .filter_map(|(slot, value)| {
-                    let column = columns.get(&slot)?;
-                    Some(CellWrite {
-                        row: id,
-                        slot,
-                        state: self.written(column, &value),
-                        value: value.into(),
-                    })
-                })
-                .collect();
+            let cells =
+                cells.into_iter().map(|(slot, value)| CellWrite { row: id, slot, value: value.into() });
             let write = WriteCells {
                 project: stored.project.id,
                 version: stored.version,
                 project_save: project_save.clone().map(Box::new),
-                cells,
+                cells: cells.collect(),
+                now_ms: self.clock.now_ms(),
                 returning: vec![id],
             };
             match self.store.write_cells(write).await {
@@ -199,6 +188,7 @@ impl App {
                 version: stored.version,
                 project_save: None,
                 cells,
+                now_ms: self.clock.now_ms(),
                 returning: Vec::new(),
             };
             match self.store.write_cells(write).await {
@@ -213,17 +203,14 @@ impl App {
     fn lay_out(&self, stored: &StoredProject, insert: &InsertRows<'_>) -> Result<NewRows> {
         let match_on = insert.match_on.as_deref().map(|name| match_column(stored, name)).transpose()?;
         let mut layout = Layout::new(stored, &self.limits, Leftover::IntoTrigger);
-        // A column made from a key is never processed, so the columns there are now tell which are.
-        let columns = stored.project.table.columns.iter().filter(|column| column.kind.is_processed());
-        let processed: BTreeMap<_, _> = columns.map(|column| (column.slot, column)).collect();
-        let written = |slot, value: &str| Some(self.written(processed.get(&slot)?, value));
-        let ids = uuids(self.clock.now_ms())?.map(RowId::from_uuid);
+        let now_ms = self.clock.now_ms();
+        let ids = uuids(now_ms)?.map(RowId::from_uuid);
         let mut rows = Vec::with_capacity(insert.entries.len());
         for ((index, entry), id) in insert.entries.iter().enumerate().zip(ids) {
             let place = insert.place(index);
             match entry {
                 RowEntry::Fields(fields) => {
-                    rows.push(layout::new_row(id, &layout.cells(fields, place), written));
+                    rows.push(layout::new_row(id, &layout.cells(fields, place)));
                 }
                 RowEntry::NotAnObject => {
                     layout.offend(place.to_string(), "must be an object of field names to values");
@@ -239,11 +226,12 @@ impl App {
             match_on,
             project_save,
             ignored_keys: made.ignored_keys,
+            now_ms,
             once: None,
         })
     }
 
-    fn select(
+    pub(crate) fn select(
         &self,
         stored: &StoredProject,
         view: Option<&View>,
@@ -289,8 +277,7 @@ impl App {
             if let Some(message) = layout::refusal(column, change.value, &self.limits) {
                 offences.push(Offence::new(format!("cells[{index}].value"), message));
             }
-            let state = self.written(column, change.value);
-            cells.push(CellWrite { row, slot: column.slot, value: change.value.into(), state });
+            cells.push(CellWrite { row, slot: column.slot, value: change.value.into() });
         }
         if offences.is_empty() { Ok(Some(cells)) } else { Err(Error::invalid(offences)) }
     }
@@ -318,15 +305,6 @@ impl App {
             }
         }
         Ok(Error::SomeNotFound { noun, details })
-    }
-
-    /// The state of a cell into which a hand has written a value.
-    fn written(&self, column: &Column, value: &str) -> CellState {
-        if column.kind.is_processed() && value != "null" {
-            CellState::written_by_hand(self.clock.now_ms())
-        } else {
-            CellState::default()
-        }
     }
 
     fn touched(&self, mut project: rowmill_model::Project) -> rowmill_model::Project {

@@ -3,7 +3,7 @@
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use rowmill_model::guest::{Delivery, GuestEvent};
 use rowmill_model::integration::signing_secret;
-use rowmill_model::{CellStates, ColumnId, ColumnType, Record, RowId, TeamId};
+use rowmill_model::{ColumnId, ColumnType, Record, RowId, TeamId};
 use rowmill_store::{GuestWrite, GuestsWritten, NewRow, StoreError, StoredProject};
 use serde_json::Value;
 use sha2::Sha256;
@@ -102,7 +102,6 @@ impl App {
         let row = NewRow {
             id: RowId::from_uuid(uuid(now_ms)?),
             values: Record::pack(trigger.into_iter().chain(guest_status)),
-            states: CellStates::default(),
             cleared: Vec::new(),
         };
         Ok(GuestWrite {

@@ -5,9 +5,8 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use rowmill_app::{App, SystemClock};
+use rowmill_app::{App, Environment, SystemClock, Vault};
 use rowmill_model::Limits;
-use rowmill_model::template::Catalogue;
 use rowmill_store_sqlite::{Access, SqliteStore};
 use serde_json::{Value, json};
 
@@ -117,7 +116,8 @@ pub(crate) fn openapi() -> Outcome {
 /// The application beside a service that may be running on the same data.
 fn visit(store: &StoreArgs) -> Result<App, Box<dyn Error>> {
     let store = SqliteStore::open(&store.data_dir, Access::Visit)?;
-    Ok(App::new(Arc::new(store), Limits::default(), Catalogue::default(), Arc::new(SystemClock)))
+    let (vault, environment) = (Vault::locked(), Environment::default());
+    Ok(App::new(Arc::new(store), Limits::default(), vault, environment, Arc::new(SystemClock)))
 }
 
 fn print(line: &str) -> Outcome {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use rowmill_api::{Cors, Rate};
-use rowmill_model::Limits;
+use rowmill_model::{Limits, Secret};
 
 use crate::commands::{KeyCommand, TeamCommand};
 
@@ -77,8 +77,22 @@ pub(crate) struct Serve {
     /// Seconds that requests under way get to finish when the service is told to stop.
     #[arg(long, env = "ROWMILL_SHUTDOWN_SECONDS", default_value_t = 30)]
     pub(crate) shutdown_seconds: u64,
+    /// What seals credentials and team secrets: at least 32 characters, better in the variable or the file
+    /// than here, where other processes see it. Without it, the file secret.key in the data folder.
+    #[arg(long, env = "ROWMILL_SECRET_KEY", hide_env_values = true, hide_default_value = true)]
+    pub(crate) secret_key: Option<SecretSetting>,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
+}
+
+/// A setting that is never printed: not by clap either, since reading it cannot fail.
+#[derive(Debug, Clone)]
+pub(crate) struct SecretSetting(pub(crate) Secret);
+
+impl From<String> for SecretSetting {
+    fn from(text: String) -> Self {
+        Self(Secret::new(text))
+    }
 }
 
 /// A rate, or none at all.
@@ -130,6 +144,8 @@ limit_args! {
     views_max, "ROWMILL_VIEWS_MAX";
     /// Filters of a view.
     filters_max, "ROWMILL_FILTERS_MAX";
+    /// Secrets of a team.
+    secrets_max, "ROWMILL_SECRETS_MAX";
     /// Bytes of a cell value's JSON.
     cell_bytes_max, "ROWMILL_CELL_BYTES_MAX";
     /// Bytes of a request body, after decompression.
@@ -181,7 +197,7 @@ fn file_of(args: impl Iterator<Item = OsString>) -> (PathBuf, bool) {
 }
 
 fn apply(mut command: clap::Command, text: &str) -> Result<clap::Command, String> {
-    let table: toml::Table = text.parse().map_err(|error| format!("it is not TOML: {error}"))?;
+    let table: toml::Table = text.parse().map_err(|error| not_toml(text, &error))?;
     let mut defaults = Vec::new();
     for (key, value) in table {
         let value = match value {
@@ -197,6 +213,12 @@ fn apply(mut command: clap::Command, text: &str) -> Result<clap::Command, String
         Some(key) => Err(format!("{key} is not a setting; `rowmill serve --help` lists them")),
         None => Ok(command),
     }
+}
+
+/// What is wrong and where, but not the line itself: it may hold the secret key.
+fn not_toml(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    format!("line {} is not TOML: {}", before.matches('\n').count() + 1, error.message())
 }
 
 fn set_defaults(
@@ -248,12 +270,25 @@ mod tests {
     fn what_is_wrong_with_the_file_is_said() {
         let check = |file: &str, words: &str| {
             let fault = serve(file, &[]).unwrap_err();
-            assert!(fault.contains(words), "{fault}");
+            assert!(fault.contains(words) && !fault.contains("canary"), "{fault}");
         };
         check("listen = ", "not TOML");
         check("speed = 3", "speed is not a setting");
         check("listen = [1]", "listen must be text");
         check("listen = \"here\"", "invalid");
+        check("log = \"info\"\nsecret_key = \"canary", "line 2 is not TOML");
+    }
+
+    #[test]
+    fn the_secret_key_is_a_setting_that_is_never_shown() {
+        let canary = "canary".repeat(6);
+        let file = format!("secret_key = \"{canary}\"");
+        let set = serve(&file, &[]).unwrap();
+        assert_eq!(set.secret_key.as_ref().map(|setting| setting.0.expose()), Some(canary.as_str()));
+        assert!(!format!("{set:?}").contains("canary"));
+        let mut command = apply(Cli::command(), &file).unwrap();
+        let serve = command.find_subcommand_mut("serve").unwrap();
+        assert!(!serve.render_long_help().to_string().contains("canary"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod commands;
 mod config;
+mod secret_key;
 mod serve;
 
 use std::process::ExitCode;

@@ -11,15 +11,15 @@ use axum::extract::ConnectInfo;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use rowmill_api::{Rates, Rowmill, Settings};
-use rowmill_app::{App, NewKey, SystemClock};
+use rowmill_app::{App, Environment, NewKey, SystemClock};
 use rowmill_model::Limits;
-use rowmill_model::template::Catalogue;
 use rowmill_store_sqlite::{Access, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, Serve};
+use crate::secret_key;
 
 /// A client must send its request's head within this time: a slow one holds no connection for ever.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -36,12 +36,18 @@ pub(crate) async fn serve(serve: Box<Serve>) -> Result<(), Box<dyn Error>> {
         log,
         log_format,
         shutdown_seconds,
+        secret_key,
         limits,
     } = *serve;
     start_logging(&log, log_format)?;
     let limits = Limits::from(limits);
+    let environment = Environment::read(|name| {
+        // What is no text is told to be wrong where it is checked, and not taken for missing.
+        std::env::var_os(name).map(|value| value.into_string().unwrap_or_else(|_| "\0".to_owned()))
+    })?;
     let database = SqliteStore::open(&store.data_dir, Access::Serve)?;
-    let app = App::new(Arc::new(database), limits.clone(), Catalogue::default(), Arc::new(SystemClock));
+    let vault = secret_key::vault(&store.data_dir, secret_key)?;
+    let app = App::new(Arc::new(database), limits.clone(), vault, environment, Arc::new(SystemClock));
     let app = Arc::new(app);
     // The address is taken before a key is made, so that a failed start spends none.
     let listener =

@@ -14,6 +14,7 @@ pub struct Limits {
     pub columns_max: u32,
     pub views_max: u32,
     pub filters_max: u32,
+    pub secrets_max: u32,
     pub cell_bytes_max: u32,
     pub body_bytes_max: u32,
     pub nesting_max: u32,
@@ -30,6 +31,7 @@ impl Default for Limits {
             columns_max: 500,
             views_max: 500,
             filters_max: 100,
+            secrets_max: 100,
             cell_bytes_max: 1024 * 1024,
             body_bytes_max: 32 * 1024 * 1024,
             nesting_max: 64,
@@ -41,5 +43,13 @@ impl Default for Limits {
 pub const NAME_CHARS_MAX: usize = 255;
 /// The longest view emoji, in characters.
 pub const EMOJI_CHARS_MAX: usize = 64;
+/// The longest name of a team secret, in characters.
+pub const SECRET_NAME_CHARS_MAX: usize = 64;
+/// The longest value of a team secret, in characters.
+pub const SECRET_CHARS_MAX: usize = 8_192;
+/// The longest API key of a provider, in characters after trimming.
+pub const API_KEY_CHARS_MAX: usize = 4_096;
+/// The longest base address of a provider, in characters after trimming.
+pub const BASE_URL_CHARS_MAX: usize = 2_048;
 /// How deep filter groups nest.
 pub const FILTER_DEPTH_MAX: usize = 3;

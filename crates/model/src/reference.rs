@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::column::{Column, TaskConfig, WaterfallEmail, WebScraper};
-use crate::limits::NAME_CHARS_MAX;
+use crate::limits::{NAME_CHARS_MAX, SECRET_NAME_CHARS_MAX};
 use crate::path::Path;
 use crate::table::{Table, header_key};
 
@@ -270,9 +270,13 @@ fn split_reference(text: &str) -> Option<(&str, &str, &str)> {
 }
 
 fn secret_name(inner: &str) -> Option<&str> {
-    let name = inner.strip_prefix("secret.")?;
+    inner.strip_prefix("secret.").filter(|name| is_secret_name(name))
+}
+
+/// Whether a team secret may go by this name, exactly as it is written.
+pub fn is_secret_name(name: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    (!name.is_empty() && name.chars().all(fits)).then_some(name)
+    (1..=SECRET_NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(fits)
 }
 
 /// A path without the dot that sets it apart from the name before it.

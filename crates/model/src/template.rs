@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::column::{Column, ColumnType, DataShape, TaskConfig, WaterfallEmail};
+use crate::provider::{self, PROVIDERS, Provider, ProviderKind};
 
 /// A kind of column to choose from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,7 +133,7 @@ pub struct Finder {
 
 impl Finder {
     /// Guesses an address from the usual patterns. It needs no key.
-    pub const PATTERN: &str = "pattern";
+    pub const PATTERN: &str = provider::PATTERN.id;
 }
 
 impl Catalogue {
@@ -152,25 +153,13 @@ impl Catalogue {
 
 impl Default for Catalogue {
     fn default() -> Self {
-        let finders = [
-            ("hunter", "Hunter"),
-            ("findymail", "Findymail"),
-            ("prospeo", "Prospeo"),
-            ("dropcontact", "Dropcontact"),
-            ("apollo", "Apollo"),
-            ("snov", "Snov.io"),
-            ("icypeas", "Icypeas"),
-            ("leadmagic", "LeadMagic"),
-            ("anymailfinder", "Anymail Finder"),
-            ("wiza", "Wiza"),
-            (Finder::PATTERN, "Pattern guess"),
-        ];
-        let finder = |(task_type, label): (&str, &str)| Finder {
-            task_type: task_type.to_owned(),
-            label: label.to_owned(),
+        let finders = PROVIDERS.iter().filter(|provider| provider.kind == ProviderKind::Finder);
+        let finder = |provider: &Provider| Finder {
+            task_type: provider.id.to_owned(),
+            label: provider.label.to_owned(),
             configured: false,
         };
-        Self { finders: finders.into_iter().map(finder).collect() }
+        Self { finders: finders.map(finder).collect() }
     }
 }
 

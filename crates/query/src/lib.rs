@@ -82,6 +82,35 @@ impl Query {
         }
     }
 
+    /// Where the rows of a selection lie, in its order.
+    pub async fn positions(
+        &self,
+        project: &StoredProject,
+        selection: Selection,
+        now: Timestamp,
+    ) -> Result<Vec<u64>> {
+        let order = Arc::new(Order::compile(&selection.sorting, &project.project.table));
+        let is_sorted = !selection.sorting.is_empty();
+        let of = PageOf { selection, start: Start::Offset(0), limit: 0, include_total: false, now };
+        if !is_sorted {
+            let (positions, _) = self
+                .select(project, &of, None, Vec::new(), |positions: &mut Vec<u64>, row, _| {
+                    positions.push(row.position);
+                    (0, ControlFlow::Continue(()))
+                })
+                .await?;
+            return Ok(positions);
+        }
+        let all = Pick::new(Arc::clone(&order), usize::MAX);
+        let (all, _) = self
+            .select(project, &of, None, all, move |pick: &mut Pick, row, view| {
+                pick.push(order.key(view), row.position);
+                (0, ControlFlow::Continue(()))
+            })
+            .await?;
+        Ok(all.into_positions())
+    }
+
     async fn plain_page(&self, project: ProjectId, of: &PageOf) -> Result<Page> {
         let (start, before) = match of.start {
             Start::Offset(offset) => (PageStart::Offset(offset), offset),

@@ -1,13 +1,13 @@
 //! Guests of events: one row each in every project that follows the event.
 
 use rowmill_model::TeamId;
-use rowmill_store::{GuestWrite, GuestsWritten, Result, RowAction, StoredProject};
+use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoredProject};
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::pages::read_row;
+use crate::desk::Desk;
+use crate::pages::read_raw;
 use crate::positions::key;
 use crate::projects::{self, Documents};
-use crate::rows::Inserter;
 use crate::{backend, uuid_of};
 
 pub(crate) fn projects_of_event(
@@ -28,22 +28,34 @@ pub(crate) fn projects_of_event(
     ids.into_iter().filter_map(load).collect()
 }
 
-pub(crate) fn upsert(connection: &Connection, guests: &[GuestWrite]) -> Result<GuestsWritten> {
+pub(crate) fn upsert(
+    connection: &Connection,
+    documents: &Documents,
+    guests: &[GuestWrite],
+) -> Result<(GuestsWritten, Vec<Change>)> {
     let mut written = GuestsWritten::default();
+    let mut changes = Vec::new();
     for guest in guests {
-        match upsert_one(connection, guest)? {
-            Some(RowAction::Inserted) => written.rows_created += 1,
-            Some(RowAction::Updated) => written.rows_updated += 1,
-            Some(RowAction::Unchanged) | None => {}
+        let Some((action, change)) = upsert_one(connection, documents, guest)? else { continue };
+        match action {
+            RowAction::Inserted => written.rows_created += 1,
+            RowAction::Updated => written.rows_updated += 1,
+            RowAction::Unchanged => {}
         }
+        changes.push(change);
     }
-    Ok(written)
+    Ok((written, changes))
 }
 
 /// What became of a guest's row; none if its event is older than the one last taken.
-fn upsert_one(connection: &Connection, guest: &GuestWrite) -> Result<Option<RowAction>> {
+fn upsert_one(
+    connection: &Connection,
+    documents: &Documents,
+    guest: &GuestWrite,
+) -> Result<Option<(RowAction, Change)>> {
     let GuestWrite { project, version, guest_id, event_at_ms, now_ms, row } = guest;
-    let head = projects::head_at(connection, *project, *version)?;
+    let state = projects::state_at(connection, *project, *version)?;
+    let head = state.head;
     let known: Option<(u64, i64)> = connection
         .prepare_cached("SELECT position, event_at FROM guests WHERE project = ?1 AND guest_id = ?2")
         .and_then(|mut query| {
@@ -55,15 +67,15 @@ fn upsert_one(connection: &Connection, guest: &GuestWrite) -> Result<Option<RowA
     // A row that somebody deleted comes back with the guest's next event.
     let position = match known {
         Some(_) if event_at < last_event_at => return Ok(None),
-        Some((position, _)) => read_row(connection, key(head.num, position))?.map(|row| row.position),
+        Some((position, _)) => read_raw(connection, key(head.num, position))?.map(|row| row.position),
         None => None,
     };
-    let mut inserter = Inserter::begin(connection, head)?;
+    let mut desk = Desk::open(connection, documents, state)?;
     let (position, action) = match position {
-        Some(position) => (position, inserter.update(position, row)?.1),
-        None => (inserter.next_position(), inserter.insert(row)?.1),
+        Some(position) => (position, desk.update(position, row, *now_ms)?.1),
+        None => (desk.next_position(), desk.insert(row, *now_ms)?.1),
     };
-    inserter.finish()?;
+    let change = desk.finish(*now_ms)?;
     connection
         .prepare_cached(
             "INSERT INTO guests (project, guest_id, position, event_at) VALUES (?1, ?2, ?3, ?4) \
@@ -71,5 +83,5 @@ fn upsert_one(connection: &Connection, guest: &GuestWrite) -> Result<Option<RowA
         )
         .and_then(|mut upsert| upsert.execute((head.num, guest_id, position, event_at)))
         .map_err(backend)?;
-    Ok(Some(action))
+    Ok(Some((action, change)))
 }

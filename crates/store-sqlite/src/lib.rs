@@ -3,17 +3,22 @@
 //! One thread writes and commits many callers' work at once; everyone reads beside it, each in a snapshot
 //! of their own. Everything acknowledged is on the disk: the log is synced at every commit.
 
+mod desk;
 mod guests;
 mod lookups;
 mod pages;
+mod places;
 mod positions;
 mod projects;
 mod purge;
 mod readers;
 mod receipts;
 mod rows;
+mod runs;
 mod schema;
+mod sealed;
 mod teams;
+mod work;
 mod writer;
 
 use std::fs::File;
@@ -24,15 +29,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
-    ApiKey, GuestWrite, GuestsWritten, Inserted, NewRows, Once, PageStart, ProjectPage, ProjectSave,
-    ProjectSummary, Result, RowsPage, SavedProject, Store, StoreError, StoredProject, StoredRow, Team, Visit,
-    WriteCells, WrittenCells,
+    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, NewRows, Once,
+    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsPage, SavedProject, Sealed,
+    SealedKind, Settlement, Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team,
+    Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 use uuid::Uuid;
 
 use crate::projects::Documents;
 use crate::readers::Readers;
+use crate::runs::Part;
 use crate::writer::Writer;
 
 /// The database's file in the data directory.
@@ -60,7 +67,7 @@ pub enum Access {
 pub struct SqliteStore {
     writer: Writer,
     readers: Arc<Readers>,
-    documents: Documents,
+    documents: Arc<Documents>,
     graves: Arc<AtomicBool>,
     _lock: Option<File>,
 }
@@ -77,11 +84,15 @@ impl SqliteStore {
         let mut connection = connect(&file, WRITER_CACHE_KIB)?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;
         schema::migrate(&mut connection)?;
+        let documents = Arc::new(Documents::default());
+        if access == Access::Serve {
+            dismiss_workers(&connection, &documents)?;
+        }
         let graves = Arc::new(AtomicBool::new(access == Access::Serve));
         Ok(Self {
             readers: Arc::new(Readers::open(file)?),
             writer: Writer::start(connection, Arc::clone(&graves))?,
-            documents: Documents::default(),
+            documents,
             graves,
             _lock: lock,
         })
@@ -101,6 +112,10 @@ impl Store for SqliteStore {
 
     async fn recall(&self, once: Once) -> Result<Option<String>> {
         self.readers.read(|connection| receipts::recall(connection, &once))
+    }
+
+    async fn remember(&self, once: Once, outcome: String) -> Result<()> {
+        self.writer.write(move |connection| receipts::keep(connection, &once, &outcome)).await
     }
 
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool> {
@@ -143,6 +158,18 @@ impl Store for SqliteStore {
         self.writer.write(move |connection| teams::touch_key(connection, id, used_at_ms)).await
     }
 
+    async fn put_sealed(&self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()> {
+        self.writer.write(move |connection| sealed::put(connection, team, &sealed, count_max)).await
+    }
+
+    async fn sealed(&self, team: TeamId) -> Result<Vec<Sealed>> {
+        self.readers.read(|connection| sealed::list(connection, team))
+    }
+
+    async fn delete_sealed(&self, team: TeamId, kind: SealedKind, name: String) -> Result<bool> {
+        self.writer.write(move |connection| sealed::delete(connection, team, kind, &name)).await
+    }
+
     async fn projects(
         &self,
         team: TeamId,
@@ -163,7 +190,7 @@ impl Store for SqliteStore {
     }
 
     async fn save_project(&self, save: ProjectSave) -> Result<SavedProject> {
-        self.writer.write(move |connection| projects::save(connection, save)).await
+        self.change(move |connection, documents| projects::save(connection, documents, save)).await
     }
 
     async fn delete_project(&self, id: ProjectId) -> Result<bool> {
@@ -177,7 +204,7 @@ impl Store for SqliteStore {
     }
 
     async fn insert_rows(&self, batch: NewRows) -> Result<Inserted> {
-        self.writer.write(move |connection| rows::insert(connection, batch)).await
+        self.change(move |connection, documents| rows::insert(connection, documents, batch)).await
     }
 
     async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
@@ -186,15 +213,15 @@ impl Store for SqliteStore {
     }
 
     async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten> {
-        self.writer.write(move |connection| guests::upsert(connection, &guests)).await
+        self.change(move |connection, documents| guests::upsert(connection, documents, &guests)).await
     }
 
     async fn write_cells(&self, batch: WriteCells) -> Result<WrittenCells> {
-        self.writer.write(move |connection| rows::write_cells(connection, batch)).await
+        self.change(move |connection, documents| rows::write_cells(connection, documents, batch)).await
     }
 
     async fn delete_rows(&self, project: ProjectId, ids: Vec<RowId>) -> Result<u64> {
-        self.writer.write(move |connection| rows::delete(connection, project, &ids)).await
+        self.change(move |connection, documents| rows::delete(connection, documents, project, &ids)).await
     }
 
     async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
@@ -210,9 +237,139 @@ impl Store for SqliteStore {
         self.readers.read_long(move |connection| pages::at(connection, project, &positions)).await
     }
 
+    async fn positions(&self, project: ProjectId, ids: Vec<RowId>) -> Result<Vec<Option<u64>>> {
+        self.readers.read_long(move |connection| rows::positions(connection, project, &ids)).await
+    }
+
     async fn scan(&self, project: ProjectId, after: Option<u64>, visit: Visit) -> Result<()> {
         self.readers.read_long(move |connection| pages::scan(connection, project, after, visit)).await
     }
+
+    async fn trigger(&self, mut trigger: Trigger) -> Result<u64> {
+        let rows = std::mem::replace(&mut trigger.rows, Rows::All);
+        let trigger = Arc::new(trigger);
+        let limit = trigger.limit.unwrap_or(u64::MAX);
+        let mut parts = Parts::of(rows);
+        let mut triggered = 0;
+        while let Some(part) = parts.next().filter(|_| triggered < limit) {
+            let (asked, left) = (Arc::clone(&trigger), limit - triggered);
+            let done = if trigger.dry_run {
+                let documents = Arc::clone(&self.documents);
+                let look = move |connection: &Connection| {
+                    runs::trigger(connection, &documents, &asked, part, left).map(|(done, _)| done)
+                };
+                self.readers.read_long(look).await?
+            } else {
+                let queue = move |connection: &Connection, documents: &Documents| {
+                    runs::trigger(connection, documents, &asked, part, left)
+                };
+                self.change(queue).await?
+            };
+            triggered += done.count;
+            parts.go_on(done.next_block);
+        }
+        Ok(triggered)
+    }
+
+    async fn stop(&self, mut stop: Stop) -> Result<Stopped> {
+        let rows = std::mem::replace(&mut stop.rows, Rows::All);
+        let stop = Arc::new(stop);
+        let mut parts = Parts::of(rows);
+        let mut stopped = Stopped::default();
+        while let Some(part) = parts.next() {
+            let asked = Arc::clone(&stop);
+            let done = self
+                .change(move |connection, documents| runs::stop(connection, documents, &asked, part))
+                .await?;
+            stopped.rows += done.count.rows;
+            stopped.cells += done.count.cells;
+            parts.go_on(done.next_block);
+        }
+        Ok(stopped)
+    }
+
+    async fn standing(&self, project: ProjectId) -> Result<Option<Standing>> {
+        self.readers.read(|connection| runs::standing(connection, &self.documents, project))
+    }
+
+    async fn lanes(&self, now_ms: i64) -> Result<Lanes> {
+        self.readers.read(|connection| work::lanes(connection, now_ms))
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>> {
+        self.change(move |connection, documents| work::claim(connection, documents, &claim)).await
+    }
+
+    async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
+        self.change(move |connection, documents| work::settle(connection, documents, worker, now_ms, results))
+            .await
+    }
+
+    async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {
+        self.writer.write(move |connection| work::heartbeat(connection, worker, expires_at_ms)).await
+    }
+
+    async fn requeue_lost(&self, now_ms: i64) -> Result<u64> {
+        self.change(move |connection, documents| work::requeue_lost(connection, documents, now_ms)).await
+    }
+
+    async fn leave(&self, worker: WorkerId) -> Result<u64> {
+        self.change(move |connection, documents| work::leave(connection, documents, worker)).await
+    }
+
+    fn listen(&self, listener: Listener) {
+        self.writer.listen(listener);
+    }
+}
+
+impl SqliteStore {
+    /// Runs work that changes rows.
+    async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,
+    ) -> Result<T> {
+        let documents = Arc::clone(&self.documents);
+        self.writer.change(move |connection| work(connection, &documents)).await
+    }
+}
+
+/// The rows of a run, cut into what one transaction goes over.
+enum Parts {
+    /// From this block on; `None` at the end.
+    Blocks(Option<u64>),
+    Rows(std::collections::VecDeque<Vec<u64>>),
+}
+
+impl Parts {
+    fn of(rows: Rows) -> Self {
+        match rows {
+            Rows::All => Self::Blocks(Some(0)),
+            Rows::At(positions) => {
+                Self::Rows(positions.chunks(runs::ROWS_AT_ONCE).map(<[u64]>::to_vec).collect())
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Part> {
+        match self {
+            Self::Blocks(next) => next.take().map(Part::From),
+            Self::Rows(parts) => parts.pop_front().map(Part::These),
+        }
+    }
+
+    fn go_on(&mut self, next_block: Option<u64>) {
+        if let Self::Blocks(next) = self {
+            *next = next_block;
+        }
+    }
+}
+
+/// Workers die with the process they live in, and this data directory has no other.
+fn dismiss_workers(connection: &Connection, documents: &Documents) -> Result<()> {
+    run_cached(connection, "BEGIN IMMEDIATE").map_err(backend)?;
+    let dismissed = work::dismiss_all(connection, documents);
+    run_cached(connection, if dismissed.is_ok() { "COMMIT" } else { "ROLLBACK" }).map_err(backend)?;
+    dismissed.map(|_| ())
 }
 
 fn connect(file: &Path, cache_kib: u32) -> Result<Connection> {

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rowmill_model::integration::connected_event;
+use rowmill_model::plan::Plan;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::{
-    ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError, StoredProject,
+    Change, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError, StoredProject,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use crate::desk::Desk;
 use crate::positions::PROJECT_MAX;
 use crate::{backend, damaged, receipts, uuid_of};
 
@@ -59,10 +61,10 @@ pub(crate) fn state(connection: &Connection, id: ProjectId) -> Result<Option<Sta
         .map_err(backend)
 }
 
-/// The head of a project that must exist and be at this version.
-pub(crate) fn head_at(connection: &Connection, id: ProjectId, version: u64) -> Result<Head> {
-    let head = head(connection, id)?.ok_or(StoreError::UnknownProject)?;
-    if head.version == version { Ok(head) } else { Err(StoreError::Stale) }
+/// The state of a project that must exist and be at this version.
+pub(crate) fn state_at(connection: &Connection, id: ProjectId, version: u64) -> Result<State> {
+    let state = state(connection, id)?.ok_or(StoreError::UnknownProject)?;
+    if state.head.version == version { Ok(state) } else { Err(StoreError::Stale) }
 }
 
 /// Parsed documents by project and version. A version's document never changes once it is committed,
@@ -74,6 +76,7 @@ pub(crate) struct Documents(Mutex<HashMap<i64, Parsed>>);
 struct Parsed {
     version: u64,
     project: Arc<Project>,
+    plan: Arc<Plan>,
     views: Arc<Vec<View>>,
 }
 
@@ -108,8 +111,27 @@ pub(crate) fn load(
         documents.put(head.num, parsed.clone());
         parsed
     };
-    let Parsed { version, project, views } = parsed;
+    let Parsed { version, project, views, .. } = parsed;
     Ok(Some(StoredProject { project, views, version, row_count: counters.row_count, change_seq }))
+}
+
+/// A project's document and plan. What a writer sees may be undone, so nothing is put into the cache here.
+pub(crate) fn planned(
+    connection: &Connection,
+    documents: &Documents,
+    head: Head,
+) -> Result<(Arc<Project>, Arc<Plan>)> {
+    let parsed = documents.get(head).map_or_else(|| parse(connection, head), Ok)?;
+    Ok((parsed.project, parsed.plan))
+}
+
+/// The project with a number, if it has not been deleted.
+pub(crate) fn id_of(connection: &Connection, num: i64) -> Result<Option<ProjectId>> {
+    connection
+        .prepare_cached("SELECT id FROM projects WHERE num = ?1")
+        .and_then(|mut query| query.query_row([num], |row| uuid_of(row, 0)).optional())
+        .map(|id| id.map(ProjectId::from_uuid))
+        .map_err(backend)
 }
 
 fn parse(connection: &Connection, head: Head) -> Result<Parsed> {
@@ -117,26 +139,41 @@ fn parse(connection: &Connection, head: Head) -> Result<Parsed> {
         .prepare_cached("SELECT document, views FROM projects WHERE num = ?1")
         .and_then(|mut query| query.query_row([head.num], |row| Ok((row.get(0)?, row.get(1)?))))
         .map_err(backend)?;
+    let project: Project = serde_json::from_str(&document).map_err(damaged)?;
     Ok(Parsed {
         version: head.version,
-        project: Arc::new(serde_json::from_str(&document).map_err(damaged)?),
+        plan: Arc::new(Plan::of(&project)),
+        project: Arc::new(project),
         views: Arc::new(serde_json::from_str(&views).map_err(damaged)?),
     })
 }
 
-pub(crate) fn save(connection: &Connection, save: ProjectSave) -> Result<SavedProject> {
+/// Saves a project; with it, what a change of its columns changes in its rows.
+pub(crate) fn save(
+    connection: &Connection,
+    documents: &Documents,
+    save: ProjectSave,
+) -> Result<(SavedProject, Vec<Change>)> {
     let ProjectSave { project, views, version, subject, fixes, once } = save;
-    receipts::once(connection, once.as_ref(), || {
+    let mut changes = Vec::new();
+    let saved = receipts::once(connection, once.as_ref(), || {
         match version {
             None => create(connection, &project, &views)?,
             Some(version) => {
-                let head = head_at(connection, project.id, version)?;
-                write_views(connection, head, &views)?;
-                write_document(connection, head, &project)?;
+                let state = state_at(connection, project.id, version)?;
+                let (_, old) = planned(connection, documents, state.head)?;
+                write_views(connection, state.head, &views)?;
+                write_document(connection, state.head, &project)?;
+                let mut desk = Desk::open_saved(connection, state, project.clone())?;
+                if !old.is_like(&desk.plan) {
+                    desk.replan()?;
+                }
+                changes.push(desk.finish(project.updated_at)?);
             }
         }
         Ok(SavedProject { project, views, subject, fixes })
-    })
+    })?;
+    Ok((saved, changes))
 }
 
 /// Writes a changed document and moves the version on.
@@ -240,22 +277,16 @@ pub(crate) struct Counters {
     pub(crate) next_position: u64,
 }
 
-pub(crate) fn counters(connection: &Connection, num: i64) -> Result<Counters> {
-    connection
-        .prepare_cached("SELECT row_count, next_position FROM counters WHERE project = ?1")
-        .and_then(|mut query| {
-            query.query_row([num], |row| Ok(Counters { row_count: row.get(0)?, next_position: row.get(1)? }))
-        })
-        .map_err(backend)
-}
-
-pub(crate) fn write_counters(connection: &Connection, num: i64, counters: Counters) -> Result<()> {
+/// Writes the counters and moves the change sequence on; says where to.
+pub(crate) fn write_counters(connection: &Connection, num: i64, counters: Counters) -> Result<u64> {
     connection
         .prepare_cached(
-            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = change_seq + 1 WHERE project = ?1",
+            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = change_seq + 1 \
+             WHERE project = ?1 RETURNING change_seq",
         )
-        .and_then(|mut update| update.execute((num, counters.row_count, counters.next_position)))
-        .map(|_| ())
+        .and_then(|mut update| {
+            update.query_row((num, counters.row_count, counters.next_position), |row| row.get(0))
+        })
         .map_err(backend)
 }
 

@@ -35,6 +35,11 @@ pub(crate) fn sweep_some(connection: &Connection) -> Result<bool> {
             "DELETE FROM live WHERE project = ?1",
             "DELETE FROM guests WHERE project = ?1",
             "DELETE FROM lookup_columns WHERE project = ?1",
+            "DELETE FROM blocks WHERE key >> 32 = ?1",
+            "DELETE FROM ready WHERE project = ?1",
+            "DELETE FROM retries WHERE project = ?1",
+            "DELETE FROM claims WHERE project = ?1",
+            "DELETE FROM tallies WHERE project = ?1",
             "DELETE FROM counters WHERE project = ?1",
             "DELETE FROM graves WHERE project = ?1",
         ] {

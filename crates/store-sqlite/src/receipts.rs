@@ -30,20 +30,26 @@ pub(crate) fn once<T: Serialize + DeserializeOwned>(
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     let Some(once) = once else { return work() };
-    connection
-        .prepare_cached("DELETE FROM receipts WHERE expires_at <= ?1")
-        .and_then(|mut delete| delete.execute([once.now_ms]))
-        .map_err(backend)?;
     if let Some(outcome) = recall(connection, once)? {
         return serde_json::from_str(&outcome).map_err(damaged);
     }
     let outcome = work()?;
-    let text = serde_json::to_string(&outcome).map_err(damaged)?;
+    keep(connection, once, &serde_json::to_string(&outcome).map_err(damaged)?)?;
+    Ok(outcome)
+}
+
+/// Keeps an outcome, and forgets those whose time is over. The first one kept stays.
+pub(crate) fn keep(connection: &Connection, once: &Once, outcome: &str) -> Result<()> {
+    connection
+        .prepare_cached("DELETE FROM receipts WHERE expires_at <= ?1")
+        .and_then(|mut delete| delete.execute([once.now_ms]))
+        .map_err(backend)?;
     connection
         .prepare_cached(
-            "INSERT INTO receipts (name, fingerprint, outcome, expires_at) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO receipts (name, fingerprint, outcome, expires_at) VALUES (?1, ?2, ?3, ?4) \
+             ON CONFLICT DO NOTHING",
         )
-        .and_then(|mut insert| insert.execute((once.name, once.fingerprint, text, once.expires_at_ms)))
-        .map_err(backend)?;
-    Ok(outcome)
+        .and_then(|mut insert| insert.execute((once.name, once.fingerprint, outcome, once.expires_at_ms)))
+        .map(|_| ())
+        .map_err(backend)
 }

@@ -10,6 +10,8 @@ use crate::backend;
 const MIGRATIONS: &[(&str, &str)] = &[
     ("foundation", include_str!("migrations/0001_foundation.sql")),
     ("guests", include_str!("migrations/0002_guests.sql")),
+    ("sealed", include_str!("migrations/0003_sealed.sql")),
+    ("processing", include_str!("migrations/0004_processing.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
@@ -121,7 +123,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 2 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 4 })));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! The one writer. It takes all that has queued, commits once, then answers everyone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rowmill_store::{Result, StoreError};
+use rowmill_store::{Change, Listener, Result, StoreError};
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
@@ -28,6 +28,25 @@ type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 pub(crate) struct Writer {
     jobs: std::sync::Mutex<Option<mpsc::Sender<Job>>>,
     thread: std::sync::Mutex<Option<JoinHandle<()>>>,
+    listeners: Arc<Listeners>,
+}
+
+/// Who is told of changes.
+#[derive(Default)]
+struct Listeners(RwLock<Vec<Listener>>);
+
+impl Listeners {
+    fn tell(&self, change: &Change) {
+        for listener in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            listener(change);
+        }
+    }
+}
+
+impl std::fmt::Debug for Listeners {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Listeners")
+    }
 }
 
 impl Writer {
@@ -38,7 +57,11 @@ impl Writer {
             .name("rowmill-writer".to_owned())
             .spawn(move || run(&connection, receiver, &graves))
             .map_err(|error| StoreError::Backend(error.into()))?;
-        Ok(Self { jobs: std::sync::Mutex::new(Some(sender)), thread: std::sync::Mutex::new(Some(thread)) })
+        Ok(Self {
+            jobs: std::sync::Mutex::new(Some(sender)),
+            thread: std::sync::Mutex::new(Some(thread)),
+            listeners: Arc::default(),
+        })
     }
 
     /// Runs `work` in a transaction and answers once it is on the disk. An error undoes this work alone.
@@ -46,6 +69,15 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        self.send(work, |done| done).await
+    }
+
+    /// `told` is called on the writer's thread once the work is on the disk.
+    async fn send<T: Send + 'static, U: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+        told: impl FnOnce(T) -> U + Send + 'static,
+    ) -> Result<U> {
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
             let outcome = connection.map(|connection| in_savepoint(connection, work));
@@ -53,7 +85,7 @@ impl Writer {
                 // A caller that has gone away wants no answer.
                 let _ = answer.send(match (outcome, committed) {
                     (Some(Err(refusal)), _) => Err(refusal),
-                    (Some(Ok(done)), Ok(())) => Ok(done),
+                    (Some(Ok(done)), Ok(())) => Ok(told(done)),
                     (_, Err(failure)) => Err(StoreError::Backend(failure.to_string().into())),
                     (None, Ok(())) => Err(StoreError::Closed),
                 });
@@ -62,6 +94,26 @@ impl Writer {
         let jobs = lock(&self.jobs).clone().ok_or(StoreError::Closed)?;
         jobs.send(job).await.map_err(|_| StoreError::Closed)?;
         answered.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// The same for work that changes rows: its changes are told in the order they were committed, before
+    /// the caller is answered.
+    pub(crate) async fn change<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<(T, Vec<Change>)> + Send + 'static,
+    ) -> Result<T> {
+        let listeners = Arc::clone(&self.listeners);
+        self.send(work, move |(done, changes)| {
+            for change in &changes {
+                listeners.tell(change);
+            }
+            done
+        })
+        .await
+    }
+
+    pub(crate) fn listen(&self, listener: Listener) {
+        self.listeners.0.write().unwrap_or_else(PoisonError::into_inner).push(listener);
     }
 
     /// Lets no more in, finishes what is queued and waits for the end.
@@ -80,7 +132,7 @@ impl Drop for Writer {
 }
 
 fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn run(connection: &Connection, mut jobs: mpsc::Receiver<Job>, graves: &AtomicBool) {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use rowmill_store::conformance::{CASES, against_a_plain_map, steps};
+use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
 use rowmill_store::{Store, StoreError};
 use rowmill_store_sqlite::{Access, DATABASE_FILE, SqliteStore};
 
@@ -34,6 +34,16 @@ proptest! {
             Arc::new(SqliteStore::open(dir.path(), Access::Serve).unwrap())
         };
         runtime().block_on(against_a_plain_map(steps, reopen));
+    }
+
+    #[test]
+    fn counts_are_true_whatever_happens(events in events()) {
+        let dir = tempfile::tempdir().unwrap();
+        let reopen = |old: Option<Arc<dyn Store>>| -> Arc<dyn Store> {
+            drop(old);
+            Arc::new(SqliteStore::open(dir.path(), Access::Serve).unwrap())
+        };
+        runtime().block_on(counts_stay_true(events, reopen));
     }
 }
 

@@ -16,6 +16,9 @@ pub enum StoreError {
     AmbiguousMatch(Vec<usize>),
     #[error("the slug is taken")]
     SlugTaken,
+    /// There are as many of this kind as there may be.
+    #[error("no more of this kind are kept")]
+    Full,
     /// The idempotency key was used before, with another request.
     #[error("the idempotency key was used with another request")]
     OnceConflict,

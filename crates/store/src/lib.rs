@@ -21,8 +21,8 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 pub use crate::error::StoreError;
 pub use crate::types::{
     ApiKey, CellWrite, GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, Once, PageStart, ProjectPage,
-    ProjectSave, ProjectSummary, RowAction, RowRef, RowsPage, SavedProject, StoredProject, StoredRow, Team,
-    WriteCells, WrittenCells,
+    ProjectSave, ProjectSummary, RowAction, RowRef, RowsPage, SavedProject, Sealed, SealedKind,
+    StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::work::{
     CellResult, Change, ChangedRows, Claim, Claimed, Lane, Lanes, Listener, Rows, Settlement, Standing, Stop,
@@ -45,6 +45,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// The outcome kept for a request, as JSON of what the method returned then. A request under the same
     /// name that was not this one is [`StoreError::OnceConflict`].
     async fn recall(&self, once: Once) -> Result<Option<String>>;
+
+    /// Keeps the outcome of a request that takes more than one transaction, once all are done.
+    async fn remember(&self, once: Once, outcome: String) -> Result<()>;
 
     /// Makes the first team and its key, if there is no team yet. Says whether it did.
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool>;
@@ -70,6 +73,16 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn revoke_key(&self, id: KeyId) -> Result<bool>;
 
     async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()>;
+
+    /// Keeps what a team has sealed, over what was kept under that name. One more than `count_max` of its
+    /// kind is [`StoreError::Full`].
+    async fn put_sealed(&self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()>;
+
+    /// All that a team has sealed, by kind and name.
+    async fn sealed(&self, team: TeamId) -> Result<Vec<Sealed>>;
+
+    /// Says whether there was such a thing.
+    async fn delete_sealed(&self, team: TeamId, kind: SealedKind, name: String) -> Result<bool>;
 
     /// A team's projects, newest first.
     async fn projects(

@@ -25,6 +25,43 @@ pub struct ApiKey {
     pub last_used_at_ms: Option<i64>,
 }
 
+/// Something of a team's that only the holder of the sealing key can read.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Sealed {
+    pub kind: SealedKind,
+    pub name: String,
+    pub bytes: Vec<u8>,
+    pub updated_at_ms: i64,
+}
+
+impl std::fmt::Debug for Sealed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { kind, name, bytes: _, updated_at_ms } = self;
+        write!(f, "Sealed({kind:?} {name:?} of {updated_at_ms})")
+    }
+}
+
+/// What is sealed. Names are unique in a team and kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SealedKind {
+    /// What a team calls a provider with, by the provider's id.
+    Provider,
+    /// A team secret, by its name.
+    Secret,
+}
+
+impl SealedKind {
+    pub const ALL: [Self; 2] = [Self::Provider, Self::Secret];
+
+    /// How it is written down.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Provider => "provider",
+            Self::Secret => "secret",
+        }
+    }
+}
+
 /// A request that must be carried out once: its answer is kept and given again.
 #[derive(Debug, Clone)]
 pub struct Once {

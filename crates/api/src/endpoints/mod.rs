@@ -2,8 +2,12 @@
 
 pub(crate) mod cells;
 pub(crate) mod columns;
+pub(crate) mod events;
 pub(crate) mod projects;
+pub(crate) mod providers;
 pub(crate) mod rows;
+pub(crate) mod runs;
+pub(crate) mod secrets;
 pub(crate) mod team;
 pub(crate) mod views;
 pub(crate) mod webhook;

@@ -1,10 +1,13 @@
 //! What goes over the wire: the shapes of requests and answers, shared by the versions.
 
 pub(crate) mod column;
+pub(crate) mod credentials;
+pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod patch;
 pub(crate) mod project;
 pub(crate) mod row;
+pub(crate) mod run;
 pub(crate) mod team;
 pub(crate) mod view;
 

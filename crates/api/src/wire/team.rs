@@ -53,6 +53,8 @@ pub(crate) struct LimitsOut {
     views_max: u32,
     /// Filters of a view.
     filters_max: u32,
+    /// Secrets of a team.
+    secrets_max: u32,
     /// Bytes of a cell value's JSON.
     cell_bytes_max: u32,
     /// Bytes of a request body, after decompression.
@@ -102,6 +104,7 @@ impl LimitsOut {
             columns_max,
             views_max,
             filters_max,
+            secrets_max,
             cell_bytes_max,
             body_bytes_max,
             nesting_max,
@@ -115,6 +118,7 @@ impl LimitsOut {
             columns_max,
             views_max,
             filters_max,
+            secrets_max,
             cell_bytes_max,
             body_bytes_max,
             nesting_max,

@@ -7,9 +7,7 @@ use std::fmt;
 use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::record::Slot;
 use rowmill_model::table::header_key;
-use rowmill_model::{
-    CellState, CellStates, Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId,
-};
+use rowmill_model::{Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId};
 use rowmill_store::{NewRow, StoredProject};
 
 use crate::chance::column_id;
@@ -282,22 +280,11 @@ fn object(fields: &[(&Cow<'_, str>, &str)], place: Place, layout: &mut Layout<'_
     text
 }
 
-/// A row to insert. `written` gives the state of a cell that a hand has written, where it has one.
-pub(super) fn new_row(
-    id: RowId,
-    cells: &RowCells<'_>,
-    written: impl Fn(Slot, &str) -> Option<CellState>,
-) -> NewRow {
-    let mut states = CellStates::default();
-    for (slot, value) in cells {
-        if let Some(state) = written(*slot, value) {
-            states.set(*slot, state);
-        }
-    }
+/// A row to insert.
+pub(super) fn new_row(id: RowId, cells: &RowCells<'_>) -> NewRow {
     NewRow {
         id,
         values: Record::pack(cells.iter().map(|(slot, value)| (*slot, value.as_ref()))),
-        states,
         cleared: cells.iter().filter(|(_, value)| value == "null").map(|(slot, _)| *slot).collect(),
     }
 }

@@ -3,7 +3,7 @@
 //! Statuses are kept apart from values and by column, so that triggering, stopping and counting a
 //! million rows touches a few thousand small blocks and not a million rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::mark::Mark;
 use crate::record::{Damaged, Slot, push_varint, take_varint};
@@ -68,6 +68,12 @@ impl Block {
         let lane: &[u16] = self.lanes.get(&slot).map_or(&[], |lane| lane.as_slice());
         let places = (0..=u8::MAX).zip(lane);
         places.filter(|(_, bits)| Mark::bits_are_ready(**bits)).map(|(place, _)| place)
+    }
+
+    /// Forgets the columns that are not among these.
+    pub fn keep_only(&mut self, slots: impl Iterator<Item = Slot>) {
+        let slots: BTreeSet<Slot> = slots.collect();
+        self.lanes.retain(|slot, _| slots.contains(slot));
     }
 
     /// The columns some cell of which was touched.

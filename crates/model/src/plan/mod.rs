@@ -65,14 +65,19 @@ impl Plan {
         let place = |slot: Slot| processed.iter().position(|column| column.slot == slot);
         let mut columns: Vec<Planned> =
             processed.iter().map(|column| planned(column, table, &place)).collect();
-        for (index, column) in processed.iter().enumerate() {
+        for index in 0..columns.len() {
             let inputs = columns.get(index).map(|planned| planned.inputs.as_slice()).unwrap_or_default();
-            let roots = inputs.iter().filter_map(|input| input.processed);
-            // A condition waits for what it looks at, too.
-            let looked_at = column.run_condition.columns().into_iter();
-            let looked_at = looked_at.filter_map(|id| root(table.by_id(id.as_str())?, table).and_then(place));
-            for root in roots.chain(looked_at).collect::<Vec<_>>() {
+            for root in inputs.iter().filter_map(|input| input.processed).collect::<Vec<_>>() {
                 wait(&mut columns, index, root);
+            }
+        }
+        // A condition waits for what it looks at, too; but dependencies come first.
+        for (index, column) in processed.iter().enumerate() {
+            for looked_at in column.run_condition.columns() {
+                let looked_at = table.by_id(looked_at.as_str()).and_then(|column| root(column, table));
+                if let Some(root) = looked_at.and_then(place) {
+                    wait(&mut columns, index, root);
+                }
             }
         }
         let mut readers: BTreeMap<Slot, Vec<(usize, usize)>> = BTreeMap::new();

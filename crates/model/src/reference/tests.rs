@@ -75,6 +75,8 @@ fn a_name_is_resolved_by_id_then_header_then_with_a_path() {
         check(inner, Refused, expected);
     }
     check("secret.KEY", Allowed, Ok("secret.KEY"));
+    check(&format!("secret.{}", "k".repeat(64)), Allowed, Ok(&format!("secret.{}", "k".repeat(64))));
+    check(&format!("secret.{}", "k".repeat(65)), Allowed, Ok(&format!("col_c.{}", "k".repeat(65))));
     check("secret.", Allowed, Err(BadPath));
     check("secret.a b", Allowed, Ok("col_c.a b"));
     check("secret", Allowed, Ok("col_c"));

@@ -1,7 +1,8 @@
 //! The suite every backend passes.
 //!
 //! A backend's tests open a fresh store for each of [`CASES`] and run it, then run
-//! [`against_a_plain_map`], in which random operations on the store and on a plain map must agree.
+//! [`against_a_plain_map`], in which random operations on the store and on a plain map must agree, and
+//! [`counts_stay_true`], in which processing goes on at random.
 
 #![expect(
     clippy::unwrap_used,
@@ -14,14 +15,18 @@ mod guests;
 mod make;
 mod memory;
 mod plain_map;
+mod processing;
 mod projects;
+mod recount;
 mod rows;
+mod sealed;
 mod teams;
 
 use std::pin::Pin;
 
 pub use memory::{MemoryStore, Weather};
 pub use plain_map::{Step, against_a_plain_map, steps};
+pub use recount::{Event, counts_stay_true, events};
 
 use crate::Store;
 
@@ -39,6 +44,10 @@ pub const CASES: &[(&str, Case)] = cases![
     teams::a_slug_is_taken_once,
     teams::only_an_empty_store_is_bootstrapped,
     teams::a_revoked_key_is_gone,
+    sealed::what_is_sealed_comes_back_to_its_team,
+    sealed::a_name_is_written_over,
+    sealed::no_more_are_kept_than_may_be,
+    sealed::what_is_deleted_is_gone,
     projects::a_project_comes_back_as_it_was_saved,
     projects::a_stale_save_changes_nothing,
     projects::the_list_is_newest_first_and_the_teams_own,
@@ -61,4 +70,13 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::a_scan_sees_every_row_and_stops_when_told,
     rows::an_insert_is_carried_out_once,
     rows::many_writers_lose_nothing,
+    processing::a_run_goes_through_every_column,
+    processing::a_cell_without_its_input_is_skipped,
+    processing::a_failed_cell_is_tried_again_at_its_time,
+    processing::what_is_stopped_is_as_it_was,
+    processing::a_limit_counts_rows_with_something_to_do,
+    processing::a_lost_workers_cells_run_again,
+    processing::a_hand_beats_a_worker,
+    processing::rows_play_by_themselves,
+    processing::a_deleted_column_holds_nothing_up,
 ];

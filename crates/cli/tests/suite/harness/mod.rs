@@ -3,12 +3,14 @@
 pub(crate) mod api;
 pub(crate) mod document;
 pub(crate) mod http;
+pub(crate) mod outside;
 pub(crate) mod runner;
 pub(crate) mod server;
 pub(crate) mod table;
 
 pub(crate) use api::{Answer, Api};
 pub(crate) use http::Request;
+pub(crate) use outside::Outside;
 pub(crate) use runner::Scenario;
 pub(crate) use server::{Server, rowmill};
 pub(crate) use table::Table;

@@ -22,7 +22,8 @@ struct Operation {
 impl Operation {
     fn all(document: &Value) -> Vec<Self> {
         let paths = document["paths"].as_object().unwrap();
-        let methods = [("get", "GET"), ("post", "POST"), ("patch", "PATCH"), ("delete", "DELETE")];
+        let methods =
+            [("get", "GET"), ("post", "POST"), ("put", "PUT"), ("patch", "PATCH"), ("delete", "DELETE")];
         let of_path = |(template, item): (&String, &Value)| {
             let of_method = |(key, method): &(&str, &'static str)| {
                 let operation = item.get(key)?;
@@ -59,7 +60,11 @@ impl Operation {
             .replace("{projectId}", project)
             .replace("{columnId}", "col_000000000000")
             .replace("{rowId}", nobody)
-            .replace("{viewId}", nobody);
+            .replace("{viewId}", nobody)
+            .replace("{provider}", "hunter")
+            .replace("{name}", "NOBODYS");
+        // A stream that is let in would not end.
+        let path = if path.ends_with("/events") { format!("{path}?seconds=0") } else { path };
         let request = Request::new(self.method, path);
         api.send(match &self.body {
             Some(body) => request.json(body),
@@ -120,7 +125,7 @@ fn an_open_project_is_read_without_a_key() {
     open.patch("", json!({ "settings": { "api": { "requireKey": false } } })).ok();
     let operations = Operation::all(api.document());
     let reads: Vec<&Operation> = operations.iter().filter(|operation| operation.may_be_open()).collect();
-    assert_eq!(reads.len(), 6, "project, columns, templates, rows, row, views");
+    assert_eq!(reads.len(), 7, "project, columns, templates, rows, row, status, views");
     for operation in &reads {
         let status = operation.try_on(&anonymous, "default", &open.id).status();
         assert!(matches!(status, 200 | 404), "{}: {status}", operation.template);

@@ -7,10 +7,14 @@ mod commands;
 mod corrections;
 mod costs;
 mod crashes;
+mod credentials;
+mod events;
 mod ids;
 mod lists;
 mod matching;
 mod operators;
+mod outside;
+mod processing;
 mod projects;
 mod rates;
 mod refusals;
@@ -29,8 +33,12 @@ use crate::harness::Scenario;
 pub(crate) fn all() -> Vec<Scenario> {
     [
         crashes::OWN,
+        processing::OWN,
+        outside::OWN,
+        events::OWN,
         access::OWN,
         webhook::OWN,
+        credentials::OWN,
         rates::OWN,
         commands::OWN,
         stopping::OWN,
@@ -54,6 +62,8 @@ pub(crate) fn all() -> Vec<Scenario> {
         operators::SHARED,
         repeats::SHARED,
         costs::SHARED,
+        processing::VERSIONS,
+        events::SHARED,
         webhook::SHARED,
     ]
     .concat()

@@ -86,6 +86,7 @@ fn the_team_and_the_limits_are_told(api: &Api) {
         ("rowIdsMax", 100_000),
         ("columnsMax", 500),
         ("filtersMax", 100),
+        ("secretsMax", 100),
         ("cellBytesMax", 1 << 20),
         ("bodyBytesMax", 32 << 20),
         ("nestingMax", 64),

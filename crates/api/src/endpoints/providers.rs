@@ -1,0 +1,125 @@
+//! What the caller's team calls providers with.
+
+use axum::http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::error::Error;
+use crate::rowmill::Rowmill;
+use crate::wire::Deleted;
+use crate::wire::credentials::{CredentialBody, ProviderOut};
+
+const TAG: &str = "Credentials";
+
+/// Names a provider.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ProviderPath {
+    /// The provider's id, as the list of providers tells it.
+    #[schemars(length(min = 1, max = 64), extend("example" = "hunter"))]
+    provider: String,
+}
+
+pub(crate) struct ListProviders;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Providers {
+    /// The finders in the order a new waterfall tries them.
+    providers: Vec<ProviderOut>,
+}
+
+impl Endpoint<Rowmill> for ListProviders {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "listProviders";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "List providers";
+    const DESCRIPTION: &'static str =
+        "Every provider there is, and whether the team can use it. Keys are never shown.";
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Providers;
+
+    fn examples() -> Examples {
+        let answer = json!({ "providers": [
+            { "id": "openai", "kind": "ai", "label": "OpenAI-compatible", "configured": true, "source": "environment" },
+            { "id": "hunter", "kind": "finder", "label": "Hunter", "configured": true, "source": "team" },
+            { "id": "wiza", "kind": "finder", "label": "Wiza", "configured": false, "source": null },
+            { "id": "pattern", "kind": "finder", "label": "Pattern guess", "configured": true, "source": null },
+        ]});
+        Examples { body: None, answer: Some(answer) }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        _: Nothing,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Providers>, Error> {
+        let providers = call.app().providers(call.caller()?).await?;
+        Ok(Answer::new(Providers { providers: providers.into_iter().map(ProviderOut::from).collect() }))
+    }
+}
+
+pub(crate) struct SetProvider;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ProviderSet {
+    provider: ProviderOut,
+}
+
+impl Endpoint<Rowmill> for SetProvider {
+    const METHOD: Method = Method::PUT;
+    const ID: &'static str = "setProvider";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Set a provider's credential";
+    const DESCRIPTION: &'static str = "Gives the team its own credential of a provider, in place of the one it had. It is sealed at rest, never shown, and comes before the operator's.";
+    type Path = ProviderPath;
+    type Query = Nothing;
+    type Body = Json<CredentialBody>;
+    type Out = ProviderSet;
+
+    fn examples() -> Examples {
+        Examples {
+            body: Some(json!({ "apiKey": "the key the provider gave you" })),
+            answer: Some(json!({ "provider": {
+                "id": "hunter", "kind": "finder", "label": "Hunter", "configured": true, "source": "team",
+            }})),
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProviderPath,
+        _: Nothing,
+        Json(body): Json<CredentialBody>,
+    ) -> Result<Answer<ProviderSet>, Error> {
+        let state = call.app().set_provider(call.caller()?, &path.provider, body.into()).await?;
+        Ok(Answer::new(ProviderSet { provider: state.into() }))
+    }
+}
+
+pub(crate) struct DeleteProvider;
+
+impl Endpoint<Rowmill> for DeleteProvider {
+    const METHOD: Method = Method::DELETE;
+    const ID: &'static str = "deleteProvider";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Delete a provider's credential";
+    const DESCRIPTION: &'static str = "Deletes the team's own credential, if it has one (`deletedCount` is 0 or 1). The operator's, if there is one, counts again.";
+    type Path = ProviderPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Deleted;
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProviderPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Deleted>, Error> {
+        let deleted = call.app().delete_provider(call.caller()?, &path.provider).await?;
+        Ok(Answer::new(Deleted { deleted_count: deleted.into() }))
+    }
+}

@@ -1,0 +1,117 @@
+//! The caller's team's secrets.
+
+use axum::http::Method;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::error::Error;
+use crate::rowmill::Rowmill;
+use crate::wire::Deleted;
+use crate::wire::credentials::{SecretBody, SecretOut};
+
+const TAG: &str = "Credentials";
+
+/// Names a team secret.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct SecretPath {
+    /// The secret's name: letters, digits, underscores and hyphens. Letter case matters.
+    #[schemars(length(min = 1, max = 64), regex(pattern = "^[A-Za-z0-9_-]+$"), extend("example" = "CRM_TOKEN"))]
+    name: String,
+}
+
+pub(crate) struct ListSecrets;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SecretNames {
+    /// By name.
+    secrets: Vec<SecretOut>,
+}
+
+impl Endpoint<Rowmill> for ListSecrets {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "listSecrets";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "List team secrets";
+    const DESCRIPTION: &'static str = "The names of the team's secrets. Values are never shown.";
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = SecretNames;
+
+    fn examples() -> Examples {
+        Examples { body: None, answer: Some(json!({ "secrets": [{ "name": "CRM_TOKEN" }] })) }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        _: Nothing,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<SecretNames>, Error> {
+        let secrets = call.app().secrets(call.caller()?).await?;
+        Ok(Answer::new(SecretNames { secrets: secrets.into_iter().map(SecretOut::from).collect() }))
+    }
+}
+
+pub(crate) struct SetSecret;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SecretSet {
+    secret: SecretOut,
+}
+
+impl Endpoint<Rowmill> for SetSecret {
+    const METHOD: Method = Method::PUT;
+    const ID: &'static str = "setSecret";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Set a team secret";
+    const DESCRIPTION: &'static str = "Keeps a secret, in place of the one of that name. HTTP API columns use it as `@{secret.NAME}`. It is sealed at rest and never shown.";
+    type Path = SecretPath;
+    type Query = Nothing;
+    type Body = Json<SecretBody>;
+    type Out = SecretSet;
+
+    fn examples() -> Examples {
+        Examples {
+            body: Some(json!({ "value": "the token itself" })),
+            answer: Some(json!({ "secret": { "name": "CRM_TOKEN" } })),
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: SecretPath,
+        _: Nothing,
+        Json(body): Json<SecretBody>,
+    ) -> Result<Answer<SecretSet>, Error> {
+        call.app().set_secret(call.caller()?, &path.name, &body.value).await?;
+        Ok(Answer::new(SecretSet { secret: SecretOut::named(path.name) }))
+    }
+}
+
+pub(crate) struct DeleteSecret;
+
+impl Endpoint<Rowmill> for DeleteSecret {
+    const METHOD: Method = Method::DELETE;
+    const ID: &'static str = "deleteSecret";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Delete a team secret";
+    const DESCRIPTION: &'static str =
+        "Deletes the secret. Columns that name it fail until there is one again.";
+    type Path = SecretPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Deleted;
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: SecretPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Deleted>, Error> {
+        call.app().delete_secret(call.caller()?, &path.name).await?;
+        Ok(Answer::new(Deleted { deleted_count: 1 }))
+    }
+}

@@ -1,0 +1,120 @@
+//! Credentials and team secrets on the wire. What is sent in is never sent out.
+
+use rowmill_app::{NewCredential, ProviderState, SecretState, Source, Unopened};
+use rowmill_model::{ProviderKind, Secret};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// What a provider is called with, in place of what there was.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct CredentialBody {
+    /// The provider's key; Snov.io's is `client id:client secret`. Required, unless the provider is
+    /// `openai` and `baseUrl` names a server that wants none. It is never shown again.
+    #[serde(default, deserialize_with = "secret")]
+    #[schemars(
+        with = "Option<String>",
+        extend("x-document" = { "minLength": 1, "maxLength": 4096 })
+    )]
+    api_key: Option<Secret>,
+    /// Another address than the vendor's. For `openai` it includes `/v1`. Private addresses are not called
+    /// unless the operator allows it.
+    #[serde(default)]
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 2048 }))]
+    base_url: Option<String>,
+    /// The model that AI columns ask when they name none.
+    #[serde(default)]
+    #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 255 }))]
+    model: Option<String>,
+}
+
+impl From<CredentialBody> for NewCredential {
+    fn from(CredentialBody { api_key, base_url, model }: CredentialBody) -> Self {
+        Self { api_key, base_url, model }
+    }
+}
+
+/// A provider as the team sees it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ProviderOut {
+    #[schemars(length(max = 64))]
+    id: &'static str,
+    /// `ai` answers prompts, `finder` finds e-mail addresses.
+    kind: ProviderKind,
+    #[schemars(length(max = 255))]
+    label: &'static str,
+    /// Whether columns can use it. `pattern` needs no credential and always is.
+    configured: bool,
+    /// Whose credential is used: the team's own, which comes first, or the operator's. Null if there is
+    /// none, or none is needed.
+    source: Option<SourceOut>,
+    /// Only when the team's credential is of no use: why, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 1_000))]
+    error: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum SourceOut {
+    Team,
+    Environment,
+}
+
+impl From<ProviderState> for ProviderOut {
+    fn from(ProviderState { provider, configured, source, fault }: ProviderState) -> Self {
+        let source = source.map(|source| match source {
+            Source::Team => SourceOut::Team,
+            Source::Environment => SourceOut::Environment,
+        });
+        let rowmill_model::Provider { id, label, kind, credential: _ } = *provider;
+        Self { id, kind, label, configured, source, error: told(fault) }
+    }
+}
+
+/// A secret's value, in place of the one there was.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SecretBody {
+    /// It is never shown again.
+    #[serde(deserialize_with = "required_secret")]
+    #[schemars(with = "String", length(min = 1, max = 8_192))]
+    pub(crate) value: Secret,
+}
+
+/// A team secret, without its value.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct SecretOut {
+    #[schemars(length(max = 64))]
+    name: String,
+    /// Only when the secret is of no use: why, and what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 1_000))]
+    error: Option<String>,
+}
+
+impl SecretOut {
+    /// One that was just set.
+    pub(crate) fn named(name: String) -> Self {
+        Self { name, error: None }
+    }
+}
+
+impl From<SecretState> for SecretOut {
+    fn from(SecretState { name, fault }: SecretState) -> Self {
+        Self { name, error: told(fault) }
+    }
+}
+
+fn told(fault: Option<Unopened>) -> Option<String> {
+    fault.map(|fault| fault.to_string())
+}
+
+fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Secret>, D::Error> {
+    Ok(Option::<String>::deserialize(from)?.map(Secret::new))
+}
+
+fn required_secret<'de, D: Deserializer<'de>>(from: D) -> Result<Secret, D::Error> {
+    String::deserialize(from).map(Secret::new)
+}

@@ -1,0 +1,138 @@
+//! Runs on the wire: what is to run, what is to stop, and where things stand.
+
+use std::collections::BTreeMap;
+
+use rowmill_app::{OnceKey, Standing, StopRows, TriggerRows};
+use rowmill_model::{CellStatus, ColumnType, ErrorCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::timestamp;
+
+/// Which cells are to run. An empty object means all that can be run.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct TriggerBody {
+    /// Only these rows; an empty array means none. One that does not exist is 404, and nothing is queued.
+    #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "rowIdsMax" }))]
+    row_ids: Option<Vec<String>>,
+    /// Completed and hand-written cells, too.
+    force: bool,
+    /// Only these columns.
+    #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "columnsMax" }), inner(length(max = 255)))]
+    column_ids: Option<Vec<String>>,
+    /// Only the rows of this view, in its order.
+    #[schemars(with = "String", length(max = 64))]
+    view_id: Option<String>,
+    /// Only cells with one of these statuses.
+    #[schemars(with = "Vec<CellStatus>", length(max = 6))]
+    statuses: Option<Vec<CellStatus>>,
+    /// Only cells that ended with one of these errors.
+    #[schemars(with = "Vec<ErrorCode>", length(max = 14))]
+    error_codes: Option<Vec<ErrorCode>>,
+    /// Queue cells in this many rows at most.
+    #[schemars(with = "u64", range(min = 1, max = 1_000_000_000))]
+    limit: Option<u64>,
+    /// Say how many rows it would be, and change nothing.
+    dry_run: bool,
+}
+
+impl TriggerBody {
+    pub(crate) fn into_trigger(self, once: Option<OnceKey>) -> TriggerRows {
+        let Self { row_ids, force, column_ids, view_id, statuses, error_codes, limit, dry_run } = self;
+        TriggerRows { row_ids, column_ids, view_id, statuses, error_codes, limit, force, dry_run, once }
+    }
+}
+
+/// What is to stop. An empty object means everything.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct StopBody {
+    /// Only these rows; an empty array means none. Ids that name nothing are passed over.
+    #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "rowIdsMax" }))]
+    row_ids: Option<Vec<String>>,
+    /// Only these columns. Ids that name nothing are passed over.
+    #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "columnsMax" }), inner(length(max = 255)))]
+    column_ids: Option<Vec<String>>,
+}
+
+impl StopBody {
+    pub(crate) fn into_stop(self, once: Option<OnceKey>) -> StopRows {
+        StopRows { row_ids: self.row_ids, column_ids: self.column_ids, once }
+    }
+}
+
+/// Where a project's processing stands.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Status {
+    rows: RowCounts,
+    /// The processed columns, by id.
+    columns: BTreeMap<String, ColumnCounts>,
+    /// Whether anything waits or runs.
+    processing: bool,
+    #[schemars(extend("format" = "date-time"))]
+    updated_at: String,
+}
+
+/// How many rows stand where. A row counts once, in the first that fits of: generating, queued, error, idle
+/// (a processed cell never ran), complete.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RowCounts {
+    total: u64,
+    idle: u64,
+    queued: u64,
+    generating: u64,
+    complete: u64,
+    error: u64,
+}
+
+/// How many cells of a column stand where.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ColumnCounts {
+    #[schemars(length(max = 255))]
+    header: String,
+    #[serde(rename = "type")]
+    kind: ColumnType,
+    idle: u64,
+    queued: u64,
+    generating: u64,
+    complete: u64,
+    error: u64,
+    skipped: u64,
+}
+
+impl Status {
+    pub(crate) fn new(standing: &Standing) -> Self {
+        let Standing { project, plan, tally, row_count, updated_at_ms } = standing;
+        let rows = tally.rows(plan, *row_count);
+        let processed = project.table.columns.iter().filter(|column| column.kind.is_processed());
+        let columns = processed.map(|column| {
+            let cells = tally.column(column.slot, *row_count);
+            let counts = ColumnCounts {
+                header: column.header.clone(),
+                kind: column.kind,
+                idle: cells.idle,
+                queued: cells.queued,
+                generating: cells.generating,
+                complete: cells.completed,
+                error: cells.error,
+                skipped: cells.skipped,
+            };
+            (column.id.to_string(), counts)
+        });
+        Self {
+            rows: RowCounts {
+                total: rows.total,
+                idle: rows.idle,
+                queued: rows.queued,
+                generating: rows.generating,
+                complete: rows.complete,
+                error: rows.error,
+            },
+            columns: columns.collect(),
+            processing: tally.is_processing(),
+            updated_at: timestamp(updated_at_ms.unwrap_or(project.updated_at)),
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! What happens in a project, as it happens.
+//!
+//! The store tells of every change; here the last ones of watched projects are remembered, by number
+//! only. A feed asks for what came after the number it has seen and reads the rows as they are by then,
+//! so that a slow reader gets fewer and fresher events, and holds nobody back.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rowmill_model::{ProjectId, RowId};
+use rowmill_store::{Change, ChangedRows, Standing, StoredProject, StoredRow};
+use tokio::sync::watch;
+
+use crate::App;
+use crate::auth::Caller;
+use crate::error::{Error, Result};
+
+/// How many feeds may be open at once.
+const FEEDS_MAX: usize = 1_000;
+/// How many projects' changes are remembered at once; the one that was not watched for longest is
+/// forgotten first.
+const PROJECTS_MAX: usize = 256;
+/// How many rows the remembered changes of a project name at most.
+const NAMED_MAX: usize = 20_000;
+/// How many rows one event brings at most.
+const ROWS_MAX: usize = 200;
+/// What came in this short a time comes in one event.
+const PAUSE: Duration = Duration::from_millis(100);
+/// After this long without an event a reader is told that all is well.
+const QUIET_MAX: Duration = Duration::from_secs(15);
+
+/// One thing that happened.
+#[derive(Debug, Clone)]
+pub enum Event {
+    /// Rows as they are now, and rows that are gone.
+    Rows { project: StoredProject, rows: Vec<StoredRow>, deleted: Vec<RowId> },
+    /// The project or its columns changed.
+    Project(StoredProject),
+    /// Where processing stands. Whoever has seen everything up to `seq` may go on from there.
+    Status { seq: u64, standing: Standing },
+    /// Too much happened to name it: read the rows anew.
+    Reset,
+    /// Nothing happened.
+    Quiet,
+}
+
+/// The last changes of watched projects.
+#[derive(Debug, Default)]
+pub(crate) struct Hub {
+    projects: Mutex<HashMap<ProjectId, Watched>>,
+    feeds: AtomicUsize,
+    /// Dropped when no more feeds are served.
+    closing: Mutex<Option<watch::Sender<()>>>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    changes: VecDeque<Noted>,
+    named: usize,
+    /// All changes after this one are remembered; `None` until it is known which the first was.
+    floor: Option<u64>,
+    latest: watch::Sender<u64>,
+    seen: Instant,
+}
+
+#[derive(Debug)]
+struct Noted {
+    seq: u64,
+    rows: ChangedRows,
+}
+
+/// What came after a number.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct News {
+    seq: u64,
+    written: BTreeSet<u64>,
+    deleted: Vec<RowId>,
+    /// Not all of it is known.
+    lost: bool,
+}
+
+impl Hub {
+    fn projects(&self) -> MutexGuard<'_, HashMap<ProjectId, Watched>> {
+        self.projects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers a change, if somebody may ask for it.
+    pub(crate) fn note(&self, change: &Change) {
+        let mut projects = self.projects();
+        let Some(watched) = projects.get_mut(&change.project) else { return };
+        watched.named += named(&change.rows);
+        watched.changes.push_back(Noted { seq: change.seq, rows: change.rows.clone() });
+        while watched.named > NAMED_MAX
+            && let Some(forgotten) = watched.changes.pop_front()
+        {
+            watched.named -= named(&forgotten.rows);
+            watched.floor = Some(forgotten.seq);
+        }
+        watched.latest.send_replace(change.seq);
+    }
+
+    fn watch(&self, project: ProjectId) -> watch::Receiver<u64> {
+        let mut projects = self.projects();
+        if projects.len() >= PROJECTS_MAX && !projects.contains_key(&project) {
+            let unwatched = projects.iter().filter(|(_, watched)| watched.latest.is_closed());
+            let oldest = unwatched.min_by_key(|(_, watched)| watched.seen).map(|(id, _)| *id);
+            if let Some(oldest) = oldest {
+                projects.remove(&oldest);
+            }
+        }
+        let watched = projects.entry(project).or_insert_with(|| Watched {
+            changes: VecDeque::new(),
+            named: 0,
+            floor: None,
+            latest: watch::Sender::new(0),
+            seen: Instant::now(),
+        });
+        watched.seen = Instant::now();
+        watched.latest.subscribe()
+    }
+
+    /// A project had this sequence after it was first watched: what comes is remembered from there.
+    fn started_at(&self, project: ProjectId, seq: u64) {
+        if let Some(watched) = self.projects().get_mut(&project) {
+            watched.floor.get_or_insert(seq);
+        }
+    }
+
+    fn since(&self, project: ProjectId, seq: u64) -> News {
+        let projects = self.projects();
+        let Some(watched) = projects.get(&project) else {
+            return News { seq, lost: true, ..News::default() };
+        };
+        let is_known = watched.floor.is_some_and(|floor| floor <= seq);
+        let mut news = News { seq, lost: !is_known, ..News::default() };
+        for noted in watched.changes.iter().filter(|noted| noted.seq > seq) {
+            news.seq = news.seq.max(noted.seq);
+            match &noted.rows {
+                ChangedRows::These { written, deleted } => {
+                    news.written.extend(written);
+                    news.deleted.extend(deleted);
+                }
+                ChangedRows::Many => news.lost = true,
+            }
+        }
+        news
+    }
+}
+
+fn named(rows: &ChangedRows) -> usize {
+    match rows {
+        ChangedRows::These { written, deleted } => written.len() + deleted.len() + 1,
+        ChangedRows::Many => 1,
+    }
+}
+
+/// The events of one project for one reader.
+#[derive(Debug)]
+pub struct Feed {
+    app: Arc<App>,
+    caller: Caller,
+    project: String,
+    id: ProjectId,
+    /// Everything up to this was told.
+    seq: u64,
+    version: u64,
+    latest: watch::Receiver<u64>,
+    closing: watch::Receiver<()>,
+    waiting: VecDeque<Event>,
+    last_told: Option<Instant>,
+}
+
+impl App {
+    /// The events of a project from now on, or from `after` on, where that is still known.
+    pub async fn feed(self: &Arc<Self>, caller: Caller, project: &str, after: Option<u64>) -> Result<Feed> {
+        let id = self.project(caller, project).await?.project.id;
+        if self.hub.feeds.fetch_add(1, Ordering::AcqRel) >= FEEDS_MAX {
+            self.hub.feeds.fetch_sub(1, Ordering::AcqRel);
+            return Err(Error::TooManyFeeds);
+        }
+        let closing = {
+            let mut closing = self.hub.closing.lock().unwrap_or_else(PoisonError::into_inner);
+            closing.get_or_insert_with(|| watch::Sender::new(())).subscribe()
+        };
+        let mut feed = Feed {
+            app: Arc::clone(self),
+            caller,
+            project: project.to_owned(),
+            id,
+            seq: 0,
+            version: 0,
+            latest: self.hub.watch(id),
+            closing,
+            waiting: VecDeque::new(),
+            last_told: None,
+        };
+        // Read after the project is watched: nothing falls between.
+        let stored = self.project(caller, project).await?;
+        self.hub.started_at(id, stored.change_seq);
+        feed.version = stored.version;
+        feed.seq = after.unwrap_or(stored.change_seq);
+        let news = self.hub.since(id, feed.seq);
+        if feed.seq > stored.change_seq || news.lost && feed.seq < stored.change_seq {
+            feed.waiting.push_back(Event::Reset);
+            feed.seq = stored.change_seq;
+        } else if news.seq > feed.seq {
+            feed.gather().await?;
+            return Ok(feed);
+        }
+        feed.tell_status().await?;
+        Ok(feed)
+    }
+
+    /// Ends every feed, and lets none begin that would not end.
+    pub fn close_feeds(&self) {
+        drop(self.hub.closing.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+}
+
+impl Feed {
+    /// Whether the next event is there already.
+    pub fn has_next(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// The next event; `None` when the project is gone, the caller may not read it any more, or the
+    /// service stops.
+    pub async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.waiting.pop_front() {
+                self.last_told = Some(Instant::now());
+                return Some(event);
+            }
+            if *self.latest.borrow_and_update() <= self.seq {
+                tokio::select! {
+                    changed = self.latest.changed() => changed.ok()?,
+                    _ = self.closing.changed() => return None,
+                    () = tokio::time::sleep(QUIET_MAX) => return Some(Event::Quiet),
+                }
+                continue;
+            }
+            if let Some(pause) = self.last_told.and_then(|at| PAUSE.checked_sub(at.elapsed())) {
+                tokio::time::sleep(pause).await;
+            }
+            self.gather().await.ok()?;
+        }
+    }
+
+    /// Reads what the changes so far are about.
+    async fn gather(&mut self) -> Result<()> {
+        let news = self.app.hub.since(self.id, self.seq);
+        let project = self.app.project(self.caller, &self.project).await?;
+        if project.version != self.version {
+            self.version = project.version;
+            self.waiting.push_back(Event::Project(project.clone()));
+        }
+        if news.lost {
+            self.waiting.push_back(Event::Reset);
+        } else {
+            let mut deleted = news.deleted;
+            let written: Vec<u64> = news.written.into_iter().collect();
+            for positions in written.chunks(ROWS_MAX) {
+                let rows = self.app.store.rows_at(self.id, positions.to_vec()).await?;
+                let (project, deleted) = (project.clone(), std::mem::take(&mut deleted));
+                self.waiting.push_back(Event::Rows { project, rows, deleted });
+            }
+            if !deleted.is_empty() {
+                self.waiting.push_back(Event::Rows { project, rows: Vec::new(), deleted });
+            }
+        }
+        self.seq = news.seq.max(self.seq);
+        self.tell_status().await
+    }
+
+    async fn tell_status(&mut self) -> Result<()> {
+        let standing = self.app.standing(self.caller, &self.project).await?;
+        self.waiting.push_back(Event::Status { seq: self.seq, standing });
+        Ok(())
+    }
+}
+
+impl Drop for Feed {
+    fn drop(&mut self) {
+        self.app.hub.feeds.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn change(seq: u64, rows: ChangedRows) -> Change {
+        let project = ProjectId::from_uuid(Uuid::nil());
+        Change { project, seq, rows, revoked: Vec::new(), ready: false }
+    }
+
+    fn rows(written: &[u64]) -> ChangedRows {
+        ChangedRows::These { written: written.to_vec(), deleted: Vec::new() }
+    }
+
+    #[test]
+    fn only_what_came_after_is_news_and_what_is_forgotten_is_lost() {
+        let hub = Hub::default();
+        let id = ProjectId::from_uuid(Uuid::nil());
+        hub.note(&change(6, rows(&[1])));
+        assert!(hub.since(id, 6).lost, "nobody watched");
+        let latest = hub.watch(id);
+        hub.note(&change(7, rows(&[1])));
+        hub.started_at(id, 7);
+        hub.note(&change(8, rows(&[2, 3])));
+        hub.note(&change(9, rows(&[3])));
+        assert_eq!(*latest.borrow(), 9);
+        let news = hub.since(id, 7);
+        assert_eq!((news.seq, news.written, news.lost), (9, BTreeSet::from([2, 3]), false));
+        assert_eq!(hub.since(id, 9), News { seq: 9, ..News::default() });
+        assert!(hub.since(id, 6).lost);
+        hub.note(&change(10, ChangedRows::Many));
+        assert!(hub.since(id, 9).lost);
+        for seq in 11..60 {
+            hub.note(&change(seq, rows(&(0..1_000).collect::<Vec<_>>())));
+        }
+        assert!(hub.since(id, 11).lost, "it was forgotten to make room");
+        assert_eq!(hub.since(id, 58).written.len(), 1_000);
+    }
+}

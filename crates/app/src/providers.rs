@@ -1,0 +1,182 @@
+//! What a team calls providers with.
+
+use rowmill_model::limits::{API_KEY_CHARS_MAX, BASE_URL_CHARS_MAX, NAME_CHARS_MAX};
+use rowmill_model::provider::{Credential, PROVIDERS, Provider};
+use rowmill_model::{Offence, Secret};
+use rowmill_store::SealedKind;
+use url::Url;
+
+use crate::App;
+use crate::auth::Caller;
+use crate::credentials::{Checked, Credentials, Source, Unopened};
+use crate::error::{Error, Noun, Result};
+
+/// A provider as a team sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProviderState {
+    pub provider: &'static Provider,
+    /// Whether it can be called.
+    pub configured: bool,
+    /// Whose credential there is; none where there is none, or none is needed.
+    pub source: Option<Source>,
+    /// Why the team's own credential is of no use.
+    pub fault: Option<Unopened>,
+}
+
+impl ProviderState {
+    fn new(provider: &'static Provider, credentials: &Credentials) -> Self {
+        let configured = credentials.is_configured(provider);
+        match credentials.provider(provider.id) {
+            Ok(access) => {
+                Self { provider, configured, source: access.map(|access| access.source), fault: None }
+            }
+            // Only what teams sealed is ever opened.
+            Err(unopened) => Self { provider, configured, source: Some(Source::Team), fault: Some(unopened) },
+        }
+    }
+}
+
+/// A credential as a team gives it.
+#[derive(Debug, Default)]
+pub struct NewCredential {
+    pub api_key: Option<Secret>,
+    pub base_url: Option<String>,
+    pub model: Option<String>,
+}
+
+impl App {
+    /// All providers, as the caller's team sees them.
+    pub async fn providers(&self, caller: Caller) -> Result<Vec<ProviderState>> {
+        let credentials = self.credentials(caller.with_key()?.team).await?;
+        Ok(PROVIDERS.iter().map(|provider| ProviderState::new(provider, &credentials)).collect())
+    }
+
+    /// Gives a team its own credential of a provider, in place of the one it had.
+    pub async fn set_provider(
+        &self,
+        caller: Caller,
+        provider: &str,
+        new: NewCredential,
+    ) -> Result<ProviderState> {
+        let team = caller.with_key()?.team;
+        let provider = Provider::named(provider).ok_or(Error::NotFound(Noun::Provider))?;
+        self.seal_provider(team, provider, check(provider, new)?).await?;
+        Ok(ProviderState::new(provider, &*self.credentials(team).await?))
+    }
+
+    /// Says whether the team had a credential of its own.
+    pub async fn delete_provider(&self, caller: Caller, provider: &str) -> Result<bool> {
+        let team = caller.with_key()?.team;
+        let provider = Provider::named(provider).ok_or(Error::NotFound(Noun::Provider))?;
+        self.unseal(team, SealedKind::Provider, provider.id).await
+    }
+}
+
+fn check(provider: &Provider, new: NewCredential) -> Result<Checked> {
+    let NewCredential { api_key, base_url, model } = new;
+    if provider.credential == Credential::None {
+        let words = format!("{} needs no credential: there is nothing to set", provider.label);
+        return Err(Error::invalid(vec![Offence::new("", words)]));
+    }
+    let mut offences = Vec::new();
+    if !provider.is_configured(api_key.is_some(), base_url.is_some()) {
+        let unless = match provider.credential {
+            Credential::KeyUnlessOwnServer => ", unless baseUrl names a server of your own",
+            Credential::None | Credential::Key | Credential::IdAndSecret => "",
+        };
+        offences.push(Offence::new("apiKey", format!("is required{unless}")));
+    }
+    let checked = Checked {
+        api_key: api_key.map(|key| check_api_key("apiKey", &key, &mut offences)),
+        base_url: base_url.map(|url| check_base_url("baseUrl", &url, &mut offences)),
+        model: model.map(|model| check_model("model", &model, &mut offences)),
+    };
+    if offences.is_empty() { Ok(checked) } else { Err(Error::invalid(offences)) }
+}
+
+/// A key, trimmed. It will stand in a header, so it has no line breaks. What is wrong is told without it.
+pub(crate) fn check_api_key(place: &str, key: &Secret, offences: &mut Vec<Offence>) -> Secret {
+    Secret::new(check_text(place, key.expose(), API_KEY_CHARS_MAX, offences))
+}
+
+/// A base address, trimmed. A wrong one is not quoted: people paste keys into the wrong field.
+pub(crate) fn check_base_url(place: &str, text: &str, offences: &mut Vec<Offence>) -> String {
+    let before = offences.len();
+    let text = check_text(place, text, BASE_URL_CHARS_MAX, offences);
+    let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
+    if offences.len() == before && !Url::parse(&text).is_ok_and(|url| is_web(&url)) {
+        offences.push(Offence::new(place, "must be an http or https address with a host"));
+    }
+    text
+}
+
+/// A model's name, trimmed.
+pub(crate) fn check_model(place: &str, text: &str, offences: &mut Vec<Offence>) -> String {
+    check_text(place, text, NAME_CHARS_MAX, offences)
+}
+
+fn check_text(place: &str, text: &str, chars_max: usize, offences: &mut Vec<Offence>) -> String {
+    let text = text.trim();
+    if text.is_empty() || text.chars().count() > chars_max {
+        let message = format!("must have 1 to {chars_max} characters, outer blanks not counted");
+        offences.push(Offence::new(place, message));
+    }
+    if text.contains(char::is_control) {
+        offences.push(Offence::new(place, "must have no line breaks or other control characters"));
+    }
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use rowmill_model::provider::{HUNTER, OPENAI, PATTERN};
+
+    use super::*;
+
+    type Sent<'a> = (Option<&'a str>, Option<&'a str>, Option<&'a str>);
+
+    fn checked(provider: Provider, (api_key, base_url, model): Sent<'_>) -> Result<Checked> {
+        let new = NewCredential {
+            api_key: api_key.map(Secret::new),
+            base_url: base_url.map(str::to_owned),
+            model: model.map(str::to_owned),
+        };
+        check(&provider, new)
+    }
+
+    #[track_caller]
+    fn refused(provider: Provider, sent: Sent<'_>, expected: &[&str]) {
+        let Err(Error::Invalid { message, details }) = checked(provider, sent) else { panic!("{sent:?}") };
+        let places: Vec<&str> = details.iter().map(|offence| offence.path.as_str()).collect();
+        assert_eq!(places, expected, "{sent:?}");
+        assert!(!format!("{message} {details:?}").contains("canary"), "{details:?}");
+    }
+
+    #[test]
+    fn what_is_taken_is_trimmed() {
+        let taken = checked(HUNTER, (Some(" k \n"), Some(" https://x/y "), Some(" m "))).unwrap();
+        assert_eq!(taken.api_key, Some(Secret::new("k")));
+        assert_eq!((taken.base_url.as_deref(), taken.model.as_deref()), (Some("https://x/y"), Some("m")));
+        checked(HUNTER, (Some(&"k".repeat(4_096)), None, None)).unwrap();
+        checked(OPENAI, (None, Some("http://localhost:11434/v1"), None)).unwrap();
+        checked(OPENAI, (Some("k"), None, None)).unwrap();
+    }
+
+    #[test]
+    fn what_is_refused_is_not_quoted() {
+        refused(PATTERN, (Some("canary"), None, None), &[""]);
+        refused(HUNTER, (None, None, None), &["apiKey"]);
+        refused(HUNTER, (None, Some("http://x"), None), &["apiKey"]);
+        refused(OPENAI, (None, None, Some("m")), &["apiKey"]);
+        refused(OPENAI, (Some(" "), Some("http://x"), None), &["apiKey"]);
+        for key in ["canary\ncanary", "canary\u{7f}canary", &"canary".repeat(1_000)] {
+            refused(HUNTER, (Some(key), None, None), &["apiKey"]);
+        }
+        for url in ["canary", "canary.example", "ftp://canary", "http://", "", "http://can ary", "//canary"] {
+            refused(HUNTER, (Some("k"), Some(url), None), &["baseUrl"]);
+        }
+        refused(HUNTER, (Some("k"), Some(&format!("http://{}", "c".repeat(2_048))), None), &["baseUrl"]);
+        let long = "m".repeat(256);
+        refused(HUNTER, (Some("\n"), Some("canary"), Some(&long)), &["apiKey", "baseUrl", "model"]);
+    }
+}

@@ -1,0 +1,184 @@
+//! Starting, stopping and watching runs.
+
+use std::collections::HashSet;
+
+use rowmill_model::plan::Pick;
+use rowmill_model::record::Slot;
+use rowmill_model::{CellStatus, ErrorCode, Offence, RowId};
+use rowmill_store::{Rows, Standing, Stop, Stopped, StoredProject, Trigger};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::App;
+use crate::auth::Caller;
+use crate::error::{Error, Noun, Result};
+use crate::once::OnceKey;
+use crate::views::place;
+
+/// Which cells are to run. What is `None` is not asked about.
+#[derive(Debug, Clone, Default)]
+pub struct TriggerRows {
+    /// All rows without it, none if it is empty.
+    pub row_ids: Option<Vec<String>>,
+    pub column_ids: Option<Vec<String>>,
+    pub view_id: Option<String>,
+    pub statuses: Option<Vec<CellStatus>>,
+    pub error_codes: Option<Vec<ErrorCode>>,
+    /// Queue cells in this many rows at most, the first of the view or of the table.
+    pub limit: Option<u64>,
+    pub force: bool,
+    pub dry_run: bool,
+    pub once: Option<OnceKey>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct StopRows {
+    pub row_ids: Option<Vec<String>>,
+    pub column_ids: Option<Vec<String>>,
+    pub once: Option<OnceKey>,
+}
+
+/// How many unknown ids are named one by one.
+const UNKNOWN_NAMED_MAX: usize = 10_000;
+
+impl App {
+    /// Queues cells; says in how many rows.
+    pub async fn trigger(&self, caller: Caller, project: &str, trigger: TriggerRows) -> Result<u64> {
+        let once = trigger.once;
+        self.only_once(once, async || {
+            let stored = self.project_to_change(caller, project).await?;
+            let slots = trigger.column_ids.as_deref().map(|ids| processed_slots(&stored, ids)).transpose()?;
+            let named = match &trigger.row_ids {
+                Some(ids) => Some(self.known_positions(&stored, ids).await?),
+                None => None,
+            };
+            let rows = match &trigger.view_id {
+                Some(view) => Rows::At(self.positions_in_view(&stored, view, named).await?),
+                None => named.map_or(Rows::All, Rows::At),
+            };
+            let pick = Pick {
+                slots,
+                statuses: trigger.statuses.clone(),
+                error_codes: trigger.error_codes.clone(),
+                force: trigger.force,
+            };
+            let trigger = Trigger {
+                project: stored.project.id,
+                rows,
+                pick,
+                limit: trigger.limit,
+                dry_run: trigger.dry_run,
+                now_ms: self.clock.now_ms(),
+            };
+            Ok(self.store.trigger(trigger).await?)
+        })
+        .await
+    }
+
+    /// Puts what waits or runs back to what it was.
+    pub async fn stop(&self, caller: Caller, project: &str, stop: StopRows) -> Result<Stopped> {
+        let once = stop.once;
+        let (rows, cells) = self
+            .only_once(once, async || {
+                let stored = self.project_to_change(caller, project).await?;
+                let slots = stop.column_ids.as_ref().map(|ids| {
+                    let columns = ids.iter().filter_map(|id| stored.project.table.by_id(id));
+                    columns.map(|column| column.slot).collect()
+                });
+                let rows = match &stop.row_ids {
+                    Some(ids) => {
+                        let ids = ids.iter().filter_map(|id| RowId::parse(id)).collect();
+                        let positions = self.store.positions(stored.project.id, ids).await?;
+                        Rows::At(distinct(positions.into_iter().flatten()))
+                    }
+                    None => Rows::All,
+                };
+                let stop = Stop { project: stored.project.id, rows, slots, now_ms: self.clock.now_ms() };
+                let stopped = self.store.stop(stop).await?;
+                Ok((stopped.rows, stopped.cells))
+            })
+            .await?;
+        Ok(Stopped { rows, cells })
+    }
+
+    /// Where a project's processing stands.
+    pub async fn standing(&self, caller: Caller, project: &str) -> Result<Standing> {
+        let stored = self.project(caller, project).await?;
+        self.store.standing(stored.project.id).await?.ok_or(Error::NotFound(Noun::Project))
+    }
+
+    /// Does `work`, unless its request was carried out before: then its outcome is given again.
+    async fn only_once<T: Serialize + DeserializeOwned>(
+        &self,
+        once: Option<OnceKey>,
+        work: impl AsyncFnOnce() -> Result<T>,
+    ) -> Result<T> {
+        let once = self.once(once);
+        if let Some(outcome) = self.recall(once.as_ref()).await? {
+            return Ok(outcome);
+        }
+        let outcome = work().await?;
+        if let Some(once) = once {
+            let kept = serde_json::to_string(&outcome).map_err(|error| Error::Internal(error.into()))?;
+            self.store.remember(once, kept).await?;
+        }
+        Ok(outcome)
+    }
+
+    /// The positions of rows that must all exist, in the order named.
+    async fn known_positions(&self, stored: &StoredProject, ids: &[String]) -> Result<Vec<u64>> {
+        let parsed: Vec<Option<RowId>> = ids.iter().map(|id| RowId::parse(id)).collect();
+        let known = parsed.iter().copied().flatten().collect();
+        let mut found = self.store.positions(stored.project.id, known).await?.into_iter();
+        let positions: Vec<Option<u64>> = parsed.iter().map(|id| id.and_then(|_| found.next()?)).collect();
+        let unknown = positions.iter().enumerate().filter(|(_, position)| position.is_none());
+        let details: Vec<Offence> = unknown
+            .take(UNKNOWN_NAMED_MAX)
+            .map(|(index, _)| Offence::new(format!("rowIds[{index}]"), "names no row of this project"))
+            .collect();
+        if !details.is_empty() {
+            return Err(Error::SomeNotFound { noun: Noun::Row, details });
+        }
+        Ok(distinct(positions.into_iter().flatten()))
+    }
+
+    /// The positions of a view's rows in its order; of those named only, if some are.
+    async fn positions_in_view(
+        &self,
+        stored: &StoredProject,
+        view: &str,
+        named: Option<Vec<u64>>,
+    ) -> Result<Vec<u64>> {
+        let view = stored.views.get(place(&stored.views, view)?);
+        let selection = self.select(stored, view, None, None, None)?;
+        let mut positions = self.query.positions(stored, selection, self.clock.now()).await?;
+        if let Some(named) = named {
+            let named: HashSet<u64> = named.into_iter().collect();
+            positions.retain(|position| named.contains(position));
+        }
+        Ok(positions)
+    }
+}
+
+fn processed_slots(stored: &StoredProject, ids: &[String]) -> Result<Vec<Slot>> {
+    let mut unknown = Vec::new();
+    let mut by_hand = Vec::new();
+    let mut slots = Vec::with_capacity(ids.len());
+    for (index, id) in ids.iter().enumerate() {
+        let path = format!("columnIds[{index}]");
+        match stored.project.table.by_id(id) {
+            Some(column) if column.kind.is_processed() => slots.push(column.slot),
+            Some(_) => by_hand.push(Offence::new(path, "names a column that is not processed")),
+            None => unknown.push(Offence::new(path, "names no column of this project")),
+        }
+    }
+    if !unknown.is_empty() {
+        return Err(Error::SomeNotFound { noun: Noun::Column, details: unknown });
+    }
+    if by_hand.is_empty() { Ok(slots) } else { Err(Error::invalid(by_hand)) }
+}
+
+fn distinct(positions: impl Iterator<Item = u64>) -> Vec<u64> {
+    let mut seen = HashSet::new();
+    positions.filter(|position| seen.insert(*position)).collect()
+}

@@ -1,0 +1,143 @@
+//! The providers there are: what each is called, what it is good for and what it needs to be called.
+//!
+//! Where they live and how they are asked is not known here.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::column::AiProvider;
+
+/// Somebody who is asked for a column's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Provider {
+    /// Its word in paths, in configurations and, in capitals, in environment variables.
+    pub id: &'static str,
+    pub label: &'static str,
+    pub kind: ProviderKind,
+    pub credential: Credential,
+}
+
+/// What a provider is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProviderKind {
+    /// A language model.
+    Ai,
+    /// Finds e-mail addresses.
+    Finder,
+}
+
+/// What stands in the `apiKey`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credential {
+    /// Nothing: it asks nobody.
+    None,
+    Key,
+    /// A server of one's own may want none: its address alone configures it.
+    KeyUnlessOwnServer,
+    /// `client id:client secret`.
+    IdAndSecret,
+}
+
+/// All of them; the finders in the order a new waterfall tries them.
+pub static PROVIDERS: [Provider; 13] = [
+    OPENAI,
+    ANTHROPIC,
+    HUNTER,
+    FINDYMAIL,
+    PROSPEO,
+    DROPCONTACT,
+    APOLLO,
+    SNOV,
+    ICYPEAS,
+    LEADMAGIC,
+    ANYMAILFINDER,
+    WIZA,
+    PATTERN,
+];
+
+pub const OPENAI: Provider = Provider {
+    id: "openai",
+    label: "OpenAI-compatible",
+    kind: ProviderKind::Ai,
+    credential: Credential::KeyUnlessOwnServer,
+};
+pub const ANTHROPIC: Provider =
+    Provider { id: "anthropic", label: "Anthropic", kind: ProviderKind::Ai, credential: Credential::Key };
+pub const HUNTER: Provider = finder("hunter", "Hunter", Credential::Key);
+pub const FINDYMAIL: Provider = finder("findymail", "Findymail", Credential::Key);
+pub const PROSPEO: Provider = finder("prospeo", "Prospeo", Credential::Key);
+pub const DROPCONTACT: Provider = finder("dropcontact", "Dropcontact", Credential::Key);
+pub const APOLLO: Provider = finder("apollo", "Apollo", Credential::Key);
+pub const SNOV: Provider = finder("snov", "Snov.io", Credential::IdAndSecret);
+pub const ICYPEAS: Provider = finder("icypeas", "Icypeas", Credential::Key);
+pub const LEADMAGIC: Provider = finder("leadmagic", "LeadMagic", Credential::Key);
+pub const ANYMAILFINDER: Provider = finder("anymailfinder", "Anymail Finder", Credential::Key);
+pub const WIZA: Provider = finder("wiza", "Wiza", Credential::Key);
+/// Guesses an address from the usual patterns.
+pub const PATTERN: Provider = finder("pattern", "Pattern guess", Credential::None);
+
+const fn finder(id: &'static str, label: &'static str, credential: Credential) -> Provider {
+    Provider { id, label, kind: ProviderKind::Finder, credential }
+}
+
+impl Provider {
+    pub fn named(id: &str) -> Option<&'static Self> {
+        PROVIDERS.iter().find(|provider| provider.id == id)
+    }
+
+    pub fn of_ai(ai: AiProvider) -> Self {
+        match ai {
+            AiProvider::Openai => OPENAI,
+            AiProvider::Anthropic => ANTHROPIC,
+        }
+    }
+
+    /// `ROWMILL_<PROVIDER>_API_KEY`.
+    pub fn api_key_variable(&self) -> String {
+        format!("ROWMILL_{}_API_KEY", self.id.to_uppercase())
+    }
+
+    /// `ROWMILL_<PROVIDER>_BASE_URL`.
+    pub fn base_url_variable(&self) -> String {
+        format!("ROWMILL_{}_BASE_URL", self.id.to_uppercase())
+    }
+
+    /// Whether these are enough to call it.
+    pub fn is_configured(&self, has_key: bool, has_base_url: bool) -> bool {
+        match self.credential {
+            Credential::None => true,
+            Credential::Key | Credential::IdAndSecret => has_key,
+            Credential::KeyUnlessOwnServer => has_key || has_base_url,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_provider_is_found_by_its_id_and_has_its_variables() {
+        for provider in &PROVIDERS {
+            assert_eq!(Provider::named(provider.id), Some(provider));
+        }
+        assert_eq!(Provider::named("Hunter"), None);
+        assert_eq!(HUNTER.api_key_variable(), "ROWMILL_HUNTER_API_KEY");
+        assert_eq!(HUNTER.base_url_variable(), "ROWMILL_HUNTER_BASE_URL");
+        assert_eq!(Provider::of_ai(AiProvider::Anthropic).id, "anthropic");
+    }
+
+    #[test]
+    fn what_configures_a_provider() {
+        let check = |provider: Provider, expected: [bool; 4]| {
+            let found = [(false, false), (false, true), (true, false), (true, true)]
+                .map(|(has_key, has_base_url)| provider.is_configured(has_key, has_base_url));
+            assert_eq!(found, expected, "{}", provider.id);
+        };
+        check(OPENAI, [false, true, true, true]);
+        check(ANTHROPIC, [false, false, true, true]);
+        check(SNOV, [false, false, true, true]);
+        check(PATTERN, [true; 4]);
+    }
+}

@@ -1,0 +1,458 @@
+//! Handing out cells and taking their results.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use rowmill_model::cell::{Detail, Trying};
+use rowmill_model::plan::{Ending, Phase, Verdict, block_of, place_of, position_of};
+use rowmill_model::record::Slot;
+use rowmill_model::row::RowView;
+use rowmill_model::{CellError, CellStates, CellStatus, ProjectId, Record};
+use rowmill_store::{CellResult, Change, Claim, Claimed, Lane, Lanes, Result, Settlement, Ticket, WorkerId};
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::backend;
+use crate::desk::{Desk, write_places};
+use crate::pages::RawRow;
+use crate::places::Places;
+use crate::projects::{self, Documents};
+
+/// How many cells whose time has come are queued again in one go.
+const DUE_AT_ONCE: u32 = 2_000;
+/// How many lanes are told of at once: more than any worker can serve.
+const LANES_MAX: usize = 10_000;
+
+/// The columns with ready cells, found by leaping from one to the next.
+pub(crate) fn lanes(connection: &Connection, now_ms: i64) -> Result<Lanes> {
+    let mut lanes: Vec<(i64, Slot)> = Vec::new();
+    let mut next = connection
+        .prepare_cached(
+            "SELECT project, slot FROM ready WHERE (project, slot) > (?1, ?2) ORDER BY project, slot LIMIT 1",
+        )
+        .map_err(backend)?;
+    let mut last = (0_i64, Slot::MAX);
+    while lanes.len() < LANES_MAX {
+        let found = next.query_row(last, |row| Ok((row.get(0)?, row.get(1)?))).optional().map_err(backend)?;
+        let Some(found) = found else { break };
+        lanes.push(found);
+        last = found;
+    }
+    let due: Vec<(i64, Slot)> = connection
+        .prepare_cached("SELECT DISTINCT project, slot FROM (SELECT * FROM retries WHERE at <= ?1 LIMIT ?2)")
+        .and_then(|mut query| {
+            query.query_map((now_ms, DUE_AT_ONCE), |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        })
+        .map_err(backend)?;
+    lanes.extend(due);
+    lanes.sort_unstable();
+    lanes.dedup();
+    let next_due_ms = connection
+        .prepare_cached("SELECT at FROM retries WHERE at > ?1 ORDER BY at LIMIT 1")
+        .and_then(|mut query| query.query_row([now_ms], |row| row.get(0)).optional())
+        .map_err(backend)?;
+    let mut ready = Vec::with_capacity(lanes.len());
+    for (num, slot) in lanes {
+        if let Some(project) = projects::id_of(connection, num)? {
+            ready.push(Lane { project, slot });
+        }
+    }
+    Ok(Lanes { ready, next_due_ms })
+}
+
+/// The desks of all projects that one transaction is about.
+struct Desks<'c> {
+    connection: &'c Connection,
+    documents: &'c Documents,
+    open: BTreeMap<ProjectId, Option<Desk<'c>>>,
+}
+
+impl<'c> Desks<'c> {
+    fn new(connection: &'c Connection, documents: &'c Documents) -> Self {
+        Self { connection, documents, open: BTreeMap::new() }
+    }
+
+    /// `None` if the project is gone.
+    fn of(&mut self, project: ProjectId) -> Result<Option<&mut Desk<'c>>> {
+        if !self.open.contains_key(&project) {
+            let state = projects::state(self.connection, project)?;
+            let desk = state.map(|state| Desk::open(self.connection, self.documents, state)).transpose()?;
+            self.open.insert(project, desk);
+        }
+        Ok(self.open.get_mut(&project).and_then(Option::as_mut))
+    }
+
+    fn finish(self, now_ms: impl Into<Option<i64>> + Copy) -> Result<Vec<Change>> {
+        self.open.into_values().flatten().map(|desk| desk.finish(now_ms)).collect()
+    }
+}
+
+pub(crate) fn claim(
+    connection: &Connection,
+    documents: &Documents,
+    claim: &Claim,
+) -> Result<(Vec<Claimed>, Vec<Change>)> {
+    let now_ms = claim.now.as_millisecond();
+    let mut desks = Desks::new(connection, documents);
+    queue_due(connection, &mut desks, now_ms)?;
+    see_worker(connection, claim.worker, claim.expires_at_ms)?;
+    let mut claimed = Vec::new();
+    let mut bytes = 0;
+    for (lane, most) in &claim.asks {
+        let Some(desk) = desks.of(lane.project)? else { continue };
+        let mut wanted = *most;
+        for block in ready_blocks(desk, lane.slot, wanted)? {
+            if wanted == 0 || bytes >= claim.bytes_max {
+                break;
+            }
+            let mut take = Take { claim, slot: lane.slot, block, wanted: &mut wanted, bytes: &mut bytes };
+            take.from(desk, &mut claimed)?;
+        }
+    }
+    Ok((claimed, desks.finish(now_ms)?))
+}
+
+/// Blocks of a lane that have ready cells: each has one at least, so as many as cells are wanted.
+fn ready_blocks(desk: &Desk<'_>, slot: Slot, wanted: u32) -> Result<Vec<u64>> {
+    // Cells that were queued again a moment ago are not written yet; they are found the next time.
+    desk.connection
+        .prepare_cached("SELECT block FROM ready WHERE project = ?1 AND slot = ?2 ORDER BY block LIMIT ?3")
+        .and_then(|mut query| query.query_map((desk.num(), slot, wanted), |row| row.get(0))?.collect())
+        .map_err(backend)
+}
+
+/// Taking the ready cells of one column in one block.
+struct Take<'a> {
+    claim: &'a Claim,
+    slot: Slot,
+    block: u64,
+    wanted: &'a mut u32,
+    bytes: &'a mut usize,
+}
+
+impl Take<'_> {
+    fn from(&mut self, desk: &mut Desk<'_>, claimed: &mut Vec<Claimed>) -> Result<()> {
+        let first = claimed.len();
+        let mut places = Places::default();
+        let ready: Vec<u8> = desk.block(self.block)?.ready(self.slot).collect();
+        for place in ready {
+            if *self.wanted == 0 || *self.bytes >= self.claim.bytes_max {
+                break;
+            }
+            let position = position_of(self.block, place);
+            let Some(row) = desk.raw(position)? else { continue };
+            if let ControlFlow::Break(error) = self.judge(desk, &row)? {
+                skip(desk, &row, self.slot, error, self.claim.now.as_millisecond())?;
+                continue;
+            }
+            desk.step(position, |steps| steps.begin(self.slot))?;
+            places.insert(place);
+            *self.wanted -= 1;
+            *self.bytes += row.values.as_bytes().len();
+            let ticket = Ticket { token: 0, lane: desk.lane(self.slot), position };
+            let attempts = row.details.trying(self.slot).map_or(0, |trying| trying.attempts);
+            let project = Arc::clone(&desk.project);
+            claimed.push(Claimed { ticket, row: row.id, values: row.values, attempts, project });
+        }
+        if places.is_empty() {
+            return Ok(());
+        }
+        let token = self.hand_out(desk, places)?;
+        for cell in claimed.iter_mut().skip(first) {
+            cell.ticket.token = token;
+        }
+        Ok(())
+    }
+
+    /// Breaks with the reason not to run the cell.
+    fn judge(&self, desk: &mut Desk<'_>, row: &RawRow) -> Result<ControlFlow<CellError>> {
+        let (project, plan) = (Arc::clone(&desk.project), Arc::clone(&desk.plan));
+        let block = desk.block(self.block)?;
+        let place = place_of(row.position);
+        let states = CellStates::of(block, place, &row.details);
+        let view = RowView::new(&project.table, row.values.cells()?, &states);
+        Ok(match plan.judge(self.slot, place, block, &view, self.claim.now) {
+            Verdict::Run => ControlFlow::Continue(()),
+            Verdict::Skip(error) => ControlFlow::Break(error),
+        })
+    }
+
+    fn hand_out(&self, desk: &Desk<'_>, places: Places) -> Result<u64> {
+        let worker = self.claim.worker.0;
+        desk.connection
+            .prepare_cached(
+                "INSERT INTO claims (worker, project, slot, block, places) VALUES (?1, ?2, ?3, ?4, ?5) \
+                 RETURNING token",
+            )
+            .and_then(|mut insert| {
+                let claim = (worker.as_bytes(), desk.num(), self.slot, self.block, places.to_bytes());
+                insert.query_row(claim, |row| row.get(0))
+            })
+            .map_err(backend)
+    }
+}
+
+fn skip(desk: &mut Desk<'_>, row: &RawRow, slot: Slot, error: CellError, now_ms: i64) -> Result<()> {
+    let mut details = row.details.clone();
+    let message = Some(error.message);
+    details.set(slot, Detail { message, updated_at: Some(now_ms), ..Detail::default() });
+    desk.put(row, &row.values, &details)?;
+    end(desk, row, slot, Ending::Skipped(error.code), &row.values)
+}
+
+/// Ends a cell whose row was written.
+fn end(desk: &mut Desk<'_>, row: &RawRow, slot: Slot, ending: Ending, values: &Record) -> Result<()> {
+    let (old, new) = (row.values.cells()?, values.cells()?);
+    let project = Arc::clone(&desk.project);
+    desk.step(row.position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
+}
+
+/// Queues again the cells whose time has come.
+fn queue_due(connection: &Connection, desks: &mut Desks<'_>, now_ms: i64) -> Result<()> {
+    let due: Vec<(i64, i64, Slot, u64)> = connection
+        .prepare_cached("SELECT at, project, slot, position FROM retries WHERE at <= ?1 ORDER BY at LIMIT ?2")
+        .and_then(|mut query| {
+            let cell = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+            query.query_map((now_ms, DUE_AT_ONCE), cell)?.collect()
+        })
+        .map_err(backend)?;
+    for (at, num, slot, position) in due {
+        connection
+            .prepare_cached(
+                "DELETE FROM retries WHERE at = ?1 AND project = ?2 AND slot = ?3 AND position = ?4",
+            )
+            .and_then(|mut delete| delete.execute((at, num, slot, position)))
+            .map_err(backend)?;
+        let Some(project) = projects::id_of(connection, num)? else { continue };
+        let Some(desk) = desks.of(project)? else { continue };
+        let mark = desk.block(block_of(position))?.get(slot, place_of(position));
+        let waits = mark.status == CellStatus::Queued && mark.phase == Phase::Later;
+        // The cell may have been stopped, and be waiting for another try of another run.
+        let is_due = waits
+            && desk
+                .raw(position)?
+                .is_some_and(|row| row.details.trying(slot).is_none_or(|trying| trying.retry_at <= now_ms));
+        if is_due {
+            desk.step(position, |steps| steps.queue_again(slot))?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn settle(
+    connection: &Connection,
+    documents: &Documents,
+    worker: WorkerId,
+    now_ms: i64,
+    results: Vec<Settlement>,
+) -> Result<(Vec<bool>, Vec<Change>)> {
+    let mut desks = Desks::new(connection, documents);
+    let mut claims: BTreeMap<u64, Option<Held>> = BTreeMap::new();
+    let mut taken = Vec::with_capacity(results.len());
+    for Settlement { ticket, result } in results {
+        let held = match claims.entry(ticket.token) {
+            std::collections::btree_map::Entry::Occupied(held) => held.into_mut(),
+            std::collections::btree_map::Entry::Vacant(vacant) => {
+                vacant.insert(held(connection, ticket.token)?)
+            }
+        };
+        let Some(desk) = desks.of(ticket.lane.project)? else {
+            taken.push(false);
+            continue;
+        };
+        let place = place_of(ticket.position);
+        let holds = held.as_mut().filter(|held| {
+            held.worker == worker.0.as_bytes()
+                && (held.project, held.slot, held.block)
+                    == (desk.num(), ticket.lane.slot, block_of(ticket.position))
+                && held.places.contains(place)
+        });
+        let (Some(held), Some(row)) = (holds, desk.raw(ticket.position)?) else {
+            taken.push(false);
+            continue;
+        };
+        held.places.remove(place);
+        write_places(connection, ticket.token, held.places)?;
+        settle_one(desk, &row, ticket, result, now_ms)?;
+        taken.push(true);
+    }
+    Ok((taken, desks.finish(now_ms)?))
+}
+
+fn settle_one(
+    desk: &mut Desk<'_>,
+    row: &RawRow,
+    ticket: Ticket,
+    result: CellResult,
+    now_ms: i64,
+) -> Result<()> {
+    let slot = ticket.lane.slot;
+    let attempts = row.details.trying(slot).map_or(0, |trying| trying.attempts).saturating_add(1);
+    let mut details = row.details.clone();
+    let ended = Detail { attempts, updated_at: Some(now_ms), ..Detail::default() };
+    let (values, detail, ending) = match result {
+        CellResult::Value(raw, meta) if &*raw != "null" => {
+            let values = row.values.with([(slot, &*raw)])?;
+            (values, Detail { meta: Some(meta), ..ended }, Ending::Value)
+        }
+        CellResult::Value(_, meta) | CellResult::NoData(meta) => {
+            let values = row.values.with([(slot, "null")])?;
+            (values, Detail { meta: Some(meta), ..ended }, Ending::NoData)
+        }
+        CellResult::Retry(retry_at, error) => {
+            let detail = try_again(desk, row, slot, Trying { attempts, retry_at, error })?;
+            (row.values.clone(), detail, Ending::Retry)
+        }
+        CellResult::Later(retry_at, error) => {
+            let detail = try_again(desk, row, slot, Trying { attempts: attempts - 1, retry_at, error })?;
+            (row.values.clone(), detail, Ending::Retry)
+        }
+        CellResult::Skipped(CellError { code, message }) => {
+            let detail = Detail { message: Some(message), updated_at: Some(now_ms), ..Detail::default() };
+            (row.values.clone(), detail, Ending::Skipped(code))
+        }
+        CellResult::Failed(CellError { code, message }, meta) => {
+            let meta = Some(meta).filter(|meta| !meta.is_empty());
+            (row.values.clone(), Detail { message: Some(message), meta, ..ended }, Ending::Failed(code))
+        }
+    };
+    details.set(slot, detail);
+    desk.put(row, &values, &details)?;
+    end(desk, row, slot, ending, &values)
+}
+
+/// Notes when a cell is due again. What is known of the cell from before stays.
+fn try_again(desk: &Desk<'_>, row: &RawRow, slot: Slot, trying: Trying) -> Result<Detail> {
+    desk.connection
+        .prepare_cached(
+            "INSERT INTO retries (at, project, slot, position) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+        )
+        .and_then(|mut insert| insert.execute((trying.retry_at, desk.num(), slot, row.position)))
+        .map_err(backend)?;
+    let kept = row.details.get(slot).cloned().unwrap_or_default();
+    Ok(Detail { trying: Some(trying), ..kept })
+}
+
+/// A claim as it is stored.
+struct Held {
+    worker: Vec<u8>,
+    project: i64,
+    slot: Slot,
+    block: u64,
+    places: Places,
+}
+
+fn held(connection: &Connection, token: u64) -> Result<Option<Held>> {
+    let mut query = connection
+        .prepare_cached("SELECT worker, project, slot, block, places FROM claims WHERE token = ?1")
+        .map_err(backend)?;
+    let mut found = query.query([token]).map_err(backend)?;
+    found.next().map_err(backend)?.map(|row| read_held(row, 0)).transpose()
+}
+
+fn read_held(row: &rusqlite::Row<'_>, first: usize) -> Result<Held> {
+    let places: Vec<u8> = row.get(first + 4).map_err(backend)?;
+    Ok(Held {
+        worker: row.get(first).map_err(backend)?,
+        project: row.get(first + 1).map_err(backend)?,
+        slot: row.get(first + 2).map_err(backend)?,
+        block: row.get(first + 3).map_err(backend)?,
+        places: Places::from_bytes(&places)?,
+    })
+}
+
+fn held_by(connection: &Connection, worker: &[u8]) -> Result<Vec<(u64, Held)>> {
+    let mut query = connection
+        .prepare_cached(
+            "SELECT token, worker, project, slot, block, places FROM claims WHERE worker = ?1 ORDER BY token",
+        )
+        .map_err(backend)?;
+    let mut found = query.query([worker]).map_err(backend)?;
+    let mut claims = Vec::new();
+    while let Some(row) = found.next().map_err(backend)? {
+        claims.push((row.get(0).map_err(backend)?, read_held(row, 1)?));
+    }
+    Ok(claims)
+}
+
+fn see_worker(connection: &Connection, worker: WorkerId, expires_at_ms: i64) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO workers (id, expires_at) VALUES (?1, ?2) \
+             ON CONFLICT DO UPDATE SET expires_at = max(expires_at, excluded.expires_at)",
+        )
+        .and_then(|mut upsert| upsert.execute((worker.0.as_bytes(), expires_at_ms)))
+        .map(|_| ())
+        .map_err(backend)
+}
+
+pub(crate) fn heartbeat(
+    connection: &Connection,
+    worker: WorkerId,
+    expires_at_ms: i64,
+) -> Result<Vec<Ticket>> {
+    see_worker(connection, worker, expires_at_ms)?;
+    let mut tickets = Vec::new();
+    for (token, held) in held_by(connection, worker.0.as_bytes())? {
+        let Some(project) = projects::id_of(connection, held.project)? else { continue };
+        let lane = Lane { project, slot: held.slot };
+        let position = |place| position_of(held.block, place);
+        tickets.extend(held.places.iter().map(|place| Ticket { token, lane, position: position(place) }));
+    }
+    Ok(tickets)
+}
+
+pub(crate) fn requeue_lost(
+    connection: &Connection,
+    documents: &Documents,
+    now_ms: i64,
+) -> Result<(u64, Vec<Change>)> {
+    let lost: Vec<Vec<u8>> = connection
+        .prepare_cached("SELECT id FROM workers WHERE expires_at <= ?1")
+        .and_then(|mut query| query.query_map([now_ms], |row| row.get(0))?.collect())
+        .map_err(backend)?;
+    dismiss(connection, documents, &lost)
+}
+
+pub(crate) fn leave(
+    connection: &Connection,
+    documents: &Documents,
+    worker: WorkerId,
+) -> Result<(u64, Vec<Change>)> {
+    dismiss(connection, documents, &[worker.0.as_bytes().to_vec()])
+}
+
+/// Every worker of a process that is gone; asked once the data directory is this process's own.
+pub(crate) fn dismiss_all(connection: &Connection, documents: &Documents) -> Result<u64> {
+    let all: Vec<Vec<u8>> = connection
+        .prepare_cached("SELECT id FROM workers")
+        .and_then(|mut query| query.query_map((), |row| row.get(0))?.collect())
+        .map_err(backend)?;
+    dismiss(connection, documents, &all).map(|(cells, _)| cells)
+}
+
+/// Forgets workers and queues again what they hold.
+fn dismiss(
+    connection: &Connection,
+    documents: &Documents,
+    workers: &[Vec<u8>],
+) -> Result<(u64, Vec<Change>)> {
+    let mut desks = Desks::new(connection, documents);
+    let mut cells = 0;
+    for worker in workers {
+        for (token, held) in held_by(connection, worker)? {
+            write_places(connection, token, Places::default())?;
+            let Some(project) = projects::id_of(connection, held.project)? else { continue };
+            let Some(desk) = desks.of(project)? else { continue };
+            for place in held.places.iter() {
+                desk.step(position_of(held.block, place), |steps| steps.queue_again(held.slot))?;
+                cells += 1;
+            }
+        }
+        connection
+            .prepare_cached("DELETE FROM workers WHERE id = ?1")
+            .and_then(|mut delete| delete.execute([worker]))
+            .map_err(backend)?;
+    }
+    Ok((cells, desks.finish(None)?))
+}
