@@ -59,6 +59,7 @@ pub(crate) async fn live(seed: u64) -> Result<Vec<String>, String> {
         };
         tokio::time::sleep(Duration::from_millis(pause)).await;
         actor.act().await;
+        actor.world.state().ledger.expect_nothing();
         actor.world.look_around().await;
         actor.verdict()?;
     }

@@ -7,6 +7,7 @@
 //!   after the cell was last stopped or written by hand.
 //! - What was written by hand stays, unless force was used.
 //! - The counters are what counting gives.
+//! - No result is lost: what a call brought is written, unless the cell was taken away or the worker crashed.
 //! - No rate is exceeded.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +40,8 @@ pub(crate) struct Ledger {
     /// Calls of a cell that began before this one must not be written.
     barred: BTreeMap<CellKey, usize>,
     by_hand: BTreeMap<CellKey, String>,
+    /// Calls that brought a value which is to be written.
+    brought: BTreeMap<CellKey, usize>,
     begun_ms: BTreeMap<usize, Vec<i64>>,
     column_begun_ms: BTreeMap<Slot, Vec<i64>>,
 }
@@ -55,6 +58,15 @@ impl Ledger {
         } else {
             self.by_hand.insert(cell, value.to_owned());
         }
+    }
+
+    pub(crate) fn bring(&mut self, cell: CellKey, number: usize) {
+        self.brought.insert(cell, number);
+    }
+
+    /// Something happened that may take cells away.
+    pub(crate) fn expect_nothing(&mut self) {
+        self.brought.clear();
     }
 
     pub(crate) fn force(&mut self, cell: CellKey) {
@@ -111,6 +123,13 @@ impl World {
         }
     }
 
+    /// Cells of lost workers are not theirs any more.
+    pub(crate) async fn look_for_lost(&self) {
+        let (rows, project) = (self.rows().await, self.document().await);
+        let running = Self::running(&rows, &project);
+        self.state().ledger.brought.retain(|cell, _| running.contains(cell));
+    }
+
     /// A call begins; its number.
     pub(crate) async fn begin_call(&self, cell: &Cell) -> usize {
         let key = (cell.row, cell.ticket.lane.slot);
@@ -136,6 +155,10 @@ impl World {
         self.must(cell.attempts < attempts_max, || {
             format!("{key:?} is tried more than {attempts_max} times")
         });
+        let brought = self.state().ledger.brought.get(&key).copied();
+        self.must(brought.is_none(), || {
+            format!("{key:?} is called again, and its {brought:?} was never written")
+        });
         let is_alone = self.state().ledger.under_way.insert(key);
         self.must(is_alone, || format!("{key:?} is called twice at once"));
         let mut state = self.state();
@@ -150,6 +173,9 @@ impl World {
 
     /// Looks at every cell there is.
     pub(crate) async fn look_around(&self) {
+        if !std::mem::take(&mut self.state().has_changed) {
+            return;
+        }
         let (rows, project) = (self.rows().await, self.document().await);
         for row in &rows {
             for column in project.table.columns.iter().filter(|column| column.kind.is_processed()) {
@@ -176,6 +202,7 @@ impl World {
         self.note(&format!("{cell:?} wrote v{number}"));
         let (is_new, barred, made) = {
             let ledger = &mut self.state().ledger;
+            ledger.brought.remove(&cell);
             let barred = ledger.barred.get(&cell).copied().unwrap_or_default();
             (ledger.written.insert((cell, number)), barred, ledger.calls.get(number).cloned())
         };

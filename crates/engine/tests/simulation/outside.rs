@@ -48,6 +48,9 @@ impl Caller for FakeOutside {
         let (took, fate) = world.fate(credential);
         world.note(&format!("call v{number} for {:?}: {fate:?} in {took:?}", under_way.cell));
         world.clock.sleep(took).await;
+        if matches!(fate, Fate::Value) {
+            world.state().ledger.bring(under_way.cell, number);
+        }
         drop(under_way);
         let result = fate.result(number);
         let for_traffic = match &result {

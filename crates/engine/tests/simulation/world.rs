@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use rowmill_engine::Traffic;
 use rowmill_model::ProjectId;
 use rowmill_providers::Clock;
-use rowmill_store::StoreError;
 use rowmill_store::conformance::{MemoryStore, Weather};
+use rowmill_store::{Store, StoreError};
 
 use crate::checks::Ledger;
 
@@ -30,6 +30,8 @@ pub(crate) struct State {
     pub(crate) is_calm: bool,
     pub(crate) history: Vec<String>,
     pub(crate) violations: Vec<String>,
+    /// Whether the store has changed since it was looked at.
+    pub(crate) has_changed: bool,
     pub(crate) ledger: Ledger,
 }
 
@@ -44,12 +46,19 @@ impl World {
                 is_calm: false,
                 history: Vec::new(),
                 violations: Vec::new(),
+                has_changed: true,
                 ledger: Ledger::default(),
             }),
             store: OnceLock::new(),
         });
         let store = Arc::new(MemoryStore::in_weather(Sky(Arc::clone(&world))));
         world.store.set(Arc::downgrade(&store)).unwrap();
+        let listening = Arc::downgrade(&world);
+        store.listen(Box::new(move |_| {
+            if let Some(world) = listening.upgrade() {
+                world.state().has_changed = true;
+            }
+        }));
         (world, store)
     }
 
@@ -140,7 +149,11 @@ impl Weather for Sky {
                 self.0.look_after_claim().await;
                 self.0.look_around().await;
             }
-            "settle" | "requeue_lost" | "leave" => self.0.look_around().await,
+            "settle" => self.0.look_around().await,
+            "requeue_lost" | "leave" if self.0.state().has_changed => {
+                self.0.look_for_lost().await;
+                self.0.look_around().await;
+            }
             _ => {}
         }
         self.blow().await
