@@ -1,0 +1,197 @@
+//! Finding the way to the server: the address, TLS, and how many connections are kept.
+
+use std::str::FromStr as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
+use percent_encoding::percent_decode_str;
+use rowmill_store::{Result, StoreError};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use tokio_postgres::config::SslMode;
+use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+/// How long reaching the server may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a caller waits for one of the connections.
+const POOL_WAIT: Duration = Duration::from_secs(30);
+/// A peer that is silent for this long is asked whether it lives.
+const KEEPALIVE: Duration = Duration::from_secs(30);
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Connections of this process, beside one that listens.
+    pub pool_size: usize,
+    /// What one statement may take, waiting for locks included.
+    pub statement_timeout: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { pool_size: 16, statement_timeout: Duration::from_secs(30) }
+    }
+}
+
+/// Where the server is and how it is spoken to.
+#[derive(Clone)]
+pub(crate) struct Server {
+    config: Config,
+    tls: Option<MakeRustlsConnect>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Server({:?})", self.config.get_hosts())
+    }
+}
+
+impl Server {
+    /// Reads an address as `postgres://user:password@host/database?sslmode=require`. TLS is spoken where the
+    /// address asks for it, and then the server's certificate and name are always checked: against
+    /// `sslrootcert`, or what the machine trusts.
+    pub(crate) fn parse(address: &str) -> Result<Self> {
+        let (address, wants) = take_tls(address);
+        // The message never repeats the address: it may hold a password.
+        let mut config = Config::from_str(&address)
+            .map_err(|error| StoreError::Backend(format!("the database URL cannot be read: {error}").into()))?;
+        config.ssl_mode(if wants.tls { SslMode::Require } else { SslMode::Disable });
+        config.connect_timeout(CONNECT_TIMEOUT).keepalives_idle(KEEPALIVE).tcp_user_timeout(KEEPALIVE);
+        if config.get_application_name().is_none() {
+            config.application_name("rowmill");
+        }
+        let tls = if wants.tls { Some(MakeRustlsConnect::new(tls(wants.root_file.as_deref())?)) } else { None };
+        Ok(Self { config, tls })
+    }
+
+    pub(crate) fn pool(&self, options: &Options) -> Result<Pool> {
+        // A closed connection is noticed without asking; one that dies under a statement is tried again.
+        let managed = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = match &self.tls {
+            Some(tls) => Manager::from_config(self.config.clone(), tls.clone(), managed),
+            None => Manager::from_config(self.config.clone(), NoTls, managed),
+        };
+        Pool::builder(manager)
+            .max_size(options.pool_size.max(2))
+            .wait_timeout(Some(POOL_WAIT))
+            .create_timeout(Some(CONNECT_TIMEOUT))
+            .runtime(deadpool_postgres::Runtime::Tokio1)
+            .build()
+            .map_err(|error| StoreError::Backend(error.into()))
+    }
+
+    /// A connection of one's own, for listening.
+    pub(crate) async fn connect(
+        &self,
+        heard: tokio::sync::mpsc::UnboundedSender<tokio_postgres::AsyncMessage>,
+    ) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
+        match &self.tls {
+            Some(tls) => {
+                let (client, connection) = self.config.connect(tls.clone()).await?;
+                tokio::spawn(forward(connection, heard));
+                Ok(client)
+            }
+            None => {
+                let (client, connection) = self.config.connect(NoTls).await?;
+                tokio::spawn(forward(connection, heard));
+                Ok(client)
+            }
+        }
+    }
+}
+
+/// Drives a connection and passes on what the server says by itself. Ends with the connection.
+async fn forward<S, T>(
+    mut connection: tokio_postgres::Connection<S, T>,
+    heard: tokio::sync::mpsc::UnboundedSender<tokio_postgres::AsyncMessage>,
+) where
+    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
+        if heard.send(message).is_err() {
+            break;
+        }
+    }
+}
+
+/// What an address says about TLS.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    tls: bool,
+    root_file: Option<String>,
+}
+
+/// Takes out of an address what the library does not know or would read otherwise.
+fn take_tls(address: &str) -> (String, Wanted) {
+    let Some((before, query)) = address.split_once('?') else {
+        return (address.to_owned(), Wanted::default());
+    };
+    let mut wanted = Wanted::default();
+    let mut others = Vec::new();
+    for pair in query.split('&') {
+        match pair.split_once('=') {
+            Some(("sslmode", mode)) => wanted.tls = matches!(mode, "require" | "verify-ca" | "verify-full"),
+            Some(("sslrootcert", file)) => {
+                wanted.root_file = Some(percent_decode_str(file).decode_utf8_lossy().into_owned());
+            }
+            _ => others.push(pair),
+        }
+    }
+    let address = if others.is_empty() { before.to_owned() } else { format!("{before}?{}", others.join("&")) };
+    (address, wanted)
+}
+
+fn tls(root_file: Option<&str>) -> Result<ClientConfig> {
+    let unusable = |error: &dyn std::fmt::Display| {
+        StoreError::Backend(format!("TLS to the database cannot be set up: {error}").into())
+    };
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(&error))?;
+    let Some(file) = root_file else {
+        let builder = builder.with_platform_verifier().map_err(|error| unusable(&error))?;
+        return Ok(builder.with_no_client_auth());
+    };
+    let mut roots = RootCertStore::empty();
+    let certificates = CertificateDer::pem_file_iter(file).map_err(|error| unusable(&error))?;
+    for certificate in certificates {
+        let certificate = certificate.map_err(|error| unusable(&error))?;
+        roots.add(certificate).map_err(|error| unusable(&error))?;
+    }
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tls_is_spoken_where_the_address_asks_for_it() {
+        let check = |address: &str, rest: &str, tls: bool, root_file: Option<&str>| {
+            let wanted = Wanted { tls, root_file: root_file.map(str::to_owned) };
+            assert_eq!(take_tls(address), (rest.to_owned(), wanted));
+        };
+        check("postgres://h/d", "postgres://h/d", false, None);
+        check("postgres://h/d?sslmode=disable", "postgres://h/d", false, None);
+        check("postgres://h/d?sslmode=require&options=x", "postgres://h/d?options=x", true, None);
+        check(
+            "postgres://h/d?sslmode=verify-full&sslrootcert=%2Fa%20b.pem",
+            "postgres://h/d",
+            true,
+            Some("/a b.pem"),
+        );
+        Server::parse("postgres://h/d?sslmode=require").unwrap();
+        assert!(Server::parse("postgres://h/d?sslmode=require&sslrootcert=/no/such/file").is_err());
+    }
+
+    #[test]
+    fn a_bad_address_is_told_without_its_password() {
+        let error = Server::parse("postgres://u:canary@h:port/d").unwrap_err().to_string();
+        assert!(error.contains("URL") && !error.contains("canary"), "{error}");
+    }
+}

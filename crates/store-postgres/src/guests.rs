@@ -1,0 +1,119 @@
+//! Guests of events: one row each in every project that follows the event.
+
+use std::collections::BTreeMap;
+
+use rowmill_model::plan::block_of;
+use rowmill_model::{ProjectId, TeamId};
+use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoreError, StoredProject};
+
+use crate::database::Tx;
+use crate::desk::Desk;
+use crate::projects::{self, Busy, Documents};
+use crate::{signed, unsigned};
+
+pub(crate) async fn projects_of_event(
+    tx: &mut Tx,
+    documents: &Documents,
+    team: TeamId,
+    event_id: &str,
+) -> Result<Vec<StoredProject>> {
+    let sql = "SELECT id FROM rowmill.projects WHERE team = $1 AND event_id = $2 ORDER BY project";
+    let found = tx.query(sql, &[&team.0, &event_id]).await?;
+    let mut following = Vec::with_capacity(found.len());
+    for row in &found {
+        following.extend(projects::load(tx, documents, ProjectId::from_uuid(row.get(0))).await?);
+    }
+    Ok(following)
+}
+
+pub(crate) async fn upsert(
+    tx: &mut Tx,
+    documents: &Documents,
+    guests: &[GuestWrite],
+) -> Result<(GuestsWritten, Vec<Change>)> {
+    let mut by_project: BTreeMap<ProjectId, Vec<&GuestWrite>> = BTreeMap::new();
+    for guest in guests {
+        by_project.entry(guest.project).or_default().push(guest);
+    }
+    let ids: Vec<ProjectId> = by_project.keys().copied().collect();
+    let states = projects::lock(tx, &ids, Busy::Wait).await?;
+    if states.len() < ids.len() {
+        return Err(StoreError::UnknownProject);
+    }
+    let mut written = GuestsWritten::default();
+    let mut changes = Vec::new();
+    for state in states {
+        let guests = by_project.remove(&state.id).unwrap_or_default();
+        if guests.iter().any(|guest| guest.version != state.version) {
+            return Err(StoreError::Stale);
+        }
+        let desk = Desk::open(tx, documents, state).await?;
+        changes.extend(upsert_into(tx, desk, &guests, &mut written).await?);
+    }
+    Ok((written, changes))
+}
+
+/// Where a guest's row lies, and when the last event came that was taken.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    position: u64,
+    event_at: i64,
+}
+
+async fn upsert_into(
+    tx: &mut Tx,
+    mut desk: Desk,
+    guests: &[&GuestWrite],
+    written: &mut GuestsWritten,
+) -> Result<Option<Change>> {
+    let names: Vec<&str> = guests.iter().map(|guest| guest.guest_id.as_str()).collect();
+    let sql =
+        "SELECT guest_id, position, event_at FROM rowmill.guests WHERE project = $1 AND guest_id = ANY($2)";
+    let found = tx.query(sql, &[&desk.num(), &names]).await?;
+    let mut known: BTreeMap<String, Known> = found
+        .iter()
+        .map(|row| (row.get(0), Known { position: unsigned(row.get(1)), event_at: row.get(2) }))
+        .collect();
+    let positions: Vec<u64> = known.values().map(|known| known.position).collect();
+    let mut blocks = desk.blocks_of_new(guests.len());
+    blocks.extend(positions.iter().copied().map(block_of));
+    desk.load(tx, positions, blocks).await?;
+    let mut taken: BTreeMap<&str, Known> = BTreeMap::new();
+    let mut now_ms = None;
+    for guest in guests {
+        let GuestWrite { guest_id, event_at_ms, now_ms: now, row, .. } = guest;
+        let last = known.get(guest_id).copied();
+        let last_event_at = last.map_or(i64::MIN, |known| known.event_at);
+        let event_at = event_at_ms.unwrap_or(last_event_at.max(*now));
+        if event_at < last_event_at {
+            continue;
+        }
+        // A row that somebody deleted comes back with the guest's next event.
+        let position = last.map(|known| known.position).filter(|position| desk.row(*position).is_some());
+        let (position, action) = match position {
+            Some(position) => (position, desk.update(position, row, *now)?.1),
+            None => (desk.state.next_position, desk.insert(row, *now)?.1),
+        };
+        match action {
+            RowAction::Inserted => written.rows_created += 1,
+            RowAction::Updated => written.rows_updated += 1,
+            RowAction::Unchanged => {}
+        }
+        known.insert(guest_id.clone(), Known { position, event_at });
+        taken.insert(guest_id, Known { position, event_at });
+        now_ms = Some(*now);
+    }
+    let Some(now_ms) = now_ms else { return Ok(None) };
+    tx.at_last(
+        "INSERT INTO rowmill.guests (project, guest_id, position, event_at) \
+         SELECT $1, * FROM unnest($2::text[], $3::int8[], $4::int8[]) \
+         ON CONFLICT (project, guest_id) DO UPDATE SET position = excluded.position, event_at = excluded.event_at",
+        vec![
+            Box::new(desk.num()),
+            Box::new(taken.keys().map(|name| (*name).to_owned()).collect::<Vec<String>>()),
+            Box::new(taken.values().map(|known| signed(known.position)).collect::<Vec<i64>>()),
+            Box::new(taken.values().map(|known| known.event_at).collect::<Vec<i64>>()),
+        ],
+    );
+    desk.finish(tx, now_ms).map(Some)
+}

@@ -1,0 +1,518 @@
+//! The store for many nodes: any number of processes on one PostgreSQL database, and nothing else shared.
+//!
+//! Whoever changes a project locks its line in `counters` first, so that positions, counts, claims and the
+//! change sequence are exact whichever node does it. Everything lies in the schema `rowmill`. Nothing is kept
+//! in a session but prepared statements, so a pooler that gives every transaction another session does no
+//! harm if it knows about those; only hearing of other nodes' changes needs a session of its own, and without
+//! one nodes look every second.
+
+mod connect;
+mod database;
+mod desk;
+mod gates;
+mod guests;
+mod lookups;
+mod news;
+mod pages;
+mod positions;
+mod projects;
+mod purge;
+mod receipts;
+mod rows;
+mod runs;
+mod schema;
+mod sealed;
+mod teams;
+mod work;
+mod writes;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use rowmill_model::record::Slot;
+use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
+use rowmill_store::{
+    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, NewRows, Once,
+    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsPage, SavedProject, Sealed,
+    SealedKind, Settlement, Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team,
+    Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
+};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+pub use crate::connect::Options;
+use crate::connect::Server;
+use crate::database::{Database, Doubt, Tx};
+use crate::gates::Gates;
+use crate::news::News;
+use crate::pages::Scan;
+use crate::projects::Documents;
+use crate::runs::Parts;
+use crate::work::{Leaving, Tokens};
+
+/// Work that can be begun anew: a closure that makes a future of its own share of what it is given.
+macro_rules! again {
+    (($($shared:ident),*), |$tx:ident| $work:expr) => {
+        work_of(move |$tx: &mut Tx| {
+            $(let $shared = Clone::clone(&$shared);)*
+            Box::pin(async move { $work.await })
+        })
+    };
+}
+
+/// Says of a closure what it is, for the compiler.
+fn work_of<T, F: for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>>>(work: F) -> F {
+    work
+}
+
+/// How often a node sees to what nobody else would.
+const CHORES_EVERY: Duration = Duration::from_secs(60);
+/// Two clocks that differ by less are taken for one.
+const SKEW_MIN_MS: i64 = 50;
+
+#[derive(Debug)]
+pub struct PostgresStore {
+    node: Arc<Node>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// What this process knows and shares between callers.
+#[derive(Debug)]
+struct Node {
+    database: Arc<Database>,
+    documents: Documents,
+    gates: Gates,
+    news: Arc<News>,
+    tokens: Tokens,
+    /// How far the database's clock is ahead of this machine's.
+    skew_ms: AtomicI64,
+    /// Set off when a project was deleted.
+    graves: tokio::sync::Notify,
+}
+
+impl PostgresStore {
+    /// Connects to `postgres://user:password@host/database` and brings the database up to date.
+    pub async fn connect(url: &str, options: Options) -> Result<Self> {
+        let server = Server::parse(url)?;
+        let database = Arc::new(Database::new(server.pool(&options)?, options.statement_timeout));
+        database.write(Doubt::Repeat, |tx| Box::pin(schema::migrate(tx))).await?;
+        let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)));
+        let node = Arc::new(Node {
+            database: Arc::clone(&database),
+            documents: Documents::default(),
+            gates: Gates::default(),
+            news: Arc::new(news),
+            tokens: Tokens::default(),
+            skew_ms: AtomicI64::new(0),
+            graves: tokio::sync::Notify::new(),
+        });
+        node.compare_clocks().await?;
+        let tasks = vec![
+            tokio::spawn(news::send(Arc::clone(&node.news), Arc::clone(&database), posted)),
+            tokio::spawn(news::receive(Arc::clone(&node.news), server, database)),
+            tokio::spawn(chores(Arc::clone(&node))),
+        ];
+        Ok(Self { node, tasks })
+    }
+
+    /// Runs work that only reads, in one snapshot.
+    async fn read<T>(
+        &self,
+        work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync,
+    ) -> Result<T> {
+        self.node.database.read(work).await
+    }
+
+    /// Runs work that changes no rows. It goes on when its caller goes away.
+    async fn write<T: Send + 'static>(
+        &self,
+        doubt: Doubt,
+        work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync + 'static,
+    ) -> Result<T> {
+        let node = self.node();
+        finished(tokio::spawn(async move { node.database.write(doubt, work).await })).await
+    }
+
+    /// Runs work that changes rows of these projects, and tells what it changed before it answers.
+    async fn change<T: Send + 'static>(
+        &self,
+        projects: Vec<ProjectId>,
+        doubt: Doubt,
+        work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<(T, Vec<Change>)>> + Send + Sync + 'static,
+    ) -> Result<T> {
+        let node = self.node();
+        finished(tokio::spawn(async move {
+            let _entered = node.gates.enter(projects).await;
+            let (done, changes) = node.database.write(doubt, work).await?;
+            for change in changes {
+                node.news.tell(change);
+            }
+            Ok(done)
+        }))
+        .await
+    }
+
+    fn node(&self) -> Arc<Node> {
+        Arc::clone(&self.node)
+    }
+
+    /// Lets workers go, with what they hold.
+    async fn dismiss(&self, leaving: Leaving) -> Result<u64> {
+        let (workers, projects) = self.read(again!((), |tx| work::leaving(tx, leaving))).await?;
+        if workers.is_empty() {
+            return Ok(0);
+        }
+        let node = self.node();
+        let (workers, held) = (Arc::new(workers), Arc::new(projects.clone()));
+        let work = again!((node, workers, held), |tx| work::dismiss(
+            tx,
+            &node.documents,
+            leaving,
+            &workers,
+            &held
+        ));
+        self.change(projects, Doubt::Tell, work).await
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    async fn ping(&self) -> Result<()> {
+        self.read(again!((), |tx| async move { tx.query("SELECT 1", &[]).await.map(|_| ()) })).await
+    }
+
+    async fn close(&self) -> Result<()> {
+        self.tasks.iter().for_each(JoinHandle::abort);
+        self.node.database.close();
+        Ok(())
+    }
+
+    async fn recall(&self, once: Once) -> Result<Option<String>> {
+        self.read(again!((once), |tx| receipts::recall(tx, &once))).await
+    }
+
+    async fn remember(&self, once: Once, outcome: String) -> Result<()> {
+        let work = again!((once, outcome), |tx| async move {
+            receipts::keep(tx, &once, outcome);
+            Ok(())
+        });
+        self.write(Doubt::Repeat, work).await
+    }
+
+    async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool> {
+        self.write(Doubt::Tell, again!((team, key), |tx| teams::bootstrap(tx, &team, &key))).await
+    }
+
+    async fn create_team(&self, team: Team) -> Result<()> {
+        self.write(Doubt::Tell, again!((team), |tx| teams::create_team(tx, &team))).await
+    }
+
+    async fn teams(&self) -> Result<Vec<Team>> {
+        self.read(again!((), |tx| teams::teams(tx))).await
+    }
+
+    async fn team(&self, id: TeamId) -> Result<Option<Team>> {
+        self.read(again!((), |tx| teams::team(tx, id))).await
+    }
+
+    async fn team_by_slug(&self, slug: &Slug) -> Result<Option<Team>> {
+        let slug = slug.clone();
+        self.read(again!((slug), |tx| teams::team_by_slug(tx, &slug))).await
+    }
+
+    async fn create_key(&self, key: ApiKey) -> Result<()> {
+        self.write(Doubt::Tell, again!((key), |tx| teams::create_key(tx, &key))).await
+    }
+
+    async fn keys(&self) -> Result<Vec<ApiKey>> {
+        self.read(again!((), |tx| teams::keys(tx))).await
+    }
+
+    async fn key(&self, id: KeyId) -> Result<Option<ApiKey>> {
+        self.read(again!((), |tx| teams::key(tx, id))).await
+    }
+
+    async fn revoke_key(&self, id: KeyId) -> Result<bool> {
+        self.write(Doubt::Tell, again!((), |tx| teams::revoke_key(tx, id))).await
+    }
+
+    async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()> {
+        self.write(Doubt::Repeat, again!((), |tx| teams::touch_key(tx, id, used_at_ms))).await
+    }
+
+    async fn put_sealed(&self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()> {
+        self.write(Doubt::Repeat, again!((sealed), |tx| sealed::put(tx, team, &sealed, count_max))).await
+    }
+
+    async fn sealed(&self, team: TeamId) -> Result<Vec<Sealed>> {
+        self.read(again!((), |tx| sealed::list(tx, team))).await
+    }
+
+    async fn delete_sealed(&self, team: TeamId, kind: SealedKind, name: String) -> Result<bool> {
+        self.write(Doubt::Tell, again!((name), |tx| sealed::delete(tx, team, kind, &name))).await
+    }
+
+    async fn projects(
+        &self,
+        team: TeamId,
+        folder: Option<String>,
+        page: ProjectPage,
+    ) -> Result<Vec<ProjectSummary>> {
+        self.read(again!((folder), |tx| projects::list(tx, team, folder.as_deref(), page))).await
+    }
+
+    async fn count_projects(&self, team: TeamId, folder: Option<String>) -> Result<u64> {
+        self.read(again!((folder), |tx| projects::count(tx, team, folder.as_deref()))).await
+    }
+
+    async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
+        let node = self.node();
+        self.read(again!((node), |tx| projects::load(tx, &node.documents, id))).await
+    }
+
+    async fn save_project(&self, save: ProjectSave) -> Result<SavedProject> {
+        let (project, doubt) = (save.project.id, doubt(save.once.as_ref()));
+        let (node, save) = (self.node(), Arc::new(save));
+        let work = again!((node, save), |tx| projects::save(tx, &node.documents, &save));
+        self.change(vec![project], doubt, work).await
+    }
+
+    async fn delete_project(&self, id: ProjectId) -> Result<bool> {
+        let deleted = self.write(Doubt::Tell, again!((), |tx| projects::delete(tx, id))).await?;
+        self.node.graves.notify_one();
+        Ok(deleted)
+    }
+
+    async fn insert_rows(&self, batch: NewRows) -> Result<Inserted> {
+        let (project, doubt) = (batch.project, doubt(batch.once.as_ref()));
+        let (node, batch) = (self.node(), Arc::new(batch));
+        let work = again!((node, batch), |tx| rows::insert(tx, &node.documents, &batch));
+        self.change(vec![project], doubt, work).await
+    }
+
+    async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
+        let node = self.node();
+        let work = again!((node, event_id), |tx| guests::projects_of_event(
+            tx,
+            &node.documents,
+            team,
+            &event_id
+        ));
+        self.read(work).await
+    }
+
+    async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten> {
+        let projects = guests.iter().map(|guest| guest.project).collect();
+        let (node, guests) = (self.node(), Arc::new(guests));
+        let work = again!((node, guests), |tx| guests::upsert(tx, &node.documents, &guests));
+        self.change(projects, Doubt::Tell, work).await
+    }
+
+    async fn write_cells(&self, batch: WriteCells) -> Result<WrittenCells> {
+        let project = batch.project;
+        let (node, batch) = (self.node(), Arc::new(batch));
+        let work = again!((node, batch), |tx| rows::write_cells(tx, &node.documents, &batch));
+        self.change(vec![project], Doubt::Tell, work).await
+    }
+
+    async fn delete_rows(&self, project: ProjectId, ids: Vec<RowId>) -> Result<u64> {
+        let (node, ids) = (self.node(), Arc::new(ids));
+        let work = again!((node, ids), |tx| rows::delete(tx, &node.documents, project, &ids));
+        self.change(vec![project], Doubt::Tell, work).await
+    }
+
+    async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
+        self.read(again!((), |tx| pages::one(tx, project, row))).await
+    }
+
+    async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
+        self.read(again!((), |tx| pages::page(tx, project, start, limit))).await
+    }
+
+    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<Vec<StoredRow>> {
+        let positions = Arc::new(positions);
+        self.read(again!((positions), |tx| pages::at(tx, project, &positions))).await
+    }
+
+    async fn positions(&self, project: ProjectId, ids: Vec<RowId>) -> Result<Vec<Option<u64>>> {
+        let ids = Arc::new(ids);
+        self.read(again!((ids), |tx| pages::positions(tx, project, &ids))).await
+    }
+
+    async fn scan(&self, project: ProjectId, after: Option<u64>, mut visit: Visit) -> Result<()> {
+        let mut tx = self.node.database.snapshot().await?;
+        let state = projects::existing(&mut tx, project).await?;
+        let mut scan = Scan::After(after.map_or(-1, signed));
+        while let Scan::After(last) = scan {
+            scan = pages::scan_some(&mut tx, state.num, last, &mut visit).await?;
+        }
+        tx.commit().await
+    }
+
+    async fn trigger(&self, mut trigger: Trigger) -> Result<u64> {
+        let mut parts = Parts::of(std::mem::replace(&mut trigger.rows, Rows::All));
+        let (project, dry_run) = (trigger.project, trigger.dry_run);
+        let limit = trigger.limit.unwrap_or(u64::MAX);
+        let trigger = Arc::new(trigger);
+        let mut triggered = 0;
+        while let Some(part) = parts.next().filter(|_| triggered < limit) {
+            let (node, asked, part) = (self.node(), Arc::clone(&trigger), Arc::new(part));
+            let left = limit - triggered;
+            let work = again!((node, asked, part), |tx| runs::trigger(
+                tx,
+                &node.documents,
+                &asked,
+                &part,
+                left
+            ));
+            let done = if dry_run {
+                self.read(work).await?.0
+            } else {
+                self.change(vec![project], Doubt::Tell, work).await?
+            };
+            triggered += done.count;
+            parts.go_on(done.next_block);
+        }
+        Ok(triggered)
+    }
+
+    async fn stop(&self, mut stop: Stop) -> Result<Stopped> {
+        let mut parts = Parts::of(std::mem::replace(&mut stop.rows, Rows::All));
+        let project = stop.project;
+        let stop = Arc::new(stop);
+        let mut stopped = Stopped::default();
+        while let Some(part) = parts.next() {
+            let (node, asked, part) = (self.node(), Arc::clone(&stop), Arc::new(part));
+            let work = again!((node, asked, part), |tx| runs::stop(tx, &node.documents, &asked, &part));
+            let done = self.change(vec![project], Doubt::Tell, work).await?;
+            stopped.rows += done.count.rows;
+            stopped.cells += done.count.cells;
+            parts.go_on(done.next_block);
+        }
+        Ok(stopped)
+    }
+
+    async fn standing(&self, project: ProjectId) -> Result<Option<Standing>> {
+        let node = self.node();
+        self.read(again!((node), |tx| runs::standing(tx, &node.documents, project))).await
+    }
+
+    async fn lanes(&self, now_ms: i64) -> Result<Lanes> {
+        self.read(again!((), |tx| work::lanes(tx, now_ms))).await
+    }
+
+    async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>> {
+        let projects = claim.asks.iter().map(|(lane, _)| lane.project).collect();
+        let expires_at_ms = self.node.database_time(claim.expires_at_ms);
+        let (node, claim) = (self.node(), Arc::new(claim));
+        let work = again!((node, claim), |tx| work::claim(
+            tx,
+            &node.documents,
+            &node.tokens,
+            &claim,
+            expires_at_ms
+        ));
+        self.change(projects, Doubt::Tell, work).await
+    }
+
+    async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
+        let projects = results.iter().map(|settlement| settlement.ticket.lane.project).collect();
+        let (node, results) = (self.node(), Arc::new(results));
+        let work =
+            again!((node, results), |tx| work::settle(tx, &node.documents, worker, now_ms, &results));
+        self.change(projects, Doubt::Tell, work).await
+    }
+
+    async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {
+        let expires_at_ms = self.node.database_time(expires_at_ms);
+        self.write(Doubt::Repeat, again!((), |tx| work::heartbeat(tx, worker, expires_at_ms))).await
+    }
+
+    async fn requeue_lost(&self, now_ms: i64) -> Result<u64> {
+        self.dismiss(Leaving::Lost(self.node.database_time(now_ms))).await
+    }
+
+    async fn leave(&self, worker: WorkerId) -> Result<u64> {
+        self.dismiss(Leaving::One(worker)).await
+    }
+
+    fn listen(&self, listener: Listener) {
+        self.node.news.listen(listener);
+    }
+}
+
+impl Node {
+    /// A time by this machine's clock, by the database's: nodes whose clocks differ agree on who is lost.
+    fn database_time(&self, ms: i64) -> i64 {
+        ms.saturating_add(self.skew_ms.load(Ordering::Relaxed))
+    }
+
+    async fn compare_clocks(&self) -> Result<()> {
+        let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
+        let asked_at = machine_ms();
+        let answer = self.database.read(again!((), |tx| tx.query(sql, &[]))).await?;
+        let answered_at = machine_ms();
+        let Some(database_ms) = answer.first().map(|row| row.get::<_, i64>(0)) else { return Ok(()) };
+        let skew_ms = database_ms - i64::midpoint(asked_at, answered_at);
+        let unsure_ms = SKEW_MIN_MS + (answered_at - asked_at) / 2;
+        self.skew_ms.store(if skew_ms.abs() < unsure_ms { 0 } else { skew_ms }, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn machine_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Sweeps up after deleted projects, and compares clocks now and then.
+async fn chores(node: Arc<Node>) {
+    loop {
+        while node.database.write(Doubt::Repeat, again!((), |tx| purge::sweep_some(tx))).await.is_ok_and(|more| more)
+        {}
+        if tokio::time::timeout(CHORES_EVERY, node.graves.notified()).await.is_err() {
+            // It goes by what was known before.
+            let _ = node.compare_clocks().await;
+        }
+    }
+}
+
+fn doubt(once: Option<&Once>) -> Doubt {
+    // A request that is carried out once is answered with what it did the first time.
+    if once.is_some() { Doubt::Repeat } else { Doubt::Tell }
+}
+
+async fn finished<T>(task: JoinHandle<Result<T>>) -> Result<T> {
+    task.await.unwrap_or_else(|_| Err(StoreError::Backend("a write panicked; it was undone".into())))
+}
+
+fn backend(error: tokio_postgres::Error) -> StoreError {
+    StoreError::Backend(error.into())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+fn damaged(error: serde_json::Error) -> StoreError {
+    StoreError::Damaged(error.to_string())
+}
+
+/// Numbers as the database has them. What counts rows does not reach where this would matter.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
+fn narrow(slot: i64) -> Result<Slot> {
+    Slot::try_from(slot).map_err(|_| StoreError::Damaged("not a column's number".to_owned()))
+}

@@ -1,0 +1,143 @@
+//! Reading rows.
+
+use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
+
+use rowmill_model::cell::Details;
+use rowmill_model::plan::{Block, block_of, place_of};
+use rowmill_model::{CellStates, ProjectId, Record, RowId};
+use rowmill_store::{PageStart, Result, RowRef, RowsPage, StoredRow, Visit};
+use tokio_postgres::Row;
+
+use crate::database::Tx;
+use crate::positions::locate;
+use crate::projects;
+use crate::{damaged, signed, unsigned};
+
+/// Rows of a scan read in one go.
+const SCAN_ROWS: i64 = 2_000;
+
+/// A row without its marks.
+#[derive(Debug, Clone)]
+pub(crate) struct RawRow {
+    pub(crate) id: RowId,
+    pub(crate) position: u64,
+    pub(crate) values: Record,
+    pub(crate) details: Details,
+}
+
+/// Reads position, id, vals and details.
+pub(crate) fn raw_row(row: &Row) -> Result<RawRow> {
+    let details: Option<&[u8]> = row.get(3);
+    Ok(RawRow {
+        id: RowId::from_uuid(row.get(1)),
+        position: unsigned(row.get(0)),
+        values: Record::from_bytes(row.get::<_, &[u8]>(2)),
+        details: details.map(serde_json::from_slice).transpose().map_err(damaged)?.unwrap_or_default(),
+    })
+}
+
+/// The blocks that some rows lie in.
+struct Blocks(HashMap<u64, Block>);
+
+impl Blocks {
+    async fn of(tx: &mut Tx, num: i64, rows: &[Row]) -> Result<Self> {
+        let wanted: BTreeSet<i64> = rows.iter().map(|row| signed(block_of(unsigned(row.get(0))))).collect();
+        if wanted.is_empty() {
+            return Ok(Self(HashMap::new()));
+        }
+        let wanted: Vec<i64> = wanted.into_iter().collect();
+        let sql = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)";
+        let found = tx.query(sql, &[&num, &wanted]).await?;
+        let blocks = found.iter().map(|row| Ok((unsigned(row.get(0)), Block::decode(row.get(1))?)));
+        blocks.collect::<Result<_>>().map(Self)
+    }
+
+    /// The states of a row's cells; `None` where every cell is idle.
+    fn states(&self, position: u64, details: &Details) -> Option<CellStates> {
+        let block = self.0.get(&block_of(position))?;
+        Some(CellStates::of(block, place_of(position), details)).filter(|states| !states.is_empty())
+    }
+
+    fn complete(&self, row: &Row) -> Result<StoredRow> {
+        let RawRow { id, position, values, details } = raw_row(row)?;
+        let states = self.states(position, &details).unwrap_or_default();
+        Ok(StoredRow { id, position, values, states })
+    }
+}
+
+async fn complete(tx: &mut Tx, num: i64, rows: &[Row]) -> Result<Vec<StoredRow>> {
+    let blocks = Blocks::of(tx, num, rows).await?;
+    rows.iter().map(|row| blocks.complete(row)).collect()
+}
+
+pub(crate) async fn page(tx: &mut Tx, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
+    let state = projects::existing(tx, project).await?;
+    let total = state.row_count;
+    let first = match start {
+        PageStart::After(position) => Some(position.saturating_add(1)),
+        PageStart::Offset(offset) if offset >= total => None,
+        PageStart::Offset(offset) => locate(tx, &state, offset).await?,
+    };
+    let Some(first) = first else { return Ok(RowsPage { rows: Vec::new(), total, more: false }) };
+    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position >= $2 \
+               ORDER BY position LIMIT $3";
+    // One row more than asked for tells whether any follow.
+    let mut found = tx.query(sql, &[&state.num, &signed(first), &(i64::from(limit) + 1)]).await?;
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let more = found.len() > limit;
+    found.truncate(limit);
+    Ok(RowsPage { rows: complete(tx, state.num, &found).await?, total, more })
+}
+
+pub(crate) async fn at(tx: &mut Tx, project: ProjectId, positions: &[u64]) -> Result<Vec<StoredRow>> {
+    let state = projects::existing(tx, project).await?;
+    let wanted: Vec<i64> = positions.iter().copied().map(signed).collect();
+    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position = ANY($2)";
+    let found = tx.query(sql, &[&state.num, &wanted]).await?;
+    let rows = complete(tx, state.num, &found).await?;
+    let by_position: HashMap<u64, StoredRow> = rows.into_iter().map(|row| (row.position, row)).collect();
+    Ok(positions.iter().filter_map(|position| by_position.get(position).cloned()).collect())
+}
+
+pub(crate) async fn one(tx: &mut Tx, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
+    let state = projects::existing(tx, project).await?;
+    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND id = $2";
+    let found = tx.query(sql, &[&state.num, &row.uuid()]).await?;
+    Ok(complete(tx, state.num, &found).await?.pop())
+}
+
+pub(crate) async fn positions(tx: &mut Tx, project: ProjectId, rows: &[RowId]) -> Result<Vec<Option<u64>>> {
+    let state = projects::existing(tx, project).await?;
+    let ids: Vec<uuid::Uuid> = rows.iter().map(|id| id.uuid()).collect();
+    let sql = "SELECT id, position FROM rowmill.rows WHERE project = $1 AND id = ANY($2)";
+    let found = tx.query(sql, &[&state.num, &ids]).await?;
+    let known: HashMap<RowId, u64> =
+        found.iter().map(|row| (RowId::from_uuid(row.get(0)), unsigned(row.get(1)))).collect();
+    Ok(rows.iter().map(|id| known.get(id).copied()).collect())
+}
+
+/// Where a scan has come to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Scan {
+    After(i64),
+    Done,
+}
+
+/// Visits some more rows; all parts of a scan share one transaction and so one snapshot.
+pub(crate) async fn scan_some(tx: &mut Tx, num: i64, after: i64, visit: &mut Visit) -> Result<Scan> {
+    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position > $2 \
+               ORDER BY position LIMIT $3";
+    let found = tx.query(sql, &[&num, &after, &SCAN_ROWS]).await?;
+    let blocks = Blocks::of(tx, num, &found).await?;
+    for row in &found {
+        let RawRow { id, position, values, details } = raw_row(row)?;
+        let states = blocks.states(position, &details);
+        let seen = RowRef { id, position, values: values.as_bytes(), states: states.as_ref() };
+        if visit(seen) == ControlFlow::Break(()) {
+            return Ok(Scan::Done);
+        }
+    }
+    let is_full = i64::try_from(found.len()).is_ok_and(|len| len == SCAN_ROWS);
+    Ok(found.last().filter(|_| is_full).map_or(Scan::Done, |row| Scan::After(row.get(0))))
+}

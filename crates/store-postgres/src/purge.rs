@@ -1,0 +1,43 @@
+//! Sweeping up the rows of deleted projects, a little at a time.
+
+use rowmill_store::Result;
+
+use crate::database::Tx;
+
+/// Rows deleted in one go.
+const SWEEP_ROWS: i64 = 2_000;
+
+/// Says whether something is left to sweep. Nodes sweep different graves.
+pub(crate) async fn sweep_some(tx: &mut Tx) -> Result<bool> {
+    let sql = "SELECT project FROM rowmill.graves ORDER BY project LIMIT 1 FOR UPDATE SKIP LOCKED";
+    let graves = tx.query(sql, &[]).await?;
+    let Some(project) = graves.first().map(|row| row.get::<_, i64>(0)) else { return Ok(false) };
+    let swept = tx
+        .queries(&[
+            (
+                "DELETE FROM rowmill.rows WHERE project = $1 AND position IN \
+                 (SELECT position FROM rowmill.rows WHERE project = $1 LIMIT $2) RETURNING 1",
+                &[&project, &SWEEP_ROWS],
+            ),
+            (
+                "DELETE FROM rowmill.lookups WHERE project = $1 AND (slot, hash, position) IN \
+                 (SELECT slot, hash, position FROM rowmill.lookups WHERE project = $1 LIMIT $2) RETURNING 1",
+                &[&project, &SWEEP_ROWS],
+            ),
+        ])
+        .await?;
+    if swept.iter().all(Vec::is_empty) {
+        for sql in [
+            "DELETE FROM rowmill.live WHERE project = $1",
+            "DELETE FROM rowmill.guests WHERE project = $1",
+            "DELETE FROM rowmill.blocks WHERE project = $1",
+            "DELETE FROM rowmill.ready WHERE project = $1",
+            "DELETE FROM rowmill.retries WHERE project = $1",
+            "DELETE FROM rowmill.claims WHERE project = $1",
+            "DELETE FROM rowmill.graves WHERE project = $1",
+        ] {
+            tx.at_last(sql, vec![Box::new(project)]);
+        }
+    }
+    Ok(true)
+}

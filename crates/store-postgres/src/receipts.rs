@@ -1,0 +1,61 @@
+//! Requests that are carried out once, however often they are sent and to however many nodes.
+
+use rowmill_store::{Once, Result, StoreError};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::damaged;
+use crate::database::Tx;
+
+/// Receipts forgotten in one go.
+const FORGET_MAX: i64 = 500;
+
+/// The outcome kept for a request that is not yet forgotten.
+pub(crate) async fn recall(tx: &mut Tx, once: &Once) -> Result<Option<String>> {
+    let sql = "SELECT fingerprint, outcome FROM rowmill.receipts WHERE name = $1 AND expires_at > $2";
+    let kept = tx.query(sql, &[&&once.name[..], &once.now_ms]).await?;
+    match kept.first() {
+        Some(row) if row.get::<_, &[u8]>(0) != once.fingerprint => Err(StoreError::OnceConflict),
+        Some(row) => Ok(Some(row.get(1))),
+        None => Ok(None),
+    }
+}
+
+/// The outcome kept before, if there is one. If not, no other node can begin the same request before this
+/// transaction ends: they wait here.
+pub(crate) async fn begin<T: DeserializeOwned>(tx: &mut Tx, once: Option<&Once>) -> Result<Option<T>> {
+    let Some(once) = once else { return Ok(None) };
+    let [a, b, c, d, e, f, g, h, ..] = once.name;
+    let lock = i64::from_le_bytes([a, b, c, d, e, f, g, h]);
+    tx.query("SELECT pg_advisory_xact_lock($1)", &[&lock]).await?;
+    let outcome = recall(tx, once).await?;
+    outcome.map(|outcome| serde_json::from_str(&outcome).map_err(damaged)).transpose()
+}
+
+/// Keeps the outcome with the work itself: after a crash there are both or neither.
+pub(crate) fn end<T: Serialize>(tx: &mut Tx, once: Option<&Once>, outcome: &T) -> Result<()> {
+    let Some(once) = once else { return Ok(()) };
+    keep(tx, once, serde_json::to_string(outcome).map_err(damaged)?);
+    Ok(())
+}
+
+/// Keeps an outcome, and forgets some of those whose time is over. The first one kept stays.
+pub(crate) fn keep(tx: &mut Tx, once: &Once, outcome: String) {
+    tx.at_last(
+        "DELETE FROM rowmill.receipts WHERE name IN (SELECT name FROM rowmill.receipts WHERE expires_at <= $1 \
+         ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)",
+        vec![Box::new(once.now_ms), Box::new(FORGET_MAX)],
+    );
+    tx.at_last(
+        "INSERT INTO rowmill.receipts AS kept (name, fingerprint, outcome, expires_at) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, outcome = excluded.outcome, \
+         expires_at = excluded.expires_at WHERE kept.expires_at <= $5",
+        vec![
+            Box::new(once.name.to_vec()),
+            Box::new(once.fingerprint.to_vec()),
+            Box::new(outcome),
+            Box::new(once.expires_at_ms),
+            Box::new(once.now_ms),
+        ],
+    );
+}

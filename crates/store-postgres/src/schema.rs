@@ -1,0 +1,49 @@
+//! The database's shape, and how an older one is brought up to it.
+
+use rowmill_store::{Result, StoreError};
+
+use crate::database::Tx;
+
+/// In order, never changed once released: a change of shape is a new entry.
+const MIGRATIONS: &[(&str, &str)] = &[("foundation", include_str!("migrations/0001_foundation.sql"))];
+
+/// Names the lock under which nodes that start at once migrate one after the other (`rowm`).
+const MIGRATION_LOCK: i64 = 0x726f_776d;
+
+/// Brings the database up to date, or refuses one that is newer or tampered with. All in one transaction,
+/// whose end also frees the lock: a session's lock would not survive a pooler.
+pub(crate) async fn migrate(tx: &mut Tx) -> Result<()> {
+    tx.query("SELECT pg_advisory_xact_lock($1)", &[&MIGRATION_LOCK]).await?;
+    // Whoever may not create schemas can be given an empty one.
+    if tx.query("SELECT 1 FROM pg_namespace WHERE nspname = 'rowmill'", &[]).await?.is_empty() {
+        tx.run("CREATE SCHEMA rowmill").await?;
+    }
+    tx.run(
+        "CREATE TABLE IF NOT EXISTS rowmill.migrations \
+         (version int8 PRIMARY KEY, name text NOT NULL, sql text NOT NULL)",
+    )
+    .await?;
+    let applied = tx.query("SELECT version, name, sql FROM rowmill.migrations ORDER BY version", &[]).await?;
+    let (found, known) = (applied.len(), MIGRATIONS.len());
+    if found > known {
+        let number = |len: usize| u32::try_from(len).unwrap_or(u32::MAX);
+        return Err(StoreError::Newer { found: number(found), known: number(known) });
+    }
+    for (row, (version, (name, sql))) in applied.iter().zip((1_i64..).zip(MIGRATIONS)) {
+        let is_ours = row.get::<_, i64>(0) == version && row.get::<_, &str>(1) == *name;
+        if !is_ours || row.get::<_, &str>(2) != *sql {
+            return Err(StoreError::Damaged(format!(
+                "migration {version} ({name}) is not the one this program was built with"
+            )));
+        }
+    }
+    for (version, (name, sql)) in (1_i64..).zip(MIGRATIONS).skip(found) {
+        tx.run(sql).await?;
+        tx.query(
+            "INSERT INTO rowmill.migrations (version, name, sql) VALUES ($1, $2, $3)",
+            &[&version, name, sql],
+        )
+        .await?;
+    }
+    Ok(())
+}

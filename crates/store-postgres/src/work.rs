@@ -1,0 +1,494 @@
+//! Handing out cells and taking their results.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rowmill_model::cell::{Detail, Trying};
+use rowmill_model::plan::{Ending, Phase, Verdict, block_of, place_of, position_of};
+use rowmill_model::record::Slot;
+use rowmill_model::row::RowView;
+use rowmill_model::{CellError, CellStates, CellStatus, ProjectId};
+use rowmill_store::{CellResult, Change, Claim, Claimed, Lane, Lanes, Result, Settlement, Ticket, WorkerId};
+use uuid::Uuid;
+
+use crate::database::Tx;
+use crate::desk::Desk;
+use crate::pages::RawRow;
+use crate::projects::{self, Busy, Documents, State};
+use crate::{narrow, unsigned};
+
+/// How many cells of a project whose time has come are queued again in one go.
+const DUE_AT_ONCE: i64 = 2_000;
+/// How many lanes are told of at once: more than any worker can serve.
+const LANES_MAX: i64 = 10_000;
+/// How many tokens the database's sequence moves on at a time.
+const TOKENS_AT_ONCE: u64 = 1_000;
+
+/// The columns with ready cells and those with cells that are due, found by leaping from one to the next.
+pub(crate) async fn lanes(tx: &mut Tx, now_ms: i64) -> Result<Lanes> {
+    let answers = tx
+        .queries(&[
+            (
+                "WITH RECURSIVE lane (project, slot) AS ( \
+                 (SELECT project, slot FROM rowmill.ready ORDER BY project, slot LIMIT 1) UNION ALL \
+                 SELECT next.project, next.slot FROM lane CROSS JOIN LATERAL (SELECT project, slot \
+                 FROM rowmill.ready r WHERE (r.project, r.slot) > (lane.project, lane.slot) \
+                 ORDER BY r.project, r.slot LIMIT 1) next) \
+                 SELECT c.id, some.slot FROM (SELECT * FROM lane LIMIT $1) some \
+                 JOIN rowmill.counters c USING (project)",
+                &[&LANES_MAX],
+            ),
+            (
+                "WITH RECURSIVE late (project) AS ( \
+                 (SELECT project FROM rowmill.retries ORDER BY project LIMIT 1) UNION ALL \
+                 SELECT next.project FROM late CROSS JOIN LATERAL (SELECT project FROM rowmill.retries r \
+                 WHERE r.project > late.project ORDER BY r.project LIMIT 1) next) \
+                 SELECT c.id, \
+                 ARRAY(SELECT DISTINCT due.slot FROM (SELECT r.slot FROM rowmill.retries r \
+                 WHERE r.project = late.project AND r.at <= $1 ORDER BY r.at LIMIT $2) due), \
+                 (SELECT r.at FROM rowmill.retries r WHERE r.project = late.project AND r.at > $1 \
+                 ORDER BY r.at LIMIT 1) \
+                 FROM late JOIN rowmill.counters c USING (project)",
+                &[&now_ms, &DUE_AT_ONCE],
+            ),
+        ])
+        .await?;
+    let mut ready = BTreeSet::new();
+    let mut next_due_ms: Option<i64> = None;
+    for row in answers.first().into_iter().flatten() {
+        ready.insert(Lane { project: ProjectId::from_uuid(row.get(0)), slot: narrow(row.get(1))? });
+    }
+    for row in answers.get(1).into_iter().flatten() {
+        let project = ProjectId::from_uuid(row.get(0));
+        for slot in row.get::<_, Vec<i64>>(1) {
+            ready.insert(Lane { project, slot: narrow(slot)? });
+        }
+        let next: Option<i64> = row.get(2);
+        next_due_ms = next_due_ms.into_iter().chain(next).min();
+    }
+    Ok(Lanes { ready: ready.into_iter().collect(), next_due_ms })
+}
+
+/// Names for claims. The database hands them out to nodes by the thousand, so that a claim need not ask.
+#[derive(Debug, Default)]
+pub(crate) struct Tokens(Mutex<std::ops::Range<u64>>);
+
+impl Tokens {
+    async fn next(&self, tx: &mut Tx) -> Result<u64> {
+        if let Some(token) = self.0.lock().unwrap_or_else(PoisonError::into_inner).next() {
+            return Ok(token);
+        }
+        let got = tx.query("SELECT nextval('rowmill.tokens')", &[]).await?;
+        let first = got.first().map_or(0, |row| unsigned(row.get(0)));
+        let mut tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *tokens = first + 1..first + TOKENS_AT_ONCE;
+        Ok(first)
+    }
+}
+
+/// The desks of all projects that one transaction is about.
+struct Desks(BTreeMap<ProjectId, Desk>);
+
+impl Desks {
+    async fn open(tx: &mut Tx, documents: &Documents, states: Vec<State>) -> Result<Self> {
+        let mut desks = BTreeMap::new();
+        for state in states {
+            desks.insert(state.id, Desk::open(tx, documents, state).await?);
+        }
+        Ok(Self(desks))
+    }
+
+    fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>> + Copy) -> Result<Vec<Change>> {
+        self.0.into_values().map(|desk| desk.finish(tx, now_ms)).collect()
+    }
+}
+
+pub(crate) async fn claim(
+    tx: &mut Tx,
+    documents: &Documents,
+    tokens: &Tokens,
+    claim: &Claim,
+    expires_at_ms: i64,
+) -> Result<(Vec<Claimed>, Vec<Change>)> {
+    let now_ms = claim.now.as_millisecond();
+    let projects: BTreeSet<ProjectId> = claim.asks.iter().map(|(lane, _)| lane.project).collect();
+    let projects: Vec<ProjectId> = projects.into_iter().collect();
+    // What another node is busy with is left to it; only if all is, one is waited for, so that a worker
+    // is never turned away for ever.
+    let mut states = projects::lock(tx, &projects, Busy::Skip).await?;
+    if states.is_empty()
+        && let Some((lane, _)) = claim.asks.first()
+    {
+        states = projects::lock(tx, &[lane.project], Busy::Wait).await?;
+    }
+    let mut desks = Desks::open(tx, documents, states).await?;
+    for desk in desks.0.values_mut() {
+        queue_due(tx, desk, now_ms).await?;
+    }
+    let ready = ready_blocks(tx, &desks, &claim.asks).await?;
+    let mut take = Take { claim, tokens, bytes: 0, claimed: Vec::new() };
+    for ((lane, most), blocks) in claim.asks.iter().zip(ready) {
+        if let Some(desk) = desks.0.get_mut(&lane.project) {
+            take.from(tx, desk, lane.slot, *most, blocks).await?;
+        }
+    }
+    let claimed = take.claimed;
+    // Projects in which nothing happened are left as they are.
+    desks.0.retain(|_, desk| desk.is_touched());
+    let changes = desks.finish(tx, now_ms)?;
+    see_worker(tx, claim.worker, expires_at_ms);
+    Ok((claimed, changes))
+}
+
+/// For each lane, the blocks that have ready cells: each has one at least, so as many as cells are wanted.
+async fn ready_blocks(tx: &mut Tx, desks: &Desks, asks: &[(Lane, u32)]) -> Result<Vec<BTreeSet<u64>>> {
+    let desk_of = |lane: &Lane| desks.0.get(&lane.project);
+    let nums: Vec<i64> = asks.iter().map(|(lane, _)| desk_of(lane).map_or(-1, Desk::num)).collect();
+    let slots: Vec<i64> = asks.iter().map(|(lane, _)| i64::from(lane.slot)).collect();
+    let most: Vec<i64> = asks.iter().map(|(_, most)| i64::from(*most)).collect();
+    let sql = "SELECT ask.n, r.block FROM unnest($1::int8[], $2::int8[], $3::int8[]) \
+               WITH ORDINALITY ask (project, slot, most, n) CROSS JOIN LATERAL (SELECT block FROM rowmill.ready \
+               WHERE project = ask.project AND slot = ask.slot ORDER BY block LIMIT ask.most) r";
+    let found = tx.query(sql, &[&nums, &slots, &most]).await?;
+    let mut blocks = vec![BTreeSet::new(); asks.len()];
+    for row in &found {
+        let index = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or_default();
+        if let Some(blocks) = blocks.get_mut(index) {
+            blocks.insert(unsigned(row.get(1)));
+        }
+    }
+    // Cells that were queued again a moment ago are not written yet.
+    for ((lane, _), blocks) in asks.iter().zip(&mut blocks) {
+        blocks.extend(desk_of(lane).into_iter().flat_map(|desk| desk.blocks_with_ready(lane.slot)));
+    }
+    Ok(blocks)
+}
+
+/// Taking ready cells.
+struct Take<'a> {
+    claim: &'a Claim,
+    tokens: &'a Tokens,
+    bytes: usize,
+    claimed: Vec<Claimed>,
+}
+
+impl Take<'_> {
+    async fn from(
+        &mut self,
+        tx: &mut Tx,
+        desk: &mut Desk,
+        slot: Slot,
+        most: u32,
+        blocks: BTreeSet<u64>,
+    ) -> Result<()> {
+        let blocks: Vec<u64> = blocks.into_iter().collect();
+        let first = self.claimed.len();
+        let mut wanted = usize::try_from(most).unwrap_or(usize::MAX);
+        // Most blocks have many ready cells, so few are looked at first.
+        let (mut next, mut some) = (0, 2);
+        while let Some(chunk) = blocks.get(next..blocks.len().min(next + some)).filter(|some| !some.is_empty()) {
+            desk.load(tx, [], chunk.iter().copied()).await?;
+            let mut ready = Vec::new();
+            for block in chunk {
+                ready.extend(desk.block(*block)?.ready(slot).map(|place| position_of(*block, place)));
+            }
+            let mut ready = ready.as_slice();
+            while wanted > 0 && !ready.is_empty() && self.bytes < self.claim.bytes_max {
+                let (now, later) = ready.split_at(wanted.min(ready.len()));
+                desk.load(tx, now.iter().copied(), []).await?;
+                for position in now {
+                    if self.bytes < self.claim.bytes_max && self.take_one(desk, slot, *position)? {
+                        wanted -= 1;
+                    }
+                }
+                ready = later;
+            }
+            if wanted == 0 || self.bytes >= self.claim.bytes_max {
+                break;
+            }
+            (next, some) = (next + chunk.len(), some * 2);
+        }
+        self.hand_out(tx, desk, slot, first).await
+    }
+
+    /// Says whether the cell was taken, and not skipped.
+    fn take_one(&mut self, desk: &mut Desk, slot: Slot, position: u64) -> Result<bool> {
+        let Some(row) = desk.row(position).cloned() else { return Ok(false) };
+        if let ControlFlow::Break(error) = self.judge(desk, slot, &row)? {
+            skip(desk, &row, slot, error, self.claim.now.as_millisecond())?;
+            return Ok(false);
+        }
+        desk.step(position, |steps| steps.begin(slot))?;
+        self.bytes += row.values.as_bytes().len();
+        let ticket = Ticket { token: 0, lane: desk.lane(slot), position };
+        let attempts = row.details.trying(slot).map_or(0, |trying| trying.attempts);
+        let project = Arc::clone(&desk.project);
+        self.claimed.push(Claimed { ticket, row: row.id, values: row.values, attempts, project });
+        Ok(true)
+    }
+
+    /// Breaks with the reason not to run the cell.
+    fn judge(&self, desk: &Desk, slot: Slot, row: &RawRow) -> Result<ControlFlow<CellError>> {
+        let block = desk.block(block_of(row.position))?;
+        let place = place_of(row.position);
+        let states = CellStates::of(block, place, &row.details);
+        let view = RowView::new(&desk.project.table, row.values.cells()?, &states);
+        Ok(match desk.plan.judge(slot, place, block, &view, self.claim.now) {
+            Verdict::Run => ControlFlow::Continue(()),
+            Verdict::Skip(error) => ControlFlow::Break(error),
+        })
+    }
+
+    /// Makes a claim for each block of the cells just taken.
+    async fn hand_out(&mut self, tx: &mut Tx, desk: &mut Desk, slot: Slot, first: usize) -> Result<()> {
+        let mut places: BTreeMap<u64, BTreeSet<u8>> = BTreeMap::new();
+        for cell in self.claimed.iter().skip(first) {
+            let position = cell.ticket.position;
+            places.entry(block_of(position)).or_default().insert(place_of(position));
+        }
+        let mut tokens = BTreeMap::new();
+        for (block, places) in places {
+            let token = self.tokens.next(tx).await?;
+            tokens.insert(block, token);
+            desk.hand_out(token, self.claim.worker.0, slot, block, places);
+        }
+        for cell in self.claimed.iter_mut().skip(first) {
+            let token = tokens.get(&block_of(cell.ticket.position)).copied();
+            cell.ticket.token = token.unwrap_or_default();
+        }
+        Ok(())
+    }
+}
+
+fn skip(desk: &mut Desk, row: &RawRow, slot: Slot, error: CellError, now_ms: i64) -> Result<()> {
+    let mut details = row.details.clone();
+    let message = Some(error.message);
+    details.set(slot, Detail { message, updated_at: Some(now_ms), ..Detail::default() });
+    desk.put(row.position, row.values.clone(), details)?;
+    end(desk, row, slot, Ending::Skipped(error.code))
+}
+
+/// Ends a cell whose row was written; `row` is as it was before.
+fn end(desk: &mut Desk, row: &RawRow, slot: Slot, ending: Ending) -> Result<()> {
+    let values = desk.row(row.position).map_or_else(|| row.values.clone(), |row| row.values.clone());
+    let (old, new) = (row.values.cells()?, values.cells()?);
+    let project = Arc::clone(&desk.project);
+    desk.step(row.position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
+}
+
+/// Queues again the cells whose time has come.
+async fn queue_due(tx: &mut Tx, desk: &mut Desk, now_ms: i64) -> Result<()> {
+    let sql = "SELECT at, slot, position FROM rowmill.retries WHERE project = $1 AND at <= $2 \
+               ORDER BY at LIMIT $3";
+    let found = tx.query(sql, &[&desk.num(), &now_ms, &DUE_AT_ONCE]).await?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let mut due: Vec<(i64, Slot, u64)> = Vec::with_capacity(found.len());
+    for row in &found {
+        due.push((row.get(0), narrow(row.get(1))?, unsigned(row.get(2))));
+    }
+    let positions = due.iter().map(|(.., position)| *position);
+    desk.load(tx, positions.clone(), positions.map(block_of)).await?;
+    for (at, slot, position) in due {
+        desk.writes.retries_done.push((at, slot, position));
+        let mark = desk.block(block_of(position))?.get(slot, place_of(position));
+        let waits = mark.status == CellStatus::Queued && mark.phase == Phase::Later;
+        // The cell may have been stopped, and be waiting for another try of another run.
+        let is_due = desk
+            .row(position)
+            .is_some_and(|row| row.details.trying(slot).is_none_or(|trying| trying.retry_at <= now_ms));
+        if waits && is_due {
+            desk.step(position, |steps| steps.queue_again(slot))?;
+        }
+    }
+    Ok(())
+}
+
+pub(crate) async fn settle(
+    tx: &mut Tx,
+    documents: &Documents,
+    worker: WorkerId,
+    now_ms: i64,
+    results: &[Settlement],
+) -> Result<(Vec<bool>, Vec<Change>)> {
+    let mut positions: BTreeMap<ProjectId, BTreeSet<u64>> = BTreeMap::new();
+    for Settlement { ticket, .. } in results {
+        positions.entry(ticket.lane.project).or_default().insert(ticket.position);
+    }
+    let projects: Vec<ProjectId> = positions.keys().copied().collect();
+    let states = projects::lock(tx, &projects, Busy::Wait).await?;
+    let mut desks = Desks::open(tx, documents, states).await?;
+    for (project, desk) in &mut desks.0 {
+        let positions = positions.remove(project).unwrap_or_default();
+        let blocks: BTreeSet<u64> = positions.iter().copied().map(block_of).collect();
+        desk.load(tx, positions, blocks).await?;
+    }
+    let mut taken = Vec::with_capacity(results.len());
+    for Settlement { ticket, result } in results {
+        let desk = desks.0.get_mut(&ticket.lane.project);
+        let held = desk.and_then(|desk| {
+            let row = desk.row(ticket.position)?.clone();
+            desk.give_back(worker.0, *ticket).then_some((desk, row))
+        });
+        taken.push(held.is_some());
+        if let Some((desk, row)) = held {
+            settle_one(desk, &row, *ticket, result.clone(), now_ms)?;
+        }
+    }
+    desks.0.retain(|_, desk| desk.is_touched());
+    Ok((taken, desks.finish(tx, now_ms)?))
+}
+
+fn settle_one(desk: &mut Desk, row: &RawRow, ticket: Ticket, result: CellResult, now_ms: i64) -> Result<()> {
+    let slot = ticket.lane.slot;
+    let attempts = row.details.trying(slot).map_or(0, |trying| trying.attempts).saturating_add(1);
+    let mut details = row.details.clone();
+    let ended = Detail { attempts, updated_at: Some(now_ms), ..Detail::default() };
+    let (values, detail, ending) = match result {
+        CellResult::Value(raw, meta) if &*raw != "null" => {
+            let values = row.values.with([(slot, &*raw)])?;
+            (values, Detail { meta: Some(meta), ..ended }, Ending::Value)
+        }
+        CellResult::Value(_, meta) | CellResult::NoData(meta) => {
+            let values = row.values.with([(slot, "null")])?;
+            (values, Detail { meta: Some(meta), ..ended }, Ending::NoData)
+        }
+        CellResult::Retry(retry_at, error) => {
+            let detail = try_again(desk, row, slot, Trying { attempts, retry_at, error });
+            (row.values.clone(), detail, Ending::Retry)
+        }
+        CellResult::Later(retry_at, error) => {
+            let detail = try_again(desk, row, slot, Trying { attempts: attempts - 1, retry_at, error });
+            (row.values.clone(), detail, Ending::Retry)
+        }
+        CellResult::Skipped(CellError { code, message }) => {
+            let detail = Detail { message: Some(message), updated_at: Some(now_ms), ..Detail::default() };
+            (row.values.clone(), detail, Ending::Skipped(code))
+        }
+        CellResult::Failed(CellError { code, message }, meta) => {
+            let meta = Some(meta).filter(|meta| !meta.is_empty());
+            (row.values.clone(), Detail { message: Some(message), meta, ..ended }, Ending::Failed(code))
+        }
+    };
+    details.set(slot, detail);
+    desk.put(row.position, values, details)?;
+    end(desk, row, slot, ending)
+}
+
+/// Notes when a cell is due again. What is known of the cell from before stays.
+fn try_again(desk: &mut Desk, row: &RawRow, slot: Slot, trying: Trying) -> Detail {
+    desk.writes.retries_made.push((trying.retry_at, slot, row.position));
+    let kept = row.details.get(slot).cloned().unwrap_or_default();
+    Detail { trying: Some(trying), ..kept }
+}
+
+/// Says that a worker lives. Its line is the last that a transaction locks.
+fn see_worker(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64) {
+    tx.at_last(
+        "INSERT INTO rowmill.workers AS w (id, expires_at) VALUES ($1, $2) \
+         ON CONFLICT (id) DO UPDATE SET expires_at = greatest(w.expires_at, excluded.expires_at)",
+        vec![Box::new(worker.0), Box::new(expires_at_ms)],
+    );
+}
+
+pub(crate) async fn heartbeat(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {
+    let sql = "SELECT h.token, c.id, h.slot, h.block, h.places FROM rowmill.claims h \
+               JOIN rowmill.counters c USING (project) WHERE h.worker = $1 ORDER BY h.token";
+    let found = tx.query(sql, &[&worker.0]).await?;
+    see_worker(tx, worker, expires_at_ms);
+    let mut tickets = Vec::new();
+    for row in &found {
+        let token = unsigned(row.get(0));
+        let lane = Lane { project: ProjectId::from_uuid(row.get(1)), slot: narrow(row.get(2))? };
+        let block = unsigned(row.get(3));
+        let places: &[u8] = row.get(4);
+        let ticket = |place: &u8| Ticket { token, lane, position: position_of(block, *place) };
+        tickets.extend(places.iter().map(ticket));
+    }
+    Ok(tickets)
+}
+
+/// Who is to be let go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Leaving {
+    One(WorkerId),
+    /// Whoever was not heard of until now.
+    Lost(i64),
+}
+
+/// The workers that are to be let go, and the projects they hold cells of.
+pub(crate) async fn leaving(tx: &mut Tx, leaving: Leaving) -> Result<(Vec<Uuid>, Vec<ProjectId>)> {
+    let workers: Vec<Uuid> = match leaving {
+        Leaving::One(worker) => vec![worker.0],
+        Leaving::Lost(now_ms) => {
+            // A claim whose worker nobody knows would be held for ever.
+            let sql = "SELECT id FROM rowmill.workers WHERE expires_at <= $1 UNION \
+                       SELECT worker FROM rowmill.claims h WHERE NOT EXISTS \
+                       (SELECT 1 FROM rowmill.workers w WHERE w.id = h.worker)";
+            tx.query(sql, &[&now_ms]).await?.iter().map(|row| row.get(0)).collect()
+        }
+    };
+    if workers.is_empty() {
+        return Ok((workers, Vec::new()));
+    }
+    let sql = "SELECT DISTINCT c.id FROM rowmill.claims h JOIN rowmill.counters c USING (project) \
+               WHERE h.worker = ANY($1)";
+    let found = tx.query(sql, &[&workers]).await?;
+    Ok((workers, found.iter().map(|row| ProjectId::from_uuid(row.get(0))).collect()))
+}
+
+/// Queues again what workers hold in these projects, and forgets the workers.
+pub(crate) async fn dismiss(
+    tx: &mut Tx,
+    documents: &Documents,
+    leaving: Leaving,
+    workers: &[Uuid],
+    projects: &[ProjectId],
+) -> Result<(u64, Vec<Change>)> {
+    let states = projects::lock(tx, projects, Busy::Wait).await?;
+    // Now that the projects stand still: a worker that was heard of meanwhile keeps what it has.
+    let workers: Vec<Uuid> = match leaving {
+        Leaving::One(_) => workers.to_vec(),
+        Leaving::Lost(now_ms) => {
+            let sql = "SELECT id FROM rowmill.workers WHERE id = ANY($1) AND expires_at > $2";
+            let alive = tx.query(sql, &[&workers, &now_ms]).await?;
+            let alive: BTreeSet<Uuid> = alive.iter().map(|row| row.get(0)).collect();
+            workers.iter().copied().filter(|worker| !alive.contains(worker)).collect()
+        }
+    };
+    let mut desks = Desks::open(tx, documents, states).await?;
+    let mut cells = 0;
+    for desk in desks.0.values_mut() {
+        let sql = "SELECT DISTINCT block FROM rowmill.claims WHERE project = $1 AND worker = ANY($2)";
+        let found = tx.query(sql, &[&desk.num(), &workers]).await?;
+        desk.load(tx, [], found.iter().map(|row| unsigned(row.get(0)))).await?;
+        let tokens: Vec<u64> = desk.claims_of(&workers).map(|(token, _)| token).collect();
+        for token in tokens {
+            cells += desk.requeue(token)?;
+        }
+    }
+    desks.0.retain(|_, desk| desk.is_touched());
+    let changes = desks.finish(tx, None)?;
+    // One that was heard of meanwhile, or holds something else by now, stays.
+    let until = match leaving {
+        Leaving::One(_) => i64::MAX,
+        Leaving::Lost(now_ms) => now_ms,
+    };
+    tx.at_last(
+        "DELETE FROM rowmill.workers w WHERE id = ANY($1) AND expires_at <= $2 \
+         AND NOT EXISTS (SELECT 1 FROM rowmill.claims h WHERE h.worker = w.id)",
+        vec![Box::new(workers), Box::new(until)],
+    );
+    Ok((cells, changes))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn tokens_are_handed_out_by_the_thousand() {
+        assert!(include_str!("migrations/0001_foundation.sql").contains("tokens INCREMENT BY 1000;"));
+        assert_eq!(super::TOKENS_AT_ONCE, 1_000);
+    }
+}

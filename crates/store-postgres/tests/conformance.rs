@@ -1,0 +1,66 @@
+//! This store keeps every promise of the seam.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod server;
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use rowmill_store::Store;
+use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
+use rowmill_store_postgres::{Options, PostgresStore};
+
+use crate::server::server;
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+async fn open(address: &str) -> PostgresStore {
+    PostgresStore::connect(address, Options::default()).await.unwrap()
+}
+
+/// Opens a database again and again, as nodes that come one after the other.
+fn reopen(address: String) -> impl FnMut(Option<Arc<dyn Store>>) -> Arc<dyn Store> {
+    move |old| {
+        drop(old);
+        let opened = || tokio::runtime::Handle::current().block_on(open(&address));
+        Arc::new(tokio::task::block_in_place(opened))
+    }
+}
+
+#[test]
+fn every_promise_is_kept() {
+    let Some(server) = server() else { return };
+    for (name, case) in CASES {
+        eprintln!("{name}");
+        runtime().block_on(async {
+            let store = open(&server.database().await).await;
+            case(&store).await;
+            store.close().await.unwrap();
+        });
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_operations_agree_with_a_plain_map(steps in steps()) {
+        if let Some(server) = server() {
+            runtime().block_on(async {
+                against_a_plain_map(steps, reopen(server.database().await)).await;
+            });
+        }
+    }
+
+    #[test]
+    fn counts_are_true_whatever_happens(events in events()) {
+        if let Some(server) = server() {
+            runtime().block_on(async {
+                counts_stay_true(events, reopen(server.database().await)).await;
+            });
+        }
+    }
+}
