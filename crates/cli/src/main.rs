@@ -7,6 +7,8 @@ mod serve;
 
 use std::process::ExitCode;
 
+use rowmill_providers::scrape::child;
+
 use crate::commands::{KeyCommand, TeamCommand};
 use crate::config::{Cli, Command};
 
@@ -15,6 +17,11 @@ use crate::config::{Cli, Command};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // It reads what strangers wrote, so it has nothing to do with settings, stores or other threads.
+    if std::env::args_os().nth(1).is_some_and(|word| word == child::COMMAND) {
+        let outcome = child::run(std::io::stdin().lock(), std::io::stdout().lock());
+        return outcome.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
+    }
     let matches = match config::with_file(std::env::args_os()) {
         Ok(command) => command.get_matches(),
         Err(fault) => return fail(&fault),

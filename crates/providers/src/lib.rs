@@ -2,26 +2,30 @@
 //!
 //! Everything goes through one [`Client`], which keeps what a table can aim at away from private
 //! addresses and bounds every answer in bytes and time. A call ends in its result or in a [`Failure`]
-//! that says what to do about it. Nothing here waits its turn, tries again or remembers an answer: that
+//! that says what to do about it. Nothing here waits its turn, tries again or remembers a result: that
 //! is the engine's. Dropping a future aborts its call.
 //!
 //! - [`llm`]: language models that speak OpenAI's or Anthropic's wire.
 //! - [`http_api`]: one request a column describes.
 //! - [`email`]: finders of a person's e-mail address.
+//! - [`scrape`]: the content of web pages.
 //! - [`catalogue`]: which providers there are and what each needs.
 
 pub mod access;
 pub mod catalogue;
 pub mod clock;
 pub mod email;
+pub mod gate;
 pub mod guard;
 pub mod http_api;
 pub mod llm;
 pub mod outcome;
+pub mod scrape;
 pub mod secret;
 
 pub use access::Access;
 pub use clock::{Clock, SystemClock};
+pub use gate::Gate;
 pub use guard::{AllowList, Client, Reach};
 pub use outcome::{Failure, FailureKind};
 pub use secret::Secret;

@@ -45,7 +45,7 @@ impl Outside {
         let config = cell.column.ai_config.as_ref().filter(|config| !config.prompt.trim().is_empty());
         let config = config.ok_or_else(|| invalid("The column has no prompt: fill in `aiConfig.prompt`."))?;
         let model = choose(config, credentials)?;
-        let credential = credentials.providers.get(model.provider.id);
+        let credential = credentials.providers.get(model.provider.about.id);
         let name =
             config.model.clone().or_else(|| credential.and_then(|credential| credential.model.clone()));
         let name = name.filter(|name| !name.trim().is_empty()).ok_or_else(|| {
@@ -113,7 +113,7 @@ impl Outside {
         let mut posts = vec![self.credential_post(model.provider, &model.access)];
         posts.extend(column_post(&cell.project, &cell.column));
         let ask = llm::ask(&self.client, model.ai, &model.access, question, self.config.ai_deadline);
-        self.attempt(cell, &posts, model.provider.id, ask).await
+        self.attempt(cell, &posts, model.provider.about.id, ask).await
     }
 
     fn ai_meta(
@@ -129,7 +129,7 @@ impl Outside {
             replies.iter().map(|reply| count(reply)).sum()
         };
         let mut meta = Meta::new();
-        meta.insert("provider".to_owned(), model.provider.id.into());
+        meta.insert("provider".to_owned(), model.provider.about.id.into());
         meta.insert("model".to_owned(), named.into());
         meta.insert("milliseconds".to_owned(), millis_since(started, self.now()));
         for (name, tokens) in [

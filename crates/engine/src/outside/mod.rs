@@ -221,7 +221,7 @@ fn millis_since(started: Timestamp, now: Timestamp) -> serde_json::Value {
 
 /// How a provider is reached with what a team has.
 fn access(provider: &Provider, credentials: &TeamCredentials) -> Result<Access, Failure> {
-    match credentials.providers.get(provider.id) {
+    match credentials.providers.get(provider.about.id) {
         Some(credential) => {
             let reach = credential.from.reach();
             provider.access(credential.api_key.clone(), credential.base_url.as_deref(), reach)
@@ -233,7 +233,7 @@ fn access(provider: &Provider, credentials: &TeamCredentials) -> Result<Access, 
 /// Names a credential. The same key at the same address is the same account, whoever uses it.
 fn identity(provider: &Provider, access: &Access) -> Digest {
     let key = access.api_key.as_ref().map_or("", |key| key.expose());
-    Digest::of(["credential", provider.id, access.base_url.as_str(), key])
+    Digest::of(["credential", provider.about.id, access.base_url.as_str(), key])
 }
 
 /// A column's own rate.

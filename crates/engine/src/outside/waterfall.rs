@@ -157,7 +157,7 @@ impl Outside {
         let started = self.now();
         let found = self.finders.find(*finder, access, person, &turnstile, self.config.finder_wait_max).await;
         pass.report(&found, self.now());
-        self.measure(provider.id, started, &found);
+        self.measure(provider.about.id, started, &found);
         if let Err(failure) = &found
             && failure.kind.condemns_credential()
         {
@@ -276,7 +276,7 @@ fn most_telling(failures: Vec<Failure>, entries: usize) -> Option<Failure> {
 
 /// A finder that was not asked because it rests.
 fn resting(provider: &Provider, closed: &Outcome, now: Timestamp) -> Failure {
-    let words = format!("{} rests and was not asked.", provider.label);
+    let words = format!("{} rests and was not asked.", provider.about.label);
     let mut failure = Failure::new(FailureKind::RateLimited, words);
     if let Outcome::Later(at, _) = closed {
         failure.retry_after = Some(until(now, *at));

@@ -10,21 +10,25 @@ mod findymail;
 mod hunter;
 mod icypeas;
 mod leadmagic;
+mod mail_hosts;
+mod pattern;
 mod person;
 mod prospeo;
 mod session;
+mod smtp;
 mod snov;
 mod wiza;
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
-use async_trait::async_trait;
-
+use pattern::Pattern;
 pub use person::Person;
 use session::Session;
 use snov::Tokens;
 
 use crate::access::Access;
+pub use crate::gate::Gate;
 use crate::guard::Client;
 use crate::outcome::Failure;
 
@@ -62,16 +66,28 @@ pub struct Hit {
     pub confidence: Option<u8>,
 }
 
-/// Where each call waits its turn, so that the many calls of one search are all counted.
-#[async_trait]
-pub trait Gate: Send + Sync {
-    async fn pass(&self);
+/// How mail servers are asked, by the finder that needs no key.
+#[derive(Debug, Clone)]
+pub struct MailSettings {
+    /// Whom to ask where mail goes; the machine's own name servers if there are none.
+    pub name_servers: Vec<SocketAddr>,
+    /// Where mail servers listen.
+    pub smtp_port: u16,
+    /// The longest a server may take for one answer.
+    pub step_time_max: Duration,
+    /// Makes the name of somebody nobody knows.
+    pub chance: fn() -> u64,
 }
 
-/// An open gate.
-#[async_trait]
-impl Gate for () {
-    async fn pass(&self) {}
+impl Default for MailSettings {
+    fn default() -> Self {
+        Self {
+            name_servers: Vec::new(),
+            smtp_port: 25,
+            step_time_max: Duration::from_secs(10),
+            chance: || getrandom::u64().unwrap_or_default(),
+        }
+    }
 }
 
 /// All finders, with what they remember between searches: Snov.io's tokens.
@@ -79,11 +95,22 @@ impl Gate for () {
 pub struct Finders {
     client: Client,
     tokens: Tokens,
+    pattern: Pattern,
 }
 
 impl Finders {
     pub fn new(client: Client) -> Self {
-        Self { client, tokens: Tokens::default() }
+        Self::with_mail(client, MailSettings::default())
+    }
+
+    pub fn with_mail(client: Client, settings: MailSettings) -> Self {
+        Self { client, tokens: Tokens::default(), pattern: Pattern::new(settings) }
+    }
+
+    /// Guesses a person's address and asks the domain's own mail server: the finder `pattern`, which needs
+    /// no key and so no [`Access`].
+    pub async fn find_by_pattern(&self, person: &Person, gate: &dyn Gate) -> Result<Finding, Failure> {
+        self.pattern.find(&self.client, person, gate).await
     }
 
     /// Looks for a person's address. Some finders search for minutes: they are asked again and again for

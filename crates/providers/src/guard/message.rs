@@ -23,6 +23,7 @@ pub struct Request {
     pub(super) reach: Reach,
     pub(super) redirects_max: u8,
     pub(super) bytes_max: usize,
+    pub(super) cut_short: bool,
     pub(super) deadline: Duration,
     pub(super) secrets: Vec<Secret>,
 }
@@ -42,6 +43,7 @@ impl Request {
             reach,
             redirects_max: 0,
             bytes_max: BYTES_MAX_DEFAULT,
+            cut_short: false,
             deadline: DEADLINE_DEFAULT,
             secrets: Vec::new(),
         }
@@ -104,6 +106,13 @@ impl Request {
     #[must_use]
     pub fn bytes_max(mut self, bytes_max: usize) -> Self {
         self.bytes_max = bytes_max;
+        self
+    }
+
+    /// Takes the beginning of an answer that is too long, instead of refusing it.
+    #[must_use]
+    pub fn cut_short(mut self) -> Self {
+        self.cut_short = true;
         self
     }
 

@@ -67,6 +67,11 @@ impl Client {
         self.clock.as_ref()
     }
 
+    /// Whether something that speaks no HTTP may be connected to at this address.
+    pub(crate) fn permits(&self, address: IpAddr) -> bool {
+        self.allow.permits(address)
+    }
+
     /// Makes a call and reads the answer to its end, whatever its status.
     pub async fn send(&self, request: Request) -> Result<Response, Failure> {
         let redactor = Arc::new(Redactor::new(&request.secrets));
@@ -86,7 +91,7 @@ impl Client {
             let answer = self.dispatch(&request).await?;
             let may_follow = request.redirects_max > 0;
             if !may_follow || !redirect::step(&mut request, answer.status(), answer.headers())? {
-                return self.read(answer, request.bytes_max, redactor).await;
+                return self.read(answer, &request, redactor).await;
             }
             hops_left = hops_left.checked_sub(1).ok_or_else(|| {
                 let words = format!("The server redirected more than {} times.", request.redirects_max);
@@ -134,22 +139,28 @@ impl Client {
     async fn read(
         &self,
         mut answer: reqwest::Response,
-        bytes_max: usize,
+        request: &Request,
         redactor: &Arc<Redactor>,
     ) -> Result<Response, Failure> {
+        let Request { bytes_max, cut_short, .. } = *request;
         let too_large = || {
             let words = format!("The answer is longer than {bytes_max} bytes.");
             Failure::new(FailureKind::TooLarge, words)
         };
         let announced = answer.content_length().and_then(|length| usize::try_from(length).ok());
-        if announced.is_some_and(|length| length > bytes_max) {
+        if !cut_short && announced.is_some_and(|length| length > bytes_max) {
             return Err(too_large());
         }
         let mut body = Vec::new();
         while let Some(chunk) = answer.chunk().await.map_err(lost)? {
             // After decompression, so that a small bomb is stopped as well.
-            if body.len() + chunk.len() > bytes_max {
-                return Err(too_large());
+            let room = bytes_max - body.len();
+            if chunk.len() > room {
+                if !cut_short {
+                    return Err(too_large());
+                }
+                body.extend_from_slice(chunk.get(..room).unwrap_or_default());
+                break;
             }
             body.extend_from_slice(&chunk);
         }

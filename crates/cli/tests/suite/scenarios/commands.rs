@@ -1,6 +1,7 @@
 //! Contract section 1: the commands, their output, their exit status, and settings from all three places.
 
-use std::process::Output;
+use std::io::Write as _;
+use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -18,6 +19,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("commands", Own:
     a_flag_beats_a_variable_beats_the_file,
     other_origins_are_let_in_by_setting,
     a_restart_keeps_everything,
+    web_pages_are_read_by_a_process_of_their_own,
 );
 
 #[track_caller]
@@ -253,4 +255,35 @@ fn a_restart_keeps_everything() {
     assert_eq!(read(&server.api()), before);
     server.crash_and_restart();
     assert_eq!(read(&server.api()), before);
+}
+
+fn web_pages_are_read_by_a_process_of_their_own() {
+    let folder = Folder::new();
+    // It has nothing to do with settings, not even wrong ones.
+    std::fs::write(folder.path().join("rowmill.toml"), "speed = 3\n").unwrap();
+    let mut child = server::command(&folder)
+        .arg("extract")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let job = json!({
+        "url": "https://example.com/",
+        "kind": "Html",
+        "content_type": "text/html",
+        "only_main_content": true,
+        "with_html": false,
+    });
+    let page = format!("{}<p>Hello</p>", "<div>".repeat(100_000));
+    let mut input = child.stdin.take().unwrap();
+    for part in [job.to_string(), page] {
+        input.write_all(&u32::try_from(part.len()).unwrap().to_le_bytes()).unwrap();
+        input.write_all(part.as_bytes()).unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let answer: Value = serde_json::from_slice(&output.stdout[4..]).unwrap();
+    assert_eq!(answer["markdown"], "Hello");
 }

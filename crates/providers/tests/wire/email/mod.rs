@@ -2,6 +2,7 @@
 
 mod async_finders;
 mod instant_finders;
+mod pattern;
 
 use std::sync::Arc;
 use std::time::Duration;

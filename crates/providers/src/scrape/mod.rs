@@ -1,0 +1,247 @@
+//! The web scraper: a page's content as Markdown, what it says about itself, and where it leads.
+//!
+//! A page is fetched through the guarded client, if the site's robots.txt lets us, and read in a child
+//! process ([`child`]), because HTML from strangers can bring any parser down.
+
+mod address;
+mod anchors;
+mod charset;
+pub mod child;
+mod extractor;
+mod frames;
+mod head;
+mod html;
+mod links;
+pub mod page;
+mod robots;
+mod tame;
+
+use std::time::Duration;
+
+use reqwest::Method;
+use rowmill_model::column::{ScrapeFormat, WebScraper};
+use serde::Serialize;
+use url::Url;
+
+pub use extractor::{Extractor, Program};
+use frames::{Job, Kind};
+use robots::Rules;
+
+use crate::gate::Gate;
+use crate::guard::{Client, REDIRECTS_MAX, Reach, Request, Response};
+use crate::outcome::{Failure, FailureKind};
+
+const WHO: &str = "The page";
+
+/// The longest page that is read.
+pub const BYTES_MAX_DEFAULT: usize = 10 * 1024 * 1024;
+
+const ACCEPT: &str = "text/html,application/xhtml+xml;q=0.9,text/markdown;q=0.8,text/plain;q=0.8,*/*;q=0.5";
+
+/// Which page is wanted, and what of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// As it stands in the cell: with or without a scheme.
+    pub url: String,
+    pub with_html: bool,
+    pub only_main_content: bool,
+    pub respect_robots: bool,
+    /// Bounds the page's call, redirects included.
+    pub timeout: Duration,
+    pub bytes_max: usize,
+}
+
+impl Target {
+    /// The page at `url`, read as the column says.
+    pub fn new(url: impl Into<String>, config: &WebScraper) -> Self {
+        Self {
+            url: url.into(),
+            with_html: config.formats.contains(&ScrapeFormat::Html),
+            only_main_content: config.only_main_content,
+            respect_robots: config.respect_robots,
+            timeout: Duration::from_secs(config.timeout_seconds.into()),
+            bytes_max: BYTES_MAX_DEFAULT,
+        }
+    }
+}
+
+/// A page as a cell holds it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Scraped {
+    /// Where the page was found, after redirects.
+    pub url: String,
+    pub markdown: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub html: Option<String>,
+    pub links: Vec<String>,
+    pub metadata: Metadata,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    pub title: Option<String>,
+    pub description: Option<String>,
+    pub language: Option<String>,
+    /// Where the page was looked for.
+    #[serde(rename = "sourceURL")]
+    pub source_url: String,
+    pub url: String,
+    pub status_code: u16,
+    pub content_type: Option<String>,
+}
+
+/// Reads pages. It remembers the robots.txt of the sites it visits.
+#[derive(Debug)]
+pub struct Scraper {
+    client: Client,
+    extractor: Extractor,
+    rules: Rules,
+}
+
+impl Scraper {
+    pub fn new(client: Client, extractor: Extractor) -> Self {
+        Self { client, extractor, rules: Rules::default() }
+    }
+
+    /// Fetches a page and reads it.
+    pub async fn scrape(&self, target: &Target, gate: &dyn Gate) -> Result<Scraped, Failure> {
+        let source_url = address::parse(&target.url)?;
+        if target.respect_robots {
+            self.rules.check(&self.client, &source_url, gate).await?;
+        }
+        let response = self.fetch(target, source_url.clone(), gate).await?;
+        // The page that was asked for led to another, which its site may not want read.
+        if target.respect_robots && response.url != source_url {
+            self.rules.check(&self.client, &response.url, gate).await?;
+        }
+        if !(200..300).contains(&response.status) {
+            return Err(refusal(&response));
+        }
+        let content_type = response.header("content-type").unwrap_or_default().to_owned();
+        let job = Job {
+            kind: kind(&content_type, &response.body)?,
+            url: without_password(response.url.clone()),
+            content_type,
+            only_main_content: target.only_main_content,
+            with_html: target.with_html,
+        };
+        let page = self.extractor.read(&job, &response.body).await?;
+        Ok(scraped(&response, job, page, source_url))
+    }
+
+    async fn fetch(&self, target: &Target, url: Url, gate: &dyn Gate) -> Result<Response, Failure> {
+        let request = Request::new(Method::GET, url, Reach::Guarded)
+            .header("accept", ACCEPT)?
+            .redirects(REDIRECTS_MAX)
+            .deadline(target.timeout)
+            .bytes_max(target.bytes_max.min(frames::PAGE_BYTES_MAX));
+        gate.pass().await;
+        self.client.send(request).await
+    }
+}
+
+fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -> Scraped {
+    let frames::Page { title, description, language, markdown, html, links } = page;
+    let language = language.or_else(|| head::language_tag(response.header("content-language")?));
+    let url = String::from(job.url);
+    Scraped {
+        url: url.clone(),
+        markdown,
+        html,
+        links,
+        metadata: Metadata {
+            title,
+            description,
+            language,
+            source_url: without_password(source_url).into(),
+            url,
+            status_code: response.status,
+            content_type: Some(job.content_type).filter(|text| !text.is_empty()),
+        },
+    }
+}
+
+/// A page that is not there, or not for everybody. No key would help, and the words say so.
+fn refusal(response: &Response) -> Failure {
+    let mut failure = response.failure(WHO);
+    let words = match response.status {
+        401 => "it wants a login, which the scraper does not have",
+        403 => "it does not let programs read it, or only after a login",
+        404 | 410 => "there is nothing at this address",
+        429 => "it was asked too often",
+        _ => return failure,
+    };
+    failure.message = format!("{WHO} answered {}: {words}.", response.status);
+    failure
+}
+
+/// How the body is read, by its type and, where that says nothing, by its first bytes.
+fn kind(content_type: &str, body: &[u8]) -> Result<Kind, Failure> {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let is_data =
+        |format: &str| essence == format!("application/{format}") || essence.ends_with(&format!("+{format}"));
+    match essence.as_str() {
+        "text/html" | "application/xhtml+xml" => Ok(Kind::Html),
+        "" | "unknown/unknown" | "application/unknown" => sniffed(body),
+        "image/svg+xml" => Err(unreadable(&essence)),
+        _ if essence.starts_with("text/") || is_data("json") || is_data("xml") => Ok(Kind::Text),
+        _ => Err(unreadable(&essence)),
+    }
+}
+
+fn sniffed(body: &[u8]) -> Result<Kind, Failure> {
+    let start = body.get(..1024).unwrap_or(body);
+    if start.trim_ascii_start().starts_with(b"<") {
+        Ok(Kind::Html)
+    } else if start.contains(&0) || start.starts_with(b"%PDF-") {
+        Err(unreadable("no type that it names"))
+    } else {
+        Ok(Kind::Text)
+    }
+}
+
+fn unreadable(content_type: &str) -> Failure {
+    let shown: String = content_type.chars().take(100).collect();
+    let words = format!("{WHO} is of type {shown}; the scraper reads HTML and text.");
+    Failure::new(FailureKind::InvalidOutput, words)
+}
+
+fn without_password(mut url: Url) -> Url {
+    // Only an address without a host refuses, and such a one was not fetched.
+    _ = url.set_password(None);
+    url
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_type_says_how_to_read() {
+        for (content_type, body, expected) in [
+            ("text/html; charset=utf-8", "", Some(Kind::Html)),
+            ("Application/XHTML+XML", "", Some(Kind::Html)),
+            ("text/plain", "<html>", Some(Kind::Text)),
+            ("text/markdown", "", Some(Kind::Text)),
+            ("application/json", "", Some(Kind::Text)),
+            ("application/rss+xml", "", Some(Kind::Text)),
+            ("", " \n<!doctype html>", Some(Kind::Html)),
+            ("", "words", Some(Kind::Text)),
+            ("", "%PDF-1.7", None),
+            ("", "\0\x01", None),
+            ("application/pdf", "", None),
+            ("image/png", "", None),
+            ("image/svg+xml", "", None),
+            ("application/zip", "", None),
+            ("application/octet-stream", "", None),
+        ] {
+            let found = kind(content_type, body.as_bytes());
+            assert_eq!(found.as_ref().ok().copied(), expected, "{content_type}");
+            if let Err(failure) = found {
+                assert_eq!(failure.kind, FailureKind::InvalidOutput);
+                assert!(content_type.is_empty() || failure.message.contains(content_type));
+            }
+        }
+    }
+}

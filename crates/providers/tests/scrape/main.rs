@@ -1,0 +1,66 @@
+//! The scraper, over the wire and with real children.
+//!
+//! The children are this very program, started with a word that says how they behave. That is why it has
+//! a runner of its own: the usual one writes to standard output before anything else can.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a test fails by panicking, and its runner says so"
+)]
+
+mod pages;
+mod robots;
+#[expect(dead_code, reason = "shared with the other wire tests, which use all of it")]
+#[path = "../wire/server.rs"]
+mod server;
+mod standins;
+#[expect(dead_code, reason = "shared with the other wire tests, which use all of it")]
+#[path = "../wire/support.rs"]
+mod support;
+
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::process::ExitCode;
+
+type Test = (&'static str, fn() -> Pin<Box<dyn Future<Output = ()>>>);
+
+macro_rules! tests {
+    ($($module:ident: $($name:ident),*;)*) => {
+        &[$($((concat!(stringify!($module), "::", stringify!($name)), || Box::pin($module::$name()))),*),*]
+    };
+}
+
+const TESTS: &[Test] = tests! {
+    pages: a_page_is_read, formats_are_as_asked, text_is_kept_as_it_is, every_charset_is_read,
+        redirects_are_followed, a_redirect_into_the_house_is_blocked, statuses_have_their_words,
+        what_cannot_be_read_is_told, hostile_pages_do_no_harm, cells_without_an_address_are_told;
+    robots: rules_are_obeyed, rules_are_fetched_once, a_broken_site_is_left_alone_for_now,
+        the_last_page_is_asked_for_too, long_rules_are_cut;
+    standins: a_child_serves_many_pages_and_is_replaced, a_child_that_breaks_costs_one_page,
+        a_child_that_hangs_is_killed, a_dropped_page_kills_its_child, a_missing_program_may_come_back;
+};
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let first = args.next();
+    if let Some(mode) = first.as_deref().and_then(|word| word.strip_prefix("child=")) {
+        return standins::behave(mode, args.next());
+    }
+    if first.as_deref() == Some("--list") {
+        return ExitCode::SUCCESS;
+    }
+    let filter = first.filter(|word| !word.starts_with('-')).unwrap_or_default();
+    let mut failed = 0;
+    for (name, test) in TESTS.iter().filter(|(name, _)| name.contains(&filter)) {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let is_ok = std::panic::catch_unwind(AssertUnwindSafe(|| runtime.block_on(test()))).is_ok();
+        println!("test {name} ... {}", if is_ok { "ok" } else { "FAILED" });
+        failed += usize::from(!is_ok);
+    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

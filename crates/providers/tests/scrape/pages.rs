@@ -1,0 +1,191 @@
+//! What becomes of pages, good and bad.
+
+use std::time::{Duration, Instant};
+
+use rowmill_model::column::WebScraper;
+use rowmill_providers::scrape::{Scraped, Target};
+use rowmill_providers::{Failure, FailureKind};
+use serde_json::json;
+
+use crate::server::{Answer, Server, redirect, text};
+use crate::standins::{scraper, target};
+
+const ARTICLE: &str = "<!doctype html><html lang=en><head><title>The mill</title>
+<meta name=description content='About a mill'></head><body>
+<nav><a href=/home>Home</a></nav>
+<article><h1>The mill</h1><p>The mill stands by the river, and its wheel has turned since the year 1412, when
+the monks built it to grind the grain of eleven villages.</p><p>Today <a href='/grain'>grain</a> comes by
+lorry, and the flour leaves in paper bags; the wheel turns for visitors, who come on Sundays to watch it and
+to eat the bread that is baked next door.</p><ul><li>rye<li>wheat</ul></article>
+<footer>Imprint</footer><script>alert(1)</script></body></html>";
+
+async fn scrape(answer: Answer) -> Result<Scraped, Failure> {
+    scrape_as(answer, |target| target).await
+}
+
+async fn scrape_as(answer: Answer, change: fn(Target) -> Target) -> Result<Scraped, Failure> {
+    let server = Server::start(vec![answer]).await;
+    let begun = Instant::now();
+    let outcome = scraper("good").scrape(&change(target(&server, "/page")), &()).await;
+    assert!(begun.elapsed() < Duration::from_mins(1));
+    outcome
+}
+
+pub(crate) async fn a_page_is_read() {
+    let server = Server::start(vec![text(200, "text/html", ARTICLE)]).await;
+    let scraped = scraper("good").scrape(&target(&server, "/a/b?c#d"), &()).await.unwrap();
+    let url = format!("{}a/b?c", server.base);
+    let value = serde_json::to_value(&scraped).unwrap();
+    assert_eq!(
+        value["metadata"],
+        json!({
+            "title": "The mill",
+            "description": "About a mill",
+            "language": "en",
+            "sourceURL": url,
+            "url": url,
+            "statusCode": 200,
+            "contentType": "text/html",
+        })
+    );
+    assert_eq!(value["url"], json!(url));
+    assert_eq!(value["links"], json!([format!("{}home", server.base), format!("{}grain", server.base)]));
+    assert_eq!(value.get("html"), None);
+    let markdown = &scraped.markdown;
+    for part in ["by the river", &format!("[grain]({}grain) comes by", server.base), "- rye\n- wheat"] {
+        assert!(markdown.contains(part), "{part}: {markdown}");
+    }
+    for part in ["Home", "Imprint", "alert"] {
+        assert!(!markdown.contains(part), "{part}: {markdown}");
+    }
+    assert_eq!(server.seen()[0].header("user-agent").map(|agent| agent.starts_with("rowmill/")), Some(true));
+}
+
+pub(crate) async fn formats_are_as_asked() {
+    let whole = |target| Target { only_main_content: false, with_html: true, ..target };
+    let scraped = scrape_as(text(200, "text/html", ARTICLE), whole).await.unwrap();
+    assert!(scraped.markdown.contains("Home") && scraped.markdown.contains("Imprint"));
+    let html = scraped.html.unwrap();
+    assert!(html.contains("<nav>") && html.contains("<footer>Imprint</footer>") && !html.contains("alert"));
+    let main = |target| Target { with_html: true, ..target };
+    let html = scrape_as(text(200, "text/html", ARTICLE), main).await.unwrap().html.unwrap();
+    assert!(html.contains("by the river") && !html.contains("Imprint"), "{html}");
+
+    let config = json!({"url": "@{col_x}", "formats": ["links", "html"], "timeoutSeconds": 7});
+    let config: WebScraper = serde_json::from_value(config).unwrap();
+    let target = Target::new("example.com", &config);
+    assert!(target.with_html && target.only_main_content && target.respect_robots);
+    assert_eq!(target.timeout, Duration::from_secs(7));
+}
+
+pub(crate) async fn text_is_kept_as_it_is() {
+    for (content_type, body, expected) in [
+        ("text/plain", "\n# A <b>\r\n\r\n* c ", "# A <b>\n\n* c"),
+        ("text/markdown; charset=utf-8", "**é**", "**é**"),
+        ("application/json", "{\"a\": 1.50}", "{\"a\": 1.50}"),
+        ("application/atom+xml", "<feed/>", "<feed/>"),
+    ] {
+        let scraped = scrape(text(200, content_type, body)).await.unwrap();
+        assert_eq!(scraped.markdown, expected);
+        assert_eq!((scraped.links.len(), scraped.metadata.title), (0, None));
+    }
+}
+
+pub(crate) async fn every_charset_is_read() {
+    for (content_type, body) in [
+        ("text/html; charset=iso-8859-1", b"<p>Caf\xe9".to_vec()),
+        ("text/html", b"<meta charset=windows-1252><p>Caf\xe9".to_vec()),
+        ("text/html; charset=latin1", b"\xef\xbb\xbf<p>Caf\xc3\xa9".to_vec()),
+        ("text/html", b"<p>Caf\xc3\xa9".to_vec()),
+    ] {
+        let headers = vec![("content-type".to_owned(), content_type.to_owned())];
+        let scraped = scrape(Answer::Http { status: 200, headers, body }).await.unwrap();
+        assert_eq!(scraped.markdown, "Café", "{content_type}");
+    }
+}
+
+pub(crate) async fn redirects_are_followed() {
+    let other = Server::start(vec![text(200, "text/html", "<p>There <a href=x>x</a>")]).await;
+    let place = format!("{}deep/page", other.base);
+    let server = Server::start(vec![redirect(301, "/b"), redirect(302, &place)]).await;
+    let scraped = scraper("good").scrape(&target(&server, "/a"), &()).await.unwrap();
+    assert_eq!((scraped.url.as_str(), scraped.metadata.url.as_str()), (place.as_str(), place.as_str()));
+    assert_eq!(scraped.metadata.source_url, format!("{}a", server.base));
+    assert_eq!(scraped.links, [format!("{}deep/x", other.base)]);
+}
+
+pub(crate) async fn a_redirect_into_the_house_is_blocked() {
+    for place in ["http://127.0.0.2:1/", "http://169.254.169.254/", "http://[::1]:1/", "file:///etc/passwd"] {
+        let failure = scrape(redirect(302, place)).await.unwrap_err();
+        assert_eq!((failure.kind, failure.may_pass), (FailureKind::Blocked, false), "{place}");
+    }
+    let mut private = target(&Server::start(vec![]).await, "/");
+    private.url = "http://10.0.0.1/".to_owned();
+    assert_eq!(scraper("good").scrape(&private, &()).await.unwrap_err().kind, FailureKind::Blocked);
+}
+
+pub(crate) async fn statuses_have_their_words() {
+    for (status, kind, may_pass, words) in [
+        (401, FailureKind::InvalidCredentials, false, "login"),
+        (403, FailureKind::InvalidCredentials, false, "does not let programs read it"),
+        (404, FailureKind::ProviderError, false, "nothing at this address"),
+        (410, FailureKind::ProviderError, false, "nothing at this address"),
+        (418, FailureKind::ProviderError, false, "418"),
+        (429, FailureKind::RateLimited, true, "too often"),
+        (500, FailureKind::ProviderError, true, "500"),
+        (503, FailureKind::ProviderError, true, "503"),
+    ] {
+        let failure = scrape(text(status, "text/html", "<h1>No</h1>")).await.unwrap_err();
+        assert_eq!((failure.kind, failure.may_pass), (kind, may_pass), "{status}");
+        assert!(failure.message.contains(words), "{}", failure.message);
+    }
+    let failure = scrape(text(429, "text/html", "").with("retry-after", "9")).await.unwrap_err();
+    assert_eq!(failure.retry_after, Some(Duration::from_secs(9)));
+}
+
+pub(crate) async fn what_cannot_be_read_is_told() {
+    for content_type in ["application/pdf", "image/png", "application/zip", "video/mp4"] {
+        let failure = scrape(text(200, content_type, "x")).await.unwrap_err();
+        assert_eq!((failure.kind, failure.may_pass), (FailureKind::InvalidOutput, false));
+        assert!(failure.message.contains(content_type), "{}", failure.message);
+    }
+    let small = |target| Target { bytes_max: 1_000, ..target };
+    let failure = scrape_as(text(200, "text/html", &"x".repeat(1_001)), small).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::TooLarge);
+    let quick = |target| Target { timeout: Duration::from_millis(100), ..target };
+    assert_eq!(scrape_as(Answer::Silence, quick).await.unwrap_err().kind, FailureKind::TimedOut);
+}
+
+pub(crate) async fn hostile_pages_do_no_harm() {
+    let attributes: Vec<String> = (0..1_000_000).map(|number| format!(" a{number}=1")).collect();
+    let fonts: Vec<String> = (0..2_000).map(|number| format!("<font a={number}>")).collect();
+    let (attributes, fonts) = (attributes.concat(), fonts.concat());
+    for html in [
+        format!("{}deep words{}", "<div>".repeat(100_000), "</div>".repeat(100_000)),
+        format!("{}deep words", "<blockquote>".repeat(100_000)),
+        format!("{}deep words", "<a href=x><div>".repeat(5_000)),
+        format!("{}deep words", "<table><tr><td>".repeat(20_000)),
+        format!("<p{attributes}>deep words</p>"),
+        "<p>deep words<<<>>&&&#xffffffff;&#0;</p></p></div><!-- never closed".to_owned(),
+        format!("<p>deep words</p>{}", "<b><i></b>".repeat(3_000)),
+        format!("<p>deep words</p>{}", "</br>".repeat(50_000)),
+        format!("{fonts}<p>deep words</p>{}", "<p>x</p>".repeat(20)),
+    ] {
+        let scraped = scrape(text(200, "text/html", &html)).await;
+        let start: String = html.chars().take(40).collect();
+        let scraped = scraped.unwrap_or_else(|failure| panic!("{start}: {failure}"));
+        assert!(scraped.markdown.contains("deep words"), "{start}: {}", scraped.markdown.len());
+    }
+    let empty = scrape(text(200, "text/html", "")).await.unwrap();
+    assert_eq!((empty.markdown.as_str(), empty.links.len()), ("", 0));
+}
+
+pub(crate) async fn cells_without_an_address_are_told() {
+    let server = Server::start(vec![]).await;
+    for url in ["", " ", "Acme Inc", "ada@acme.com", "ftp://acme.com/"] {
+        let target = Target { url: url.to_owned(), ..target(&server, "/") };
+        let failure = scraper("good").scrape(&target, &()).await.unwrap_err();
+        assert_eq!(failure.kind, FailureKind::InvalidInput, "{url}");
+    }
+    assert!(server.seen().is_empty());
+}

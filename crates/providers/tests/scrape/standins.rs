@@ -1,0 +1,157 @@
+//! Children that behave, and children that do not.
+
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use rowmill_providers::scrape::{Extractor, Program, Scraped, Scraper, Target, child};
+use rowmill_providers::{Failure, FailureKind};
+
+use crate::server::{Server, text};
+use crate::support::client;
+
+/// What this program does as a child.
+pub(crate) fn behave(mode: &str, argument: Option<String>) -> ExitCode {
+    if let Some(path) = argument {
+        std::fs::write(path, std::process::id().to_string()).unwrap();
+    }
+    let (mut input, mut output) = (std::io::stdin(), std::io::stdout());
+    let mut first = [0; 4];
+    match mode {
+        // Nothing of the service's environment may be seen.
+        "good" if std::env::vars_os().next().is_some() => return ExitCode::FAILURE,
+        "good" => {
+            child::run(input, output).unwrap();
+            return ExitCode::SUCCESS;
+        }
+        "hang" => {}
+        "crash" => {
+            input.read_exact(&mut first).unwrap();
+            std::process::abort();
+        }
+        "garbage" => output.write_all(&[b'x'; 1000]).unwrap(),
+        "flood" => output.write_all(&u32::MAX.to_le_bytes()).unwrap(),
+        _ => return ExitCode::FAILURE,
+    }
+    output.flush().unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+pub(crate) fn program(mode: &str) -> Program {
+    Program { children_max: 1, ..Program::this([format!("child={mode}")]).unwrap() }
+}
+
+pub(crate) fn scraper(mode: &str) -> Scraper {
+    Scraper::new(client("127.0.0.1/32"), Extractor::new(program(mode)))
+}
+
+pub(crate) fn target(server: &Server, path: &str) -> Target {
+    Target {
+        url: server.base.join(path).unwrap().into(),
+        with_html: false,
+        only_main_content: true,
+        respect_robots: false,
+        timeout: Duration::from_secs(20),
+        bytes_max: 100_000_000,
+    }
+}
+
+async fn pages(count: usize) -> Server {
+    Server::start(vec![text(200, "text/html", "<p>Hello"); count]).await
+}
+
+async fn scrape(program: Program, count: usize) -> Vec<Result<Scraped, Failure>> {
+    let server = pages(count).await;
+    let scraper = Scraper::new(client("127.0.0.1/32"), Extractor::new(program));
+    let mut outcomes = Vec::new();
+    for _ in 0..count {
+        outcomes.push(scraper.scrape(&target(&server, "/"), &()).await);
+    }
+    outcomes
+}
+
+pub(crate) async fn a_child_serves_many_pages_and_is_replaced() {
+    let path = std::env::temp_dir().join(format!("rowmill-scrape-{}", std::process::id()));
+    for (pages_max, children) in [(100, 1), (2, 3)] {
+        let mut program = program("good");
+        program.pages_max = pages_max;
+        program.args.push(path.clone().into());
+        let server = pages(5).await;
+        let scraper = Scraper::new(client("127.0.0.1/32"), Extractor::new(program));
+        let mut seen = Vec::new();
+        for _ in 0..5 {
+            assert_eq!(scraper.scrape(&target(&server, "/"), &()).await.unwrap().markdown, "Hello");
+            seen.push(std::fs::read_to_string(&path).unwrap());
+        }
+        seen.dedup();
+        assert_eq!(seen.len(), children);
+    }
+    std::fs::remove_file(path).unwrap();
+}
+
+pub(crate) async fn a_child_that_breaks_costs_one_page() {
+    for (mode, kind) in [
+        ("crash", FailureKind::InvalidOutput),
+        ("garbage", FailureKind::TooLarge),
+        ("flood", FailureKind::TooLarge),
+        ("none", FailureKind::InvalidOutput),
+    ] {
+        for outcome in scrape(program(mode), 2).await {
+            let failure = outcome.unwrap_err();
+            assert_eq!((failure.kind, failure.may_pass), (kind, false), "{mode}: {failure:?}");
+        }
+    }
+}
+
+pub(crate) async fn a_child_that_hangs_is_killed() {
+    let path = std::env::temp_dir().join(format!("rowmill-hang-{}", std::process::id()));
+    let mut program = program("hang");
+    program.page_time_max = Duration::from_millis(300);
+    program.args.push(path.clone().into());
+    let failure = scrape(program, 1).await.remove(0).unwrap_err();
+    assert_eq!((failure.kind, failure.may_pass), (FailureKind::TimedOut, false), "{failure:?}");
+    if let Ok(pid) = std::fs::read_to_string(&path) {
+        assert!(!is_running(&pid));
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+pub(crate) async fn a_dropped_page_kills_its_child() {
+    let path = std::env::temp_dir().join(format!("rowmill-drop-{}", std::process::id()));
+    let mut program = program("hang");
+    program.args.push(path.clone().into());
+    let server = pages(1).await;
+    let scraper = Scraper::new(client("127.0.0.1/32"), Extractor::new(program));
+    let target = target(&server, "/");
+    let page = tokio::spawn(async move { scraper.scrape(&target, &()).await });
+    let pid = until(|| std::fs::read_to_string(&path).ok().filter(|pid| !pid.is_empty())).await;
+    page.abort();
+    until(|| (!is_running(&pid)).then_some(())).await;
+    std::fs::remove_file(path).unwrap();
+}
+
+pub(crate) async fn a_missing_program_may_come_back() {
+    let missing = Program { path: "/no/such/program".into(), ..program("good") };
+    let failure = scrape(missing, 1).await.remove(0).unwrap_err();
+    assert_eq!((failure.kind, failure.may_pass), (FailureKind::ProviderError, true), "{failure:?}");
+}
+
+/// A killed process whose parent has not asked for it yet runs no more.
+fn is_running(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+async fn until<T>(mut ready: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(value) = ready() {
+            return value;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "it never came");
+        tokio::task::yield_now().await;
+    }
+}
