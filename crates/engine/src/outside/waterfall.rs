@@ -43,9 +43,9 @@ impl Outside {
                 "No finder is enabled: enable one in `taskConfig.waterfallEmail.providers`.",
             ));
         }
-        let mut fill = Fill::new(cell, None)?;
+        let mut row = Fill::new(cell, None)?;
         let [first, last, full, domain] = WaterfallEmail::INPUT_KEYS
-            .map(|key| config.input_mapping.get(key).map(|text| fill.text(text)).unwrap_or_default());
+            .map(|key| config.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
         let person = Person::new(&first, &last, &full, &domain).ok_or_else(|| {
             let message = "A domain and a first and last name, or a full name, are needed.".to_owned();
             Outcome::Skipped(CellError { code: ErrorCode::MissingInput, message })
@@ -105,7 +105,7 @@ impl Outside {
         meta.insert("milliseconds".to_owned(), millis);
         meta.insert("tried".to_owned(), tried.into());
         match most_telling(failures, entries.len()) {
-            Some(failure) => Outcome::Failed(Trouble { meta, ..failure.into() }),
+            Some(failure) => Outcome::Failed(Box::new(Trouble { meta, ..failure.into() })),
             None => Outcome::NoData(meta),
         }
     }
