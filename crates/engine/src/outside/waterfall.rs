@@ -121,10 +121,7 @@ impl Outside {
     ) -> Result<Finding, Failure> {
         match reach(entry, credentials)? {
             Some(reached) => self.ask_finder(cell, &reached, person, put_off).await,
-            None => {
-                let words = format!("This server knows no finder called `{}`.", entry.task_type);
-                Err(Failure::new(FailureKind::InvalidInput, words))
-            }
+            None => Err(unknown(entry)),
         }
     }
 
@@ -220,6 +217,11 @@ fn reach(entry: &WaterfallProvider, credentials: &TeamCredentials) -> Result<Opt
     let Some(provider) = Provider::named(&entry.task_type) else { return Ok(None) };
     let Kind::Finder(finder) = provider.kind else { return Ok(None) };
     Ok(Some(Reached { provider, finder, access: access(provider, credentials)? }))
+}
+
+fn unknown(entry: &WaterfallProvider) -> Failure {
+    let words = format!("This server knows no finder called `{}`.", entry.task_type);
+    Failure::new(FailureKind::InvalidInput, words)
 }
 
 /// Names an entry and what it is asked with.

@@ -164,13 +164,13 @@ impl State {
         }
         let outcome = act(self)?;
         let text = serde_json::to_string(&outcome).map_err(|error| StoreError::Damaged(error.to_string()))?;
-        self.remember(once, text);
+        self.remember(&once, text);
         Ok(outcome)
     }
 
     /// Keeps an outcome; the first one kept stays.
-    fn remember(&mut self, once: Once, outcome: String) {
-        let Once { name, fingerprint, expires_at_ms, now_ms } = once;
+    fn remember(&mut self, once: &Once, outcome: String) {
+        let Once { name, fingerprint, expires_at_ms, now_ms } = *once;
         self.receipts.retain(|_, receipt| receipt.expires_at_ms > now_ms);
         self.receipts.entry(name).or_insert(Receipt { fingerprint, expires_at_ms, outcome });
     }
@@ -210,7 +210,7 @@ impl Store for MemoryStore {
 
     async fn remember(&self, once: Once, outcome: String) -> Result<()> {
         self.write(|state, _| {
-            state.remember(once, outcome);
+            state.remember(&once, outcome);
             Ok(())
         })
     }
