@@ -194,6 +194,15 @@ impl<S: Service> Finished<S> {
     }
 }
 
+/// Health and metrics alone, for a process that serves nothing else.
+pub fn health<S: Service>(state: S, settings: Settings) -> Router {
+    let Settings { cors, request_ids, metrics, .. } = settings;
+    let router = system::health_routes(state, metrics)
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(method_not_allowed);
+    layers::wrap(router, &cors, request_ids)
+}
+
 impl<S: Service> fmt::Debug for Finished<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Finished").finish_non_exhaustive()

@@ -26,7 +26,7 @@ mod system;
 mod versions;
 mod wire;
 
-pub use api::{Api, Fault, Finished, Settings};
+pub use api::{Api, Fault, Finished, Settings, health};
 pub use endpoint::{
     Access, Answer, Call, Endpoint, Examples, Idempotency, Json, Nothing, Optional, Payload, Presence,
     Principal, Raw, Service, not_json, render,

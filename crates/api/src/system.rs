@@ -136,6 +136,11 @@ pub(crate) fn routes<S: Service>(state: S, document: &Value, metrics: Option<Pro
     Router::new()
         .route("/openapi.json", get(move |headers: HeaderMap| async move { json.answer(&headers) }))
         .route("/docs", get(move |headers: HeaderMap| async move { html.answer(&headers) }))
+        .merge(health_routes(state, metrics))
+}
+
+pub(crate) fn health_routes<S: Service>(state: S, metrics: Option<PrometheusHandle>) -> Router {
+    Router::new()
         .route("/healthz", get(|request: Request| async move { healthy(&request) }))
         .route("/readyz", get(ready::<S>).with_state(state))
         .route("/metrics", get(move || async move { measured(metrics.as_ref()) }))

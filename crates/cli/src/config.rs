@@ -10,6 +10,7 @@ use rowmill_api::{Cors, Rate};
 use rowmill_model::{Limits, Secret};
 
 use crate::commands::{KeyCommand, TeamCommand};
+use crate::workers::WorkerArgs;
 
 #[derive(Debug, Parser)]
 #[command(name = "rowmill", version, about = "A self-hosted enrichment table.", max_term_width = 100)]
@@ -23,8 +24,10 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the service.
+    /// Run the service: API, documents and workers.
     Serve(Box<Serve>),
+    /// Run workers only, with HTTP for health and metrics alone.
+    Worker(Box<Serve>),
     /// Make and list teams, also while the service runs.
     Team {
         #[command(subcommand)]
@@ -81,6 +84,11 @@ pub(crate) struct Serve {
     /// than here, where other processes see it. Without it, the file secret.key in the data folder.
     #[arg(long, env = "ROWMILL_SECRET_KEY", hide_env_values = true, hide_default_value = true)]
     pub(crate) secret_key: Option<SecretSetting>,
+    /// Serve the API and process nothing: workers run elsewhere.
+    #[arg(long, env = "ROWMILL_NO_WORKERS", default_value = "false", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
+    pub(crate) no_workers: bool,
+    #[command(flatten)]
+    pub(crate) workers: WorkerArgs,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 }

@@ -4,6 +4,7 @@ mod commands;
 mod config;
 mod secret_key;
 mod serve;
+mod workers;
 
 use std::process::ExitCode;
 
@@ -11,6 +12,7 @@ use rowmill_providers::scrape::child;
 
 use crate::commands::{KeyCommand, TeamCommand};
 use crate::config::{Cli, Command};
+use crate::serve::Role;
 
 /// Kinder to a server that lives long and allocates from many threads than the system's.
 #[global_allocator]
@@ -42,7 +44,8 @@ fn main() -> ExitCode {
 
 async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
     match cli.command {
-        Command::Serve(serve) => serve::serve(serve).await,
+        Command::Serve(serve) => serve::serve(serve, Role::Server).await,
+        Command::Worker(worker) => serve::serve(worker, Role::Worker).await,
         Command::Team { command: TeamCommand::Create { slug, name, store } } => {
             commands::create_team(&store, &slug, name.as_deref()).await
         }

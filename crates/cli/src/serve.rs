@@ -13,18 +13,28 @@ use hyper_util::server::graceful::GracefulShutdown;
 use rowmill_api::{Rates, Rowmill, Settings};
 use rowmill_app::{App, Environment, NewKey, SystemClock};
 use rowmill_model::Limits;
+use rowmill_store::Store;
 use rowmill_store_sqlite::{Access, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, Serve};
-use crate::secret_key;
+use crate::{secret_key, workers};
 
 /// A client must send its request's head within this time: a slow one holds no connection for ever.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-pub(crate) async fn serve(serve: Box<Serve>) -> Result<(), Box<dyn Error>> {
+/// What a process is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// The API, and workers unless they are not wanted.
+    Server,
+    /// Workers alone.
+    Worker,
+}
+
+pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn Error>> {
     let Serve {
         listen,
         store,
@@ -37,6 +47,8 @@ pub(crate) async fn serve(serve: Box<Serve>) -> Result<(), Box<dyn Error>> {
         log_format,
         shutdown_seconds,
         secret_key,
+        no_workers,
+        workers,
         limits,
     } = *serve;
     start_logging(&log, log_format)?;
@@ -47,7 +59,8 @@ pub(crate) async fn serve(serve: Box<Serve>) -> Result<(), Box<dyn Error>> {
     })?;
     let database = SqliteStore::open(&store.data_dir, Access::Serve)?;
     let vault = secret_key::vault(&store.data_dir, secret_key)?;
-    let app = App::new(Arc::new(database), limits.clone(), vault, environment, Arc::new(SystemClock));
+    let database: Arc<dyn Store> = Arc::new(database);
+    let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(SystemClock));
     let app = Arc::new(app);
     // The address is taken before a key is made, so that a failed start spends none.
     let listener =
@@ -64,11 +77,23 @@ pub(crate) async fn serve(serve: Box<Serve>) -> Result<(), Box<dyn Error>> {
     };
     settings.cors = cors_origins;
     settings.metrics = Some(rowmill_api::install_metrics()?);
-    let router = rowmill_api::service(limits)?.router(Rowmill::new(Arc::clone(&app)), settings);
+    let engine = if role == Role::Server && no_workers {
+        None
+    } else {
+        Some(workers::start(workers, database, Arc::clone(&app), &limits)?)
+    };
+    let state = Rowmill::new(Arc::clone(&app));
+    let router = match role {
+        Role::Server => rowmill_api::service(limits)?.router(state, settings),
+        Role::Worker => rowmill_api::health(state, settings),
+    };
 
     // Nobody listening is no reason not to serve.
     let _ = greet(address, &store.data_dir, first_key.as_ref());
-    accept(listener, router, Duration::from_secs(shutdown_seconds)).await?;
+    accept(listener, router, Duration::from_secs(shutdown_seconds), || app.close_feeds()).await?;
+    if let Some(engine) = engine {
+        engine.stop().await;
+    }
     app.close().await?;
     eprintln!("Rowmill has stopped; everything it accepted is on the disk.");
     Ok(())
@@ -95,6 +120,7 @@ async fn accept(
     listener: TcpListener,
     router: axum::Router,
     patience: Duration,
+    stopping: impl FnOnce(),
 ) -> Result<(), Box<dyn Error>> {
     let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     let graceful = GracefulShutdown::new();
@@ -116,6 +142,7 @@ async fn accept(
         tokio::spawn(graceful.watch(connection(stream, peer, router.clone())));
     }
     drop(listener);
+    stopping();
     eprintln!("Rowmill is stopping: requests under way have {} s to finish.", patience.as_secs());
     tokio::select! {
         () = graceful.shutdown() => {}

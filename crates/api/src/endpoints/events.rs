@@ -23,8 +23,8 @@ const LAST_EVENT_ID: &str = "last-event-id";
 
 pub(crate) struct WatchEvents;
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct WatchQuery {
     /// Go on after this event, as the header `Last-Event-ID` says, which browsers send by themselves.
     #[schemars(with = "u64", range(max = 9_007_199_254_740_991_u64))]

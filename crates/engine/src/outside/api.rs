@@ -121,7 +121,7 @@ fn digest(team: TeamId, call: &Call, config: &ApiConfig) -> Digest {
 }
 
 /// The host an address leads to, with its port where that is not the usual one.
-fn host(url: &str) -> Option<String> {
+pub(super) fn host(url: &str) -> Option<String> {
     let url = Url::parse(url.trim()).ok()?;
     let host = url.host_str()?;
     Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))

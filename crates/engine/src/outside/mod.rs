@@ -6,6 +6,7 @@
 mod ai;
 mod api;
 mod fill;
+mod scrape;
 #[cfg(test)]
 mod tests;
 mod waterfall;
@@ -20,6 +21,7 @@ use rowmill_model::column::TaskConfig;
 use rowmill_model::{CellError, Column, ColumnType, ErrorCode, Project, TeamId};
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::email::Finders;
+use rowmill_providers::scrape::Scraper;
 use rowmill_providers::{Access, Client, Clock, Failure, Reach};
 
 use crate::caller::{Caller, Cell, Outcome, Room, Trouble};
@@ -34,6 +36,7 @@ use waterfall::Condemned;
 pub struct Outside {
     client: Client,
     finders: Finders,
+    scraper: Scraper,
     credentials: Arc<dyn Credentials>,
     traffic: Traffic,
     reuse: Reuse<Outcome>,
@@ -112,12 +115,14 @@ impl Caller for Outside {
 impl Outside {
     pub fn new(
         client: Client,
+        scraper: Scraper,
         credentials: Arc<dyn Credentials>,
         traffic: Traffic,
         config: OutsideConfig,
     ) -> Self {
         Self {
             finders: Finders::new(client.clone()),
+            scraper,
             client,
             credentials,
             traffic,
@@ -134,6 +139,7 @@ impl Outside {
             (ColumnType::Ai, _) => self.ask_model(cell, credentials).await,
             (ColumnType::Api, _) => self.ask_api(cell, credentials).await,
             (ColumnType::Task, Some(TaskConfig::WATERFALL_EMAIL)) => self.find_email(cell, credentials).await,
+            (ColumnType::Task, Some(TaskConfig::WEB_SCRAPER)) => self.read_page(cell).await,
             (ColumnType::Task | ColumnType::Manual | ColumnType::Reference, _) => {
                 Err(invalid("This server does not know the column's task."))
             }

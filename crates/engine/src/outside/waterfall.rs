@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
 use rowmill_model::column::{TaskConfig, WaterfallEmail, WaterfallProvider};
-use rowmill_model::{CellError, Column, ErrorCode};
+use rowmill_model::{CellError, Column, ErrorCode, template};
 use rowmill_providers::catalogue::{Kind, Provider};
 use rowmill_providers::email::{Finder, Finding, Gate, Hit, Person};
 use rowmill_providers::{Access, Clock, Failure, FailureKind};
@@ -119,10 +119,23 @@ impl Outside {
         person: &Person,
         put_off: &mut Vec<(Timestamp, CellError)>,
     ) -> Result<Finding, Failure> {
+        if entry.task_type == template::Finder::PATTERN {
+            return self.guess(cell, person).await;
+        }
         match reach(entry, credentials)? {
             Some(reached) => self.ask_finder(cell, &reached, person, put_off).await,
             None => Err(unknown(entry)),
         }
+    }
+
+    /// Looks for the address without anybody's help.
+    async fn guess(&self, cell: &Cell, person: &Person) -> Result<Finding, Failure> {
+        let posts = column_post(&cell.project, &cell.column).into_iter().collect();
+        let turnstile = Turnstile { traffic: &self.traffic, posts, clock: self.clock(), cell };
+        let started = self.now();
+        let found = self.finders.find_by_pattern(person, &turnstile).await;
+        self.measure(template::Finder::PATTERN, started, &found);
+        found
     }
 
     async fn ask_finder(
@@ -287,11 +300,11 @@ fn resting(provider: &Provider, closed: &Outcome, now: Timestamp) -> Failure {
 }
 
 /// Where each request of a search waits its turn.
-struct Turnstile<'a> {
-    traffic: &'a Traffic,
-    posts: Vec<Post>,
-    clock: &'a dyn Clock,
-    cell: &'a Cell,
+pub(super) struct Turnstile<'a> {
+    pub(super) traffic: &'a Traffic,
+    pub(super) posts: Vec<Post>,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) cell: &'a Cell,
 }
 
 #[async_trait]

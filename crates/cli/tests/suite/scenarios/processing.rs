@@ -297,8 +297,8 @@ fn a_run_follows_through_to_what_was_made_from_it() {
     let server = started(&[]);
     let table = server.api().table(&["Name"]);
     let first = asks(&table, "First", &outside, "/@{Name}", json!({}));
-    let second = asks(&table, "Second", &outside, "/@{First}", json!({}));
-    let third = asks(&table, "Third", &outside, "/@{First}", json!({}));
+    let second = asks(&table, "Second", &outside, "/2/@{First}", json!({}));
+    let third = asks(&table, "Third", &outside, "/3/@{First}", json!({}));
     let ids = table.insert(json!([{ "Name": "Ada" }]));
     run(&table, json!({}));
     table.patch(&format!("/rows/{}", ids[0]), json!({ "Third": "mine" })).ok();

@@ -1,0 +1,120 @@
+//! The workers inside a process: what they may use, whom they may reach, and how they are started.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use clap::Args;
+use rowmill_app::{App, Source};
+use rowmill_engine::{
+    Config, CredentialFrom, Credentials, Engine, Outside, OutsideConfig, ProviderCredential, TeamCredentials,
+    Traffic,
+};
+use rowmill_model::{Limits, TeamId, provider};
+use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
+use rowmill_providers::{AllowList, Client, SystemClock};
+use rowmill_store::{Store, WorkerId};
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Processing")]
+pub(crate) struct WorkerArgs {
+    /// How many cells run at once.
+    #[arg(long, env = "ROWMILL_WORKER_CONCURRENCY", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    worker_concurrency: u32,
+    /// Seconds after which the cells of a worker that is not heard of are given to others.
+    #[arg(long, env = "ROWMILL_LEASE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3_600))]
+    lease_seconds: u32,
+    /// Milliseconds before a failed call is first tried again; each further wait may be twice as long.
+    #[arg(long, env = "ROWMILL_RETRY_BASE_MILLISECONDS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    retry_base_milliseconds: u32,
+    /// Private addresses that tables may reach, as 127.0.0.1/32,10.1.0.0/16; none by default.
+    #[arg(long, env = "ROWMILL_ALLOW_PRIVATE", default_value = "", value_parser = allow_list)]
+    allow_private: AllowList,
+}
+
+fn allow_list(text: &str) -> Result<AllowList, String> {
+    AllowList::parse(text).map_err(|fault| fault.to_string())
+}
+
+/// Starts the workers of this process.
+pub(crate) fn start(
+    args: WorkerArgs,
+    store: Arc<dyn Store>,
+    app: Arc<App>,
+    limits: &Limits,
+) -> Result<Engine, Box<dyn Error>> {
+    let clock = Arc::new(SystemClock);
+    let client = Client::new(args.allow_private, Arc::clone(&clock) as _)?;
+    let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
+    let concurrency = usize::try_from(args.worker_concurrency)?;
+    let config = Config {
+        concurrency,
+        lease: Duration::from_secs(args.lease_seconds.into()),
+        retry_base: Duration::from_millis(args.retry_base_milliseconds.into()),
+        value_bytes_max: usize::try_from(limits.cell_bytes_max)?,
+        ..Config::default()
+    };
+    let outside = OutsideConfig { at_once_max: concurrency, ..OutsideConfig::default() };
+    let credentials = Arc::new(OfTeams { app, known: Mutex::default() });
+    let caller = Outside::new(client, scraper, credentials, Traffic::default(), outside);
+    let worker = rowmill_app::log_id(&rowmill_app::SystemClock);
+    let seed = u64::try_from(worker.as_u128() & u128::from(u64::MAX))?;
+    Ok(Engine::start(store, Arc::new(caller), clock, config, WorkerId(worker), seed))
+}
+
+/// What the application knows of teams' credentials, as workers want it.
+#[derive(Debug)]
+struct OfTeams {
+    app: Arc<App>,
+    known: Mutex<HashMap<TeamId, Known>>,
+}
+
+/// What was opened, and what was made of it.
+type Known = (Arc<rowmill_app::Credentials>, Arc<TeamCredentials>);
+
+/// More teams than run at once on one machine.
+const KNOWN_MAX: usize = 1_000;
+
+#[async_trait]
+impl Credentials for OfTeams {
+    async fn of(&self, team: TeamId) -> Result<Arc<TeamCredentials>, String> {
+        let opened = self.app.credentials(team).await.map_err(|error| error.to_string())?;
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((from, made)) = known.get(&team)
+            && Arc::ptr_eq(from, &opened)
+        {
+            return Ok(Arc::clone(made));
+        }
+        if known.len() >= KNOWN_MAX {
+            known.clear();
+        }
+        let made = Arc::new(team_credentials(&opened));
+        known.insert(team, (opened, Arc::clone(&made)));
+        Ok(made)
+    }
+}
+
+/// What cannot be opened is as if it were not there: the lists of credentials say why.
+fn team_credentials(opened: &rowmill_app::Credentials) -> TeamCredentials {
+    let providers = provider::PROVIDERS.iter().filter_map(|provider| {
+        let access = opened.provider(provider.id).ok().flatten()?;
+        let source = access.base_url.as_ref().map_or(access.source, |base_url| base_url.source);
+        let credential = ProviderCredential {
+            api_key: access.api_key.clone(),
+            base_url: access.base_url.as_ref().map(|base_url| base_url.address.clone()),
+            model: access.model.clone(),
+            from: match source {
+                Source::Team => CredentialFrom::Team,
+                Source::Environment => CredentialFrom::Environment,
+            },
+        };
+        Some((provider.id.to_owned(), credential))
+    });
+    let secrets = opened.secret_names().filter_map(|(name, _)| {
+        let secret = opened.secret(name).ok().flatten()?;
+        Some((name.to_owned(), secret.clone()))
+    });
+    TeamCredentials { providers: providers.collect(), secrets: secrets.collect() }
+}
