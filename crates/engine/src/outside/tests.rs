@@ -11,6 +11,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::{
     Column, ColumnId, ColumnType, DataShape, ErrorCode, Project, ProjectId, Record, RowId, Table, TeamId,
 };
+use rowmill_providers::scrape::{Extractor, Program};
 use rowmill_providers::{AllowList, Client, Clock, Secret};
 use rowmill_store::{Lane, Ticket};
 use serde_json::{Value as Json, json};
@@ -150,7 +151,9 @@ fn outside(providers: &[(&str, &Server)], secrets: &[(&str, &str)]) -> Outside {
     };
     let clock = Arc::new(FakeClock(Mutex::new(Timestamp::from_second(1_000).unwrap())));
     let client = Client::new(AllowList::parse("127.0.0.1/32").unwrap(), clock).unwrap();
-    Outside::new(client, Arc::new(Fixed(Arc::new(credentials))), Traffic::default(), OutsideConfig::default())
+    let scraper = Scraper::new(client.clone(), Extractor::new(Program::this(["none"]).unwrap()));
+    let credentials = Arc::new(Fixed(Arc::new(credentials)));
+    Outside::new(client, scraper, credentials, Traffic::default(), OutsideConfig::default())
 }
 
 fn asks(config: Json, shape: DataShape) -> Cell {
