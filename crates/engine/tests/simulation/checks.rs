@@ -180,6 +180,14 @@ impl World {
         for row in &rows {
             for column in project.table.columns.iter().filter(|column| column.kind.is_processed()) {
                 self.look_at(&project, row, column);
+                let inputs = inputs(&project, row, column);
+                let ledger = &mut self.state().ledger;
+                let made_of = |number: &usize| ledger.calls.get(*number).map(|(_, inputs)| inputs);
+                let brought = ledger.brought.get(&(row.id, column.slot));
+                // What was made of other inputs is rightly dropped.
+                if brought.and_then(made_of).is_some_and(|made_of| *made_of != inputs) {
+                    ledger.brought.remove(&(row.id, column.slot));
+                }
             }
         }
         self.count(&rows, &project).await;

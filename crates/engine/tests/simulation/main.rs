@@ -7,6 +7,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod actor;
+mod broken;
 mod checks;
 mod outside;
 mod tables;
