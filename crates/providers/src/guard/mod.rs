@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::Method;
+pub use reqwest::Method;
 use reqwest::header::CONTENT_LENGTH;
 use url::{Host, Url};
 
