@@ -9,6 +9,7 @@ mod client;
 mod inserts;
 mod load;
 mod pages;
+mod processing;
 mod random;
 mod raw;
 mod report;
@@ -60,6 +61,7 @@ enum Part {
     Deletes,
     Start,
     Webhook,
+    Processing,
 }
 
 /// How long and how often to measure, and what.
@@ -129,6 +131,14 @@ fn bench(args: Args) -> Outcome {
     let mut report = Report::default();
     let mut measured =
         rows.iter().try_for_each(|rows| measure(&server, &scratch, *rows, &effort, &mut report));
+    if effort.includes(Part::Processing) {
+        measured = measured.and_then(|()| {
+            rows.iter().try_for_each(|rows| {
+                report.rows(*rows);
+                processing::measure(&server, &scratch, *rows, &effort, &mut report)
+            })
+        });
+    }
     if effort.includes(Part::Webhook) {
         measured = measured.and_then(|()| webhook::measure(&server, &scratch, &effort, &mut report));
     }
@@ -140,6 +150,11 @@ fn bench(args: Args) -> Outcome {
 /// Everything for a table of one size.
 fn measure(server: &Path, scratch: &Path, rows: usize, effort: &Effort, report: &mut Report) -> Outcome {
     report.rows(rows);
+    if effort.only.iter().all(|part| matches!(part, Part::Processing | Part::Webhook))
+        && !effort.only.is_empty()
+    {
+        return Ok(());
+    }
     let folder = scratch.join("inserts");
     let mut inserts = None;
     for way in inserts::WAYS {

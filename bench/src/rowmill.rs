@@ -141,6 +141,8 @@ fn spawn(binary: &Path, data: &Path, address: SocketAddr) -> Outcome<Child> {
         .env_clear()
         .env("ROWMILL_RATE_LIMIT_KEY", "0")
         .env("ROWMILL_RATE_LIMIT_WEBHOOK", "0")
+        .env("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32")
+        .env("ROWMILL_WORKER_CONCURRENCY", "64")
         .env("ROWMILL_LOG", "warn");
     // Away from any settings file.
     command.current_dir(data.parent().unwrap_or(data)).stdin(Stdio::null()).stdout(Stdio::piped());

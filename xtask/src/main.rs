@@ -4,6 +4,9 @@
 
 mod bench;
 mod document;
+mod http;
+mod litellm;
+mod peers;
 mod process;
 mod schemathesis;
 mod server;
@@ -18,7 +21,7 @@ Usage: cargo xtask <command>
 
   test [--keep-going] [--rounds N] [STEP ...]
                every check and test, or only the named steps:
-               fmt, clippy, tidy, unit, document, schemathesis
+               fmt, clippy, tidy, unit, document, schemathesis, peers
                --keep-going  goes on after a failed step
                --rounds N    kill -9 rounds of the crash test
   ci           the same as test; this is what .ci/run calls

@@ -1,14 +1,15 @@
 //! The real binary, built and serving on a free loopback port from a data directory of its own.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use cargo_metadata::Message;
+use serde_json::Value;
 
+use crate::http;
 use crate::process::{Outcome, cargo, output, program};
 
 const READY_LIMIT: Duration = Duration::from_secs(20);
@@ -82,19 +83,25 @@ impl Server {
 
     /// Creates something by a POST and gives the first id with this prefix in the answer.
     pub(crate) fn create(&self, key: &str, path: &str, body: &str, prefix: &str) -> Outcome<String> {
-        let mut stream = TcpStream::connect_timeout(&self.address, Duration::from_secs(1))?;
-        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-        write!(
-            stream,
-            "POST {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
-             Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-            self.address,
-            body.len()
-        )?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer)?;
+        let answer = http::send(self.address, "POST", path, key, body)?.body;
         let id = answer.split('"').find(|text| text.starts_with(prefix));
         id.map(str::to_owned).ok_or_else(|| format!("POST {path} made nothing: {answer}").into())
+    }
+
+    pub(crate) fn get(&self, key: &str, path: &str) -> Outcome<Value> {
+        self.call(key, "GET", path, "")
+    }
+
+    pub(crate) fn post(&self, key: &str, path: &str, body: &Value) -> Outcome<Value> {
+        self.call(key, "POST", path, &body.to_string())
+    }
+
+    fn call(&self, key: &str, method: &str, path: &str, body: &str) -> Outcome<Value> {
+        let http::Answer { status, body } = http::send(self.address, method, path, key, body)?;
+        if !(200..300).contains(&status) {
+            return Err(format!("{method} {path} was answered {status}: {body}").into());
+        }
+        Ok(serde_json::from_str(&body)?)
     }
 
     /// Fails, with the end of the log, if the process is no longer there.
@@ -107,16 +114,14 @@ impl Server {
 
     /// The last words of the service.
     pub(crate) fn log_end(&self) -> String {
-        let log = fs::read(self.folder.join("log")).unwrap_or_default();
-        let start = log.len().saturating_sub(LOG_BYTES_SHOWN);
-        String::from_utf8_lossy(log.get(start..).unwrap_or_default()).into_owned()
+        log_end(&self.folder.join("log"))
     }
 
     fn wait_until_ready(&mut self) -> Outcome {
         let started = Instant::now();
         while started.elapsed() < READY_LIMIT {
             self.check_alive()?;
-            if get_status(self.address, "/readyz").is_ok_and(|status| status == "200") {
+            if http::send(self.address, "GET", "/readyz", "", "").is_ok_and(|answer| answer.status == 200) {
                 return Ok(());
             }
             std::thread::sleep(POLL_INTERVAL);
@@ -133,15 +138,13 @@ impl Drop for Server {
     }
 }
 
-fn free_address() -> Outcome<SocketAddr> {
-    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+/// The last words in a log.
+pub(crate) fn log_end(path: &Path) -> String {
+    let log = fs::read(path).unwrap_or_default();
+    let start = log.len().saturating_sub(LOG_BYTES_SHOWN);
+    String::from_utf8_lossy(log.get(start..).unwrap_or_default()).into_owned()
 }
 
-fn get_status(address: SocketAddr, path: &str) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
-    stream.set_read_timeout(Some(Duration::from_secs(5)))?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer.split(' ').nth(1).unwrap_or_default().to_owned())
+pub(crate) fn free_address() -> Outcome<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::process::{Outcome, cargo, run};
-use crate::{document, schemathesis, tidy};
+use crate::{document, peers, schemathesis, tidy};
 
 /// Read by the crash test in crates/cli/tests.
 const CRASH_ROUNDS_VARIABLE: &str = "ROWMILL_TEST_CRASH_ROUNDS";
@@ -22,6 +22,7 @@ const STEPS: &[Step] = &[
     Step { name: "unit", what: "every test of the workspace", run: unit },
     Step { name: "document", what: "openapi.json is current, valid and clean", run: |_| document::check() },
     Step { name: "schemathesis", what: "the service keeps its document", run: |_| schemathesis::run() },
+    Step { name: "peers", what: "AI columns against a real proxy of models", run: |_| peers::run() },
 ];
 
 pub(crate) fn test(arguments: &[String]) -> Outcome {

@@ -8,14 +8,26 @@ use crate::process::{Outcome, program, root, run};
 
 /// A Python tool's path, installed if need be.
 pub(crate) fn python(tool: &str) -> Outcome<PathBuf> {
-    let venv = folder()?.join("venv");
-    let requirements = root().join("xtask/requirements.txt");
+    Ok(venv("venv", "requirements.txt")?.join(tool))
+}
+
+/// A program of the servers that stand in for providers. They are many times larger than the tools and
+/// name exact versions of what they need, so they live apart.
+pub(crate) fn python_of_peers(program: &str) -> Outcome<PathBuf> {
+    Ok(venv("venv-peers", "requirements-peers.txt")?.join(program))
+}
+
+/// Where the programs of a virtual environment lie, made from this list if need be.
+fn venv(name: &str, list: &str) -> Outcome<PathBuf> {
+    let venv = folder()?.join(name);
+    let requirements = root().join("xtask").join(list);
     install(&venv, &[&requirements], || {
         run(program("python3").args(["-m", "venv"]).arg(&venv))?;
-        let quiet = ["install", "--quiet", "--disable-pip-version-check", "--requirement"];
+        // Python compiles what it loads; of all that is installed that is little.
+        let quiet = ["install", "--quiet", "--disable-pip-version-check", "--no-compile", "--requirement"];
         run(program(venv.join("bin/pip")).args(quiet).arg(&requirements))
     })?;
-    Ok(venv.join("bin").join(tool))
+    Ok(venv.join("bin"))
 }
 
 /// A JavaScript tool's path, installed if need be.

@@ -53,7 +53,7 @@ pub enum Outcome {
     NoData(Meta),
     /// An input is missing after all.
     Skipped(CellError),
-    Failed(Trouble),
+    Failed(Box<Trouble>),
     /// The way out is closed until then. No try is counted.
     Later(Timestamp, CellError),
 }
@@ -73,7 +73,7 @@ impl Outcome {
     /// A failure that no other try mends.
     pub fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
         let error = CellError { code, message: message.into() };
-        Self::Failed(Trouble { error, may_pass: false, retry_after: None, meta: Meta::new() })
+        Self::Failed(Box::new(Trouble { error, may_pass: false, retry_after: None, meta: Meta::new() }))
     }
 }
 
@@ -86,7 +86,7 @@ impl From<Failure> for Trouble {
 
 impl From<Failure> for Outcome {
     fn from(failure: Failure) -> Self {
-        Self::Failed(failure.into())
+        Self::Failed(Box::new(failure.into()))
     }
 }
 

@@ -30,10 +30,11 @@ pub struct ProviderCredential {
     pub base_url: Option<String>,
     /// The model that is asked where a column names none.
     pub model: Option<String>,
+    /// Who named the address; if there is none it does not matter.
     pub from: CredentialFrom,
 }
 
-/// Who named a credential.
+/// Who named a provider's address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialFrom {
     Team,

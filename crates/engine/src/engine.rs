@@ -102,7 +102,7 @@ impl Engine {
         match self.shared.store.leave(self.shared.worker).await {
             Ok(cells) => tracing::info!(cells, "the worker has left; its cells are queued again"),
             Err(error) => {
-                tracing::warn!(%error, "the worker has left without a word: its lease must run out")
+                tracing::warn!(%error, "the worker has left without a word: its lease must run out");
             }
         }
     }

@@ -29,7 +29,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
 fn late(deadline: Duration) -> Outcome {
     let message = format!("There was no result within {} seconds.", deadline.as_secs());
     let error = CellError { code: ErrorCode::TimedOut, message };
-    Outcome::Failed(Trouble { error, may_pass: true, retry_after: None, meta: Meta::new() })
+    Outcome::Failed(Box::new(Trouble { error, may_pass: true, retry_after: None, meta: Meta::new() }))
 }
 
 /// What is to be written of a try's outcome.
@@ -47,7 +47,7 @@ fn conclude(shared: &Shared, cell: &Cell, outcome: Outcome) -> CellResult {
             let attempts_max = cell.column.retry.max_attempts;
             let now = shared.clock.now();
             let random = &mut shared.random();
-            retry::decide(&shared.config, trouble, cell.attempts, attempts_max, now, random)
+            retry::decide(&shared.config, *trouble, cell.attempts, attempts_max, now, random)
         }
     }
 }

@@ -53,6 +53,8 @@ const POSTS_MAX: usize = 10_000;
 const REST_MAX: Duration = Duration::from_hours(1);
 /// How soon to ask again where another call must end first.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// How soon a cell that was put back for that reason is taken again.
+const COME_BACK: Duration = Duration::from_secs(1);
 
 impl Traffic {
     /// How many calls may begin now, by post.
@@ -121,7 +123,8 @@ impl Traffic {
             let wait = opens_at.map_or(LOOK_AGAIN, |opens_at| until(now, opens_at));
             waited = waited.saturating_add(wait);
             if waited > patience || cell.is_revoked() {
-                let at = opens_at.unwrap_or(now).max(now.saturating_add(LOOK_AGAIN).unwrap_or(now));
+                let come_back = now.saturating_add(COME_BACK).unwrap_or(now);
+                let at = opens_at.unwrap_or(come_back);
                 let message =
                     "Its turn has not come: whoever is asked rests, or is asked as often as allowed.";
                 return Err(Outcome::Later(

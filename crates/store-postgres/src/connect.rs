@@ -149,7 +149,7 @@ fn tls(root_file: Option<&str>) -> Result<ClientConfig> {
     let unusable = |error: &dyn std::fmt::Display| {
         StoreError::Backend(format!("TLS to the database cannot be set up: {error}").into())
     };
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| unusable(&error))?;

@@ -287,7 +287,8 @@ impl Store for PostgresStore {
     }
 
     async fn delete_project(&self, id: ProjectId) -> Result<bool> {
-        let deleted = self.write(Doubt::Tell, again!((), |tx| projects::delete(tx, id))).await?;
+        let work = again!((), |tx| projects::delete(tx, id));
+        let deleted = self.change(vec![id], Doubt::Tell, work).await?;
         self.node.graves.notify_one();
         Ok(deleted)
     }

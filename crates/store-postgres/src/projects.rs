@@ -8,13 +8,13 @@ use rowmill_model::plan::{Plan, Tally};
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::{
-    Change, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError, StoredProject,
+    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError, StoredProject,
 };
 use tokio_postgres::Row;
 
 use crate::database::Tx;
 use crate::desk::Desk;
-use crate::{damaged, narrow, receipts, signed, unsigned};
+use crate::{damaged, narrow, receipts, signed, unsigned, work};
 
 /// What every read and write needs to know of a project: its line in `counters`.
 #[derive(Debug, Clone)]
@@ -240,9 +240,11 @@ async fn create(tx: &mut Tx, project: &Project, views: &[View]) -> Result<()> {
     .map(|_| ())
 }
 
-/// The project is gone at once, with the line everybody locks; its rows are left to be swept up.
-pub(crate) async fn delete(tx: &mut Tx, id: ProjectId) -> Result<bool> {
-    let Some(state) = lock(tx, &[id], Busy::Wait).await?.pop() else { return Ok(false) };
+/// The project is gone at once, with the line everybody locks, and whoever runs its cells is told; its rows
+/// are left to be swept up.
+pub(crate) async fn delete(tx: &mut Tx, id: ProjectId) -> Result<(bool, Vec<Change>)> {
+    let Some(state) = lock(tx, &[id], Busy::Wait).await?.pop() else { return Ok((false, Vec::new())) };
+    let revoked = work::tickets_of(tx, state.num).await?;
     for sql in [
         "INSERT INTO rowmill.graves (project) VALUES ($1)",
         "DELETE FROM rowmill.projects WHERE project = $1",
@@ -250,7 +252,8 @@ pub(crate) async fn delete(tx: &mut Tx, id: ProjectId) -> Result<bool> {
     ] {
         tx.at_last(sql, vec![Box::new(state.num)]);
     }
-    Ok(true)
+    let seq = state.change_seq + 1;
+    Ok((true, vec![Change { project: id, seq, rows: ChangedRows::Many, revoked, ready: false }]))
 }
 
 pub(crate) async fn list(

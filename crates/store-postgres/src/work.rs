@@ -10,6 +10,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, CellStatus, ProjectId};
 use rowmill_store::{CellResult, Change, Claim, Claimed, Lane, Lanes, Result, Settlement, Ticket, WorkerId};
+use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::database::Tx;
@@ -398,8 +399,19 @@ pub(crate) async fn heartbeat(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64)
                JOIN rowmill.counters c USING (project) WHERE h.worker = $1 ORDER BY h.token";
     let found = tx.query(sql, &[&worker.0]).await?;
     see_worker(tx, worker, expires_at_ms);
+    read_tickets(&found)
+}
+
+/// What anybody holds of a project's cells.
+pub(crate) async fn tickets_of(tx: &mut Tx, num: i64) -> Result<Vec<Ticket>> {
+    let sql = "SELECT h.token, c.id, h.slot, h.block, h.places FROM rowmill.claims h \
+               JOIN rowmill.counters c USING (project) WHERE h.project = $1 ORDER BY h.token";
+    read_tickets(&tx.query(sql, &[&num]).await?)
+}
+
+fn read_tickets(claims: &[Row]) -> Result<Vec<Ticket>> {
     let mut tickets = Vec::new();
-    for row in &found {
+    for row in claims {
         let token = unsigned(row.get(0));
         let lane = Lane { project: ProjectId::from_uuid(row.get(1)), slot: narrow(row.get(2))? };
         let block = unsigned(row.get(3));

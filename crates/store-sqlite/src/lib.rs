@@ -194,7 +194,7 @@ impl Store for SqliteStore {
     }
 
     async fn delete_project(&self, id: ProjectId) -> Result<bool> {
-        let deleted = self.writer.write(move |connection| projects::delete(connection, id)).await?;
+        let deleted = self.change(move |connection, _| projects::delete(connection, id)).await?;
         self.graves.store(true, Ordering::Release);
         // The writer may be waiting for work; any write wakes it to sweep.
         if deleted {

@@ -7,13 +7,14 @@ use rowmill_model::integration::connected_event;
 use rowmill_model::plan::Plan;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::{
-    Change, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError, StoredProject,
+    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError,
+    StoredProject,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::desk::Desk;
 use crate::positions::PROJECT_MAX;
-use crate::{backend, damaged, receipts, uuid_of};
+use crate::{backend, damaged, receipts, uuid_of, work};
 
 /// What every write needs to know of a project.
 #[derive(Debug, Clone, Copy)]
@@ -237,12 +238,14 @@ fn create(connection: &Connection, project: &Project, views: &[View]) -> Result<
         .map_err(backend)
 }
 
-/// The project is gone at once; its rows are left to be swept up.
-pub(crate) fn delete(connection: &Connection, id: ProjectId) -> Result<bool> {
-    let Some(head) = head(connection, id)? else { return Ok(false) };
+/// The project is gone at once, and whoever runs its cells is told; its rows are left to be swept up.
+pub(crate) fn delete(connection: &Connection, id: ProjectId) -> Result<(bool, Vec<Change>)> {
+    let Some(State { head, change_seq, .. }) = state(connection, id)? else { return Ok((false, Vec::new())) };
+    let revoked = work::tickets_of(connection, head.num, id)?;
     connection.execute("INSERT INTO graves (project) VALUES (?1)", [head.num]).map_err(backend)?;
     connection.execute("DELETE FROM projects WHERE num = ?1", [head.num]).map_err(backend)?;
-    Ok(true)
+    let seq = change_seq + 1;
+    Ok((true, vec![Change { project: id, seq, rows: ChangedRows::Many, revoked, ready: false }]))
 }
 
 pub(crate) fn list(

@@ -375,6 +375,27 @@ fn held_by(connection: &Connection, worker: &[u8]) -> Result<Vec<(u64, Held)>> {
     Ok(claims)
 }
 
+/// What anybody holds of a project's cells.
+pub(crate) fn tickets_of(connection: &Connection, num: i64, project: ProjectId) -> Result<Vec<Ticket>> {
+    let mut query = connection
+        .prepare_cached("SELECT token, worker, project, slot, block, places FROM claims WHERE project = ?1")
+        .map_err(backend)?;
+    let mut found = query.query([num]).map_err(backend)?;
+    let mut tickets = Vec::new();
+    while let Some(row) = found.next().map_err(backend)? {
+        let token = row.get(0).map_err(backend)?;
+        tickets.extend(read_held(row, 1)?.tickets(token, project));
+    }
+    Ok(tickets)
+}
+
+impl Held {
+    fn tickets(&self, token: u64, project: ProjectId) -> impl Iterator<Item = Ticket> {
+        let (lane, block) = (Lane { project, slot: self.slot }, self.block);
+        self.places.iter().map(move |place| Ticket { token, lane, position: position_of(block, place) })
+    }
+}
+
 fn see_worker(connection: &Connection, worker: WorkerId, expires_at_ms: i64) -> Result<()> {
     connection
         .prepare_cached(
@@ -395,9 +416,7 @@ pub(crate) fn heartbeat(
     let mut tickets = Vec::new();
     for (token, held) in held_by(connection, worker.0.as_bytes())? {
         let Some(project) = projects::id_of(connection, held.project)? else { continue };
-        let lane = Lane { project, slot: held.slot };
-        let position = |place| position_of(held.block, place);
-        tickets.extend(held.places.iter().map(|place| Ticket { token, lane, position: position(place) }));
+        tickets.extend(held.tickets(token, project));
     }
     Ok(tickets)
 }

@@ -47,19 +47,19 @@ impl Outside {
     ) -> Result<Outcome, Outcome> {
         let config = cell.column.api_config.as_ref().filter(|config| !config.url.trim().is_empty());
         let config = config.ok_or_else(|| invalid("The column has no address: fill in `apiConfig.url`."))?;
-        let call = filled(cell, config, credentials)?;
-        let key = digest(cell.project.team, &call, config);
+        let sent = filled(cell, config, credentials)?;
+        let key = digest(cell.project.team, &sent, config);
         let in_flight = config.method == HttpMethod::Get;
-        let make = async { self.request(cell, config, call).await.unwrap_or_else(|outcome| outcome) };
+        let make = async { self.request(cell, config, sent).await.unwrap_or_else(|outcome| outcome) };
         Ok(self.reused(cell, key, in_flight, make).await)
     }
 
-    async fn request(&self, cell: &Cell, config: &ApiConfig, call: Call) -> Result<Outcome, Outcome> {
-        let mut posts: Vec<Post> = self.host_post(cell.project.team, &call.url).into_iter().collect();
+    async fn request(&self, cell: &Cell, config: &ApiConfig, sent: Call) -> Result<Outcome, Outcome> {
+        let mut posts: Vec<Post> = self.host_post(cell.project.team, &sent.url).into_iter().collect();
         posts.extend(column_post(&cell.project, &cell.column));
-        let source = host(&call.url);
+        let source = host(&sent.url);
         let started = self.now();
-        let answer = http_api::call(&self.client, call, config, self.config.response_bytes_max);
+        let answer = http_api::call(&self.client, sent, config, self.config.response_bytes_max);
         let answer = self.attempt(cell, &posts, PROVIDER, answer).await?;
         let status = match &answer {
             Answer::Value { status, .. } | Answer::Empty { status } => *status,

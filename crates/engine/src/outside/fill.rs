@@ -151,16 +151,12 @@ impl<'a> Fill<'a> {
 
     fn secret(&mut self, name: &str) -> String {
         let Some(credentials) = self.secrets else { return String::new() };
-        match credentials.secrets.get(name) {
-            Some(secret) => {
-                self.used.push(secret.clone());
-                secret.expose().to_owned()
-            }
-            None => {
-                self.unknown.get_or_insert_with(|| name.to_owned());
-                String::new()
-            }
-        }
+        let Some(secret) = credentials.secrets.get(name) else {
+            self.unknown.get_or_insert_with(|| name.to_owned());
+            return String::new();
+        };
+        self.used.push(secret.clone());
+        secret.expose().to_owned()
     }
 }
 

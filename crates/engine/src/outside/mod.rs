@@ -101,14 +101,18 @@ impl Caller for Outside {
                 tracing::warn!(error = %words, "credentials cannot be read");
                 let message = "The team's credentials cannot be read at the moment.".to_owned();
                 let error = CellError { code: ErrorCode::ProviderError, message };
-                Outcome::Failed(Trouble { error, may_pass: true, retry_after: None, meta: Meta::new() })
+                Outcome::Failed(Box::new(Trouble {
+                    error,
+                    may_pass: true,
+                    retry_after: None,
+                    meta: Meta::new(),
+                }))
             }
         }
     }
 }
 
 impl Outside {
-    /// The error is the library's for encrypted connections, in words.
     pub fn new(
         client: Client,
         scraper: Scraper,
@@ -156,11 +160,11 @@ impl Outside {
         cell: &Cell,
         posts: &[Post],
         provider: &'static str,
-        call: impl Future<Output = Result<T, Failure>>,
+        asked: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Outcome> {
         let pass = self.traffic.pass(posts, cell, self.clock(), self.config.patience).await?;
         let started = self.now();
-        let outcome = call.await;
+        let outcome = asked.await;
         pass.report(&outcome, self.now());
         self.measure(provider, started, &outcome);
         outcome.map_err(Outcome::from)

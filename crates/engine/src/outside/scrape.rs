@@ -19,7 +19,7 @@ const PAGES_AT_ONCE: usize = 8;
 
 impl Outside {
     pub(super) async fn read_page(&self, cell: &Cell) -> Result<Outcome, Outcome> {
-        let config = scraper(&cell.column.task_config).filter(|config| !config.url.trim().is_empty());
+        let config = scraper(cell.column.task_config.as_ref()).filter(|config| !config.url.trim().is_empty());
         let config = config
             .ok_or_else(|| invalid("The column has no address: fill in `taskConfig.webScraper.url`."))?;
         let target = Target::new(Fill::new(cell, None)?.address(&config.url), config);
@@ -40,7 +40,7 @@ impl Outside {
         let posts = column_post(&cell.project, &cell.column).into_iter().collect();
         let turnstile = Turnstile { traffic: &self.traffic, posts, clock: self.clock(), cell };
         let started = self.now();
-        let page = self.scraper.scrape(target, &turnstile);
+        let page = Box::pin(self.scraper.scrape(target, &turnstile));
         let page = self.attempt(cell, &[post], PROVIDER, page).await?;
         let mut meta = Meta::new();
         meta.insert("provider".to_owned(), PROVIDER.into());
@@ -51,8 +51,8 @@ impl Outside {
     }
 }
 
-fn scraper(task: &Option<TaskConfig>) -> Option<&WebScraper> {
-    task.as_ref().filter(|task| task.task_type == TaskConfig::WEB_SCRAPER)?.web_scraper.as_ref()
+fn scraper(task: Option<&TaskConfig>) -> Option<&WebScraper> {
+    task.filter(|task| task.task_type == TaskConfig::WEB_SCRAPER)?.web_scraper.as_ref()
 }
 
 fn json_of(page: &Scraped) -> Result<String, Failure> {

@@ -11,6 +11,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::{
     Column, ColumnId, ColumnType, DataShape, ErrorCode, Project, ProjectId, Record, RowId, Table, TeamId,
 };
+use rowmill_providers::scrape::{Extractor, Program};
 use rowmill_providers::{AllowList, Client, Clock, Secret};
 use rowmill_store::{Lane, Ticket};
 use serde_json::{Value as Json, json};
@@ -150,7 +151,9 @@ fn outside(providers: &[(&str, &Server)], secrets: &[(&str, &str)]) -> Outside {
     };
     let clock = Arc::new(FakeClock(Mutex::new(Timestamp::from_second(1_000).unwrap())));
     let client = Client::new(AllowList::parse("127.0.0.1/32").unwrap(), clock).unwrap();
-    Outside::new(client, Arc::new(Fixed(Arc::new(credentials))), Traffic::default(), OutsideConfig::default())
+    let scraper = Scraper::new(client.clone(), Extractor::new(Program::this(["none"]).unwrap()));
+    let credentials = Arc::new(Fixed(Arc::new(credentials)));
+    Outside::new(client, scraper, credentials, Traffic::default(), OutsideConfig::default())
 }
 
 fn asks(config: Json, shape: DataShape) -> Cell {
@@ -315,7 +318,7 @@ async fn a_host_that_asks_for_rest_gets_it() {
     assert_eq!(server.seen().len(), 3);
 }
 
-fn finds(providers: Json) -> Cell {
+fn finds(providers: &[Json]) -> Cell {
     let task = json!({"taskType": "waterfallEmail", "waterfallEmail": {"providers": providers,
         "inputMapping": {"full_name": "@{_trigger.name}", "domain": "@{_trigger.site}"}}});
     let task: TaskConfig = serde_json::from_value(task).unwrap();
@@ -351,7 +354,7 @@ async fn a_waterfall_ends_with_the_first_verified_address() {
         Server::start(vec![(200, "", json!({"email": "lovelace@acme.com", "email_status": "valid"}))]).await;
     let outside = outside(&[("hunter", &first), ("anymailfinder", &second)], &[]);
     let entries = [entry("wiza", 0, false), entry("anymailfinder", 2, true), entry("hunter", 1, true)];
-    let cell = finds(json!(entries));
+    let cell = finds(&entries);
     let (raw, meta) = value(outside.call(&cell).await);
     assert_eq!((raw.as_str(), &meta["verified"]), ("\"lovelace@acme.com\"", &json!(true)));
     assert_eq!(tried(&meta), told(&[("hunter", "unverified"), ("anymailfinder", "verified")]));
@@ -365,8 +368,7 @@ async fn an_unverified_address_is_better_than_none() {
     let first = Server::start(vec![hunter("ada@acme.com", "accept_all")]).await;
     let second = Server::start(vec![(200, "", json!({"email_status": "not_found"}))]).await;
     let outside = outside(&[("hunter", &first), ("anymailfinder", &second)], &[]);
-    let cell =
-        finds(json!([entry("hunter", 0, true), entry("anymailfinder", 1, true), entry("wiza", 2, true)]));
+    let cell = finds(&[entry("hunter", 0, true), entry("anymailfinder", 1, true), entry("wiza", 2, true)]);
     let (raw, meta) = value(outside.call(&cell).await);
     assert_eq!((raw.as_str(), &meta["verified"]), ("\"ada@acme.com\"", &json!(false)));
     let expected =
@@ -380,7 +382,7 @@ async fn a_waterfall_without_luck_says_why() {
     let misses = Server::start(vec![(200, "", json!({"email_status": "not_found"}))]).await;
     let outside = outside(&[("hunter", &misses), ("anymailfinder", &empty)], &[]);
     // Out of credits is worse than no credentials; the account is not asked again.
-    let broke = finds(json!([entry("wiza", 0, true), entry("anymailfinder", 1, true)]));
+    let broke = finds(&[entry("wiza", 0, true), entry("anymailfinder", 1, true)]);
     for _ in 0..3 {
         assert_eq!(code(&outside.call(&broke).await), ErrorCode::OutOfCredits);
     }
@@ -389,15 +391,12 @@ async fn a_waterfall_without_luck_says_why() {
     let _ = outside.call(&broke).await;
     assert_eq!(empty.seen().len(), 2, "it may have been filled up since");
     // One clean miss is enough for there to be nothing.
-    let missed = finds(json!([entry("wiza", 0, true), entry("hunter", 1, true)]));
-    assert!(matches!(outside.call(&missed).await, Outcome::NoData(_)));
-    let nobody = finds(json!([entry("wiza", 0, true)]));
+    let unlucky = finds(&[entry("wiza", 0, true), entry("hunter", 1, true)]);
+    assert!(matches!(outside.call(&unlucky).await, Outcome::NoData(_)));
+    let nobody = finds(&[entry("wiza", 0, true)]);
     assert_eq!(code(&outside.call(&nobody).await), ErrorCode::MissingCredentials);
-    assert_eq!(
-        code(&outside.call(&finds(json!([entry("hunter", 0, false)]))).await),
-        ErrorCode::InvalidInput
-    );
-    let mut nameless = finds(json!([entry("hunter", 0, true)]));
+    assert_eq!(code(&outside.call(&finds(&[entry("hunter", 0, false)])).await), ErrorCode::InvalidInput);
+    let mut nameless = finds(&[entry("hunter", 0, true)]);
     nameless.values = Record::default();
     let outcome = outside.call(&nameless).await;
     assert!(matches!(outcome, Outcome::Skipped(_)) && code(&outcome) == ErrorCode::MissingInput);
@@ -408,11 +407,11 @@ async fn finders_that_rest_are_waited_for() {
     let server =
         Server::start(vec![(403, "retry-after: 90\r\n", Json::Null), hunter("a@acme.com", "valid")]).await;
     let outside = outside(&[("hunter", &server)], &[]);
-    let cell = finds(json!([entry("hunter", 0, true), entry("wiza", 1, true)]));
+    let cell = finds(&[entry("hunter", 0, true), entry("wiza", 1, true)]);
     assert_eq!(code(&outside.call(&cell).await), ErrorCode::RateLimited);
     let room = outside.room(&cell.project, &cell.column).await;
     assert_eq!((room.limits[0].1, room.again_at), (0, Some(Timestamp::from_second(1_090).unwrap())));
-    let alone = finds(json!([entry("hunter", 0, true)]));
+    let alone = finds(&[entry("hunter", 0, true)]);
     assert!(matches!(outside.call(&alone).await, Outcome::Later(..)), "no try is counted");
     outside.clock().sleep(Duration::from_secs(90)).await;
     assert_eq!(value(outside.call(&alone).await).0, "\"a@acme.com\"");

@@ -43,9 +43,9 @@ impl Outside {
                 "No finder is enabled: enable one in `taskConfig.waterfallEmail.providers`.",
             ));
         }
-        let mut fill = Fill::new(cell, None)?;
+        let mut row = Fill::new(cell, None)?;
         let [first, last, full, domain] = WaterfallEmail::INPUT_KEYS
-            .map(|key| config.input_mapping.get(key).map(|text| fill.text(text)).unwrap_or_default());
+            .map(|key| config.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
         let person = Person::new(&first, &last, &full, &domain).ok_or_else(|| {
             let message = "A domain and a first and last name, or a full name, are needed.".to_owned();
             Outcome::Skipped(CellError { code: ErrorCode::MissingInput, message })
@@ -105,7 +105,7 @@ impl Outside {
         meta.insert("milliseconds".to_owned(), millis);
         meta.insert("tried".to_owned(), tried.into());
         match most_telling(failures, entries.len()) {
-            Some(failure) => Outcome::Failed(Trouble { meta, ..failure.into() }),
+            Some(failure) => Outcome::Failed(Box::new(Trouble { meta, ..failure.into() })),
             None => Outcome::NoData(meta),
         }
     }
@@ -124,10 +124,7 @@ impl Outside {
         }
         match reach(entry, credentials)? {
             Some(reached) => self.ask_finder(cell, &reached, person, put_off).await,
-            None => {
-                let words = format!("This server knows no finder called `{}`.", entry.task_type);
-                Err(Failure::new(FailureKind::InvalidInput, words))
-            }
+            None => Err(unknown(entry)),
         }
     }
 
@@ -233,6 +230,11 @@ fn reach(entry: &WaterfallProvider, credentials: &TeamCredentials) -> Result<Opt
     let Some(provider) = Provider::named(&entry.task_type) else { return Ok(None) };
     let Kind::Finder(finder) = provider.kind else { return Ok(None) };
     Ok(Some(Reached { provider, finder, access: access(provider, credentials)? }))
+}
+
+fn unknown(entry: &WaterfallProvider) -> Failure {
+    let words = format!("This server knows no finder called `{}`.", entry.task_type);
+    Failure::new(FailureKind::InvalidInput, words)
 }
 
 /// Names an entry and what it is asked with.

@@ -178,23 +178,34 @@ impl World {
         }
         let (rows, project) = (self.rows().await, self.document().await);
         for row in &rows {
+            let cells = row.values.cells().unwrap();
             for column in project.table.columns.iter().filter(|column| column.kind.is_processed()) {
-                self.look_at(&project, row, column);
+                self.look_at(&project, row, column, cells.get(column.slot));
             }
         }
+        self.look_at_brought(&rows, &project);
         self.count(&rows, &project).await;
     }
 
-    fn look_at(&self, project: &Project, row: &StoredRow, column: &Column) {
+    /// What was made of other inputs than the row has now is rightly dropped.
+    fn look_at_brought(&self, rows: &[StoredRow], project: &Project) {
+        let ledger = &mut self.state().ledger;
+        let Ledger { brought, calls, .. } = ledger;
+        brought.retain(|(row, slot), number| {
+            let row = rows.iter().find(|stored| stored.id == *row);
+            let column = project.table.columns.iter().find(|column| column.slot == *slot);
+            let (Some(row), Some(column)) = (row, column) else { return false };
+            calls.get(*number).is_some_and(|(_, made_of)| *made_of == inputs(project, row, column))
+        });
+    }
+
+    fn look_at(&self, project: &Project, row: &StoredRow, column: &Column, raw: Option<&str>) {
         let cell = (row.id, column.slot);
-        let raw = value(project, row, column);
         let by_hand = self.state().ledger.by_hand.get(&cell).cloned();
         if let Some(by_hand) = by_hand {
-            self.must(raw.as_deref() == Some(&by_hand), || {
-                format!("{cell:?} lost its hand-written {by_hand}")
-            });
+            self.must(raw == Some(by_hand.as_str()), || format!("{cell:?} lost its hand-written {by_hand}"));
         }
-        let number = raw.as_deref().and_then(|raw| raw.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok());
+        let number = raw.and_then(|raw| raw.strip_prefix("\"v")?.strip_suffix('"')?.parse().ok());
         let Some(number) = number else { return };
         if self.state().ledger.current.insert(cell, number) == Some(number) {
             return;

@@ -7,10 +7,13 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod actor;
+mod broken;
 mod checks;
 mod outside;
 mod tables;
 mod world;
+
+use std::panic::resume_unwind;
 
 const SEEDS_DEFAULT: u64 = 1_000;
 
@@ -44,14 +47,24 @@ fn every_history_keeps_the_promises() {
         return;
     }
     let seeds = number("ROWMILL_SIMULATION_SEEDS").unwrap_or(SEEDS_DEFAULT);
-    let (mut calls, mut results) = (0, 0);
-    for seed in 0..seeds {
-        let history = must_hold(seed);
-        calls += history.iter().filter(|line| line.contains("call")).count();
-        results += history.iter().filter(|line| line.contains("wrote")).count();
-    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let (calls, results) = std::thread::scope(|scope| {
+        let live_some = move |first: usize| {
+            (first as u64..seeds).step_by(threads).fold((0, 0), |sum, seed| count(sum, &must_hold(seed)))
+        };
+        let shares: Vec<_> = (0..threads).map(|first| scope.spawn(move || live_some(first))).collect();
+        let counts =
+            shares.into_iter().map(|share| share.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        counts.fold((0, 0), |sum: (usize, usize), (calls, results)| (sum.0 + calls, sum.1 + results))
+    });
     println!("{seeds} histories with {calls} calls and {results} values written");
     assert!(results as u64 >= seeds, "histories in which nothing happens show nothing");
+}
+
+/// Adds a history's calls and the values that came of them.
+fn count((calls, results): (usize, usize), history: &[String]) -> (usize, usize) {
+    let lines_with = |word: &str| history.iter().filter(|line| line.contains(word)).count();
+    (calls + lines_with(" call v"), results + lines_with(" wrote v"))
 }
 
 #[test]

@@ -145,10 +145,7 @@ impl Weather for Sky {
 
     async fn after(&self, call: &'static str) -> Result<(), StoreError> {
         match call {
-            "claim" => {
-                self.0.look_after_claim().await;
-                self.0.look_around().await;
-            }
+            "claim" => self.0.look_after_claim().await,
             "settle" => self.0.look_around().await,
             "requeue_lost" | "leave" if self.0.state().has_changed => {
                 self.0.look_for_lost().await;

@@ -104,7 +104,7 @@ impl Mark {
     }
 }
 
-fn number_of<T: PartialEq>(all: &[T], one: T) -> u16 {
+fn number_of<T: PartialEq + Copy>(all: &[T], one: T) -> u16 {
     let place = all.iter().position(|other| *other == one).unwrap_or_default();
     u16::try_from(place).unwrap_or_default()
 }

@@ -15,9 +15,7 @@ use crate::row::RowView;
 const INPUT: Slot = 0;
 const A: Slot = 1;
 const B: Slot = 2;
-/// Follows `email` in the input.
-const EMAIL: Slot = 3;
-/// Needs [`EMAIL`].
+/// Needs the column in slot 3, which follows `email` in the input.
 const C: Slot = 4;
 
 /// `A` needs the input, `B` needs `A`, `C` needs a path into the input.

@@ -79,4 +79,5 @@ pub const CASES: &[(&str, Case)] = cases![
     processing::a_hand_beats_a_worker,
     processing::rows_play_by_themselves,
     processing::a_deleted_column_holds_nothing_up,
+    processing::a_deleted_project_takes_the_work_along,
 ];

@@ -268,6 +268,22 @@ pub(super) async fn rows_play_by_themselves(store: &dyn Store) {
     check_counts(store, id).await;
 }
 
+pub(super) async fn a_deleted_project_takes_the_work_along(store: &dyn Store) {
+    let id = create(store, processed(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 3)).await;
+    let revoked: Arc<Mutex<Vec<Ticket>>> = Arc::default();
+    let heard = Arc::clone(&revoked);
+    store.listen(Box::new(move |change| heard.lock().unwrap().extend(change.revoked.iter().copied())));
+    store.trigger(everything(id)).await.unwrap();
+    let cells = claim(store, id, ANSWER, 2).await;
+    assert!(store.delete_project(id).await.unwrap());
+    let tickets: Vec<Ticket> = cells.iter().map(|cell| cell.ticket).collect();
+    assert_eq!(*revoked.lock().unwrap(), tickets, "whoever runs them is told");
+    assert_eq!(settle(store, vec![value(tickets[0], "1")]).await, [false]);
+    assert_eq!(store.lanes(0).await.unwrap().ready, []);
+    assert_eq!(claim(store, id, ANSWER, 9).await.len(), 0);
+}
+
 pub(super) async fn a_deleted_column_holds_nothing_up(store: &dyn Store) {
     let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, numbered(1, 300)).await;

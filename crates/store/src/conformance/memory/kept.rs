@@ -94,6 +94,7 @@ impl Kept {
     fn replan(&mut self) {
         self.tally = Tally::default();
         let plan = Arc::clone(&self.plan);
+        self.blocks.values_mut().for_each(|block| block.keep_only(plan.slots()));
         for position in self.rows.keys() {
             let block = self.blocks.entry(block_of(*position)).or_default();
             Steps::new(&plan, block, place_of(*position)).look_around();

@@ -24,9 +24,9 @@ use work::Held;
 
 use crate::{
     ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lane, Lanes, Listener, NewRows, Once,
-    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef, RowsPage, SavedProject, Settlement,
-    Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team, Ticket, Trigger, Visit,
-    WorkerId, WriteCells, WrittenCells,
+    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef, RowsPage, SavedProject, Sealed,
+    SealedKind, Settlement, Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team,
+    Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
 };
 
 /// Keeps everything until it is dropped.
@@ -52,6 +52,7 @@ struct State {
     teams: Vec<Team>,
     keys: Vec<ApiKey>,
     receipts: HashMap<[u8; 32], Receipt>,
+    sealed: BTreeMap<(TeamId, SealedKind, String), Sealed>,
     projects: BTreeMap<ProjectId, Kept>,
     /// How many projects were ever made.
     projects_made: u64,
@@ -162,10 +163,27 @@ impl State {
             return serde_json::from_str(outcome).map_err(|error| StoreError::Damaged(error.to_string()));
         }
         let outcome = act(self)?;
-        let Once { name, fingerprint, expires_at_ms, now_ms: _ } = once;
         let text = serde_json::to_string(&outcome).map_err(|error| StoreError::Damaged(error.to_string()))?;
-        self.receipts.insert(name, Receipt { fingerprint, expires_at_ms, outcome: text });
+        self.remember(&once, text);
         Ok(outcome)
+    }
+
+    /// Keeps an outcome; the first one kept stays.
+    fn remember(&mut self, once: &Once, outcome: String) {
+        let Once { name, fingerprint, expires_at_ms, now_ms } = *once;
+        self.receipts.retain(|_, receipt| receipt.expires_at_ms > now_ms);
+        self.receipts.entry(name).or_insert(Receipt { fingerprint, expires_at_ms, outcome });
+    }
+
+    fn put_sealed(&mut self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()> {
+        let is_other = |(other, kind, name): &(TeamId, SealedKind, String)| {
+            *other == team && *kind == sealed.kind && *name != sealed.name
+        };
+        if self.sealed.keys().filter(|key| is_other(key)).count() >= count_max as usize {
+            return Err(StoreError::Full);
+        }
+        self.sealed.insert((team, sealed.kind, sealed.name.clone()), sealed);
+        Ok(())
     }
 
     fn projects_of<'a>(&'a self, team: TeamId, folder: Option<&'a str>) -> impl Iterator<Item = &'a Kept> {
@@ -188,6 +206,13 @@ impl Store for MemoryStore {
 
     async fn recall(&self, once: Once) -> Result<Option<String>> {
         self.read(|state| Ok(state.recall(&once)?.map(str::to_owned)))
+    }
+
+    async fn remember(&self, once: Once, outcome: String) -> Result<()> {
+        self.write(|state, _| {
+            state.remember(&once, outcome);
+            Ok(())
+        })
     }
 
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool> {
@@ -253,6 +278,21 @@ impl Store for MemoryStore {
             }
             Ok(())
         })
+    }
+
+    async fn put_sealed(&self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()> {
+        self.write(|state, _| state.put_sealed(team, sealed, count_max))
+    }
+
+    async fn sealed(&self, team: TeamId) -> Result<Vec<Sealed>> {
+        self.read(|state| {
+            let kept = state.sealed.iter().filter(|((other, ..), _)| *other == team);
+            Ok(kept.map(|(_, sealed)| sealed.clone()).collect())
+        })
+    }
+
+    async fn delete_sealed(&self, team: TeamId, kind: SealedKind, name: String) -> Result<bool> {
+        self.write(|state, _| Ok(state.sealed.remove(&(team, kind, name)).is_some()))
     }
 
     async fn projects(

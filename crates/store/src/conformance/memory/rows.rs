@@ -95,15 +95,15 @@ impl State {
         let old = stored.values.cells()?;
         let sent_cells = sent.values.cells()?;
         let cleared = sent.cleared.iter().map(|slot| (*slot, "null"));
-        let changed = sent_cells
+        let differing = sent_cells
             .iter()
             .chain(cleared)
             .filter(|(slot, raw)| !value::same(old.get(*slot).unwrap_or("null"), raw));
-        let changed: Vec<(Slot, &str)> = changed.collect();
-        if changed.is_empty() {
+        let differing: Vec<(Slot, &str)> = differing.collect();
+        if differing.is_empty() {
             return Ok((stored.id, RowAction::Unchanged));
         }
-        self.write_row(changes, (id, position), &changed, now_ms)?;
+        self.write_row(changes, (id, position), &differing, now_ms)?;
         Ok((stored.id, RowAction::Updated))
     }
 
