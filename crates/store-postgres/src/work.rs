@@ -36,7 +36,7 @@ pub(crate) async fn lanes(tx: &mut Tx, now_ms: i64) -> Result<Lanes> {
                  SELECT next.project, next.slot FROM lane CROSS JOIN LATERAL (SELECT project, slot \
                  FROM rowmill.ready r WHERE (r.project, r.slot) > (lane.project, lane.slot) \
                  ORDER BY r.project, r.slot LIMIT 1) next) \
-                 SELECT c.id, some.slot FROM (SELECT * FROM lane LIMIT $1) some \
+                 SELECT c.id, l.slot FROM (SELECT * FROM lane LIMIT $1) l \
                  JOIN rowmill.counters c USING (project)",
                 &[&LANES_MAX],
             ),
