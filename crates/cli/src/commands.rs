@@ -7,10 +7,11 @@ use std::sync::Arc;
 use clap::Subcommand;
 use rowmill_app::{App, Environment, SystemClock, Vault};
 use rowmill_model::Limits;
-use rowmill_store_sqlite::{Access, SqliteStore};
+use rowmill_store_sqlite::Access;
 use serde_json::{Value, json};
 
 use crate::config::StoreArgs;
+use crate::database;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamCommand {
@@ -65,24 +66,24 @@ pub(crate) enum KeyCommand {
 type Outcome = Result<(), Box<dyn Error>>;
 
 pub(crate) async fn create_team(store: &StoreArgs, slug: &str, name: Option<&str>) -> Outcome {
-    let team = visit(store)?.create_team(slug, name).await?;
+    let team = visit(store).await?.create_team(slug, name).await?;
     print(&json!({ "id": team.id, "slug": team.slug, "name": team.name }).to_string())
 }
 
 pub(crate) async fn list_teams(store: &StoreArgs) -> Outcome {
-    let teams = visit(store)?.teams().await?;
+    let teams = visit(store).await?.teams().await?;
     let teams: Value =
         teams.iter().map(|team| json!({ "id": team.id, "slug": team.slug, "name": team.name })).collect();
     print(&teams.to_string())
 }
 
 pub(crate) async fn create_key(store: &StoreArgs, team: &str, name: Option<&str>) -> Outcome {
-    let new_key = visit(store)?.create_key(team, name).await?;
+    let new_key = visit(store).await?.create_key(team, name).await?;
     print(new_key.secret.reveal())
 }
 
 pub(crate) async fn list_keys(store: &StoreArgs, team: Option<&str>) -> Outcome {
-    let app = visit(store)?;
+    let app = visit(store).await?;
     let keys = app.keys(team).await?;
     let moment = |ms: i64| rowmill_api::timestamp(ms);
     let keys: Value = keys
@@ -100,7 +101,7 @@ pub(crate) async fn list_keys(store: &StoreArgs, team: Option<&str>) -> Outcome 
 }
 
 pub(crate) async fn revoke_key(store: &StoreArgs, id: &str) -> Outcome {
-    if visit(store)?.revoke_key(id).await? {
+    if visit(store).await?.revoke_key(id).await? {
         eprintln!("Revoked {id}. A running service forgets it within a second.");
         Ok(())
     } else {
@@ -114,10 +115,10 @@ pub(crate) fn openapi() -> Outcome {
 }
 
 /// The application beside a service that may be running on the same data.
-fn visit(store: &StoreArgs) -> Result<App, Box<dyn Error>> {
-    let store = SqliteStore::open(&store.data_dir, Access::Visit)?;
+async fn visit(store: &StoreArgs) -> Result<App, Box<dyn Error>> {
+    let store = database::open(store, Access::Visit).await?;
     let (vault, environment) = (Vault::locked(), Environment::default());
-    Ok(App::new(Arc::new(store), Limits::default(), vault, environment, Arc::new(SystemClock)))
+    Ok(App::new(store, Limits::default(), vault, environment, Arc::new(SystemClock)))
 }
 
 fn print(line: &str) -> Outcome {

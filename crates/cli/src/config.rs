@@ -48,6 +48,17 @@ pub(crate) struct StoreArgs {
     /// The folder of the embedded database.
     #[arg(long, env = "ROWMILL_DATA_DIR", default_value = "./rowmill-data")]
     pub(crate) data_dir: PathBuf,
+    /// A PostgreSQL database to use instead, shared by any number of nodes:
+    /// `postgres://user:password@host/database?sslmode=require`. Better in the variable or the file than
+    /// here, where other processes see it.
+    #[arg(long, env = "ROWMILL_DATABASE_URL", hide_env_values = true, hide_default_value = true)]
+    pub(crate) database_url: Option<SecretSetting>,
+    /// Connections to PostgreSQL that this process keeps at most, beside one that listens.
+    #[arg(long, env = "ROWMILL_DATABASE_CONNECTIONS", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..))]
+    pub(crate) database_connections: u32,
+    /// Seconds that one statement in PostgreSQL may take.
+    #[arg(long, env = "ROWMILL_DATABASE_TIMEOUT_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) database_timeout_seconds: u32,
 }
 
 #[derive(Debug, Args)]

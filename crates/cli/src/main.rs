@@ -2,6 +2,7 @@
 
 mod commands;
 mod config;
+mod database;
 mod secret_key;
 mod serve;
 mod workers;

@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::io::{IsTerminal as _, Write as _};
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,14 +12,13 @@ use hyper_util::server::graceful::GracefulShutdown;
 use rowmill_api::{Rates, Rowmill, Settings};
 use rowmill_app::{App, Environment, NewKey, SystemClock};
 use rowmill_model::Limits;
-use rowmill_store::Store;
-use rowmill_store_sqlite::{Access, SqliteStore};
+use rowmill_store_sqlite::Access;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, Serve};
-use crate::{secret_key, workers};
+use crate::{database, secret_key, workers};
 
 /// A client must send its request's head within this time: a slow one holds no connection for ever.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -57,9 +55,9 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         // What is no text is told to be wrong where it is checked, and not taken for missing.
         std::env::var_os(name).map(|value| value.into_string().unwrap_or_else(|_| "\0".to_owned()))
     })?;
-    let database = SqliteStore::open(&store.data_dir, Access::Serve)?;
+    let database = database::open(&store, Access::Serve).await?;
+    database::make_ready(&store, secret_key.as_ref())?;
     let vault = secret_key::vault(&store.data_dir, secret_key)?;
-    let database: Arc<dyn Store> = Arc::new(database);
     let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(SystemClock));
     let app = Arc::new(app);
     // The address is taken before a key is made, so that a failed start spends none.
@@ -89,7 +87,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     };
 
     // Nobody listening is no reason not to serve.
-    let _ = greet(address, &store.data_dir, first_key.as_ref());
+    let _ = greet(address, &store.place(), first_key.as_ref());
     accept(listener, router, Duration::from_secs(shutdown_seconds), || app.close_feeds()).await?;
     if let Some(engine) = engine {
         engine.stop().await;
@@ -100,9 +98,9 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
 }
 
 /// Says where the service is and, on the very first start, which key opens it.
-fn greet(address: SocketAddr, data_dir: &Path, first_key: Option<&NewKey>) -> std::io::Result<()> {
+fn greet(address: SocketAddr, place: &str, first_key: Option<&NewKey>) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "Rowmill is listening on http://{address} (data in {})", data_dir.display())?;
+    writeln!(out, "Rowmill is listening on http://{address} (data in {place})")?;
     if let Some(new_key) = first_key {
         let key = new_key.secret.reveal();
         writeln!(

@@ -1,0 +1,63 @@
+//! Which database: the embedded one, or PostgreSQL where an address is given.
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rowmill_model::Secret;
+use rowmill_store::Store;
+use rowmill_store_postgres::{Options, PostgresStore};
+use rowmill_store_sqlite::{Access, SqliteStore};
+
+use crate::config::{SecretSetting, StoreArgs};
+
+pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Store>, Box<dyn Error>> {
+    let Some(url) = args.url() else { return Ok(Arc::new(SqliteStore::open(&args.data_dir, access)?)) };
+    if !["postgres://", "postgresql://"].iter().any(|scheme| url.expose().starts_with(scheme)) {
+        return Err("ROWMILL_DATABASE_URL (--database-url) must begin with postgres://".into());
+    }
+    let options = Options {
+        pool_size: usize::try_from(args.database_connections)?,
+        statement_timeout: Duration::from_secs(args.database_timeout_seconds.into()),
+    };
+    Ok(Arc::new(PostgresStore::connect(url.expose(), options).await?))
+}
+
+/// Makes the folder for the secret key, which the embedded database makes for itself, and says what nodes
+/// on one database must share.
+pub(crate) fn make_ready(args: &StoreArgs, secret_key: Option<&SecretSetting>) -> std::io::Result<()> {
+    if args.url().is_none() {
+        return Ok(());
+    }
+    if secret_key.is_none_or(|SecretSetting(text)| text.expose().trim().is_empty()) {
+        tracing::warn!(
+            "all nodes on one database need the same ROWMILL_SECRET_KEY: without it, this one can open only \
+             the credentials that were sealed with the key in its own data folder"
+        );
+    }
+    make_private(&args.data_dir)
+}
+
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+impl StoreArgs {
+    fn url(&self) -> Option<&Secret> {
+        let SecretSetting(url) = self.database_url.as_ref()?;
+        (!url.expose().trim().is_empty()).then_some(url)
+    }
+
+    /// Where data is, for people: an address may hold a password and is not shown.
+    pub(crate) fn place(&self) -> String {
+        match self.url() {
+            Some(_) => "PostgreSQL".to_owned(),
+            None => self.data_dir.display().to_string(),
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Several nodes on one database.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
+mod server;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use rowmill_model::cell::Meta;
+use rowmill_model::column::Dependency;
+use rowmill_model::plan::Pick;
+use rowmill_model::project::ProjectSettings;
+use rowmill_model::record::Slot;
+use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Table, TeamId};
+use rowmill_store::{
+    CellResult, Change, Claim, Claimed, Lane, NewRow, NewRows, ProjectSave, Rows, Settlement, Stop, Store,
+    StoreError, Ticket, Trigger, WorkerId,
+};
+use rowmill_store_postgres::{Options, PostgresStore};
+use uuid::Uuid;
+
+use crate::server::{client, server};
+
+/// The column that is processed, and the one it needs.
+const ANSWER: Slot = 2;
+const NAME: Slot = 1;
+
+async fn open(address: &str) -> PostgresStore {
+    PostgresStore::connect(address, Options::default()).await.unwrap()
+}
+
+/// Runs a test on a database of its own, if there is a server.
+fn on_a_database<F: Future<Output = ()>>(test: impl FnOnce(String) -> F) {
+    let Some(server) = server() else { return };
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async { test(server.database().await).await });
+}
+
+async fn project(store: &dyn Store, number: u128) -> ProjectId {
+    let mut table = Table::new();
+    table.push_manual(ColumnId::new("col_name00000000"), "Name");
+    table.push_manual(ColumnId::new("col_answer000000"), "Answer");
+    let column = table.columns.last_mut().unwrap();
+    column.kind = ColumnType::Ai;
+    column.dependencies = vec![Dependency { column_id: ColumnId::new("col_name00000000"), required: true }];
+    assert_eq!(column.slot, ANSWER);
+    let project = Project {
+        id: ProjectId::from_uuid(Uuid::from_u128(number)),
+        team: TeamId(Uuid::from_u128(1)),
+        title: "Nodes".to_owned(),
+        autoplay: false,
+        folder_id: None,
+        metadata: serde_json::Map::new(),
+        settings: ProjectSettings::default(),
+        table,
+        created_at: 1,
+        updated_at: 1,
+    };
+    let save =
+        ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes: Vec::new(), once: None };
+    store.save_project(save).await.unwrap().project.id
+}
+
+fn rows(project: ProjectId, first: u128, count: u128) -> NewRows {
+    let row = |number: u128| NewRow {
+        id: RowId::from_uuid(Uuid::from_u128(number)),
+        values: Record::pack([(NAME, number.to_string().as_str())]),
+        cleared: Vec::new(),
+    };
+    NewRows {
+        project,
+        version: 1,
+        rows: (first..first + count).map(row).collect(),
+        match_on: None,
+        project_save: None,
+        ignored_keys: Vec::new(),
+        now_ms: 1,
+        once: None,
+    }
+}
+
+async fn trigger(store: &dyn Store, project: ProjectId) -> u64 {
+    let trigger =
+        Trigger { project, rows: Rows::All, pick: Pick::default(), limit: None, dry_run: false, now_ms: 5 };
+    store.trigger(trigger).await.unwrap()
+}
+
+async fn claim(store: &dyn Store, worker: u128, project: ProjectId, most: u32) -> Vec<Claimed> {
+    let now = jiff::Timestamp::from_millisecond(10).unwrap();
+    let asks = vec![(Lane { project, slot: ANSWER }, most)];
+    let worker = WorkerId(Uuid::from_u128(worker));
+    store.claim(Claim { worker, expires_at_ms: 10_000, now, asks, bytes_max: usize::MAX }).await.unwrap()
+}
+
+fn heard_by(store: &PostgresStore) -> Arc<Mutex<Vec<Change>>> {
+    let heard: Arc<Mutex<Vec<Change>>> = Arc::default();
+    let listening = Arc::clone(&heard);
+    store.listen(Box::new(move |change| listening.lock().unwrap().push(change.clone())));
+    heard
+}
+
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(20), "{what}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[test]
+fn nodes_that_start_at_once_migrate_once() {
+    on_a_database(async |address| {
+        let stores = join_all((0..8).map(|_| open(&address))).await;
+        for store in &stores {
+            store.ping().await.unwrap();
+        }
+        let sql = "SELECT count(*) FROM rowmill.migrations";
+        let migrations: i64 = client(&address).await.query_one(sql, &[]).await.unwrap().get(0);
+        assert_eq!(migrations, 1);
+    });
+}
+
+#[test]
+fn a_newer_or_altered_database_is_refused() {
+    on_a_database(async |address| {
+        drop(open(&address).await);
+        let beside = client(&address).await;
+        let refused = async || PostgresStore::connect(&address, Options::default()).await.unwrap_err();
+        beside.batch_execute("INSERT INTO rowmill.migrations VALUES (2, 'later', '')").await.unwrap();
+        assert!(matches!(refused().await, StoreError::Newer { found: 2, known: 1 }));
+        let alter = "DELETE FROM rowmill.migrations WHERE version = 2; UPDATE rowmill.migrations SET sql = ''";
+        beside.batch_execute(alter).await.unwrap();
+        assert!(matches!(refused().await, StoreError::Damaged(_)));
+    });
+}
+
+#[test]
+fn a_stop_on_one_node_is_heard_on_another() {
+    on_a_database(async |address| {
+        let (one, other) = (open(&address).await, open(&address).await);
+        let (here, there) = (heard_by(&one), heard_by(&other));
+        let id = project(&one, 1).await;
+        one.insert_rows(rows(id, 1, 3)).await.unwrap();
+        assert_eq!(other.project(id).await.unwrap().unwrap().row_count, 3);
+        assert_eq!(trigger(&one, id).await, 3);
+        until("the other node hears that cells are ready", || {
+            there.lock().unwrap().iter().any(|change| change.ready)
+        })
+        .await;
+        let cells = claim(&other, 1, id, 2).await;
+        let stop = Stop { project: id, rows: Rows::All, slots: None, now_ms: 6 };
+        assert_eq!(one.stop(stop).await.unwrap().cells, 3);
+        let revoked = || -> BTreeSet<Ticket> {
+            there.lock().unwrap().iter().flat_map(|change| change.revoked.clone()).collect()
+        };
+        let tickets: BTreeSet<Ticket> = cells.iter().map(|cell| cell.ticket).collect();
+        until("the other node hears what it lost", || revoked() == tickets).await;
+        // Each hears its own changes once, and every sequence in order.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        for heard in [here, there] {
+            let heard = heard.lock().unwrap();
+            assert!(heard.is_sorted_by_key(|change| change.seq), "{heard:?}");
+        }
+    });
+}
+
+#[test]
+fn no_cell_is_run_twice_by_many_nodes() {
+    on_a_database(async |address| {
+        let nodes = join_all((0..4).map(|_| open(&address))).await;
+        let id = project(&nodes[0], 1).await;
+        nodes[0].insert_rows(rows(id, 1, 1_000)).await.unwrap();
+        assert_eq!(trigger(&nodes[1], id).await, 1_000);
+        let work = nodes.iter().zip(1..).map(async |(node, worker)| {
+            let mut done = Vec::new();
+            loop {
+                let cells = claim(node, worker, id, 37).await;
+                if cells.is_empty() {
+                    return done;
+                }
+                let results = cells.iter().map(|cell| Settlement {
+                    ticket: cell.ticket,
+                    result: CellResult::Value("1".into(), Meta::new()),
+                });
+                let worker = WorkerId(Uuid::from_u128(worker));
+                let taken = node.settle(worker, 11, results.collect()).await.unwrap();
+                assert!(taken.iter().all(|taken| *taken));
+                done.extend(cells.iter().map(|cell| cell.ticket.position));
+            }
+        });
+        let done: Vec<u64> = join_all(work).await.concat();
+        assert_eq!((done.len(), done.iter().collect::<BTreeSet<_>>().len()), (1_000, 1_000));
+        let standing = nodes[2].standing(id).await.unwrap().unwrap();
+        assert_eq!(standing.tally.column(ANSWER, 1_000).completed, 1_000);
+    });
+}
+
+#[test]
+fn connections_that_are_lost_are_made_anew() {
+    on_a_database(async |address| {
+        let store = open(&address).await;
+        let id = project(&store, 1).await;
+        let beside = client(&address).await;
+        for round in 0..5 {
+            let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                       WHERE application_name = 'rowmill' AND datname = current_database()";
+            beside.query(cut, &[]).await.unwrap();
+            store.insert_rows(rows(id, 1 + round * 10, 10)).await.unwrap();
+        }
+        assert_eq!(store.project(id).await.unwrap().unwrap().row_count, 50);
+        let heard = heard_by(&store);
+        let other = open(&address).await;
+        other.insert_rows(rows(id, 1_000, 1)).await.unwrap();
+        until("it listens again", || heard.lock().unwrap().iter().any(|change| change.seq == 6)).await;
+    });
+}
+
+#[test]
+fn many_projects_changed_at_once_lead_to_no_deadlock() {
+    on_a_database(async |address| {
+        let nodes = join_all((0..3).map(|_| open(&address))).await;
+        let ids = join_all((1..=6).map(|number| project(&nodes[0], number))).await;
+        join_all(ids.iter().map(|id| nodes[0].insert_rows(rows(*id, 1, 50)))).await;
+        for id in &ids {
+            trigger(&nodes[0], *id).await;
+        }
+        let work = nodes.iter().zip(1..).map(async |(node, number)| {
+            let worker = WorkerId(Uuid::from_u128(number));
+            let mut done = 0;
+            loop {
+                let asks = ids.iter().map(|id| (Lane { project: *id, slot: ANSWER }, 4));
+                let asks = if number == 2 { asks.rev().collect() } else { asks.collect() };
+                let now = jiff::Timestamp::from_millisecond(10).unwrap();
+                let claim = Claim { worker, expires_at_ms: 10_000, now, asks, bytes_max: usize::MAX };
+                let cells = node.claim(claim).await.unwrap();
+                if cells.is_empty() && node.lanes(10).await.unwrap().ready.is_empty() {
+                    return done;
+                }
+                let results = cells.iter().rev().map(|cell| Settlement {
+                    ticket: cell.ticket,
+                    result: CellResult::Value("1".into(), Meta::new()),
+                });
+                let taken = node.settle(worker, 11, results.collect()).await.unwrap();
+                done += taken.iter().filter(|taken| **taken).count();
+            }
+        });
+        assert_eq!(join_all(work).await.iter().sum::<usize>(), 300);
+    });
+}
