@@ -56,23 +56,25 @@ impl Server {
     pub(crate) fn parse(address: &str) -> Result<Self> {
         let (address, wants) = take_tls(address);
         // The message never repeats the address: it may hold a password.
-        let mut config = Config::from_str(&address)
-            .map_err(|error| StoreError::Backend(format!("the database URL cannot be read: {error}").into()))?;
+        let mut config = Config::from_str(&address).map_err(|error| {
+            StoreError::Backend(format!("the database URL cannot be read: {error}").into())
+        })?;
         config.ssl_mode(if wants.tls { SslMode::Require } else { SslMode::Disable });
         config.connect_timeout(CONNECT_TIMEOUT).keepalives_idle(KEEPALIVE).tcp_user_timeout(KEEPALIVE);
         if config.get_application_name().is_none() {
             config.application_name("rowmill");
         }
-        let tls = if wants.tls { Some(MakeRustlsConnect::new(tls(wants.root_file.as_deref())?)) } else { None };
+        let tls =
+            if wants.tls { Some(MakeRustlsConnect::new(tls(wants.root_file.as_deref())?)) } else { None };
         Ok(Self { config, tls })
     }
 
     pub(crate) fn pool(&self, options: &Options) -> Result<Pool> {
         // A closed connection is noticed without asking; one that dies under a statement is tried again.
-        let managed = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match &self.tls {
-            Some(tls) => Manager::from_config(self.config.clone(), tls.clone(), managed),
-            None => Manager::from_config(self.config.clone(), NoTls, managed),
+            Some(tls) => Manager::from_config(self.config.clone(), tls.clone(), recycling),
+            None => Manager::from_config(self.config.clone(), NoTls, recycling),
         };
         Pool::builder(manager)
             .max_size(options.pool_size.max(2))
@@ -88,18 +90,14 @@ impl Server {
         &self,
         heard: tokio::sync::mpsc::UnboundedSender<tokio_postgres::AsyncMessage>,
     ) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
-        match &self.tls {
-            Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await?;
-                tokio::spawn(forward(connection, heard));
-                Ok(client)
-            }
-            None => {
-                let (client, connection) = self.config.connect(NoTls).await?;
-                tokio::spawn(forward(connection, heard));
-                Ok(client)
-            }
+        if let Some(tls) = &self.tls {
+            let (client, connection) = self.config.connect(tls.clone()).await?;
+            tokio::spawn(forward(connection, heard));
+            return Ok(client);
         }
+        let (client, connection) = self.config.connect(NoTls).await?;
+        tokio::spawn(forward(connection, heard));
+        Ok(client)
     }
 }
 
@@ -141,7 +139,8 @@ fn take_tls(address: &str) -> (String, Wanted) {
             _ => others.push(pair),
         }
     }
-    let address = if others.is_empty() { before.to_owned() } else { format!("{before}?{}", others.join("&")) };
+    let address =
+        if others.is_empty() { before.to_owned() } else { format!("{before}?{}", others.join("&")) };
     (address, wanted)
 }
 

@@ -1,6 +1,5 @@
 //! Transactions: begun, retried and committed in one place.
 
-use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -18,6 +17,8 @@ const TRIES_MAX: u32 = 6;
 const PAUSE_MIN: Duration = Duration::from_millis(5);
 
 pub(crate) type Param = Box<dyn ToSql + Sync + Send>;
+/// Sent when it is first polled.
+type Request<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
 /// The server, behind a pool of connections.
 #[derive(Debug)]
@@ -163,7 +164,7 @@ impl Tx {
         for (sql, _) in questions {
             statements.push(client.prepare_cached(sql).await.map_err(backend)?);
         }
-        let mut sent: Vec<Pin<Box<dyn Future<Output = Result<Vec<Row>, Error>> + Send + '_>>> = Vec::new();
+        let mut sent: Vec<Request<'_, Vec<Row>>> = Vec::new();
         if let Some(begin) = &begin {
             sent.push(Box::pin(async { client.batch_execute(begin).await.map(|()| Vec::new()) }));
         }
@@ -256,7 +257,7 @@ async fn end(client: &Object, last: &[(&'static str, Vec<Param>)]) -> Result<(),
         .iter()
         .map(|(_, params)| params.iter().map(|param| -> &(dyn ToSql + Sync) { &**param }).collect())
         .collect();
-    let mut sent: Vec<Pin<Box<dyn Future<Output = Result<(), Error>> + Send + '_>>> = Vec::new();
+    let mut sent: Vec<Request<'_, ()>> = Vec::new();
     for (statement, params) in statements.iter().zip(&params) {
         sent.push(Box::pin(async { client.execute(statement, params).await.map(|_| ()) }));
     }
@@ -267,9 +268,7 @@ async fn end(client: &Object, last: &[(&'static str, Vec<Param>)]) -> Result<(),
 
 /// Polls requests in order, so that they are sent in order, before any is answered. All are waited for;
 /// the first failure is told.
-async fn pipelined<T>(
-    mut sent: Vec<Pin<Box<dyn Future<Output = Result<T, Error>> + Send + '_>>>,
-) -> Result<Vec<T>, Error> {
+async fn pipelined<T>(mut sent: Vec<Request<'_, T>>) -> Result<Vec<T>, Error> {
     let mut answers: Vec<Option<Result<T, Error>>> = sent.iter().map(|_| None).collect();
     std::future::poll_fn(|context| {
         let mut is_done = true;
@@ -317,7 +316,7 @@ fn is_refused(failure: &StoreError) -> bool {
 }
 
 fn is_io(error: &Error) -> bool {
-    std::error::Error::source(error).is_some_and(|source| source.is::<std::io::Error>())
+    std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
 }
 
 fn no_connection(error: PoolError) -> StoreError {

@@ -76,7 +76,7 @@ impl Desk {
     /// Opens a project as it is stored.
     pub(crate) async fn open(tx: &mut Tx, documents: &Documents, state: State) -> Result<Self> {
         let parsed = projects::planned(tx, documents, &state).await?;
-        Self::with(state, parsed.project, parsed.plan)
+        Ok(Self::with(state, parsed.project, parsed.plan))
     }
 
     /// Opens a project that this transaction saves: the document is written and the version moves on.
@@ -84,11 +84,11 @@ impl Desk {
         projects::write_document(tx, state.num, &project)?;
         state.version += 1;
         let plan = Arc::new(Plan::of(&project));
-        Self::with(state, Arc::new(project), plan)
+        Ok(Self::with(state, Arc::new(project), plan))
     }
 
-    fn with(state: State, project: Arc<Project>, plan: Arc<Plan>) -> Result<Self> {
-        Ok(Self {
+    fn with(state: State, project: Arc<Project>, plan: Arc<Plan>) -> Self {
+        Self {
             project,
             plan,
             rows: BTreeMap::new(),
@@ -102,7 +102,7 @@ impl Desk {
             changed: ChangedRows::These { written: Vec::new(), deleted: Vec::new() },
             revoked: Vec::new(),
             state,
-        })
+        }
     }
 
     pub(crate) fn num(&self) -> i64 {
@@ -241,7 +241,10 @@ impl Desk {
     }
 
     pub(crate) fn claims_of<'a>(&'a self, workers: &'a [Uuid]) -> impl Iterator<Item = (u64, &'a Held)> {
-        self.claims.iter().filter(|(_, held)| workers.contains(&held.worker)).map(|(token, held)| (*token, held))
+        self.claims
+            .iter()
+            .filter(|(_, held)| workers.contains(&held.worker))
+            .map(|(token, held)| (*token, held))
     }
 
     // Changing.
@@ -372,7 +375,9 @@ impl Desk {
 
     /// Whether any cell of a loaded block was ever touched.
     pub(crate) fn has_block(&self, block: u64) -> bool {
-        self.blocks.get(&block).is_some_and(|open| !open.stored.is_empty() || open.block.slots().next().is_some())
+        self.blocks
+            .get(&block)
+            .is_some_and(|open| !open.stored.is_empty() || open.block.slots().next().is_some())
     }
 
     /// Whether anything happened here.
@@ -441,7 +446,14 @@ impl Desk {
     // Claims.
 
     /// Hands cells of one column in one block out to a worker.
-    pub(crate) fn hand_out(&mut self, token: u64, worker: Uuid, slot: Slot, block: u64, places: BTreeSet<u8>) {
+    pub(crate) fn hand_out(
+        &mut self,
+        token: u64,
+        worker: Uuid,
+        slot: Slot,
+        block: u64,
+        places: BTreeSet<u8>,
+    ) {
         self.claims.insert(token, Held { worker, slot, block, places, is_new: true, is_changed: false });
     }
 
@@ -463,7 +475,9 @@ impl Desk {
     fn revoke(&mut self, slot: Slot, position: u64) {
         let lane = self.lane(slot);
         for (token, held) in &mut self.claims {
-            if (held.slot, held.block) == (slot, block_of(position)) && held.places.remove(&place_of(position)) {
+            if (held.slot, held.block) == (slot, block_of(position))
+                && held.places.remove(&place_of(position))
+            {
                 held.is_changed = true;
                 self.revoked.push(Ticket { token: *token, lane, position });
             }
@@ -494,7 +508,8 @@ impl Desk {
         for (token, held) in self.claims.iter_mut().filter(|(_, held)| !slots.contains(&held.slot)) {
             held.is_changed = true;
             for place in std::mem::take(&mut held.places) {
-                let (lane, position) = (Lane { project: id, slot: held.slot }, position_of(held.block, place));
+                let (lane, position) =
+                    (Lane { project: id, slot: held.slot }, position_of(held.block, place));
                 self.revoked.push(Ticket { token: *token, lane, position });
             }
         }
@@ -521,8 +536,8 @@ impl Desk {
         for (position, Kept { row, fate }) in std::mem::take(&mut self.rows) {
             match fate {
                 Fate::Read => {}
-                Fate::Inserted => self.writes.rows_inserted.push(position, row)?,
-                Fate::Updated => self.writes.rows_updated.push(position, row)?,
+                Fate::Inserted => self.writes.rows_inserted.push(position, &row)?,
+                Fate::Updated => self.writes.rows_updated.push(position, &row)?,
             }
         }
         for (token, held) in std::mem::take(&mut self.claims) {

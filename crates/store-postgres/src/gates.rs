@@ -17,7 +17,10 @@ const GATES_MAX: usize = 1_000;
 
 impl Gates {
     /// Waits until no other writer of this node is at these projects, taking them in the order of their ids.
-    pub(crate) async fn enter(&self, projects: impl IntoIterator<Item = ProjectId>) -> Vec<OwnedMutexGuard<()>> {
+    pub(crate) async fn enter(
+        &self,
+        projects: impl IntoIterator<Item = ProjectId>,
+    ) -> Vec<OwnedMutexGuard<()>> {
         let projects: BTreeSet<ProjectId> = projects.into_iter().collect();
         let mut entered = Vec::with_capacity(projects.len());
         for project in projects {

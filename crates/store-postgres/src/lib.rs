@@ -26,8 +26,8 @@ mod teams;
 mod work;
 mod writes;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -40,6 +40,7 @@ use rowmill_store::{
     SealedKind, Settlement, Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team,
     Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
 };
+use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
@@ -69,14 +70,18 @@ fn work_of<T, F: for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>>>(work: F) ->
 }
 
 /// How often a node sees to what nobody else would.
-const CHORES_EVERY: Duration = Duration::from_secs(60);
+const CHORES_EVERY: Duration = Duration::from_mins(1);
+/// How long other nodes are still told of changes when the store is closed.
+const LAST_NEWS_MAX: Duration = Duration::from_secs(5);
 /// Two clocks that differ by less are taken for one.
 const SKEW_MIN_MS: i64 = 50;
 
 #[derive(Debug)]
 pub struct PostgresStore {
     node: Arc<Node>,
-    tasks: Vec<JoinHandle<()>>,
+    /// Sends news to other nodes; taken when the store is closed.
+    sender: Mutex<Option<JoinHandle<()>>>,
+    tasks: [JoinHandle<()>; 2],
 }
 
 /// What this process knows and shares between callers.
@@ -91,6 +96,8 @@ struct Node {
     skew_ms: AtomicI64,
     /// Set off when a project was deleted.
     graves: tokio::sync::Notify,
+    /// Shared by all writes under way; had alone once there are none.
+    under_way: RwLock<()>,
 }
 
 impl PostgresStore {
@@ -108,14 +115,15 @@ impl PostgresStore {
             tokens: Tokens::default(),
             skew_ms: AtomicI64::new(0),
             graves: tokio::sync::Notify::new(),
+            under_way: RwLock::new(()),
         });
         node.compare_clocks().await?;
-        let tasks = vec![
-            tokio::spawn(news::send(Arc::clone(&node.news), Arc::clone(&database), posted)),
+        let sender = tokio::spawn(news::send(Arc::clone(&node.news), Arc::clone(&database), posted));
+        let tasks = [
             tokio::spawn(news::receive(Arc::clone(&node.news), server, database)),
             tokio::spawn(chores(Arc::clone(&node))),
         ];
-        Ok(Self { node, tasks })
+        Ok(Self { node, sender: Mutex::new(Some(sender)), tasks })
     }
 
     /// Runs work that only reads, in one snapshot.
@@ -133,7 +141,11 @@ impl PostgresStore {
         work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync + 'static,
     ) -> Result<T> {
         let node = self.node();
-        finished(tokio::spawn(async move { node.database.write(doubt, work).await })).await
+        finished(tokio::spawn(async move {
+            let _under_way = node.under_way.read().await;
+            node.database.write(doubt, work).await
+        }))
+        .await
     }
 
     /// Runs work that changes rows of these projects, and tells what it changed before it answers.
@@ -145,6 +157,7 @@ impl PostgresStore {
     ) -> Result<T> {
         let node = self.node();
         finished(tokio::spawn(async move {
+            let _under_way = node.under_way.read().await;
             let _entered = node.gates.enter(projects).await;
             let (done, changes) = node.database.write(doubt, work).await?;
             for change in changes {
@@ -167,19 +180,15 @@ impl PostgresStore {
         }
         let node = self.node();
         let (workers, held) = (Arc::new(workers), Arc::new(projects.clone()));
-        let work = again!((node, workers, held), |tx| work::dismiss(
-            tx,
-            &node.documents,
-            leaving,
-            &workers,
-            &held
-        ));
+        let work =
+            again!((node, workers, held), |tx| work::dismiss(tx, &node.documents, leaving, &workers, &held));
         self.change(projects, Doubt::Tell, work).await
     }
 }
 
 impl Drop for PostgresStore {
     fn drop(&mut self) {
+        self.node.news.close();
         self.tasks.iter().for_each(JoinHandle::abort);
     }
 }
@@ -191,6 +200,14 @@ impl Store for PostgresStore {
     }
 
     async fn close(&self) -> Result<()> {
+        let _alone = self.node.under_way.write().await;
+        self.node.news.close();
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut sender) = sender
+            && tokio::time::timeout(LAST_NEWS_MAX, &mut sender).await.is_err()
+        {
+            sender.abort();
+        }
         self.tasks.iter().for_each(JoinHandle::abort);
         self.node.database.close();
         Ok(())
@@ -302,12 +319,8 @@ impl Store for PostgresStore {
 
     async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
         let node = self.node();
-        let work = again!((node, event_id), |tx| guests::projects_of_event(
-            tx,
-            &node.documents,
-            team,
-            &event_id
-        ));
+        let work =
+            again!((node, event_id), |tx| guests::projects_of_event(tx, &node.documents, team, &event_id));
         self.read(work).await
     }
 
@@ -368,13 +381,8 @@ impl Store for PostgresStore {
         while let Some(part) = parts.next().filter(|_| triggered < limit) {
             let (node, asked, part) = (self.node(), Arc::clone(&trigger), Arc::new(part));
             let left = limit - triggered;
-            let work = again!((node, asked, part), |tx| runs::trigger(
-                tx,
-                &node.documents,
-                &asked,
-                &part,
-                left
-            ));
+            let work =
+                again!((node, asked, part), |tx| runs::trigger(tx, &node.documents, &asked, &part, left));
             let done = if dry_run {
                 self.read(work).await?.0
             } else {
@@ -415,21 +423,15 @@ impl Store for PostgresStore {
         let projects = claim.asks.iter().map(|(lane, _)| lane.project).collect();
         let expires_at_ms = self.node.database_time(claim.expires_at_ms);
         let (node, claim) = (self.node(), Arc::new(claim));
-        let work = again!((node, claim), |tx| work::claim(
-            tx,
-            &node.documents,
-            &node.tokens,
-            &claim,
-            expires_at_ms
-        ));
+        let work =
+            again!((node, claim), |tx| work::claim(tx, &node.documents, &node.tokens, &claim, expires_at_ms));
         self.change(projects, Doubt::Tell, work).await
     }
 
     async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
         let projects = results.iter().map(|settlement| settlement.ticket.lane.project).collect();
         let (node, results) = (self.node(), Arc::new(results));
-        let work =
-            again!((node, results), |tx| work::settle(tx, &node.documents, worker, now_ms, &results));
+        let work = again!((node, results), |tx| work::settle(tx, &node.documents, worker, now_ms, &results));
         self.change(projects, Doubt::Tell, work).await
     }
 
@@ -478,7 +480,11 @@ fn machine_ms() -> i64 {
 /// Sweeps up after deleted projects, and compares clocks now and then.
 async fn chores(node: Arc<Node>) {
     loop {
-        while node.database.write(Doubt::Repeat, again!((), |tx| purge::sweep_some(tx))).await.is_ok_and(|more| more)
+        while node
+            .database
+            .write(Doubt::Repeat, again!((), |tx| purge::sweep_some(tx)))
+            .await
+            .is_ok_and(|more| more)
         {}
         if tokio::time::timeout(CHORES_EVERY, node.graves.notified()).await.is_err() {
             // It goes by what was known before.

@@ -62,7 +62,8 @@ pub(crate) struct News {
     /// The last change told of each project. Held while listeners are called, so that they hear one change
     /// after the other.
     seen: Mutex<HashMap<ProjectId, u64>>,
-    outbox: mpsc::UnboundedSender<Change>,
+    /// None once the store is closed.
+    outbox: Mutex<Option<mpsc::UnboundedSender<Change>>>,
 }
 
 impl std::fmt::Debug for News {
@@ -74,7 +75,15 @@ impl std::fmt::Debug for News {
 impl News {
     pub(crate) fn new(node: Uuid) -> (Self, mpsc::UnboundedReceiver<Change>) {
         let (outbox, posted) = mpsc::unbounded_channel();
-        (Self { node, listeners: RwLock::default(), seen: Mutex::default(), outbox }, posted)
+        (
+            Self {
+                node,
+                listeners: RwLock::default(),
+                seen: Mutex::default(),
+                outbox: Mutex::new(Some(outbox)),
+            },
+            posted,
+        )
     }
 
     pub(crate) fn listen(&self, listener: Listener) {
@@ -84,8 +93,15 @@ impl News {
     /// Tells of a change this node made, here and elsewhere.
     pub(crate) fn tell(&self, change: Change) {
         self.tell_here(change.clone());
-        // Without the other end the store is closed.
-        let _ = self.outbox.send(change);
+        if let Some(outbox) = &*self.outbox.lock().unwrap_or_else(PoisonError::into_inner) {
+            // Without the other end the store is closed.
+            let _ = outbox.send(change);
+        }
+    }
+
+    /// Lets [`send`] come to its end once it has sent what is left.
+    pub(crate) fn close(&self) {
+        drop(self.outbox.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
     /// Tells this node's listeners, who hear of each project in the order of its sequence. What other nodes
@@ -156,7 +172,8 @@ pub(crate) async fn send(
 ) {
     let mut changes = Vec::new();
     while posted.recv_many(&mut changes, MESSAGES_MAX).await > 0 {
-        let messages: Vec<String> = changes.drain(..).flat_map(|change| write_down(news.node, change)).collect();
+        let messages: Vec<String> =
+            changes.drain(..).flat_map(|change| write_down(news.node, change)).collect();
         if let Err(error) = notify(&database, &messages).await {
             tracing::warn!(%error, "other nodes could not be told of a change; they find out by looking");
         }
@@ -189,7 +206,7 @@ fn write_down(node: Uuid, change: Change) -> Vec<String> {
     };
     if let ChangedRows::These { written, deleted } = rows {
         message.written = Some(written);
-        message.deleted = deleted.into_iter().map(|row| row.uuid()).collect();
+        message.deleted = deleted.into_iter().map(RowId::uuid).collect();
     }
     let mut tickets = revoked.iter().map(|ticket| (ticket.token, ticket.lane.slot, ticket.position));
     message.revoked = tickets.by_ref().take(REVOKED_MAX).collect();
@@ -218,7 +235,9 @@ pub(crate) async fn receive(news: Arc<News>, server: Server, database: Arc<Datab
         let outcome = hear_all(&news, &server, &database).await;
         if !has_warned {
             match outcome {
-                Ok(()) => tracing::warn!("changes of other nodes are not heard: LISTEN needs a connection that is not pooled by transaction; looking for them every second instead"),
+                Ok(()) => tracing::warn!(
+                    "changes of other nodes are not heard: LISTEN needs a connection that is not pooled by transaction; looking for them every second instead"
+                ),
                 Err(error) => tracing::warn!(%error, "the connection on which changes are heard was lost"),
             }
             has_warned = true;

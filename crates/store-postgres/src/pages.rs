@@ -93,7 +93,8 @@ pub(crate) async fn page(tx: &mut Tx, project: ProjectId, start: PageStart, limi
 pub(crate) async fn at(tx: &mut Tx, project: ProjectId, positions: &[u64]) -> Result<Vec<StoredRow>> {
     let state = projects::existing(tx, project).await?;
     let wanted: Vec<i64> = positions.iter().copied().map(signed).collect();
-    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position = ANY($2)";
+    let sql =
+        "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position = ANY($2)";
     let found = tx.query(sql, &[&state.num, &wanted]).await?;
     let rows = complete(tx, state.num, &found).await?;
     let by_position: HashMap<u64, StoredRow> = rows.into_iter().map(|row| (row.position, row)).collect();

@@ -8,7 +8,8 @@ use rowmill_model::plan::{Plan, Tally};
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::{
-    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError, StoredProject,
+    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError,
+    StoredProject,
 };
 use tokio_postgres::Row;
 
@@ -129,11 +130,7 @@ impl Documents {
     }
 }
 
-pub(crate) async fn load(
-    tx: &mut Tx,
-    documents: &Documents,
-    id: ProjectId,
-) -> Result<Option<StoredProject>> {
+pub(crate) async fn load(tx: &mut Tx, documents: &Documents, id: ProjectId) -> Result<Option<StoredProject>> {
     let Some(state) = state(tx, id).await? else { return Ok(None) };
     let Parsed { version, project, views, .. } = planned(tx, documents, &state).await?;
     let State { row_count, change_seq, .. } = state;
@@ -282,7 +279,8 @@ pub(crate) async fn list(
 }
 
 pub(crate) async fn count(tx: &mut Tx, team: TeamId, folder: Option<&str>) -> Result<u64> {
-    let sql = "SELECT count(*) FROM rowmill.projects WHERE team = $1 AND ($2::text IS NULL OR folder_id = $2)";
+    let sql =
+        "SELECT count(*) FROM rowmill.projects WHERE team = $1 AND ($2::text IS NULL OR folder_id = $2)";
     let counted = tx.query(sql, &[&team.0, &folder]).await?;
     Ok(counted.first().map_or(0, |row| unsigned(row.get(0))))
 }

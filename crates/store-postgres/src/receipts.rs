@@ -25,8 +25,7 @@ pub(crate) async fn recall(tx: &mut Tx, once: &Once) -> Result<Option<String>> {
 /// transaction ends: they wait here.
 pub(crate) async fn begin<T: DeserializeOwned>(tx: &mut Tx, once: Option<&Once>) -> Result<Option<T>> {
     let Some(once) = once else { return Ok(None) };
-    let [a, b, c, d, e, f, g, h, ..] = once.name;
-    let lock = i64::from_le_bytes([a, b, c, d, e, f, g, h]);
+    let lock = once.name.first_chunk().copied().map(i64::from_le_bytes);
     tx.query("SELECT pg_advisory_xact_lock($1)", &[&lock]).await?;
     let outcome = recall(tx, once).await?;
     outcome.map(|outcome| serde_json::from_str(&outcome).map_err(damaged)).transpose()

@@ -25,13 +25,12 @@ pub(crate) async fn insert(
     }
     let state = projects::lock_at(tx, *project, *version).await?;
     let mut desk = open(tx, documents, state, project_save.as_deref()).await?;
-    let outcomes = match match_on {
-        Some(slot) => upsert_all(tx, &mut desk, rows, *slot, *now_ms).await?,
-        None => {
-            let blocks = desk.blocks_of_new(rows.len());
-            desk.load(tx, [], blocks).await?;
-            rows.iter().map(|row| desk.insert(row, *now_ms)).collect::<Result<_>>()?
-        }
+    let outcomes = if let Some(slot) = match_on {
+        upsert_all(tx, &mut desk, rows, *slot, *now_ms).await?
+    } else {
+        let blocks = desk.blocks_of_new(rows.len());
+        desk.load(tx, [], blocks).await?;
+        rows.iter().map(|row| desk.insert(row, *now_ms)).collect::<Result<_>>()?
     };
     let change = desk.finish(tx, *now_ms)?;
     let inserted = Inserted { rows: outcomes, ignored_keys: ignored_keys.clone() };

@@ -118,8 +118,7 @@ pub(crate) async fn stop(
             let blocks = desk.load_blocks_from(tx, *first, BLOCKS_AT_ONCE).await?;
             let is_full = u64::try_from(blocks.len()).is_ok_and(|len| len == BLOCKS_AT_ONCE);
             let next_block = blocks.last().filter(|_| is_full).map(|last| last + 1);
-            let places =
-                |block: u64| (0..=u8::MAX).map(move |place| position_of(block, place));
+            let places = |block: u64| (0..=u8::MAX).map(move |place| position_of(block, place));
             (blocks.into_iter().flat_map(places).collect(), next_block)
         }
     };

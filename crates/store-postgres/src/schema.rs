@@ -18,11 +18,13 @@ pub(crate) async fn migrate(tx: &mut Tx) -> Result<()> {
     if tx.query("SELECT 1 FROM pg_namespace WHERE nspname = 'rowmill'", &[]).await?.is_empty() {
         tx.run("CREATE SCHEMA rowmill").await?;
     }
-    tx.run(
-        "CREATE TABLE IF NOT EXISTS rowmill.migrations \
-         (version int8 PRIMARY KEY, name text NOT NULL, sql text NOT NULL)",
-    )
-    .await?;
+    let sql = "SELECT 1 FROM pg_tables WHERE schemaname = 'rowmill' AND tablename = 'migrations'";
+    if tx.query(sql, &[]).await?.is_empty() {
+        tx.run(
+            "CREATE TABLE rowmill.migrations (version int8 PRIMARY KEY, name text NOT NULL, sql text NOT NULL)",
+        )
+        .await?;
+    }
     let applied = tx.query("SELECT version, name, sql FROM rowmill.migrations ORDER BY version", &[]).await?;
     let (found, known) = (applied.len(), MIGRATIONS.len());
     if found > known {

@@ -188,7 +188,9 @@ impl Take<'_> {
         let mut wanted = usize::try_from(most).unwrap_or(usize::MAX);
         // Most blocks have many ready cells, so few are looked at first.
         let (mut next, mut some) = (0, 2);
-        while let Some(chunk) = blocks.get(next..blocks.len().min(next + some)).filter(|some| !some.is_empty()) {
+        while let Some(chunk) =
+            blocks.get(next..blocks.len().min(next + some)).filter(|some| !some.is_empty())
+        {
             desk.load(tx, [], chunk.iter().copied()).await?;
             let mut ready = Vec::new();
             for block in chunk {

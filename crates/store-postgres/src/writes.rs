@@ -44,7 +44,7 @@ pub(crate) struct RowArrays {
 }
 
 impl RowArrays {
-    pub(crate) fn push(&mut self, position: u64, row: RawRow) -> Result<()> {
+    pub(crate) fn push(&mut self, position: u64, row: &RawRow) -> Result<()> {
         self.positions.push(signed(position));
         self.ids.push(row.id.uuid());
         self.vals.push(row.values.as_bytes().to_vec());

@@ -1,6 +1,6 @@
 //! Several nodes on one database.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod server;
 
@@ -16,8 +16,8 @@ use rowmill_model::project::ProjectSettings;
 use rowmill_model::record::Slot;
 use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Table, TeamId};
 use rowmill_store::{
-    CellResult, Change, Claim, Claimed, Lane, NewRow, NewRows, ProjectSave, Rows, Settlement, Stop, Store,
-    StoreError, Ticket, Trigger, WorkerId,
+    CellResult, Change, Claim, Claimed, Lane, NewRow, NewRows, Once, ProjectSave, Rows, Settlement, Stop,
+    Store, StoreError, Ticket, Trigger, WorkerId,
 };
 use rowmill_store_postgres::{Options, PostgresStore};
 use uuid::Uuid;
@@ -59,8 +59,14 @@ async fn project(store: &dyn Store, number: u128) -> ProjectId {
         created_at: 1,
         updated_at: 1,
     };
-    let save =
-        ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes: Vec::new(), once: None };
+    let save = ProjectSave {
+        project,
+        views: Vec::new(),
+        version: None,
+        subject: None,
+        fixes: Vec::new(),
+        once: None,
+    };
     store.save_project(save).await.unwrap().project.id
 }
 
@@ -131,7 +137,8 @@ fn a_newer_or_altered_database_is_refused() {
         let refused = async || PostgresStore::connect(&address, Options::default()).await.unwrap_err();
         beside.batch_execute("INSERT INTO rowmill.migrations VALUES (2, 'later', '')").await.unwrap();
         assert!(matches!(refused().await, StoreError::Newer { found: 2, known: 1 }));
-        let alter = "DELETE FROM rowmill.migrations WHERE version = 2; UPDATE rowmill.migrations SET sql = ''";
+        let alter =
+            "DELETE FROM rowmill.migrations WHERE version = 2; UPDATE rowmill.migrations SET sql = ''";
         beside.batch_execute(alter).await.unwrap();
         assert!(matches!(refused().await, StoreError::Damaged(_)));
     });
@@ -248,5 +255,45 @@ fn many_projects_changed_at_once_lead_to_no_deadlock() {
             }
         });
         assert_eq!(join_all(work).await.iter().sum::<usize>(), 300);
+    });
+}
+
+#[test]
+fn a_request_sent_to_many_nodes_is_carried_out_once() {
+    on_a_database(async |address| {
+        let nodes = join_all((0..4).map(|_| open(&address))).await;
+        let id = project(&nodes[0], 1).await;
+        let once = Once { name: [1; 32], fingerprint: [2; 32], now_ms: 1, expires_at_ms: 1_000 };
+        // Each would insert rows of its own.
+        let sent = nodes.iter().zip(1..).map(|(node, number)| {
+            node.insert_rows(NewRows { once: Some(once.clone()), ..rows(id, number * 100, 5) })
+        });
+        let answers = join_all(sent).await;
+        let first = answers[0].as_ref().unwrap();
+        assert!(answers.iter().all(|answer| answer.as_ref().unwrap() == first), "{answers:?}");
+        assert_eq!(nodes[3].project(id).await.unwrap().unwrap().row_count, 5);
+    });
+}
+
+#[test]
+fn what_is_left_to_tell_is_told_before_the_end() {
+    on_a_database(async |address| {
+        let (one, other) = (open(&address).await, open(&address).await);
+        let id = project(&one, 1).await;
+        one.insert_rows(rows(id, 1, 3)).await.unwrap();
+        trigger(&one, id).await;
+        claim(&one, 1, id, 3).await;
+        let heard = heard_by(&other);
+        assert_eq!(one.leave(WorkerId(Uuid::from_u128(1))).await.unwrap(), 3);
+        one.close().await.unwrap();
+        assert!(matches!(one.ping().await, Err(StoreError::Closed)));
+        // Sooner than by looking: its cells wait for another worker.
+        let started = Instant::now();
+        until("the other node hears of cells that are ready", || {
+            heard.lock().unwrap().iter().any(|change| change.ready && change.seq == 4)
+        })
+        .await;
+        assert!(started.elapsed() < Duration::from_secs(10));
+        assert_eq!(claim(&other, 2, id, 9).await.len(), 3);
     });
 }

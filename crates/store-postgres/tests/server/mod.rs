@@ -8,7 +8,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Where the programs are looked for, after `ROWMILL_TEST_POSTGRES`.
-const FOLDERS: &[&str] = &["/usr/lib/postgresql/17/bin", "/usr/lib/postgresql/16/bin", "/usr/lib/postgresql/15/bin", "/usr/local/bin", "/usr/bin"];
+const FOLDERS: &[&str] = &[
+    "/usr/lib/postgresql/17/bin",
+    "/usr/lib/postgresql/16/bin",
+    "/usr/lib/postgresql/15/bin",
+    "/usr/local/bin",
+    "/usr/bin",
+];
 /// Whom the server runs as when the tests run as root, which it refuses to.
 const NOBODY: u32 = 65_534;
 
