@@ -1,6 +1,5 @@
 //! A throwaway PostgreSQL for one test program, ended with it in any case.
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -45,7 +44,10 @@ impl Server {
              or set that to `off`",
         );
         let folder = tempfile::Builder::new().prefix("rowmill-pg-").tempdir().unwrap().keep();
-        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        if rustix::process::getuid().is_root() {
+            // Its own, so that the server's user can also remove it.
+            std::os::unix::fs::chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
         let data = folder.join("data");
         let made = as_nobody(&programs.join("initdb"))
             .args(["--auth=trust", "--username=rowmill", "--encoding=UTF8", "--locale=C", "--no-sync", "-D"])
