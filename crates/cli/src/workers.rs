@@ -56,7 +56,8 @@ pub(crate) fn start(
         value_bytes_max: usize::try_from(limits.cell_bytes_max)?,
         ..Config::default()
     };
-    let outside = OutsideConfig { at_once_max: concurrency, ..OutsideConfig::default() };
+    // Calls at once are bounded by the cells that run at once.
+    let outside = OutsideConfig { at_once_max: usize::MAX, ..OutsideConfig::default() };
     let credentials = Arc::new(OfTeams { app, known: Mutex::default() });
     let caller = Outside::new(client, scraper, credentials, Traffic::default(), outside);
     let worker = rowmill_app::log_id(&rowmill_app::SystemClock);
