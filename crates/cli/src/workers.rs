@@ -30,12 +30,8 @@ pub(crate) struct WorkerArgs {
     #[arg(long, env = "ROWMILL_RETRY_BASE_MILLISECONDS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     retry_base_milliseconds: u32,
     /// Private addresses that tables may reach, as 127.0.0.1/32,10.1.0.0/16; none by default.
-    #[arg(long, env = "ROWMILL_ALLOW_PRIVATE", default_value = "", value_parser = allow_list)]
+    #[arg(long, env = "ROWMILL_ALLOW_PRIVATE", default_value = "", value_parser = AllowList::parse)]
     allow_private: AllowList,
-}
-
-fn allow_list(text: &str) -> Result<AllowList, String> {
-    AllowList::parse(text).map_err(|fault| fault.to_string())
 }
 
 /// Starts the workers of this process.
@@ -56,7 +52,8 @@ pub(crate) fn start(
         value_bytes_max: usize::try_from(limits.cell_bytes_max)?,
         ..Config::default()
     };
-    let outside = OutsideConfig { at_once_max: concurrency, ..OutsideConfig::default() };
+    // Calls at once are bounded by the cells that run at once.
+    let outside = OutsideConfig { at_once_max: usize::MAX, ..OutsideConfig::default() };
     let credentials = Arc::new(OfTeams { app, known: Mutex::default() });
     let caller = Outside::new(client, scraper, credentials, Traffic::default(), outside);
     let worker = rowmill_app::log_id(&rowmill_app::SystemClock);

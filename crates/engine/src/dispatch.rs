@@ -17,6 +17,9 @@ use crate::traffic::until;
 /// Lanes looked at in one round. The next round begins behind them.
 const LANES_MAX: usize = 256;
 
+/// Cells claimed ahead for each place, at most.
+const AHEAD_MAX: usize = 16;
+
 /// When to look for work again.
 enum Next {
     AtOnce,
@@ -44,13 +47,16 @@ pub(crate) async fn dispatch(shared: Arc<Shared>) {
 async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
     let config = &shared.config;
     let (running, in_hand) = shared.registry.load();
+    let now = shared.clock.now();
+    let ahead = shared.pace.ahead(now, AHEAD_MAX * config.concurrency);
+    let most = config.concurrency + ahead;
     // Results that wait to be written count, too: a store that is slow is not given ever more to do.
-    let free = config.concurrency.saturating_sub(running);
-    let free = free.min((2 * config.concurrency).saturating_sub(in_hand));
-    if free == 0 {
+    let free = most.saturating_sub(running).min((2 * most).saturating_sub(in_hand));
+    // While every place is taken there is no hurry: what is claimed ahead comes in batches.
+    let may_wait = running >= config.concurrency && 2 * free < ahead;
+    if free == 0 || may_wait {
         return Ok(Next::After(config.look_every));
     }
-    let now = shared.clock.now();
     let lanes = shared.store.lanes(now.as_millisecond()).await?;
     let due = lanes.next_due_ms.and_then(|due| Timestamp::from_millisecond(due).ok());
     let (wishes, opens_at) = wishes(shared, &lanes.ready, turn).await?;

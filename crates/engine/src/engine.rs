@@ -6,11 +6,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rowmill_providers::Clock;
 use rowmill_store::{Change, Store, StoreError, WorkerId};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
 use crate::caller::Caller;
 use crate::config::Config;
+use crate::pace::Pace;
 use crate::registry::Registry;
 use crate::{dispatch, pulse, settler};
 
@@ -36,6 +37,9 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) worker: WorkerId,
     pub(crate) registry: Registry,
+    /// One for each cell that may run at once. Claimed cells wait here for theirs.
+    pub(crate) places: Semaphore,
+    pub(crate) pace: Pace,
     /// Rung when there may be work, or a place for it.
     pub(crate) wake: Notify,
     random: Mutex<fastrand::Rng>,
@@ -52,6 +56,7 @@ impl Engine {
         seed: u64,
     ) -> Self {
         let (results_in, results) = mpsc::unbounded_channel();
+        let (places, pace) = (config.concurrency.min(Semaphore::MAX_PERMITS), Pace::new(clock.now()));
         let shared = Arc::new(Shared {
             store,
             caller,
@@ -59,6 +64,8 @@ impl Engine {
             config,
             worker,
             registry: Registry::new(results_in),
+            places: Semaphore::new(places),
+            pace,
             wake: Notify::new(),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
         });

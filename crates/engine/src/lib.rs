@@ -29,6 +29,7 @@ mod dispatch;
 mod engine;
 mod governor;
 mod outside;
+mod pace;
 mod pulse;
 mod registry;
 mod retry;

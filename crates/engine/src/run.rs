@@ -13,6 +13,8 @@ use crate::retry;
 
 /// Runs a cell and hands in its result.
 pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
+    // Nobody closes it.
+    let Ok(place) = shared.places.acquire().await else { return };
     let mut broken = Broken { shared: &shared, ticket: cell.ticket, is_armed: true };
     let deadline = shared.config.cell_deadline;
     let outcome = tokio::select! {
@@ -20,6 +22,8 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
         outcome = shared.caller.call(&cell) => outcome,
         () = shared.clock.sleep(deadline) => late(deadline),
     };
+    drop(place);
+    shared.pace.finished();
     broken.is_armed = false;
     let result = conclude(&shared, &cell, outcome);
     shared.registry.finish(Settlement { ticket: cell.ticket, result });

@@ -1,6 +1,7 @@
 //! Somebody else's server, on loopback: it answers as it is told, well or badly.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,8 +140,8 @@ impl Inner {
     fn answer(&self, mut stream: &TcpStream, reply: Reply) -> std::io::Result<()> {
         let gone = || Err(std::io::ErrorKind::ConnectionAborted.into());
         match reply {
-            Reply::Json(status, body) => write(stream, status, &[], &body.to_string()),
-            Reply::With(status, headers, body) => write(stream, status, &headers, &body),
+            Reply::Json(status, body) => send(stream, status, &[], &body.to_string()),
+            Reply::With(status, headers, body) => send(stream, status, &headers, &body),
             Reply::Raw(bytes) => {
                 stream.write_all(&bytes)?;
                 stream.shutdown(std::net::Shutdown::Both)?;
@@ -176,7 +177,7 @@ impl Inner {
                     (open, _) = self.open.1.wait_timeout(open, Duration::from_millis(10)).unwrap();
                 }
                 drop(open);
-                write(stream, 200, &[], "{}")
+                send(stream, 200, &[], "{}")
             }
         }
     }
@@ -193,13 +194,13 @@ fn is_gone(stream: &TcpStream) -> bool {
     }
 }
 
-fn write(mut stream: &TcpStream, status: u16, headers: &[(&str, String)], body: &str) -> std::io::Result<()> {
+fn send(mut stream: &TcpStream, status: u16, headers: &[(&str, String)], body: &str) -> std::io::Result<()> {
     let mut head = format!("HTTP/1.1 {status} Told\r\nContent-Length: {}\r\n", body.len());
     if !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type")) {
         head.push_str("Content-Type: application/json\r\n");
     }
     for (name, value) in headers {
-        head.push_str(&format!("{name}: {value}\r\n"));
+        let _ = write!(head, "{name}: {value}\r\n");
     }
     stream.write_all(format!("{head}\r\n{body}").as_bytes())
 }

@@ -109,12 +109,10 @@ fn a_stream_is_resumed_where_it_broke_off(api: &Api) {
     let known = told(&table, "?seconds=0")[0].id.unwrap();
     let ids = table.insert(json!([{ "Name": "Ada" }]));
     table.patch(&format!("/rows/{}", ids[0]), json!({ "Name": "Eve" })).ok();
-    for query in [format!("?seconds=0&lastEventId={known}")] {
-        let events = told(&table, &query);
-        assert_eq!(events.iter().map(|event| event.name.as_str()).collect::<Vec<_>>(), ["rows", "status"]);
-        assert_eq!(events[0].data["rows"].as_array().unwrap().len(), 1, "the row once, as it is now");
-        assert_eq!(events[0].data["rows"][0]["cells"][table.column("Name")]["value"], "Eve");
-    }
+    let events = told(&table, &format!("?seconds=0&lastEventId={known}"));
+    assert_eq!(events.iter().map(|event| event.name.as_str()).collect::<Vec<_>>(), ["rows", "status"]);
+    assert_eq!(events[0].data["rows"].as_array().unwrap().len(), 1, "the row once, as it is now");
+    assert_eq!(events[0].data["rows"][0]["cells"][table.column("Name")]["value"], "Eve");
     let header = Request::get(table.path("/events?seconds=0")).header("Last-Event-ID", &known.to_string());
     let answer = table.api.send(header);
     assert_eq!(answer.header("content-type"), Some("text/event-stream"));

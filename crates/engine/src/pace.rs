@@ -1,0 +1,69 @@
+//! How many cells to have at hand beyond those that run.
+//!
+//! Claiming takes a moment, and where calls are quick the places would stand empty meanwhile. So as many are
+//! claimed ahead as were finished in a moment lately: many where calls are quick, none where they take
+//! seconds, so that what is not begun stays queued for everybody to see.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+/// Cells finished in this time are what is claimed ahead.
+const AHEAD: Duration = Duration::from_millis(60);
+/// How often the rate is worked out anew.
+const WINDOW: Duration = Duration::from_millis(100);
+
+#[derive(Debug)]
+pub(crate) struct Pace(Mutex<Window>);
+
+#[derive(Debug)]
+struct Window {
+    since: Timestamp,
+    finished: u32,
+    /// Cells a second.
+    rate: f64,
+}
+
+impl Pace {
+    pub(crate) fn new(now: Timestamp) -> Self {
+        Self(Mutex::new(Window { since: now, finished: 0, rate: 0.0 }))
+    }
+
+    /// A cell has come to its result.
+    pub(crate) fn finished(&self) {
+        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        window.finished = window.finished.saturating_add(1);
+    }
+
+    /// How many to claim ahead, at most so many.
+    pub(crate) fn ahead(&self, now: Timestamp, most: usize) -> usize {
+        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let elapsed = now.duration_since(window.since).as_secs_f64();
+        if elapsed >= WINDOW.as_secs_f64() {
+            window.rate = f64::from(window.finished) / elapsed;
+            window.since = now;
+            window.finished = 0;
+        }
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+        let ahead = (window.rate * AHEAD.as_secs_f64()) as usize;
+        ahead.min(most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quicker_cells_finish_the_more_are_claimed_ahead() {
+        let at = |ms| Timestamp::from_millisecond(ms).unwrap();
+        let pace = Pace::new(at(0));
+        assert_eq!(pace.ahead(at(50), 999), 0);
+        (0..1_000).for_each(|_| pace.finished());
+        assert_eq!(pace.ahead(at(100), 999), 600);
+        assert_eq!(pace.ahead(at(150), 64), 64);
+        (0..10).for_each(|_| pace.finished());
+        assert_eq!(pace.ahead(at(1_100), 999), 0);
+    }
+}
