@@ -64,6 +64,7 @@ pub struct App {
     keys: auth::KeyCache,
     opened: credentials::Opened,
     altering: tokio::sync::Mutex<()>,
+    repeating: tokio::sync::Mutex<()>,
     hub: Arc<events::Hub>,
 }
 
@@ -89,6 +90,7 @@ impl App {
             keys: auth::KeyCache::default(),
             opened: credentials::Opened::default(),
             altering: tokio::sync::Mutex::new(()),
+            repeating: tokio::sync::Mutex::new(()),
         }
     }
 

@@ -114,6 +114,11 @@ impl App {
         work: impl AsyncFnOnce() -> Result<T>,
     ) -> Result<T> {
         let once = self.once(once);
+        // The same request sent twice at once: the second waits for the first one's answer.
+        let _turn = match once {
+            Some(_) => Some(self.repeating.lock().await),
+            None => None,
+        };
         if let Some(outcome) = self.recall(once.as_ref()).await? {
             return Ok(outcome);
         }

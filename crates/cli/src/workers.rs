@@ -50,6 +50,7 @@ pub(crate) fn start(
         lease: Duration::from_secs(args.lease_seconds.into()),
         retry_base: Duration::from_millis(args.retry_base_milliseconds.into()),
         value_bytes_max: usize::try_from(limits.cell_bytes_max)?,
+        nesting_max: usize::try_from(limits.nesting_max)?,
         ..Config::default()
     };
     // Calls at once are bounded by the cells that run at once.

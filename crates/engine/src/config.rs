@@ -26,6 +26,8 @@ pub struct Config {
     pub cell_deadline: Duration,
     /// The longest value a cell can have.
     pub value_bytes_max: usize,
+    /// How deep a cell's value may nest.
+    pub nesting_max: usize,
 }
 
 impl Default for Config {
@@ -42,6 +44,7 @@ impl Default for Config {
             store_pause: Duration::from_millis(250),
             cell_deadline: Duration::from_mins(15),
             value_bytes_max: 1024 * 1024,
+            nesting_max: 64,
         }
     }
 }

@@ -27,6 +27,7 @@ mod credentials;
 mod digest;
 mod dispatch;
 mod engine;
+mod fit;
 mod governor;
 mod outside;
 mod pace;

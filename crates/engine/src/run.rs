@@ -8,7 +8,9 @@ use rowmill_model::{CellError, ErrorCode};
 use rowmill_store::{CellResult, Settlement, Ticket};
 
 use crate::caller::{Cell, Outcome, Trouble};
+use crate::config::Config;
 use crate::engine::Shared;
+use crate::fit::{self, Unfit};
 use crate::retry;
 
 /// Runs a cell and hands in its result.
@@ -39,11 +41,22 @@ fn late(deadline: Duration) -> Outcome {
 /// What is to be written of a try's outcome.
 fn conclude(shared: &Shared, cell: &Cell, outcome: Outcome) -> CellResult {
     match outcome {
-        Outcome::Value(raw, _) if raw.len() > shared.config.value_bytes_max => {
-            let message = format!("The result is longer than {} bytes.", shared.config.value_bytes_max);
-            CellResult::Failed(CellError { code: ErrorCode::TooLarge, message }, Meta::new())
+        Outcome::Value(raw, meta) => {
+            let Config { value_bytes_max, nesting_max, .. } = shared.config;
+            let (code, message) = match fit::refusal(&raw, value_bytes_max, nesting_max) {
+                None => return CellResult::Value(raw, meta),
+                Some(Unfit::TooLong) => {
+                    (ErrorCode::TooLarge, format!("The result is longer than {value_bytes_max} bytes."))
+                }
+                Some(Unfit::TooDeep) => {
+                    (ErrorCode::TooLarge, format!("The result nests deeper than {nesting_max} levels."))
+                }
+                Some(Unfit::Nul) => {
+                    (ErrorCode::InvalidOutput, "The result has the character U+0000 in a text.".to_owned())
+                }
+            };
+            CellResult::Failed(CellError { code, message }, Meta::new())
         }
-        Outcome::Value(raw, meta) => CellResult::Value(raw, meta),
         Outcome::NoData(meta) => CellResult::NoData(meta),
         Outcome::Skipped(error) => CellResult::Skipped(error),
         Outcome::Later(at, error) => CellResult::Later(at.as_millisecond().saturating_add(1), error),

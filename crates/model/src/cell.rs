@@ -137,7 +137,8 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 impl CellState {
     /// Puts together what a mark says and what the row keeps beside it.
     pub fn of(mark: Mark, detail: Option<&Detail>) -> Self {
-        let trying = detail.and_then(|detail| detail.trying.as_ref()).filter(|_| mark.is_pending());
+        let is_trying = mark.is_pending() && mark.tried;
+        let trying = detail.and_then(|detail| detail.trying.as_ref()).filter(|_| is_trying);
         let message = detail.and_then(|detail| detail.message.clone()).unwrap_or_default();
         let error = mark.error.filter(|_| !mark.is_pending()).map(|code| CellError { code, message });
         Self {
@@ -172,7 +173,7 @@ pub struct Detail {
     pub updated_at: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
-    /// The tries of a run that has not ended. Forgotten when it ends or is stopped.
+    /// The tries of a run that had not ended when this was written. They count where the mark says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trying: Option<Trying>,
 }
@@ -199,6 +200,11 @@ impl Details {
 
     pub fn trying(&self, slot: Slot) -> Option<&Trying> {
         self.0.get(&slot)?.trying.as_ref()
+    }
+
+    /// How many tries of a cell's present run have failed.
+    pub fn tries(&self, slot: Slot, mark: Mark) -> u32 {
+        self.trying(slot).filter(|_| mark.tried).map_or(0, |trying| trying.attempts)
     }
 
     /// Sets what is known of a cell; nothing is not kept.

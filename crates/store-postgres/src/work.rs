@@ -225,7 +225,8 @@ impl Take<'_> {
         desk.step(position, |steps| steps.begin(slot))?;
         self.bytes += row.values.as_bytes().len();
         let ticket = Ticket { token: 0, lane: desk.lane(slot), position };
-        let attempts = row.details.trying(slot).map_or(0, |trying| trying.attempts);
+        let mark = desk.block(block_of(position))?.get(slot, place_of(position));
+        let attempts = row.details.tries(slot, mark);
         let project = Arc::clone(&desk.project);
         self.claimed.push(Claimed { ticket, row: row.id, values: row.values, attempts, project });
         Ok(true)
@@ -346,7 +347,8 @@ pub(crate) async fn settle(
 
 fn settle_one(desk: &mut Desk, row: &RawRow, ticket: Ticket, result: CellResult, now_ms: i64) -> Result<()> {
     let slot = ticket.lane.slot;
-    let attempts = row.details.trying(slot).map_or(0, |trying| trying.attempts).saturating_add(1);
+    let mark = desk.block(block_of(row.position))?.get(slot, place_of(row.position));
+    let attempts = row.details.tries(slot, mark).saturating_add(1);
     let mut details = row.details.clone();
     let ended = Detail { attempts, updated_at: Some(now_ms), ..Detail::default() };
     let (values, detail, ending) = match result {

@@ -150,7 +150,7 @@ impl Take<'_> {
             *self.wanted -= 1;
             *self.bytes += row.values.as_bytes().len();
             let ticket = Ticket { token: 0, lane: desk.lane(self.slot), position };
-            let attempts = row.details.trying(self.slot).map_or(0, |trying| trying.attempts);
+            let attempts = row.details.tries(self.slot, desk.block(self.block)?.get(self.slot, place));
             let project = Arc::clone(&desk.project);
             claimed.push(Claimed { ticket, row: row.id, values: row.values, attempts, project });
         }
@@ -287,7 +287,8 @@ fn settle_one(
     now_ms: i64,
 ) -> Result<()> {
     let slot = ticket.lane.slot;
-    let attempts = row.details.trying(slot).map_or(0, |trying| trying.attempts).saturating_add(1);
+    let mark = desk.block(block_of(row.position))?.get(slot, place_of(row.position));
+    let attempts = row.details.tries(slot, mark).saturating_add(1);
     let mut details = row.details.clone();
     let ended = Detail { attempts, updated_at: Some(now_ms), ..Detail::default() };
     let (values, detail, ending) = match result {

@@ -51,6 +51,8 @@ pub(crate) fn render(event: Event) -> Result<String, Error> {
 
 fn frame(name: &str, id: Option<u64>, data: &impl Serialize) -> Result<String, Error> {
     let data = serde_json::to_string(data).map_err(|error| rowmill_app::Error::Internal(error.into()))?;
+    // Values are kept as they were sent. In JSON a line break is a blank; here it would end the event.
+    let data = data.replace(['\n', '\r'], " ");
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     Ok(format!("event: {name}\n{id}data: {data}\n\n"))
 }

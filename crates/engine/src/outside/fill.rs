@@ -31,6 +31,8 @@ pub(super) struct Fill<'a> {
     secrets: Option<&'a TeamCredentials>,
     used: Vec<Secret>,
     unknown: Option<String>,
+    /// Whether a value would lead to another place of the server: no encoding keeps `..` from that.
+    climbs: bool,
 }
 
 impl<'a> Fill<'a> {
@@ -38,7 +40,7 @@ impl<'a> Fill<'a> {
         let cells = cell.values.cells();
         let cells = cells.map_err(|error| Outcome::failed(ErrorCode::InvalidInput, format!("{error}.")))?;
         let row = RowView::new(&cell.project.table, cells, &NO_STATES);
-        Ok(Self { row, secrets, used: Vec::new(), unknown: None })
+        Ok(Self { row, secrets, used: Vec::new(), unknown: None, climbs: false })
     }
 
     pub(super) fn text(&mut self, template: &str) -> String {
@@ -62,6 +64,7 @@ impl<'a> Fill<'a> {
                     if out.is_empty() {
                         out.push_str(text.trim());
                     } else {
+                        self.climbs |= matches!(text.as_str(), "." | "..");
                         out.extend(utf8_percent_encode(&text, ENCODED));
                     }
                 }
@@ -80,6 +83,10 @@ impl<'a> Fill<'a> {
     /// The secrets that were filled in, or the one that is unknown.
     pub(super) fn into_secrets(self) -> Result<Vec<Secret>, Outcome> {
         match self.unknown {
+            None if self.climbs => {
+                let message = "A value in the address is `.` or `..`, which would lead to another path.";
+                Err(Outcome::failed(ErrorCode::InvalidInput, message))
+            }
             None => Ok(self.used),
             Some(name) => {
                 let message = format!("The team has no secret called `{name}`.");

@@ -95,10 +95,10 @@ impl Outside {
         if let Some((entry, hit)) = unverified {
             return found(entry, &hit, tried, millis);
         }
-        // Nobody was asked because all of them rest: that is no try.
-        if put_off.len() == entries.len()
-            && let Some(soonest) = put_off.into_iter().min_by_key(|(at, _)| *at)
-        {
+        // Only those that rest could still help: waiting for them is no try.
+        let is_waiting = failures.len() == entries.len()
+            && failures.iter().filter(|failure| failure.may_pass).count() == put_off.len();
+        if is_waiting && let Some(soonest) = put_off.into_iter().min_by_key(|(at, _)| *at) {
             return Outcome::Later(soonest.0, soonest.1);
         }
         let mut meta = Meta::new();
@@ -334,11 +334,13 @@ pub(super) struct Condemned(Mutex<BTreeMap<(Lane, Digest), (Timestamp, Failure)>
 
 impl Condemned {
     const LEN_MAX: usize = 10_000;
-    const REMEMBERED_FOR: Duration = Duration::from_mins(1);
+    const REMEMBERED_FOR: Duration = Duration::from_secs(10);
 
     fn recall(&self, account: (Lane, Digest), now: Timestamp) -> Option<Failure> {
         let accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        accounts.get(&account).filter(|(until, _)| *until > now).map(|(_, failure)| failure.clone())
+        let (_, failure) = accounts.get(&account).filter(|(until, _)| *until > now)?;
+        let message = format!("It was not asked again, because a moment ago: {}", failure.message);
+        Some(Failure { message, ..failure.clone() })
     }
 
     fn remember(&self, account: (Lane, Digest), failure: Failure, now: Timestamp) {

@@ -13,6 +13,8 @@ pub struct Mark {
     pub phase: Phase,
     /// The status to go back to when a queued or running cell is stopped.
     pub prior: CellStatus,
+    /// Whether a try of this run has failed: what the row keeps of tries is of this run.
+    pub tried: bool,
     pub stale: bool,
     pub manual: bool,
     pub no_data: bool,
@@ -46,12 +48,12 @@ impl Mark {
     }
 
     pub(super) fn queued(self) -> Self {
-        Self { status: CellStatus::Queued, phase: Phase::Waiting, prior: self.status, ..self }
+        Self { status: CellStatus::Queued, phase: Phase::Waiting, prior: self.status, tried: false, ..self }
     }
 
     /// As it was before it was queued.
     pub(super) fn stopped(self) -> Self {
-        Self { status: self.prior, phase: Phase::Waiting, prior: CellStatus::Idle, ..self }
+        Self { status: self.prior, phase: Phase::Waiting, prior: CellStatus::Idle, tried: false, ..self }
     }
 
     pub(super) fn settled(status: CellStatus) -> Self {
@@ -67,7 +69,8 @@ impl Mark {
         let error = self.error.map_or(0, |error| number_of(&ErrorCode::ALL, error) + 1);
         number_of(&CellStatus::ALL, self.status)
             | phase << 3
-            | number_of(&CellStatus::ALL, self.prior) << 5
+            | number_of(&PRIORS, self.prior) << 5
+            | u16::from(self.tried) << 7
             | u16::from(self.stale) << 8
             | u16::from(self.manual) << 9
             | u16::from(self.no_data) << 10
@@ -92,7 +95,8 @@ impl Mark {
                 2 => Phase::Later,
                 _ => return None,
             },
-            prior: *CellStatus::ALL.get(usize::from(field(5, 7)))?,
+            prior: *PRIORS.get(usize::from(field(5, 3)))?,
+            tried: field(7, 1) == 1,
             stale: field(8, 1) == 1,
             manual: field(9, 1) == 1,
             no_data: field(10, 1) == 1,
@@ -103,6 +107,10 @@ impl Mark {
         })
     }
 }
+
+/// The statuses a cell can have had before it was queued.
+const PRIORS: [CellStatus; 4] =
+    [CellStatus::Idle, CellStatus::Completed, CellStatus::Error, CellStatus::Skipped];
 
 fn number_of<T: PartialEq + Copy>(all: &[T], one: T) -> u16 {
     let place = all.iter().position(|other| *other == one).unwrap_or_default();
@@ -118,9 +126,9 @@ mod tests {
         let errors = ErrorCode::ALL.into_iter().map(Some).chain([None]);
         for error in errors {
             for status in CellStatus::ALL {
-                for prior in CellStatus::ALL {
+                for prior in PRIORS {
                     for phase in [Phase::Waiting, Phase::Ready, Phase::Later] {
-                        for flags in 0..8 {
+                        for flags in 0..16 {
                             let mark = Mark {
                                 status,
                                 phase,
@@ -128,6 +136,7 @@ mod tests {
                                 stale: flags & 1 > 0,
                                 manual: flags & 2 > 0,
                                 no_data: flags & 4 > 0,
+                                tried: flags & 8 > 0,
                                 error,
                             };
                             assert_eq!(Mark::from_bits(mark.to_bits()), Some(mark));
@@ -142,7 +151,7 @@ mod tests {
 
     #[test]
     fn bits_of_no_mark_are_refused() {
-        for bits in [6, 3 << 3, 7 << 5, 15 << 11] {
+        for bits in [6, 3 << 3, 15 << 11] {
             assert_eq!(Mark::from_bits(bits), None, "{bits:b}");
         }
     }

@@ -148,7 +148,7 @@ impl<'a> Steps<'a> {
         let settled = match ending {
             Ending::Value => Mark::settled(CellStatus::Completed),
             Ending::NoData => Mark { no_data: true, ..Mark::settled(CellStatus::Completed) },
-            Ending::Retry => Mark { status: CellStatus::Queued, phase: Phase::Later, ..mark },
+            Ending::Retry => Mark { status: CellStatus::Queued, phase: Phase::Later, tried: true, ..mark },
             Ending::Failed(code) => Mark { error: Some(code), ..Mark::settled(CellStatus::Error) },
             Ending::Skipped(code) => Mark { error: Some(code), ..Mark::settled(CellStatus::Skipped) },
         };

@@ -147,6 +147,19 @@ pub(super) async fn a_failed_cell_is_tried_again_at_its_time(store: &dyn Store) 
     let state = row.states.get(ANSWER).unwrap();
     assert_eq!((state.status, state.attempts, state.retry_at), (CellStatus::Error, 2, None));
     assert_eq!(state.error.as_ref(), Some(&failure(ErrorCode::ProviderError)));
+    // A run that is stopped has no tries any more when the next one begins.
+    store.trigger(everything(id)).await.unwrap();
+    let ticket = claim_as(store, WORKER, lane, 9, 6_000).await[0].ticket;
+    let retry = CellResult::Retry(7_000, failure(ErrorCode::RateLimited));
+    settle(store, vec![Settlement { ticket, result: retry }]).await;
+    store.stop(stop_all(id)).await.unwrap();
+    store.trigger(everything(id)).await.unwrap();
+    let row = store.row(id, row_id(1)).await.unwrap().unwrap();
+    let state = row.states.get(ANSWER).unwrap();
+    assert_eq!((state.status, state.attempts, state.error.as_ref()), (CellStatus::Queued, 0, None));
+    assert_eq!(claim_as(store, WORKER, lane, 9, 6_500).await[0].attempts, 0);
+    store.stop(stop_all(id)).await.unwrap();
+    assert_eq!(status(store, id, 1, ANSWER).await, CellStatus::Error);
     // Only what failed in that way is meant.
     let pick = |code| Pick { error_codes: Some(vec![code]), ..Pick::default() };
     let dry = |code| Trigger { pick: pick(code), dry_run: true, ..everything(id) };

@@ -94,6 +94,10 @@ fn changes_are_told_as_they_happen(api: &Api) {
     let status = stream.expect("status");
     assert_eq!(status.data["rows"]["total"], 2);
     assert!(status.id > first.id);
+    table.patch_text(&format!("/rows/{}", ids[1]), "{\"Name\": {\r\n\n\"data: \":\n1}}").ok();
+    let broken = stream.expect("rows");
+    assert_eq!(broken.data["rows"][0]["cells"][table.column("Name")]["value"], json!({ "data: ": 1 }));
+    stream.expect("status");
     table.delete_rows(&[&ids[0]]).ok();
     assert_eq!(stream.expect("rows").data["deleted"], json!([ids[0]]));
     assert_eq!(stream.expect("status").data["rows"]["total"], 1);
@@ -101,6 +105,7 @@ fn changes_are_told_as_they_happen(api: &Api) {
     stream.expect("project");
     stream.expect("status");
     table.delete("").ok();
+    assert!(stream.next().is_none(), "the project is gone");
     table.get("/events").refused(404, "project_not_found");
 }
 

@@ -133,7 +133,9 @@ fn a_request_says_what_its_column_says() {
     } }),
     );
     let ids = table.insert(json!([{ "Name": "A/b c", "Facts": { "k": [1] } }]));
+    let climber = table.insert(json!([{ "Name": ".." , "Facts": 1 }]));
     run(&table, json!({}));
+    assert_eq!(code(&table.cells(&climber[0])[&column]), "invalid_input", "it would lead elsewhere");
     assert!(
         table.get(&format!("/rows/{}", ids[0])).text.contains("12345678901234567890.10"),
         "digits are kept"
