@@ -4,10 +4,12 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::process::{Outcome, cargo, run};
-use crate::{document, peers, schemathesis, tidy};
+use crate::{document, peers, schemathesis, tidy, tools};
 
 /// Read by the crash test in crates/cli/tests.
 const CRASH_ROUNDS_VARIABLE: &str = "ROWMILL_TEST_CRASH_ROUNDS";
+/// Names the folder of PostgreSQL's programs.
+const POSTGRES_VARIABLE: &str = "ROWMILL_TEST_POSTGRES";
 
 struct Step {
     name: &'static str,
@@ -137,6 +139,11 @@ fn unit(options: &Options) -> Outcome {
     command.args(["test", "--workspace"]);
     if let Some(rounds) = options.crash_rounds {
         command.env(CRASH_ROUNDS_VARIABLE, rounds.to_string());
+    }
+    if std::env::var_os(POSTGRES_VARIABLE).is_none()
+        && let Some(programs) = tools::postgres()?
+    {
+        command.env(POSTGRES_VARIABLE, programs);
     }
     run(&mut command)
 }

