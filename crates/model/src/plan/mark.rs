@@ -7,6 +7,7 @@ use crate::cell::{CellStatus, ErrorCode};
 /// A cell that waits or runs keeps everything it had before (stale, by hand, its error), so that stopping
 /// it is putting one status back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a bit of its own, and all go together")]
 pub struct Mark {
     pub status: CellStatus,
     /// What a queued cell waits for.
