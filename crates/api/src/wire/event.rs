@@ -15,7 +15,7 @@ struct RowsChanged {
     deleted: Vec<String>,
 }
 
-/// The stream itself, for the document.
+/// An event as readers of the stream see it, for the document.
 #[derive(Debug, Serialize)]
 pub(crate) struct EventStream;
 
@@ -29,7 +29,16 @@ impl JsonSchema for EventStream {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string" })
+        schemars::json_schema!({
+            "type": "object",
+            "description": "One event of the stream.",
+            "required": ["event", "data"],
+            "properties": {
+                "event": { "type": "string", "enum": ["rows", "project", "status", "reset"] },
+                "id": { "type": "string", "maxLength": 20, "description": "Where the stream can be resumed." },
+                "data": { "type": "string", "maxLength": 1_000_000_000, "description": "A JSON object." },
+            },
+        })
     }
 }
 
