@@ -51,7 +51,7 @@ impl Endpoint<Rowmill> for WatchEvents {
     type Out = EventStream;
 
     fn examples() -> Examples {
-        Examples { body: None, answer: Some(json!("event: reset\ndata: {}\n\n")) }
+        Examples { body: None, answer: Some(json!({ "event": "reset", "data": "{}" })) }
     }
 
     async fn handle(

@@ -98,12 +98,21 @@ impl Document {
             return;
         };
         assert_eq!(response.header("content-type"), Some(media_type.as_str()), "{told}");
+        let place = format!("{place} {}", response.status);
+        if media_type == "text/event-stream" {
+            for event in text.split("\n\n").filter(|event| !event.trim_matches([':', '\n']).is_empty()) {
+                let fields = event.lines().filter_map(|line| line.split_once(": "));
+                let event = fields.map(|(name, text)| (name.to_owned(), Value::from(text))).collect();
+                self.check(&place, told, &content["schema"], &Value::Object(event));
+            }
+            return;
+        }
         let value = if media_type == "application/json" {
             serde_json::from_str(text).unwrap_or_else(|error| panic!("{told}: {error}\n{text}"))
         } else {
             Value::from(text)
         };
-        self.check(&format!("{place} {}", response.status), told, &content["schema"], &value);
+        self.check(&place, told, &content["schema"], &value);
     }
 
     /// What was accepted must be something the document says is accepted.
