@@ -50,10 +50,10 @@ pub(crate) fn measure(
 
 /// A provider that knows every answer at once.
 #[derive(Debug)]
-struct Instant0;
+struct AtOnce;
 
 #[async_trait]
-impl Caller for Instant0 {
+impl Caller for AtOnce {
     async fn room(&self, _: &Project, _: &Column) -> Room {
         Room::default()
     }
@@ -90,7 +90,7 @@ async fn settled_by_engine(folder: &Path, rows: usize) -> Outcome<f64> {
     let clock = Arc::new(SystemClock);
     let engine = Engine::start(
         Arc::clone(&store),
-        Arc::new(Instant0),
+        Arc::new(AtOnce),
         clock,
         Config { concurrency: 2_048, ..Config::default() },
         WorkerId(Uuid::from_u128(7)),

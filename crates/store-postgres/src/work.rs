@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rowmill_model::cell::{Detail, Trying};
-use rowmill_model::plan::{Ending, Phase, Verdict, block_of, place_of, position_of};
+use rowmill_model::plan::{Phase, Verdict, block_of, place_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, CellStatus, ProjectId};
-use rowmill_store::{CellResult, Change, Claim, Claimed, Lane, Lanes, Result, Settlement, Ticket, WorkerId};
+use rowmill_store::{
+    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settlement, Ticket, WorkerId,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -219,7 +220,7 @@ impl Take<'_> {
     fn take_one(&mut self, desk: &mut Desk, slot: Slot, position: u64) -> Result<bool> {
         let Some(row) = desk.row(position).cloned() else { return Ok(false) };
         if let ControlFlow::Break(error) = self.judge(desk, slot, &row)? {
-            skip(desk, &row, slot, error, self.claim.now.as_millisecond())?;
+            settle_one(desk, &row, slot, CellResult::Skipped(error), self.claim.now.as_millisecond())?;
             return Ok(false);
         }
         desk.step(position, |steps| steps.begin(slot))?;
@@ -263,22 +264,6 @@ impl Take<'_> {
         }
         Ok(())
     }
-}
-
-fn skip(desk: &mut Desk, row: &RawRow, slot: Slot, error: CellError, now_ms: i64) -> Result<()> {
-    let mut details = row.details.clone();
-    let message = Some(error.message);
-    details.set(slot, Detail { message, updated_at: Some(now_ms), ..Detail::default() });
-    desk.put(row.position, row.values.clone(), details)?;
-    end(desk, row, slot, Ending::Skipped(error.code))
-}
-
-/// Ends a cell whose row was written; `row` is as it was before.
-fn end(desk: &mut Desk, row: &RawRow, slot: Slot, ending: Ending) -> Result<()> {
-    let values = desk.row(row.position).map_or_else(|| row.values.clone(), |row| row.values.clone());
-    let (old, new) = (row.values.cells()?, values.cells()?);
-    let project = Arc::clone(&desk.project);
-    desk.step(row.position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
 }
 
 /// Queues again the cells whose time has come.
@@ -338,55 +323,28 @@ pub(crate) async fn settle(
         });
         taken.push(held.is_some());
         if let Some((desk, row)) = held {
-            settle_one(desk, &row, *ticket, result.clone(), now_ms)?;
+            settle_one(desk, &row, ticket.lane.slot, result.clone(), now_ms)?;
         }
     }
     desks.0.retain(|_, desk| desk.is_touched());
     Ok((taken, desks.finish(tx, now_ms)?))
 }
 
-fn settle_one(desk: &mut Desk, row: &RawRow, ticket: Ticket, result: CellResult, now_ms: i64) -> Result<()> {
-    let slot = ticket.lane.slot;
+/// Ends a cell, or a try of it, and all that follows from that.
+fn settle_one(desk: &mut Desk, row: &RawRow, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
     let mark = desk.block(block_of(row.position))?.get(slot, place_of(row.position));
-    let attempts = row.details.tries(slot, mark).saturating_add(1);
+    let tries = row.details.tries(slot, mark);
+    let Ended { ending, value, detail, retry_at_ms } = result.end(row.details.get(slot), tries, now_ms);
+    if let Some(at) = retry_at_ms {
+        desk.writes.retries_made.push((at, slot, row.position));
+    }
+    let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
     let mut details = row.details.clone();
-    let ended = Detail { attempts, updated_at: Some(now_ms), ..Detail::default() };
-    let (values, detail, ending) = match result {
-        CellResult::Value(raw, meta) if &*raw != "null" => {
-            let values = row.values.with([(slot, &*raw)])?;
-            (values, Detail { meta: Some(meta), ..ended }, Ending::Value)
-        }
-        CellResult::Value(_, meta) | CellResult::NoData(meta) => {
-            let values = row.values.with([(slot, "null")])?;
-            (values, Detail { meta: Some(meta), ..ended }, Ending::NoData)
-        }
-        CellResult::Retry(retry_at, error) => {
-            let detail = try_again(desk, row, slot, Trying { attempts, retry_at, error });
-            (row.values.clone(), detail, Ending::Retry)
-        }
-        CellResult::Later(retry_at, error) => {
-            let detail = try_again(desk, row, slot, Trying { attempts: attempts - 1, retry_at, error });
-            (row.values.clone(), detail, Ending::Retry)
-        }
-        CellResult::Skipped(CellError { code, message }) => {
-            let detail = Detail { message: Some(message), updated_at: Some(now_ms), ..Detail::default() };
-            (row.values.clone(), detail, Ending::Skipped(code))
-        }
-        CellResult::Failed(CellError { code, message }, meta) => {
-            let meta = Some(meta).filter(|meta| !meta.is_empty());
-            (row.values.clone(), Detail { message: Some(message), meta, ..ended }, Ending::Failed(code))
-        }
-    };
     details.set(slot, detail);
-    desk.put(row.position, values, details)?;
-    end(desk, row, slot, ending)
-}
-
-/// Notes when a cell is due again. What is known of the cell from before stays.
-fn try_again(desk: &mut Desk, row: &RawRow, slot: Slot, trying: Trying) -> Detail {
-    desk.writes.retries_made.push((trying.retry_at, slot, row.position));
-    let kept = row.details.get(slot).cloned().unwrap_or_default();
-    Detail { trying: Some(trying), ..kept }
+    desk.put(row.position, values.clone(), details)?;
+    let (old, new) = (row.values.cells()?, values.cells()?);
+    let project = Arc::clone(&desk.project);
+    desk.step(row.position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
 }
 
 /// Says that a worker lives. Its line is the last that a transaction locks.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use rowmill_model::cell::{Detail, Trying};
-use rowmill_model::plan::{Ending, Phase, Verdict, block_of, place_of, position_of};
+use rowmill_model::plan::{Phase, Verdict, block_of, place_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
-use rowmill_model::{CellError, CellStates, CellStatus, ProjectId, Record};
-use rowmill_store::{CellResult, Change, Claim, Claimed, Lane, Lanes, Result, Settlement, Ticket, WorkerId};
+use rowmill_model::{CellError, CellStates, CellStatus, ProjectId};
+use rowmill_store::{
+    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settlement, Ticket, WorkerId,
+};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::backend;
@@ -142,7 +143,8 @@ impl Take<'_> {
             let position = position_of(self.block, place);
             let Some(row) = desk.raw(position)? else { continue };
             if let ControlFlow::Break(error) = self.judge(desk, &row)? {
-                skip(desk, &row, self.slot, error, self.claim.now.as_millisecond())?;
+                let now_ms = self.claim.now.as_millisecond();
+                settle_one(desk, &row, self.slot, CellResult::Skipped(error), now_ms)?;
                 continue;
             }
             desk.step(position, |steps| steps.begin(self.slot))?;
@@ -190,21 +192,6 @@ impl Take<'_> {
             })
             .map_err(backend)
     }
-}
-
-fn skip(desk: &mut Desk<'_>, row: &RawRow, slot: Slot, error: CellError, now_ms: i64) -> Result<()> {
-    let mut details = row.details.clone();
-    let message = Some(error.message);
-    details.set(slot, Detail { message, updated_at: Some(now_ms), ..Detail::default() });
-    desk.put(row, &row.values, &details)?;
-    end(desk, row, slot, Ending::Skipped(error.code), &row.values)
-}
-
-/// Ends a cell whose row was written.
-fn end(desk: &mut Desk<'_>, row: &RawRow, slot: Slot, ending: Ending, values: &Record) -> Result<()> {
-    let (old, new) = (row.values.cells()?, values.cells()?);
-    let project = Arc::clone(&desk.project);
-    desk.step(row.position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
 }
 
 /// Queues again the cells whose time has come.
@@ -273,65 +260,33 @@ pub(crate) fn settle(
         };
         held.places.remove(place);
         write_places(connection, ticket.token, held.places)?;
-        settle_one(desk, &row, ticket, result, now_ms)?;
+        settle_one(desk, &row, ticket.lane.slot, result, now_ms)?;
         taken.push(true);
     }
     Ok((taken, desks.finish(now_ms)?))
 }
 
-fn settle_one(
-    desk: &mut Desk<'_>,
-    row: &RawRow,
-    ticket: Ticket,
-    result: CellResult,
-    now_ms: i64,
-) -> Result<()> {
-    let slot = ticket.lane.slot;
+/// Ends a cell, or a try of it, and all that follows from that.
+fn settle_one(desk: &mut Desk<'_>, row: &RawRow, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
     let mark = desk.block(block_of(row.position))?.get(slot, place_of(row.position));
-    let attempts = row.details.tries(slot, mark).saturating_add(1);
+    let tries = row.details.tries(slot, mark);
+    let Ended { ending, value, detail, retry_at_ms } = result.end(row.details.get(slot), tries, now_ms);
+    if let Some(at) = retry_at_ms {
+        desk.connection
+            .prepare_cached(
+                "INSERT INTO retries (at, project, slot, position) VALUES (?1, ?2, ?3, ?4) \
+                 ON CONFLICT DO NOTHING",
+            )
+            .and_then(|mut insert| insert.execute((at, desk.num(), slot, row.position)))
+            .map_err(backend)?;
+    }
+    let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
     let mut details = row.details.clone();
-    let ended = Detail { attempts, updated_at: Some(now_ms), ..Detail::default() };
-    let (values, detail, ending) = match result {
-        CellResult::Value(raw, meta) if &*raw != "null" => {
-            let values = row.values.with([(slot, &*raw)])?;
-            (values, Detail { meta: Some(meta), ..ended }, Ending::Value)
-        }
-        CellResult::Value(_, meta) | CellResult::NoData(meta) => {
-            let values = row.values.with([(slot, "null")])?;
-            (values, Detail { meta: Some(meta), ..ended }, Ending::NoData)
-        }
-        CellResult::Retry(retry_at, error) => {
-            let detail = try_again(desk, row, slot, Trying { attempts, retry_at, error })?;
-            (row.values.clone(), detail, Ending::Retry)
-        }
-        CellResult::Later(retry_at, error) => {
-            let detail = try_again(desk, row, slot, Trying { attempts: attempts - 1, retry_at, error })?;
-            (row.values.clone(), detail, Ending::Retry)
-        }
-        CellResult::Skipped(CellError { code, message }) => {
-            let detail = Detail { message: Some(message), updated_at: Some(now_ms), ..Detail::default() };
-            (row.values.clone(), detail, Ending::Skipped(code))
-        }
-        CellResult::Failed(CellError { code, message }, meta) => {
-            let meta = Some(meta).filter(|meta| !meta.is_empty());
-            (row.values.clone(), Detail { message: Some(message), meta, ..ended }, Ending::Failed(code))
-        }
-    };
     details.set(slot, detail);
     desk.put(row, &values, &details)?;
-    end(desk, row, slot, ending, &values)
-}
-
-/// Notes when a cell is due again. What is known of the cell from before stays.
-fn try_again(desk: &Desk<'_>, row: &RawRow, slot: Slot, trying: Trying) -> Result<Detail> {
-    desk.connection
-        .prepare_cached(
-            "INSERT INTO retries (at, project, slot, position) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
-        )
-        .and_then(|mut insert| insert.execute((trying.retry_at, desk.num(), slot, row.position)))
-        .map_err(backend)?;
-    let kept = row.details.get(slot).cloned().unwrap_or_default();
-    Ok(Detail { trying: Some(trying), ..kept })
+    let (old, new) = (row.values.cells()?, values.cells()?);
+    let project = Arc::clone(&desk.project);
+    desk.step(row.position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
 }
 
 /// A claim as it is stored.

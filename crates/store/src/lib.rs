@@ -25,8 +25,8 @@ pub use crate::types::{
     StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::work::{
-    CellResult, Change, ChangedRows, Claim, Claimed, Lane, Lanes, Listener, Rows, Settlement, Standing, Stop,
-    Stopped, Ticket, Trigger, WorkerId,
+    CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, Rows, Settlement,
+    Standing, Stop, Stopped, Ticket, Trigger, WorkerId,
 };
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;

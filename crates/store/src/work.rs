@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rowmill_model::cell::Meta;
-use rowmill_model::plan::{Pick, Plan, Tally};
+use rowmill_model::cell::{Detail, Meta, Trying};
+use rowmill_model::plan::{Ending, Pick, Plan, Tally};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellError, Project, ProjectId, Record, RowId};
 use uuid::Uuid;
@@ -127,6 +127,55 @@ pub enum CellResult {
     /// An input turned out to be missing only when it was looked at closely.
     Skipped(CellError),
     Failed(CellError, Meta),
+}
+
+/// What a result makes of its cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    pub ending: Ending,
+    /// The new value as raw JSON text; without one the old value stays.
+    pub value: Option<Box<str>>,
+    pub detail: Detail,
+    /// When the cell is due again, in Unix milliseconds.
+    pub retry_at_ms: Option<i64>,
+}
+
+impl CellResult {
+    /// `kept` is what is known of the cell, `tries` how many tries of the run have failed before this one.
+    pub fn end(self, kept: Option<&Detail>, tries: u32, now_ms: i64) -> Ended {
+        let attempts = tries.saturating_add(1);
+        let ended = Detail { attempts, updated_at: Some(now_ms), ..Detail::default() };
+        let known = |meta: Meta| Some(meta).filter(|meta| !meta.is_empty());
+        let last = |ending, value, detail| Ended { ending, value, detail, retry_at_ms: None };
+        // What the cell had before stays until the run ends.
+        let again = |attempts, retry_at, error| Ended {
+            ending: Ending::Retry,
+            value: None,
+            detail: Detail {
+                trying: Some(Trying { attempts, retry_at, error }),
+                ..kept.cloned().unwrap_or_default()
+            },
+            retry_at_ms: Some(retry_at),
+        };
+        match self {
+            Self::Value(raw, meta) if &*raw != "null" => {
+                last(Ending::Value, Some(raw), Detail { meta: known(meta), ..ended })
+            }
+            Self::Value(_, meta) | Self::NoData(meta) => {
+                last(Ending::NoData, Some("null".into()), Detail { meta: known(meta), ..ended })
+            }
+            Self::Retry(retry_at, error) => again(attempts, retry_at, error),
+            Self::Later(retry_at, error) => again(tries, retry_at, error),
+            Self::Skipped(CellError { code, message }) => {
+                let detail = Detail { message: Some(message), attempts: 0, ..ended };
+                last(Ending::Skipped(code), None, detail)
+            }
+            Self::Failed(CellError { code, message }, meta) => {
+                let detail = Detail { message: Some(message), meta: known(meta), ..ended };
+                last(Ending::Failed(code), None, detail)
+            }
+        }
+    }
 }
 
 /// What was changed by one transaction, told once it is on the disk and before its caller is answered.
