@@ -10,14 +10,10 @@ use rowmill_engine::{Caller, Cell, Config, Engine, Outcome as CellOutcome, Room}
 use rowmill_model::cell::Meta;
 use rowmill_model::column::Dependency;
 use rowmill_model::plan::Pick;
-use rowmill_model::{
-    Column, ColumnId, ColumnType, Project, ProjectId, ProjectSettings, Record, RowId, Table, TeamId,
-};
+use rowmill_model::{Column, ColumnId, ColumnType, Project, Record, RowId, Table};
 use rowmill_providers::guard::Request;
 use rowmill_providers::{AllowList, Client, Clock as _, Reach, SystemClock};
-use rowmill_store::{
-    CellResult, Claim, Lane, NewRow, NewRows, ProjectSave, Rows, Settlement, Store, Trigger, WorkerId,
-};
+use rowmill_store::{CellResult, Claim, Lane, NewRow, NewRows, Rows, Settlement, Store, Trigger, WorkerId};
 use rowmill_store_sqlite::{Access, SqliteStore};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -25,7 +21,7 @@ use uuid::Uuid;
 use crate::bare::Bare;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
-use crate::{Effort, Outcome};
+use crate::{Effort, Outcome, sample};
 
 /// Dependent columns, each waiting for the one before.
 const COLUMNS: usize = 3;
@@ -97,7 +93,7 @@ async fn settled_by_engine(folder: &Path, rows: usize) -> Outcome<f64> {
         7,
     );
     loop {
-        let standing = store.standing(project_id()).await?.ok_or("the project is gone")?;
+        let standing = store.standing(sample::project_id()).await?.ok_or("the project is gone")?;
         if !standing.tally.is_processing() {
             break;
         }
@@ -114,7 +110,7 @@ async fn settled_by_store(folder: &Path, rows: usize) -> Outcome<f64> {
     store.trigger(everything()).await?;
     let worker = WorkerId(Uuid::from_u128(7));
     let slots = 1..=u32::try_from(COLUMNS)?;
-    let asks: Vec<_> = slots.map(|slot| (Lane { project: project_id(), slot }, CLAIM)).collect();
+    let asks: Vec<_> = slots.map(|slot| (Lane { project: sample::project_id(), slot }, CLAIM)).collect();
     let start = Instant::now();
     let mut settled = 0;
     while settled < rows * COLUMNS {
@@ -132,13 +128,9 @@ async fn settled_by_store(folder: &Path, rows: usize) -> Outcome<f64> {
     Ok(rate)
 }
 
-fn project_id() -> ProjectId {
-    ProjectId::from_uuid(Uuid::from_u128(1))
-}
-
 fn everything() -> Trigger {
     Trigger {
-        project: project_id(),
+        project: sample::project_id(),
         rows: Rows::All,
         pick: Pick::default(),
         limit: None,
@@ -161,27 +153,7 @@ async fn furnished(folder: &Path, rows: usize) -> Outcome<Arc<dyn Store>> {
         }
         before = id;
     }
-    let project = Project {
-        id: project_id(),
-        team: TeamId(Uuid::from_u128(1)),
-        title: "Bench".to_owned(),
-        autoplay: false,
-        folder_id: None,
-        metadata: serde_json::Map::new(),
-        settings: ProjectSettings::default(),
-        table,
-        created_at: 0,
-        updated_at: 0,
-    };
-    let save = ProjectSave {
-        project,
-        views: Vec::new(),
-        version: None,
-        subject: None,
-        fixes: Vec::new(),
-        once: None,
-    };
-    store.save_project(save).await?;
+    store.save_project(sample::creation(table)).await?;
     for first in (0..rows).step_by(INSERT) {
         let batch = (first..rows.min(first + INSERT)).map(|number| NewRow {
             id: RowId::from_uuid(Uuid::from_u128(1 + number as u128)),
@@ -189,7 +161,7 @@ async fn furnished(folder: &Path, rows: usize) -> Outcome<Arc<dyn Store>> {
             cleared: Vec::new(),
         });
         let rows = NewRows {
-            project: project_id(),
+            project: sample::project_id(),
             version: 1,
             rows: batch.collect(),
             match_on: None,

@@ -1,4 +1,8 @@
-//! Made-up rows: ten short text columns, about 400 bytes of JSON.
+//! What is measured: made-up rows of ten short text columns, about 400 bytes of JSON, and a project for them.
+
+use rowmill_model::{Project, ProjectId, ProjectSettings, Table, TeamId};
+use rowmill_store::ProjectSave;
+use uuid::Uuid;
 
 use crate::random::Random;
 
@@ -62,4 +66,25 @@ pub(crate) fn row(index: usize) -> String {
 /// A new text for a cell, as JSON.
 pub(crate) fn cell(random: &mut Random) -> String {
     format!("\"written over, {:06}: {}\"", random.below(1_000_000), random.pick(NOTES))
+}
+
+/// The project that stores are measured with when no service stands before them.
+pub(crate) fn project_id() -> ProjectId {
+    ProjectId::from_uuid(Uuid::from_u128(1))
+}
+
+pub(crate) fn creation(table: Table) -> ProjectSave {
+    let project = Project {
+        id: project_id(),
+        team: TeamId(Uuid::from_u128(1)),
+        title: "Bench".to_owned(),
+        autoplay: false,
+        folder_id: None,
+        metadata: serde_json::Map::new(),
+        settings: ProjectSettings::default(),
+        table,
+        created_at: 0,
+        updated_at: 0,
+    };
+    ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes: Vec::new(), once: None }
 }

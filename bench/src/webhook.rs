@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use rowmill_model::{Project, ProjectId, ProjectSettings, Record, RowId, Table, TeamId};
-use rowmill_store::{GuestWrite, NewRow, ProjectSave, Store};
+use rowmill_model::{ProjectId, Record, RowId, Table};
+use rowmill_store::{GuestWrite, NewRow, Store};
 use rowmill_store_sqlite::{Access, SqliteStore};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::load::{self, Until};
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
-use crate::{Effort, Outcome};
+use crate::{Effort, Outcome, sample};
 
 const CONNECTIONS: usize = 16;
 const EVENT: &str = "evt-bench";
@@ -75,29 +75,8 @@ impl Bare {
     fn open(folder: &Path) -> Outcome<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(folder, Access::Serve)?);
-        let project = Project {
-            id: ProjectId::from_uuid(Uuid::from_u128(1)),
-            team: TeamId(Uuid::from_u128(1)),
-            title: "Bench".to_owned(),
-            autoplay: false,
-            folder_id: None,
-            metadata: serde_json::Map::new(),
-            settings: ProjectSettings::default(),
-            table: Table::new(),
-            created_at: 0,
-            updated_at: 0,
-        };
-        let id = project.id;
-        let save = ProjectSave {
-            project,
-            views: Vec::new(),
-            version: None,
-            subject: None,
-            fixes: Vec::new(),
-            once: None,
-        };
-        runtime.block_on(store.save_project(save))?;
-        Ok(Self { store, project: id, runtime })
+        runtime.block_on(store.save_project(sample::creation(Table::new())))?;
+        Ok(Self { store, project: sample::project_id(), runtime })
     }
 
     /// Upserts these guests; says how many a second.
