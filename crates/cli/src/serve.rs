@@ -75,7 +75,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     };
     settings.cors = cors_origins;
     settings.metrics = Some(rowmill_api::install_metrics()?);
-    let engine = if role == Role::Server && no_workers {
+    let workers = if role == Role::Server && no_workers {
         None
     } else {
         Some(workers::start(workers, database, Arc::clone(&app), &limits)?)
@@ -89,8 +89,8 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     // Nobody listening is no reason not to serve.
     let _ = greet(address, &store.place(), first_key.as_ref());
     accept(listener, router, Duration::from_secs(shutdown_seconds), || app.close_feeds()).await?;
-    if let Some(engine) = engine {
-        engine.stop().await;
+    if let Some(workers) = workers {
+        workers.stop().await;
     }
     app.close().await?;
     eprintln!("Rowmill has stopped; everything it accepted is on the disk.");

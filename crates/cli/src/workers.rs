@@ -16,6 +16,7 @@ use rowmill_model::{Limits, TeamId, provider};
 use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
 use rowmill_providers::{AllowList, Client, SystemClock};
 use rowmill_store::{Store, WorkerId};
+use tokio::runtime::Runtime;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Processing")]
@@ -34,13 +35,57 @@ pub(crate) struct WorkerArgs {
     allow_private: AllowList,
 }
 
+/// The workers of this process. They have threads of their own, which the machine serves last: whoever asks
+/// the service something does not wait behind a thousand cells.
+#[derive(Debug)]
+pub(crate) struct Workers {
+    engine: Engine,
+    threads: Threads,
+}
+
+impl Workers {
+    pub(crate) async fn stop(self) {
+        self.engine.stop().await;
+        drop(self.threads);
+    }
+}
+
+/// How much the workers' threads give way to others.
+const NICENESS: i32 = 5;
+
+/// A runtime that can be dropped anywhere.
+#[derive(Debug)]
+struct Threads(Option<Runtime>);
+
+impl Threads {
+    fn start() -> std::io::Result<Self> {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.enable_all().thread_name("rowmill-worker").on_thread_start(|| {
+            // On other systems it would be the whole process that gives way.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::process::nice(NICENESS);
+        });
+        builder.build().map(|runtime| Self(Some(runtime)))
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// Starts the workers of this process.
 pub(crate) fn start(
     args: WorkerArgs,
     store: Arc<dyn Store>,
     app: Arc<App>,
     limits: &Limits,
-) -> Result<Engine, Box<dyn Error>> {
+) -> Result<Workers, Box<dyn Error>> {
+    let threads = Threads::start()?;
+    let entered = threads.0.as_ref().map(Runtime::enter);
     let clock = Arc::new(SystemClock);
     let client = Client::new(args.allow_private, Arc::clone(&clock) as _)?;
     let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
@@ -59,7 +104,9 @@ pub(crate) fn start(
     let caller = Outside::new(client, scraper, credentials, Traffic::default(), outside);
     let worker = rowmill_app::log_id(&rowmill_app::SystemClock);
     let seed = u64::try_from(worker.as_u128() & u128::from(u64::MAX))?;
-    Ok(Engine::start(store, Arc::new(caller), clock, config, WorkerId(worker), seed))
+    let engine = Engine::start(store, Arc::new(caller), clock, config, WorkerId(worker), seed);
+    drop(entered);
+    Ok(Workers { engine, threads })
 }
 
 /// What the application knows of teams' credentials, as workers want it.

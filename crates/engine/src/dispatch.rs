@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -47,6 +48,8 @@ pub(crate) async fn dispatch(shared: Arc<Shared>) {
 async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
     let config = &shared.config;
     let (running, in_hand) = shared.registry.load();
+    #[expect(clippy::cast_precision_loss, reason = "a gauge need not be exact beyond 2^52")]
+    metrics::gauge!("rowmill_cells_in_flight").set(running as f64);
     let now = shared.clock.now();
     let ahead = shared.pace.ahead(now, AHEAD_MAX * config.concurrency);
     let most = config.concurrency + ahead;
@@ -54,6 +57,7 @@ async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
     let free = most.saturating_sub(running).min((2 * most).saturating_sub(in_hand));
     // While every place is taken there is no hurry: what is claimed ahead comes in batches.
     let may_wait = running >= config.concurrency && 2 * free < ahead;
+    shared.wanted.store(config.concurrency + ahead / 2, Ordering::Relaxed);
     if free == 0 || may_wait {
         return Ok(Next::After(config.look_every));
     }
@@ -110,14 +114,16 @@ async fn claim(shared: &Arc<Shared>, asks: Vec<(Lane, u32)>) -> Result<usize, St
     // Before the claim, so that no revocation of its tickets is missed.
     shared.registry.begin_claim();
     let claimed = shared.store.claim(claim).await;
-    if let Ok(claimed) = &claimed {
+    let count = claimed.map(|claimed| {
+        let count = claimed.len();
         start(shared, claimed);
-    }
+        count
+    });
     shared.registry.end_claim();
-    claimed.map(|claimed| claimed.len())
+    count
 }
 
-fn start(shared: &Arc<Shared>, claimed: &[Claimed]) {
+fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
     let mut columns: BTreeMap<Lane, Arc<Column>> = BTreeMap::new();
     for Claimed { ticket, row, values, attempts, project } in claimed {
         let lane = ticket.lane;
@@ -128,16 +134,8 @@ fn start(shared: &Arc<Shared>, claimed: &[Claimed]) {
                 None => continue,
             },
         };
-        shared.registry.admit(*ticket, |revoked| {
-            let cell = Cell {
-                ticket: *ticket,
-                row: *row,
-                values: values.clone(),
-                attempts: *attempts,
-                project: Arc::clone(project),
-                column,
-                revoked,
-            };
+        shared.registry.admit(ticket, |revoked| {
+            let cell = Cell { ticket, row, values, attempts, project, column, revoked };
             tokio::spawn(run(Arc::clone(shared), cell)).abort_handle()
         });
     }

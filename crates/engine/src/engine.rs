@@ -1,5 +1,6 @@
 //! A worker: everything that runs for as long as it lives.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) pace: Pace,
     /// Rung when there may be work, or a place for it.
     pub(crate) wake: Notify,
+    /// While no more cells run than this, a place that falls free is told of.
+    pub(crate) wanted: AtomicUsize,
     random: Mutex<fastrand::Rng>,
 }
 
@@ -67,6 +70,7 @@ impl Engine {
             places: Semaphore::new(places),
             pace,
             wake: Notify::new(),
+            wanted: AtomicUsize::new(usize::MAX),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
         });
         // The store outlives the engine, and listeners are for ever: this one must not keep it alive.

@@ -13,6 +13,8 @@ use jiff::Timestamp;
 const AHEAD: Duration = Duration::from_millis(60);
 /// How often the rate is worked out anew.
 const WINDOW: Duration = Duration::from_millis(100);
+/// Cells a second from which on they count as quick.
+const QUICK: f64 = 1_000.0;
 
 #[derive(Debug)]
 pub(crate) struct Pace(Mutex<Window>);
@@ -34,6 +36,11 @@ impl Pace {
     pub(crate) fn finished(&self) {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         window.finished = window.finished.saturating_add(1);
+    }
+
+    /// Whether cells finish so quickly that handling them one by one would be most of the work.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).rate >= QUICK
     }
 
     /// How many to claim ahead, at most so many.

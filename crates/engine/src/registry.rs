@@ -71,14 +71,16 @@ impl Registry {
         inner.count(ticket, 1);
     }
 
-    /// Hands a result to the settler, unless the cell was revoked.
-    pub(crate) fn finish(&self, settlement: Settlement) {
+    /// Hands a result to the settler, unless the cell was revoked. Says how many others run.
+    pub(crate) fn finish(&self, settlement: Settlement) -> usize {
         let mut inner = self.lock();
         let ticket = settlement.ticket;
-        let Some(hand @ Hand::Running { .. }) = inner.hands.get_mut(&ticket) else { return };
-        *hand = Hand::Settling;
-        inner.count(ticket, -1);
-        inner.send(settlement);
+        if let Some(hand @ Hand::Running { .. }) = inner.hands.get_mut(&ticket) {
+            *hand = Hand::Settling;
+            inner.count(ticket, -1);
+            inner.send(settlement);
+        }
+        inner.running
     }
 
     /// Hands in a result for a cell that no task runs for.
@@ -174,8 +176,6 @@ impl Inner {
         if *count == 0 {
             self.running_by_project.remove(&project);
         }
-        #[expect(clippy::cast_precision_loss, reason = "a gauge need not be exact beyond 2^52")]
-        metrics::gauge!("rowmill_cells_in_flight").set(self.running as f64);
     }
 
     fn send(&self, settlement: Settlement) {

@@ -89,11 +89,14 @@ impl<T: Clone> Reuse<T> {
         }
         let outcome = make.await;
         if is_shared(&outcome) {
-            *place = Some(outcome.clone());
             // Who comes now comes after the call, and makes one of its own.
             let mut inner = self.lock();
             if inner.flights.get(&key).is_some_and(|queue| Arc::ptr_eq(queue, &flight.queue)) {
                 inner.flights.remove(&key);
+            }
+            drop(inner);
+            if Arc::strong_count(&flight.queue) > 1 {
+                *place = Some(outcome.clone());
             }
         }
         (outcome, Origin::Made)

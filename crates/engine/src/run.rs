@@ -1,6 +1,7 @@
 //! One cell, from its claim to its result.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rowmill_model::cell::Meta;
@@ -28,8 +29,10 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     shared.pace.finished();
     broken.is_armed = false;
     let result = conclude(&shared, &cell, outcome);
-    shared.registry.finish(Settlement { ticket: cell.ticket, result });
-    shared.wake.notify_one();
+    let running = shared.registry.finish(Settlement { ticket: cell.ticket, result });
+    if running <= shared.wanted.load(Ordering::Relaxed) {
+        shared.wake.notify_one();
+    }
 }
 
 fn late(deadline: Duration) -> Outcome {

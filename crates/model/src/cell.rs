@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::plan::{Block, Mark, Phase};
-use crate::record::Slot;
+use crate::record::{Cells, Damaged, Record, Slot};
 
 /// Where a cell stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -136,25 +137,25 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 
 impl CellState {
     /// Puts together what a mark says and what the row keeps beside it.
-    pub fn of(mark: Mark, detail: Option<&Detail>) -> Self {
-        let is_trying = mark.is_pending() && mark.tried;
-        let trying = detail.and_then(|detail| detail.trying.as_ref()).filter(|_| is_trying);
-        let message = detail.and_then(|detail| detail.message.clone()).unwrap_or_default();
+    pub fn of(mark: Mark, detail: Detail) -> Self {
+        let Detail { message, attempts, updated_at, meta, trying } = detail;
+        let trying = trying.filter(|_| mark.is_pending() && mark.tried);
+        let message = message.unwrap_or_default();
         let error = mark.error.filter(|_| !mark.is_pending()).map(|code| CellError { code, message });
         Self {
             status: mark.status,
             stale: mark.stale,
             manual: mark.manual,
             outcome: (mark.no_data && !mark.is_pending()).then_some(Outcome::NoData),
-            error: trying.map(|trying| trying.error.clone()).or(error),
-            attempts: match trying {
+            attempts: match &trying {
                 Some(trying) => trying.attempts,
                 None if mark.is_pending() => 0,
-                None => detail.map_or(0, |detail| detail.attempts),
+                None => attempts,
             },
-            retry_at: trying.filter(|_| mark.phase == Phase::Later).map(|trying| trying.retry_at),
-            updated_at: detail.and_then(|detail| detail.updated_at),
-            meta: detail.and_then(|detail| detail.meta.clone()),
+            retry_at: trying.as_ref().filter(|_| mark.phase == Phase::Later).map(|trying| trying.retry_at),
+            error: trying.map(|trying| trying.error).or(error),
+            updated_at,
+            meta,
         }
     }
 }
@@ -188,33 +189,57 @@ pub struct Trying {
     pub error: CellError,
 }
 
-/// The details of a row's cells. Most rows have none.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Details(pub BTreeMap<Slot, Detail>);
+/// The details of a row's cells, packed as its values are: a JSON text a cell, which is read when somebody
+/// asks. Most rows have none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Details(Record);
 
 impl Details {
-    pub fn get(&self, slot: Slot) -> Option<&Detail> {
-        self.0.get(&slot)
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
+        match Cells::unpack(bytes) {
+            Ok(_) => Ok(Self(Record::from_bytes(bytes))),
+            Err(Damaged) => Self::from_json(bytes),
+        }
     }
 
-    pub fn trying(&self, slot: Slot) -> Option<&Trying> {
-        self.0.get(&slot)?.trying.as_ref()
+    /// Reads them as they were once kept: one JSON object.
+    fn from_json(bytes: &[u8]) -> Result<Self, Damaged> {
+        let texts: BTreeMap<Slot, &RawValue> = serde_json::from_slice(bytes).map_err(|_| Damaged)?;
+        Ok(Self(Record::pack(texts.iter().map(|(slot, text)| (*slot, text.get())))))
+    }
+
+    /// `None` where nothing is known but the values.
+    pub fn as_bytes(&self) -> Option<&[u8]> {
+        Some(self.0.as_bytes()).filter(|bytes| !bytes.is_empty())
+    }
+
+    pub fn get(&self, slot: Slot) -> Option<Detail> {
+        detail(&self.0.cells().ok()?, slot)
+    }
+
+    pub fn trying(&self, slot: Slot) -> Option<Trying> {
+        self.get(slot)?.trying
     }
 
     /// How many tries of a cell's present run have failed.
     pub fn tries(&self, slot: Slot, mark: Mark) -> u32 {
-        self.trying(slot).filter(|_| mark.tried).map_or(0, |trying| trying.attempts)
+        if mark.tried { self.trying(slot).map_or(0, |trying| trying.attempts) } else { 0 }
     }
 
     /// Sets what is known of a cell; nothing is not kept.
-    pub fn set(&mut self, slot: Slot, detail: Detail) {
-        if detail == Detail::default() {
-            self.0.remove(&slot);
+    pub fn set(&mut self, slot: Slot, detail: &Detail) -> Result<(), Damaged> {
+        let text = if *detail == Detail::default() {
+            "null".to_owned()
         } else {
-            self.0.insert(slot, detail);
-        }
+            serde_json::to_string(detail).map_err(|_| Damaged)?
+        };
+        self.0 = self.0.with([(slot, text.as_str())])?;
+        Ok(())
     }
+}
+
+fn detail(details: &Cells<'_>, slot: Slot) -> Option<Detail> {
+    details.get(slot).and_then(|text| serde_json::from_str(text).ok())
 }
 
 /// How a completed cell ended, where the value alone does not say it.
@@ -236,10 +261,12 @@ impl CellStates {
     /// The states of the row at a place of a block.
     pub fn of(block: &Block, place: u8, details: &Details) -> Self {
         let mut states = Self::default();
+        let details = details.0.cells().ok();
         for slot in block.slots() {
             let mark = block.get(slot, place);
             if mark != Mark::default() {
-                states.set(slot, CellState::of(mark, details.get(slot)));
+                let detail = details.as_ref().and_then(|details| detail(details, slot));
+                states.set(slot, CellState::of(mark, detail.unwrap_or_default()));
             }
         }
         states
@@ -266,4 +293,28 @@ impl CellStates {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn details_are_kept_by_cell_and_read_as_they_were_once_written() {
+        let detail = |message: &str| Detail { message: Some(message.to_owned()), ..Detail::default() };
+        let mut details = Details::default();
+        details.set(7, &detail("seven")).unwrap();
+        details.set(2, &detail("two")).unwrap();
+        assert_eq!(Details::from_bytes(details.as_bytes().unwrap()), Ok(details.clone()));
+        assert_eq!(
+            Details::from_bytes(br#"{"2":{"message":"two"},"7":{"message":"seven"}}"#),
+            Ok(details.clone())
+        );
+        assert_eq!(details.get(7), Some(detail("seven")));
+        assert_eq!(details.get(3), None);
+        details.set(7, &Detail::default()).unwrap();
+        details.set(2, &Detail::default()).unwrap();
+        assert_eq!(details.as_bytes(), None);
+        assert_eq!(Details::from_bytes(b"{nothing"), Err(Damaged));
+    }
 }

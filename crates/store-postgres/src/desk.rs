@@ -255,7 +255,7 @@ impl Desk {
         let by_hand: Vec<Slot> = self.plan.slots().filter(|slot| cells.get(*slot).is_some()).collect();
         let mut details = Details::default();
         for slot in &by_hand {
-            details.set(*slot, written_at(now_ms));
+            details.set(*slot, &written_at(now_ms))?;
         }
         self.look_up(position, None, Some(&cells));
         let raw = RawRow { id: row.id, position, values: row.values.clone(), details };
@@ -306,7 +306,7 @@ impl Desk {
         let mut details = stored.details.clone();
         for slot in self.plan.slots().filter(|slot| slots.contains(slot)) {
             let is_null = values.cells()?.get(slot).is_none();
-            details.set(slot, if is_null { Detail::default() } else { written_at(now_ms) });
+            details.set(slot, &if is_null { Detail::default() } else { written_at(now_ms) })?;
         }
         self.put(position, values.clone(), details)?;
         if self.concern(&slots) {
@@ -536,8 +536,8 @@ impl Desk {
         for (position, Kept { row, fate }) in std::mem::take(&mut self.rows) {
             match fate {
                 Fate::Read => {}
-                Fate::Inserted => self.writes.rows_inserted.push(position, &row)?,
-                Fate::Updated => self.writes.rows_updated.push(position, &row)?,
+                Fate::Inserted => self.writes.rows_inserted.push(position, &row),
+                Fate::Updated => self.writes.rows_updated.push(position, &row),
             }
         }
         for (token, held) in std::mem::take(&mut self.claims) {

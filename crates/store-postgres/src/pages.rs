@@ -12,7 +12,7 @@ use tokio_postgres::Row;
 use crate::database::Tx;
 use crate::positions::locate;
 use crate::projects;
-use crate::{damaged, signed, unsigned};
+use crate::{signed, unsigned};
 
 /// Rows of a scan read in one go.
 const SCAN_ROWS: i64 = 2_000;
@@ -33,7 +33,7 @@ pub(crate) fn raw_row(row: &Row) -> Result<RawRow> {
         id: RowId::from_uuid(row.get(1)),
         position: unsigned(row.get(0)),
         values: Record::from_bytes(row.get::<_, &[u8]>(2)),
-        details: details.map(serde_json::from_slice).transpose().map_err(damaged)?.unwrap_or_default(),
+        details: details.map(Details::from_bytes).transpose()?.unwrap_or_default(),
     })
 }
 

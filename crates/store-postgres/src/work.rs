@@ -333,14 +333,13 @@ pub(crate) async fn settle(
 /// Ends a cell, or a try of it, and all that follows from that.
 fn settle_one(desk: &mut Desk, row: &RawRow, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
     let mark = desk.block(block_of(row.position))?.get(slot, place_of(row.position));
-    let tries = row.details.tries(slot, mark);
-    let Ended { ending, value, detail, retry_at_ms } = result.end(row.details.get(slot), tries, now_ms);
+    let Ended { ending, value, detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
     if let Some(at) = retry_at_ms {
         desk.writes.retries_made.push((at, slot, row.position));
     }
     let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
     let mut details = row.details.clone();
-    details.set(slot, detail);
+    details.set(slot, &detail)?;
     desk.put(row.position, values.clone(), details)?;
     let (old, new) = (row.values.cells()?, values.cells()?);
     let project = Arc::clone(&desk.project);

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use rowmill_model::cell::Details;
 use rowmill_model::record::Slot;
-use rowmill_store::Result;
 use uuid::Uuid;
 
 use crate::database::Tx;
 use crate::desk::Held;
 use crate::pages::RawRow;
 use crate::projects::State;
-use crate::{damaged, signed};
+use crate::signed;
 
 #[derive(Debug, Default)]
 pub(crate) struct Writes {
@@ -44,12 +42,11 @@ pub(crate) struct RowArrays {
 }
 
 impl RowArrays {
-    pub(crate) fn push(&mut self, position: u64, row: &RawRow) -> Result<()> {
+    pub(crate) fn push(&mut self, position: u64, row: &RawRow) {
         self.positions.push(signed(position));
         self.ids.push(row.id.uuid());
         self.vals.push(row.values.as_bytes().to_vec());
-        self.details.push(encode_details(&row.details)?);
-        Ok(())
+        self.details.push(row.details.as_bytes().map(<[u8]>::to_vec));
     }
 }
 
@@ -265,12 +262,4 @@ impl Writes {
             tx.at_last(sql, vec![Box::new(num), Box::new(at), Box::new(slots), Box::new(positions)]);
         }
     }
-}
-
-/// `None` where nothing is known but the values, which is most rows.
-fn encode_details(details: &Details) -> Result<Option<Vec<u8>>> {
-    if details.0.is_empty() {
-        return Ok(None);
-    }
-    serde_json::to_vec(details).map(Some).map_err(damaged)
 }

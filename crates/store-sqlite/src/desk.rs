@@ -132,11 +132,11 @@ impl<'c> Desk<'c> {
         };
         let mut details = Details::default();
         for slot in &by_hand {
-            details.set(*slot, written_at(now_ms));
+            details.set(*slot, &written_at(now_ms))?;
         }
         let row_key = key(self.num(), position);
         self.insert
-            .execute((row_key, row.id.uuid().as_bytes(), row.values.as_bytes(), encode_details(&details)?))
+            .execute((row_key, row.id.uuid().as_bytes(), row.values.as_bytes(), details.as_bytes()))
             .map_err(backend)?;
         if !self.lookup_slots.is_empty() {
             lookups::change(self.connection, self.num(), &self.lookup_slots, position, None, Some(&cells))?;
@@ -177,7 +177,7 @@ impl<'c> Desk<'c> {
         let mut details = stored.details.clone();
         for slot in self.plan.slots().filter(|slot| slots.contains(slot)) {
             let is_null = values.cells()?.get(slot).is_none();
-            details.set(slot, if is_null { Detail::default() } else { written_at(now_ms) });
+            details.set(slot, &if is_null { Detail::default() } else { written_at(now_ms) })?;
         }
         self.put(stored, &values, &details)?;
         if slots.iter().any(|slot| self.plan.concerns(*slot)) {
@@ -191,7 +191,7 @@ impl<'c> Desk<'c> {
     /// Writes a row's values and details, and whatever follows from the values alone.
     pub(crate) fn put(&mut self, stored: &RawRow, values: &Record, details: &Details) -> Result<()> {
         let row_key = key(self.num(), stored.position);
-        self.update.execute((row_key, values.as_bytes(), encode_details(details)?)).map_err(backend)?;
+        self.update.execute((row_key, values.as_bytes(), details.as_bytes())).map_err(backend)?;
         self.touch(stored.position);
         if self.lookup_slots.is_empty() {
             return Ok(());
@@ -276,6 +276,11 @@ impl<'c> Desk<'c> {
                 self.rows = ChangedRows::Many;
             }
         }
+    }
+
+    /// Whether this transaction has taken a cell away from whoever runs it.
+    pub(crate) fn has_revoked(&self, ticket: &Ticket) -> bool {
+        self.revoked.contains(ticket)
     }
 
     /// Takes a running cell out of the claim it is in.
@@ -463,12 +468,4 @@ fn ready_slots(plan: &Plan, block: &Block) -> BTreeSet<Slot> {
 
 fn written_at(now_ms: i64) -> Detail {
     Detail { updated_at: Some(now_ms), ..Detail::default() }
-}
-
-/// `None` where nothing is known but the values, which is most rows.
-fn encode_details(details: &Details) -> Result<Option<Vec<u8>>> {
-    if details.0.is_empty() {
-        return Ok(None);
-    }
-    serde_json::to_vec(details).map(Some).map_err(damaged)
 }

@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row};
 use crate::desk::read_block;
 use crate::positions::{key, key_range, locate, split};
 use crate::projects::{Head, State};
-use crate::{SHORT_PAGE_ROWS, backend, damaged, projects, rows, uuid_of};
+use crate::{SHORT_PAGE_ROWS, backend, projects, rows, uuid_of};
 
 /// A row without its marks.
 #[derive(Debug, Clone)]
@@ -159,7 +159,7 @@ pub(crate) fn raw_row(row: &Row<'_>) -> Result<RawRow> {
 
 fn decode_details(row: &Row<'_>) -> Result<Details> {
     match row.get_ref(3).and_then(|details| Ok(details.as_blob_or_null()?)).map_err(backend)? {
-        Some(details) => serde_json::from_slice(details).map_err(damaged),
+        Some(details) => Ok(Details::from_bytes(details)?),
         None => Ok(Details::default()),
     }
 }

@@ -33,6 +33,15 @@ impl Places {
         self.0.get(usize::from(place / 64)).is_some_and(|word| word >> (place % 64) & 1 == 1)
     }
 
+    /// Those that are in both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        let mut both = Self::default();
+        for place in self.iter().filter(|place| other.contains(*place)) {
+            both.insert(place);
+        }
+        both
+    }
+
     pub(crate) fn is_empty(self) -> bool {
         self == Self::default()
     }

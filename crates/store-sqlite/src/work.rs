@@ -171,7 +171,12 @@ impl Take<'_> {
         let (project, plan) = (Arc::clone(&desk.project), Arc::clone(&desk.plan));
         let block = desk.block(self.block)?;
         let place = place_of(row.position);
-        let states = CellStates::of(block, place, &row.details);
+        // Only a condition looks at states.
+        let states = if plan.is_conditional(self.slot) {
+            CellStates::of(block, place, &row.details)
+        } else {
+            CellStates::IDLE
+        };
         let view = RowView::new(&project.table, row.values.cells()?, &states);
         Ok(match plan.judge(self.slot, place, block, &view, self.claim.now) {
             Verdict::Run => ControlFlow::Continue(()),
@@ -183,13 +188,12 @@ impl Take<'_> {
         let worker = self.claim.worker.0;
         desk.connection
             .prepare_cached(
-                "INSERT INTO claims (worker, project, slot, block, places) VALUES (?1, ?2, ?3, ?4, ?5) \
-                 RETURNING token",
+                "INSERT INTO claims (worker, project, slot, block, places) VALUES (?1, ?2, ?3, ?4, ?5)",
             )
             .and_then(|mut insert| {
-                let claim = (worker.as_bytes(), desk.num(), self.slot, self.block, places.to_bytes());
-                insert.query_row(claim, |row| row.get(0))
+                insert.insert((worker.as_bytes(), desk.num(), self.slot, self.block, places.to_bytes()))
             })
+            .map(i64::cast_unsigned)
             .map_err(backend)
     }
 }
@@ -249,7 +253,8 @@ pub(crate) fn settle(
         };
         let place = place_of(ticket.position);
         let holds = held.as_mut().filter(|held| {
-            held.worker == worker.0.as_bytes()
+            !desk.has_revoked(&ticket)
+                && held.worker == worker.0.as_bytes()
                 && (held.project, held.slot, held.block)
                     == (desk.num(), ticket.lane.slot, block_of(ticket.position))
                 && held.places.contains(place)
@@ -259,9 +264,13 @@ pub(crate) fn settle(
             continue;
         };
         held.places.remove(place);
-        write_places(connection, ticket.token, held.places)?;
         settle_one(desk, &row, ticket.lane.slot, result, now_ms)?;
         taken.push(true);
+    }
+    for (token, left) in claims.into_iter().filter_map(|(token, held)| Some((token, held?.places))) {
+        // What was settled may have taken other cells away, of claims that are here, too.
+        let kept = held(connection, token)?.map_or(Places::default(), |held| held.places);
+        write_places(connection, token, kept.and(left))?;
     }
     Ok((taken, desks.finish(now_ms)?))
 }
@@ -269,8 +278,7 @@ pub(crate) fn settle(
 /// Ends a cell, or a try of it, and all that follows from that.
 fn settle_one(desk: &mut Desk<'_>, row: &RawRow, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
     let mark = desk.block(block_of(row.position))?.get(slot, place_of(row.position));
-    let tries = row.details.tries(slot, mark);
-    let Ended { ending, value, detail, retry_at_ms } = result.end(row.details.get(slot), tries, now_ms);
+    let Ended { ending, value, detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
     if let Some(at) = retry_at_ms {
         desk.connection
             .prepare_cached(
@@ -282,7 +290,7 @@ fn settle_one(desk: &mut Desk<'_>, row: &RawRow, slot: Slot, result: CellResult,
     }
     let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
     let mut details = row.details.clone();
-    details.set(slot, detail);
+    details.set(slot, &detail)?;
     desk.put(row, &values, &details)?;
     let (old, new) = (row.values.cells()?, values.cells()?);
     let project = Arc::clone(&desk.project);

@@ -21,7 +21,7 @@ const BATCH_TIME_MAX: Duration = Duration::from_millis(15);
 
 /// Does its work in the open transaction, if one could be opened, and leaves what is to be said once
 /// that is committed.
-type Job = Box<dyn FnOnce(Option<&Connection>) -> Reply + Send>;
+type Job = Box<dyn FnOnce(Option<&Connection>, Undo) -> Reply + Send>;
 type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
 #[derive(Debug)]
@@ -79,8 +79,8 @@ impl Writer {
         told: impl FnOnce(T) -> U + Send + 'static,
     ) -> Result<U> {
         let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |connection| {
-            let outcome = connection.map(|connection| in_savepoint(connection, work));
+        let job: Job = Box::new(move |connection, undo| {
+            let outcome = connection.map(|connection| undoable(connection, undo, work));
             Box::new(move |committed| {
                 // A caller that has gone away wants no answer.
                 let _ = answer.send(match (outcome, committed) {
@@ -161,10 +161,14 @@ fn commit_batch(connection: &Connection, first: Job, jobs: &mut mpsc::Receiver<J
     let begun = run_cached(connection, "BEGIN IMMEDIATE");
     let transaction = begun.is_ok().then_some(connection);
     let started = Instant::now();
-    replies.push(first(transaction));
-    while transaction.is_some() && replies.len() < BATCH_LEN_MAX && started.elapsed() < BATCH_TIME_MAX {
+    replies.push(first(transaction, Undo::Everything));
+    while replies.len() < BATCH_LEN_MAX && started.elapsed() < BATCH_TIME_MAX {
+        // Whoever comes after one that could not be undone cleanly waits for the next transaction.
+        if connection.is_autocommit() {
+            break;
+        }
         let Ok(job) = jobs.try_recv() else { break };
-        replies.push(job(transaction));
+        replies.push(job(transaction, Undo::ThisAlone));
     }
     let committed = begun.and_then(|()| run_cached(connection, "COMMIT")).map_err(backend);
     if let Err(failure) = &committed {
@@ -178,14 +182,37 @@ fn commit_batch(connection: &Connection, first: Job, jobs: &mut mpsc::Receiver<J
     }
 }
 
-fn in_savepoint<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-    run_cached(connection, "SAVEPOINT job").map_err(backend)?;
+/// What a write that fails undoes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Undo {
+    /// The transaction, in which nothing else was done yet. A savepoint would copy every page it touches.
+    Everything,
+    ThisAlone,
+}
+
+fn undoable<T>(
+    connection: &Connection,
+    undo: Undo,
+    work: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<T> {
+    let run = |sql| run_cached(connection, sql).map_err(backend);
+    if undo == Undo::ThisAlone {
+        run("SAVEPOINT job")?;
+    }
     let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)))
         .unwrap_or_else(|_| Err(StoreError::Backend("a write panicked; it was undone".into())));
-    if outcome.is_err() {
-        run_cached(connection, "ROLLBACK TO job").map_err(backend)?;
+    match (undo, outcome.is_err()) {
+        (Undo::Everything, false) => {}
+        (Undo::Everything, true) => {
+            run("ROLLBACK")?;
+            run("BEGIN IMMEDIATE")?;
+        }
+        (Undo::ThisAlone, false) => run("RELEASE job")?,
+        (Undo::ThisAlone, true) => {
+            run("ROLLBACK TO job")?;
+            run("RELEASE job")?;
+        }
     }
-    run_cached(connection, "RELEASE job").map_err(backend)?;
     outcome
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rowmill_model::cell::{Detail, Meta, Trying};
-use rowmill_model::plan::{Ending, Pick, Plan, Tally};
+use rowmill_model::cell::{Detail, Details, Meta, Trying};
+use rowmill_model::plan::{Ending, Mark, Pick, Plan, Tally};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellError, Project, ProjectId, Record, RowId};
 use uuid::Uuid;
@@ -141,8 +141,9 @@ pub struct Ended {
 }
 
 impl CellResult {
-    /// `kept` is what is known of the cell, `tries` how many tries of the run have failed before this one.
-    pub fn end(self, kept: Option<&Detail>, tries: u32, now_ms: i64) -> Ended {
+    /// `kept` is what is known of the row's cells, `mark` where this one stands.
+    pub fn end(self, kept: &Details, slot: Slot, mark: Mark, now_ms: i64) -> Ended {
+        let tries = kept.tries(slot, mark);
         let attempts = tries.saturating_add(1);
         let ended = Detail { attempts, updated_at: Some(now_ms), ..Detail::default() };
         let known = |meta: Meta| Some(meta).filter(|meta| !meta.is_empty());
@@ -153,7 +154,7 @@ impl CellResult {
             value: None,
             detail: Detail {
                 trying: Some(Trying { attempts, retry_at, error }),
-                ..kept.cloned().unwrap_or_default()
+                ..kept.get(slot).unwrap_or_default()
             },
             retry_at_ms: Some(retry_at),
         };

@@ -1,7 +1,7 @@
 //! Columns an HTTP request fills.
 
 use rowmill_model::cell::Meta;
-use rowmill_model::column::{ApiConfig, HttpMethod};
+use rowmill_model::column::{ApiConfig, HttpMethod, StatusRange};
 use rowmill_model::{Column, TeamId};
 use rowmill_providers::http_api::{self, Answer, Body, Call};
 use serde_json::Value as Json;
@@ -22,22 +22,23 @@ impl Outside {
     pub(super) fn api_posts(&self, team: TeamId, column: &Column) -> Vec<Post> {
         let url = column.api_config.as_ref().map(|config| config.url.as_str()).unwrap_or_default();
         let end = url.find("://").map(|place| place + 3);
-        let host = end.and_then(|end| url.get(end..)).and_then(|rest| rest.split(['/', '?', '#']).next());
-        match host {
-            Some(host) if !host.contains("@{") => self.host_post(team, url).into_iter().collect(),
+        let rest = end.and_then(|end| url.get(end..));
+        match rest.and_then(|rest| rest.split(['/', '?', '#']).next()) {
+            Some(literal) if !literal.contains("@{") => {
+                host(url).map(|host| self.host_post(team, &host)).into_iter().collect()
+            }
             _ => Vec::new(),
         }
     }
 
     /// A host is a team's own: another team's failures there are none of its business.
-    fn host_post(&self, team: TeamId, url: &str) -> Option<Post> {
-        let host = host(url)?;
-        Some(Post {
-            key: Digest::of(["host", &team_part(team), &host]),
+    fn host_post(&self, team: TeamId, host: &str) -> Post {
+        Post {
+            key: Digest::of(["host", &team_part(team), host]),
             rates: Vec::new(),
             at_once_max: self.config.at_once_max,
             breaks: true,
-        })
+        }
     }
 
     pub(super) async fn ask_api(
@@ -55,9 +56,10 @@ impl Outside {
     }
 
     async fn request(&self, cell: &Cell, config: &ApiConfig, sent: Call) -> Result<Outcome, Outcome> {
-        let mut posts: Vec<Post> = self.host_post(cell.project.team, &sent.url).into_iter().collect();
-        posts.extend(column_post(&cell.project, &cell.column));
         let source = host(&sent.url);
+        let host_post = source.as_deref().map(|host| self.host_post(cell.project.team, host));
+        let posts: Vec<Post> =
+            host_post.into_iter().chain(column_post(&cell.project, &cell.column)).collect();
         let started = self.now();
         let answer = http_api::call(&self.client, sent, config, self.config.response_bytes_max);
         let answer = self.attempt(cell, &posts, PROVIDER, answer).await?;
@@ -108,16 +110,30 @@ fn is_json(text: &str) -> bool {
 fn digest(team: TeamId, call: &Call, config: &ApiConfig) -> Digest {
     let Call { method, url, headers, query, body, secrets: _ } = call;
     let team = team_part(team);
-    let method = format!("{method:?}");
-    let answer = format!("{:?} {:?} {:?}", config.response_path, config.success_statuses, config.empty_on);
     let body = match body {
         Some(Body::Json(text)) => ["json", text],
         Some(Body::Text(text)) => ["text", text],
         None => ["", ""],
     };
-    let counts = format!("{} {}", headers.len(), query.len());
+    let path = match &config.response_path {
+        Some(path) => ["path", path],
+        None => ["", ""],
+    };
+    let mut statuses = String::new();
+    for ranges in [&config.success_statuses, &config.empty_on] {
+        for range in ranges {
+            match range {
+                StatusRange::One(status) => statuses.push_str(&status.to_string()),
+                StatusRange::Range(range) => statuses.push_str(range),
+            }
+            statuses.push(',');
+        }
+        statuses.push(';');
+    }
+    let headers_len = headers.len().to_string();
     let pairs = headers.iter().chain(query).flat_map(|(name, value)| [name.as_str(), value.as_str()]);
-    Digest::of([team.as_str(), &method, url, &answer, &counts].into_iter().chain(body).chain(pairs))
+    let parts = [team.as_str(), method.word(), url, &statuses, &headers_len];
+    Digest::of(parts.into_iter().chain(path).chain(body).chain(pairs))
 }
 
 /// The host an address leads to, with its port where that is not the usual one.

@@ -136,10 +136,13 @@ impl Outside {
     async fn ask(&self, cell: &Cell, credentials: &TeamCredentials) -> Result<Outcome, Outcome> {
         let task = cell.column.task_config.as_ref().map(|task| task.task_type.as_str());
         match (cell.column.kind, task) {
-            (ColumnType::Ai, _) => self.ask_model(cell, credentials).await,
             (ColumnType::Api, _) => self.ask_api(cell, credentials).await,
-            (ColumnType::Task, Some(TaskConfig::WATERFALL_EMAIL)) => self.find_email(cell, credentials).await,
-            (ColumnType::Task, Some(TaskConfig::WEB_SCRAPER)) => self.read_page(cell).await,
+            // Boxed, so that a plain request does not carry around what only these need.
+            (ColumnType::Ai, _) => Box::pin(self.ask_model(cell, credentials)).await,
+            (ColumnType::Task, Some(TaskConfig::WATERFALL_EMAIL)) => {
+                Box::pin(self.find_email(cell, credentials)).await
+            }
+            (ColumnType::Task, Some(TaskConfig::WEB_SCRAPER)) => Box::pin(self.read_page(cell)).await,
             (ColumnType::Task | ColumnType::Manual | ColumnType::Reference, _) => {
                 Err(invalid("This server does not know the column's task."))
             }

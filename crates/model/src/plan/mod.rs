@@ -106,6 +106,12 @@ impl Plan {
         self.readers.contains_key(&slot) || self.column(slot).is_some()
     }
 
+    /// Whether a column's cells run on a condition.
+    pub fn is_conditional(&self, slot: Slot) -> bool {
+        let column = self.column(slot).and_then(|index| self.columns.get(index));
+        column.is_some_and(|column| column.condition.is_some())
+    }
+
     /// Whether rows planned by the other would be planned the same way by this.
     pub fn is_like(&self, other: &Self) -> bool {
         let graph = |plan: &Self| -> Vec<(Slot, Vec<Slot>)> {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::*;
-use crate::cell::{CellError, CellState, CellStates, CellStatus, Details, ErrorCode};
+use crate::cell::{CellError, CellState, CellStates, CellStatus, Detail, Details, ErrorCode};
 use crate::column::{ColumnType, Dependency, ReferenceConfig};
 use crate::filter::{Filter, FilterNode, Filters};
 use crate::ids::{ColumnId, ProjectId, TeamId};
@@ -445,7 +445,7 @@ fn rows_made_play_by_themselves() {
 
 #[test]
 fn states_say_what_marks_and_details_know() {
-    let state = |mark: Mark| CellState::of(mark, None);
+    let state = |mark: Mark| CellState::of(mark, Detail::default());
     assert_eq!(state(Mark::default()), CellState::default());
     assert!(state(stale()).stale && state(by_hand()).manual);
     let failed = Mark { error: Some(ErrorCode::TimedOut), ..settled(CellStatus::Error) };

@@ -173,7 +173,7 @@ impl State {
         kept.processed_at_ms = now_ms.or(kept.processed_at_ms);
         if let Some(row) = kept.rows.get_mut(&position) {
             for slot in plan.slots().filter(|slot| !block.get(*slot, place).is_pending()) {
-                row.forget_tries(slot);
+                row.forget_tries(slot)?;
             }
         }
         changes.of(id).written.insert(position);
@@ -186,10 +186,11 @@ impl State {
 
 impl Row {
     /// The tries of a run are forgotten when it ends.
-    fn forget_tries(&mut self, slot: Slot) {
+    fn forget_tries(&mut self, slot: Slot) -> Result<()> {
         if self.details.trying(slot).is_some() {
-            let detail = self.details.get(slot).cloned().unwrap_or_default();
-            self.details.set(slot, Detail { trying: None, ..detail });
+            let detail = self.details.get(slot).unwrap_or_default();
+            self.details.set(slot, &Detail { trying: None, ..detail })?;
         }
+        Ok(())
     }
 }

@@ -269,7 +269,7 @@ impl State {
         let project = Arc::clone(&kept.project);
         if let Some(row) = kept.rows.get_mut(&position) {
             row.values = new.clone();
-            row.details.set(slot, detail);
+            row.details.set(slot, &detail)?;
         }
         let (old, new) = (old.cells()?, new.cells()?);
         self.step(changes, (id, position), Some(now_ms), |steps| {
@@ -290,8 +290,8 @@ impl State {
         let kept = self.kept_mut(id)?;
         let project = Arc::clone(&kept.project);
         let Some(row) = kept.rows.get_mut(&position) else { return Ok(()) };
-        let detail = row.details.get(slot).cloned().unwrap_or_default();
-        row.details.set(slot, Detail { trying: Some(Trying { attempts, retry_at, error }), ..detail });
+        let detail = row.details.get(slot).unwrap_or_default();
+        row.details.set(slot, &Detail { trying: Some(Trying { attempts, retry_at, error }), ..detail })?;
         let values = row.values.clone();
         let cells = values.cells()?;
         self.retries.insert((retry_at, lane, position));
