@@ -44,7 +44,8 @@ impl App {
 
     pub async fn delete_secret(&self, caller: Caller, name: &str) -> Result<()> {
         let team = caller.with_key()?.team;
-        if self.unseal(team, SealedKind::Secret, name).await? {
+        // No other name is ever kept, and not every store can even look for one.
+        if is_secret_name(name) && self.unseal(team, SealedKind::Secret, name).await? {
             Ok(())
         } else {
             Err(Error::NotFound(Noun::Secret))

@@ -26,7 +26,7 @@ pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Sto
 
 /// Makes the folder for the secret key, which the embedded database makes for itself, and says what nodes
 /// on one database must share.
-pub(crate) fn make_ready(args: &StoreArgs, secret_key: Option<&SecretSetting>) -> std::io::Result<()> {
+pub(crate) fn make_ready(args: &StoreArgs, secret_key: Option<&SecretSetting>) -> Result<(), Box<dyn Error>> {
     if args.url().is_none() {
         return Ok(());
     }
@@ -36,7 +36,9 @@ pub(crate) fn make_ready(args: &StoreArgs, secret_key: Option<&SecretSetting>) -
              the credentials that were sealed with the key in its own data folder"
         );
     }
-    make_private(&args.data_dir)
+    let data_dir = &args.data_dir;
+    make_private(data_dir)
+        .map_err(|error| format!("cannot use {} as the data folder: {error}", data_dir.display()).into())
 }
 
 fn make_private(folder: &Path) -> std::io::Result<()> {

@@ -82,6 +82,14 @@ impl Server {
         self.address(&name)
     }
 
+    /// Clears a database away, whoever may still use it.
+    #[allow(dead_code, reason = "one of the test programs that share this has many of them")]
+    pub(crate) async fn remove(&self, address: &str) {
+        if let Some((_, name)) = address.rsplit_once('/') {
+            self.run("postgres", &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
+        }
+    }
+
     fn address(&self, database: &str) -> String {
         format!("postgres://rowmill@127.0.0.1:{}/{database}", self.port)
     }

@@ -1,6 +1,7 @@
 //! How scenarios are run.
 
 pub(crate) mod api;
+pub(crate) mod database;
 pub(crate) mod document;
 pub(crate) mod http;
 pub(crate) mod outside;

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::api::{Api, Version};
+use super::database::Database;
 use super::{document, server};
 
 /// How many scenarios run at once: most wait for the disk.
@@ -20,18 +21,30 @@ pub(crate) struct Scenario {
     pub(crate) name: &'static str,
     pub(crate) run: Run,
     pub(crate) version: Version,
+    pub(crate) database: Database,
 }
 
 impl Scenario {
     /// The same promise in each version that gives it.
     pub(crate) fn in_all_versions(self) -> Vec<Self> {
         match self.run {
-            Run::Own(_) | Run::Shared(_) => vec![self],
-            Run::Versions(_) => {
-                let name = Box::leak(format!("{} (v3)", self.name).into_boxed_str());
-                vec![self, Self { name, version: Version::V3, ..self }]
-            }
+            Run::Own(_) | Run::Embedded(_) | Run::Shared(_) => vec![self],
+            Run::Versions(_) => vec![self, Self { version: Version::V3, ..self.named("v3") }],
         }
+    }
+
+    /// The same promise on each database that keeps it.
+    pub(crate) fn on_all_databases(self) -> Vec<Self> {
+        let on = |database| match database {
+            Database::Sqlite => Some(self),
+            Database::Postgres if matches!(self.run, Run::Embedded(_)) => None,
+            Database::Postgres => Some(Self { database, ..self.named("PostgreSQL") }),
+        };
+        Database::all().into_iter().filter_map(on).collect()
+    }
+
+    fn named(self, what: &str) -> Self {
+        Self { name: Box::leak(format!("{} ({what})", self.name).into_boxed_str()), ..self }
     }
 }
 
@@ -43,6 +56,8 @@ pub(crate) enum Run {
     Versions(fn(&Api)),
     /// On servers of its own.
     Own(fn()),
+    /// The same, for what is said of the embedded database alone.
+    Embedded(fn()),
 }
 
 /// Lists functions as scenarios, under their own names.
@@ -52,6 +67,7 @@ macro_rules! scenarios {
             name: concat!($module, "::", stringify!($name)),
             run: $crate::harness::runner::Run::$kind($name),
             version: $crate::harness::api::Version::V4,
+            database: $crate::harness::database::Database::Sqlite,
         }),*]
     };
 }
@@ -135,11 +151,12 @@ fn run_all(chosen: &[Scenario]) -> Vec<&'static str> {
 fn run_one(scenario: Scenario) -> Result<(), &'static str> {
     let (done, outcome) = mpsc::channel();
     let thread = std::thread::Builder::new().name(scenario.name.to_owned()).spawn(move || {
+        scenario.database.choose();
         match scenario.run {
             Run::Shared(run) | Run::Versions(run) => {
                 run(&server::shared().api().in_version(scenario.version));
             }
-            Run::Own(run) => run(),
+            Run::Own(run) | Run::Embedded(run) => run(),
         }
         let _ = done.send(());
     });

@@ -10,6 +10,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::api::Api;
+use super::database::{self, Database};
 use super::document::Document;
 use super::eventually;
 use super::http::{self, Request};
@@ -37,27 +38,44 @@ pub(crate) struct Server {
     settings: Vec<(String, String)>,
 }
 
-/// Where a service lives: its working folder, with its data in `data`.
-pub(crate) struct Folder(TempDir);
+/// Where a service lives: its working folder, with its data in `data`, and the database it uses.
+pub(crate) struct Folder {
+    folder: TempDir,
+    /// None if it is the embedded one.
+    database_url: Option<String>,
+}
 
 impl Folder {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self(TempDir::with_prefix("rowmill-suite-").unwrap()))
+        let folder = TempDir::with_prefix("rowmill-suite-").unwrap();
+        Arc::new(Self { folder, database_url: Database::current().create() })
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 
     pub(crate) fn data(&self) -> PathBuf {
-        self.0.path().join("data")
+        self.folder.path().join("data")
     }
 }
 
-/// The server that most scenarios share.
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let Some(address) = &self.database_url {
+            database::remove(address);
+        }
+    }
+}
+
+/// The server that most scenarios share, one a database.
 pub(crate) fn shared() -> &'static Server {
-    static SHARED: LazyLock<Server> = LazyLock::new(|| Server::start(&[]));
-    &SHARED
+    static SQLITE: LazyLock<Server> = LazyLock::new(|| Server::start(&[]));
+    static POSTGRES: LazyLock<Server> = LazyLock::new(|| Server::start(&[]));
+    match Database::current() {
+        Database::Sqlite => &SQLITE,
+        Database::Postgres => &POSTGRES,
+    }
 }
 
 /// Every process that was started, and the folder it works in.
@@ -187,6 +205,9 @@ pub(crate) fn command(folder: &Folder) -> Command {
         }
     }
     command.current_dir(folder.path()).env("ROWMILL_DATA_DIR", folder.data()).stdin(Stdio::null());
+    if let Some(address) = &folder.database_url {
+        command.env("ROWMILL_DATABASE_URL", address);
+    }
     command
 }
 

@@ -15,12 +15,14 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("commands", Own:
     teams_are_made_and_listed_while_the_server_runs,
     keys_are_made_listed_and_revoked_while_the_server_runs,
     what_goes_wrong_is_told_on_standard_error_with_a_status,
-    a_data_folder_in_use_is_a_clear_error,
     a_flag_beats_a_variable_beats_the_file,
     other_origins_are_let_in_by_setting,
     a_restart_keeps_everything,
     web_pages_are_read_by_a_process_of_their_own,
 );
+
+pub(crate) const EMBEDDED: &[Scenario] =
+    &scenarios!("commands", Embedded: a_data_folder_in_use_is_a_clear_error);
 
 #[track_caller]
 fn stdout(output: Output) -> String {

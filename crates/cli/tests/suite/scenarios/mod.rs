@@ -41,6 +41,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         credentials::OWN,
         rates::OWN,
         commands::OWN,
+        commands::EMBEDDED,
         stopping::OWN,
         system::OWN,
         sizes::OWN,
@@ -69,5 +70,6 @@ pub(crate) fn all() -> Vec<Scenario> {
     .concat()
     .into_iter()
     .flat_map(Scenario::in_all_versions)
+    .flat_map(Scenario::on_all_databases)
     .collect()
 }
