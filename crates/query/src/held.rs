@@ -28,7 +28,7 @@ const SHORT_PATCH_ROWS: usize = 200;
 /// What a project counts for at least.
 const HELD_BYTES: usize = 4 * 1024;
 /// A project that did not fit is not tried again for as long as this.
-const REST: Duration = Duration::from_secs(60);
+const REST: Duration = Duration::from_mins(1);
 
 /// One project in memory.
 #[derive(Debug, Default)]
@@ -361,7 +361,9 @@ fn install(held: &Held, loaded: crate::load::Loaded, sorted: &[Name]) -> Result<
         let columns = loaded.columns(&positions, sorted)?;
         let mut snapshot = held.snapshot_mut();
         *snapshot = Snapshot::new(snapshot.generation + 1, oldest, newest, positions);
-        columns.into_iter().for_each(|(name, column)| snapshot.put_column(name, column));
+        for (name, column) in columns {
+            snapshot.put_column(name, column);
+        }
         return Ok(());
     }
     let positions = held.snapshot().positions().to_vec();
@@ -370,7 +372,9 @@ fn install(held: &Held, loaded: crate::load::Loaded, sorted: &[Name]) -> Result<
     // Nothing was brought up to date meanwhile: changes behind the old ones' are read for all columns.
     snapshot.newest = newest.max(snapshot.newest);
     snapshot.seq = oldest.min(snapshot.seq);
-    columns.into_iter().for_each(|(name, column)| snapshot.put_column(name, column));
+    for (name, column) in columns {
+        snapshot.put_column(name, column);
+    }
     Ok(())
 }
 

@@ -125,13 +125,13 @@ async fn read_run(
         Name::State { .. } => Lane::States(Vec::new()),
     };
     let run = Run { positions: Vec::new(), lanes: names.iter().map(lane).collect() };
-    let (named, taken) = (Arc::clone(names), Arc::clone(taken));
+    let (columns, taken) = (Arc::clone(names), Arc::clone(taken));
     let fold = move |run: &mut Run, row: RowRef<'_>, cells: Cells<'_>| {
         let states = row.states.unwrap_or(&IDLE);
         // Positions beyond 32 bits are not held.
         run.positions.push(u32::try_from(row.position).map_err(|_| Refusal::TooLarge)?);
         let mut bytes = 4;
-        for (name, lane) in named.iter().zip(&mut run.lanes) {
+        for (name, lane) in columns.iter().zip(&mut run.lanes) {
             match lane {
                 Lane::Values(values) => {
                     let pushed =

@@ -71,12 +71,12 @@ impl Notes {
         }
         let mut list = self.list();
         let Change { seq, touched, restated, .. } = change;
-        let last = list.notes.back().map(|note| note.seq);
-        if last.is_some_and(|last| *seq <= last) {
+        let before = list.notes.back().map(|note| note.seq);
+        if before.is_some_and(|before| *seq <= before) {
             // What is told twice is told for others' sake.
             return;
         }
-        if last.is_some_and(|last| *seq > last + 1) {
+        if before.is_some_and(|before| *seq > before + 1) {
             *list = List::default();
         }
         list.runs += touched.runs() + 1;
@@ -99,16 +99,16 @@ impl Notes {
             None if *self.latest.borrow() > seq => return News::Lost,
             _ => {}
         }
-        let (mut last, mut touched, mut restated) = (seq, Spans::default(), false);
+        let (mut latest, mut touched, mut restated) = (seq, Spans::default(), false);
         for note in news {
             if note.touched.is_all() {
                 return News::Lost;
             }
-            last = note.seq;
+            latest = note.seq;
             touched.add(&note.touched);
             restated |= note.restated;
         }
-        News::Known { seq: last, touched: touched.tidied(), restated }
+        News::Known { seq: latest, touched: touched.tidied(), restated }
     }
 
     /// Forgets what everybody has read.

@@ -107,7 +107,9 @@ fn remove(rows: &mut Vec<u32>, gone: &[u32], len: usize) {
         return;
     }
     let mut is_gone = FixedBitSet::with_capacity(len);
-    gone.iter().for_each(|row| is_gone.insert(*row as usize));
+    for row in gone {
+        is_gone.insert(*row as usize);
+    }
     rows.retain(|row| !is_gone.contains(*row as usize));
 }
 
@@ -143,7 +145,7 @@ fn sort_by_upper_half(mut keyed: Vec<u64>) -> Vec<u32> {
         keyed.sort_by_key(|number| number >> 32);
         return keyed.iter().map(lower).collect();
     }
-    let mut counts = [[0_usize; DIGITS]; 3];
+    let mut counts = vec![[0_usize; DIGITS]; SHIFTS.len()];
     for number in &keyed {
         for (counts, shift) in counts.iter_mut().zip(SHIFTS) {
             if let Some(count) = counts.get_mut(digit(*number, shift)) {

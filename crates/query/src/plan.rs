@@ -124,7 +124,7 @@ impl Step {
         match self {
             Self::Group(_, steps) => steps.iter().for_each(|step| step.names(names)),
             Self::Value(name, _) | Self::State(name, _) | Self::Reference(name, _) => {
-                names.push(name.clone())
+                names.push(name.clone());
             }
             Self::Search(all, _) => names.extend(all.iter().cloned()),
             Self::Constant(_) => {}

@@ -74,24 +74,26 @@ fn sift_part(values: &Values, part: Range<usize>, ask: &impl Ask, words: &mut [u
         return;
     };
     match test {
-        PlainTest::Contains { part: text, case_sensitive } => {
-            find(values, part.clone(), text, case_sensitive, &mut bits);
+        PlainTest::Contains { part: wanted, case_sensitive } => {
+            find(values, part.clone(), wanted, case_sensitive, &mut bits);
         }
-        PlainTest::StartsWith { part: text, case_sensitive } => {
+        PlainTest::StartsWith { part: wanted, case_sensitive } => {
             compare(values, part.clone(), &mut bits, |inner| {
-                inner.get(..text.len()).is_some_and(|start| same(start, text, case_sensitive))
+                inner.get(..wanted.len()).is_some_and(|start| same(start, wanted, case_sensitive))
             });
         }
-        PlainTest::EndsWith { part: text, case_sensitive } => {
+        PlainTest::EndsWith { part: wanted, case_sensitive } => {
             compare(values, part.clone(), &mut bits, |inner| {
-                let start = inner.len().checked_sub(text.len());
-                start.and_then(|start| inner.get(start..)).is_some_and(|end| same(end, text, case_sensitive))
+                let start = inner.len().checked_sub(wanted.len());
+                start
+                    .and_then(|start| inner.get(start..))
+                    .is_some_and(|end| same(end, wanted, case_sensitive))
             });
         }
-        PlainTest::Equals { text, case_sensitive } => {
-            if let Some(text) = text {
+        PlainTest::Equals { text: wanted, case_sensitive } => {
+            if let Some(wanted) = wanted {
                 compare(values, part.clone(), &mut bits, |inner| {
-                    inner.len() == text.len() && same(inner, text, case_sensitive)
+                    inner.len() == wanted.len() && same(inner, wanted, case_sensitive)
                 });
             }
         }

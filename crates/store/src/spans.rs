@@ -53,6 +53,7 @@ impl Spans {
     }
 
     /// In order and apart from each other.
+    #[must_use]
     pub fn tidied(mut self) -> Self {
         self.join(0);
         self

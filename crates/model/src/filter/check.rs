@@ -151,7 +151,10 @@ impl ValueCheck {
             Rule::Contains(part) => Some(PlainTest::Contains { part, case_sensitive }),
             Rule::StartsWith(part) => Some(PlainTest::StartsWith { part, case_sensitive }),
             Rule::EndsWith(part) => Some(PlainTest::EndsWith { part, case_sensitive }),
-            Rule::Among(among) => Some(PlainTest::Equals { text: among.only_text()?, case_sensitive }),
+            // Several are looked up, which is quick enough.
+            Rule::Among(among) if among.texts().count() <= 1 => {
+                Some(PlainTest::Equals { text: among.texts().next(), case_sensitive })
+            }
             _ => None,
         }
     }

@@ -43,11 +43,9 @@ impl Among {
         among
     }
 
-    /// The one text among them, if any; `None` if there are several.
-    pub(super) fn only_text(&self) -> Option<Option<&str>> {
-        let mut texts = self.texts.iter().map(String::as_str);
-        let first = texts.next();
-        texts.next().is_none().then_some(first)
+    /// The texts among them.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str)
     }
 
     /// Whether a cell, its text cased as these are, equals one of them.

@@ -103,6 +103,9 @@ fn json_of(raw: &str) -> Json {
     serde_json::from_str(raw).unwrap()
 }
 
+const STATUSES: &[&str] = &["idle", "queued", "generating", "completed", "error", "skipped"];
+const CODES: &[&str] = &["missing_input", "rate_limited", "provider_error", "timed_out"];
+
 /// A value that an operator may take.
 fn operand(operator: Operator) -> BoxedStrategy<Json> {
     use Operator as O;
@@ -123,8 +126,6 @@ fn operand(operator: Operator) -> BoxedStrategy<Json> {
         .prop_map(|date| json!(date))
     };
     let word = |words: &'static [&'static str]| prop::sample::select(words.to_vec());
-    const STATUSES: &[&str] = &["idle", "queued", "generating", "completed", "error", "skipped"];
-    const CODES: &[&str] = &["missing_input", "rate_limited", "provider_error", "timed_out"];
     match operator {
         O::IsEmpty | O::IsNotEmpty | O::IsTrue | O::IsFalse | O::IsStale | O::IsManual => {
             Just(Json::Null).boxed()
