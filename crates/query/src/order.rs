@@ -14,6 +14,9 @@ use crate::snapshot::Snapshot;
 /// Changed rows that are looked for one by one; more are looked for together.
 const FEW: usize = 4;
 
+/// Fewer rows than this share of all are sorted for themselves.
+const WALK_SHARE: usize = 8;
+
 /// What rows of a snapshot are sorted by.
 pub(crate) struct Keys<'s>(Vec<Key<'s>>);
 
@@ -44,6 +47,24 @@ impl<'s> Keys<'s> {
         rows.partition_point(|other| self.compare(*other, row).is_le())
     }
 
+    /// Many rows by one column in which each row has its own value: the values are in order already.
+    fn walk(&self, matching: &FixedBitSet) -> Option<Vec<u32>> {
+        let [key] = self.0.as_slice() else { return None };
+        let count = matching.count_ones(..);
+        if key.column.numbers().is_some() || count < matching.len() / WALK_SHARE {
+            return None;
+        }
+        let mut rows = Vec::with_capacity(count);
+        let take = |group: &[u32]| {
+            rows.extend(group.iter().copied().filter(|row| matching.contains(*row as usize)));
+        };
+        match key.direction {
+            Direction::Asc => key.ranks.groups().for_each(take),
+            Direction::Desc => key.ranks.groups_backwards().for_each(take),
+        }
+        Some(rows)
+    }
+
     /// Sorts rows that come in order of creation.
     fn sort(&self, mut rows: Vec<u32>) -> Vec<u32> {
         // The least important first: each sort leaves equal rows as they are.
@@ -70,6 +91,9 @@ impl Key<'_> {
 pub(crate) fn make(plan: &Plan, snapshot: &Snapshot, now: Timestamp) -> Option<Vec<u32>> {
     let keys = Keys::of(plan, snapshot)?;
     let matching = plan.matching(snapshot, now);
+    if let Some(rows) = keys.walk(&matching) {
+        return Some(rows);
+    }
     let rows = matching.ones().filter_map(|row| u32::try_from(row).ok()).collect();
     Some(keys.sort(rows))
 }

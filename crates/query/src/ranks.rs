@@ -32,6 +32,19 @@ impl Ranks {
         self.labels.get(number).copied().unwrap_or(EMPTY)
     }
 
+    /// The numbers of all values in order, those that are the same together, by number.
+    pub(crate) fn groups(&self) -> impl DoubleEndedIterator<Item = &[u32]> {
+        self.sorted.chunk_by(|a, b| self.label(*a as usize) == self.label(*b as usize))
+    }
+
+    /// The same from the last to the first, but for empty values, which are last here, too.
+    pub(crate) fn groups_backwards(&self) -> impl Iterator<Item = &[u32]> {
+        let filled = self.sorted.partition_point(|number| self.label(*number as usize) != EMPTY);
+        let (filled, empty) = self.sorted.split_at(filled);
+        let groups = filled.chunk_by(|a, b| self.label(*a as usize) == self.label(*b as usize));
+        groups.rev().chain(std::iter::once(empty))
+    }
+
     /// Takes in the values that were added since.
     pub(crate) fn extend(&mut self, values: &Values) {
         let (known, len) = (self.labels.len(), values.len());
@@ -48,11 +61,12 @@ impl Ranks {
         let Ok(entry) = u32::try_from(number) else { return };
         let key = key_of(values, number);
         // Found by the keys of the others, made anew for the few that are looked at.
-        let place = self.sorted.partition_point(|other| key_of(values, *other as usize) < key);
+        let place = self.sorted.partition_point(|other| key_of(values, *other as usize) <= key);
         let label_at = |place: usize| self.sorted.get(place).map(|number| self.label(*number as usize));
-        let is_next = self.sorted.get(place).is_some_and(|next| key_of(values, *next as usize) == key);
+        let before = place.checked_sub(1).and_then(|before| self.sorted.get(before));
+        let is_same = before.is_some_and(|before| key_of(values, *before as usize) == key);
         let label = match (place.checked_sub(1).and_then(label_at), label_at(place)) {
-            (_, Some(next)) if is_next => Some(next),
+            (Some(before), _) if is_same => Some(before),
             _ if is_empty_key(&key) => Some(EMPTY),
             (before, next) => {
                 let before = before.unwrap_or_default();

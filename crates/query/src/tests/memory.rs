@@ -10,6 +10,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::made::{create, now, selection_of};
+use crate::held::{Keeper, Memory};
 use crate::{PageOf, Query, Selection, Start};
 
 async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
@@ -61,21 +62,7 @@ async fn a_write_that_was_answered_is_seen_by_whoever_asks_next() {
     let query = Query::with_memory(Arc::clone(&store), 1 << 30);
     first(&query, &project).await.unwrap();
     for number in [5_u64, 1_999, 7] {
-        let cells = vec![CellWrite {
-            row: RowId::from_uuid(Uuid::from_u128(u128::from(number))),
-            slot: 1,
-            value: format!("\"zz{number:04}\"").into(),
-        }];
-        let write = WriteCells {
-            project: project.project.id,
-            version: project.version,
-            project_save: None,
-            cells,
-            now_ms: 2,
-            returning: Vec::new(),
-        };
-        store.write_cells(write).await.unwrap();
-        let project = store.project(project.project.id).await.unwrap().unwrap();
+        let project = write_highest(&*store, &project, number).await;
         let expected = if number == 7 { 1_999 } else { number };
         assert_eq!(first(&query, &project).await.unwrap(), expected);
     }
@@ -98,4 +85,57 @@ async fn a_project_that_is_gone_is_not_answered_from_memory() {
     first(&query, &project).await.unwrap();
     store.delete_project(project.project.id).await.unwrap();
     assert!(matches!(first(&query, &project).await, Err(StoreError::UnknownProject)));
+}
+
+/// A query on a node that is told of changes only by what `tell` hands on.
+fn on_another_node(store: &Arc<dyn Store>) -> (Query, Arc<Memory>) {
+    let memory = Arc::new(Memory::new(1 << 30));
+    let keeper = Keeper { store: Arc::clone(store), memory: Arc::clone(&memory) };
+    (Query { keeper, patience: Duration::from_secs(30) }, memory)
+}
+
+async fn write_highest(store: &dyn Store, project: &StoredProject, number: u64) -> StoredProject {
+    let row = RowId::from_uuid(Uuid::from_u128(u128::from(number)));
+    let cells = vec![CellWrite { row, slot: 1, value: format!("\"zz{number:04}\"").into() }];
+    let write = WriteCells {
+        project: project.project.id,
+        version: project.version,
+        project_save: None,
+        cells,
+        now_ms: 2,
+        returning: Vec::new(),
+    };
+    store.write_cells(write).await.unwrap();
+    store.project(project.project.id).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn another_nodes_write_is_seen_when_its_news_comes_late_or_never() {
+    let (store, project) = filled(2_000).await;
+    let (query, memory) = on_another_node(&store);
+    first(&query, &project).await.unwrap();
+    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let listening = Arc::clone(&heard);
+    store.listen(Box::new(move |change| listening.lock().unwrap().push(change.clone())));
+
+    // Late: the reader waits for it.
+    let now = write_highest(&*store, &project, 5).await;
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let told = heard.lock().unwrap().clone();
+        told.iter().for_each(|change| memory.note(change));
+    };
+    let (seen, ()) = tokio::join!(first(&query, &now), late);
+    assert_eq!(seen.unwrap(), 5);
+
+    // Never: everything is read anew.
+    let now = write_highest(&*store, &project, 1_999).await;
+    assert_eq!(first(&query, &now).await.unwrap(), 1_999);
+
+    // The next one leaves a gap behind it, which was read meanwhile.
+    let now = write_highest(&*store, &project, 7).await;
+    heard.lock().unwrap().iter().for_each(|change| memory.note(change));
+    assert_eq!(first(&query, &now).await.unwrap(), 1_999);
+    let (fresh, _) = on_another_node(&store);
+    assert_eq!(first(&fresh, &now).await.unwrap(), 1_999);
 }
