@@ -16,6 +16,7 @@ mod report;
 mod rowmill;
 mod sample;
 mod start;
+mod views;
 mod webhook;
 
 use std::error::Error;
@@ -48,6 +49,9 @@ struct Args {
     /// The binary to measure, if not the one built beside this.
     #[arg(long)]
     server: Option<PathBuf>,
+    /// A Python that has DuckDB, to compare views with.
+    #[arg(long)]
+    python: Option<PathBuf>,
     /// Serves these files as the bare handler does. For the bench's own use.
     #[arg(long, hide = true)]
     bare: Vec<PathBuf>,
@@ -62,6 +66,7 @@ enum Part {
     Start,
     Webhook,
     Processing,
+    Views,
 }
 
 /// How long and how often to measure, and what.
@@ -118,7 +123,7 @@ fn main() -> ExitCode {
 }
 
 fn bench(args: Args) -> Outcome {
-    let Args { rows, quick, only, server, bare: _ } = args;
+    let Args { rows, quick, only, server, python, bare: _ } = args;
     let (rows, effort) = if quick { (vec![20_000], Effort::quick(only)) } else { (rows, Effort::full(only)) };
     let own = std::env::current_exe()?;
     let server = server.unwrap_or_else(|| own.with_file_name("rowmill"));
@@ -139,6 +144,14 @@ fn bench(args: Args) -> Outcome {
             })
         });
     }
+    if effort.includes(Part::Views) {
+        measured = measured.and_then(|()| {
+            rows.iter().try_for_each(|rows| {
+                report.rows(*rows);
+                views::measure(&server, &scratch, *rows, python.as_deref(), &effort, &mut report)
+            })
+        });
+    }
     if effort.includes(Part::Webhook) {
         measured = measured.and_then(|()| webhook::measure(&server, &scratch, &effort, &mut report));
     }
@@ -150,7 +163,7 @@ fn bench(args: Args) -> Outcome {
 /// Everything for a table of one size.
 fn measure(server: &Path, scratch: &Path, rows: usize, effort: &Effort, report: &mut Report) -> Outcome {
     report.rows(rows);
-    if effort.only.iter().all(|part| matches!(part, Part::Processing | Part::Webhook))
+    if effort.only.iter().all(|part| matches!(part, Part::Processing | Part::Webhook | Part::Views))
         && !effort.only.is_empty()
     {
         return Ok(());

@@ -24,7 +24,7 @@ pub(crate) struct Rowmill {
     pub(crate) key: String,
 }
 
-/// A project with the ten columns of the sample.
+/// A project with some text columns.
 #[derive(Debug)]
 pub(crate) struct Project {
     pub(crate) id: String,
@@ -94,7 +94,13 @@ impl Rowmill {
     }
 
     pub(crate) fn create_project(&self) -> Outcome<Project> {
-        let columns = HEADERS.map(|header| json!({ "templateId": "manual", "header": header }));
+        self.create_project_of(&HEADERS)
+    }
+
+    /// A project with these columns.
+    pub(crate) fn create_project_of(&self, headers: &[&str]) -> Outcome<Project> {
+        let column = |header: &&str| json!({ "templateId": "manual", "header": header });
+        let columns: Vec<Value> = headers.iter().map(column).collect();
         let body = json!({ "title": "Bench", "columns": columns }).to_string();
         let answer: Value = serde_json::from_slice(&self.ask("POST", "/v4/projects", &body)?)?;
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -1,11 +1,17 @@
 //! `cargo xtask bench`: builds and runs the measurements in release mode.
 
 use crate::process::{self, Outcome, cargo};
+use crate::tools;
 
 pub(crate) fn run(arguments: &[String]) -> Outcome {
     // The bench starts the real binary, which must be as optimised as the bench itself.
     process::run(cargo().args(["build", "--release", "--package", "rowmill", "--package", "rowmill-bench"]))?;
+    let python = tools::python_of_bench("python3")?;
     process::run(
-        cargo().args(["run", "--quiet", "--release", "--package", "rowmill-bench", "--"]).args(arguments),
+        cargo()
+            .args(["run", "--quiet", "--release", "--package", "rowmill-bench", "--"])
+            .arg("--python")
+            .arg(python)
+            .args(arguments),
     )
 }

@@ -17,6 +17,11 @@ pub(crate) fn python_of_peers(program: &str) -> Outcome<PathBuf> {
     Ok(venv("venv-peers", "requirements-peers.txt")?.join(program))
 }
 
+/// A program of the databases that the bench compares with.
+pub(crate) fn python_of_bench(program: &str) -> Outcome<PathBuf> {
+    Ok(venv("venv-bench", "requirements-bench.txt")?.join(program))
+}
+
 /// Where the programs of a virtual environment lie, made from this list if need be.
 fn venv(name: &str, list: &str) -> Outcome<PathBuf> {
     let venv = folder()?.join(name);

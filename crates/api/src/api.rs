@@ -90,6 +90,7 @@ impl<S: Service> Api<S> {
             summary: E::SUMMARY,
             description: E::DESCRIPTION,
             access: E::ACCESS,
+            reads_rows: E::READS_ROWS,
             statuses: std::iter::once(E::STATUS).chain(E::STATUS_ALSO).collect(),
             path_params,
             query_params,

@@ -17,6 +17,9 @@ use serde_json::{Map, Value};
 use crate::error::Error;
 use crate::limits::Rates;
 
+/// The header in which a write tells the project's change sequence, and a read says what it must have seen.
+pub const SEQUENCE: &str = "X-Rowmill-Sequence";
+
 /// One operation. [`crate::Api::add`] mounts and documents it.
 pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const METHOD: Method;
@@ -33,6 +36,9 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const MEDIA: Media = Media::Json;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
+
+    /// Whether it may go over all rows of a project: it then takes [`SEQUENCE`], and may take too long.
+    const READS_ROWS: bool = false;
 
     /// The parameters in the path: a struct of strings, each as it was sent but percent-decoded.
     type Path: DeserializeOwned + JsonSchema + Send;
@@ -83,6 +89,11 @@ pub trait Service: Clone + Send + Sync + 'static {
         path: &Map<String, Value>,
     ) -> impl Future<Output = Result<Self::Principal, Error>> + Send;
 
+    /// A number that all changes made so far to a project's rows are counted in.
+    fn sequence(&self, _project_id: &str) -> impl Future<Output = Option<u64>> + Send {
+        std::future::ready(None)
+    }
+
     /// Whether requests can be served now.
     fn ready(&self) -> impl Future<Output = Result<(), Error>> + Send;
 }
@@ -125,6 +136,15 @@ pub struct Call<S: Service> {
 }
 
 impl<S: Service> Call<S> {
+    /// What a reader says it must see, if it does.
+    pub fn sequence(&self) -> Result<Option<u64>, Error> {
+        let Some(sent) = self.headers.get(SEQUENCE) else { return Ok(None) };
+        let number = sent.to_str().ok().and_then(|text| text.parse().ok());
+        number
+            .map(Some)
+            .ok_or_else(|| Error::offence(SEQUENCE, "must be a number that a write was answered with"))
+    }
+
     /// The caller, or 401.
     pub fn principal(&self) -> Result<&S::Principal, Error> {
         self.principal.as_ref().ok_or_else(|| rowmill_app::Error::Unauthenticated.into())

@@ -66,6 +66,8 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::InvalidSignature => (StatusCode::UNAUTHORIZED, "invalid_signature"),
         AppError::IdempotencyConflict => (StatusCode::CONFLICT, "idempotency_conflict"),
         AppError::TooManyFeeds => (StatusCode::TOO_MANY_REQUESTS, "too_many_streams"),
+        AppError::TooLong => (StatusCode::SERVICE_UNAVAILABLE, "too_long"),
+        AppError::NotSeenYet => (StatusCode::SERVICE_UNAVAILABLE, "not_seen_yet"),
         AppError::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
     }
 }
@@ -227,6 +229,7 @@ mod tests {
         check(AppError::ApiDisabled.into(), 403, "api_disabled");
         check(AppError::NotFound(Noun::Row).into(), 404, "row_not_found");
         check(AppError::IdempotencyConflict.into(), 409, "idempotency_conflict");
+        check(AppError::TooLong.into(), 503, "too_long");
         check(AppError::limit("rows", "too many").into(), 400, "limit_exceeded");
         check(Error::BodyTooLarge { bytes_max: 1 }, 413, "body_too_large");
     }

@@ -8,7 +8,7 @@ use axum::http::{Method, StatusCode};
 use schemars::JsonSchema as _;
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{Access, Examples};
+use crate::endpoint::{Access, Examples, SEQUENCE};
 use crate::error::{Failure, WebhookFailure};
 use crate::schema::{LIMIT_KEY, Param, Schemas};
 
@@ -47,6 +47,7 @@ pub(crate) struct Operation {
     pub description: &'static str,
     pub access: Access,
     pub statuses: Vec<StatusCode>,
+    pub reads_rows: bool,
     pub path_params: Vec<Param>,
     pub query_params: Vec<Param>,
     pub body: Option<BodySpec>,
@@ -154,7 +155,9 @@ fn parameters(operation: &Operation) -> Vec<Value> {
     let in_query = operation.query_params.iter().map(|param| parameter(param, "query", param.is_required));
     let key = (operation.method == Method::POST && operation.access != Access::Webhook)
         .then(|| json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
-    in_path.chain(in_query).chain(key).collect()
+    let is_read = operation.reads_rows && operation.method == Method::GET;
+    let sequence = is_read.then(|| json!({ "$ref": "#/components/parameters/Sequence" }));
+    in_path.chain(in_query).chain(key).chain(sequence).collect()
 }
 
 fn parameter(param: &Param, place: &str, is_required: bool) -> Value {
@@ -193,6 +196,9 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
     let is_limited = operation.access != Access::Open;
     let mut described =
         json!({ "description": description, "headers": components::header_references(is_limited, false) });
+    if writes_rows(operation) {
+        described["headers"][SEQUENCE] = json!({ "$ref": format!("#/components/headers/{SEQUENCE}") });
+    }
     if status != StatusCode::NOT_MODIFIED
         && let Value::Object(map) = &mut described
     {
@@ -203,6 +209,11 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
         map.insert("content".to_owned(), content);
     }
     described
+}
+
+/// Whether an answer tells the project's change sequence.
+fn writes_rows(operation: &Operation) -> bool {
+    operation.method != Method::GET && operation.path_params.iter().any(|param| param.name == "projectId")
 }
 
 /// Which failures an operation can answer with follows from what it takes.
@@ -222,7 +233,7 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
         (StatusCode::UNSUPPORTED_MEDIA_TYPE, has_body),
         (StatusCode::TOO_MANY_REQUESTS, is_limited),
         (StatusCode::INTERNAL_SERVER_ERROR, true),
-        (StatusCode::SERVICE_UNAVAILABLE, operation.id == crate::system::READY_ID),
+        (StatusCode::SERVICE_UNAVAILABLE, operation.id == crate::system::READY_ID || operation.reads_rows),
     ]
     .into_iter()
     .filter_map(|(status, applies)| applies.then_some(status))

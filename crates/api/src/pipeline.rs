@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, MatchedPath, Request};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::Response;
@@ -71,6 +71,8 @@ async fn attempt<S: Service, E: Endpoint<S>>(
     let client = client_address(&parts);
     let captured = captured(&parts);
     let principal = admit(shared, E::ACCESS, &parts.headers, client, &captured, standing).await?;
+    let written = captured.get("projectId").filter(|_| parts.method != Method::GET);
+    let written = written.and_then(Value::as_str).map(str::to_owned);
     let path = serde_json::from_value(Value::Object(captured)).map_err(|_| Error::UnknownPath)?;
     let (query, key) = query_and_key::<E::Query>(plan, &parts)?;
     let text = match E::Body::PRESENCE {
@@ -95,6 +97,11 @@ async fn attempt<S: Service, E: Endpoint<S>>(
     let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(E::MEDIA.content_type()));
+    if let Some(project) = written
+        && let Some(seq) = shared.state.sequence(&project).await
+    {
+        response.headers_mut().insert(HeaderName::from_static("x-rowmill-sequence"), seq.into());
+    }
     if E::MEDIA == Media::Events {
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     }

@@ -49,6 +49,10 @@ impl Service for Rowmill {
         }
     }
 
+    async fn sequence(&self, project_id: &str) -> Option<u64> {
+        self.app.sequence(project_id).await
+    }
+
     async fn ready(&self) -> Result<(), Error> {
         Ok(self.app.ready().await?)
     }

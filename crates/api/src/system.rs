@@ -112,6 +112,7 @@ fn operation(
         statuses.push(StatusCode::NOT_MODIFIED);
     }
     Operation {
+        reads_rows: false,
         method: Method::GET,
         path: path.to_owned(),
         id: id.to_owned(),

@@ -40,6 +40,14 @@ pub enum Error {
     /// As many readers of events as there may be.
     #[error("Too many event streams are open; close one, or try again later")]
     TooManyFeeds,
+    /// A read went on for longer than a read may.
+    #[error(
+        "Reading took longer than this server lets a read take (readSecondsMax); ask for fewer rows, or try again later"
+    )]
+    TooLong,
+    /// The caller knows of a change that has not arrived here.
+    #[error("This node has not seen that change yet; try again in a moment")]
+    NotSeenYet,
     /// Not the caller's fault. The cause goes to the log, never to the caller.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -109,6 +117,7 @@ impl From<rowmill_store::StoreError> for Error {
             StoreError::UnknownProject => Self::NotFound(Noun::Project),
             StoreError::OnceConflict => Self::IdempotencyConflict,
             StoreError::UnknownRows(_) => Self::NotFound(Noun::Row),
+            StoreError::TooLong => Self::TooLong,
             other => Self::Internal(other.into()),
         }
     }

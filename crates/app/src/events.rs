@@ -262,7 +262,7 @@ impl Feed {
             let mut deleted = news.deleted;
             let written: Vec<u64> = news.written.into_iter().collect();
             for positions in written.chunks(ROWS_MAX) {
-                let rows = self.app.store.rows_at(self.id, positions.to_vec()).await?;
+                let rows = self.app.store.rows_at(self.id, positions.to_vec()).await?.rows;
                 let (project, deleted) = (project.clone(), std::mem::take(&mut deleted));
                 self.waiting.push_back(Event::Rows { project, rows, deleted });
             }
@@ -289,13 +289,15 @@ impl Drop for Feed {
 
 #[cfg(test)]
 mod tests {
+    use rowmill_store::Spans;
     use uuid::Uuid;
 
     use super::*;
 
     fn change(seq: u64, rows: ChangedRows) -> Change {
         let project = ProjectId::from_uuid(Uuid::nil());
-        Change { project, seq, rows, revoked: Vec::new(), ready: false }
+        let touched = Spans::default();
+        Change { project, seq, rows, touched, restated: false, revoked: Vec::new(), ready: false }
     }
 
     fn rows(written: &[u64]) -> ChangedRows {

@@ -17,18 +17,20 @@ mod providers;
 mod rows;
 mod runs;
 mod secrets;
+mod sequences;
 mod teams;
 mod vault;
 mod views;
 mod webhook;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rowmill_model::Limits;
 use rowmill_query::Query;
 use rowmill_store::Store;
 
-pub use rowmill_query::{Cursor, Page, Selection, Start};
+pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Selection, Start};
 pub use rowmill_store::{
     ApiKey, Inserted, ProjectSummary, RowAction, Standing, Stopped, StoredProject, StoredRow, Team,
 };
@@ -66,6 +68,7 @@ pub struct App {
     altering: tokio::sync::Mutex<()>,
     repeating: tokio::sync::Mutex<()>,
     hub: Arc<events::Hub>,
+    sequences: Arc<sequences::Sequences>,
 }
 
 impl App {
@@ -79,9 +82,15 @@ impl App {
         let hub = Arc::new(events::Hub::default());
         let told = Arc::clone(&hub);
         store.listen(Box::new(move |change| told.note(change)));
+        let sequences = Arc::new(sequences::Sequences::default());
+        let told = Arc::clone(&sequences);
+        store.listen(Box::new(move |change| told.note(change)));
+        let mut query = Query::new(Arc::clone(&store));
+        query.set_patience(Duration::from_secs(limits.read_seconds_max.into()));
         Self {
             hub,
-            query: Query::new(Arc::clone(&store)),
+            sequences,
+            query,
             store,
             limits,
             vault,
@@ -92,6 +101,11 @@ impl App {
             altering: tokio::sync::Mutex::new(()),
             repeating: tokio::sync::Mutex::new(()),
         }
+    }
+
+    /// How much memory the columns that views look at may take; a part of the machine's unless it is set.
+    pub fn set_query_memory(&self, budget: QueryMemory) {
+        self.query.set_memory(budget.bytes());
     }
 
     pub fn limits(&self) -> &Limits {

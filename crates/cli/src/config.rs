@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use rowmill_api::{Cors, Rate};
+use rowmill_app::QueryMemory;
 use rowmill_model::{Limits, Secret};
 
 use crate::commands::{KeyCommand, TeamCommand};
@@ -80,6 +81,10 @@ pub(crate) struct Serve {
     /// The same for wrong keys, per client address.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_AUTH_FAILURES", default_value = "5/20", value_parser = rate)]
     pub(crate) rate_limit_auth_failures: RateSetting,
+    /// Memory for the columns that views look at, as 25% of the machine's, 512M or 2G; what does not fit is read
+    /// anew each time.
+    #[arg(long, env = "ROWMILL_QUERY_MEMORY", default_value = "25%", value_parser = QueryMemory::parse)]
+    pub(crate) query_memory: QueryMemory,
     /// Which other origins may call the API from a browser: `*`, or origins separated by commas.
     #[arg(long, env = "ROWMILL_CORS_ORIGINS", default_value = "", value_parser = Cors::parse)]
     pub(crate) cors_origins: Cors,
@@ -171,6 +176,8 @@ limit_args! {
     body_bytes_max, "ROWMILL_BODY_BYTES_MAX";
     /// How deep JSON may nest.
     nesting_max, "ROWMILL_NESTING_MAX";
+    /// Seconds that a read of many rows may take.
+    read_seconds_max, "ROWMILL_READ_SECONDS_MAX";
 }
 
 const CONFIG_FILE: &str = "rowmill.toml";

@@ -40,6 +40,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         rate_limit_anonymous,
         rate_limit_webhook,
         rate_limit_auth_failures,
+        query_memory,
         cors_origins,
         log,
         log_format,
@@ -59,6 +60,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     database::make_ready(&store, secret_key.as_ref())?;
     let vault = secret_key::vault(&store.data_dir, secret_key)?;
     let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(SystemClock));
+    app.set_query_memory(query_memory);
     let app = Arc::new(app);
     // The address is taken before a key is made, so that a failed start spends none.
     let listener =

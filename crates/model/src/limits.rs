@@ -18,6 +18,7 @@ pub struct Limits {
     pub cell_bytes_max: u32,
     pub body_bytes_max: u32,
     pub nesting_max: u32,
+    pub read_seconds_max: u32,
 }
 
 impl Default for Limits {
@@ -35,6 +36,7 @@ impl Default for Limits {
             cell_bytes_max: 1024 * 1024,
             body_bytes_max: 32 * 1024 * 1024,
             nesting_max: 64,
+            read_seconds_max: 30,
         }
     }
 }

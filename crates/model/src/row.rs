@@ -93,6 +93,20 @@ impl Source {
         self.slot
     }
 
+    /// The paths that lead from what stands in the slot to the value, in the order they are taken.
+    pub fn paths(&self) -> impl DoubleEndedIterator<Item = &Path> {
+        self.paths.iter().rev()
+    }
+
+    /// Whether the column's cells are processed, and so have a state.
+    pub fn is_processed(&self) -> bool {
+        self.kind.is_processed()
+    }
+
+    pub fn is_reference(&self) -> bool {
+        self.kind == ColumnType::Reference
+    }
+
     /// The raw JSON of the cell; `None` is null.
     pub fn value<'a>(&self, row: &RowView<'a>) -> Option<Cow<'a, str>> {
         let raw = Cow::Borrowed(row.cells.get(self.slot?)?);

@@ -1,25 +1,52 @@
 //! Rows in a view's order: filter, sort, page.
 //!
-//! What an operator or a sort key means is said once, in `model`. Here it is applied: without filters
-//! and sorting a page comes straight from the store; with them the rows are scanned, in one snapshot,
-//! and only what the page needs is kept.
+//! What an operator or a sort key means is said once, in `model`. Here it is applied. Without filters and
+//! sorting a page comes straight from the store. With them, the columns they look at are held in memory and
+//! kept current by the changes the store tells of (`held.rs`); a selection is a bitmap of the rows that match
+//! (`plan.rs`, `sift.rs`) and their numbers in order (`order.rs`), kept while somebody asks for it
+//! (`kept.rs`). What does not fit into memory is scanned instead (`stream.rs`).
 
+mod budget;
+mod column;
 mod cursor;
+mod held;
+mod kept;
+mod load;
+mod notes;
+mod order;
 mod pick;
+mod plan;
+mod ranks;
+mod scan;
+mod sift;
+mod snapshot;
+mod stream;
+mod threads;
+mod values;
 
-use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use rowmill_model::filter::{Filters, Predicate, Search};
-use rowmill_model::record::Cells;
-use rowmill_model::row::RowView;
-use rowmill_model::sort::{Order, Sorting};
-use rowmill_model::{CellStates, ProjectId, Record, Table};
-use rowmill_store::{PageStart, Result, RowRef, Store, StoreError, StoredProject, StoredRow};
+use rowmill_model::ProjectId;
+use rowmill_model::filter::Filters;
+use rowmill_model::sort::Sorting;
+use rowmill_store::{PageStart, Result, Store, StoredProject, StoredRow};
 
+pub use crate::budget::Budget;
 pub use crate::cursor::Cursor;
-use crate::pick::Pick;
+use crate::held::{Held, Keeper, Memory, blocking, is_current};
+use crate::kept::{KeptOrder, Part, Slice, name_of};
+use crate::plan::Plan;
+use crate::stream::Stream;
+
+/// How long a read may take, unless another time is set.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often a page is read whose rows change between being found and being read.
+const TRIES_MAX: usize = 4;
 
 /// Which rows, in which order.
 #[derive(Debug, Clone, Default)]
@@ -64,21 +91,47 @@ pub struct Page {
 
 #[derive(Debug, Clone)]
 pub struct Query {
-    store: Arc<dyn Store>,
+    keeper: Keeper,
+    patience: Duration,
 }
 
 impl Query {
+    /// Reads from a store, with a part of the machine's memory.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self::with_memory(store, Budget::default().bytes())
+    }
+
+    /// The same with this much memory.
+    pub fn with_memory(store: Arc<dyn Store>, bytes_max: usize) -> Self {
+        let memory = Arc::new(Memory::new(bytes_max));
+        let told = Arc::clone(&memory);
+        store.listen(Box::new(move |change| told.note(change)));
+        Self { keeper: Keeper { store, memory }, patience: PATIENCE }
+    }
+
+    /// How long a read may take.
+    pub fn set_patience(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    /// How much memory may be taken.
+    pub fn set_memory(&self, bytes_max: usize) {
+        self.keeper.memory.set_bytes_max(bytes_max);
+    }
+
+    /// How much memory is taken.
+    pub fn memory_bytes(&self) -> usize {
+        self.keeper.memory.bytes()
     }
 
     pub async fn page(&self, project: &StoredProject, of: PageOf) -> Result<Page> {
         if of.selection.is_everything() {
-            self.plain_page(project.project.id, &of).await
-        } else if of.selection.sorting.is_empty() {
-            self.filtered_page(project, of).await
-        } else {
-            self.sorted_page(project, of).await
+            return self.plain_page(project.project.id, &of).await;
+        }
+        let until = Instant::now() + self.patience;
+        match self.held_page(project, &of, until).await? {
+            Some(page) => Ok(page),
+            None => self.stream(project, until).page(of).await,
         }
     }
 
@@ -89,26 +142,16 @@ impl Query {
         selection: Selection,
         now: Timestamp,
     ) -> Result<Vec<u64>> {
-        let order = Arc::new(Order::compile(&selection.sorting, &project.project.table));
-        let is_sorted = !selection.sorting.is_empty();
-        let of = PageOf { selection, start: Start::Offset(0), limit: 0, include_total: false, now };
-        if !is_sorted {
-            let (positions, _) = self
-                .select(project, &of, None, Vec::new(), |positions: &mut Vec<u64>, row, _| {
-                    positions.push(row.position);
-                    (0, ControlFlow::Continue(()))
-                })
-                .await?;
-            return Ok(positions);
+        let until = Instant::now() + self.patience;
+        let part = Part { start: Start::Offset(0), limit: usize::MAX };
+        match self.slice(project, &selection, now, part, project.change_seq, until).await? {
+            Some(slice) => Ok(slice.positions),
+            None => self.stream(project, until).positions(&selection, now).await,
         }
-        let all = Pick::new(Arc::clone(&order), usize::MAX);
-        let (all, _) = self
-            .select(project, &of, None, all, move |pick: &mut Pick, row, view| {
-                pick.push(order.key(view), row.position);
-                (0, ControlFlow::Continue(()))
-            })
-            .await?;
-        Ok(all.into_positions())
+    }
+
+    fn stream<'q>(&'q self, project: &'q StoredProject, until: Instant) -> Stream<'q> {
+        Stream { store: &*self.keeper.store, project, until }
     }
 
     async fn plain_page(&self, project: ProjectId, of: &PageOf) -> Result<Page> {
@@ -116,168 +159,94 @@ impl Query {
             Start::Offset(offset) => (PageStart::Offset(offset), offset),
             Start::After(cursor) => (PageStart::After(cursor.position), cursor.rank),
         };
-        let page = self.store.rows(project, start, of.limit).await?;
-        let next = page.more.then(|| cursor_behind(&page.rows, before)).flatten();
+        let page = self.keeper.store.rows(project, start, of.limit).await?;
+        let last = page.rows.last().map(|row| row.position);
+        let next = page.more.then(|| cursor_behind(last, page.rows.len(), before)).flatten();
         Ok(Page { rows: page.rows, total: of.include_total.then_some(page.total), next })
     }
 
-    async fn filtered_page(&self, project: &StoredProject, of: PageOf) -> Result<Page> {
-        let (skip, behind, before) = match of.start {
-            Start::Offset(offset) => (offset, None, offset),
-            Start::After(cursor) => (0, Some(cursor.position), cursor.rank),
-        };
-        let limit = usize::try_from(of.limit).unwrap_or(usize::MAX);
-        // Without a total nothing before the cursor need be read, and nothing behind the page.
-        let scan_after = if of.include_total { None } else { behind };
-        let mut matched = 0_u64;
-        let mut seen = 0_u64;
-        let found = self
-            .select(project, &of, scan_after, Vec::new(), move |rows: &mut Vec<StoredRow>, row, _| {
-                matched += 1;
-                if behind.is_none_or(|position| row.position > position) {
-                    seen += 1;
-                    if seen > skip && rows.len() <= limit {
-                        rows.push(copy(row));
-                    }
-                }
-                let full = rows.len() > limit && !of.include_total;
-                (matched, if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-            })
-            .await?;
-        let (mut rows, matched) = found;
-        let more = rows.len() > limit;
-        rows.truncate(limit);
-        let next = more.then(|| cursor_behind(&rows, before)).flatten();
-        Ok(Page { rows, total: of.include_total.then_some(matched), next })
-    }
-
-    async fn sorted_page(&self, project: &StoredProject, of: PageOf) -> Result<Page> {
-        let order = Arc::new(Order::compile(&of.selection.sorting, &project.project.table));
-        let (skip, anchor) = match of.start {
-            Start::Offset(offset) => (offset, None),
-            Start::After(cursor) => match self.anchor(project, &order, cursor).await? {
-                Some(anchor) => (0, Some(anchor)),
-                // The row the last page ended with is gone: go on by counting.
-                None => (cursor.rank, None),
-            },
-        };
-        let before = match of.start {
-            Start::Offset(offset) => offset,
+    /// A page from memory; `None` if the columns do not fit there.
+    async fn held_page(&self, project: &StoredProject, of: &PageOf, until: Instant) -> Result<Option<Page>> {
+        let PageOf { selection, start, limit, include_total, now } = of;
+        let part = Part { start: *start, limit: usize::try_from(*limit).unwrap_or(usize::MAX) };
+        let before = match start {
+            Start::Offset(offset) => *offset,
             Start::After(cursor) => cursor.rank,
         };
-        let limit = u64::from(of.limit);
-        let wanted = usize::try_from(skip.saturating_add(limit).saturating_add(1)).unwrap_or(usize::MAX);
-        let mut matched = 0_u64;
-        let pick = Pick::new(Arc::clone(&order), wanted);
-        let (pick, matched) = self
-            .select(project, &of, None, pick, move |pick: &mut Pick, row, view| {
-                matched += 1;
-                let key = order.key(view);
-                let behind = anchor.as_ref().is_none_or(|(anchor_key, position)| {
-                    order.compare(&key, anchor_key).then(row.position.cmp(position)).is_gt()
-                });
-                if behind {
-                    pick.push(key, row.position);
-                }
-                (matched, ControlFlow::Continue(()))
-            })
-            .await?;
-        let mut positions = pick.into_positions();
-        let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(positions.len());
-        positions.drain(..skip);
-        let limit = usize::try_from(of.limit).unwrap_or(usize::MAX);
-        let more = positions.len() > limit;
-        positions.truncate(limit);
-        let rows = self.store.rows_at(project.project.id, positions).await?;
-        let next = more.then(|| cursor_behind(&rows, before)).flatten();
-        Ok(Page { rows, total: of.include_total.then_some(matched), next })
-    }
-
-    /// The sort key and position of the row a cursor names, if it still exists.
-    async fn anchor(
-        &self,
-        project: &StoredProject,
-        order: &Order,
-        cursor: Cursor,
-    ) -> Result<Option<(rowmill_model::sort::Key, u64)>> {
-        let rows = self.store.rows_at(project.project.id, vec![cursor.position]).await?;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let view = RowView::new(&project.project.table, row.values.cells()?, &row.states);
-        Ok(Some((order.key(&view), row.position)))
-    }
-
-    /// Scans the rows of a selection and folds them into `kept`; `fold` also says how many it has seen.
-    async fn select<T: Send + 'static>(
-        &self,
-        project: &StoredProject,
-        of: &PageOf,
-        after: Option<u64>,
-        kept: T,
-        fold: impl FnMut(&mut T, RowRef<'_>, &RowView<'_>) -> (u64, ControlFlow<()>) + Send + 'static,
-    ) -> Result<(T, u64)> {
-        let state = Arc::new(Mutex::new(Folded { kept, count: 0, failure: None }));
-        let shared = Arc::clone(&state);
-        let document = Arc::clone(&project.project);
-        let predicate = Predicate::compile(&of.selection.filters, &document.table);
-        let search = Search::new(of.selection.search.as_deref().unwrap_or_default(), &document.table);
-        let now = of.now;
-        let mut fold = fold;
-        let visit = move |row: RowRef<'_>| {
-            let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-            match look(&document.table, row, |view| predicate.holds(view, now) && search.matches(view)) {
-                Ok(None) => ControlFlow::Continue(()),
-                Ok(Some(view)) => {
-                    let (count, flow) = fold(&mut state.kept, row, &view);
-                    state.count = count;
-                    flow
-                }
-                Err(failure) => {
-                    state.failure = Some(failure);
-                    ControlFlow::Break(())
-                }
+        let mut seq = project.change_seq;
+        let mut tries = 1;
+        loop {
+            let Some(slice) = self.slice(project, selection, *now, part, seq, until).await? else {
+                return Ok(None);
+            };
+            let Slice { seq: found_at, positions, total, more } = slice;
+            let (last, count) = (positions.last().copied(), positions.len());
+            let read = self.keeper.store.rows_at(project.project.id, positions).await?;
+            // What changed between the two is looked for again, so that rows and total are of one moment. Where
+            // others write without pause it must do that a row may have changed, and one that is gone is left out.
+            if read.change_seq == found_at || tries == TRIES_MAX {
+                let next = more.then(|| cursor_behind(last, count, before)).flatten();
+                return Ok(Some(Page { rows: read.rows, total: include_total.then_some(total), next }));
             }
-        };
-        self.store.scan(project.project.id, after, Box::new(visit)).await?;
-        let folded = Arc::try_unwrap(state)
-            .map_err(|_| StoreError::Backend("a scan outlived its answer".into()))?
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner);
-        match folded.failure {
-            Some(failure) => Err(failure),
-            None => Ok((folded.kept, folded.count)),
+            seq = seq.max(read.change_seq);
+            tries += 1;
         }
     }
-}
 
-struct Folded<T> {
-    kept: T,
-    count: u64,
-    failure: Option<StoreError>,
-}
-
-/// A row as the model sees it, if it is wanted.
-fn look<'a>(
-    table: &'a Table,
-    row: RowRef<'a>,
-    wanted: impl FnOnce(&RowView<'_>) -> bool,
-) -> Result<Option<RowView<'a>>> {
-    static IDLE: CellStates = CellStates::IDLE;
-    let view = RowView::new(table, Cells::unpack(row.values)?, row.states.unwrap_or(&IDLE));
-    Ok(wanted(&view).then_some(view))
-}
-
-fn copy(row: RowRef<'_>) -> StoredRow {
-    StoredRow {
-        id: row.id,
-        position: row.position,
-        values: Record::from_bytes(row.values),
-        states: row.states.cloned().unwrap_or_default(),
+    /// Some rows of a selection at least as new as a change; `None` if the columns do not fit into memory.
+    async fn slice(
+        &self,
+        project: &StoredProject,
+        selection: &Selection,
+        now: Timestamp,
+        part: Part,
+        seq: u64,
+        until: Instant,
+    ) -> Result<Option<Slice>> {
+        let name = name_of(selection, project.version);
+        let held = self.keeper.memory.held(project.project.id);
+        if let Some(slice) = slice_at_once(&held, &name, part, seq) {
+            return Ok(Some(slice));
+        }
+        let plan = match held.orders.get(&name) {
+            Some(order) => Arc::clone(&order.plan),
+            None => Arc::new(Plan::compile(selection, &project.project.table)),
+        };
+        // A column may be given up between being there and being looked at.
+        for _ in 0..TRIES_MAX {
+            let Some(held) = self.keeper.ready(project, &plan, seq, until).await? else { return Ok(None) };
+            if let Some(slice) = slice_at_once(&held, &name, part, seq) {
+                return Ok(Some(slice));
+            }
+            let (plan, name, memory) = (Arc::clone(&plan), name.clone(), Arc::clone(&self.keeper.memory));
+            let slice = blocking(move || {
+                // What depends on the time is right only now.
+                let order = if plan.depends_on_now {
+                    Arc::new(KeptOrder::new(&plan))
+                } else {
+                    held.orders.get_or_keep(name, &plan)
+                };
+                let slice = order.slice(&held.snapshot(), now, part);
+                memory.settle(&held, &plan.names());
+                slice
+            });
+            if let Some(slice) = slice.await? {
+                return Ok(Some(slice));
+            }
+        }
+        Ok(None)
     }
 }
 
-/// A cursor to what follows these rows, of which `before` rows came earlier.
-fn cursor_behind(rows: &[StoredRow], before: u64) -> Option<Cursor> {
-    let last = rows.last()?;
-    let rank = before.saturating_add(u64::try_from(rows.len()).unwrap_or(u64::MAX));
-    Some(Cursor { position: last.position, rank })
+/// What is kept and current needs no work.
+fn slice_at_once(held: &Held, name: &str, part: Part, seq: u64) -> Option<Slice> {
+    let order = held.orders.get(name)?;
+    let snapshot = held.snapshot();
+    if is_current(&snapshot, seq) { order.slice_at_once(&snapshot, part) } else { None }
+}
+
+/// A cursor to what follows a page, of which `before` rows came earlier.
+fn cursor_behind(last: Option<u64>, count: usize, before: u64) -> Option<Cursor> {
+    let rank = before.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+    Some(Cursor { position: last?, rank })
 }

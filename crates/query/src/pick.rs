@@ -29,11 +29,12 @@ impl Pick {
         }
     }
 
-    pub(crate) fn into_positions(mut self) -> Vec<u64> {
+    /// In order.
+    pub(crate) fn into_rows(mut self) -> Vec<(Key, u64)> {
         let order = self.order;
         self.rows.sort_unstable_by(|a, b| compare(&order, a, b));
         self.rows.truncate(self.wanted);
-        self.rows.into_iter().map(|(_, position)| position).collect()
+        self.rows
     }
 }
 

@@ -12,7 +12,9 @@ use rowmill_model::cell::{Detail, Details};
 use rowmill_model::plan::{Block, Plan, Steps, Tally, block_of, place_of, position_of};
 use rowmill_model::record::{Cells, Slot};
 use rowmill_model::{CellStates, Project, Record, RowId, value};
-use rowmill_store::{Change, ChangedRows, Lane, NewRow, Result, RowAction, StoreError, StoredRow, Ticket};
+use rowmill_store::{
+    Change, ChangedRows, Lane, NewRow, Result, RowAction, Spans, StoreError, StoredRow, Ticket,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -37,6 +39,8 @@ pub(crate) struct Desk {
     live: LiveDelta,
     pub(crate) writes: Writes,
     changed: ChangedRows,
+    touched: Spans,
+    restated: bool,
     revoked: Vec<Ticket>,
 }
 
@@ -100,6 +104,8 @@ impl Desk {
             live: LiveDelta::default(),
             writes: Writes::default(),
             changed: ChangedRows::These { written: Vec::new(), deleted: Vec::new() },
+            touched: Spans::default(),
+            restated: false,
             revoked: Vec::new(),
             state,
         }
@@ -346,6 +352,7 @@ impl Desk {
         self.writes.rows_deleted.push(signed(position));
         self.live.add(position, -1);
         self.state.row_count = self.state.row_count.saturating_sub(1);
+        self.touched.push(position);
         self.name(|_, deleted| deleted.push(id));
         if self.has_block(block_of(position)) {
             self.step(position, |steps| steps.stop(None))?;
@@ -391,6 +398,7 @@ impl Desk {
 
     /// Notes that a row is not what it was.
     fn touch(&mut self, position: u64) {
+        self.touched.push(position);
         self.name(|written, _| {
             if written.last() != Some(&position) {
                 written.push(position);
@@ -526,6 +534,7 @@ impl Desk {
         // The columns that were ready may be gone: all entries are written anew.
         self.writes.ready_anew = true;
         self.changed = ChangedRows::Many;
+        self.restated = true;
         Ok(())
     }
 
@@ -558,8 +567,9 @@ impl Desk {
             self.state.tallied_at = now_ms.into().or(self.state.tallied_at).or(Some(0));
         }
         self.writes.hand_over(tx, &self.state);
-        let Self { project, state, changed, revoked, .. } = self;
-        Ok(Change { project: project.id, seq: state.change_seq, rows: changed, revoked, ready })
+        let Self { project, state, changed, touched, restated, revoked, .. } = self;
+        let seq = state.change_seq;
+        Ok(Change { project: project.id, seq, rows: changed, touched, restated, revoked, ready })
     }
 
     /// Notes which blocks changed; says whether any has ready cells.

@@ -35,10 +35,10 @@ use futures_util::future::BoxFuture;
 use rowmill_model::record::Slot;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
-    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, NewRows, Once,
-    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsPage, SavedProject, Sealed,
-    SealedKind, Settlement, Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team,
-    Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
+    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
+    Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
+    Sealed, SealedKind, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
+    StoredRow, Team, Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
@@ -352,7 +352,7 @@ impl Store for PostgresStore {
         self.read(again!((), |tx| pages::page(tx, project, start, limit))).await
     }
 
-    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<Vec<StoredRow>> {
+    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {
         let positions = Arc::new(positions);
         self.read(again!((positions), |tx| pages::at(tx, project, &positions))).await
     }
@@ -362,14 +362,15 @@ impl Store for PostgresStore {
         self.read(again!((ids), |tx| pages::positions(tx, project, &ids))).await
     }
 
-    async fn scan(&self, project: ProjectId, after: Option<u64>, mut visit: Visit) -> Result<()> {
+    async fn scan(&self, project: ProjectId, spans: Spans, look: Look, mut visit: Visit) -> Result<u64> {
         let mut tx = self.node.database.snapshot().await?;
         let state = projects::existing(&mut tx, project).await?;
-        let mut scan = Scan::After(after.map_or(-1, signed));
-        while let Scan::After(last) = scan {
-            scan = pages::scan_some(&mut tx, state.num, last, &mut visit).await?;
+        let mut scan = Scan::of(spans, look);
+        while !scan.is_done() {
+            scan.some(&mut tx, state.num, &mut visit).await?;
         }
-        tx.commit().await
+        tx.commit().await?;
+        Ok(state.change_seq)
     }
 
     async fn trigger(&self, mut trigger: Trigger) -> Result<u64> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, RowId};
-use rowmill_store::{Change, ChangedRows, Lane, Listener, Result, Ticket};
+use rowmill_store::{Change, ChangedRows, Lane, Listener, Result, Spans, Ticket};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use tokio_postgres::AsyncMessage;
@@ -25,6 +25,8 @@ const CHANNEL: &str = "rowmill_changes";
 const MESSAGE_BYTES_MAX: usize = 7_900;
 /// Tickets in one message: each takes some 40 bytes.
 const REVOKED_MAX: usize = 100;
+/// Runs of positions in one message: each takes some 20 bytes.
+const RUNS_MAX: usize = 200;
 /// Messages sent together.
 const MESSAGES_MAX: usize = 256;
 /// How often a node looks for itself what has changed while it hears nothing.
@@ -51,6 +53,11 @@ struct Message {
     written: Option<Vec<u64>>,
     #[serde(rename = "d")]
     deleted: Vec<Uuid>,
+    /// Runs of positions; none if there are too many to name. An older node leaves it out.
+    #[serde(rename = "o", default)]
+    touched: Option<Vec<(u64, u64)>>,
+    #[serde(rename = "a", default)]
+    restated: bool,
     #[serde(rename = "t")]
     revoked: Vec<(u64, Slot, u64)>,
 }
@@ -116,11 +123,13 @@ impl News {
         if change.seq <= *last {
             change.seq = *last;
             change.rows = ChangedRows::These { written: Vec::new(), deleted: Vec::new() };
+            (change.touched, change.restated) = (Spans::default(), false);
             if change.revoked.is_empty() && !change.ready {
                 return;
             }
         } else if change.seq > *last + 1 {
             change.rows = ChangedRows::Many;
+            (change.touched, change.restated) = (Spans::all(), true);
         }
         *last = change.seq;
         for listener in self.listeners.read().unwrap_or_else(PoisonError::into_inner).iter() {
@@ -129,7 +138,7 @@ impl News {
     }
 
     fn hear(&self, message: Message) {
-        let Message { node, project, seq, ready, written, deleted, revoked } = message;
+        let Message { node, project, seq, ready, written, deleted, touched, restated, revoked } = message;
         let Some(project) = project.map(ProjectId::from_uuid).filter(|_| node != self.node) else { return };
         let rows = match written {
             Some(written) => {
@@ -140,7 +149,8 @@ impl News {
         };
         let ticket = |(token, slot, position)| Ticket { token, lane: Lane { project, slot }, position };
         let revoked = revoked.into_iter().map(ticket).collect();
-        self.tell_here(Change { project, seq, rows, revoked, ready });
+        let touched = touched.map_or_else(Spans::all, Spans::of);
+        self.tell_here(Change { project, seq, rows, touched, restated, revoked, ready });
     }
 
     /// Compares what was told with what the database says, and tells the rest.
@@ -156,8 +166,9 @@ impl News {
             let (project, seq) = (ProjectId::from_uuid(row.get(0)), unsigned(row.get(1)));
             let last = self.seen.lock().unwrap_or_else(PoisonError::into_inner).get(&project).copied();
             if last.is_none_or(|last| last < seq) {
-                let rows = ChangedRows::Many;
-                self.tell_here(Change { project, seq, rows, revoked: Vec::new(), ready: true });
+                let (rows, touched) = (ChangedRows::Many, Spans::all());
+                let (restated, revoked, ready) = (true, Vec::new(), true);
+                self.tell_here(Change { project, seq, rows, touched, restated, revoked, ready });
             }
         }
         Ok(())
@@ -194,7 +205,7 @@ async fn notify(database: &Database, messages: &[String]) -> Result<()> {
 }
 
 fn write_down(node: Uuid, change: Change) -> Vec<String> {
-    let Change { project, seq, rows, revoked, ready } = change;
+    let Change { project, seq, rows, touched, restated, revoked, ready } = change;
     let mut message = Message {
         node,
         project: Some(project.uuid()),
@@ -202,6 +213,8 @@ fn write_down(node: Uuid, change: Change) -> Vec<String> {
         ready,
         written: None,
         deleted: Vec::new(),
+        touched: Some(touched.tidied().iter().collect()).filter(|runs: &Vec<_>| runs.len() <= RUNS_MAX),
+        restated,
         revoked: Vec::new(),
     };
     if let ChangedRows::These { written, deleted } = rows {
@@ -217,12 +230,17 @@ fn write_down(node: Uuid, change: Change) -> Vec<String> {
             (message.written, message.deleted) = (None, Vec::new());
             text = serde_json::to_string(&message).unwrap_or_default();
         }
+        if text.len() > MESSAGE_BYTES_MAX {
+            message.touched = None;
+            text = serde_json::to_string(&message).unwrap_or_default();
+        }
         messages.push(text);
         let more: Vec<_> = tickets.by_ref().take(REVOKED_MAX).collect();
         if more.is_empty() {
             return messages;
         }
-        message = Message { written: Some(Vec::new()), deleted: Vec::new(), revoked: more, ..message };
+        let (written, deleted, touched) = (Some(Vec::new()), Vec::new(), Some(Vec::new()));
+        message = Message { written, deleted, touched, revoked: more, ..message };
     }
 }
 
@@ -268,6 +286,8 @@ async fn hear_all(news: &News, server: &Server, database: &Database) -> Result<(
             ready: false,
             written: None,
             deleted: Vec::new(),
+            touched: None,
+            restated: false,
             revoked: Vec::new(),
         };
         let number = echo.seq;
@@ -305,7 +325,12 @@ mod tests {
     fn change(seq: u64, rows: ChangedRows, tickets: u64) -> Change {
         let project = ProjectId::from_uuid(Uuid::from_u128(1));
         let ticket = |position| Ticket { token: 7, lane: Lane { project, slot: 3 }, position };
-        Change { project, seq, rows, revoked: (0..tickets).map(ticket).collect(), ready: true }
+        let touched = match &rows {
+            ChangedRows::These { written, .. } => Spans::of(written.iter().map(|at| (*at, *at))),
+            ChangedRows::Many => Spans::all(),
+        };
+        let revoked = (0..tickets).map(ticket).collect();
+        Change { project, seq, rows, touched, restated: false, revoked, ready: true }
     }
 
     fn these(written: Vec<u64>) -> ChangedRows {

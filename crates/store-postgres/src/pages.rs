@@ -1,12 +1,12 @@
 //! Reading rows.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::ControlFlow;
 
 use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, ProjectId, Record, RowId};
-use rowmill_store::{PageStart, Result, RowRef, RowsPage, StoredRow, Visit};
+use rowmill_store::{Look, PageStart, Result, RowRef, RowsAt, RowsPage, Spans, StoredRow, Visit};
 use tokio_postgres::Row;
 
 use crate::database::Tx;
@@ -90,7 +90,7 @@ pub(crate) async fn page(tx: &mut Tx, project: ProjectId, start: PageStart, limi
     Ok(RowsPage { rows: complete(tx, state.num, &found).await?, total, more })
 }
 
-pub(crate) async fn at(tx: &mut Tx, project: ProjectId, positions: &[u64]) -> Result<Vec<StoredRow>> {
+pub(crate) async fn at(tx: &mut Tx, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
     let state = projects::existing(tx, project).await?;
     let wanted: Vec<i64> = positions.iter().copied().map(signed).collect();
     let sql =
@@ -98,7 +98,8 @@ pub(crate) async fn at(tx: &mut Tx, project: ProjectId, positions: &[u64]) -> Re
     let found = tx.query(sql, &[&state.num, &wanted]).await?;
     let rows = complete(tx, state.num, &found).await?;
     let by_position: HashMap<u64, StoredRow> = rows.into_iter().map(|row| (row.position, row)).collect();
-    Ok(positions.iter().filter_map(|position| by_position.get(position).cloned()).collect())
+    let rows = positions.iter().filter_map(|position| by_position.get(position).cloned()).collect();
+    Ok(RowsAt { rows, change_seq: state.change_seq })
 }
 
 pub(crate) async fn one(tx: &mut Tx, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
@@ -118,27 +119,82 @@ pub(crate) async fn positions(tx: &mut Tx, project: ProjectId, rows: &[RowId]) -
     Ok(rows.iter().map(|id| known.get(id).copied()).collect())
 }
 
-/// Where a scan has come to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Scan {
-    After(i64),
-    Done,
+/// What is left of a scan.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    runs: VecDeque<(i64, i64)>,
+    look: Look,
 }
 
-/// Visits some more rows; all parts of a scan share one transaction and so one snapshot.
-pub(crate) async fn scan_some(tx: &mut Tx, num: i64, after: i64, visit: &mut Visit) -> Result<Scan> {
-    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position > $2 \
-               ORDER BY position LIMIT $3";
-    let found = tx.query(sql, &[&num, &after, &SCAN_ROWS]).await?;
-    let blocks = Blocks::of(tx, num, &found).await?;
-    for row in &found {
-        let RawRow { id, position, values, details } = raw_row(row)?;
-        let states = blocks.states(position, &details);
-        let seen = RowRef { id, position, values: values.as_bytes(), states: states.as_ref() };
-        if visit(seen) == ControlFlow::Break(()) {
-            return Ok(Scan::Done);
+impl Scan {
+    pub(crate) fn of(spans: Spans, look: Look) -> Self {
+        Self {
+            runs: spans.tidied().iter().map(|(first, last)| (signed(first), signed(last))).collect(),
+            look,
         }
     }
-    let is_full = i64::try_from(found.len()).is_ok_and(|len| len == SCAN_ROWS);
-    Ok(found.last().filter(|_| is_full).map_or(Scan::Done, |row| Scan::After(row.get(0))))
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Visits some more rows; all parts of a scan share one transaction and so one snapshot.
+    pub(crate) async fn some(&mut self, tx: &mut Tx, num: i64, visit: &mut Visit) -> Result<()> {
+        let found = match self.take_few() {
+            Some(positions) => {
+                let sql = "SELECT position, id, vals, details FROM rowmill.rows \
+                           WHERE project = $1 AND position = ANY($2) ORDER BY position";
+                tx.query(sql, &[&num, &positions]).await?
+            }
+            None => self.read_on(tx, num).await?,
+        };
+        let blocks = match self.look {
+            Look::Values => Blocks(HashMap::new()),
+            Look::Whole => Blocks::of(tx, num, &found).await?,
+        };
+        for row in &found {
+            let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
+            let states = match self.look {
+                Look::Values => None,
+                Look::Whole => blocks.states(position, &raw_row(row)?.details),
+            };
+            if visit(RowRef { id, position, values: row.get(2), states: states.as_ref() })
+                == ControlFlow::Break(())
+            {
+                self.runs.clear();
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The positions of short runs, to be asked for together; `None` where a long one is next.
+    fn take_few(&mut self) -> Option<Vec<i64>> {
+        let mut positions = Vec::new();
+        while let Some((first, last)) = self.runs.front().copied() {
+            let len = last.saturating_sub(first).saturating_add(1);
+            if len > SCAN_ROWS - i64::try_from(positions.len()).unwrap_or(SCAN_ROWS) {
+                break;
+            }
+            positions.extend(first..=last);
+            self.runs.pop_front();
+        }
+        (!positions.is_empty()).then_some(positions)
+    }
+
+    /// Reads the beginning of the next run and shortens it by that.
+    async fn read_on(&mut self, tx: &mut Tx, num: i64) -> Result<Vec<Row>> {
+        let Some((first, last)) = self.runs.pop_front() else { return Ok(Vec::new()) };
+        let sql = "SELECT position, id, vals, details FROM rowmill.rows \
+                   WHERE project = $1 AND position BETWEEN $2 AND $3 ORDER BY position LIMIT $4";
+        let found = tx.query(sql, &[&num, &first, &last, &SCAN_ROWS]).await?;
+        let is_full = i64::try_from(found.len()).is_ok_and(|len| len == SCAN_ROWS);
+        if let Some(row) = found.last().filter(|_| is_full) {
+            let next = row.get::<_, i64>(0) + 1;
+            if next <= last {
+                self.runs.push_front((next, last));
+            }
+        }
+        Ok(found)
+    }
 }

@@ -8,7 +8,7 @@ use rowmill_model::plan::{Plan, Tally};
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::{
-    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError,
+    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, Spans, StoreError,
     StoredProject,
 };
 use tokio_postgres::Row;
@@ -250,7 +250,8 @@ pub(crate) async fn delete(tx: &mut Tx, id: ProjectId) -> Result<(bool, Vec<Chan
         tx.at_last(sql, vec![Box::new(state.num)]);
     }
     let seq = state.change_seq + 1;
-    Ok((true, vec![Change { project: id, seq, rows: ChangedRows::Many, revoked, ready: false }]))
+    let (rows, touched) = (ChangedRows::Many, Spans::all());
+    Ok((true, vec![Change { project: id, seq, rows, touched, restated: true, revoked, ready: false }]))
 }
 
 pub(crate) async fn list(

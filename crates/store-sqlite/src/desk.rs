@@ -10,7 +10,7 @@ use rowmill_model::cell::{Detail, Details};
 use rowmill_model::plan::{BLOCK_BITS, Block, Plan, Steps, Tally, block_of, place_of};
 use rowmill_model::record::{Cells, Slot};
 use rowmill_model::{Project, Record, RowId, value};
-use rowmill_store::{Change, ChangedRows, Lane, NewRow, Result, RowAction, StoreError, Ticket};
+use rowmill_store::{Change, ChangedRows, Lane, NewRow, Result, RowAction, Spans, StoreError, Ticket};
 use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
 use crate::pages::RawRow;
@@ -57,6 +57,8 @@ pub(crate) struct Desk<'c> {
     blocks: BTreeMap<u64, OpenBlock>,
     tally: Option<Tally>,
     rows: ChangedRows,
+    touched: Spans,
+    restated: bool,
     revoked: Vec<Ticket>,
     insert: CachedStatement<'c>,
     update: CachedStatement<'c>,
@@ -99,6 +101,8 @@ impl<'c> Desk<'c> {
             blocks: BTreeMap::new(),
             tally: None,
             rows: ChangedRows::These { written: Vec::new(), deleted: Vec::new() },
+            touched: Spans::default(),
+            restated: false,
             revoked: Vec::new(),
             insert: prepare("INSERT INTO rows (key, id, vals, details) VALUES (?1, ?2, ?3, ?4)")?,
             update: prepare("UPDATE rows SET vals = ?2, details = ?3 WHERE key = ?1")?,
@@ -218,6 +222,7 @@ impl<'c> Desk<'c> {
             .map_err(backend)?;
         self.live.add(position, -1);
         self.state.counters.row_count = self.state.counters.row_count.saturating_sub(1);
+        self.touched.push(position);
         self.name(|_, deleted| deleted.push(row));
         if self.has_block(block_of(position))? {
             self.step(position, |steps| steps.stop(None))?;
@@ -262,6 +267,7 @@ impl<'c> Desk<'c> {
 
     /// Notes that a row is not what it was.
     pub(crate) fn touch(&mut self, position: u64) {
+        self.touched.push(position);
         self.name(|written, _| {
             if written.last() != Some(&position) {
                 written.push(position);
@@ -358,6 +364,7 @@ impl<'c> Desk<'c> {
         }
         // A row nobody touched is counted by nobody; one with marks may count otherwise than before.
         self.rows = ChangedRows::Many;
+        self.restated = true;
         Ok(())
     }
 
@@ -409,7 +416,8 @@ impl<'c> Desk<'c> {
         }
         self.live.write(self.connection, self.state.head.num)?;
         let seq = projects::write_counters(self.connection, self.state.head.num, self.state.counters)?;
-        Ok(Change { project: self.project.id, seq, rows: self.rows, revoked: self.revoked, ready })
+        let Self { project, rows, touched, restated, revoked, .. } = self;
+        Ok(Change { project: project.id, seq, rows, touched, restated, revoked, ready })
     }
 
     /// Writes a block back, if it changed; says whether it has ready cells.

@@ -29,10 +29,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
-    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, NewRows, Once,
-    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsPage, SavedProject, Sealed,
-    SealedKind, Settlement, Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team,
-    Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
+    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
+    Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
+    Sealed, SealedKind, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
+    StoredRow, Team, Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -233,16 +233,20 @@ impl Store for SqliteStore {
         if limit <= SHORT_PAGE_ROWS { self.readers.read(page) } else { self.readers.read_long(page).await }
     }
 
-    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<Vec<StoredRow>> {
-        self.readers.read_long(move |connection| pages::at(connection, project, &positions)).await
+    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {
+        let is_short = positions.len() <= usize::try_from(SHORT_PAGE_ROWS).unwrap_or(usize::MAX);
+        let look = move |connection: &Connection| pages::at(connection, project, &positions);
+        if is_short { self.readers.read(look) } else { self.readers.read_long(look).await }
     }
 
     async fn positions(&self, project: ProjectId, ids: Vec<RowId>) -> Result<Vec<Option<u64>>> {
         self.readers.read_long(move |connection| rows::positions(connection, project, &ids)).await
     }
 
-    async fn scan(&self, project: ProjectId, after: Option<u64>, visit: Visit) -> Result<()> {
-        self.readers.read_long(move |connection| pages::scan(connection, project, after, visit)).await
+    async fn scan(&self, project: ProjectId, spans: Spans, look: Look, visit: Visit) -> Result<u64> {
+        let is_short = spans.rows_max() <= u64::from(SHORT_PAGE_ROWS);
+        let scan = move |connection: &Connection| pages::scan(connection, project, spans, look, visit);
+        if is_short { self.readers.read(scan) } else { self.readers.read_long(scan).await }
     }
 
     async fn trigger(&self, mut trigger: Trigger) -> Result<u64> {

@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, ProjectId, Record, RowId};
-use rowmill_store::{PageStart, Result, RowRef, RowsPage, StoreError, StoredRow, Visit};
+use rowmill_store::{Look, PageStart, Result, RowRef, RowsAt, RowsPage, Spans, StoreError, StoredRow, Visit};
 use rusqlite::{Connection, Row};
 
 use crate::desk::read_block;
-use crate::positions::{key, key_range, locate, split};
+use crate::positions::{POSITION_MAX, key, key_range, locate, split};
 use crate::projects::{Head, State};
 use crate::{SHORT_PAGE_ROWS, backend, projects, rows, uuid_of};
 
@@ -85,8 +85,9 @@ pub(crate) fn page(
     Ok(RowsPage { rows, total, more })
 }
 
-pub(crate) fn at(connection: &Connection, project: ProjectId, positions: &[u64]) -> Result<Vec<StoredRow>> {
-    let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
+pub(crate) fn at(connection: &Connection, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
+    let State { head, change_seq, .. } =
+        projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let mut blocks = Blocks::of(connection, head.num);
     let mut rows = Vec::with_capacity(positions.len());
     for position in positions {
@@ -94,7 +95,7 @@ pub(crate) fn at(connection: &Connection, project: ProjectId, positions: &[u64])
             rows.push(blocks.complete(row)?);
         }
     }
-    Ok(rows)
+    Ok(RowsAt { rows, change_seq })
 }
 
 pub(crate) fn one(connection: &Connection, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
@@ -111,30 +112,40 @@ pub(crate) fn find(connection: &Connection, head: Head, row: RowId) -> Result<Op
 pub(crate) fn scan(
     connection: &Connection,
     project: ProjectId,
-    after: Option<u64>,
+    spans: Spans,
+    look: Look,
     mut visit: Visit,
-) -> Result<()> {
-    let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
-    let first = after.map_or(key(head.num, 0), |position| key(head.num, position).saturating_add(1));
+) -> Result<u64> {
+    let State { head, change_seq, .. } =
+        projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let mut query = connection
-        .prepare_cached("SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key")
+        .prepare_cached(match look {
+            Look::Values => "SELECT key, id, vals FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
+            Look::Whole => "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
+        })
         .map_err(backend)?;
-    let mut found = query.query((first, key_range(head.num).end())).map_err(backend)?;
     let mut blocks = Blocks::of(connection, head.num);
-    while let Some(row) = found.next().map_err(backend)? {
-        let (_, position) = split(row.get(0).map_err(backend)?);
-        let states = blocks.states(position, &decode_details(row)?)?;
-        let seen = RowRef {
-            id: RowId::from_uuid(uuid_of(row, 1).map_err(backend)?),
-            position,
-            values: row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?,
-            states: states.as_ref(),
-        };
-        if visit(seen) == ControlFlow::Break(()) {
-            break;
+    for (first, last) in spans.tidied().iter().filter(|(first, _)| *first <= POSITION_MAX) {
+        let keys = (key(head.num, first), key(head.num, last.min(POSITION_MAX)));
+        let mut found = query.query(keys).map_err(backend)?;
+        while let Some(row) = found.next().map_err(backend)? {
+            let (_, position) = split(row.get(0).map_err(backend)?);
+            let states = match look {
+                Look::Values => None,
+                Look::Whole => blocks.states(position, &decode_details(row)?)?,
+            };
+            let seen = RowRef {
+                id: RowId::from_uuid(uuid_of(row, 1).map_err(backend)?),
+                position,
+                values: row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?,
+                states: states.as_ref(),
+            };
+            if visit(seen) == ControlFlow::Break(()) {
+                return Ok(change_seq);
+            }
         }
     }
-    Ok(())
+    Ok(change_seq)
 }
 
 /// The row at a key, if there is one.

@@ -13,7 +13,7 @@ use rusqlite::{CachedStatement, Connection};
 use crate::backend;
 
 const POSITION_BITS: u32 = 40;
-const POSITION_MAX: u64 = (1 << POSITION_BITS) - 1;
+pub(crate) const POSITION_MAX: u64 = (1 << POSITION_BITS) - 1;
 /// Projects a database can hold over its life: the number must fit above the position in an i64.
 pub(crate) const PROJECT_MAX: i64 = (1 << (63 - POSITION_BITS)) - 1;
 /// The sizes of the counted runs, as powers of two: level 0, level 1 and so on. A run holds 64 of the

@@ -7,7 +7,7 @@ use rowmill_model::integration::connected_event;
 use rowmill_model::plan::Plan;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::{
-    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, StoreError,
+    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, Spans, StoreError,
     StoredProject,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -244,8 +244,8 @@ pub(crate) fn delete(connection: &Connection, id: ProjectId) -> Result<(bool, Ve
     let revoked = work::tickets_of(connection, head.num, id)?;
     connection.execute("INSERT INTO graves (project) VALUES (?1)", [head.num]).map_err(backend)?;
     connection.execute("DELETE FROM projects WHERE num = ?1", [head.num]).map_err(backend)?;
-    let seq = change_seq + 1;
-    Ok((true, vec![Change { project: id, seq, rows: ChangedRows::Many, revoked, ready: false }]))
+    let (seq, rows, touched) = (change_seq + 1, ChangedRows::Many, Spans::all());
+    Ok((true, vec![Change { project: id, seq, rows, touched, restated: true, revoked, ready: false }]))
 }
 
 pub(crate) fn list(

@@ -34,6 +34,9 @@ pub enum StoreError {
     /// What is stored is not what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),
+    /// It took longer than anybody waits.
+    #[error("reading took longer than it may")]
+    TooLong,
     #[error("the store is closed")]
     Closed,
     #[error("the database failed: {0}")]

@@ -10,6 +10,7 @@
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+mod spans;
 mod types;
 mod work;
 
@@ -19,10 +20,11 @@ use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 pub use crate::error::StoreError;
+pub use crate::spans::Spans;
 pub use crate::types::{
-    ApiKey, CellWrite, GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, Once, PageStart, ProjectPage,
-    ProjectSave, ProjectSummary, RowAction, RowRef, RowsPage, SavedProject, Sealed, SealedKind,
-    StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    ApiKey, CellWrite, GuestWrite, GuestsWritten, Inserted, Look, NewRow, NewRows, Once, PageStart,
+    ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject, Sealed,
+    SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::work::{
     CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, Rows, Settlement,
@@ -31,7 +33,8 @@ pub use crate::work::{
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
-/// Called with each row of a scan, in order of creation; may stop it.
+/// Called with each row of a scan, in order of creation; may stop it. A scan whose caller has gone away goes
+/// on until this says so.
 pub type Visit = Box<dyn FnMut(RowRef<'_>) -> ControlFlow<()> + Send>;
 
 #[async_trait]
@@ -124,13 +127,13 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage>;
 
     /// The rows at these positions that still exist, in the order asked for.
-    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<Vec<StoredRow>>;
+    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt>;
 
     /// Where rows stand in the order of creation; `None` for ids that name no row of the project.
     async fn positions(&self, project: ProjectId, rows: Vec<RowId>) -> Result<Vec<Option<u64>>>;
 
-    /// Visits every row after a position, in one consistent snapshot.
-    async fn scan(&self, project: ProjectId, after: Option<u64>, visit: Visit) -> Result<()>;
+    /// Visits the rows that lie here, in one consistent snapshot; says which change that is the last of.
+    async fn scan(&self, project: ProjectId, spans: Spans, look: Look, visit: Visit) -> Result<u64>;
 
     /// Queues cells and says in how many rows. Over many rows it takes several transactions, so that other
     /// writers are let in between; each leaves everything consistent.

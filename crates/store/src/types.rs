@@ -230,8 +230,24 @@ pub struct RowRef<'a> {
     pub position: u64,
     /// A packed [`Record`].
     pub values: &'a [u8],
-    /// `None` where every cell is idle.
+    /// `None` where every cell is idle, or where states were not asked for.
     pub states: Option<&'a CellStates>,
+}
+
+/// What a scan shows of each row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Its values; every cell seems idle.
+    Values,
+    /// Its values and states.
+    Whole,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowsAt {
+    pub rows: Vec<StoredRow>,
+    /// The project's change sequence, in the same snapshot.
+    pub change_seq: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,8 @@ use rowmill_model::record::Slot;
 use rowmill_model::{CellError, Project, ProjectId, Record, RowId};
 use uuid::Uuid;
 
+use crate::Spans;
+
 /// Which rows are meant, by position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Rows {
@@ -186,6 +188,10 @@ pub struct Change {
     /// The project's change sequence after it.
     pub seq: u64,
     pub rows: ChangedRows,
+    /// Where the rows lie that were written or deleted, and maybe some others.
+    pub touched: Spans,
+    /// Whether the state of any cell may be another, without its row being named.
+    pub restated: bool,
     /// Cells that were taken away from whoever ran them.
     pub revoked: Vec<Ticket>,
     /// Whether cells may have become ready.

@@ -66,6 +66,7 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
     const SUMMARY: &'static str = "List rows";
     const DESCRIPTION: &'static str =
         "Rows in order of creation, or those of a view or of filters, sorted. Every row names every column.";
+    const READS_ROWS: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = ListQuery;
     type Body = Nothing;
@@ -95,7 +96,7 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
             Start::Offset(offset) => offset / u64::from(size) + 1,
             Start::After(cursor) => cursor.rank / u64::from(size) + 1,
         };
-        let stored = call.app().project(caller, &path.project_id).await?;
+        let stored = call.app().project_since(caller, &path.project_id, call.sequence()?).await?;
         let name = page_name(&stored, &query, &list);
         if let Some(kept) = name.as_ref().and_then(|name| call.pages().get(name, &stored)) {
             return Ok(Answer::rendered(kept));

@@ -35,6 +35,7 @@ impl<V: Version> Endpoint<Rowmill> for Trigger<V> {
     const DESCRIPTION: &'static str = "Queues cells that never ran, failed, were skipped or are stale. Cells that are \
          queued or running already are left alone, so triggering twice does the work once. Hand-written cells \
          are run only with `force`.";
+    const READS_ROWS: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Optional<TriggerBody>;

@@ -28,7 +28,10 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
         StatusCode::TOO_MANY_REQUESTS => {
             ("TooManyRequests", "Too many requests; `Retry-After` says how long to wait.")
         }
-        StatusCode::SERVICE_UNAVAILABLE => ("NotReady", "The store cannot be reached."),
+        StatusCode::SERVICE_UNAVAILABLE => (
+            "NotReady",
+            "The store cannot be reached, a read took longer than `readSecondsMax`, or this node has not yet seen the change that `X-Rowmill-Sequence` names.",
+        ),
         _ => {
             ("InternalError", "Something went wrong on the server; the log has the cause under `requestId`.")
         }
@@ -126,6 +129,7 @@ pub(crate) fn headers() -> Value {
         "X-RateLimit-Limit": integer("How many requests a rested caller may send at once. Absent where the limit is switched off.", 200),
         "X-RateLimit-Remaining": integer("How many of them are left now.", 199),
         "X-RateLimit-Reset": integer("When all of them will be there again, in seconds since 1970.", 1_767_225_600),
+        "X-Rowmill-Sequence": integer("A number that this change to the project's rows, and every one before it, is counted in. Sent along with a read it makes sure that the read sees them, on whatever node.", 42),
         "Retry-After": integer("How many seconds to wait before the next try.", 1),
     })
 }
@@ -139,6 +143,14 @@ pub(crate) fn parameters() -> Value {
             "description": "Makes repeating safe: the first answer for this key is kept for 24 hours and repeated for the same path and body. With another body it is 409.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
             "example": "import-2026-01-01-part-7",
+        },
+        "Sequence": {
+            "name": "X-Rowmill-Sequence",
+            "in": "header",
+            "required": false,
+            "description": "The number that a write was answered with in the header of the same name: what is answered counts that write in. Reads on the node that wrote do so anyway.",
+            "schema": { "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991_u64 },
+            "example": 42,
         },
     })
 }

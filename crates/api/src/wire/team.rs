@@ -61,6 +61,8 @@ pub(crate) struct LimitsOut {
     body_bytes_max: u32,
     /// How deep JSON may nest, the outermost container being 1.
     nesting_max: u32,
+    /// Seconds that a read of many rows may take.
+    read_seconds_max: u32,
     /// Hours for which the answer to a request with an `Idempotency-Key` is kept.
     idempotency_hours: u32,
     rate_limits: RateLimitsOut,
@@ -108,6 +110,7 @@ impl LimitsOut {
             cell_bytes_max,
             body_bytes_max,
             nesting_max,
+            read_seconds_max,
         } = *limits;
         Self {
             page_size_default,
@@ -122,6 +125,7 @@ impl LimitsOut {
             cell_bytes_max,
             body_bytes_max,
             nesting_max,
+            read_seconds_max,
             idempotency_hours: rowmill_app::IDEMPOTENCY_HOURS,
             rate_limits: RateLimitsOut {
                 key: rates.key.map(RateOut::from),

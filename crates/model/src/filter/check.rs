@@ -58,6 +58,29 @@ enum Comparison {
     GreaterOrEqual,
 }
 
+/// A check as it comes down to for plain text: ASCII that neither escapes anything nor reads as a number or
+/// date nor is empty. Where case does not count, what is looked for is folded.
+#[derive(Debug, Clone, Copy)]
+pub enum PlainTest<'a> {
+    Contains {
+        part: &'a str,
+        case_sensitive: bool,
+    },
+    StartsWith {
+        part: &'a str,
+        case_sensitive: bool,
+    },
+    EndsWith {
+        part: &'a str,
+        case_sensitive: bool,
+    },
+    /// Equals this text, if there is one; no other text.
+    Equals {
+        text: Option<&'a str>,
+        case_sensitive: bool,
+    },
+}
+
 /// The largest a compiled pattern may be, in bytes.
 const PATTERN_BYTES_MAX: usize = 1024 * 1024;
 
@@ -116,6 +139,24 @@ impl ValueCheck {
             O::StatusIs | O::StatusIn | O::ErrorCodeIn | O::IsStale | O::IsManual => return None,
         };
         Some(Self { rule, case_sensitive, zone })
+    }
+
+    pub(super) fn depends_on_now(&self) -> bool {
+        matches!(self.rule, Rule::Within(_))
+    }
+
+    pub(super) fn plain_test(&self) -> Option<PlainTest<'_>> {
+        let case_sensitive = self.case_sensitive;
+        match &self.rule {
+            Rule::Contains(part) => Some(PlainTest::Contains { part, case_sensitive }),
+            Rule::StartsWith(part) => Some(PlainTest::StartsWith { part, case_sensitive }),
+            Rule::EndsWith(part) => Some(PlainTest::EndsWith { part, case_sensitive }),
+            // Several are looked up, which is quick enough.
+            Rule::Among(among) if among.texts().count() <= 1 => {
+                Some(PlainTest::Equals { text: among.texts().next(), case_sensitive })
+            }
+            _ => None,
+        }
     }
 
     /// Asks it of a cell's raw value.

@@ -18,8 +18,9 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::ids::ColumnId;
 
+pub use check::PlainTest;
 pub use operator::Operator;
-pub use predicate::Predicate;
+pub use predicate::{Leaf, Node, Predicate, Test};
 pub use search::Search;
 
 /// Filters that must all hold. None at all hold for every row.

@@ -43,6 +43,11 @@ impl Among {
         among
     }
 
+    /// The texts among them.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str)
+    }
+
     /// Whether a cell, its text cased as these are, equals one of them.
     pub(super) fn has(&self, cell: &Kind<'_>) -> bool {
         match cell {

@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::check::Check;
+use super::check::{Check, PlainTest};
 use super::{Conjunction, Filter, FilterNode, Filters};
+use crate::cell::{CellState, CellStatus};
 use crate::path::Path;
 use crate::row::{RowView, Source};
 use crate::table::Table;
@@ -20,26 +21,42 @@ impl Predicate {
         Self(nodes(&filters.0, table))
     }
 
+    /// The filters, which must all hold, for whoever asks them of many rows at once.
+    pub fn nodes(&self) -> &[Node] {
+        &self.0
+    }
+
     /// Whether all filters hold for a row. `now` is what `isWithin` counts from.
     pub fn holds(&self, row: &RowView<'_>, now: Timestamp) -> bool {
         self.0.iter().all(|node| node.holds(row, now))
     }
 }
 
+/// A compiled filter, or several joined.
 #[derive(Debug, Clone)]
-enum Node {
+pub enum Node {
     Group(Conjunction, Vec<Node>),
     Leaf(Box<Leaf>),
     Never,
 }
 
+/// A compiled filter.
 #[derive(Debug, Clone)]
-struct Leaf {
+pub struct Leaf {
     source: Source,
     path: Option<Path>,
     /// The operator is the exact negation of the check: it holds for empty cells, too.
     negated: bool,
     check: Check,
+}
+
+/// What a filter looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// The cell's value, or a part of it.
+    Value,
+    /// The cell's state.
+    State,
 }
 
 fn nodes(filters: &[FilterNode], table: &Table) -> Vec<Node> {
@@ -77,24 +94,63 @@ impl Node {
 }
 
 impl Leaf {
-    fn holds(&self, row: &RowView<'_>, now: Timestamp) -> bool {
+    pub fn test(&self) -> Test {
+        match &self.check {
+            Check::Value(_) => Test::Value,
+            Check::Status(_) | Check::ErrorCode(_) | Check::Stale | Check::Manual => Test::State,
+        }
+    }
+
+    /// Where the cell is.
+    pub fn source(&self) -> &Source {
+        &self.source
+    }
+
+    /// The part of the cell that is looked at; all of it without a path.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_ref()
+    }
+
+    /// Whether the answer depends on when it is asked for.
+    pub fn depends_on_now(&self) -> bool {
+        matches!(&self.check, Check::Value(check) if check.depends_on_now())
+    }
+
+    /// The filter in a form that is quick to ask of plain text; the flag says that its opposite is asked.
+    pub fn plain_test(&self) -> Option<(PlainTest<'_>, bool)> {
+        match &self.check {
+            Check::Value(check) => check.plain_test().map(|test| (test, self.negated)),
+            _ => None,
+        }
+    }
+
+    /// Asks it of what it looks at: the raw JSON its source and path lead to. `None` is null.
+    pub fn holds_for(&self, raw: Option<&str>, now: Timestamp) -> bool {
+        matches!(&self.check, Check::Value(check) if check.holds(raw, now) != self.negated)
+    }
+
+    /// Asks it of a cell's state: of its status, and of the rest if the cell is processed.
+    pub fn holds_for_state(&self, status: CellStatus, state: Option<&CellState>) -> bool {
         let holds = match &self.check {
-            Check::Status(statuses) => statuses.contains(&self.source.status(row)),
-            Check::ErrorCode(codes) => self
-                .source
-                .state(row)
-                .and_then(|state| state.error.as_ref())
-                .is_some_and(|error| codes.contains(&error.code)),
-            Check::Stale => self.source.state(row).is_some_and(|state| state.stale),
-            Check::Manual => self.source.state(row).is_some_and(|state| state.manual),
-            Check::Value(check) => {
-                let value = self.source.value(row);
-                match (&self.path, value.as_deref()) {
-                    (Some(path), Some(raw)) => check.holds(path.resolve(raw).as_deref(), now),
-                    (_, raw) => check.holds(raw, now),
-                }
+            Check::Status(statuses) => statuses.contains(&status),
+            Check::ErrorCode(codes) => {
+                state.and_then(|state| state.error.as_ref()).is_some_and(|error| codes.contains(&error.code))
             }
+            Check::Stale => state.is_some_and(|state| state.stale),
+            Check::Manual => state.is_some_and(|state| state.manual),
+            Check::Value(_) => return false,
         };
         holds != self.negated
+    }
+
+    fn holds(&self, row: &RowView<'_>, now: Timestamp) -> bool {
+        if self.test() == Test::State {
+            return self.holds_for_state(self.source.status(row), self.source.state(row));
+        }
+        let value = self.source.value(row);
+        match (&self.path, value.as_deref()) {
+            (Some(path), Some(raw)) => self.holds_for(path.resolve(raw).as_deref(), now),
+            (_, raw) => self.holds_for(raw, now),
+        }
     }
 }

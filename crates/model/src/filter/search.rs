@@ -17,11 +17,24 @@ impl Search {
         Self { text: fold(text).into_owned(), sources }
     }
 
+    /// The text, folded; nothing is looked for if it is empty.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where it is looked for.
+    pub fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Whether a cell's raw value contains it.
+    pub fn is_in(&self, raw: &str) -> bool {
+        fold(&Value::parse(raw).text()).contains(&self.text)
+    }
+
     /// Whether any cell's text contains it; an empty search matches every row.
     pub fn matches(&self, row: &RowView<'_>) -> bool {
-        let found_in = |source: &Source| {
-            source.value(row).is_some_and(|raw| fold(&Value::parse(&raw).text()).contains(&self.text))
-        };
+        let found_in = |source: &Source| source.value(row).is_some_and(|raw| self.is_in(&raw));
         self.text.is_empty() || self.sources.iter().any(found_in)
     }
 }

@@ -23,6 +23,18 @@ const BOOL: u8 = 0x40;
 const ARRAY: u8 = 0x50;
 const OBJECT: u8 = 0x60;
 
+/// Adds to `bytes` what a cell is sorted by, ascending: such runs compare as [`Key`]s of that cell alone do.
+pub fn write_key(raw: &str, bytes: &mut Vec<u8>) {
+    let mut writer = KeyWriter { bytes: std::mem::take(bytes) };
+    writer.push(Some(raw), Direction::Asc);
+    *bytes = writer.bytes;
+}
+
+/// Whether a run that [`write_key`] wrote is that of an empty cell, which comes last in both directions.
+pub fn is_empty_key(key: &[u8]) -> bool {
+    key.first() == Some(&EMPTY)
+}
+
 #[derive(Default)]
 pub(super) struct KeyWriter {
     bytes: Vec<u8>,

@@ -16,7 +16,7 @@ use crate::ids::ColumnId;
 use crate::row::{RowView, Source};
 use crate::table::Table;
 
-pub use key::Key;
+pub use key::{Key, is_empty_key, write_key};
 
 /// The most columns rows are sorted by.
 pub const SORT_KEYS_MAX: usize = 20;
@@ -95,6 +95,11 @@ impl Order {
             key.push(source.value(row).as_deref(), *direction);
         }
         key.finish()
+    }
+
+    /// What rows are sorted by, the most important first.
+    pub fn keys(&self) -> &[(Source, Direction)] {
+        &self.0
     }
 
     /// Which of two rows comes first. Equal keys are left to the caller, who knows the rows' positions.

@@ -82,6 +82,9 @@ pub fn fold(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase()) {
         return Cow::Borrowed(text);
     }
+    if text.is_ascii() {
+        return Cow::Owned(text.to_ascii_lowercase());
+    }
     let lower = text.chars().flat_map(char::to_lowercase);
     Cow::Owned(lower.map(|letter| if letter == 'ς' { 'σ' } else { letter }).collect())
 }

@@ -68,6 +68,8 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::deleting_counts_only_the_projects_own_rows,
     rows::every_change_to_rows_moves_the_sequence_on,
     rows::a_scan_sees_every_row_and_stops_when_told,
+    rows::rows_are_read_together_with_the_sequence,
+    rows::listeners_hear_where_rows_were_touched,
     rows::an_insert_is_carried_out_once,
     rows::many_writers_lose_nothing,
     processing::a_run_goes_through_every_column,

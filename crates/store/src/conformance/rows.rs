@@ -9,7 +9,7 @@ use super::make::{
     ANSWER, MAIL, NAME, batch, by_hand_at, cell, create, insert, load, names, numbered, once, processed,
     project, row, row_id, write, writes,
 };
-use crate::{NewRows, PageStart, RowAction, Store, StoreError, WriteCells};
+use crate::{Look, NewRows, PageStart, RowAction, Spans, Store, StoreError, WriteCells};
 
 pub(super) async fn rows_keep_the_order_they_were_sent_in(store: &dyn Store) {
     let id = create(store, project(1, 1)).await.project.id;
@@ -184,7 +184,7 @@ pub(super) async fn deleting_counts_only_the_projects_own_rows(store: &dyn Store
     let page = store.rows(id, PageStart::Offset(0), 9).await.unwrap();
     assert_eq!(names(&page.rows), ["1", "3", "4"]);
     let positions = page.rows.iter().map(|row| row.position).rev().chain([7_777]).collect();
-    assert_eq!(names(&store.rows_at(id, positions).await.unwrap()), ["4", "3", "1"]);
+    assert_eq!(names(&store.rows_at(id, positions).await.unwrap().rows), ["4", "3", "1"]);
 }
 
 pub(super) async fn every_change_to_rows_moves_the_sequence_on(store: &dyn Store) {
@@ -215,7 +215,7 @@ pub(super) async fn a_scan_sees_every_row_and_stops_when_told(store: &dyn Store)
     let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, numbered(1, 100)).await;
     insert(store, id, vec![row(101, &[(ANSWER, "101")])]).await;
-    let scan = async |after, most: usize| {
+    let scan_as = async |spans, look, most: usize| {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&seen);
         let visit = move |row: crate::RowRef<'_>| {
@@ -223,14 +223,59 @@ pub(super) async fn a_scan_sees_every_row_and_stops_when_told(store: &dyn Store)
             seen.push((row.id, row.position, row.states.is_some()));
             if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        store.scan(id, after, Box::new(visit)).await.unwrap();
+        let seq = store.scan(id, spans, look, Box::new(visit)).await.unwrap();
+        assert_eq!(seq, load(store, id).await.change_seq);
         Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
     };
+    let scan = async |after, most| scan_as(Spans::after(after), Look::Whole, most).await;
     let all = scan(None, usize::MAX).await;
     assert_eq!(all.len(), 101);
     assert!(all.iter().zip(1..).all(|(seen, number)| seen.0 == row_id(number) && seen.2 == (number == 101)));
     assert_eq!(scan(Some(all[49].1), 3).await, all[50..53]);
     assert_eq!(scan(Some(all[100].1), 3).await, []);
+    let at = |index: usize| all[index].1;
+    let spans = Spans::of([(at(90), u64::MAX), (at(7), at(7)), (at(20), at(22)), (at(21), at(24))]);
+    let some = [&all[7..8], &all[20..25], &all[90..]].concat();
+    assert_eq!(scan_as(spans, Look::Whole, usize::MAX).await, some);
+    // Many runs, as scattered writes leave them.
+    store.delete_rows(id, vec![row_id(11)]).await.unwrap();
+    let spans = Spans::of((0..101).step_by(2).map(|index| (at(index), at(index))));
+    let plain = scan_as(spans, Look::Values, usize::MAX).await;
+    let expected = all.iter().step_by(2).filter(|seen| seen.0 != row_id(11));
+    assert_eq!(plain, expected.map(|seen| (seen.0, seen.1, false)).collect::<Vec<_>>());
+    assert_eq!(scan_as(Spans::default(), Look::Whole, usize::MAX).await, []);
+}
+
+pub(super) async fn rows_are_read_together_with_the_sequence(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 3)).await;
+    let before = store.rows_at(id, vec![0, 1, 2]).await.unwrap();
+    assert_eq!((before.rows.len(), before.change_seq), (3, load(store, id).await.change_seq));
+    store.delete_rows(id, vec![before.rows[1].id]).await.unwrap();
+    let after = store.rows_at(id, vec![2, 1, 0]).await.unwrap();
+    assert_eq!((after.rows.len(), after.change_seq), (2, before.change_seq + 1));
+}
+
+pub(super) async fn listeners_hear_where_rows_were_touched(store: &dyn Store) {
+    let heard: Arc<Mutex<Vec<(u64, Spans)>>> = Arc::default();
+    let id = create(store, project(1, 1)).await.project.id;
+    let listening = Arc::clone(&heard);
+    store.listen(Box::new(move |change| {
+        if change.project == id {
+            listening.lock().unwrap().push((change.seq, change.touched.clone().tidied()));
+        }
+    }));
+    let start = load(store, id).await.change_seq;
+    insert(store, id, numbered(1, 3_000)).await;
+    let version = load(store, id).await.version;
+    let cells = vec![write(2_001, NAME, "7"), write(5, NAME, "8")];
+    store.write_cells(writes(id, version, cells)).await.unwrap();
+    store.delete_rows(id, vec![row_id(9), row_id(11)]).await.unwrap();
+    // Every change has the next number, and names every row it touched.
+    let expected = [vec![(0, 2_999)], vec![(4, 4), (2_000, 2_000)], vec![(8, 8), (10, 10)]];
+    let expected: Vec<_> = expected.into_iter().map(Spans::of).zip(start + 1..).collect();
+    let heard: Vec<_> = heard.lock().unwrap().iter().map(|(seq, spans)| (spans.clone(), *seq)).collect();
+    assert_eq!(heard, expected);
 }
 
 pub(super) async fn an_insert_is_carried_out_once(store: &dyn Store) {

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::harness::runner::scenarios;
-use crate::harness::{Api, Scenario, Table};
+use crate::harness::table::query_of;
+use crate::harness::{Answer, Api, Request, Scenario, Table};
 
 pub(crate) const SHARED: &[Scenario] = &scenarios!("lists", Versions:
     pages_have_their_bounds_and_true_totals,
@@ -17,6 +18,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("lists", Versions:
     the_total_can_be_left_out,
     a_list_follows_a_view_and_ad_hoc_filters_and_sorting,
     wrong_options_are_400_naming_them,
+    a_write_says_what_a_list_must_count_in,
 );
 
 /// A table whose rows are numbered from 0, made in batches so that ids of one millisecond are many.
@@ -305,4 +307,21 @@ fn wrong_options_are_400_naming_them(api: &Api) {
     }
     table.list(&[("viewId", "view_0190f0e0c5d67e8f80123456789abcde")]).refused(404, "view_not_found");
     table.list(&[("filters", "[]"), ("sorting", "[]")]).ok();
+}
+
+fn a_write_says_what_a_list_must_count_in(api: &Api) {
+    let table = api.table(&["Name"]);
+    let sequence = |answer: &Answer| answer.header("x-rowmill-sequence").unwrap().parse::<u64>().unwrap();
+    let first = sequence(&table.post("/rows", json!([{ "Name": "a" }, { "Name": "b" }])));
+    let row = table.rows(&[])["rows"][1]["id"].as_str().unwrap().to_owned();
+    let change = json!({ "cells": [{ "rowId": row, "columnId": table.column("Name"), "value": "c" }] });
+    let second = sequence(&table.patch("/cells", change));
+    assert!(second > first);
+    let sorting = json!([{ "columnId": table.column("Name"), "direction": "desc" }]).to_string();
+    let path = table.path(&format!("/rows?{}", query_of(&[("sorting", &sorting)])));
+    let list = |header: &str| api.send(Request::get(&path).header("X-Rowmill-Sequence", header));
+    let rows = list(&second.to_string()).ok();
+    assert_eq!(rows["rows"][0]["id"], json!(row));
+    list("soon").offends(&["X-Rowmill-Sequence"]);
+    list(&(second + 1_000).to_string()).refused(503, "not_seen_yet");
 }

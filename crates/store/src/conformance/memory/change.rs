@@ -7,7 +7,7 @@ use rowmill_model::{ProjectId, RowId};
 
 use super::State;
 use super::kept::Kept;
-use crate::{Change, ChangedRows, Ticket};
+use crate::{Change, ChangedRows, Spans, Ticket};
 
 #[derive(Debug, Default)]
 pub(super) struct Changes(BTreeMap<ProjectId, Touched>);
@@ -16,6 +16,8 @@ pub(super) struct Changes(BTreeMap<ProjectId, Touched>);
 pub(super) struct Touched {
     pub(super) written: BTreeSet<u64>,
     pub(super) deleted: Vec<RowId>,
+    /// Where those lay.
+    pub(super) left: Vec<u64>,
     pub(super) revoked: Vec<Ticket>,
     /// Every row may be another.
     pub(super) all: bool,
@@ -36,14 +38,16 @@ impl Changes {
                 }
                 None => (0, false),
             };
-            let Touched { written, deleted, revoked, all } = touched;
+            let Touched { written, deleted, left, revoked, all } = touched;
             let is_few = !all && written.len() + deleted.len() <= ChangedRows::NAMED_MAX;
+            let mut spans = Spans::default();
+            written.iter().chain(&left).for_each(|position| spans.push(*position));
             let rows = if is_few {
                 ChangedRows::These { written: written.into_iter().collect(), deleted }
             } else {
                 ChangedRows::Many
             };
-            Change { project: id, seq, rows, revoked, ready }
+            Change { project: id, seq, rows, touched: spans, restated: all, revoked, ready }
         };
         self.0.into_iter().map(tell).collect()
     }

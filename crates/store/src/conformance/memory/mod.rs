@@ -23,10 +23,10 @@ use kept::Kept;
 use work::Held;
 
 use crate::{
-    ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lane, Lanes, Listener, NewRows, Once,
-    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef, RowsPage, SavedProject, Sealed,
-    SealedKind, Settlement, Standing, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team,
-    Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
+    ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lane, Lanes, Listener, Look, NewRows, Once,
+    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef, RowsAt, RowsPage, SavedProject,
+    Sealed, SealedKind, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
+    StoredRow, Team, Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
 };
 
 /// Keeps everything until it is dropped.
@@ -376,10 +376,11 @@ impl Store for MemoryStore {
         })
     }
 
-    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<Vec<StoredRow>> {
+    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {
         self.read(|state| {
             let kept = state.kept(project)?;
-            Ok(positions.into_iter().filter_map(|position| kept.row(position)).collect())
+            let rows = positions.into_iter().filter_map(|position| kept.row(position)).collect();
+            Ok(RowsAt { rows, change_seq: kept.change_seq })
         })
     }
 
@@ -390,19 +391,21 @@ impl Store for MemoryStore {
         })
     }
 
-    async fn scan(&self, project: ProjectId, after: Option<u64>, mut visit: Visit) -> Result<()> {
+    async fn scan(&self, project: ProjectId, spans: Spans, look: Look, mut visit: Visit) -> Result<u64> {
         self.read(|state| {
             let kept = state.kept(project)?;
-            for position in kept.rows.range(after.map_or(0, |after| after + 1)..).map(|(at, _)| *at) {
+            let spans = spans.tidied();
+            let positions = spans.iter().flat_map(|(first, last)| kept.rows.range(first..=last));
+            for position in positions.map(|(at, _)| *at) {
                 let Some(row) = kept.row(position) else { continue };
                 let StoredRow { id, position, values, states } = &row;
-                let states = (!states.is_empty()).then_some(states);
+                let states = (look == Look::Whole && !states.is_empty()).then_some(states);
                 let row = RowRef { id: *id, position: *position, values: values.as_bytes(), states };
                 if visit(row) == ControlFlow::Break(()) {
                     break;
                 }
             }
-            Ok(())
+            Ok(kept.change_seq)
         })
     }
 

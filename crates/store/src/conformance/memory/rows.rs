@@ -187,6 +187,7 @@ impl State {
             kept.rows.remove(&position);
             deleted += 1;
             changes.of(id).deleted.push(*row);
+            changes.of(id).left.push(position);
             self.revoke_row(changes, id, position);
             self.retries.retain(|(_, lane, at)| lane.project != id || *at != position);
         }

@@ -1,0 +1,71 @@
+//! The last change of each project that this process knows of.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rowmill_model::ProjectId;
+use rowmill_store::{Change, StoredProject};
+
+use crate::App;
+use crate::auth::Caller;
+use crate::error::{Error, Result};
+
+/// How many projects' changes are remembered; then all are forgotten, and asked of the store.
+const PROJECTS_MAX: usize = 10_000;
+/// How long a reader waits for a change that this node has not seen.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(5);
+
+#[derive(Debug, Default)]
+pub(crate) struct Sequences(Mutex<HashMap<ProjectId, u64>>);
+
+impl Sequences {
+    fn projects(&self) -> MutexGuard<'_, HashMap<ProjectId, u64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn note(&self, change: &Change) {
+        let mut projects = self.projects();
+        if projects.len() >= PROJECTS_MAX && !projects.contains_key(&change.project) {
+            projects.clear();
+        }
+        let last = projects.entry(change.project).or_default();
+        *last = change.seq.max(*last);
+    }
+}
+
+impl App {
+    /// A number that every change made so far to a project's rows is counted in. Who hands it to
+    /// [`App::project_since`] sees them, on whatever node.
+    pub async fn sequence(&self, project: &str) -> Option<u64> {
+        let id = ProjectId::parse(project)?;
+        let known = self.sequences.projects().get(&id).copied();
+        match known {
+            Some(seq) => Some(seq),
+            None => self.store.project(id).await.ok()?.map(|stored| stored.change_seq),
+        }
+    }
+
+    /// A project with at least this many changes to its rows, waited for if need be.
+    pub async fn project_since(
+        &self,
+        caller: Caller,
+        project: &str,
+        seq: Option<u64>,
+    ) -> Result<StoredProject> {
+        let wanted = seq.unwrap_or_default();
+        let mut waited = Duration::ZERO;
+        loop {
+            let stored = self.project(caller, project).await?;
+            if stored.change_seq >= wanted {
+                return Ok(stored);
+            }
+            if waited >= PATIENCE {
+                return Err(Error::NotSeenYet);
+            }
+            tokio::time::sleep(PAUSE).await;
+            waited += PAUSE;
+        }
+    }
+}

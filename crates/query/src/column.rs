@@ -1,0 +1,291 @@
+//! One column of a project, held in memory.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use rowmill_model::cell::{CellError, CellState, CellStates, CellStatus, ErrorCode};
+use rowmill_model::path::Path;
+use rowmill_model::record::{Cells, Slot};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::ranks::Ranks;
+use crate::values::{Full, Values};
+
+/// What a column holds of each row. Slots are never used twice, so a name means the same for ever.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Name {
+    /// The value in a slot, or what paths lead to from there.
+    Value { slot: Slot, paths: Vec<Path> },
+    /// The state of the cell in a slot.
+    State { slot: Slot },
+}
+
+/// A column's cells, by row.
+#[derive(Debug)]
+pub(crate) enum Column {
+    Values(ValueColumn),
+    States(Vec<Facts>),
+}
+
+impl Column {
+    pub(crate) fn new(name: &Name) -> Self {
+        match name {
+            Name::Value { .. } => Self::Values(ValueColumn::default()),
+            Name::State { .. } => Self::States(Vec::new()),
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Self::Values(column) => column.bytes(),
+            Self::States(facts) => facts.capacity() * size_of::<Facts>(),
+        }
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        match self {
+            Self::Values(column) => column.shrink(),
+            Self::States(facts) => facts.shrink_to_fit(),
+        }
+    }
+
+    /// Writes a row's cell; the row behind the last is a new one.
+    pub(crate) fn set(&mut self, row: usize, cell: &Cell) -> Result<(), Full> {
+        match (self, cell) {
+            (Self::Values(column), Cell::Value(raw)) => column.set(row, raw),
+            (Self::Values(column), Cell::State(_)) => column.set(row, ""),
+            (Self::States(column), cell) => {
+                let facts = if let Cell::State(facts) = cell { *facts } else { Facts::default() };
+                match column.get_mut(row) {
+                    Some(old) => *old = facts,
+                    None => column.push(facts),
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What a column holds of one row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Cell {
+    /// Raw JSON; empty for null.
+    Value(Box<str>),
+    State(Facts),
+}
+
+impl Name {
+    /// What the column holds of a row, raw JSON handed to `take` if it is a value.
+    pub(crate) fn read<T>(
+        &self,
+        cells: &Cells<'_>,
+        states: &CellStates,
+        value: impl FnOnce(&str) -> T,
+        state: impl FnOnce(Facts) -> T,
+    ) -> T {
+        match self {
+            Self::State { slot } => state(states.get(*slot).map(Facts::of).unwrap_or_default()),
+            Self::Value { slot, paths } => match (cells.get(*slot), paths.as_slice()) {
+                (None, _) => value(""),
+                (Some(raw), []) => value(raw),
+                (Some(raw), [first, rest @ ..]) => {
+                    let found = first.resolve(raw).and_then(|found| {
+                        rest.iter().try_fold(found.into_owned(), |raw, path| {
+                            path.resolve(&raw).map(std::borrow::Cow::into_owned)
+                        })
+                    });
+                    value(found.as_deref().unwrap_or_default())
+                }
+            },
+        }
+    }
+
+    pub(crate) fn cell(&self, cells: &Cells<'_>, states: &CellStates) -> Cell {
+        self.read(cells, states, |raw| Cell::Value(raw.into()), Cell::State)
+    }
+}
+
+/// Values by row. Where values repeat, each is kept once and rows name it by number; where they do not, the
+/// value of row n is value n.
+#[derive(Debug)]
+pub(crate) struct ValueColumn {
+    pub(crate) values: Values,
+    rows: usize,
+    /// The number of each row's value; `None` while it is the row's own.
+    numbers: Option<Vec<u32>>,
+    /// Values by their hash, while they are shared.
+    known: Option<Known>,
+    /// The values in order, once somebody sorts by them.
+    pub(crate) ranks: Option<Ranks>,
+}
+
+type Known = HashMap<u64, u32, BuildHasherDefault<AsIs>>;
+
+impl Default for ValueColumn {
+    fn default() -> Self {
+        Self {
+            values: Values::default(),
+            rows: 0,
+            numbers: Some(Vec::new()),
+            known: Some(Known::default()),
+            ranks: None,
+        }
+    }
+}
+
+impl ValueColumn {
+    /// Values are shared while there are no more of them than this, or than a quarter of the rows.
+    const SHARED_MIN: usize = 4_096;
+    /// How often it is looked whether they are.
+    const LOOK_EVERY: usize = 16_384;
+
+    /// The number of a row's value.
+    pub(crate) fn number(&self, row: usize) -> usize {
+        match &self.numbers {
+            None => row,
+            Some(numbers) => numbers.get(row).copied().unwrap_or_default() as usize,
+        }
+    }
+
+    /// The numbers of all rows' values; `None` if each row has its own.
+    pub(crate) fn numbers(&self) -> Option<&[u32]> {
+        self.numbers.as_deref()
+    }
+
+    pub(crate) fn raw(&self, row: usize) -> &str {
+        self.values.get(self.number(row))
+    }
+
+    pub(crate) fn set(&mut self, row: usize, raw: &str) -> Result<(), Full> {
+        if row < self.rows {
+            if self.raw(row) == raw {
+                return Ok(());
+            }
+            let number = self.add(raw)?;
+            let rows = u32::try_from(self.rows).map_err(|_| Full)?;
+            let numbers = self.numbers.get_or_insert_with(|| (0..rows).collect());
+            if let Some(old) = numbers.get_mut(row) {
+                *old = number;
+            }
+            return Ok(());
+        }
+        let number = self.add(raw)?;
+        self.rows += 1;
+        if let Some(numbers) = &mut self.numbers {
+            numbers.push(number);
+        }
+        if self.rows.is_multiple_of(Self::LOOK_EVERY) {
+            self.stop_sharing_in_vain()?;
+        }
+        Ok(())
+    }
+
+    /// The number of a value, which is added if it is not known.
+    fn add(&mut self, raw: &str) -> Result<u32, Full> {
+        let Some(known) = &mut self.known else { return self.values.push(raw) };
+        let hash = xxh3_64(raw.as_bytes());
+        match known.get(&hash) {
+            Some(number) if self.values.get(*number as usize) == raw => Ok(*number),
+            // Two values of one hash: the second is known to nobody, and stands once a row.
+            Some(_) => self.values.push(raw),
+            None => {
+                let number = self.values.push(raw)?;
+                known.insert(hash, number);
+                Ok(number)
+            }
+        }
+    }
+
+    fn stop_sharing_in_vain(&mut self) -> Result<(), Full> {
+        let len = self.values.len();
+        if self.known.is_none() || len <= Self::SHARED_MIN || len <= self.rows / 4 {
+            return Ok(());
+        }
+        self.known = None;
+        let Some(numbers) = self.numbers.take() else { return Ok(()) };
+        let shared = std::mem::take(&mut self.values);
+        for number in numbers {
+            self.values.push(shared.get(number as usize))?;
+        }
+        if self.ranks.is_some() {
+            self.ranks = Some(Ranks::of(&self.values));
+        }
+        Ok(())
+    }
+
+    /// How many values no row has any more, at most.
+    pub(crate) fn wasted(&self) -> usize {
+        if self.known.is_some() { 0 } else { self.values.len().saturating_sub(self.rows) }
+    }
+
+    fn shrink(&mut self) {
+        self.values.shrink();
+        if let Some(numbers) = &mut self.numbers {
+            numbers.shrink_to_fit();
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let numbers = self.numbers.as_ref().map_or(0, |numbers| numbers.capacity() * 4);
+        let known = self.known.as_ref().map_or(0, |known| known.capacity() * 2 * 16);
+        self.values.bytes() + numbers + known + self.ranks.as_ref().map_or(0, Ranks::bytes)
+    }
+}
+
+/// What filters may ask of a cell's state, in two bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Facts(u16);
+
+impl Facts {
+    /// How many there can be.
+    pub(crate) const COUNT: u16 = 1 << 9;
+
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        (0..Self::COUNT).map(Self)
+    }
+
+    pub(crate) fn of(state: &CellState) -> Self {
+        let place_of = |place: Option<usize>| u16::try_from(place.unwrap_or_default()).unwrap_or_default();
+        let status = place_of(CellStatus::ALL.iter().position(|status| *status == state.status));
+        let error = state
+            .error
+            .as_ref()
+            .map_or(0, |error| place_of(ErrorCode::ALL.iter().position(|code| *code == error.code)) + 1);
+        Self(status | u16::from(state.stale) << 3 | u16::from(state.manual) << 4 | error << 5)
+    }
+
+    /// A state that every filter takes for the one these were made of.
+    pub(crate) fn state(self) -> CellState {
+        let status = CellStatus::ALL.get(usize::from(self.0 & 7)).copied().unwrap_or_default();
+        let code = usize::from(self.0 >> 5).checked_sub(1).and_then(|code| ErrorCode::ALL.get(code));
+        CellState {
+            status,
+            stale: self.0 >> 3 & 1 == 1,
+            manual: self.0 >> 4 & 1 == 1,
+            error: code.map(|code| CellError { code: *code, message: String::new() }),
+            ..CellState::default()
+        }
+    }
+
+    pub(crate) fn number(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+/// Hashes are hashed by leaving them as they are.
+#[derive(Debug, Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64(bytes);
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}

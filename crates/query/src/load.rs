@@ -1,0 +1,237 @@
+//! Reading columns of a whole project, by several readers at once.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use rowmill_model::ProjectId;
+use rowmill_model::record::Cells;
+use rowmill_store::{Look, RowRef, Spans, Store, StoreError};
+
+use crate::column::{Column, Facts, Name};
+use crate::ranks::Ranks;
+use crate::scan::IDLE;
+use crate::snapshot::Patch;
+use crate::values::Values;
+use crate::{scan, threads};
+
+/// Rows that are read in one go.
+const RUN_ROWS: u64 = 1 << 16;
+
+/// Columns of a project as they were read, some runs of rows later than others.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// All that was read is at least as new as this change,
+    pub(crate) oldest: u64,
+    /// and none of it newer than this one.
+    pub(crate) newest: u64,
+    names: Vec<Name>,
+    runs: Vec<Run>,
+}
+
+/// Neighbouring rows.
+#[derive(Debug)]
+struct Run {
+    positions: Vec<u32>,
+    /// By name.
+    lanes: Vec<Lane>,
+}
+
+/// One column's cells of some rows.
+#[derive(Debug)]
+enum Lane {
+    Values(Values),
+    States(Vec<Facts>),
+}
+
+/// What reading may take.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowance {
+    pub(crate) bytes_max: usize,
+    pub(crate) until: Instant,
+}
+
+/// Why columns are not in memory.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// They do not fit.
+    TooLarge,
+    Store(StoreError),
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// Reads these columns of all rows.
+pub(crate) async fn load(
+    store: &Arc<dyn Store>,
+    project: ProjectId,
+    rows_about: u64,
+    names: &[Name],
+    allowance: Allowance,
+) -> Result<Loaded, Refusal> {
+    // The last run is open: how far positions reach is not known.
+    let runs = rows_about / RUN_ROWS;
+    let next = Arc::new(AtomicUsize::new(0));
+    let taken = Arc::new(AtomicUsize::new(0));
+    let mut readers = tokio::task::JoinSet::new();
+    for _ in 0..threads::count() {
+        let (store, names) = (Arc::clone(store), Arc::<[Name]>::from(names));
+        let (next, taken) = (Arc::clone(&next), Arc::clone(&taken));
+        readers.spawn(async move {
+            let mut done = Vec::new();
+            loop {
+                let run = next.fetch_add(1, Ordering::Relaxed) as u64;
+                if run > runs {
+                    return Ok::<_, Refusal>(done);
+                }
+                let last = if run == runs { u64::MAX } else { (run + 1) * RUN_ROWS - 1 };
+                let spans = Spans::run(run * RUN_ROWS, last);
+                let (read, seq) = read_run(&*store, project, spans, &names, &taken, allowance).await?;
+                done.push((run, read, seq));
+            }
+        });
+    }
+    let mut done = Vec::new();
+    while let Some(read) = readers.join_next().await {
+        done.extend(read.map_err(|failure| StoreError::Backend(failure.into()))??);
+    }
+    done.sort_unstable_by_key(|(run, ..)| *run);
+    let seqs = || done.iter().map(|(.., seq)| *seq);
+    let (oldest, newest) = (seqs().min().unwrap_or_default(), seqs().max().unwrap_or_default());
+    let runs = done.into_iter().map(|(_, run, _)| run).collect();
+    Ok(Loaded { oldest, newest, names: names.to_vec(), runs })
+}
+
+fn look(names: &[Name]) -> Look {
+    let is_state = |name: &Name| matches!(name, Name::State { .. });
+    if names.iter().any(is_state) { Look::Whole } else { Look::Values }
+}
+
+async fn read_run(
+    store: &dyn Store,
+    project: ProjectId,
+    spans: Spans,
+    names: &Arc<[Name]>,
+    taken: &Arc<AtomicUsize>,
+    allowance: Allowance,
+) -> Result<(Run, u64), Refusal> {
+    let lane = |name: &Name| match name {
+        Name::Value { .. } => Lane::Values(Values::default()),
+        Name::State { .. } => Lane::States(Vec::new()),
+    };
+    let run = Run { positions: Vec::new(), lanes: names.iter().map(lane).collect() };
+    let (columns, taken) = (Arc::clone(names), Arc::clone(taken));
+    let fold = move |run: &mut Run, row: RowRef<'_>, cells: Cells<'_>| {
+        let states = row.states.unwrap_or(&IDLE);
+        // Positions beyond 32 bits are not held.
+        run.positions.push(u32::try_from(row.position).map_err(|_| Refusal::TooLarge)?);
+        let mut bytes = 4;
+        for (name, lane) in columns.iter().zip(&mut run.lanes) {
+            match lane {
+                Lane::Values(values) => {
+                    let pushed =
+                        name.read(&cells, states, |raw| (values.push(raw), raw.len()), |_| (Ok(0), 0));
+                    pushed.0.map_err(|_| Refusal::TooLarge)?;
+                    bytes += pushed.1 + 4;
+                }
+                Lane::States(facts) => {
+                    facts.push(name.read(&cells, states, |_| Facts::default(), |facts| facts));
+                    bytes += 2;
+                }
+            }
+        }
+        if taken.fetch_add(bytes, Ordering::Relaxed) > allowance.bytes_max {
+            return Err(Refusal::TooLarge);
+        }
+        Ok(ControlFlow::Continue(()))
+    };
+    scan::fold(store, project, (spans, look(names)), allowance.until, run, fold).await
+}
+
+impl Loaded {
+    /// Where the rows lie.
+    pub(crate) fn positions(&self) -> Vec<u32> {
+        self.runs.iter().flat_map(|run| &run.positions).copied().collect()
+    }
+
+    /// The columns with a cell for each of these positions, those in `sorted` in order; null where none was
+    /// read.
+    pub(crate) fn columns(self, positions: &[u32], sorted: &[Name]) -> Result<Vec<(Name, Column)>, Refusal> {
+        let Self { names, runs, .. } = self;
+        let numbered: Vec<(usize, Name)> = names.into_iter().enumerate().collect();
+        let columns = threads::map(&numbered, |(lane, name)| {
+            let mut column = fill(name, *lane, &runs, positions)?;
+            column.shrink();
+            if let Column::Values(column) = &mut column
+                && sorted.contains(name)
+            {
+                column.ranks = Some(Ranks::of(&column.values));
+            }
+            Ok((name.clone(), column))
+        });
+        columns.into_iter().collect()
+    }
+}
+
+fn fill(name: &Name, lane: usize, runs: &[Run], positions: &[u32]) -> Result<Column, Refusal> {
+    let mut column = Column::new(name);
+    let mut wanted = positions.iter().enumerate().peekable();
+    for run in runs {
+        let Some(lane) = run.lanes.get(lane) else { continue };
+        for (index, position) in run.positions.iter().enumerate() {
+            // Rows that were not read are gone; rows that are not wanted come later.
+            while let Some((row, _)) = wanted.next_if(|(_, at)| *at < position) {
+                put(&mut column, row, lane, None)?;
+            }
+            if let Some((row, _)) = wanted.next_if(|(_, at)| *at == position) {
+                put(&mut column, row, lane, Some(index))?;
+            }
+        }
+    }
+    let nothing = Lane::States(Vec::new());
+    for (row, _) in wanted {
+        put(&mut column, row, &nothing, None)?;
+    }
+    Ok(column)
+}
+
+fn put(column: &mut Column, row: usize, lane: &Lane, index: Option<usize>) -> Result<(), Refusal> {
+    match (column, lane) {
+        (Column::Values(column), Lane::Values(values)) => {
+            column.set(row, index.map_or("", |index| values.get(index))).map_err(|_| Refusal::TooLarge)
+        }
+        (Column::Values(column), Lane::States(_)) => column.set(row, "").map_err(|_| Refusal::TooLarge),
+        (Column::States(column), lane) => {
+            let facts = match lane {
+                Lane::States(facts) => index.and_then(|index| facts.get(index)).copied(),
+                Lane::Values(_) => None,
+            };
+            column.push(facts.unwrap_or_default());
+            Ok(())
+        }
+    }
+}
+
+/// Reads these columns of some rows.
+pub(crate) async fn read_patch(
+    store: &dyn Store,
+    project: ProjectId,
+    spans: Spans,
+    names: Vec<Name>,
+    until: Instant,
+) -> Result<(Patch, u64), StoreError> {
+    let look = look(&names);
+    let patch = Patch { spans: spans.clone(), names, rows: Vec::new() };
+    let fold = |patch: &mut Patch, row: RowRef<'_>, cells: Cells<'_>| {
+        let states = row.states.unwrap_or(&IDLE);
+        let cells = patch.names.iter().map(|name| name.cell(&cells, states)).collect();
+        patch.rows.push((row.position, cells));
+        Ok::<_, StoreError>(ControlFlow::Continue(()))
+    };
+    scan::fold(store, project, (spans, look), until, patch, fold).await
+}

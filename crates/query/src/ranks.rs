@@ -1,0 +1,300 @@
+//! The values of a column in order, so that sorting rows is sorting numbers.
+//!
+//! Each value gets a label: a number that is less than another's exactly if the value comes first, and the
+//! same if neither does. Which comes first is said by `model`'s sort keys, once a value. Labels leave room
+//! between them, so that a value that comes later finds its place without moving the others.
+
+use rowmill_model::sort::{is_empty_key, write_key};
+
+use crate::threads;
+use crate::values::Values;
+
+#[derive(Debug, Default)]
+pub(crate) struct Ranks {
+    /// By number of the value.
+    labels: Vec<u32>,
+    /// The numbers of the values, in order.
+    sorted: Vec<u32>,
+}
+
+/// The label of empty values, which come last in both directions.
+pub(crate) const EMPTY: u32 = u32::MAX;
+
+impl Ranks {
+    /// Puts all values in order.
+    pub(crate) fn of(values: &Values) -> Self {
+        let mut ranks = Self { labels: Vec::new(), sorted: sort(values) };
+        ranks.label_all(values);
+        ranks
+    }
+
+    pub(crate) fn label(&self, number: usize) -> u32 {
+        self.labels.get(number).copied().unwrap_or(EMPTY)
+    }
+
+    /// The numbers of all values in order, those that are the same together, by number.
+    pub(crate) fn groups(&self) -> impl DoubleEndedIterator<Item = &[u32]> {
+        self.sorted.chunk_by(|a, b| self.label(*a as usize) == self.label(*b as usize))
+    }
+
+    /// The same from the last to the first, but for empty values, which are last here, too.
+    pub(crate) fn groups_backwards(&self) -> impl Iterator<Item = &[u32]> {
+        let filled = self.sorted.partition_point(|number| self.label(*number as usize) != EMPTY);
+        let (filled, empty) = self.sorted.split_at(filled);
+        let groups = filled.chunk_by(|a, b| self.label(*a as usize) == self.label(*b as usize));
+        groups.rev().chain(std::iter::once(empty))
+    }
+
+    /// Takes in the values that were added since.
+    pub(crate) fn extend(&mut self, values: &Values) {
+        let (known, len) = (self.labels.len(), values.len());
+        if len - known > 64.max(known / 64) {
+            *self = Self::of(values);
+            return;
+        }
+        for number in known..len {
+            self.insert(number, values);
+        }
+    }
+
+    fn insert(&mut self, number: usize, values: &Values) {
+        let Ok(entry) = u32::try_from(number) else { return };
+        let key = key_of(values, number);
+        // Found by the keys of the others, made anew for the few that are looked at.
+        let place = self.sorted.partition_point(|other| key_of(values, *other as usize) <= key);
+        let label_at = |place: usize| self.sorted.get(place).map(|number| self.label(*number as usize));
+        let before = place.checked_sub(1).and_then(|before| self.sorted.get(before));
+        let is_same = before.is_some_and(|before| key_of(values, *before as usize) == key);
+        let label = match (place.checked_sub(1).and_then(label_at), label_at(place)) {
+            (Some(before), _) if is_same => Some(before),
+            _ if is_empty_key(&key) => Some(EMPTY),
+            (before, next) => {
+                let before = before.unwrap_or_default();
+                let room = next.unwrap_or(EMPTY).saturating_sub(before) / 2;
+                // Behind the last there is much room, most of which is left for what comes later.
+                let is_last = next.is_none_or(|next| next == EMPTY);
+                let step = if is_last { room.min(LAST_GAP) } else { room };
+                before.checked_add(step).filter(|_| room > 0)
+            }
+        };
+        self.sorted.insert(place, entry);
+        match label {
+            Some(label) => self.labels.push(label),
+            None => self.label_all(values),
+        }
+    }
+
+    /// Gives every value a label, all as far apart as can be.
+    fn label_all(&mut self, values: &Values) {
+        let mut groups = 0_u32;
+        // Values are taken in one by one: there may be more than are sorted.
+        let mut group_of = vec![0_u32; self.sorted.len()];
+        let (mut last, mut key) = (Vec::new(), Vec::new());
+        let mut is_first = true;
+        for number in &self.sorted {
+            key.clear();
+            write_key(values.get(*number as usize), &mut key);
+            let group = if is_empty_key(&key) {
+                EMPTY
+            } else {
+                if is_first || key != last {
+                    groups += 1;
+                }
+                groups
+            };
+            is_first = false;
+            std::mem::swap(&mut last, &mut key);
+            if let Some(place) = group_of.get_mut(*number as usize) {
+                *place = group;
+            }
+        }
+        // Half of the room is left for what comes behind the last.
+        let gap = (EMPTY / 2 / groups.saturating_add(1)).max(1);
+        for group in &mut group_of {
+            *group = if *group == EMPTY { EMPTY } else { group.saturating_mul(gap).min(EMPTY - 1) };
+        }
+        self.labels = group_of;
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        (self.labels.capacity() + self.sorted.capacity()) * 4
+    }
+}
+
+/// How far apart values are that come one behind the other, as times do.
+const LAST_GAP: u32 = 1 << 10;
+
+fn key_of(values: &Values, number: usize) -> Vec<u8> {
+    let mut key = Vec::new();
+    write_key(values.get(number), &mut key);
+    key
+}
+
+/// Sort keys of a run of values, one after another.
+struct Keys {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Keys {
+    fn of(values: &Values, numbers: std::ops::Range<usize>) -> Self {
+        let mut keys = Self { bytes: Vec::new(), ends: Vec::with_capacity(numbers.len()) };
+        for number in numbers {
+            write_key(values.get(number), &mut keys.bytes);
+            keys.ends.push(keys.bytes.len());
+        }
+        keys
+    }
+
+    fn get(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied();
+        let end = self.ends.get(index).copied().unwrap_or_default();
+        self.bytes.get(start.unwrap_or_default()..end).unwrap_or_default()
+    }
+}
+
+/// A value by eight bytes of its key.
+#[derive(Clone, Copy)]
+struct Entry {
+    bytes: u64,
+    number: u32,
+}
+
+/// The numbers of all values in order; equal ones by number.
+fn sort(values: &Values) -> Vec<u32> {
+    let parts = threads::parts(values.len());
+    let keys = threads::map(&parts, |part| Keys::of(values, part.clone()));
+    let part_len = parts.first().map_or(1, |part| part.len().max(1));
+    let key_of = |number: u32| {
+        let number = number as usize;
+        keys.get(number / part_len).map(|keys| keys.get(number % part_len)).unwrap_or_default()
+    };
+    // Each thread takes the values between two of a sample, so that nothing need be merged.
+    let bounds = sample(values.len(), parts.len(), &key_of);
+    let halves = threads::map(&parts, |part| {
+        let mut shares: Vec<Vec<Entry>> = vec![Vec::new(); bounds.len() + 1];
+        for number in part.clone().filter_map(|number| u32::try_from(number).ok()) {
+            let key = key_of(number);
+            let share = bounds.partition_point(|bound| bound.as_slice() <= key);
+            if let Some(share) = shares.get_mut(share) {
+                share.push(Entry { bytes: word(key, 0), number });
+            }
+        }
+        shares
+    });
+    let shares: Vec<usize> = (0..=bounds.len()).collect();
+    let sorted = threads::map(&shares, |share| {
+        let mut entries: Vec<Entry> =
+            halves.iter().filter_map(|half| half.get(*share)).flatten().copied().collect();
+        sort_from(&mut entries, 0, &key_of);
+        entries.into_iter().map(|entry| entry.number).collect::<Vec<u32>>()
+    });
+    sorted.concat()
+}
+
+/// Keys that cut all values into parts of about the same size.
+fn sample<'k>(len: usize, parts: usize, key_of: &impl Fn(u32) -> &'k [u8]) -> Vec<Vec<u8>> {
+    const SAMPLES: usize = 1_024;
+    if parts < 2 {
+        return Vec::new();
+    }
+    let step = (len / SAMPLES).max(1);
+    let numbers = (0..len).step_by(step).filter_map(|number| u32::try_from(number).ok());
+    let mut keys: Vec<&[u8]> = numbers.map(key_of).collect();
+    keys.sort_unstable();
+    (1..parts).filter_map(|part| keys.get(keys.len() * part / parts)).map(|key| key.to_vec()).collect()
+}
+
+/// Sorts entries whose keys are alike before `depth`, eight bytes at a time.
+fn sort_from<'k>(entries: &mut [Entry], depth: usize, key_of: &impl Fn(u32) -> &'k [u8]) {
+    entries.sort_unstable_by_key(|entry| (entry.bytes, entry.number));
+    for run in entries.chunk_by_mut(|a, b| a.bytes == b.bytes) {
+        let deeper = depth + 8;
+        // No key is the start of another, so keys alike up to where one ends are the same.
+        let goes_on = run.len() > 1 && run.first().is_some_and(|entry| key_of(entry.number).len() > deeper);
+        if goes_on {
+            for entry in run.iter_mut() {
+                entry.bytes = word(key_of(entry.number), deeper);
+            }
+            sort_from(run, deeper, key_of);
+        }
+    }
+}
+
+/// Eight bytes of a key, as a number that compares as they do.
+fn word(key: &[u8], from: usize) -> u64 {
+    let rest = key.get(from..).unwrap_or_default();
+    match rest.first_chunk::<8>() {
+        Some(bytes) => u64::from_be_bytes(*bytes),
+        None => rest
+            .iter()
+            .zip((0..8).rev())
+            .fold(0, |word, (byte, place)| word | u64::from(*byte) << (place * 8)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn cell() -> impl Strategy<Value = String> {
+        prop_oneof![
+            Just(String::new()),
+            Just("[]".to_owned()),
+            "-?(0|[1-9][0-9]{0,3})",
+            "\"[aAbB0-9 ä]{0,12}\"",
+            "\"https://www[.]example[.]com/[ab0-9]{0,12}\"",
+            "\"20[0-9]{2}-0[1-9]-1[0-9]\"",
+            "(true|false)",
+            "\\{\"a\":[0-9]\\}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn labels_compare_as_keys_do(cells in proptest::collection::vec(cell(), 1..80), more in proptest::collection::vec(cell(), 0..80)) {
+            let mut values = Values::default();
+            for raw in &cells {
+                values.push(raw).unwrap();
+            }
+            let mut ranks = Ranks::of(&values);
+            for raw in &more {
+                values.push(raw).unwrap();
+                ranks.extend(&values);
+            }
+            for a in 0..values.len() {
+                for b in 0..values.len() {
+                    let by_key = key_of(&values, a).cmp(&key_of(&values, b));
+                    prop_assert_eq!(ranks.label(a).cmp(&ranks.label(b)), by_key, "{} and {}", values.get(a), values.get(b));
+                }
+                prop_assert_eq!(ranks.label(a) == EMPTY, is_empty_key(&key_of(&values, a)));
+            }
+        }
+    }
+
+    #[test]
+    fn many_values_at_one_place_find_room() {
+        let mut values = Values::default();
+        for raw in ["\"a\"", "\"b\"", ""] {
+            values.push(raw).unwrap();
+        }
+        let mut ranks = Ranks::of(&values);
+        // Each between the last one and "b", and each behind all.
+        for number in 0..200 {
+            values.push(&format!("\"a{}\"", "z".repeat(number))).unwrap();
+            ranks.extend(&values);
+            values.push(&format!("\"c{number}\"")).unwrap();
+            ranks.extend(&values);
+        }
+        let mut last = 0;
+        for number in &ranks.sorted {
+            let label = ranks.label(*number as usize);
+            assert!(label >= last);
+            last = label;
+        }
+        let distinct: std::collections::HashSet<u32> = ranks.labels.iter().copied().collect();
+        assert_eq!(distinct.len(), 402, "\"a\" came twice");
+    }
+}

@@ -1,0 +1,79 @@
+//! Going over rows in the store, for no longer than anybody waits.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use rowmill_model::record::Cells;
+use rowmill_model::{CellStates, ProjectId};
+use rowmill_store::{Look, RowRef, Spans, Store, StoreError};
+
+/// What a row has in which nothing ever ran.
+pub(crate) static IDLE: CellStates = CellStates::IDLE;
+
+/// How many rows pass between two looks at the clock.
+const LOOK_ROWS: u32 = 256;
+
+/// Folds the rows that lie here into `kept`; says with it which change was the last one seen.
+pub(crate) async fn fold<T, E>(
+    store: &dyn Store,
+    project: ProjectId,
+    (spans, look): (Spans, Look),
+    until: Instant,
+    kept: T,
+    mut fold: impl FnMut(&mut T, RowRef<'_>, Cells<'_>) -> Result<ControlFlow<()>, E> + Send + 'static,
+) -> Result<(T, u64), E>
+where
+    T: Send + 'static,
+    E: From<StoreError> + Send + 'static,
+{
+    let state = Arc::new(Mutex::new(Folded { kept, failure: None }));
+    let shared = Arc::clone(&state);
+    let gone = Gone(Arc::default());
+    let is_gone = Arc::clone(&gone.0);
+    let mut rows = 0_u32;
+    let visit = move |row: RowRef<'_>| {
+        let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        rows = rows.wrapping_add(1);
+        let outcome = if rows.is_multiple_of(LOOK_ROWS) && is_over(&is_gone, until) {
+            Err(StoreError::TooLong.into())
+        } else {
+            match Cells::unpack(row.values) {
+                Ok(cells) => fold(&mut state.kept, row, cells),
+                Err(damaged) => Err(StoreError::from(damaged).into()),
+            }
+        };
+        outcome.unwrap_or_else(|failure| {
+            state.failure = Some(failure);
+            ControlFlow::Break(())
+        })
+    };
+    let seq = store.scan(project, spans, look, Box::new(visit)).await?;
+    let folded = Arc::try_unwrap(state)
+        .map_err(|_| StoreError::Backend("a scan outlived its answer".into()))?
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
+    match folded.failure {
+        Some(failure) => Err(failure),
+        None => Ok((folded.kept, seq)),
+    }
+}
+
+struct Folded<T, E> {
+    kept: T,
+    failure: Option<E>,
+}
+
+fn is_over(is_gone: &AtomicBool, until: Instant) -> bool {
+    is_gone.load(Ordering::Relaxed) || Instant::now() >= until
+}
+
+/// Dropped with the caller: then the scan goes on for nobody.
+struct Gone(Arc<AtomicBool>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

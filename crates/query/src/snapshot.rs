@@ -1,0 +1,210 @@
+//! The rows of a project as far as they are held in memory.
+
+use fixedbitset::FixedBitSet;
+use rowmill_store::Spans;
+
+use crate::column::{Cell, Column, Name, ValueColumn};
+use crate::ranks::Ranks;
+
+/// Columns of one project, row by row in order of creation. A row that is deleted keeps its place.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    /// Every change up to this one is in here.
+    pub(crate) seq: u64,
+    /// Something in here is as new as this change: before that is reached, not all is of one moment.
+    pub(crate) newest: u64,
+    /// Grows with each time all is read anew: what was known of rows by number means nothing then.
+    pub(crate) generation: u64,
+    pub(crate) is_loaded: bool,
+    positions: Vec<u32>,
+    live: FixedBitSet,
+    dead: usize,
+    columns: Vec<(Name, Column)>,
+    changed: Vec<u32>,
+    /// How many changed rows were forgotten.
+    forgotten: u64,
+}
+
+/// Why a snapshot must be read anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unfit;
+
+/// Rows as they are now, with a cell for each of some columns.
+#[derive(Debug, Default)]
+pub(crate) struct Patch {
+    /// Where rows were looked for: one that is not among them is gone.
+    pub(crate) spans: Spans,
+    pub(crate) names: Vec<Name>,
+    /// In order.
+    pub(crate) rows: Vec<(u64, Vec<Cell>)>,
+}
+
+impl Snapshot {
+    /// Of so many changed rows it is remembered which they were, or of an eighth of all rows if that is more.
+    const CHANGED_MAX: usize = 1 << 14;
+
+    pub(crate) fn new(generation: u64, seq: u64, newest: u64, positions: Vec<u32>) -> Self {
+        let mut live = FixedBitSet::with_capacity(positions.len());
+        live.set_range(.., true);
+        Self { seq, newest, generation, is_loaded: true, positions, live, ..Self::default() }
+    }
+
+    /// Nothing, with what must go on.
+    pub(crate) fn emptied(&self) -> Self {
+        Self { generation: self.generation + 1, ..Self::default() }
+    }
+
+    /// How many rows there are, deleted ones included.
+    pub(crate) fn len(&self) -> usize {
+        self.positions.len()
+    }
+
+    pub(crate) fn live(&self) -> &FixedBitSet {
+        &self.live
+    }
+
+    pub(crate) fn position(&self, row: u32) -> u64 {
+        self.positions.get(row as usize).copied().map_or(u64::MAX, u64::from)
+    }
+
+    pub(crate) fn positions(&self) -> &[u32] {
+        &self.positions
+    }
+
+    /// The row at a position, if it is not gone.
+    pub(crate) fn row_at(&self, position: u64) -> Option<u32> {
+        let position = u32::try_from(position).ok()?;
+        let row = self.positions.binary_search(&position).ok()?;
+        self.live.contains(row).then(|| u32::try_from(row).ok())?
+    }
+
+    /// How many rows come up to a position.
+    pub(crate) fn rows_up_to(&self, position: u64) -> u32 {
+        let rows = self.positions.partition_point(|other| u64::from(*other) <= position);
+        u32::try_from(rows).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn column(&self, name: &Name) -> Option<&Column> {
+        self.columns.iter().find(|(other, _)| other == name).map(|(_, column)| column)
+    }
+
+    pub(crate) fn values(&self, name: &Name) -> Option<&ValueColumn> {
+        match self.column(name)? {
+            Column::Values(column) => Some(column),
+            Column::States(_) => None,
+        }
+    }
+
+    pub(crate) fn ranks(&self, name: &Name) -> Option<&Ranks> {
+        self.values(name)?.ranks.as_ref()
+    }
+
+    pub(crate) fn names(&self) -> Vec<Name> {
+        self.columns.iter().map(|(name, _)| name.clone()).collect()
+    }
+
+    pub(crate) fn put_column(&mut self, name: Name, column: Column) {
+        self.drop_columns(|other| *other == name);
+        self.columns.push((name, column));
+    }
+
+    pub(crate) fn put_ranks(&mut self, name: &Name, ranks: Ranks) {
+        let found = self.columns.iter_mut().find(|(other, _)| other == name);
+        if let Some((_, Column::Values(column))) = found {
+            column.ranks = Some(ranks);
+            if let Some(ranks) = &mut column.ranks {
+                ranks.extend(&column.values);
+            }
+        }
+    }
+
+    pub(crate) fn drop_columns(&mut self, is_dropped: impl Fn(&Name) -> bool) {
+        self.columns.retain(|(name, _)| !is_dropped(name));
+    }
+
+    /// Counts the rows that have changed so far.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.forgotten + self.changed.len() as u64
+    }
+
+    /// The rows that have changed since, some of them more than once; `None` if that is not known.
+    pub(crate) fn changed_since(&self, epoch: u64) -> Option<&[u32]> {
+        let from = usize::try_from(epoch.checked_sub(self.forgotten)?).ok()?;
+        self.changed.get(from..)
+    }
+
+    /// Brings rows up to date.
+    pub(crate) fn apply(&mut self, patch: &Patch) -> Result<(), Unfit> {
+        let Patch { spans, names, rows } = patch;
+        let mut found = rows.iter().peekable();
+        for (first, last) in spans.clone().tidied().iter() {
+            let start = self.positions.partition_point(|position| u64::from(*position) < first);
+            let end = self.positions.partition_point(|position| u64::from(*position) <= last);
+            for row in start..end {
+                let position = self.positions.get(row).copied().map_or(u64::MAX, u64::from);
+                match found.next_if(|(at, _)| *at == position) {
+                    Some((_, cells)) => self.set(row, names, cells)?,
+                    None => self.bury(row)?,
+                }
+            }
+            while let Some((position, cells)) = found.next_if(|(at, _)| *at <= last) {
+                self.append(*position, names, cells)?;
+            }
+        }
+        for (_, column) in &mut self.columns {
+            if let Column::Values(ValueColumn { values, ranks: Some(ranks), .. }) = column {
+                ranks.extend(values);
+            }
+        }
+        self.forget_changed();
+        let wasted = self.columns.iter().any(|(_, column)| match column {
+            Column::Values(column) => column.wasted() > self.positions.len().max(Self::CHANGED_MAX),
+            Column::States(_) => false,
+        });
+        let is_full_of_holes = self.dead > self.positions.len() / 2 + Self::CHANGED_MAX;
+        if wasted || is_full_of_holes { Err(Unfit) } else { Ok(()) }
+    }
+
+    fn set(&mut self, row: usize, names: &[Name], cells: &[Cell]) -> Result<(), Unfit> {
+        for (name, cell) in names.iter().zip(cells) {
+            if let Some((_, column)) = self.columns.iter_mut().find(|(other, _)| other == name) {
+                column.set(row, cell).map_err(|_| Unfit)?;
+            }
+        }
+        self.changed.push(u32::try_from(row).map_err(|_| Unfit)?);
+        Ok(())
+    }
+
+    fn bury(&mut self, row: usize) -> Result<(), Unfit> {
+        if self.live.contains(row) {
+            self.live.set(row, false);
+            self.dead += 1;
+            self.changed.push(u32::try_from(row).map_err(|_| Unfit)?);
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, position: u64, names: &[Name], cells: &[Cell]) -> Result<(), Unfit> {
+        let position = u32::try_from(position).map_err(|_| Unfit)?;
+        // Rows come behind all others and never come back.
+        if self.positions.last().is_some_and(|last| *last >= position) {
+            return Err(Unfit);
+        }
+        let row = self.positions.len();
+        self.positions.push(position);
+        self.live.grow_and_insert(row);
+        self.set(row, names, cells)
+    }
+
+    fn forget_changed(&mut self) {
+        if self.changed.len() > Self::CHANGED_MAX.max(self.positions.len() / 8) {
+            self.forgotten += self.changed.len() as u64;
+            self.changed = Vec::new();
+        }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let columns: usize = self.columns.iter().map(|(_, column)| column.bytes()).sum();
+        columns + (self.positions.capacity() + self.changed.capacity()) * 4 + self.live.len() / 8
+    }
+}

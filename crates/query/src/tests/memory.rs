@@ -1,0 +1,141 @@
+//! What is held in memory, for how long, and what happens without it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rowmill_model::{Record, RowId};
+use rowmill_store::conformance::MemoryStore;
+use rowmill_store::{CellWrite, NewRow, NewRows, Store, StoreError, StoredProject, WriteCells};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::made::{create, now, selection_of};
+use crate::held::{Keeper, Memory};
+use crate::{PageOf, Query, Selection, Start};
+
+async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let id = create(&*store).await;
+    let row = |number: u128| {
+        let text = format!("\"{:020}\"", number.wrapping_mul(7_919) % 100_000);
+        let values = Record::pack([(1, text.as_str())]);
+        NewRow { id: RowId::from_uuid(Uuid::from_u128(number)), values, cleared: Vec::new() }
+    };
+    let version = store.project(id).await.unwrap().unwrap().version;
+    let insert = NewRows {
+        project: id,
+        version,
+        rows: (0..count).map(row).collect(),
+        match_on: None,
+        project_save: None,
+        ignored_keys: Vec::new(),
+        now_ms: 1,
+        once: None,
+    };
+    store.insert_rows(insert).await.unwrap();
+    let project = store.project(id).await.unwrap().unwrap();
+    (store, project)
+}
+
+fn by_a() -> Selection {
+    selection_of(&json!([]), &json!([{ "columnId": "col_a", "direction": "desc" }]), None)
+}
+
+async fn first(query: &Query, project: &StoredProject) -> Result<u64, StoreError> {
+    let of = PageOf { selection: by_a(), start: Start::Offset(0), limit: 1, include_total: true, now: now() };
+    query.page(project, of).await.map(|page| page.rows.first().unwrap().position)
+}
+
+#[tokio::test]
+async fn what_fits_is_held_and_what_does_not_is_scanned() {
+    let (store, project) = filled(2_000).await;
+    let (ample, none) =
+        (Query::with_memory(Arc::clone(&store), 1 << 30), Query::with_memory(Arc::clone(&store), 10_000));
+    assert_eq!(first(&ample, &project).await.unwrap(), first(&none, &project).await.unwrap());
+    assert!(ample.memory_bytes() > 2_000 * 22, "{}", ample.memory_bytes());
+    assert!(none.memory_bytes() <= 10_000, "{}", none.memory_bytes());
+}
+
+#[tokio::test]
+async fn a_write_that_was_answered_is_seen_by_whoever_asks_next() {
+    let (store, project) = filled(2_000).await;
+    let query = Query::with_memory(Arc::clone(&store), 1 << 30);
+    first(&query, &project).await.unwrap();
+    for number in [5_u64, 1_999, 7] {
+        let project = write_highest(&*store, &project, number).await;
+        let expected = if number == 7 { 1_999 } else { number };
+        assert_eq!(first(&query, &project).await.unwrap(), expected);
+    }
+}
+
+#[tokio::test]
+async fn what_takes_too_long_is_ended() {
+    let (store, project) = filled(2_000).await;
+    for bytes in [0, 1 << 30] {
+        let mut query = Query::with_memory(Arc::clone(&store), bytes);
+        query.set_patience(Duration::ZERO);
+        assert!(matches!(first(&query, &project).await, Err(StoreError::TooLong)));
+    }
+}
+
+#[tokio::test]
+async fn a_project_that_is_gone_is_not_answered_from_memory() {
+    let (store, project) = filled(100).await;
+    let query = Query::with_memory(Arc::clone(&store), 1 << 30);
+    first(&query, &project).await.unwrap();
+    store.delete_project(project.project.id).await.unwrap();
+    assert!(matches!(first(&query, &project).await, Err(StoreError::UnknownProject)));
+}
+
+/// A query on a node that is told of changes only by what `tell` hands on.
+fn on_another_node(store: &Arc<dyn Store>) -> (Query, Arc<Memory>) {
+    let memory = Arc::new(Memory::new(1 << 30));
+    let keeper = Keeper { store: Arc::clone(store), memory: Arc::clone(&memory) };
+    (Query { keeper, patience: Duration::from_secs(30) }, memory)
+}
+
+async fn write_highest(store: &dyn Store, project: &StoredProject, number: u64) -> StoredProject {
+    let row = RowId::from_uuid(Uuid::from_u128(u128::from(number)));
+    let cells = vec![CellWrite { row, slot: 1, value: format!("\"zz{number:04}\"").into() }];
+    let write = WriteCells {
+        project: project.project.id,
+        version: project.version,
+        project_save: None,
+        cells,
+        now_ms: 2,
+        returning: Vec::new(),
+    };
+    store.write_cells(write).await.unwrap();
+    store.project(project.project.id).await.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn another_nodes_write_is_seen_when_its_news_comes_late_or_never() {
+    let (store, project) = filled(2_000).await;
+    let (query, memory) = on_another_node(&store);
+    first(&query, &project).await.unwrap();
+    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let listening = Arc::clone(&heard);
+    store.listen(Box::new(move |change| listening.lock().unwrap().push(change.clone())));
+
+    // Late: the reader waits for it.
+    let now = write_highest(&*store, &project, 5).await;
+    let late = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let told = heard.lock().unwrap().clone();
+        told.iter().for_each(|change| memory.note(change));
+    };
+    let (seen, ()) = tokio::join!(first(&query, &now), late);
+    assert_eq!(seen.unwrap(), 5);
+
+    // Never: everything is read anew.
+    let now = write_highest(&*store, &project, 1_999).await;
+    assert_eq!(first(&query, &now).await.unwrap(), 1_999);
+
+    // The next one leaves a gap behind it, which was read meanwhile.
+    let now = write_highest(&*store, &project, 7).await;
+    heard.lock().unwrap().iter().for_each(|change| memory.note(change));
+    assert_eq!(first(&query, &now).await.unwrap(), 1_999);
+    let (fresh, _) = on_another_node(&store);
+    assert_eq!(first(&fresh, &now).await.unwrap(), 1_999);
+}

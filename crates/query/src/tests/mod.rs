@@ -1,0 +1,6 @@
+//! What is found in memory is what `model` says of each row, whatever is asked and whatever happens.
+
+mod histories;
+mod made;
+mod memory;
+mod operators;
