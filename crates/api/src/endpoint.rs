@@ -31,6 +31,8 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const VERSION: &'static str = "";
     const STATUS: StatusCode = StatusCode::OK;
     const MEDIA: Media = Media::Json;
+    /// Whether an `Idempotency-Key` makes a POST safe to repeat. What shows a secret once keeps no answer.
+    const IS_REPEATABLE: bool = true;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
 
@@ -79,6 +81,7 @@ pub trait Service: Clone + Send + Sync + 'static {
     fn authenticate(
         &self,
         access: Access,
+        method: &Method,
         headers: &HeaderMap,
         path: &Map<String, Value>,
     ) -> impl Future<Output = Result<Self::Principal, Error>> + Send;

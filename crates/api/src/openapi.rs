@@ -25,7 +25,7 @@ word) and, where the body or query is wrong, `details` with every offence and it
 **Ids** are taken with or without their prefix, with or without hyphens, in any letter case, and always \
 answered in the prefixed lower-case form.
 
-**Repeating safely.** Send an `Idempotency-Key` with any POST: the first answer is kept for 24 hours and \
+**Repeating safely.** Send an `Idempotency-Key` with any POST that takes one: the first answer is kept for 24 hours and \
 repeated for the same key, path and body.
 
 **Limits.** `GET /v4/limits` publishes every limit in force; the same numbers stand in this document.";
@@ -40,6 +40,8 @@ pub(crate) struct Tag {
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub method: Method,
+    /// Whether it takes an `Idempotency-Key`.
+    pub is_repeatable: bool,
     pub path: String,
     pub id: String,
     pub tag: String,
@@ -152,7 +154,7 @@ fn security(access: Access) -> Value {
 fn parameters(operation: &Operation) -> Vec<Value> {
     let in_path = operation.path_params.iter().map(|param| parameter(param, "path", true));
     let in_query = operation.query_params.iter().map(|param| parameter(param, "query", param.is_required));
-    let key = (operation.method == Method::POST && operation.access != Access::Webhook)
+    let key = (operation.method == Method::POST && operation.is_repeatable)
         .then(|| json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     in_path.chain(in_query).chain(key).collect()
 }

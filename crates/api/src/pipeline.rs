@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::{ConnectInfo, MatchedPath, Request};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use percent_encoding::percent_decode_str;
 use rowmill_model::{Limits, Offence};
@@ -70,7 +70,7 @@ async fn attempt<S: Service, E: Endpoint<S>>(
     let (parts, body) = request.into_parts();
     let client = client_address(&parts);
     let captured = captured(&parts);
-    let principal = admit(shared, E::ACCESS, &parts.headers, client, &captured, standing).await?;
+    let principal = admit(shared, E::ACCESS, &parts, client, &captured, standing).await?;
     let path = serde_json::from_value(Value::Object(captured)).map_err(|_| Error::UnknownPath)?;
     let (query, key) = query_and_key::<E::Query>(plan, &parts)?;
     let text = match E::Body::PRESENCE {
@@ -102,7 +102,7 @@ async fn attempt<S: Service, E: Endpoint<S>>(
 }
 
 /// The peer's address. Behind a proxy it is the proxy's.
-fn client_address(parts: &Parts) -> IpAddr {
+pub(crate) fn client_address(parts: &Parts) -> IpAddr {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip())
 }
@@ -123,7 +123,7 @@ fn captured(parts: &Parts) -> Map<String, Value> {
 async fn admit<S: Service>(
     shared: &Shared<S>,
     access: Access,
-    headers: &HeaderMap,
+    parts: &Parts,
     client: IpAddr,
     captured: &Map<String, Value>,
     standing: &mut Option<Standing>,
@@ -137,15 +137,12 @@ async fn admit<S: Service>(
         count(standing, policies.webhook.as_ref().map(|buckets| buckets.take(team.to_owned())))?;
         return Ok(None);
     }
-    let principal = match shared.state.authenticate(access, headers, captured).await {
+    let principal = match shared.state.authenticate(access, &parts.method, &parts.headers, captured).await {
         Ok(principal) => principal,
         Err(error) => {
             // Only who fails is counted here, so a stranger's guesses never hold up the owner of a key.
             if error.status() == StatusCode::FORBIDDEN {
-                count(
-                    standing,
-                    policies.auth_failures.as_ref().map(|buckets| buckets.take(client_of(client))),
-                )?;
+                count(standing, policies.auth_failure(client))?;
             }
             return Err(error);
         }
@@ -158,7 +155,7 @@ async fn admit<S: Service>(
     Ok(Some(principal))
 }
 
-fn count(standing: &mut Option<Standing>, taken: Option<Standing>) -> Result<(), Error> {
+pub(crate) fn count(standing: &mut Option<Standing>, taken: Option<Standing>) -> Result<(), Error> {
     *standing = taken;
     match taken {
         Some(Standing { is_allowed: false, retry_after_seconds, .. }) => {

@@ -113,6 +113,7 @@ fn operation(
     }
     Operation {
         method: Method::GET,
+        is_repeatable: false,
         path: path.to_owned(),
         id: id.to_owned(),
         tag: TAG.to_owned(),

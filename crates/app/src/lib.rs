@@ -17,6 +17,7 @@ mod providers;
 mod rows;
 mod runs;
 mod secrets;
+mod sessions;
 mod teams;
 mod vault;
 mod views;
@@ -47,6 +48,7 @@ pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::rows::{CellChange, Fields, InsertRows, ListRows, RowEntry, RowPatched};
 pub use crate::runs::{StopRows, TriggerRows};
 pub use crate::secrets::SecretState;
+pub use crate::sessions::SESSION_DAYS;
 pub use crate::teams::NewKey;
 pub use crate::vault::Vault;
 pub use crate::views::{ViewChanges, ViewSaved};
@@ -62,6 +64,7 @@ pub struct App {
     environment: Environment,
     clock: Arc<dyn Clock>,
     keys: auth::KeyCache,
+    link: sessions::SignInLink,
     opened: credentials::Opened,
     altering: tokio::sync::Mutex<()>,
     repeating: tokio::sync::Mutex<()>,
@@ -88,6 +91,7 @@ impl App {
             environment,
             clock,
             keys: auth::KeyCache::default(),
+            link: sessions::SignInLink::default(),
             opened: credentials::Opened::default(),
             altering: tokio::sync::Mutex::new(()),
             repeating: tokio::sync::Mutex::new(()),

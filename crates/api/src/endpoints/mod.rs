@@ -3,6 +3,7 @@
 pub(crate) mod cells;
 pub(crate) mod columns;
 pub(crate) mod events;
+pub(crate) mod keys;
 pub(crate) mod projects;
 pub(crate) mod providers;
 pub(crate) mod rows;

@@ -20,9 +20,11 @@ mod rates;
 mod refusals;
 mod repeats;
 mod rows;
+mod sessions;
 mod sizes;
 mod stopping;
 mod system;
+mod teams;
 mod turmoil;
 mod views;
 mod webhook;
@@ -37,6 +39,8 @@ pub(crate) fn all() -> Vec<Scenario> {
         outside::OWN,
         events::OWN,
         access::OWN,
+        sessions::OWN,
+        teams::OWN,
         webhook::OWN,
         credentials::OWN,
         rates::OWN,
