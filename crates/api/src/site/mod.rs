@@ -1,6 +1,7 @@
 //! What is there for people with a browser, beside the API.
 
 pub(crate) mod cookie;
+mod page;
 mod session;
 
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use crate::rowmill::Rowmill;
 
 /// Everything but the operations of the document.
 fn routes(shared: Arc<Shared<Rowmill>>) -> Router {
-    session::routes().with_state(shared)
+    let pages = page::routes(shared.state.clone());
+    session::routes().with_state(shared).merge(pages)
 }
 
 impl Finished<Rowmill> {

@@ -21,6 +21,7 @@ mod refusals;
 mod repeats;
 mod rows;
 mod sessions;
+mod site;
 mod sizes;
 mod stopping;
 mod system;
@@ -40,6 +41,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         events::OWN,
         access::OWN,
         sessions::OWN,
+        site::OWN,
         teams::OWN,
         webhook::OWN,
         credentials::OWN,
@@ -51,6 +53,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         projects::OWN,
         repeats::OWN,
         sizes::SHARED,
+        site::SHARED,
         ids::SHARED,
         refusals::SHARED,
         system::SHARED,
