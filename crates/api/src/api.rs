@@ -79,8 +79,9 @@ impl<S: Service> Api<S> {
             None
         };
         let body_spec = (E::Body::PRESENCE != Presence::None).then(|| BodySpec {
+            media_types: E::Body::MEDIA,
             schema: self.schemas.request::<BodySchema<E::Body>>(),
-            is_required: E::Body::PRESENCE == Presence::Required,
+            is_required: matches!(E::Body::PRESENCE, Presence::Required | Presence::Streamed),
         });
         self.operations.push(Operation {
             method: E::METHOD,
@@ -97,6 +98,7 @@ impl<S: Service> Api<S> {
             body: body_spec,
             answer: AnswerSpec {
                 media_type: E::MEDIA.content_type(),
+                media_type_also: E::MEDIA_ALSO.map(Media::content_type),
                 schema: self.schemas.answer::<E::Out>(),
                 is_enveloped: E::MEDIA == Media::Json,
             },

@@ -26,6 +26,8 @@ pub enum Error {
     NotJson(String),
     #[error("The body is larger than {bytes_max} bytes, the most this server takes (bodyBytesMax)")]
     BodyTooLarge { bytes_max: u32 },
+    #[error("The file is larger than {bytes_max} bytes, the most this server takes (importBytesMax)")]
+    FileTooLarge { bytes_max: u32 },
     #[error("{0}")]
     UnsupportedMediaType(String),
     #[error("Too many requests; wait {retry_after_seconds} s and try again")]
@@ -47,7 +49,9 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         Error::UnknownPath => (StatusCode::NOT_FOUND, "not_found"),
         Error::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
         Error::NotJson(_) => (StatusCode::BAD_REQUEST, "invalid_json"),
-        Error::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+        Error::BodyTooLarge { .. } | Error::FileTooLarge { .. } => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
+        }
         Error::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),

@@ -11,6 +11,7 @@ mod docs;
 pub mod endpoint;
 mod endpoints;
 pub mod error;
+mod files;
 mod guard;
 mod kept;
 pub mod layers;

@@ -60,11 +60,13 @@ pub(crate) struct Operation {
 pub(crate) struct BodySpec {
     pub schema: Value,
     pub is_required: bool,
+    pub media_types: &'static [&'static str],
 }
 
 #[derive(Debug)]
 pub(crate) struct AnswerSpec {
     pub media_type: &'static str,
+    pub media_type_also: Option<&'static str>,
     pub schema: Value,
     /// Whether `success: true` stands before the schema's own fields.
     pub is_enveloped: bool,
@@ -72,7 +74,7 @@ pub(crate) struct AnswerSpec {
 
 impl AnswerSpec {
     pub(crate) fn enveloped(schema: Value) -> Self {
-        Self { media_type: "application/json", schema, is_enveloped: true }
+        Self { media_type: "application/json", media_type_also: None, schema, is_enveloped: true }
     }
 }
 
@@ -136,7 +138,7 @@ fn describe(operation: &Operation) -> Value {
         map.insert("parameters".to_owned(), parameters.into());
     }
     if let Some(body) = &operation.body {
-        let content = media("application/json", &body.schema, operation.examples.body.as_ref());
+        let content = media(body.media_types, &body.schema, operation.examples.body.as_ref());
         map.insert("requestBody".to_owned(), json!({ "required": body.is_required, "content": content }));
     }
     map.insert("responses".to_owned(), responses(operation));
@@ -201,7 +203,9 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
         let example = operation.examples.answer.clone().map(|example| {
             if operation.answer.is_enveloped { with_success(example, &json!(true)) } else { example }
         });
-        let content = media(operation.answer.media_type, &operation.answer.schema, example.as_ref());
+        let media_types: Vec<&str> =
+            std::iter::once(operation.answer.media_type).chain(operation.answer.media_type_also).collect();
+        let content = media(&media_types, &operation.answer.schema, example.as_ref());
         map.insert("content".to_owned(), content);
     }
     described
@@ -231,12 +235,12 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
     .collect()
 }
 
-fn media(media_type: &str, schema: &Value, example: Option<&Value>) -> Value {
+fn media(media_types: &[&str], schema: &Value, example: Option<&Value>) -> Value {
     let mut described = json!({ "schema": schema });
     if let (Value::Object(map), Some(example)) = (&mut described, example) {
         map.insert("example".to_owned(), example.clone());
     }
-    json!({ media_type: described })
+    media_types.iter().map(|media_type| ((*media_type).to_owned(), described.clone())).collect()
 }
 
 /// Requests and answers of one name share a component where they are alike; else what is sent gets a

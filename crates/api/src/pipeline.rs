@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, MatchedPath, Request};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
@@ -73,12 +73,19 @@ async fn attempt<S: Service, E: Endpoint<S>>(
     let principal = admit(shared, E::ACCESS, &parts, client, &captured, standing).await?;
     let path = serde_json::from_value(Value::Object(captured)).map_err(|_| Error::UnknownPath)?;
     let (query, key) = query_and_key::<E::Query>(plan, &parts)?;
-    let text = match E::Body::PRESENCE {
-        Presence::None => String::new(),
-        Presence::Optional | Presence::Required => body::read(&parts.headers, body, &shared.limits).await?,
+    let (idempotency, body) = match (E::Body::PRESENCE, body) {
+        (Presence::Streamed, body) => (None, E::Body::stream(body).ok_or(Error::UnknownPath)?),
+        (presence, body) => {
+            let text = match presence {
+                Presence::Optional | Presence::Required => {
+                    body::read(&parts.headers, body, &shared.limits).await?
+                }
+                Presence::None | Presence::Streamed => String::new(),
+            };
+            let key = key.map(|key| Idempotency { key, fingerprint: fingerprint(&parts, &text) });
+            (key, accept::<E::Body>(plan, text)?)
+        }
     };
-    let idempotency = key.map(|key| Idempotency { key, fingerprint: fingerprint(&parts, &text) });
-    let body = accept::<E::Body>(plan, text)?;
     let call = Call {
         state: shared.state.clone(),
         principal,
@@ -91,10 +98,7 @@ async fn attempt<S: Service, E: Endpoint<S>>(
         rates: Arc::clone(&shared.rates),
         idempotency,
     };
-    let (status, body) = E::handle(call, path, query, body).await?.into_parts(E::STATUS)?;
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(E::MEDIA.content_type()));
+    let mut response = E::handle(call, path, query, body).await?.into_response(E::STATUS, E::MEDIA)?;
     if E::MEDIA == Media::Events {
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     }
@@ -212,7 +216,7 @@ fn accept<B: Payload>(plan: &Plan, text: String) -> Result<B, Error> {
     if text.is_empty() {
         return match B::PRESENCE {
             Presence::Required => Err(Error::offence("", "a JSON body is required")),
-            Presence::None | Presence::Optional => B::accept(text, None),
+            Presence::None | Presence::Optional | Presence::Streamed => B::accept(text, None),
         };
     }
     let Some(checker) = &plan.body else { return B::accept(text, None) };

@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use crate::api::Api;
 use crate::endpoint::Access;
 use crate::endpoints::{
-    cells, columns, events, keys, projects, providers, rows, runs, secrets, team, views, webhook,
+    cells, columns, events, exports, imports, keys, projects, providers, rows, runs, secrets, team, views,
+    webhook,
 };
 use crate::rowmill::Rowmill;
 use crate::wire::column::{ColumnBrief, ColumnFull, MadeColumn};
@@ -112,7 +113,9 @@ pub(crate) struct OfTeam<P> {
 pub(crate) fn add(api: &mut Api<Rowmill>) {
     api.add::<projects::ListProjects<V4>>("/v4/projects").add::<projects::CreateProject<V4>>("/v4/projects");
     add_project::<V4>(api);
-    api.add::<events::WatchEvents>("/v4/projects/{projectId}/events");
+    api.add::<events::WatchEvents>("/v4/projects/{projectId}/events")
+        .add::<imports::ImportFile>("/v4/projects/{projectId}/import")
+        .add::<exports::ExportFile>("/v4/projects/{projectId}/export");
     api.add::<team::GetTeam>("/v4/team")
         .add::<team::PatchTeam>("/v4/team")
         .add::<team::ListTeams>("/v4/teams")

@@ -11,6 +11,8 @@ mod credentials;
 mod environment;
 mod error;
 mod events;
+mod exports;
+mod imports;
 mod once;
 mod projects;
 mod providers;
@@ -42,6 +44,8 @@ pub use crate::credentials::{BaseUrl, Credentials, ProviderAccess, Source, Unope
 pub use crate::environment::Environment;
 pub use crate::error::{Error, Noun, Result};
 pub use crate::events::{Event, Feed};
+pub use crate::exports::Export;
+pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportedBatch};
 pub use crate::once::{IDEMPOTENCY_HOURS, OnceKey};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};

@@ -3,6 +3,8 @@
 pub(crate) mod cells;
 pub(crate) mod columns;
 pub(crate) mod events;
+pub(crate) mod exports;
+pub(crate) mod imports;
 pub(crate) mod keys;
 pub(crate) mod projects;
 pub(crate) mod providers;

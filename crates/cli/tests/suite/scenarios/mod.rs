@@ -9,6 +9,7 @@ mod costs;
 mod crashes;
 mod credentials;
 mod events;
+mod files;
 mod ids;
 mod lists;
 mod matching;
@@ -41,6 +42,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         events::OWN,
         access::OWN,
         sessions::OWN,
+        files::OWN,
         site::OWN,
         teams::OWN,
         webhook::OWN,
@@ -52,6 +54,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         sizes::OWN,
         projects::OWN,
         repeats::OWN,
+        files::SHARED,
         sizes::SHARED,
         site::SHARED,
         ids::SHARED,

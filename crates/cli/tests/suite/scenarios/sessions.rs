@@ -252,8 +252,8 @@ fn behind_a_proxy_the_cookie_fits_the_address() {
     let key = key_of(&set, "default", "browser");
     let mut browser = Browser::new(&set);
     // Whether the proxy leaves the path before ours on or cuts it off.
-    let sent = browser.send(Request::post("/mill/session").json(&json!({ "key": key })));
-    let kept = sent.header("set-cookie").unwrap();
+    let signed_in = browser.send(Request::post("/mill/session").json(&json!({ "key": key })));
+    let kept = signed_in.header("set-cookie").unwrap();
     assert!(kept.contains("Path=/mill;") && kept.ends_with("; Secure"), "{kept}");
     assert_eq!(browser.send(Request::get("/mill/v4/team")).status, 200);
     let team = browser.send(Request::get("/v4/team"));
