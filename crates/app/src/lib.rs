@@ -18,9 +18,12 @@ mod projects;
 mod providers;
 mod rows;
 mod runs;
+mod samples;
 mod secrets;
 mod sessions;
 mod teams;
+mod trials;
+mod usage;
 mod vault;
 mod views;
 mod webhook;
@@ -54,6 +57,8 @@ pub use crate::runs::{StopRows, TriggerRows};
 pub use crate::secrets::SecretState;
 pub use crate::sessions::SESSION_DAYS;
 pub use crate::teams::NewKey;
+pub use crate::trials::{ProviderTest, Trial, TrialCell, TrialOutcome, Tried, TryColumn};
+pub use crate::usage::ProjectUsage;
 pub use crate::vault::Vault;
 pub use crate::views::{ViewChanges, ViewSaved};
 pub use crate::webhook::{Delivered, Webhook};
@@ -69,6 +74,7 @@ pub struct App {
     clock: Arc<dyn Clock>,
     keys: auth::KeyCache,
     link: sessions::SignInLink,
+    tester: trials::Tester,
     opened: credentials::Opened,
     altering: tokio::sync::Mutex<()>,
     repeating: tokio::sync::Mutex<()>,
@@ -96,6 +102,7 @@ impl App {
             clock,
             keys: auth::KeyCache::default(),
             link: sessions::SignInLink::default(),
+            tester: trials::Tester::default(),
             opened: credentials::Opened::default(),
             altering: tokio::sync::Mutex::new(()),
             repeating: tokio::sync::Mutex::new(()),

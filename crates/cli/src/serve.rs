@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, Serve};
+use crate::trials::Trials;
 use crate::{database, secret_key, workers};
 
 /// A client must send its request's head within this time: a slow one holds no connection for ever.
@@ -80,10 +81,12 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     };
     settings.cors = cors_origins;
     settings.metrics = Some(rowmill_api::install_metrics()?);
+    let outside = workers::outside(&workers, Arc::clone(&app))?;
+    app.try_with(Arc::new(Trials(Arc::clone(&outside))));
     let engine = if role == Role::Server && no_workers {
         None
     } else {
-        Some(workers::start(workers, database, Arc::clone(&app), &limits)?)
+        Some(workers::start(&workers, database, Arc::clone(&outside), &limits)?)
     };
     let state = Rowmill::new(Arc::clone(&app)).at(public_url.clone());
     let router = match role {

@@ -12,6 +12,8 @@ pub(crate) mod rows;
 pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod team;
+pub(crate) mod trials;
+pub(crate) mod usage;
 pub(crate) mod views;
 pub(crate) mod webhook;
 

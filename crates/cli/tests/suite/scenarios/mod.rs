@@ -27,6 +27,7 @@ mod sizes;
 mod stopping;
 mod system;
 mod teams;
+mod trials;
 mod turmoil;
 mod views;
 mod webhook;
@@ -42,6 +43,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         events::OWN,
         access::OWN,
         sessions::OWN,
+        trials::OWN,
         files::OWN,
         site::OWN,
         teams::OWN,
@@ -55,6 +57,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         projects::OWN,
         repeats::OWN,
         files::SHARED,
+        trials::SHARED,
         sizes::SHARED,
         site::SHARED,
         ids::SHARED,
