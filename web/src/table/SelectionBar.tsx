@@ -20,8 +20,8 @@ interface Props {
 
 /** What can be done with the selected rows. */
 export function SelectionBar({ table, isDeleting, setIsDeleting, onOpenCell }: Props) {
-  const { selection, store, runs, project } = table;
-  const selected = selection.rows.length - (selection.rows.hasIndex(store.total ?? 0) ? 1 : 0);
+  const { selection, runs, project } = table;
+  const selected = selection.rows.length - (selection.rows.hasIndex(table.total ?? 0) ? 1 : 0);
   if (selected <= 0) return null;
 
   const withIds = async (act: (rowIds: string[]) => Promise<unknown>) => {
@@ -92,10 +92,10 @@ export function SelectionBar({ table, isDeleting, setIsDeleting, onOpenCell }: P
 }
 
 async function selectedIds(table: Table): Promise<string[]> {
-  const { store, selection, project, query } = table;
+  const { store, selection, project, query, total = 0 } = table;
   const ids: string[] = [];
   for (const [first, end] of rowRuns(selection.rows)) {
-    const last = Math.min(end, store.total ?? 0);
+    const last = Math.min(end, total);
     const rows = Array.from({ length: last - first }, (_, offset) => store.rowAt(first + offset));
     const isAtHand = rows.every((row) => row !== undefined);
     ids.push(...(isAtHand ? rows.map((row) => row.id) : await fetchIds(project.id, query, first, last)));

@@ -5,14 +5,14 @@ import classes from './Table.module.css';
 import type { Table } from './useTable';
 
 export function StatusBar({ table }: { table: Table }) {
-  const { store, selection, query } = table;
+  const { selection, query } = table;
   const range = selection.range;
   const cells = range ? (range.endRow - range.firstRow) * (range.endColumn - range.firstColumn) : 0;
   return (
     <footer className={classes.status}>
       <Text size="xs" c="dimmed" aria-live="polite">
-        {store.total === undefined ? 'Loading rows' : counted(store.total, 'row')}
-        {isFiltered(query) && store.total !== undefined && ' match'}
+        {table.total === undefined ? 'Loading rows' : counted(table.total, 'row')}
+        {isFiltered(query) && table.total !== undefined && ' match'}
         {cells > 1 && ` · ${count(cells)} cells selected`}
       </Text>
       <span style={{ flex: 1 }} />

@@ -52,7 +52,7 @@ export function TableView({ table }: { table: Table }) {
     if (file) setImporting({ file });
   };
   const hasFiles = (event: DragEvent) => event.dataTransfer.types.includes('Files');
-  const isEmpty = store.total === 0 && !isFiltered(table.query);
+  const isEmpty = table.total === 0 && !isFiltered(table.query);
 
   return (
     <Shell
@@ -70,7 +70,7 @@ export function TableView({ table }: { table: Table }) {
         onDrop={onDrop}
       >
         <ViewTabs views={table.views} />
-        <TableTools table={table} />
+        <TableTools table={table} onAddColumn={() => setPanel({ kind: 'gallery' })} />
         <div className={classes.middle}>
           <div className={classes.grid} ref={frame} onMouseLeave={() => setHovered(undefined)}>
             <Grid
@@ -78,7 +78,7 @@ export function TableView({ table }: { table: Table }) {
               store={store}
               columns={table.shownColumns}
               widths={table.widths}
-              canAddRows={!isFiltered(table.query) && store.total !== undefined}
+              canAddRows={!isFiltered(table.query) && table.total !== undefined}
               selection={table.selection}
               onSelectionChange={table.setSelection}
               onTyped={onTyped}

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useDeferredValue, useMemo, useRef, useState } from 'react';
+import { useCallback, useDeferredValue, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { projectQuery } from '../api/queries';
 import type { Column, Project, Status } from '../api/types';
 import { tellError } from '../ui/notify';
@@ -23,6 +23,8 @@ export interface Table {
   shownColumns: Column[];
   query: RowQuery;
   store: RowStore;
+  /** How many rows there are; undefined until it is known. */
+  total: number | undefined;
   editor: Editor;
   views: Views;
   runs: Runs;
@@ -59,6 +61,9 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     setProgress(meter.current.read(status, Date.now()));
   });
 
+  const subscribe = useCallback((listener: () => void) => store.subscribe(listener), [store]);
+  const total = useSyncExternalStore(subscribe, () => store.total);
+
   const columns = useMemo(() => project.data?.columns ?? [], [project.data]);
   const shownColumns = useMemo(
     () => columns.filter((column) => views.state.columnVisibility[column.id] !== false),
@@ -85,6 +90,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     shownColumns,
     query,
     store,
+    total,
     editor,
     views,
     runs,

@@ -29,13 +29,28 @@ export function HoverNote({ table, hovered, frame }: Props) {
       const cell = await fullCell(table, hovered);
       if (!isOver) setShown({ ...hovered, cell });
     }, DELAY_MILLISECONDS);
-    return () => {
+    const cancel = () => {
       isOver = true;
       clearTimeout(timer);
+    };
+    window.addEventListener('mousedown', cancel, { capture: true, once: true });
+    return () => {
+      window.removeEventListener('mousedown', cancel, true);
+      cancel();
     };
     // A move within the same cell is no new hover.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [key]);
+
+  // Whoever begins to do something has read enough.
+  useEffect(() => {
+    const hide = () => setShown(undefined);
+    const events = ['keydown', 'mousedown', 'wheel'] as const;
+    for (const event of events) window.addEventListener(event, hide, true);
+    return () => {
+      for (const event of events) window.removeEventListener(event, hide, true);
+    };
+  }, []);
 
   if (!shown) return null;
   const { cell, bounds } = shown;

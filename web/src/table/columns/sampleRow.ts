@@ -30,5 +30,5 @@ export function useSampleRow(table: Table): SampleRow {
       unsubscribe();
     };
   }, [store, number]);
-  return { number, setNumber, row, total: store.total ?? 0 };
+  return { number, setNumber, row, total: table.total ?? 0 };
 }

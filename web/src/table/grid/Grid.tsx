@@ -20,7 +20,7 @@ import classes from './Grid.module.css';
 import { GRID_THEMES, STATUS_COLORS } from './gridTheme';
 import { columnIcon, HEADER_ICONS } from './headerIcons';
 import { noImages } from './noImages';
-import { type Selection, toGridSelection, toSelection } from './selection';
+import { cellSelection, type Selection, toGridSelection, toSelection } from './selection';
 
 export interface CellPlace {
   rowIndex: number;
@@ -72,6 +72,7 @@ export function Grid(props: GridProps) {
   const { store, columns, widths, canAddRows, selection, onHover } = props;
   const scheme = useComputedColorScheme('light');
   const editor = useRef<DataEditorRef>(null);
+  const added = useRef<CellPlace>(undefined);
   const version = useRedraw(store, columns.length, editor);
   const total = store.total ?? 0;
   const rowCount = total + (canAddRows ? 1 : 0);
@@ -123,7 +124,20 @@ export function Grid(props: GridProps) {
       }
     }
     props.onTyped(typed);
+    added.current = typed.find((cell) => cell.rowIndex >= total);
     return true;
+  };
+
+  /** Enter in the row that was just added goes on to the next one, which the grid does not know of yet. */
+  const onFinishedEditing = (_: unknown, [right, down]: Item) => {
+    const place = added.current;
+    added.current = undefined;
+    if (place && down === 1) props.onSelectionChange(cellSelection(place.rowIndex + 1, place.columnId, columns));
+    else if (place && right !== 0) {
+      const index = columns.findIndex((column) => column.id === place.columnId) + right;
+      const next = columns[Math.max(0, Math.min(index, columns.length - 1))];
+      if (next) props.onSelectionChange(cellSelection(place.rowIndex, next.id, columns));
+    }
   };
 
   const gridSelection = useMemo(() => toGridSelection(selection, columns), [selection, columns]);
@@ -161,6 +175,8 @@ export function Grid(props: GridProps) {
       gridSelection={gridSelection}
       onGridSelectionChange={(next: GridSelection) => props.onSelectionChange(toSelection(next, columns))}
       onCellsEdited={onCellsEdited}
+      onFinishedEditing={onFinishedEditing}
+      cellActivationBehavior="double-click"
       onDelete={(deleted) => {
         if (deleted.rows.length === 0) return true;
         props.onDeleteRows();

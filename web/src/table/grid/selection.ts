@@ -20,6 +20,16 @@ export interface Selection {
 
 export const NOTHING: Selection = { rows: CompactSelection.empty(), columns: CompactSelection.empty() };
 
+/** One cell. */
+export function cellSelection(rowIndex: number, columnId: string, columns: readonly Column[]): Selection {
+  const column = columns.findIndex(({ id }) => id === columnId);
+  return {
+    ...NOTHING,
+    cell: { rowIndex, columnId },
+    range: { firstRow: rowIndex, endRow: rowIndex + 1, firstColumn: column, endColumn: column + 1 },
+  };
+}
+
 export function toSelection(grid: GridSelection, columns: readonly Column[]): Selection {
   const { current } = grid;
   const columnId = current && columns[current.cell[0]]?.id;

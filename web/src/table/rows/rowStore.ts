@@ -43,7 +43,7 @@ export class RowStore {
   constructor(private readonly options: Options) {
     this.query = options.query;
     this.cache = new PageCache(options.pageSize ?? 100, options.pagesMax ?? 80);
-    this.sight = [0, this.cache.pageSize - 1];
+    this.sight = [0, Math.floor(this.cache.pageSize / 2) - 1];
   }
 
   open(): void {

@@ -79,7 +79,7 @@ export default function ImportDialog({ table, file, onClose }: Props) {
           <Progress value={(stage.sentBytes / Math.max(1, stage.file.size)) * 100} animated aria-label="How much of the file was sent" />
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
-              {megabytes(stage.sentBytes)} of {megabytes(stage.file.size)} · {counted(table.store.total ?? 0, 'row')} in the table
+              {megabytes(stage.sentBytes)} of {megabytes(stage.file.size)} · {counted(table.total ?? 0, 'row')} in the table
             </Text>
             <Button variant="default" onClick={() => upload.current?.abort()}>
               Stop

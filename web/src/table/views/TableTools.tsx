@@ -10,7 +10,7 @@ import { SortBuilder } from './SortBuilder';
 const FilterBuilder = lazy(() => import('./FilterBuilder'));
 
 /** Filter, sort, columns, search, undo. */
-export function TableTools({ table }: { table: Table }) {
+export function TableTools({ table, onAddColumn }: { table: Table; onAddColumn: () => void }) {
   const { state, change } = table.views;
   const filters = countFilters(state.filters);
   const hidden = table.columns.length - table.shownColumns.length;
@@ -41,6 +41,17 @@ export function TableTools({ table }: { table: Table }) {
         rightSection={table.search && <CloseButton size="xs" aria-label="Clear the search" onClick={() => table.setSearch('')} />}
       />
       <span style={{ flex: 1 }} />
+      <Button
+        size="compact-md"
+        fz="sm"
+        fw={550}
+        variant="subtle"
+        leftSection={<Icon name="plus" size={16} />}
+        style={{ flexShrink: 0 }}
+        onClick={onAddColumn}
+      >
+        Column
+      </Button>
       <Tooltip label="Undo what you did · Ctrl + Z">
         <ActionIcon variant="subtle" color="gray" aria-label="Undo" disabled={!table.editor.canUndo} onClick={() => void table.editor.undo()}>
           <Icon name="undo" />
