@@ -169,7 +169,7 @@ fn the_sample_runs_without_a_key(api: &Api) {
     );
     let (pages, cities, staff) = (table.column("Title"), table.column("City"), table.column("Employees"));
     table.post("/trigger", json!({})).ok();
-    eventually("the sample has run", Duration::from_secs(60), || {
+    eventually("the sample has run", Duration::from_mins(1), || {
         Some(table.get("/status").ok()).filter(|status| status["rows"]["complete"] == 10)
     });
     let rows = table.rows(&[]);
