@@ -28,6 +28,7 @@ fn main() -> Outcome {
         )
         .into()),
         Err(fault) => {
+            let fault = fault.to_string().replace('\n', " | ");
             println!("cargo::warning=this binary has no web application: {fault}");
             Ok(stand_in(&out)?)
         }

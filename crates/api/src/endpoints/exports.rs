@@ -30,6 +30,7 @@ pub(crate) struct ExportFile;
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct ExportQuery {
     /// `csv`, the default, or `jsonl`: one JSON object a line, from headers to values.
+    #[schemars(with = "Format")]
     format: Option<Format>,
     /// Only the rows of this view, in its order, and only the columns it shows.
     #[schemars(length(min = 1, max = 64))]
@@ -48,6 +49,7 @@ pub(crate) struct ExportQuery {
     column_ids: Option<String>,
     /// Cells of CSV that a spreadsheet would run get an apostrophe before them: `neutralize`, the default. `keep`
     /// leaves them as they are.
+    #[schemars(with = "Formulas")]
     formulas: Option<Formulas>,
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct ImportQuery {
     /// Whether the first line of a CSV file names its columns, which is the default.
     header: Option<bool>,
     /// What separates cells: `auto`, the default, looks at the first line.
+    #[serde(default)]
+    #[schemars(with = "Delimiter")]
     delimiter: Option<Delimiter>,
     /// Whether fields that name no column become columns, which is the default. Else they are left out.
     create_columns: Option<bool>,
