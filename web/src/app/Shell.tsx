@@ -64,8 +64,8 @@ function TeamMenu() {
   const leave = async () => {
     try {
       await signOut();
-      queryClient.clear();
       queryClient.setQueryData(sessionQuery.queryKey, { signedIn: false });
+      queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
     } catch (error) {
       tellError(error);
     }

@@ -220,20 +220,31 @@ export function Grid(props: GridProps) {
   );
 }
 
+/** How long single changes gather before the table that screen readers read is made anew. */
+const READERS_MILLISECONDS = 200;
+
 /** Draws again what the store says has changed: single rows in place, everything by a new version. */
 function useRedraw(store: RowStore, columnCount: number, editor: React.RefObject<DataEditorRef | null>): number {
   const [version, setVersion] = useState(0);
-  useEffect(
-    () =>
-      store.subscribe((damage) => {
-        if (damage === 'all') return setVersion((old) => old + 1);
-        const cells = damage.flatMap((row) =>
-          Array.from({ length: columnCount }, (_, column) => ({ cell: [column, row] as Item })),
-        );
-        editor.current?.updateCells(cells);
-      }),
-    [store, columnCount, editor],
-  );
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const redrawAll = () => {
+      clearTimeout(timer);
+      timer = undefined;
+      setVersion((old) => old + 1);
+    };
+    const unsubscribe = store.subscribe((damage) => {
+      if (damage === 'all') return redrawAll();
+      const cells = damage.flatMap((row) =>
+        Array.from({ length: columnCount }, (_, column) => ({ cell: [column, row] as Item })),
+      );
+      editor.current?.updateCells(cells);
+      timer ??= setTimeout(redrawAll, READERS_MILLISECONDS);
+    });
+    return () => {
+      clearTimeout(timer);
+      unsubscribe();
+    };
+  }, [store, columnCount, editor]);
   return version;
 }
-
