@@ -1,4 +1,4 @@
-import { type DragEvent, lazy, Suspense, useRef, useState } from 'react';
+import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Shell } from '../app/Shell';
 import { AddColumnButton } from './columns/AddColumnButton';
 import { HeaderMenu, type HeaderMenuTarget } from './columns/HeaderMenu';
@@ -44,6 +44,13 @@ export function TableView({ table }: { table: Table }) {
   };
   useClipboard(table, frame);
   useShortcuts(table, frame, () => setPanel(undefined));
+
+  // A column that was just made, or is being configured, is brought into sight.
+  const openColumn = panel?.kind === 'column' ? panel.columnId : undefined;
+  const columnCount = table.shownColumns.length;
+  useEffect(() => {
+    if (openColumn) grid.current?.showColumn(openColumn);
+  }, [openColumn, columnCount]);
 
   const onDrop = (event: DragEvent) => {
     event.preventDefault();

@@ -37,8 +37,7 @@ export interface TypedCell extends CellPlace {
 }
 
 export interface GridHandle {
-  scrollTo: (place: CellPlace) => void;
-  focus: () => void;
+  showColumn: (columnId: string) => void;
 }
 
 export interface GridProps {
@@ -78,9 +77,10 @@ export function Grid(props: GridProps) {
   const rowCount = total + (canAddRows ? 1 : 0);
 
   useImperativeHandle(props.ref, () => ({
-    scrollTo: ({ rowIndex, columnId }) =>
-      editor.current?.scrollTo(columns.findIndex((column) => column.id === columnId), rowIndex),
-    focus: () => editor.current?.focus(),
+    showColumn: (columnId) => {
+      const index = columns.findIndex((column) => column.id === columnId);
+      if (index >= 0) editor.current?.scrollTo(index, 0, 'horizontal', 40);
+    },
   }));
 
   const gridColumns = useMemo(

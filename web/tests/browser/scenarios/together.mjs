@@ -23,6 +23,6 @@ export default async function together({ browser, server, page }) {
   await page.getByRole('complementary').getByRole('button', { name: /^Manual|^Text/ }).first().click();
   await page.getByLabel('Header').fill('Seen by both');
   await page.getByRole('button', { name: 'Create column' }).click();
-  await there.reads(-1, 2, 'Seen by both').catch(() => other.page.getByRole('columnheader', { name: 'Seen by both' }).waitFor({ state: 'attached' }));
+  await other.page.locator('[role=columnheader]', { hasText: 'Seen by both' }).waitFor({ state: 'attached' });
   await other.context.close();
 }

@@ -25,7 +25,7 @@ export default async function views({ server, page }) {
 
   await page.getByRole('button', { name: 'Sort' }).click();
   await page.getByRole('button', { name: 'Add a column' }).click();
-  await page.getByLabel('Sort by').click();
+  await page.getByRole('combobox', { name: 'Sort by' }).click();
   await page.getByRole('option', { name: 'Size' }).click();
   await page.getByText('Z to A').click();
   await grid.reads(0, 1, 'Town 297');
