@@ -77,7 +77,7 @@ export function TableView({ table }: { table: Table }) {
         onDrop={onDrop}
       >
         <ViewTabs views={table.views} />
-        <TableTools table={table} onAddColumn={() => setPanel({ kind: 'gallery' })} />
+        <TableTools table={table} onAddColumn={() => setPanel({ kind: 'gallery' })} onImport={() => setImporting({})} />
         <div className={classes.middle}>
           <div className={classes.grid} ref={frame} onMouseLeave={() => setHovered(undefined)}>
             <Grid

@@ -1,4 +1,4 @@
-import { Box, Button, Menu } from '@mantine/core';
+import { Button, Menu } from '@mantine/core';
 import { prefix } from '../../app/base';
 import { Icon } from '../../ui/Icon';
 import { isPlain, queryParams, type RowQuery } from '../rows/rowQuery';
@@ -19,11 +19,8 @@ export function ExportMenu({ table }: { table: Table }) {
   return (
     <Menu position="bottom-end" width={260}>
       <Menu.Target>
-        <Button variant="subtle" color="gray" px={10} aria-label="Export">
-          <Icon name="download" />
-          <Box component="span" visibleFrom="sm" ml={8}>
-            Export
-          </Box>
+        <Button variant="subtle" color="gray" px={10} leftSection={<Icon name="download" />} style={{ flexShrink: 0 }}>
+          Export
         </Button>
       </Menu.Target>
       <Menu.Dropdown>
