@@ -12,9 +12,13 @@ import { Crash } from './Crash';
 import { NotFoundPage } from './NotFoundPage';
 import { SessionContext } from './session';
 
-const TablePage = lazy(() => import('../table/TablePage'));
+const loadTable = () => import('../table/TablePage');
+const TablePage = lazy(loadTable);
 const SettingsPage = lazy(() => import('../settings/SettingsPage'));
 const ProjectSettingsPage = lazy(() => import('../settings/ProjectSettingsPage'));
+
+// Who comes to a table by its address should not wait for its code until it is known who they are.
+if (/\/projects\/[^/]+\/?$/.test(window.location.pathname)) void loadTable();
 
 export function App() {
   const queryClient = useQueryClient();

@@ -41,17 +41,23 @@ export function Shell({ trail, actions, children }: Props) {
   );
 }
 
-function SchemeSwitch() {
+function useScheme() {
   const { setColorScheme } = useMantineColorScheme();
   const scheme = useComputedColorScheme('light');
-  const next = scheme === 'dark' ? 'light' : 'dark';
+  const next: 'light' | 'dark' = scheme === 'dark' ? 'light' : 'dark';
+  return { scheme, next, change: () => setColorScheme(next) };
+}
+
+function SchemeSwitch() {
+  const { scheme, next, change } = useScheme();
   return (
     <ActionIcon
       variant="subtle"
       color="gray"
       size="lg"
+      visibleFrom="sm"
       aria-label={`Switch to ${next} colours`}
-      onClick={() => setColorScheme(next)}
+      onClick={change}
     >
       <Icon name={scheme === 'dark' ? 'sun' : 'moon'} />
     </ActionIcon>
@@ -61,11 +67,12 @@ function SchemeSwitch() {
 function TeamMenu() {
   const session = useSession();
   const queryClient = useQueryClient();
+  const { next, change } = useScheme();
   const leave = async () => {
     try {
       await signOut();
-      queryClient.clear();
       queryClient.setQueryData(sessionQuery.queryKey, { signedIn: false });
+      queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
     } catch (error) {
       tellError(error);
     }
@@ -93,6 +100,9 @@ function TeamMenu() {
         <Menu.Divider />
         <Menu.Item component={Link} href="/settings/providers" leftSection={<Icon name="settings" />}>
           Settings
+        </Menu.Item>
+        <Menu.Item hiddenFrom="sm" leftSection={<Icon name={next === 'light' ? 'sun' : 'moon'} />} onClick={change}>
+          Switch to {next} colours
         </Menu.Item>
         <Menu.Item component="a" href="./docs" target="_blank" leftSection={<Icon name="code" />}>
           API reference

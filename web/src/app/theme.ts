@@ -37,8 +37,13 @@ export const theme = createTheme({
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
   headings: { fontWeight: '650' },
   components: {
+    Alert: { styles: { label: { color: 'var(--mantine-color-text)' } } },
+    Badge: { defaultProps: { tt: 'none', fw: 600 } },
     Tooltip: { defaultProps: { openDelay: 400, withArrow: true } },
-    Modal: { defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.4, blur: 2 } } },
+    Modal: {
+      defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.4, blur: 2 } },
+      styles: { title: { fontWeight: 620, fontSize: '1.05rem' } },
+    },
     Menu: { defaultProps: { shadow: 'md', withinPortal: true } },
   },
 });

@@ -84,15 +84,15 @@ function ProviderRow({ provider }: { provider: Provider }) {
         {!needsNoKey && (
           <Group gap={6} justify="flex-end" wrap="nowrap">
             {provider.configured && (
-              <Button size="compact-sm" variant="default" loading={test.isPending} onClick={() => test.mutate()} aria-label={`Test ${provider.label}`}>
+              <Button size="compact-sm" variant="default" loading={test.isPending} onClick={() => test.mutate()} aria-label={`Test: ${provider.label}`}>
                 Test
               </Button>
             )}
-            <Button size="compact-sm" variant={provider.configured ? 'default' : 'light'} onClick={() => setDialog('set')} aria-label={`Set the key of ${provider.label}`}>
+            <Button size="compact-sm" variant={provider.configured ? 'default' : 'light'} onClick={() => setDialog('set')} aria-label={`${provider.source === 'team' ? 'Replace' : 'Add key'}: ${provider.label}`}>
               {provider.source === 'team' ? 'Replace' : 'Add key'}
             </Button>
             {provider.source === 'team' && (
-              <Button size="compact-sm" variant="subtle" color="red" onClick={() => setDialog('remove')} aria-label={`Remove the key of ${provider.label}`}>
+              <Button size="compact-sm" variant="subtle" color="red" onClick={() => setDialog('remove')} aria-label={`Remove: ${provider.label}`}>
                 Remove
               </Button>
             )}

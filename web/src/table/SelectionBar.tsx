@@ -5,7 +5,7 @@ import { Icon } from '../ui/Icon';
 import { tell, tellError } from '../ui/notify';
 import { NOTHING, rowRuns } from './grid/selection';
 import { deleteRows } from './rows/editor';
-import { fetchIds } from './rows/rowQuery';
+import { fetchIds } from './rows/fetchRows';
 import classes from './Table.module.css';
 import type { Table } from './useTable';
 

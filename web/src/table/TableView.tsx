@@ -1,4 +1,4 @@
-import { type DragEvent, lazy, Suspense, useRef, useState } from 'react';
+import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Shell } from '../app/Shell';
 import { AddColumnButton } from './columns/AddColumnButton';
 import { HeaderMenu, type HeaderMenuTarget } from './columns/HeaderMenu';
@@ -45,6 +45,13 @@ export function TableView({ table }: { table: Table }) {
   useClipboard(table, frame);
   useShortcuts(table, frame, () => setPanel(undefined));
 
+  // A column that was just made, or is being configured, is brought into sight.
+  const openColumn = panel?.kind === 'column' ? panel.columnId : undefined;
+  const columnCount = table.shownColumns.length;
+  useEffect(() => {
+    if (openColumn) grid.current?.showColumn(openColumn);
+  }, [openColumn, columnCount]);
+
   const onDrop = (event: DragEvent) => {
     event.preventDefault();
     setIsDropping(false);
@@ -70,7 +77,7 @@ export function TableView({ table }: { table: Table }) {
         onDrop={onDrop}
       >
         <ViewTabs views={table.views} />
-        <TableTools table={table} onAddColumn={() => setPanel({ kind: 'gallery' })} />
+        <TableTools table={table} onAddColumn={() => setPanel({ kind: 'gallery' })} onImport={() => setImporting({})} />
         <div className={classes.middle}>
           <div className={classes.grid} ref={frame} onMouseLeave={() => setHovered(undefined)}>
             <Grid

@@ -39,6 +39,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
   const save = useSave(table.project.id, column?.id);
   const isChanged = Object.keys(changes).length > 0;
   const runs = draft.templateId !== 'manual' && draft.templateId !== 'reference';
+  const { apiConfig } = draft;
   const others = table.columns.filter((candidate) => candidate.id !== column?.id);
 
   const submit = async (isRunAfter: boolean) => {
@@ -96,7 +97,14 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
           </Alert>
         )}
         <TypeSection table={table} draft={draft} columns={others} column={column} onChange={change} />
-        {runs && <TryBox table={table} draft={draft} columnId={column?.id} />}
+        {runs && (
+          <TryBox
+            table={table}
+            draft={draft}
+            columnId={column?.id}
+            onPath={apiConfig && ((responsePath) => change({ apiConfig: { ...apiConfig, responsePath } }))}
+          />
+        )}
         {(runs || draft.templateId === 'reference') && (
           <DependencySection columns={table.columns} column={column} draft={draft} onChange={change} />
         )}

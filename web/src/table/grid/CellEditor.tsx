@@ -12,23 +12,34 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
   const start = initialValue ?? toPretty(data.cell.value);
   const isStructured = isJson(data.cell.value);
 
+  const latest = useRef<RowmillCell>(undefined);
+  const take = (text: string) => {
+    latest.current = { ...content, data: { ...data, text } };
+    onChange(latest.current);
+  };
+
   useEffect(() => {
     const element = field.current;
     if (!element) return;
     element.focus();
     element.setSelectionRange(element.value.length, element.value.length);
     grow(element);
-    if (initialValue !== undefined) onChange({ ...content, data: { ...data, text: initialValue } });
+    if (initialValue !== undefined) take(initialValue);
     // Only as it opens: later changes come from the field itself.
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, []);
 
-  const onKeyDown = (event: KeyboardEvent) => {
-    // Enter ends editing, which the grid sees to; with Shift or Alt it is a line break.
-    if (event.key === 'Enter' && (event.shiftKey || event.altKey || isReadOnly)) event.stopPropagation();
-    if (event.key === 'Enter' && isStructured && !event.ctrlKey && !event.metaKey) event.stopPropagation();
-    if (event.key === 'Enter' && event.altKey) insertBreak(event.currentTarget as HTMLTextAreaElement);
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    const isEnd = event.key === 'Tab' || (event.key === 'Enter' && !isBreak(event));
+    if (event.key === 'Enter' && event.altKey) insertBreak(event.currentTarget);
+    if (event.key === 'Enter' || event.key === 'Tab') event.stopPropagation();
+    if (!isEnd) return;
+    // Ended here and not by the grid, which drops the value when the letter before came in the same instant.
+    event.preventDefault();
+    onFinishedEditing(latest.current, event.key === 'Enter' ? [0, 1] : [event.shiftKey ? -1 : 1, 0]);
   };
+  const isBreak = ({ shiftKey, altKey, ctrlKey, metaKey }: KeyboardEvent) =>
+    shiftKey || altKey || (isStructured && !isReadOnly && !ctrlKey && !metaKey);
 
   return (
     <div className={classes.editor} style={{ minWidth: Math.max(target.width, start.length > 60 ? 380 : 0) }}>
@@ -44,7 +55,7 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
         onKeyDown={onKeyDown}
         onChange={(event) => {
           grow(event.currentTarget);
-          onChange({ ...content, data: { ...data, text: event.currentTarget.value } });
+          take(event.currentTarget.value);
         }}
       />
       {isReadOnly && (

@@ -37,8 +37,7 @@ export interface TypedCell extends CellPlace {
 }
 
 export interface GridHandle {
-  scrollTo: (place: CellPlace) => void;
-  focus: () => void;
+  showColumn: (columnId: string) => void;
 }
 
 export interface GridProps {
@@ -78,9 +77,10 @@ export function Grid(props: GridProps) {
   const rowCount = total + (canAddRows ? 1 : 0);
 
   useImperativeHandle(props.ref, () => ({
-    scrollTo: ({ rowIndex, columnId }) =>
-      editor.current?.scrollTo(columns.findIndex((column) => column.id === columnId), rowIndex),
-    focus: () => editor.current?.focus(),
+    showColumn: (columnId) => {
+      const index = columns.findIndex((column) => column.id === columnId);
+      if (index >= 0) editor.current?.scrollTo(index, 0, 'horizontal', 40);
+    },
   }));
 
   const gridColumns = useMemo(
@@ -220,20 +220,31 @@ export function Grid(props: GridProps) {
   );
 }
 
+/** How long single changes gather before the table that screen readers read is made anew. */
+const READERS_MILLISECONDS = 200;
+
 /** Draws again what the store says has changed: single rows in place, everything by a new version. */
 function useRedraw(store: RowStore, columnCount: number, editor: React.RefObject<DataEditorRef | null>): number {
   const [version, setVersion] = useState(0);
-  useEffect(
-    () =>
-      store.subscribe((damage) => {
-        if (damage === 'all') return setVersion((old) => old + 1);
-        const cells = damage.flatMap((row) =>
-          Array.from({ length: columnCount }, (_, column) => ({ cell: [column, row] as Item })),
-        );
-        editor.current?.updateCells(cells);
-      }),
-    [store, columnCount, editor],
-  );
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const redrawAll = () => {
+      clearTimeout(timer);
+      timer = undefined;
+      setVersion((old) => old + 1);
+    };
+    const unsubscribe = store.subscribe((damage) => {
+      if (damage === 'all') return redrawAll();
+      const cells = damage.flatMap((row) =>
+        Array.from({ length: columnCount }, (_, column) => ({ cell: [column, row] as Item })),
+      );
+      editor.current?.updateCells(cells);
+      timer ??= setTimeout(redrawAll, READERS_MILLISECONDS);
+    });
+    return () => {
+      clearTimeout(timer);
+      unsubscribe();
+    };
+  }, [store, columnCount, editor]);
   return version;
 }
-

@@ -1,6 +1,7 @@
 import { useEffect, useMemo } from 'react';
 import { tellError } from '../../ui/notify';
-import { fetchPage, type RowQuery } from './rowQuery';
+import { fetchPage } from './fetchRows';
+import type { RowQuery } from './rowQuery';
 import { RowStore } from './rowStore';
 
 /** The rows a query names. A new query, a new store. */

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Group, Menu } from '@mantine/core';
+import { Button, Group, Menu } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { statusQuery } from '../../api/queries';
 import { isProcessed } from '../../api/types';
@@ -18,13 +18,12 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
 
   return (
     <Group gap={6} wrap="nowrap">
-      <Button variant="subtle" color="gray" size="sm" px={10} leftSection={<Icon name="upload" />} onClick={onImport} visibleFrom="sm">
-        Import
-      </Button>
-      <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Import" onClick={onImport} hiddenFrom="sm">
-        <Icon name="upload" />
-      </ActionIcon>
-      <ExportMenu table={table} />
+      <Group gap={6} wrap="nowrap" visibleFrom="sm">
+        <Button variant="subtle" color="gray" px={10} leftSection={<Icon name="upload" />} onClick={onImport}>
+          Import
+        </Button>
+        <ExportMenu table={table} />
+      </Group>
       {progress.isRunning ? (
         <Button color="red" variant="light" leftSection={<Icon name="stop" size={16} />} loading={runs.isStopping} onClick={() => void runs.stop()}>
           Stop

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Menu } from '@mantine/core';
+import { Button, Menu } from '@mantine/core';
 import { prefix } from '../../app/base';
 import { Icon } from '../../ui/Icon';
 import { isPlain, queryParams, type RowQuery } from '../rows/rowQuery';
@@ -19,14 +19,9 @@ export function ExportMenu({ table }: { table: Table }) {
   return (
     <Menu position="bottom-end" width={260}>
       <Menu.Target>
-        <span>
-          <Button variant="subtle" color="gray" px={10} leftSection={<Icon name="download" />} visibleFrom="sm">
-            Export
-          </Button>
-          <ActionIcon variant="subtle" color="gray" size="lg" aria-label="Export" hiddenFrom="sm">
-            <Icon name="download" />
-          </ActionIcon>
-        </span>
+        <Button variant="subtle" color="gray" px={10} leftSection={<Icon name="download" />} style={{ flexShrink: 0 }}>
+          Export
+        </Button>
       </Menu.Target>
       <Menu.Dropdown>
         {isPart && (

@@ -1,7 +1,8 @@
-import { ActionIcon, Button, CloseButton, Popover, TextInput, Tooltip } from '@mantine/core';
+import { ActionIcon, Button, CloseButton, Group, Popover, TextInput, Tooltip } from '@mantine/core';
 import { lazy, type ReactNode, Suspense } from 'react';
 import { Icon, type IconName } from '../../ui/Icon';
 import classes from '../Table.module.css';
+import { ExportMenu } from '../transfer/ExportMenu';
 import type { Table } from '../useTable';
 import { ColumnsList } from './ColumnsList';
 import { countFilters } from './operators';
@@ -9,8 +10,14 @@ import { SortBuilder } from './SortBuilder';
 
 const FilterBuilder = lazy(() => import('./FilterBuilder'));
 
+interface Props {
+  table: Table;
+  onAddColumn: () => void;
+  onImport: () => void;
+}
+
 /** Filter, sort, columns, search, undo. */
-export function TableTools({ table, onAddColumn }: { table: Table; onAddColumn: () => void }) {
+export function TableTools({ table, onAddColumn, onImport }: Props) {
   const { state, change } = table.views;
   const filters = countFilters(state.filters);
   const hidden = table.columns.length - table.shownColumns.length;
@@ -62,6 +69,12 @@ export function TableTools({ table, onAddColumn }: { table: Table; onAddColumn: 
           <Icon name="redo" />
         </ActionIcon>
       </Tooltip>
+      <Group gap={0} wrap="nowrap" hiddenFrom="sm">
+        <Button variant="subtle" color="gray" px={10} leftSection={<Icon name="upload" />} onClick={onImport}>
+          Import
+        </Button>
+        <ExportMenu table={table} />
+      </Group>
     </div>
   );
 }
