@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a command-line tool reports on standard output")]
 
 mod bench;
+mod browser;
 mod document;
 mod http;
 mod litellm;
@@ -21,7 +22,7 @@ Usage: cargo xtask <command>
 
   test [--keep-going] [--rounds N] [STEP ...]
                every check and test, or only the named steps:
-               fmt, clippy, tidy, unit, document, schemathesis, peers
+               fmt, clippy, tidy, unit, document, schemathesis, peers, browser
                --keep-going  goes on after a failed step
                --rounds N    kill -9 rounds of the crash test
   ci           the same as test; this is what .ci/run calls

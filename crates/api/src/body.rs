@@ -63,14 +63,14 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Error> {
 }
 
 /// Undoes a Content-Encoding frame by frame, so that a bomb is noticed at the limit and not after it.
-enum Decoder {
+pub(crate) enum Decoder {
     Identity(Capped),
     Gzip(Box<flate2::write::MultiGzDecoder<Capped>>),
     Zstd(Box<zstd::stream::write::Decoder<'static, Capped>>),
 }
 
 impl Decoder {
-    fn new(headers: &HeaderMap, sink: Capped) -> Result<Self, Error> {
+    pub(crate) fn new(headers: &HeaderMap, sink: Capped) -> Result<Self, Error> {
         let encoding =
             headers.get(CONTENT_ENCODING).map_or("identity", |value| value.to_str().unwrap_or("?"));
         match encoding.trim().to_ascii_lowercase().as_str() {
@@ -87,7 +87,7 @@ impl Decoder {
         }
     }
 
-    fn write(&mut self, data: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&mut self, data: &[u8]) -> io::Result<()> {
         match self {
             Self::Identity(sink) => sink.write_all(data),
             Self::Gzip(decoder) => decoder.write_all(data),
@@ -95,7 +95,19 @@ impl Decoder {
         }
     }
 
-    fn sink(&self) -> &Capped {
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self, Self::Identity(_))
+    }
+
+    pub(crate) fn sink_mut(&mut self) -> &mut Capped {
+        match self {
+            Self::Identity(sink) => sink,
+            Self::Gzip(decoder) => decoder.get_mut(),
+            Self::Zstd(decoder) => decoder.get_mut(),
+        }
+    }
+
+    pub(crate) fn sink(&self) -> &Capped {
         match self {
             Self::Identity(sink) => sink,
             Self::Gzip(decoder) => decoder.get_ref(),
@@ -103,7 +115,7 @@ impl Decoder {
         }
     }
 
-    fn flaw(&self, error: &io::Error) -> Error {
+    pub(crate) fn flaw(&self, error: &io::Error) -> Error {
         let name = match self {
             Self::Identity(_) => "identity",
             Self::Gzip(_) => "gzip",
@@ -113,7 +125,7 @@ impl Decoder {
     }
 
     /// All bytes, or whether it was the limit that stopped the last of them.
-    fn finish(self) -> Result<Vec<u8>, bool> {
+    pub(crate) fn finish(self) -> Result<Vec<u8>, bool> {
         match self {
             Self::Identity(sink) => Ok(sink.bytes),
             Self::Gzip(mut decoder) => match decoder.try_finish() {
@@ -129,21 +141,33 @@ impl Decoder {
 }
 
 /// A buffer that refuses to outgrow its limit.
-struct Capped {
+pub(crate) struct Capped {
     bytes: Vec<u8>,
+    /// Bytes that were taken out on the way.
+    taken: usize,
     bytes_max: usize,
     is_full: bool,
 }
 
 impl Capped {
-    fn new(capacity: usize, bytes_max: usize) -> Self {
-        Self { bytes: Vec::with_capacity(capacity), bytes_max, is_full: false }
+    pub(crate) fn new(capacity: usize, bytes_max: usize) -> Self {
+        Self { bytes: Vec::with_capacity(capacity), taken: 0, bytes_max, is_full: false }
+    }
+
+    /// What came since it was last asked. It still counts.
+    pub(crate) fn take(&mut self) -> Vec<u8> {
+        self.taken += self.bytes.len();
+        std::mem::take(&mut self.bytes)
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.is_full
     }
 }
 
 impl Write for Capped {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        if data.len() > self.bytes_max.saturating_sub(self.bytes.len()) {
+        if data.len() > self.bytes_max.saturating_sub(self.taken + self.bytes.len()) {
             self.is_full = true;
             return Err(io::Error::other("the body is larger than its limit"));
         }

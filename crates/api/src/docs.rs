@@ -167,6 +167,8 @@ fn request_body(document: &Value, operation: &Value) -> Markup {
         h4 { "Body" @if !is_required { span.optional { "may be left out" } } }
         @if let Some(schema) = body.pointer("/content/application~1json/schema") {
             (schema::tree(document, schema))
+        } @else {
+            @for (media_type, _) in fields(body, "/content") { p.media { code { (media_type) } } }
         }
     }
 }

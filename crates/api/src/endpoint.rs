@@ -6,7 +6,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, Method, Response, StatusCode};
 use bytes::Bytes;
 use rowmill_model::Limits;
 use schemars::JsonSchema;
@@ -34,6 +35,10 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const VERSION: &'static str = "";
     const STATUS: StatusCode = StatusCode::OK;
     const MEDIA: Media = Media::Json;
+    /// What else an answer may be sent as.
+    const MEDIA_ALSO: Option<Media> = None;
+    /// Whether an `Idempotency-Key` makes a POST safe to repeat. What shows a secret once keeps no answer.
+    const IS_REPEATABLE: bool = true;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
 
@@ -66,6 +71,9 @@ pub enum Media {
     Json,
     /// Server-sent events, by [`Answer::streamed`].
     Events,
+    /// Comma-separated values, or JSON Lines by [`Answer::as_media`].
+    Csv,
+    JsonLines,
 }
 
 impl Media {
@@ -73,6 +81,8 @@ impl Media {
         match self {
             Self::Json => "application/json",
             Self::Events => "text/event-stream",
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::JsonLines => "application/x-ndjson",
         }
     }
 }
@@ -85,6 +95,7 @@ pub trait Service: Clone + Send + Sync + 'static {
     fn authenticate(
         &self,
         access: Access,
+        method: &Method,
         headers: &HeaderMap,
         path: &Map<String, Value>,
     ) -> impl Future<Output = Result<Self::Principal, Error>> + Send;
@@ -178,6 +189,14 @@ pub trait Payload: Sized + Send {
     /// Whether the kit checks the body against the schema before [`Payload::accept`].
     const IS_CHECKED: bool;
 
+    /// What it may be sent as.
+    const MEDIA: &'static [&'static str] = &["application/json"];
+
+    /// The body where it is not read beforehand: [`Presence::Streamed`].
+    fn stream(_body: Body) -> Option<Self> {
+        None
+    }
+
     /// The body. `text` has passed the guard; `value` is it parsed, if it was checked and not absent.
     fn accept(text: String, value: Option<Value>) -> Result<Self, Error>;
 }
@@ -188,6 +207,45 @@ pub enum Presence {
     None,
     Optional,
     Required,
+    /// Handed to the operation as it comes, whatever its size and type.
+    Streamed,
+}
+
+/// A file, read by the operation itself.
+#[derive(Debug)]
+pub struct File(pub Body);
+
+impl Payload for File {
+    type Schema = FileText;
+    const PRESENCE: Presence = Presence::Streamed;
+    const IS_CHECKED: bool = false;
+    const MEDIA: &'static [&'static str] = &["text/csv", "application/x-ndjson"];
+
+    fn stream(body: Body) -> Option<Self> {
+        Some(Self(body))
+    }
+
+    fn accept(_text: String, _value: Option<Value>) -> Result<Self, Error> {
+        Ok(Self(Body::empty()))
+    }
+}
+
+/// The text of a file.
+#[derive(Debug, Serialize)]
+pub struct FileText(String);
+
+impl JsonSchema for FileText {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "FileText".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "maxLength": 4_294_967_295_u32 })
+    }
 }
 
 /// A JSON body, checked against its schema.
@@ -279,6 +337,8 @@ pub fn not_json(error: &serde_json::Error) -> Error {
 #[derive(Debug)]
 pub struct Answer<T> {
     status: Option<StatusCode>,
+    media: Option<Media>,
+    headers: HeaderMap,
     content: Content<T>,
 }
 
@@ -291,18 +351,35 @@ enum Content<T> {
 
 impl<T: Serialize> Answer<T> {
     pub fn new(value: T) -> Self {
-        Self { status: None, content: Content::Value(value) }
+        Self::of(Content::Value(value))
     }
 
     /// The whole body as it is to be sent, `success` and all: for answers that are copied and not built,
     /// and for those that are repeated.
     pub fn rendered(bytes: impl Into<Bytes>) -> Self {
-        Self { status: None, content: Content::Rendered(bytes.into()) }
+        Self::of(Content::Rendered(bytes.into()))
     }
 
     /// A body that is sent as it comes about.
     pub fn streamed(body: Body) -> Self {
-        Self { status: None, content: Content::Streamed(body) }
+        Self::of(Content::Streamed(body))
+    }
+
+    fn of(content: Content<T>) -> Self {
+        Self { status: None, media: None, headers: HeaderMap::new(), content }
+    }
+
+    /// Instead of [`Endpoint::MEDIA`]. The document must know of it: [`Endpoint::MEDIA_ALSO`].
+    #[must_use]
+    pub fn as_media(self, media: Media) -> Self {
+        Self { media: Some(media), ..self }
+    }
+
+    /// With a header beside those that every answer has.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
     }
 
     /// Instead of [`Endpoint::STATUS`]. The document must know of it: [`Endpoint::STATUS_ALSO`].
@@ -311,13 +388,18 @@ impl<T: Serialize> Answer<T> {
         Self { status: Some(status), ..self }
     }
 
-    pub(crate) fn into_parts(self, status: StatusCode) -> Result<(StatusCode, Body), Error> {
+    pub(crate) fn into_response(self, status: StatusCode, media: Media) -> Result<Response<Body>, Error> {
         let body = match self.content {
             Content::Value(value) => Body::from(render(&value)?),
             Content::Rendered(bytes) => Body::from(bytes),
             Content::Streamed(body) => body,
         };
-        Ok((self.status.unwrap_or(status), body))
+        let mut response = Response::new(body);
+        *response.status_mut() = self.status.unwrap_or(status);
+        *response.headers_mut() = self.headers;
+        let content_type = self.media.unwrap_or(media).content_type();
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        Ok(response)
     }
 }
 

@@ -26,10 +26,16 @@ pub enum Error {
     NotJson(String),
     #[error("The body is larger than {bytes_max} bytes, the most this server takes (bodyBytesMax)")]
     BodyTooLarge { bytes_max: u32 },
+    #[error("The file is larger than {bytes_max} bytes, the most this server takes (importBytesMax)")]
+    FileTooLarge { bytes_max: u32 },
     #[error("{0}")]
     UnsupportedMediaType(String),
     #[error("Too many requests; wait {retry_after_seconds} s and try again")]
     RateLimited { retry_after_seconds: u64 },
+    #[error(
+        "This request was not made by Rowmill's own page, so the browser's session does not count: send an API key"
+    )]
+    CrossSite,
     #[error("The store cannot be reached")]
     NotReady(#[source] Option<Box<Self>>),
     #[error("panicked: {0}")]
@@ -43,9 +49,12 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         Error::UnknownPath => (StatusCode::NOT_FOUND, "not_found"),
         Error::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
         Error::NotJson(_) => (StatusCode::BAD_REQUEST, "invalid_json"),
-        Error::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
+        Error::BodyTooLarge { .. } | Error::FileTooLarge { .. } => {
+            (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
+        }
         Error::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
+        Error::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
         Error::NotReady(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
         Error::Panicked(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
     }
@@ -57,6 +66,7 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::LimitExceeded { .. } => (StatusCode::BAD_REQUEST, "limit_exceeded"),
         AppError::Unauthenticated => (StatusCode::UNAUTHORIZED, "unauthenticated"),
         AppError::InvalidKey => (StatusCode::FORBIDDEN, "invalid_api_key"),
+        AppError::NotOperator => (StatusCode::FORBIDDEN, "not_operator"),
         AppError::ApiDisabled => (StatusCode::FORBIDDEN, "api_disabled"),
         AppError::NotFound(noun) | AppError::SomeNotFound { noun, .. } => {
             (StatusCode::NOT_FOUND, not_found_code(*noun))
@@ -81,6 +91,7 @@ fn not_found_code(noun: Noun) -> &'static str {
         Noun::View => "view_not_found",
         Noun::Provider => "provider_not_found",
         Noun::Secret => "secret_not_found",
+        Noun::Key => "key_not_found",
     }
 }
 

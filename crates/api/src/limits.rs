@@ -230,6 +230,13 @@ impl Policies {
     }
 }
 
+impl Policies {
+    /// Counts one failed try to be let in.
+    pub(crate) fn auth_failure(&self, client: IpAddr) -> Option<Standing> {
+        self.auth_failures.as_ref().map(|buckets| buckets.take(client_of(client)))
+    }
+}
+
 /// What stands for a client: its address, or for IPv6 its /64, since whoever has one has all of it.
 pub(crate) fn client_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {

@@ -25,7 +25,7 @@ word) and, where the body or query is wrong, `details` with every offence and it
 **Ids** are taken with or without their prefix, with or without hyphens, in any letter case, and always \
 answered in the prefixed lower-case form.
 
-**Repeating safely.** Send an `Idempotency-Key` with any POST: the first answer is kept for 24 hours and \
+**Repeating safely.** Send an `Idempotency-Key` with any POST that takes one: the first answer is kept for 24 hours and \
 repeated for the same key, path and body.
 
 **Limits.** `GET /v4/limits` publishes every limit in force; the same numbers stand in this document.";
@@ -40,6 +40,8 @@ pub(crate) struct Tag {
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub method: Method,
+    /// Whether it takes an `Idempotency-Key`.
+    pub is_repeatable: bool,
     pub path: String,
     pub id: String,
     pub tag: String,
@@ -59,11 +61,13 @@ pub(crate) struct Operation {
 pub(crate) struct BodySpec {
     pub schema: Value,
     pub is_required: bool,
+    pub media_types: &'static [&'static str],
 }
 
 #[derive(Debug)]
 pub(crate) struct AnswerSpec {
     pub media_type: &'static str,
+    pub media_type_also: Option<&'static str>,
     pub schema: Value,
     /// Whether `success: true` stands before the schema's own fields.
     pub is_enveloped: bool,
@@ -71,7 +75,7 @@ pub(crate) struct AnswerSpec {
 
 impl AnswerSpec {
     pub(crate) fn enveloped(schema: Value) -> Self {
-        Self { media_type: "application/json", schema, is_enveloped: true }
+        Self { media_type: "application/json", media_type_also: None, schema, is_enveloped: true }
     }
 }
 
@@ -135,7 +139,7 @@ fn describe(operation: &Operation) -> Value {
         map.insert("parameters".to_owned(), parameters.into());
     }
     if let Some(body) = &operation.body {
-        let content = media("application/json", &body.schema, operation.examples.body.as_ref());
+        let content = media(body.media_types, &body.schema, operation.examples.body.as_ref());
         map.insert("requestBody".to_owned(), json!({ "required": body.is_required, "content": content }));
     }
     map.insert("responses".to_owned(), responses(operation));
@@ -153,7 +157,7 @@ fn security(access: Access) -> Value {
 fn parameters(operation: &Operation) -> Vec<Value> {
     let in_path = operation.path_params.iter().map(|param| parameter(param, "path", true));
     let in_query = operation.query_params.iter().map(|param| parameter(param, "query", param.is_required));
-    let key = (operation.method == Method::POST && operation.access != Access::Webhook)
+    let key = (operation.method == Method::POST && operation.is_repeatable)
         .then(|| json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     let is_read = operation.reads_rows && operation.method == Method::GET;
     let sequence = is_read.then(|| json!({ "$ref": "#/components/parameters/Sequence" }));
@@ -205,7 +209,9 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
         let example = operation.examples.answer.clone().map(|example| {
             if operation.answer.is_enveloped { with_success(example, &json!(true)) } else { example }
         });
-        let content = media(operation.answer.media_type, &operation.answer.schema, example.as_ref());
+        let media_types: Vec<&str> =
+            std::iter::once(operation.answer.media_type).chain(operation.answer.media_type_also).collect();
+        let content = media(&media_types, &operation.answer.schema, example.as_ref());
         map.insert("content".to_owned(), content);
     }
     described
@@ -240,12 +246,12 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
     .collect()
 }
 
-fn media(media_type: &str, schema: &Value, example: Option<&Value>) -> Value {
+fn media(media_types: &[&str], schema: &Value, example: Option<&Value>) -> Value {
     let mut described = json!({ "schema": schema });
     if let (Value::Object(map), Some(example)) = (&mut described, example) {
         map.insert("example".to_owned(), example.clone());
     }
-    json!({ media_type: described })
+    media_types.iter().map(|media_type| ((*media_type).to_owned(), described.clone())).collect()
 }
 
 /// Requests and answers of one name share a component where they are alike; else what is sent gets a

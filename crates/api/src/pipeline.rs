@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, MatchedPath, Request};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use percent_encoding::percent_decode_str;
 use rowmill_model::{Limits, Offence};
@@ -70,17 +70,24 @@ async fn attempt<S: Service, E: Endpoint<S>>(
     let (parts, body) = request.into_parts();
     let client = client_address(&parts);
     let captured = captured(&parts);
-    let principal = admit(shared, E::ACCESS, &parts.headers, client, &captured, standing).await?;
+    let principal = admit(shared, E::ACCESS, &parts, client, &captured, standing).await?;
     let written = captured.get("projectId").filter(|_| parts.method != Method::GET);
     let written = written.and_then(Value::as_str).map(str::to_owned);
     let path = serde_json::from_value(Value::Object(captured)).map_err(|_| Error::UnknownPath)?;
     let (query, key) = query_and_key::<E::Query>(plan, &parts)?;
-    let text = match E::Body::PRESENCE {
-        Presence::None => String::new(),
-        Presence::Optional | Presence::Required => body::read(&parts.headers, body, &shared.limits).await?,
+    let (idempotency, body) = match (E::Body::PRESENCE, body) {
+        (Presence::Streamed, body) => (None, E::Body::stream(body).ok_or(Error::UnknownPath)?),
+        (presence, body) => {
+            let text = match presence {
+                Presence::Optional | Presence::Required => {
+                    body::read(&parts.headers, body, &shared.limits).await?
+                }
+                Presence::None | Presence::Streamed => String::new(),
+            };
+            let key = key.map(|key| Idempotency { key, fingerprint: fingerprint(&parts, &text) });
+            (key, accept::<E::Body>(plan, text)?)
+        }
     };
-    let idempotency = key.map(|key| Idempotency { key, fingerprint: fingerprint(&parts, &text) });
-    let body = accept::<E::Body>(plan, text)?;
     let call = Call {
         state: shared.state.clone(),
         principal,
@@ -93,10 +100,7 @@ async fn attempt<S: Service, E: Endpoint<S>>(
         rates: Arc::clone(&shared.rates),
         idempotency,
     };
-    let (status, body) = E::handle(call, path, query, body).await?.into_parts(E::STATUS)?;
-    let mut response = Response::new(body);
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(E::MEDIA.content_type()));
+    let mut response = E::handle(call, path, query, body).await?.into_response(E::STATUS, E::MEDIA)?;
     if let Some(project) = written
         && let Some(seq) = shared.state.sequence(&project).await
     {
@@ -109,7 +113,7 @@ async fn attempt<S: Service, E: Endpoint<S>>(
 }
 
 /// The peer's address. Behind a proxy it is the proxy's.
-fn client_address(parts: &Parts) -> IpAddr {
+pub(crate) fn client_address(parts: &Parts) -> IpAddr {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip())
 }
@@ -130,7 +134,7 @@ fn captured(parts: &Parts) -> Map<String, Value> {
 async fn admit<S: Service>(
     shared: &Shared<S>,
     access: Access,
-    headers: &HeaderMap,
+    parts: &Parts,
     client: IpAddr,
     captured: &Map<String, Value>,
     standing: &mut Option<Standing>,
@@ -144,15 +148,12 @@ async fn admit<S: Service>(
         count(standing, policies.webhook.as_ref().map(|buckets| buckets.take(team.to_owned())))?;
         return Ok(None);
     }
-    let principal = match shared.state.authenticate(access, headers, captured).await {
+    let principal = match shared.state.authenticate(access, &parts.method, &parts.headers, captured).await {
         Ok(principal) => principal,
         Err(error) => {
             // Only who fails is counted here, so a stranger's guesses never hold up the owner of a key.
             if error.status() == StatusCode::FORBIDDEN {
-                count(
-                    standing,
-                    policies.auth_failures.as_ref().map(|buckets| buckets.take(client_of(client))),
-                )?;
+                count(standing, policies.auth_failure(client))?;
             }
             return Err(error);
         }
@@ -165,7 +166,7 @@ async fn admit<S: Service>(
     Ok(Some(principal))
 }
 
-fn count(standing: &mut Option<Standing>, taken: Option<Standing>) -> Result<(), Error> {
+pub(crate) fn count(standing: &mut Option<Standing>, taken: Option<Standing>) -> Result<(), Error> {
     *standing = taken;
     match taken {
         Some(Standing { is_allowed: false, retry_after_seconds, .. }) => {
@@ -222,7 +223,7 @@ fn accept<B: Payload>(plan: &Plan, text: String) -> Result<B, Error> {
     if text.is_empty() {
         return match B::PRESENCE {
             Presence::Required => Err(Error::offence("", "a JSON body is required")),
-            Presence::None | Presence::Optional => B::accept(text, None),
+            Presence::None | Presence::Optional | Presence::Streamed => B::accept(text, None),
         };
     }
     let Some(checker) = &plan.body else { return B::accept(text, None) };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, Method};
 use rowmill_app::{App, Caller, OnceKey};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -11,17 +11,60 @@ use sha2::{Digest as _, Sha256};
 use crate::endpoint::{Access, Call, Principal, Service};
 use crate::error::Error;
 use crate::kept::KeptPages;
+use crate::public_url::PublicUrl;
+use crate::site::cookie;
 
 /// The service every endpoint is written for.
 #[derive(Debug, Clone)]
 pub struct Rowmill {
     app: Arc<App>,
     pages: Arc<KeptPages>,
+    public_url: Option<Arc<PublicUrl>>,
 }
 
 impl Rowmill {
     pub fn new(app: Arc<App>) -> Self {
-        Self { app, pages: Arc::default() }
+        Self { app, pages: Arc::default(), public_url: None }
+    }
+
+    /// With the address people reach it by, where that is not the one requests tell.
+    #[must_use]
+    pub fn at(self, public_url: Option<PublicUrl>) -> Self {
+        Self { public_url: public_url.map(Arc::new), ..self }
+    }
+
+    pub(crate) fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// The address a request reached this server by.
+    pub(crate) fn reached(&self, headers: &HeaderMap) -> PublicUrl {
+        PublicUrl::reached(self.public_url.as_deref(), headers)
+    }
+
+    /// Who is signed in with the browser that sent this, if anybody.
+    pub(crate) async fn signed_in(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<Option<rowmill_app::Principal>, Error> {
+        match cookie::sent(headers) {
+            Some(session) => Ok(self.app.session(&session).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// The holder of a session; what it writes must be sent by our own page.
+    async fn of_session(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Option<rowmill_app::Principal>, Error> {
+        let principal = self.signed_in(headers).await?;
+        let is_write = !method.is_safe();
+        if principal.is_some() && is_write && !cookie::is_same_origin(headers, &self.reached(headers)) {
+            return Err(Error::CrossSite);
+        }
+        Ok(principal)
     }
 }
 
@@ -32,15 +75,18 @@ impl Service for Rowmill {
     async fn authenticate(
         &self,
         access: Access,
+        method: &Method,
         headers: &HeaderMap,
         path: &Map<String, Value>,
     ) -> Result<Caller, Error> {
+        let named = |name: &str| path.get(name).and_then(Value::as_str);
+        let slug = named("teamSlug");
         let principal = match bearer(headers) {
             Some(token) => Some(self.app.authenticate(&token).await?),
+            None if slug.is_none() => self.of_session(method, headers).await?,
             None => None,
         };
-        let named = |name: &str| path.get(name).and_then(Value::as_str);
-        match named("teamSlug") {
+        match slug {
             Some(slug) => {
                 let open = named("projectId").filter(|_| access == Access::OpenRead);
                 Ok(self.app.team_caller(slug, principal, open).await?)
@@ -80,6 +126,11 @@ impl Call<Rowmill> {
     /// Pages of rows that were answered before.
     pub(crate) fn pages(&self) -> &KeptPages {
         &self.state.pages
+    }
+
+    /// The address the caller reached this server by.
+    pub(crate) fn reached(&self) -> PublicUrl {
+        self.state.reached(&self.headers)
     }
 
     /// Who is calling.

@@ -42,6 +42,7 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
     });
     let text = |media_type| AnswerSpec {
         media_type,
+        media_type_also: None,
         schema: json!({ "type": "string", "maxLength": 67_108_864 }),
         is_enveloped: false,
     };
@@ -61,7 +62,12 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
             "getOpenApi",
             "Get the API description",
             "This document: OpenAPI 3.0.3, as JSON.",
-            AnswerSpec { media_type: "application/json", schema: document, is_enveloped: false },
+            AnswerSpec {
+                media_type: "application/json",
+                media_type_also: None,
+                schema: document,
+                is_enveloped: false,
+            },
             None,
         ),
         operation(
@@ -114,6 +120,7 @@ fn operation(
     Operation {
         reads_rows: false,
         method: Method::GET,
+        is_repeatable: false,
         path: path.to_owned(),
         id: id.to_owned(),
         tag: TAG.to_owned(),

@@ -9,7 +9,8 @@ use serde::de::DeserializeOwned;
 use crate::api::Api;
 use crate::endpoint::Access;
 use crate::endpoints::{
-    cells, columns, events, projects, providers, rows, runs, secrets, team, views, webhook,
+    cells, columns, events, exports, imports, keys, projects, providers, rows, runs, secrets, team, trials,
+    usage, views, webhook,
 };
 use crate::rowmill::Rowmill;
 use crate::wire::column::{ColumnBrief, ColumnFull, MadeColumn};
@@ -112,11 +113,23 @@ pub(crate) struct OfTeam<P> {
 pub(crate) fn add(api: &mut Api<Rowmill>) {
     api.add::<projects::ListProjects<V4>>("/v4/projects").add::<projects::CreateProject<V4>>("/v4/projects");
     add_project::<V4>(api);
-    api.add::<events::WatchEvents>("/v4/projects/{projectId}/events");
-    api.add::<team::GetTeam>("/v4/team").add::<team::GetLimits>("/v4/limits");
+    api.add::<events::WatchEvents>("/v4/projects/{projectId}/events")
+        .add::<imports::ImportFile>("/v4/projects/{projectId}/import")
+        .add::<exports::ExportFile>("/v4/projects/{projectId}/export")
+        .add::<trials::TryOnRow>("/v4/projects/{projectId}/try");
+    api.add::<projects::CreateSample>("/v4/projects/sample").add::<usage::GetUsage>("/v4/usage");
+    api.add::<team::GetTeam>("/v4/team")
+        .add::<team::PatchTeam>("/v4/team")
+        .add::<team::ListTeams>("/v4/teams")
+        .add::<team::CreateTeam>("/v4/teams")
+        .add::<team::GetLimits>("/v4/limits");
+    api.add::<keys::ListKeys>("/v4/keys")
+        .add::<keys::CreateKey>("/v4/keys")
+        .add::<keys::DeleteKey>("/v4/keys/{keyId}");
     api.add::<providers::ListProviders>("/v4/team/providers")
         .add::<providers::SetProvider>("/v4/team/providers/{provider}")
         .add::<providers::DeleteProvider>("/v4/team/providers/{provider}")
+        .add::<trials::TestProvider>("/v4/team/providers/{provider}/test")
         .add::<secrets::ListSecrets>("/v4/team/secrets")
         .add::<secrets::SetSecret>("/v4/team/secrets/{name}")
         .add::<secrets::DeleteSecret>("/v4/team/secrets/{name}");

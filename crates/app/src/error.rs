@@ -19,6 +19,9 @@ pub enum Error {
     InvalidKey,
     #[error("API is not enabled for this project")]
     ApiDisabled,
+    /// Only the team that runs the installation may.
+    #[error("Only keys of the team that runs this installation can list and make teams")]
+    NotOperator,
     /// Nothing of that name, or nothing of this team's.
     #[error("{0} not found")]
     NotFound(Noun),
@@ -63,6 +66,7 @@ pub enum Noun {
     View,
     Provider,
     Secret,
+    Key,
 }
 
 impl std::fmt::Display for Noun {
@@ -75,6 +79,7 @@ impl std::fmt::Display for Noun {
             Self::View => "View",
             Self::Provider => "Provider",
             Self::Secret => "Secret",
+            Self::Key => "Key",
         })
     }
 }

@@ -11,14 +11,20 @@ mod credentials;
 mod environment;
 mod error;
 mod events;
+mod exports;
+mod imports;
 mod once;
 mod projects;
 mod providers;
 mod rows;
 mod runs;
+mod samples;
 mod secrets;
 mod sequences;
+mod sessions;
 mod teams;
+mod trials;
+mod usage;
 mod vault;
 mod views;
 mod webhook;
@@ -43,13 +49,18 @@ pub use crate::credentials::{BaseUrl, Credentials, ProviderAccess, Source, Unope
 pub use crate::environment::Environment;
 pub use crate::error::{Error, Noun, Result};
 pub use crate::events::{Event, Feed};
+pub use crate::exports::Export;
+pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportedBatch};
 pub use crate::once::{IDEMPOTENCY_HOURS, OnceKey};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::rows::{CellChange, Fields, InsertRows, ListRows, RowEntry, RowPatched};
 pub use crate::runs::{StopRows, TriggerRows};
 pub use crate::secrets::SecretState;
+pub use crate::sessions::SESSION_DAYS;
 pub use crate::teams::NewKey;
+pub use crate::trials::{ProviderTest, Trial, TrialCell, TrialOutcome, Tried, TryColumn};
+pub use crate::usage::ProjectUsage;
 pub use crate::vault::Vault;
 pub use crate::views::{ViewChanges, ViewSaved};
 pub use crate::webhook::{Delivered, Webhook};
@@ -64,6 +75,8 @@ pub struct App {
     environment: Environment,
     clock: Arc<dyn Clock>,
     keys: auth::KeyCache,
+    link: sessions::SignInLink,
+    tester: trials::Tester,
     opened: credentials::Opened,
     altering: tokio::sync::Mutex<()>,
     repeating: tokio::sync::Mutex<()>,
@@ -97,6 +110,8 @@ impl App {
             environment,
             clock,
             keys: auth::KeyCache::default(),
+            link: sessions::SignInLink::default(),
+            tester: trials::Tester::default(),
             opened: credentials::Opened::default(),
             altering: tokio::sync::Mutex::new(()),
             repeating: tokio::sync::Mutex::new(()),

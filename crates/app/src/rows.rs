@@ -1,6 +1,6 @@
 //! Rows and cells.
 
-mod layout;
+pub(crate) mod layout;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -274,7 +274,7 @@ impl App {
             else {
                 return Ok(None);
             };
-            if let Some(message) = layout::refusal(column, change.value, &self.limits) {
+            if let Some(message) = layout::refusal(column.kind, change.value, &self.limits) {
                 offences.push(Offence::new(format!("cells[{index}].value"), message));
             }
             cells.push(CellWrite { row, slot: column.slot, value: change.value.into() });
@@ -313,7 +313,7 @@ impl App {
     }
 }
 
-fn match_column(stored: &StoredProject, name: &str) -> Result<rowmill_model::record::Slot> {
+pub(crate) fn match_column(stored: &StoredProject, name: &str) -> Result<rowmill_model::record::Slot> {
     let refuse = |message: &str| Error::invalid(vec![Offence::new("matchOn", message)]);
     let column = stored.project.table.named(name).ok_or_else(|| refuse("names no column of this project"))?;
     if column.kind == ColumnType::Reference {
@@ -334,6 +334,6 @@ fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
     )
 }
 
-fn kept_changing() -> Error {
+pub(crate) fn kept_changing() -> Error {
     Error::Internal("a project's columns kept changing during a write".into())
 }

@@ -1,5 +1,6 @@
 //! Teams and their keys.
 
+use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::{KeyId, Offence, Slug, TeamId};
 use rowmill_store::{ApiKey, StoreError, Team};
 
@@ -78,6 +79,72 @@ impl App {
         }
     }
 
+    /// All teams, for those who run the installation.
+    pub async fn teams_for(&self, caller: Caller) -> Result<Vec<Team>> {
+        self.require_operator(caller.with_key()?.team).await?;
+        self.teams().await
+    }
+
+    /// Makes a team and its first key, for those who run the installation.
+    pub async fn create_team_for(
+        &self,
+        caller: Caller,
+        slug: &str,
+        name: Option<&str>,
+    ) -> Result<(Team, NewKey)> {
+        let teams = self.teams_for(caller).await?;
+        let most = self.limits.teams_max;
+        if teams.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
+            return Err(Error::limit("", format!("an installation has at most {most} teams (teamsMax)")));
+        }
+        let name = name.map(|name| named("name", name)).transpose()?;
+        let team = self.create_team(slug, name).await?;
+        let new_key = self.new_key(team.id, "first key")?;
+        self.store.create_key(new_key.key.clone()).await?;
+        Ok((team, new_key))
+    }
+
+    pub async fn rename_team(&self, caller: Caller, name: &str) -> Result<Team> {
+        let name = named("name", name)?.to_owned();
+        if !self.store.rename_team(caller.with_key()?.team, name).await? {
+            return Err(Error::NotFound(Noun::Team));
+        }
+        self.own_team(caller).await
+    }
+
+    /// The keys of the caller's team, oldest first.
+    pub async fn own_keys(&self, caller: Caller) -> Result<Vec<ApiKey>> {
+        let team = caller.with_key()?.team;
+        let mut keys = self.store.keys().await?;
+        keys.retain(|key| key.team == team);
+        Ok(keys)
+    }
+
+    pub async fn create_own_key(&self, caller: Caller, name: &str) -> Result<NewKey> {
+        let most = self.limits.keys_max;
+        if self.own_keys(caller).await?.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
+            return Err(Error::limit("", format!("a team has at most {most} API keys (keysMax)")));
+        }
+        let new_key = self.new_key(caller.team(), named("name", name)?)?;
+        self.store.create_key(new_key.key.clone()).await?;
+        Ok(new_key)
+    }
+
+    /// Revokes a key of the caller's team, but not the one that asks: nobody locks themselves out.
+    pub async fn revoke_own_key(&self, caller: Caller, id: &str) -> Result<()> {
+        let principal = caller.with_key()?;
+        let id = KeyId::parse(id).ok_or(Error::NotFound(Noun::Key))?;
+        if id == principal.key {
+            let words = "is the key you are using: revoke it with another key";
+            return Err(Error::invalid(vec![Offence::new("keyId", words)]));
+        }
+        let key = self.store.key(id).await?.filter(|key| key.team == principal.team);
+        if key.is_none() || !self.store.revoke_key(id).await? {
+            return Err(Error::NotFound(Noun::Key));
+        }
+        Ok(())
+    }
+
     pub(crate) async fn team_by_slug(&self, slug: &str) -> Result<Team> {
         let slug = Slug::parse(slug).ok_or(Error::NotFound(Noun::Team))?;
         self.store.team_by_slug(&slug).await?.ok_or(Error::NotFound(Noun::Team))
@@ -102,4 +169,14 @@ impl App {
         };
         Ok(NewKey { key, secret })
     }
+}
+
+/// A name for people, trimmed.
+fn named<'a>(path: &str, name: &'a str) -> Result<&'a str> {
+    let name = name.trim();
+    if (1..=NAME_CHARS_MAX).contains(&name.chars().count()) {
+        return Ok(name);
+    }
+    let words = format!("must have 1 to {NAME_CHARS_MAX} characters that are not blank");
+    Err(Error::invalid(vec![Offence::new(path, words)]))
 }

@@ -59,21 +59,43 @@ impl Vault {
     }
 
     pub(crate) fn seal(&self, label: Label<'_>, plain: &[u8]) -> Result<Vec<u8>> {
-        let cipher = self.0.as_ref().ok_or_else(|| Error::Internal("the vault is locked".into()))?;
-        // So long a nonce may be drawn at random without ever meeting its like.
-        let nonce: [u8; NONCE_BYTES] = random()?;
-        let sealed = cipher
-            .encrypt(&XNonce::from(nonce), Payload { msg: plain, aad: &label.bytes() })
-            .map_err(|_| Error::Internal("sealing failed".into()))?;
-        Ok([&[FORMAT], nonce.as_slice(), sealed.as_slice()].concat())
+        self.seal_with(&label.bytes(), plain)
     }
 
     /// What was sealed; nothing if it was with another key, under another label, or tampered with.
     pub(crate) fn open(&self, label: Label<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.open_with(&label.bytes(), bytes)
+    }
+
+    /// Seals what belongs to no team's store, under what it is for.
+    pub(crate) fn seal_for(&self, purpose: &str, plain: &[u8]) -> Result<Vec<u8>> {
+        self.seal_with(&purpose_bytes(purpose), plain)
+    }
+
+    pub(crate) fn open_for(&self, purpose: &str, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.open_with(&purpose_bytes(purpose), bytes)
+    }
+
+    fn seal_with(&self, aad: &[u8], plain: &[u8]) -> Result<Vec<u8>> {
+        let cipher = self.0.as_ref().ok_or_else(|| Error::Internal("the vault is locked".into()))?;
+        // So long a nonce may be drawn at random without ever meeting its like.
+        let nonce: [u8; NONCE_BYTES] = random()?;
+        let sealed = cipher
+            .encrypt(&XNonce::from(nonce), Payload { msg: plain, aad })
+            .map_err(|_| Error::Internal("sealing failed".into()))?;
+        Ok([&[FORMAT], nonce.as_slice(), sealed.as_slice()].concat())
+    }
+
+    fn open_with(&self, aad: &[u8], bytes: &[u8]) -> Option<Vec<u8>> {
         let (nonce, sealed) = bytes.strip_prefix(&[FORMAT])?.split_first_chunk::<NONCE_BYTES>()?;
-        let payload = Payload { msg: sealed, aad: &label.bytes() };
+        let payload = Payload { msg: sealed, aad };
         self.0.as_ref()?.decrypt(&XNonce::from(*nonce), payload).ok()
     }
+}
+
+/// A label begins with [`FORMAT`], so none has the bytes of a purpose.
+fn purpose_bytes(purpose: &str) -> Vec<u8> {
+    [&[FORMAT + 1], purpose.as_bytes()].concat()
 }
 
 impl std::fmt::Debug for Vault {
@@ -120,6 +142,10 @@ mod tests {
         assert_eq!(vault(&"x".repeat(32)).unwrap().open(own, &sealed), None);
         assert_eq!(Vault::locked().open(own, &sealed), None);
         assert!(Vault::locked().seal(own, b"canary").is_err());
+        let sealed = first.seal_for("session", b"canary").unwrap();
+        assert_eq!(first.open_for("session", &sealed).unwrap(), b"canary");
+        assert_eq!(first.open_for("sessio", &sealed), None);
+        assert_eq!(first.open(own, &sealed), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
-use rowmill_api::{Cors, Rate};
+use rowmill_api::{Cors, PublicUrl, Rate};
 use rowmill_app::QueryMemory;
 use rowmill_model::{Limits, Secret};
 
@@ -69,6 +69,10 @@ pub(crate) struct Serve {
     pub(crate) listen: SocketAddr,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
+    /// The address people reach the service by, as `https://example.com/tables`, where a proxy stands in
+    /// front that does not say so with X-Forwarded-Host, -Proto and -Prefix.
+    #[arg(long, env = "ROWMILL_PUBLIC_URL", value_parser = PublicUrl::parse)]
+    pub(crate) public_url: Option<PublicUrl>,
     /// Requests a second and burst per API key, as 100/200; 0 for no limit.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_KEY", default_value = "100/200", value_parser = rate)]
     pub(crate) rate_limit_key: RateSetting,
@@ -170,6 +174,10 @@ limit_args! {
     filters_max, "ROWMILL_FILTERS_MAX";
     /// Secrets of a team.
     secrets_max, "ROWMILL_SECRETS_MAX";
+    /// API keys of a team.
+    keys_max, "ROWMILL_KEYS_MAX";
+    /// Teams of this installation.
+    teams_max, "ROWMILL_TEAMS_MAX";
     /// Bytes of a cell value's JSON.
     cell_bytes_max, "ROWMILL_CELL_BYTES_MAX";
     /// Bytes of a request body, after decompression.
@@ -178,6 +186,12 @@ limit_args! {
     nesting_max, "ROWMILL_NESTING_MAX";
     /// Seconds that a read of many rows may take.
     read_seconds_max, "ROWMILL_READ_SECONDS_MAX";
+    /// Bytes of an imported file, after decompression.
+    import_bytes_max, "ROWMILL_IMPORT_BYTES_MAX";
+    /// Bytes of one row of an imported file.
+    import_row_bytes_max, "ROWMILL_IMPORT_ROW_BYTES_MAX";
+    /// Rejected rows after which an import stops.
+    import_rejected_max, "ROWMILL_IMPORT_REJECTED_MAX";
 }
 
 const CONFIG_FILE: &str = "rowmill.toml";

@@ -5,6 +5,7 @@ mod config;
 mod database;
 mod secret_key;
 mod serve;
+mod trials;
 mod workers;
 
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::extract::ConnectInfo;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
-use rowmill_api::{Rates, Rowmill, Settings};
+use rowmill_api::{PublicUrl, Rates, Rowmill, Settings};
 use rowmill_app::{App, Environment, NewKey, SystemClock};
 use rowmill_model::Limits;
 use rowmill_store_sqlite::Access;
@@ -18,6 +18,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, Serve};
+use crate::trials::Trials;
 use crate::{database, secret_key, workers};
 
 /// A client must send its request's head within this time: a slow one holds no connection for ever.
@@ -36,6 +37,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let Serve {
         listen,
         store,
+        public_url,
         rate_limit_key,
         rate_limit_anonymous,
         rate_limit_webhook,
@@ -67,6 +69,10 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         TcpListener::bind(listen).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
     let address = listener.local_addr()?;
     let first_key = app.bootstrap().await?;
+    let link = match &first_key {
+        Some(new_key) if role == Role::Server => Some(app.sign_in_link(new_key.key.id)?),
+        _ => None,
+    };
 
     let mut settings = Settings::new(request_id);
     settings.rates = Rates {
@@ -77,20 +83,24 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     };
     settings.cors = cors_origins;
     settings.metrics = Some(rowmill_api::install_metrics()?);
+    let outside = workers::outside(&workers, Arc::clone(&app))?;
+    app.try_with(Arc::new(Trials(Arc::clone(&outside))));
     let workers = if role == Role::Server && no_workers {
         None
     } else {
-        Some(workers::start(workers, database, Arc::clone(&app), &limits)?)
+        Some(workers::start(&workers, database, Arc::clone(&outside), &limits)?)
     };
-    let state = Rowmill::new(Arc::clone(&app));
+    let state = Rowmill::new(Arc::clone(&app)).at(public_url.clone());
     let router = match role {
-        Role::Server => rowmill_api::service(limits)?.router(state, settings),
+        Role::Server => rowmill_api::service(limits)?.site(state, settings),
         Role::Worker => rowmill_api::health(state, settings),
     };
 
     // Nobody listening is no reason not to serve.
-    let _ = greet(address, &store.place(), first_key.as_ref());
-    accept(listener, router, Duration::from_secs(shutdown_seconds), || app.close_feeds()).await?;
+    let base_url = public_url.as_ref().map_or_else(|| format!("http://{address}"), PublicUrl::base_url);
+    let _ = greet(address, &base_url, &store.place(), first_key.as_ref().zip(link.as_deref()));
+    let front = Front { router, public_url: public_url.map(Arc::new) };
+    accept(listener, front, Duration::from_secs(shutdown_seconds), || app.close_feeds()).await?;
     if let Some(workers) = workers {
         workers.stop().await;
     }
@@ -100,17 +110,27 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
 }
 
 /// Says where the service is and, on the very first start, which key opens it.
-fn greet(address: SocketAddr, place: &str, first_key: Option<&NewKey>) -> std::io::Result<()> {
+fn greet(
+    address: SocketAddr,
+    base_url: &str,
+    place: &str,
+    first: Option<(&NewKey, &str)>,
+) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "Rowmill is listening on http://{address} (data in {place})")?;
-    if let Some(new_key) = first_key {
+    if let Some((new_key, token)) = first {
         let key = new_key.secret.reveal();
         writeln!(
             out,
-            "\nThis is the first start. Team \"default\" has one API key, shown this once:\n\n  {key}\n"
+            "\nThis is the first start. Open this in your browser; it signs you in, once, within the hour:\n\n  \
+             {base_url}/signin/{token}\n"
         )?;
-        writeln!(out, "Try it:   curl -H \"Authorization: Bearer {key}\" http://{address}/v4/projects")?;
-        writeln!(out, "Read on:  http://{address}/docs\n")?;
+        writeln!(
+            out,
+            "Team \"default\" has one API key, shown this once. Keep it to sign in again:\n\n  {key}\n"
+        )?;
+        writeln!(out, "Try it:   curl -H \"Authorization: Bearer {key}\" {base_url}/v4/projects")?;
+        writeln!(out, "Read on:  {base_url}/docs\n")?;
     }
     out.flush()
 }
@@ -118,7 +138,7 @@ fn greet(address: SocketAddr, place: &str, first_key: Option<&NewKey>) -> std::i
 /// Serves until told to stop, then lets requests under way finish.
 async fn accept(
     listener: TcpListener,
-    router: axum::Router,
+    front: Front,
     patience: Duration,
     stopping: impl FnOnce(),
 ) -> Result<(), Box<dyn Error>> {
@@ -139,7 +159,7 @@ async fn accept(
             _ = interrupt.recv() => break,
         };
         let _ = stream.set_nodelay(true);
-        tokio::spawn(graceful.watch(connection(stream, peer, router.clone())));
+        tokio::spawn(graceful.watch(connection(stream, peer, front.clone())));
     }
     drop(listener);
     stopping();
@@ -158,18 +178,25 @@ type Connection = hyper::server::conn::http1::Connection<
     hyper_util::service::TowerToHyperService<WithPeer>,
 >;
 
-fn connection(stream: tokio::net::TcpStream, peer: SocketAddr, router: axum::Router) -> Connection {
-    let service = hyper_util::service::TowerToHyperService::new(WithPeer { router, peer });
+fn connection(stream: tokio::net::TcpStream, peer: SocketAddr, front: Front) -> Connection {
+    let service = hyper_util::service::TowerToHyperService::new(WithPeer { front, peer });
     hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .serve_connection(TokioIo::new(stream), service)
 }
 
+/// The service, and the address it is known by, if one is set.
+#[derive(Clone)]
+struct Front {
+    router: axum::Router,
+    public_url: Option<Arc<PublicUrl>>,
+}
+
 /// Tells the router who is at the other end.
 #[derive(Clone)]
 struct WithPeer {
-    router: axum::Router,
+    front: Front,
     peer: SocketAddr,
 }
 
@@ -184,7 +211,10 @@ impl tower::Service<hyper::Request<hyper::body::Incoming>> for WithPeer {
 
     fn call(&mut self, mut request: hyper::Request<hyper::body::Incoming>) -> Self::Future {
         request.extensions_mut().insert(ConnectInfo(self.peer));
-        self.router.call(request)
+        if let Some(inner) = self.front.public_url.as_ref().and_then(|url| url.inner(request.uri())) {
+            *request.uri_mut() = inner;
+        }
+        self.front.router.call(request)
     }
 }
 

@@ -77,18 +77,26 @@ impl Drop for Threads {
     }
 }
 
+/// The way to the outside, for cells and for those who try things by hand.
+pub(crate) fn outside(args: &WorkerArgs, app: Arc<App>) -> Result<Arc<Outside>, Box<dyn Error>> {
+    let client = Client::new(args.allow_private.clone(), Arc::new(SystemClock))?;
+    let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
+    // Calls at once are bounded by the cells that run at once.
+    let config = OutsideConfig { at_once_max: usize::MAX, ..OutsideConfig::default() };
+    let credentials = Arc::new(OfTeams { app, known: Mutex::default() });
+    Ok(Arc::new(Outside::new(client, scraper, credentials, Traffic::default(), config)))
+}
+
 /// Starts the workers of this process.
 pub(crate) fn start(
-    args: WorkerArgs,
+    args: &WorkerArgs,
     store: Arc<dyn Store>,
-    app: Arc<App>,
+    outside: Arc<Outside>,
     limits: &Limits,
 ) -> Result<Workers, Box<dyn Error>> {
     let threads = Threads::start()?;
     let entered = threads.0.as_ref().map(Runtime::enter);
     let clock = Arc::new(SystemClock);
-    let client = Client::new(args.allow_private, Arc::clone(&clock) as _)?;
-    let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
     let concurrency = usize::try_from(args.worker_concurrency)?;
     let config = Config {
         concurrency,
@@ -98,13 +106,9 @@ pub(crate) fn start(
         nesting_max: usize::try_from(limits.nesting_max)?,
         ..Config::default()
     };
-    // Calls at once are bounded by the cells that run at once.
-    let outside = OutsideConfig { at_once_max: usize::MAX, ..OutsideConfig::default() };
-    let credentials = Arc::new(OfTeams { app, known: Mutex::default() });
-    let caller = Outside::new(client, scraper, credentials, Traffic::default(), outside);
     let worker = rowmill_app::log_id(&rowmill_app::SystemClock);
     let seed = u64::try_from(worker.as_u128() & u128::from(u64::MAX))?;
-    let engine = Engine::start(store, Arc::new(caller), clock, config, WorkerId(worker), seed);
+    let engine = Engine::start(store, outside, clock, config, WorkerId(worker), seed);
     drop(entered);
     Ok(Workers { engine, threads })
 }

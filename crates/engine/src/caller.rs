@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rowmill_model::cell::Meta;
 use rowmill_model::{CellError, Column, ErrorCode, Project, Record, RowId};
 use rowmill_providers::Failure;
-use rowmill_store::Ticket;
+use rowmill_store::{Lane, Ticket};
 
 use crate::digest::Digest;
 
@@ -38,6 +38,20 @@ pub struct Cell {
 }
 
 impl Cell {
+    /// A cell that nobody claimed: what becomes of it is stored nowhere.
+    pub fn in_trial(project: Arc<Project>, column: Arc<Column>, row: RowId, values: Record) -> Self {
+        let lane = Lane { project: project.id, slot: column.slot };
+        Self {
+            ticket: Ticket { token: 0, lane, position: 0 },
+            row,
+            values,
+            attempts: 0,
+            project,
+            column,
+            revoked: Arc::default(),
+        }
+    }
+
     /// Whether the cell was taken away meanwhile: then nothing may be begun for it.
     pub fn is_revoked(&self) -> bool {
         self.revoked.load(Ordering::Acquire)

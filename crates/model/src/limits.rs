@@ -15,10 +15,15 @@ pub struct Limits {
     pub views_max: u32,
     pub filters_max: u32,
     pub secrets_max: u32,
+    pub keys_max: u32,
+    pub teams_max: u32,
     pub cell_bytes_max: u32,
     pub body_bytes_max: u32,
     pub nesting_max: u32,
     pub read_seconds_max: u32,
+    pub import_bytes_max: u32,
+    pub import_row_bytes_max: u32,
+    pub import_rejected_max: u32,
 }
 
 impl Default for Limits {
@@ -33,10 +38,15 @@ impl Default for Limits {
             views_max: 500,
             filters_max: 100,
             secrets_max: 100,
+            keys_max: 1_000,
+            teams_max: 10_000,
             cell_bytes_max: 1024 * 1024,
             body_bytes_max: 32 * 1024 * 1024,
             nesting_max: 64,
             read_seconds_max: 30,
+            import_bytes_max: 1024 * 1024 * 1024,
+            import_row_bytes_max: 8 * 1024 * 1024,
+            import_rejected_max: 10_000,
         }
     }
 }

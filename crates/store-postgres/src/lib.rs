@@ -246,6 +246,10 @@ impl Store for PostgresStore {
         self.read(again!((slug), |tx| teams::team_by_slug(tx, &slug))).await
     }
 
+    async fn rename_team(&self, id: TeamId, name: String) -> Result<bool> {
+        self.write(Doubt::Repeat, again!((name), |tx| teams::rename_team(tx, id, &name))).await
+    }
+
     async fn create_key(&self, key: ApiKey) -> Result<()> {
         self.write(Doubt::Tell, again!((key), |tx| teams::create_key(tx, &key))).await
     }

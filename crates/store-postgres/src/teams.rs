@@ -46,6 +46,11 @@ pub(crate) async fn team_by_slug(tx: &mut Tx, slug: &Slug) -> Result<Option<Team
     tx.query(sql, &[&slug.as_str()]).await?.first().map(read_team).transpose()
 }
 
+pub(crate) async fn rename_team(tx: &mut Tx, id: TeamId, name: &str) -> Result<bool> {
+    let sql = "UPDATE rowmill.teams SET name = $2 WHERE id = $1 RETURNING 1";
+    Ok(!tx.query(sql, &[&id.0, &name]).await?.is_empty())
+}
+
 pub(crate) async fn create_key(tx: &mut Tx, key: &ApiKey) -> Result<()> {
     tx.query(
         "INSERT INTO rowmill.keys (id, team, name, hash, created_at, last_used_at) \

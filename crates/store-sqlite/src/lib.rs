@@ -138,6 +138,10 @@ impl Store for SqliteStore {
         self.readers.read(|connection| teams::team_by_slug(connection, slug))
     }
 
+    async fn rename_team(&self, id: TeamId, name: String) -> Result<bool> {
+        self.writer.write(move |connection| teams::rename_team(connection, id, &name)).await
+    }
+
     async fn create_key(&self, key: ApiKey) -> Result<()> {
         self.writer.write(move |connection| teams::create_key(connection, &key)).await
     }

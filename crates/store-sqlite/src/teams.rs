@@ -50,6 +50,13 @@ pub(crate) fn team_by_slug(connection: &Connection, slug: &Slug) -> Result<Optio
         .map_err(backend)
 }
 
+pub(crate) fn rename_team(connection: &Connection, id: TeamId, name: &str) -> Result<bool> {
+    let renamed = connection
+        .execute("UPDATE teams SET name = ?2 WHERE id = ?1", (id.0.as_bytes(), name))
+        .map_err(backend)?;
+    Ok(renamed > 0)
+}
+
 pub(crate) fn create_key(connection: &Connection, key: &ApiKey) -> Result<()> {
     connection
         .execute(

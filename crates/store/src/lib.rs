@@ -64,6 +64,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     async fn team_by_slug(&self, slug: &Slug) -> Result<Option<Team>>;
 
+    /// Changes a team's name for people. Says whether there was such a team.
+    async fn rename_team(&self, id: TeamId, name: String) -> Result<bool>;
+
     async fn create_key(&self, key: ApiKey) -> Result<()>;
 
     /// All keys that are not revoked, oldest first.

@@ -10,7 +10,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "cli",
         &["api", "engine", "app", "providers", "query", "store-sqlite", "store-postgres", "store", "model"],
     ),
-    ("api", &["app", "model"]),
+    ("api", &["app", "model", "web"]),
     ("engine", &["app", "providers", "store", "model"]),
     ("app", &["query", "store", "model"]),
     ("query", &["store", "model"]),
@@ -19,6 +19,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("store", &["model"]),
     ("providers", &["model"]),
     ("model", &[]),
+    ("web", &[]),
 ];
 
 /// Libraries that belong in certain rooms: databases behind the store's seam, the HTTP server in front.

@@ -3,12 +3,17 @@
 pub(crate) mod cells;
 pub(crate) mod columns;
 pub(crate) mod events;
+pub(crate) mod exports;
+pub(crate) mod imports;
+pub(crate) mod keys;
 pub(crate) mod projects;
 pub(crate) mod providers;
 pub(crate) mod rows;
 pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod team;
+pub(crate) mod trials;
+pub(crate) mod usage;
 pub(crate) mod views;
 pub(crate) mod webhook;
 

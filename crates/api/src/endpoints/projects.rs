@@ -144,6 +144,33 @@ impl<V: Version> Endpoint<Rowmill> for CreateProject<V> {
     }
 }
 
+pub(crate) struct CreateSample;
+
+impl Endpoint<Rowmill> for CreateSample {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "createSampleProject";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Create the sample project";
+    const DESCRIPTION: &'static str = "Makes a small table of companies that exist nowhere: their sites are inside the server, so that it runs without any key and without a network.";
+    const STATUS: StatusCode = StatusCode::CREATED;
+    const IS_REPEATABLE: bool = false;
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = ProjectCreated;
+
+    async fn handle(
+        call: Call<Rowmill>,
+        _: Nothing,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<ProjectCreated>, Error> {
+        let (project, row_count) = call.app().create_sample(call.caller()?).await?;
+        let project = ProjectFull::new(&project, row_count);
+        Ok(Answer::new(ProjectCreated { project, applied_fixes: Vec::new() }))
+    }
+}
+
 pub(crate) struct GetProject<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]

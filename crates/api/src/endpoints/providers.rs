@@ -18,7 +18,7 @@ const TAG: &str = "Credentials";
 pub(crate) struct ProviderPath {
     /// The provider's id, as the list of providers tells it.
     #[schemars(length(min = 1, max = 64), extend("example" = "hunter"))]
-    provider: String,
+    pub(super) provider: String,
 }
 
 pub(crate) struct ListProviders;

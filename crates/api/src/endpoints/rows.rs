@@ -153,16 +153,11 @@ fn page_name(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::List
 
 fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app::ListRows, Error> {
     let mut offences = Vec::new();
-    let mut json_of = |name: &str, text: &Option<String>| {
-        // The same guard as a body's: escapes can hide what the query itself must not have.
-        let parsed = guard(text.clone()?.into_bytes(), limits.nesting_max)
-            .map_err(|error| error.to_string())
-            .and_then(|text| {
-                serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}"))
-            });
-        parsed.map_err(|message| offences.push(Offence::new(name, message))).ok()
-    };
-    let (filters, sorting) = (json_of("filters", &query.filters), json_of("sorting", &query.sorting));
+    let (filters, sorting) = parsed(query.filters.as_deref(), query.sorting.as_deref(), limits)
+        .unwrap_or_else(|wrong| {
+            offences.extend(wrong);
+            (None, None)
+        });
     let start = match (&query.cursor, query.page) {
         (Some(_), Some(_)) => {
             offences.push(Offence::new("cursor", "cannot be given together with page"));
@@ -191,7 +186,26 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
     })
 }
 
-fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<&'t Column>, Error> {
+/// The filters and the sorting of a query.
+pub(super) fn parsed(
+    filters: Option<&str>,
+    sorting: Option<&str>,
+    limits: &Limits,
+) -> Result<(Option<Value>, Option<Value>), Vec<Offence>> {
+    let mut offences = Vec::new();
+    let mut json_of = |name: &str, text: Option<&str>| {
+        // The same guard as a body's: escapes can hide what the query itself must not have.
+        let parsed =
+            guard(text?.as_bytes().to_vec(), limits.nesting_max).map_err(|error| error.to_string()).and_then(
+                |text| serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}")),
+            );
+        parsed.map_err(|message| offences.push(Offence::new(name, message))).ok()
+    };
+    let both = (json_of("filters", filters), json_of("sorting", sorting));
+    if offences.is_empty() { Ok(both) } else { Err(offences) }
+}
+
+pub(super) fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<&'t Column>, Error> {
     let Some(ids) = ids else { return Ok(table.columns.iter().collect()) };
     let ids: Vec<&str> = ids.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
     let unknown: Vec<Offence> = ids

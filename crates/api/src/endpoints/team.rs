@@ -1,14 +1,13 @@
 //! The caller's team, and the limits in force.
 
-use axum::http::Method;
-use axum::http::header::HOST;
+use axum::http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::endpoint::{Answer, Call, Endpoint, Nothing};
+use crate::endpoint::{Answer, Call, Endpoint, Json, Nothing};
 use crate::error::Error;
 use crate::rowmill::Rowmill;
-use crate::wire::team::{LimitsOut, TeamOut};
+use crate::wire::team::{LimitsOut, TeamCreate, TeamItem, TeamOut, TeamPatch};
 
 const TAG: &str = "Team";
 
@@ -37,7 +36,94 @@ impl Endpoint<Rowmill> for GetTeam {
         _: Nothing,
     ) -> Result<Answer<TeamAnswer>, Error> {
         let team = call.app().own_team(call.caller()?).await?;
-        Ok(Answer::new(TeamAnswer { team: TeamOut::new(team, &base_url(&call)) }))
+        let base_url = call.reached().base_url();
+        Ok(Answer::new(TeamAnswer { team: TeamOut::new(team, &base_url) }))
+    }
+}
+
+pub(crate) struct PatchTeam;
+
+impl Endpoint<Rowmill> for PatchTeam {
+    const METHOD: Method = Method::PATCH;
+    const ID: &'static str = "updateTeam";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Rename the team";
+    const DESCRIPTION: &'static str = "Changes the team's name for people. Its slug stays.";
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Json<TeamPatch>;
+    type Out = TeamAnswer;
+
+    async fn handle(
+        call: Call<Rowmill>,
+        _: Nothing,
+        _: Nothing,
+        Json(body): Json<TeamPatch>,
+    ) -> Result<Answer<TeamAnswer>, Error> {
+        let team = call.app().rename_team(call.caller()?, &body.name).await?;
+        let base_url = call.reached().base_url();
+        Ok(Answer::new(TeamAnswer { team: TeamOut::new(team, &base_url) }))
+    }
+}
+
+pub(crate) struct ListTeams;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Teams {
+    /// Oldest first.
+    teams: Vec<TeamItem>,
+}
+
+impl Endpoint<Rowmill> for ListTeams {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "listTeams";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "List all teams";
+    const DESCRIPTION: &'static str =
+        "The teams of this installation. Only keys of the oldest team, which runs it, may ask.";
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Teams;
+
+    async fn handle(call: Call<Rowmill>, _: Nothing, _: Nothing, _: Nothing) -> Result<Answer<Teams>, Error> {
+        let teams = call.app().teams_for(call.caller()?).await?;
+        Ok(Answer::new(Teams { teams: teams.into_iter().map(TeamItem::from).collect() }))
+    }
+}
+
+pub(crate) struct CreateTeam;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TeamCreated {
+    team: TeamItem,
+    /// The new team's first API key. It is shown this once.
+    #[schemars(length(max = 128))]
+    secret: String,
+}
+
+impl Endpoint<Rowmill> for CreateTeam {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "createTeam";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Make a team";
+    const DESCRIPTION: &'static str = "Makes a team with one API key, shown this once. Only keys of the oldest team, which runs the installation, may.";
+    const STATUS: StatusCode = StatusCode::CREATED;
+    const IS_REPEATABLE: bool = false;
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Json<TeamCreate>;
+    type Out = TeamCreated;
+
+    async fn handle(
+        call: Call<Rowmill>,
+        _: Nothing,
+        _: Nothing,
+        Json(TeamCreate { slug, name }): Json<TeamCreate>,
+    ) -> Result<Answer<TeamCreated>, Error> {
+        let (team, new_key) = call.app().create_team_for(call.caller()?, &slug, name.as_deref()).await?;
+        let secret = new_key.secret.reveal().to_owned();
+        Ok(Answer::new(TeamCreated { team: team.into(), secret }))
     }
 }
 
@@ -68,12 +154,4 @@ impl Endpoint<Rowmill> for GetLimits {
         call.caller()?;
         Ok(Answer::new(LimitsAnswer { limits: LimitsOut::new(&call.limits, &call.rates) }))
     }
-}
-
-/// The address the caller reached this server by.
-fn base_url(call: &Call<Rowmill>) -> String {
-    let header = |name: &str| call.headers.get(name).and_then(|value| value.to_str().ok());
-    let scheme = header("x-forwarded-proto").filter(|scheme| *scheme == "https").map_or("http", |_| "https");
-    let host = header("x-forwarded-host").or_else(|| header(HOST.as_str())).unwrap_or("localhost");
-    format!("{scheme}://{host}")
 }

@@ -1,11 +1,12 @@
 //! The team and the limits on the wire.
 
-use rowmill_app::Team;
+use rowmill_app::{ApiKey, Caller, Team};
 use rowmill_model::Limits;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::limits::{Rate, Rates};
+use crate::wire::timestamp;
 
 /// The team a key belongs to.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -34,6 +35,85 @@ impl TeamOut {
     }
 }
 
+/// A team, as others see it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct TeamItem {
+    #[schemars(extend("format" = "uuid"))]
+    id: String,
+    #[schemars(length(max = 63), regex(pattern = "^[a-z0-9][a-z0-9-]*$"))]
+    slug: String,
+    #[schemars(length(max = 255))]
+    name: String,
+}
+
+impl From<Team> for TeamItem {
+    fn from(Team { id, slug, name, created_at_ms: _ }: Team) -> Self {
+        Self { id: id.to_string(), slug: slug.to_string(), name }
+    }
+}
+
+/// An API key, without its secret.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct KeyOut {
+    #[schemars(length(max = 36), regex(pattern = "^key_[0-9a-f]{32}$"))]
+    id: String,
+    #[schemars(length(max = 255))]
+    name: String,
+    #[schemars(extend("format" = "date-time"))]
+    created_at: String,
+    /// To the minute; null if it was never used.
+    #[schemars(extend("format" = "date-time"))]
+    last_used_at: Option<String>,
+    /// Whether this is the key that asks.
+    current: bool,
+}
+
+impl KeyOut {
+    pub(crate) fn new(key: ApiKey, caller: Caller) -> Self {
+        let current = matches!(caller, Caller::Key(principal) if principal.key == key.id);
+        let ApiKey { id, team: _, name, hash: _, created_at_ms, last_used_at_ms } = key;
+        Self {
+            id: id.to_string(),
+            name,
+            created_at: timestamp(created_at_ms),
+            last_used_at: last_used_at_ms.map(timestamp),
+            current,
+        }
+    }
+}
+
+/// What a key is for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct KeyCreate {
+    /// 1 to 255 characters after trimming.
+    #[schemars(length(max = 255), extend("x-document" = { "minLength": 1, "pattern": "\\S" }, "example" = "Import script"))]
+    pub(crate) name: String,
+}
+
+/// What a team is called.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TeamPatch {
+    /// 1 to 255 characters after trimming.
+    #[schemars(length(max = 255), extend("x-document" = { "minLength": 1, "pattern": "\\S" }, "example" = "Acme"))]
+    pub(crate) name: String,
+}
+
+/// A team to make.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TeamCreate {
+    /// Its short name in paths: lower-case letters, digits and hyphens.
+    #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9][a-z0-9-]*$"), extend("example" = "acme"))]
+    pub(crate) slug: String,
+    /// Its name for people; the slug without one.
+    #[serde(default)]
+    #[schemars(length(max = 255), extend("x-document" = { "minLength": 1, "pattern": "\\S" }))]
+    pub(crate) name: Option<String>,
+}
+
 /// Every limit in force.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -55,6 +135,10 @@ pub(crate) struct LimitsOut {
     filters_max: u32,
     /// Secrets of a team.
     secrets_max: u32,
+    /// API keys of a team.
+    keys_max: u32,
+    /// Teams of this installation.
+    teams_max: u32,
     /// Bytes of a cell value's JSON.
     cell_bytes_max: u32,
     /// Bytes of a request body, after decompression.
@@ -63,6 +147,12 @@ pub(crate) struct LimitsOut {
     nesting_max: u32,
     /// Seconds that a read of many rows may take.
     read_seconds_max: u32,
+    /// Bytes of an imported file, after decompression.
+    import_bytes_max: u32,
+    /// Bytes of one row of an imported file.
+    import_row_bytes_max: u32,
+    /// Rejected rows after which an import stops.
+    import_rejected_max: u32,
     /// Hours for which the answer to a request with an `Idempotency-Key` is kept.
     idempotency_hours: u32,
     rate_limits: RateLimitsOut,
@@ -107,10 +197,15 @@ impl LimitsOut {
             views_max,
             filters_max,
             secrets_max,
+            keys_max,
+            teams_max,
             cell_bytes_max,
             body_bytes_max,
             nesting_max,
             read_seconds_max,
+            import_bytes_max,
+            import_row_bytes_max,
+            import_rejected_max,
         } = *limits;
         Self {
             page_size_default,
@@ -122,10 +217,15 @@ impl LimitsOut {
             views_max,
             filters_max,
             secrets_max,
+            keys_max,
+            teams_max,
             cell_bytes_max,
             body_bytes_max,
             nesting_max,
             read_seconds_max,
+            import_bytes_max,
+            import_row_bytes_max,
+            import_rejected_max,
             idempotency_hours: rowmill_app::IDEMPOTENCY_HOURS,
             rate_limits: RateLimitsOut {
                 key: rates.key.map(RateOut::from),

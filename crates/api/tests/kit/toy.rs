@@ -39,6 +39,7 @@ impl Service for State {
     async fn authenticate(
         &self,
         access: Access,
+        _method: &Method,
         headers: &HeaderMap,
         _path: &Map<String, Value>,
     ) -> Result<Caller, Error> {

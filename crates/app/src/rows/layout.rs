@@ -45,7 +45,7 @@ impl fmt::Display for Place {
 const OFFENCES_MAX: usize = 10_000;
 
 /// Cells of one row: where, and the raw JSON text.
-pub(super) type RowCells<'a> = Vec<(Slot, Cow<'a, str>)>;
+pub(crate) type RowCells<'a> = Vec<(Slot, Cow<'a, str>)>;
 
 /// What a batch leads to beside its rows.
 #[derive(Debug)]
@@ -281,7 +281,7 @@ fn object(fields: &[(&Cow<'_, str>, &str)], place: Place, layout: &mut Layout<'_
 }
 
 /// A row to insert.
-pub(super) fn new_row(id: RowId, cells: &RowCells<'_>) -> NewRow {
+pub(crate) fn new_row(id: RowId, cells: &RowCells<'_>) -> NewRow {
     NewRow {
         id,
         values: Record::pack(cells.iter().map(|(slot, value)| (*slot, value.as_ref()))),
@@ -290,8 +290,8 @@ pub(super) fn new_row(id: RowId, cells: &RowCells<'_>) -> NewRow {
 }
 
 /// Why a value cannot be written into a column, if it cannot.
-pub(super) fn refusal(column: &Column, value: &str, limits: &Limits) -> Option<String> {
-    if column.kind == ColumnType::Reference {
+pub(crate) fn refusal(kind: ColumnType, value: &str, limits: &Limits) -> Option<String> {
+    if kind == ColumnType::Reference {
         return Some(
             "goes to a column that follows another and cannot be written: write to its source".to_owned(),
         );

@@ -147,6 +147,16 @@ impl Outside {
     }
 }
 
+/// Whom a column would ask, and which model, as far as that is settled.
+pub(super) fn asked(
+    config: &AiConfig,
+    credentials: &TeamCredentials,
+) -> (Option<&'static str>, Option<String>) {
+    let provider = choose(config, credentials).ok().map(|model| model.provider.about.id);
+    let usual = provider.and_then(|id| credentials.providers.get(id)).and_then(|own| own.model.clone());
+    (provider, config.model.clone().or(usual))
+}
+
 /// Whom a column asks: whom it names, else the first provider the team can use.
 fn choose(config: &AiConfig, credentials: &TeamCredentials) -> Result<Model, Failure> {
     let reach = |ai: AiProvider| {

@@ -81,7 +81,11 @@ impl Outside {
 }
 
 /// The request with its references filled in.
-fn filled(cell: &Cell, config: &ApiConfig, credentials: &TeamCredentials) -> Result<Call, Outcome> {
+pub(super) fn filled(
+    cell: &Cell,
+    config: &ApiConfig,
+    credentials: &TeamCredentials,
+) -> Result<Call, Outcome> {
     let mut fill = Fill::new(cell, Some(credentials))?;
     let mut texts = |pairs: &std::collections::BTreeMap<String, String>| -> Vec<(String, String)> {
         pairs.iter().map(|(name, text)| (name.clone(), fill.text(text))).collect()

@@ -9,6 +9,7 @@ mod fill;
 mod scrape;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod waterfall;
 
 use std::sync::Arc;

@@ -51,7 +51,7 @@ impl Outside {
     }
 }
 
-fn scraper(task: Option<&TaskConfig>) -> Option<&WebScraper> {
+pub(super) fn scraper(task: Option<&TaskConfig>) -> Option<&WebScraper> {
     task.filter(|task| task.task_type == TaskConfig::WEB_SCRAPER)?.web_scraper.as_ref()
 }
 

@@ -212,7 +212,7 @@ impl Outside {
     }
 }
 
-fn waterfall(column: &Column) -> Option<&WaterfallEmail> {
+pub(super) fn waterfall(column: &Column) -> Option<&WaterfallEmail> {
     let task = column.task_config.as_ref().filter(|task| task.task_type == TaskConfig::WATERFALL_EMAIL)?;
     task.waterfall_email.as_ref()
 }

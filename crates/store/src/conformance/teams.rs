@@ -10,9 +10,12 @@ pub(super) async fn a_slug_is_taken_once(store: &dyn Store) {
     let twin = store.create_team(team(3, "acme")).await;
     assert!(matches!(twin, Err(StoreError::SlugTaken)), "{twin:?}");
     assert_eq!(store.teams().await.unwrap(), [acme.clone(), beta.clone()]);
-    assert_eq!(store.team_by_slug(&beta.slug).await.unwrap(), Some(beta));
+    assert_eq!(store.team_by_slug(&beta.slug).await.unwrap(), Some(beta.clone()));
     assert_eq!(store.team(acme.id).await.unwrap(), Some(acme));
     assert_eq!(store.team(team(9, "none").id).await.unwrap(), None);
+    assert!(store.rename_team(beta.id, "Beta & Sons".to_owned()).await.unwrap());
+    assert_eq!(store.team(beta.id).await.unwrap().unwrap().name, "Beta & Sons");
+    assert!(!store.rename_team(team(9, "none").id, "Nobody".to_owned()).await.unwrap());
     store.ping().await.unwrap();
 }
 

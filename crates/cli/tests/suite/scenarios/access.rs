@@ -62,7 +62,8 @@ impl Operation {
             .replace("{rowId}", nobody)
             .replace("{viewId}", nobody)
             .replace("{provider}", "hunter")
-            .replace("{name}", "NOBODYS");
+            .replace("{name}", "NOBODYS")
+            .replace("{keyId}", nobody);
         // A stream that is let in would not end.
         let path = if path.ends_with("/events") { format!("{path}?seconds=0") } else { path };
         let request = Request::new(self.method, path);

@@ -246,6 +246,9 @@ fn a_restart_keeps_everything() {
     table.insert(json!([{ "Name": "Ada", "Sum": "by hand" }, { "Name": 1.50 }]));
     let view = json!({ "name": "V", "filters": [{ "columnId": "_trigger", "operator": "isEmpty" }] });
     table.post("/views", view).created();
+    eventually("what runs by itself has ended", Duration::from_secs(30), || {
+        Some(()).filter(|()| table.get("/status").ok()["processing"] == false)
+    });
     let read = |api: &Api| {
         let table = table.through(api);
         ["", "/columns", "/rows", "/rows?withStatus=true", "/views"].map(|rest| table.get(rest).text)

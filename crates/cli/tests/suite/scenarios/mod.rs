@@ -9,6 +9,7 @@ mod costs;
 mod crashes;
 mod credentials;
 mod events;
+mod files;
 mod ids;
 mod lists;
 mod matching;
@@ -20,9 +21,13 @@ mod rates;
 mod refusals;
 mod repeats;
 mod rows;
+mod sessions;
+mod site;
 mod sizes;
 mod stopping;
 mod system;
+mod teams;
+mod trials;
 mod turmoil;
 mod views;
 mod webhook;
@@ -37,6 +42,11 @@ pub(crate) fn all() -> Vec<Scenario> {
         outside::OWN,
         events::OWN,
         access::OWN,
+        sessions::OWN,
+        trials::OWN,
+        files::OWN,
+        site::OWN,
+        teams::OWN,
         webhook::OWN,
         credentials::OWN,
         rates::OWN,
@@ -47,7 +57,10 @@ pub(crate) fn all() -> Vec<Scenario> {
         sizes::OWN,
         projects::OWN,
         repeats::OWN,
+        files::SHARED,
+        trials::SHARED,
         sizes::SHARED,
+        site::SHARED,
         ids::SHARED,
         refusals::SHARED,
         system::SHARED,

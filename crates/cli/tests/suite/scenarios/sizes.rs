@@ -215,6 +215,11 @@ fn every_limit_can_be_set_and_is_told_and_documented() {
         ("ROWMILL_COLUMNS_MAX", "7"),
         ("ROWMILL_FILTERS_MAX", "9"),
         ("ROWMILL_SECRETS_MAX", "8"),
+        ("ROWMILL_KEYS_MAX", "3"),
+        ("ROWMILL_TEAMS_MAX", "2"),
+        ("ROWMILL_IMPORT_BYTES_MAX", "4000"),
+        ("ROWMILL_IMPORT_ROW_BYTES_MAX", "1000"),
+        ("ROWMILL_IMPORT_REJECTED_MAX", "5"),
         ("ROWMILL_CELL_BYTES_MAX", "100"),
         ("ROWMILL_BODY_BYTES_MAX", "2000"),
         ("ROWMILL_NESTING_MAX", "6"),
@@ -230,12 +235,21 @@ fn every_limit_can_be_set_and_is_told_and_documented() {
         ("columnsMax", 7),
         ("filtersMax", 9),
         ("secretsMax", 8),
+        ("keysMax", 3),
+        ("teamsMax", 2),
+        ("importBytesMax", 4_000),
+        ("importRowBytesMax", 1_000),
+        ("importRejectedMax", 5),
         ("cellBytesMax", 100),
         ("bodyBytesMax", 2_000),
         ("nestingMax", 6),
     ] {
         assert_eq!(limits[name], number, "{name}");
     }
+    api.post("/v4/keys", json!({ "name": "third" })).created();
+    api.post("/v4/keys", json!({ "name": "fourth" })).exceeds("keysMax");
+    api.post("/v4/teams", json!({ "slug": "second" })).created();
+    api.post("/v4/teams", json!({ "slug": "third" })).exceeds("teamsMax");
     let table = api.table(&["Name"]);
     let row = table.insert(json!([{}, {}, {}, {}])).remove(0);
     let page = table.rows(&[]);

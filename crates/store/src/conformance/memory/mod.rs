@@ -248,6 +248,13 @@ impl Store for MemoryStore {
         self.read(|state| Ok(state.teams.iter().find(|team| team.slug == *slug).cloned()))
     }
 
+    async fn rename_team(&self, id: TeamId, name: String) -> Result<bool> {
+        self.write(|state, _| {
+            let team = state.teams.iter_mut().find(|team| team.id == id);
+            Ok(team.map(|team| team.name = name).is_some())
+        })
+    }
+
     async fn create_key(&self, key: ApiKey) -> Result<()> {
         self.write(|state, _| {
             state.keys.push(key);

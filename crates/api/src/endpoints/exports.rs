@@ -1,0 +1,194 @@
+//! Rows as a file.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::Method;
+use axum::http::header::{CONTENT_DISPOSITION, HeaderValue};
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt as _};
+use rowmill_app::{App, Export, Start};
+use rowmill_model::{Column, Project};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::ProjectPath;
+use super::rows::{columns_of, parsed};
+use crate::endpoint::{Answer, Call, Endpoint, Examples, FileText, Media, Nothing};
+use crate::error::Error;
+use crate::files::outgoing::Writer;
+use crate::rowmill::Rowmill;
+
+/// Bytes that are sent at once.
+const PIECE_BYTES: usize = 64 * 1024;
+
+pub(crate) struct ExportFile;
+
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub(crate) struct ExportQuery {
+    /// `csv`, the default, or `jsonl`: one JSON object a line, from headers to values.
+    #[schemars(with = "Format")]
+    format: Option<Format>,
+    /// Only the rows of this view, in its order, and only the columns it shows.
+    #[schemars(length(min = 1, max = 64))]
+    view_id: Option<String>,
+    /// Filters as in a view, as JSON text. They hold together with the view's.
+    #[schemars(length(max = 8_000))]
+    filters: Option<String>,
+    /// Sorting as in a view, as JSON text. It takes the place of the view's.
+    #[schemars(length(max = 2_000))]
+    sorting: Option<String>,
+    /// Only rows with a cell that contains this text.
+    #[schemars(length(max = 1_000))]
+    search: Option<String>,
+    /// Only these columns: ids, separated by commas.
+    #[schemars(length(max = 10_000), extend("x-document" = { "pattern": "^[A-Za-z0-9_, ]*$" }))]
+    column_ids: Option<String>,
+    /// Cells of CSV that a spreadsheet would run get an apostrophe before them: `neutralize`, the default. `keep`
+    /// leaves them as they are.
+    #[schemars(with = "Formulas")]
+    formulas: Option<Formulas>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Format {
+    Csv,
+    Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Formulas {
+    Neutralize,
+    Keep,
+}
+
+impl Endpoint<Rowmill> for ExportFile {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "exportFile";
+    const TAG: &'static str = "Rows";
+    const SUMMARY: &'static str = "Export a file";
+    const DESCRIPTION: &'static str = "All rows, or those of a view or of filters, as CSV or JSON Lines, written as it is read. A \
+         download that breaks off has no proper end.";
+    const MEDIA: Media = Media::Csv;
+    const MEDIA_ALSO: Option<Media> = Some(Media::JsonLines);
+    type Path = ProjectPath;
+    type Query = ExportQuery;
+    type Body = Nothing;
+    type Out = FileText;
+
+    fn examples() -> Examples {
+        Examples { body: None, answer: Some(json!("Email,City\r\nada@example.com,London\r\n")) }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        query: ExportQuery,
+        _: Nothing,
+    ) -> Result<Answer<FileText>, Error> {
+        let (filters, sorting) = parsed(query.filters.as_deref(), query.sorting.as_deref(), &call.limits)
+            .map_err(Error::offences)?;
+        let list = rowmill_app::ListRows {
+            view_id: query.view_id.clone(),
+            filters,
+            sorting,
+            search: query.search,
+            start: Start::Offset(0),
+            limit: 0,
+            include_total: false,
+        };
+        let app = Arc::clone(call.shared_app());
+        let export = app.begin_export(call.caller()?, &path.project_id, list).await?;
+        let is_csv = query.format != Some(Format::Jsonl);
+        let neutralizes = query.formulas != Some(Formulas::Keep);
+        let project = Arc::clone(&export.project.project);
+        let columns: Vec<&Column> = match &query.column_ids {
+            Some(ids) => columns_of(&project.table, Some(ids))?,
+            None => export.columns_shown(query.view_id.as_deref()),
+        };
+        let writer = Writer::new(&project.table, &columns, is_csv, neutralizes);
+        let name = disposition(&project.title, if is_csv { "csv" } else { "jsonl" });
+
+        let file = Outgoing { app, export, project, writer, is_begun: false, is_ended: false };
+        let pieces = stream::try_unfold(file, |mut file| async move {
+            let piece =
+                file.next().await.inspect_err(|error| tracing::error!(%error, "an export broke off"))?;
+            Ok::<_, rowmill_app::Error>(piece.map(|piece| (piece, file)))
+        });
+        let answer = Answer::streamed(Body::from_stream(pieces.fuse()));
+        let answer = if is_csv { answer } else { answer.as_media(Media::JsonLines) };
+        Ok(match HeaderValue::from_str(&name) {
+            Ok(name) => answer.with_header(CONTENT_DISPOSITION, name),
+            Err(_) => answer,
+        })
+    }
+}
+
+/// A file as it is read: nobody works ahead of the reader, and one that goes away ends it.
+struct Outgoing {
+    app: Arc<App>,
+    export: Export,
+    project: Arc<Project>,
+    writer: Writer,
+    is_begun: bool,
+    is_ended: bool,
+}
+
+impl Outgoing {
+    async fn next(&mut self) -> Result<Option<Bytes>, rowmill_app::Error> {
+        if self.is_ended {
+            return Ok(None);
+        }
+        let mut text = if self.is_begun { String::new() } else { self.writer.head() };
+        self.is_begun = true;
+        while text.len() < PIECE_BYTES {
+            let Some(rows) = self.app.export_rows(&mut self.export).await? else {
+                self.is_ended = true;
+                break;
+            };
+            for row in &rows {
+                self.writer.push_row(&mut text, &self.project.table, row)?;
+            }
+        }
+        Ok((!text.is_empty()).then(|| text.into()))
+    }
+}
+
+/// How a browser names the file: for those that know letters beyond ASCII, and for the others.
+fn disposition(title: &str, extension: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || " ._-()".contains(letter);
+    let plain: String =
+        title.chars().take(100).map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
+    let mut encoded = String::new();
+    for byte in title.chars().filter(|letter| !"/\\".contains(*letter)).take(100).collect::<String>().bytes()
+    {
+        if byte.is_ascii_alphanumeric() || b"._-".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    format!("attachment; filename=\"{plain}.{extension}\"; filename*=UTF-8''{encoded}.{extension}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_after_its_project() {
+        let check = |title: &str, expected: &str| assert_eq!(disposition(title, "csv"), expected);
+        check("Leads 2026", "attachment; filename=\"Leads 2026.csv\"; filename*=UTF-8''Leads%202026.csv");
+        check(
+            "Käufer/\"x\"",
+            "attachment; filename=\"K_ufer__x_.csv\"; filename*=UTF-8''K%C3%A4ufer%22x%22.csv",
+        );
+    }
+}

@@ -1,0 +1,390 @@
+//! Rows from a file.
+
+use std::collections::BTreeMap;
+
+use axum::http::Method;
+use rowmill_app::{Import, ImportColumn, ImportField, ImportOptions, ImportRow};
+use rowmill_model::Limits;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::ProjectPath;
+use crate::endpoint::{Answer, Call, Endpoint, Examples, File};
+use crate::error::Error;
+use crate::files::csv::{CsvReader, delimiter_of};
+use crate::files::incoming::{Format, Incoming};
+use crate::files::lines::LineReader;
+use crate::files::{FileRow, Flaw};
+use crate::guard::guard;
+use crate::rowmill::Rowmill;
+use crate::wire::fields;
+
+/// Rows that are written together: few enough that others get their turn.
+const BATCH_ROWS: usize = 1_000;
+const BATCH_BYTES: usize = 4 * 1024 * 1024;
+/// What all rejected rows may hold of their values.
+const REJECTED_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+pub(crate) struct ImportFile;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct ImportQuery {
+    /// Whether the first line of a CSV file names its columns, which is the default.
+    header: Option<bool>,
+    /// What separates cells: `auto`, the default, looks at the first line.
+    #[serde(default)]
+    #[schemars(with = "Delimiter")]
+    delimiter: Option<Delimiter>,
+    /// Whether fields that name no column become columns, which is the default. Else they are left out.
+    create_columns: Option<bool>,
+    /// A JSON object from the file's fields (without a header: their places from 0) to column ids, or to null to
+    /// leave them out.
+    #[schemars(length(max = 60_000))]
+    mapping: Option<String>,
+    /// Update the row whose value in this column (id or header) is the same, instead of inserting.
+    #[schemars(length(min = 1, max = 255))]
+    match_on: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Delimiter {
+    Auto,
+    Comma,
+    Semicolon,
+    Tab,
+    Pipe,
+}
+
+/// What became of a file.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct FileOutcome {
+    /// New rows.
+    imported_count: u64,
+    /// Rows that were there and have changed, with `matchOn`.
+    updated_count: u64,
+    /// Rows that were there, all alike, with `matchOn`.
+    unchanged_count: u64,
+    rejected_count: u64,
+    /// Columns that were made for the file.
+    columns_created: Vec<CreatedColumn>,
+    /// Fields of the file that went nowhere.
+    #[schemars(inner(length(max = 1_048_576)))]
+    fields_ignored: Vec<String>,
+    /// Rows that were not taken.
+    #[schemars(extend("x-limit" = { "maxItems": "importRejectedMax" }))]
+    rejected: Vec<Rejected>,
+    /// There were too many rejected rows, so the rest of the file was not read.
+    stopped: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct CreatedColumn {
+    #[schemars(length(max = 64))]
+    id: String,
+    #[schemars(length(max = 255))]
+    header: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Rejected {
+    /// Where it begins in the file, from 1.
+    line: u64,
+    /// Why, as the rest of a sentence.
+    #[schemars(length(max = 10_000))]
+    reason: String,
+    /// Its cells, or the line; cut off, or left out, where they are very long.
+    #[schemars(inner(length(max = 8_388_608)))]
+    values: Vec<String>,
+}
+
+impl Endpoint<Rowmill> for ImportFile {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "importFile";
+    const TAG: &'static str = "Rows";
+    const SUMMARY: &'static str = "Import a file";
+    const DESCRIPTION: &'static str = "Takes rows from CSV (`text/csv`) or JSON Lines (`application/x-ndjson`), UTF-8, read as it comes. Fields go to the \
+         column that `mapping` says, else to the one of that id or header. Cells of CSV are text; empty ones are left out. \
+         Rows are committed in batches as they come: what was imported before a lost connection stays. A row that \
+         cannot be taken is listed with its line and the reason, and holds up no other.";
+    const IS_REPEATABLE: bool = false;
+    type Path = ProjectPath;
+    type Query = ImportQuery;
+    type Body = File;
+    type Out = FileOutcome;
+
+    fn examples() -> Examples {
+        Examples {
+            body: None,
+            answer: Some(json!({
+                "importedCount": 2, "updatedCount": 0, "unchangedCount": 0, "rejectedCount": 1,
+                "columnsCreated": [{ "id": "col_4fJq0ZtR9xWb", "header": "City" }], "fieldsIgnored": [],
+                "rejected": [{ "line": 3, "reason": "has 4 cells, but the header has 2", "values": ["a", "b", "c", "d"] }],
+                "stopped": false,
+            })),
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        query: ImportQuery,
+        File(body): File,
+    ) -> Result<Answer<FileOutcome>, Error> {
+        // Who may not write to the project learns nothing else.
+        call.app().project_for_import(call.caller()?, &path.project_id).await?;
+        let format = Format::of(&call.headers)?;
+        let options = ImportOptions {
+            mapping: mapping(query.mapping.as_deref(), &call.limits)?,
+            create_columns: query.create_columns.unwrap_or(true),
+            match_on: query.match_on,
+        };
+        let mut incoming = Incoming::new(&call.headers, body, call.limits.import_bytes_max)?;
+        let read = async {
+            let import = call.app().begin_import(call.caller()?, &path.project_id, options).await?;
+            let mut taker = Taker::new(&call, import);
+            match format {
+                Format::Csv => {
+                    let has_header = query.header.unwrap_or(true);
+                    let delimiter = query.delimiter.unwrap_or(Delimiter::Auto);
+                    take_csv(&mut taker, &mut incoming, delimiter, has_header).await?;
+                }
+                Format::JsonLines => take_lines(&mut taker, &mut incoming).await?,
+            }
+            Ok(taker.finish())
+        };
+        let outcome: Result<FileOutcome, Error> = read.await;
+        if !matches!(&outcome, Ok(FileOutcome { stopped: false, .. })) {
+            incoming.drain().await;
+        }
+        outcome.map(Answer::new)
+    }
+}
+
+fn mapping(text: Option<&str>, limits: &Limits) -> Result<BTreeMap<String, Option<String>>, Error> {
+    let Some(text) = text else { return Ok(BTreeMap::new()) };
+    let text = guard(text.as_bytes().to_vec(), limits.nesting_max)?;
+    serde_json::from_str(&text).map_err(|error| {
+        Error::offence("mapping", format!("must be a JSON object of fields to column ids or null: {error}"))
+    })
+}
+
+async fn take_csv(
+    taker: &mut Taker<'_>,
+    incoming: &mut Incoming,
+    delimiter: Delimiter,
+    has_header: bool,
+) -> Result<(), Error> {
+    let head = incoming.head().await?;
+    let delimiter = match delimiter {
+        Delimiter::Auto => delimiter_of(head),
+        Delimiter::Comma => b',',
+        Delimiter::Semicolon => b';',
+        Delimiter::Tab => b'\t',
+        Delimiter::Pipe => b'|',
+    };
+    let mut reader = CsvReader::new(delimiter, taker.row_bytes_max());
+    let mut columns: Option<Vec<Option<ImportColumn>>> = None;
+    let mut rows = Vec::new();
+    loop {
+        let piece = incoming.next().await?;
+        match &piece {
+            Some(bytes) => reader.push(bytes, &mut rows),
+            None => reader.finish(&mut rows),
+        }
+        for FileRow { line, content } in rows.drain(..) {
+            if columns.is_none() {
+                let first = content.as_ref().map_err(|flaw| {
+                    Error::offence("", format!("the first line of the file {}", flaw.reason))
+                })?;
+                columns = Some(taker.settle(csv_fields(first, has_header)).await?);
+                if has_header {
+                    continue;
+                }
+            }
+            let columns = columns.as_deref().unwrap_or_default();
+            taker.take(line, content.and_then(|cells| csv_row(cells, columns, has_header))).await?;
+            if taker.is_stopped() {
+                return Ok(());
+            }
+        }
+        if piece.is_none() {
+            return taker.flush().await;
+        }
+    }
+}
+
+fn csv_fields(first: &[String], has_header: bool) -> Vec<ImportField> {
+    let numbered = |place: usize| format!("Column {}", place + 1);
+    let mut seen = std::collections::HashSet::new();
+    let field = |(place, text): (usize, &String)| {
+        let text = text.trim();
+        if !has_header {
+            return ImportField { name: place.to_string(), header: numbered(place) };
+        }
+        let header = if text.is_empty() { numbered(place) } else { text.to_owned() };
+        // Of two headers that are the same the later has a name of its own.
+        let name = if seen.insert(header.clone()) { header.clone() } else { format!("{header} ({place})") };
+        ImportField { name, header }
+    };
+    first.iter().enumerate().map(field).collect()
+}
+
+type Row = (ImportRow, Vec<String>);
+
+fn csv_row(cells: Vec<String>, columns: &[Option<ImportColumn>], has_header: bool) -> Result<Row, Flaw> {
+    if cells.len() > columns.len() {
+        let first = if has_header { "header" } else { "first line" };
+        let reason = format!("has {} cells, but the {first} has {}", cells.len(), columns.len());
+        return Err(Flaw { reason, values: cells });
+    }
+    let filled = cells.iter().zip(columns).filter(|(cell, _)| !cell.is_empty());
+    let row = filled.filter_map(|(cell, column)| {
+        let column = column.as_ref()?;
+        Some((column.clone(), column.value_of(cell)))
+    });
+    Ok((row.collect(), cells))
+}
+
+async fn take_lines(taker: &mut Taker<'_>, incoming: &mut Incoming) -> Result<(), Error> {
+    incoming.head().await?;
+    let mut reader = LineReader::new(taker.row_bytes_max());
+    let mut rows = Vec::new();
+    loop {
+        let piece = incoming.next().await?;
+        match &piece {
+            Some(bytes) => reader.push(bytes, &mut rows),
+            None => reader.finish(&mut rows),
+        }
+        for FileRow { line, content } in rows.drain(..) {
+            let read = match content {
+                Ok(bytes) => taker.object(bytes).await?,
+                Err(flaw) => Err(flaw),
+            };
+            taker.take(line, read).await?;
+            if taker.is_stopped() {
+                return Ok(());
+            }
+        }
+        if piece.is_none() {
+            return taker.flush().await;
+        }
+    }
+}
+
+/// Takes rows and writes them batch by batch.
+struct Taker<'c> {
+    call: &'c Call<Rowmill>,
+    import: Import,
+    lines: Vec<(u64, Vec<String>)>,
+    rows: Vec<ImportRow>,
+    bytes: usize,
+    told: FileOutcome,
+    told_bytes: usize,
+}
+
+impl<'c> Taker<'c> {
+    fn new(call: &'c Call<Rowmill>, import: Import) -> Self {
+        let told = FileOutcome::default();
+        Self { call, import, lines: Vec::new(), rows: Vec::new(), bytes: 0, told, told_bytes: 0 }
+    }
+
+    fn row_bytes_max(&self) -> usize {
+        usize::try_from(self.call.limits.import_row_bytes_max).unwrap_or(usize::MAX)
+    }
+
+    async fn settle(&mut self, fields: Vec<ImportField>) -> Result<Vec<Option<ImportColumn>>, Error> {
+        self.call.app().settle_fields(&mut self.import, &fields, true).await?;
+        Ok(fields.iter().map(|field| self.import.column(&field.name).cloned()).collect())
+    }
+
+    /// A line as a row. Fields that were not seen before find their columns on the way.
+    async fn object(&mut self, bytes: Vec<u8>) -> Result<Result<Row, Flaw>, Error> {
+        let shown = String::from_utf8_lossy(&bytes).into_owned();
+        let text = match guard(bytes, self.call.limits.nesting_max) {
+            Ok(text) => text,
+            Err(error) => return Ok(Err(Flaw { reason: error.to_string(), values: vec![shown] })),
+        };
+        let fields = match fields::one(&text) {
+            Ok(fields) => fields,
+            Err(error) => return Ok(Err(Flaw { reason: error.to_string(), values: vec![shown] })),
+        };
+        let new = fields.0.iter().filter(|(name, _)| !self.import.is_settled(name));
+        let new: Vec<ImportField> =
+            new.map(|(name, _)| ImportField { name: name.to_string(), header: name.to_string() }).collect();
+        for field in new {
+            // One by one, so that a name in other letter case finds the column that was just made.
+            self.call.app().settle_fields(&mut self.import, &[field], false).await?;
+        }
+        let cells = fields
+            .0
+            .iter()
+            .filter_map(|(name, value)| Some((self.import.column(name)?.clone(), (*value).to_owned())));
+        Ok(Ok((cells.collect(), vec![shown])))
+    }
+
+    async fn take(&mut self, line: u64, read: Result<Row, Flaw>) -> Result<(), Error> {
+        match read {
+            Err(flaw) => self.reject(line, flaw.reason, flaw.values),
+            // A row without a cell is a blank line of commas.
+            Ok((row, _)) if row.is_empty() => {}
+            Ok((row, values)) => {
+                self.bytes += row.iter().map(|(_, value)| value.len() * 2).sum::<usize>();
+                self.rows.push(row);
+                self.lines.push((line, values));
+            }
+        }
+        let most = usize::try_from(self.call.limits.insert_rows_max).unwrap_or(usize::MAX).min(BATCH_ROWS);
+        if self.rows.len() >= most || self.bytes >= BATCH_BYTES {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<(), Error> {
+        self.bytes = 0;
+        let (rows, mut lines) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.lines));
+        let batch = self.call.app().import_rows(&self.import, rows).await?;
+        self.told.imported_count += batch.inserted;
+        self.told.updated_count += batch.updated;
+        self.told.unchanged_count += batch.unchanged;
+        for (place, reason) in batch.refused {
+            let (line, values) = lines.get_mut(place).map(std::mem::take).unwrap_or_default();
+            self.reject(line, reason, values);
+        }
+        Ok(())
+    }
+
+    fn reject(&mut self, line: u64, reason: String, values: Vec<String>) {
+        if self.is_stopped() {
+            return;
+        }
+        self.told.rejected_count += 1;
+        let bytes: usize = values.iter().map(String::len).sum();
+        let fits = self.told_bytes + bytes <= REJECTED_BYTES_MAX;
+        self.told_bytes += if fits { bytes } else { 0 };
+        let values = if fits { values } else { Vec::new() };
+        self.told.rejected.push(Rejected { line, reason, values });
+    }
+
+    /// Whether so many rows were rejected that the file cannot be what it should be.
+    fn is_stopped(&self) -> bool {
+        self.told.rejected_count >= u64::from(self.call.limits.import_rejected_max)
+    }
+
+    fn finish(mut self) -> FileOutcome {
+        self.told.stopped = self.is_stopped();
+        self.told.rejected.sort_by_key(|rejected| rejected.line);
+        let Import { created, ignored, .. } = self.import;
+        self.told.columns_created = created
+            .into_iter()
+            .map(|(id, header)| CreatedColumn { id: id.as_str().to_owned(), header })
+            .collect();
+        self.told.fields_ignored = ignored;
+        self.told
+    }
+}

@@ -1,0 +1,108 @@
+//! The caller's team's API keys.
+
+use axum::http::{Method, StatusCode};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::endpoint::{Answer, Call, Endpoint, Json, Nothing};
+use crate::error::Error;
+use crate::rowmill::Rowmill;
+use crate::wire::Deleted;
+use crate::wire::team::{KeyCreate, KeyOut};
+
+const TAG: &str = "Team";
+
+/// Names an API key.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct KeyPath {
+    /// The key's id, which is no secret.
+    #[schemars(length(min = 1, max = 64), extend("example" = "key_0190f0e0a1b27c3d8e4f0123456789ab"))]
+    key_id: String,
+}
+
+pub(crate) struct ListKeys;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Keys {
+    /// Oldest first.
+    keys: Vec<KeyOut>,
+}
+
+impl Endpoint<Rowmill> for ListKeys {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "listKeys";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "List API keys";
+    const DESCRIPTION: &'static str = "The team's keys that are not revoked, without their secrets.";
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Keys;
+
+    async fn handle(call: Call<Rowmill>, _: Nothing, _: Nothing, _: Nothing) -> Result<Answer<Keys>, Error> {
+        let caller = call.caller()?;
+        let keys = call.app().own_keys(caller).await?;
+        Ok(Answer::new(Keys { keys: keys.into_iter().map(|key| KeyOut::new(key, caller)).collect() }))
+    }
+}
+
+pub(crate) struct CreateKey;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct KeyCreated {
+    key: KeyOut,
+    /// What to send as the bearer token. It is shown this once and stored only as a hash.
+    #[schemars(length(max = 128))]
+    secret: String,
+}
+
+impl Endpoint<Rowmill> for CreateKey {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "createKey";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Make an API key";
+    const DESCRIPTION: &'static str = "Makes a key of the team. Its secret is shown this once.";
+    const STATUS: StatusCode = StatusCode::CREATED;
+    const IS_REPEATABLE: bool = false;
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Json<KeyCreate>;
+    type Out = KeyCreated;
+
+    async fn handle(
+        call: Call<Rowmill>,
+        _: Nothing,
+        _: Nothing,
+        Json(KeyCreate { name }): Json<KeyCreate>,
+    ) -> Result<Answer<KeyCreated>, Error> {
+        let caller = call.caller()?;
+        let new_key = call.app().create_own_key(caller, &name).await?;
+        let secret = new_key.secret.reveal().to_owned();
+        Ok(Answer::new(KeyCreated { key: KeyOut::new(new_key.key, caller), secret }))
+    }
+}
+
+pub(crate) struct DeleteKey;
+
+impl Endpoint<Rowmill> for DeleteKey {
+    const METHOD: Method = Method::DELETE;
+    const ID: &'static str = "deleteKey";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Revoke an API key";
+    const DESCRIPTION: &'static str = "Revokes a key of the team, and ends the sessions that were begun with it. The key that asks cannot revoke itself.";
+    type Path = KeyPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Deleted;
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: KeyPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Deleted>, Error> {
+        call.app().revoke_own_key(call.caller()?, &path.key_id).await?;
+        Ok(Answer::new(Deleted { deleted_count: 1 }))
+    }
+}

@@ -1,0 +1,169 @@
+//! Trying a column on one row, or a provider's credential.
+
+use axum::http::Method;
+use rowmill_app::{TrialOutcome, Tried, TryColumn};
+use rowmill_model::{CellError, CellStatus};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::ProjectPath;
+use super::providers::ProviderPath;
+use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::error::Error;
+use crate::rowmill::Rowmill;
+use crate::wire::column::ColumnCreate;
+
+pub(crate) struct TryOnRow;
+
+/// A column to try, and the row to try it on.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct TryBody {
+    #[schemars(length(min = 1, max = 64))]
+    row_id: String,
+    /// As a column is created.
+    column: ColumnCreate,
+    /// The column that is being edited, if it is there already: what `column` leaves out stays as it is.
+    #[serde(default)]
+    #[schemars(with = "String", length(min = 1, max = 64))]
+    column_id: Option<String>,
+    /// Only say what would be sent.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// What would be sent, and what came of it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct TriedOut {
+    /// What would be sent, references filled in and secrets as `***`. AI: system, prompt, provider, model. HTTP API:
+    /// method, url, headers, query, body. Scraper: url. Waterfall: firstName, lastName, fullName, domain.
+    resolved: Map<String, Value>,
+    /// Left out of a dry run, unless the row would not run at all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "TriedResult")]
+    result: Option<TriedResult>,
+    /// What was corrected, each in one sentence.
+    applied_fixes: Vec<String>,
+}
+
+/// What came of a try. It is stored nowhere.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TriedResult {
+    /// `completed`, `error` or `skipped`.
+    status: CellStatus,
+    /// Any JSON value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    value: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "CellError")]
+    error: Option<CellError>,
+    /// Where the value came from: provider, model, milliseconds, source.
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    meta: Map<String, Value>,
+}
+
+impl TriedResult {
+    fn new(outcome: TrialOutcome) -> Result<Self, Error> {
+        Ok(match outcome {
+            TrialOutcome::Completed(raw, meta) => {
+                let value = RawValue::from_string(raw.into())
+                    .map_err(|error| rowmill_app::Error::Internal(error.into()))?;
+                Self { status: CellStatus::Completed, value: Some(value), error: None, meta }
+            }
+            TrialOutcome::Failed(error, meta) => {
+                Self { status: CellStatus::Error, value: None, error: Some(error), meta }
+            }
+            TrialOutcome::Skipped(error) => {
+                Self { status: CellStatus::Skipped, value: None, error: Some(error), meta: Map::new() }
+            }
+        })
+    }
+}
+
+impl Endpoint<Rowmill> for TryOnRow {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "tryColumn";
+    const TAG: &'static str = "Processing";
+    const SUMMARY: &'static str = "Try a column on a row";
+    const DESCRIPTION: &'static str = "Runs a column on one row, once, without keeping the column or the value. With `dryRun` nobody is called.";
+    const IS_REPEATABLE: bool = false;
+    type Path = ProjectPath;
+    type Query = Nothing;
+    type Body = Json<TryBody>;
+    type Out = TriedOut;
+
+    fn examples() -> Examples {
+        Examples {
+            body: Some(json!({
+                "rowId": "row_0190f0e0b3c47d5e8f60123456789abc",
+                "column": { "templateId": "ai-text", "aiConfig": { "prompt": "Greet @{Name}" } },
+                "dryRun": true,
+            })),
+            answer: Some(json!({
+                "resolved": { "system": null, "prompt": "Greet Ada", "provider": "openai", "model": "gpt-5-mini" },
+                "appliedFixes": [],
+            })),
+        }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProjectPath,
+        _: Nothing,
+        Json(body): Json<TryBody>,
+    ) -> Result<Answer<TriedOut>, Error> {
+        let TryBody { row_id, column: ColumnCreate(column), column_id, dry_run } = body;
+        let request = TryColumn { row_id, column, column_id, dry_run };
+        let Tried { resolved, outcome, fixes } =
+            call.app().try_column(call.caller()?, &path.project_id, request).await?;
+        let result = outcome.map(TriedResult::new).transpose()?;
+        Ok(Answer::new(TriedOut { resolved, result, applied_fixes: fixes }))
+    }
+}
+
+pub(crate) struct TestProvider;
+
+/// What a provider said.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ProviderTested {
+    /// Whether the credential works.
+    ok: bool,
+    /// What the provider said, without the credential.
+    #[schemars(length(max = 10_000))]
+    message: String,
+    milliseconds: u64,
+}
+
+impl Endpoint<Rowmill> for TestProvider {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "testProvider";
+    const TAG: &'static str = "Credentials";
+    const SUMMARY: &'static str = "Test a provider's credential";
+    const DESCRIPTION: &'static str = "Asks the provider something small with the credential the team would use: one word of a model, or an address that nobody has. Finders that charge for searches may count it as one.";
+    const IS_REPEATABLE: bool = false;
+    type Path = ProviderPath;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = ProviderTested;
+
+    fn examples() -> Examples {
+        let answer =
+            json!({ "ok": true, "message": "Hunter took the key and answered.", "milliseconds": 212 });
+        Examples { body: None, answer: Some(answer) }
+    }
+
+    async fn handle(
+        call: Call<Rowmill>,
+        path: ProviderPath,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<ProviderTested>, Error> {
+        let tested = call.app().test_provider(call.caller()?, &path.provider).await?;
+        let rowmill_app::ProviderTest { ok, message, milliseconds } = tested;
+        Ok(Answer::new(ProviderTested { ok, message, milliseconds }))
+    }
+}

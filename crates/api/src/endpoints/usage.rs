@@ -1,0 +1,93 @@
+//! What the team's tables hold.
+
+use axum::http::Method;
+use rowmill_app::ProjectUsage;
+use rowmill_model::plan::ColumnTally;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::endpoint::{Answer, Call, Endpoint, Nothing};
+use crate::error::Error;
+use crate::rowmill::Rowmill;
+
+pub(crate) struct GetUsage;
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Usage {
+    /// Newest first.
+    projects: Vec<ProjectUsageOut>,
+    totals: UsageTotals,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ProjectUsageOut {
+    #[schemars(length(max = 37))]
+    id: String,
+    #[schemars(length(max = 255))]
+    name: String,
+    rows: u64,
+    cells: CellCounts,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct UsageTotals {
+    projects: u64,
+    rows: u64,
+    cells: CellCounts,
+}
+
+/// How many cells of processed columns stand where.
+#[derive(Debug, Default, Clone, Serialize, JsonSchema)]
+struct CellCounts {
+    idle: u64,
+    queued: u64,
+    generating: u64,
+    completed: u64,
+    error: u64,
+    skipped: u64,
+}
+
+impl From<ColumnTally> for CellCounts {
+    fn from(tally: ColumnTally) -> Self {
+        let ColumnTally { idle, queued, generating, completed, error, skipped } = tally;
+        Self { idle, queued, generating, completed, error, skipped }
+    }
+}
+
+impl CellCounts {
+    fn add(&mut self, other: &Self) {
+        let Self { idle, queued, generating, completed, error, skipped } = other;
+        self.idle += idle;
+        self.queued += queued;
+        self.generating += generating;
+        self.completed += completed;
+        self.error += error;
+        self.skipped += skipped;
+    }
+}
+
+impl Endpoint<Rowmill> for GetUsage {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "getUsage";
+    const TAG: &'static str = "Team";
+    const SUMMARY: &'static str = "Get the usage";
+    const DESCRIPTION: &'static str =
+        "Rows and processed cells of every project of the team, and all together.";
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Usage;
+
+    async fn handle(call: Call<Rowmill>, _: Nothing, _: Nothing, _: Nothing) -> Result<Answer<Usage>, Error> {
+        let mut totals = UsageTotals::default();
+        let mut projects = Vec::new();
+        for ProjectUsage { id, title, rows, cells } in call.app().usage(call.caller()?).await? {
+            let cells = CellCounts::from(cells);
+            totals.projects += 1;
+            totals.rows += rows;
+            totals.cells.add(&cells);
+            projects.push(ProjectUsageOut { id, name: title, rows, cells });
+        }
+        Ok(Answer::new(Usage { projects, totals }))
+    }
+}

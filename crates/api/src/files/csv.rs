@@ -1,0 +1,201 @@
+//! Comma-separated values, in the dialects that spreadsheets write.
+
+use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
+
+use super::{FileRow, Flaw, cut, too_long};
+
+/// More cells than any table has columns.
+const CELLS_MAX: usize = 16_384;
+
+/// Takes bytes as they come and gives the rows that are whole.
+pub(crate) struct CsvReader {
+    core: Reader,
+    bytes_max: usize,
+    output: Vec<u8>,
+    written: usize,
+    ends: Vec<usize>,
+    ended: usize,
+    /// The line that is being read, from 1.
+    line: u64,
+    /// Where the row under way begins, if one is.
+    begun_at: Option<u64>,
+    /// What was read of a row before it grew too long.
+    overflow: Option<String>,
+}
+
+impl CsvReader {
+    pub(crate) fn new(delimiter: u8, bytes_max: usize) -> Self {
+        Self {
+            core: ReaderBuilder::new().delimiter(delimiter).build(),
+            bytes_max,
+            output: vec![0; bytes_max.min(8 * 1024)],
+            written: 0,
+            ends: vec![0; 64],
+            ended: 0,
+            line: 1,
+            begun_at: None,
+            overflow: None,
+        }
+    }
+
+    pub(crate) fn push(&mut self, mut input: &[u8], rows: &mut Vec<FileRow<Vec<String>>>) {
+        while let Some(first) = input.first() {
+            if self.begun_at.is_none() {
+                // Between rows: blank lines are passed over, and counted.
+                if matches!(first, b'\r' | b'\n') {
+                    self.line += u64::from(*first == b'\n');
+                    input = input.get(1..).unwrap_or_default();
+                    continue;
+                }
+                self.begun_at = Some(self.line);
+            }
+            let read = self.step(input, rows);
+            self.line += newlines(input.get(..read).unwrap_or_default());
+            input = input.get(read..).unwrap_or_default();
+        }
+    }
+
+    /// What is left at the end of the file.
+    pub(crate) fn finish(&mut self, rows: &mut Vec<FileRow<Vec<String>>>) {
+        while self.begun_at.is_some() {
+            self.step(&[], rows);
+        }
+    }
+
+    /// Says how much of the input it has read.
+    fn step(&mut self, input: &[u8], rows: &mut Vec<FileRow<Vec<String>>>) -> usize {
+        let output = self.output.get_mut(self.written..).unwrap_or_default();
+        let ends = self.ends.get_mut(self.ended..).unwrap_or_default();
+        let (result, read, written, ended) = self.core.read_record(input, output, ends);
+        self.written += written;
+        self.ended += ended;
+        match result {
+            ReadRecordResult::InputEmpty => {}
+            ReadRecordResult::OutputFull if self.output.len() < self.bytes_max && self.overflow.is_none() => {
+                let room = (self.output.len() * 2).min(self.bytes_max);
+                self.output.resize(room, 0);
+            }
+            ReadRecordResult::OutputEndsFull if self.ends.len() < CELLS_MAX && self.overflow.is_none() => {
+                let room = (self.ends.len() * 2).min(CELLS_MAX);
+                self.ends.resize(room, 0);
+            }
+            // The rest of the row is read over what was read before, and forgotten.
+            ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
+                let read = self.output.get(..self.written).unwrap_or_default();
+                self.overflow.get_or_insert_with(|| cut(read));
+                (self.written, self.ended) = (0, 0);
+            }
+            ReadRecordResult::Record => self.end_row(rows),
+            ReadRecordResult::End => self.begun_at = None,
+        }
+        read
+    }
+
+    fn end_row(&mut self, rows: &mut Vec<FileRow<Vec<String>>>) {
+        let line = self.begun_at.take().unwrap_or(self.line);
+        let content = match self.overflow.take() {
+            Some(shown) => Err(Flaw { reason: too_long(self.bytes_max), values: vec![shown] }),
+            None => self.cells(),
+        };
+        rows.push(FileRow { line, content });
+        (self.written, self.ended) = (0, 0);
+    }
+
+    fn cells(&self) -> Result<Vec<String>, Flaw> {
+        let ends = self.ends.get(..self.ended).unwrap_or_default();
+        let starts = std::iter::once(&0).chain(ends);
+        let parts = starts.zip(ends).map(|(start, end)| self.output.get(*start..*end).unwrap_or_default());
+        let read: Result<Vec<String>, _> =
+            parts.clone().map(|part| std::str::from_utf8(part).map(str::to_owned)).collect();
+        let flaw = |reason: &str| Flaw { reason: reason.to_owned(), values: parts.map(cut).collect() };
+        match read {
+            Err(_) => Err(flaw("is not valid UTF-8")),
+            Ok(cells) if cells.iter().any(|cell| cell.contains('\0')) => {
+                Err(flaw("contains the character U+0000"))
+            }
+            Ok(cells) => Ok(cells),
+        }
+    }
+}
+
+fn newlines(bytes: &[u8]) -> u64 {
+    u64::try_from(memchr::memchr_iter(b'\n', bytes).count()).unwrap_or_default()
+}
+
+/// The separator that the first line has most of.
+pub(crate) fn delimiter_of(head: &[u8]) -> u8 {
+    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
+    let mut is_quoted = false;
+    for byte in head {
+        match byte {
+            b'"' => is_quoted = !is_quoted,
+            b'\n' | b'\r' if !is_quoted => break,
+            _ if is_quoted => {}
+            byte => counts.iter_mut().filter(|(known, _)| known == byte).for_each(|(_, count)| *count += 1),
+        }
+    }
+    // The first of the best: a comma where there is nothing to tell them apart.
+    counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(byte, _)| *byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a text, in pieces of every size, as `line:cell|cell` or `line!reason`.
+    #[track_caller]
+    fn check(text: impl AsRef<[u8]>, expected: &[&str]) {
+        for size in [1, 2, 3, 7, 1_000_000] {
+            let mut reader = CsvReader::new(b',', 64);
+            let mut rows = Vec::new();
+            text.as_ref().chunks(size).for_each(|piece| reader.push(piece, &mut rows));
+            reader.finish(&mut rows);
+            let told: Vec<String> = rows
+                .into_iter()
+                .map(|row| match row.content {
+                    Ok(cells) => format!("{}:{}", row.line, cells.join("|")),
+                    Err(flaw) => format!(
+                        "{}!{}",
+                        row.line,
+                        flaw.reason.split(' ').take(3).collect::<Vec<_>>().join(" ")
+                    ),
+                })
+                .collect();
+            assert_eq!(told, expected, "in pieces of {size}");
+        }
+    }
+
+    #[test]
+    fn quotes_line_breaks_and_blank_lines() {
+        check("a,b\nc,d", &["1:a|b", "2:c|d"]);
+        check("a,b\r\nc,d\r\n", &["1:a|b", "2:c|d"]);
+        check("\"a,\"\"x\"\"\",\"b\r\nb\"\n\n\nc,\n", &["1:a,\"x\"|b\r\nb", "5:c|"]);
+        check("a\n\n", &["1:a"]);
+        check("", &[]);
+        check("\n\r\n", &[]);
+        check("é,😀\n", &["1:é|😀"]);
+        check("a,\"open", &["1:a|open"]);
+    }
+
+    #[test]
+    fn bad_rows_hold_up_no_other() {
+        check(b"a\xff,b\nc,d\n", &["1!is not valid", "2:c|d"]);
+        check("a\0,b\nc,d\n", &["1!contains the character", "2:c|d"]);
+        let long = format!("a,b\n{},x\nc,d\n", "x".repeat(500));
+        check(&long, &["1:a|b", "2!is longer than", "3:c|d"]);
+        let wide = format!("{}\nc,d\n", ",".repeat(20_000));
+        check(&wide, &["1!is longer than", "2:c|d"]);
+        check(format!("\"{}\nnever closed", "x".repeat(200)), &["1!is longer than"]);
+    }
+
+    #[test]
+    fn the_separator_is_found() {
+        let check = |head: &str, expected: u8| assert_eq!(delimiter_of(head.as_bytes()), expected, "{head}");
+        check("a,b;c,d", b',');
+        check("a;b;c,d\n,,,,,", b';');
+        check("a\tb\tc", b'\t');
+        check("\"a,b,c\"|x", b'|');
+        check("one", b',');
+        check("", b',');
+    }
+}

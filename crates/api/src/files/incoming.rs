@@ -1,0 +1,188 @@
+//! A file that is being sent: decompressed, counted and handed on piece by piece.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::HeaderMap;
+use axum::http::header::CONTENT_TYPE;
+use http_body_util::BodyExt as _;
+
+use crate::body::{Capped, Decoder};
+use crate::error::Error;
+
+/// A sender that is silent for this long has gone away.
+const IDLE_MAX: Duration = Duration::from_mins(1);
+/// Compressed bytes that are undone at once: a thousand times as many may come out.
+const STEP_BYTES: usize = 4 * 1024;
+/// What is looked at before anything is taken.
+const HEAD_BYTES: usize = 64 * 1024;
+
+/// What a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    Csv,
+    JsonLines,
+}
+
+impl Format {
+    pub(crate) fn of(headers: &HeaderMap) -> Result<Self, Error> {
+        let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let mut parts = text.split(';').map(|part| part.trim().to_ascii_lowercase());
+        let format = match parts.next().unwrap_or_default().as_str() {
+            "text/csv" | "application/csv" | "text/tab-separated-values" => Self::Csv,
+            "application/x-ndjson"
+            | "application/ndjson"
+            | "application/jsonl"
+            | "application/x-jsonlines" => Self::JsonLines,
+            _ => {
+                let words = "The Content-Type must be text/csv or application/x-ndjson";
+                return Err(Error::UnsupportedMediaType(words.to_owned()));
+            }
+        };
+        let charset = parts
+            .find_map(|part| part.strip_prefix("charset=").map(|name| name.trim_matches('"').to_owned()));
+        if charset.is_some_and(|name| !matches!(name.as_str(), "utf-8" | "utf8" | "us-ascii")) {
+            return Err(Error::UnsupportedMediaType("The file must be UTF-8: save it as such".to_owned()));
+        }
+        Ok(format)
+    }
+}
+
+pub(crate) struct Incoming {
+    body: Body,
+    decoder: Option<Decoder>,
+    /// Compressed pieces that wait for their turn.
+    pieces: VecDeque<bytes::Bytes>,
+    /// What was looked at and is still to be handed out.
+    head: Option<Vec<u8>>,
+    bytes_max: u32,
+}
+
+impl Incoming {
+    pub(crate) fn new(headers: &HeaderMap, body: Body, bytes_max: u32) -> Result<Self, Error> {
+        let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+        let decoder = Some(Decoder::new(headers, Capped::new(0, most))?);
+        Ok(Self { body, decoder, pieces: VecDeque::new(), head: None, bytes_max })
+    }
+
+    /// The beginning of the file, or all of it. It is handed out again.
+    pub(crate) async fn head(&mut self) -> Result<&[u8], Error> {
+        let mut head = Vec::new();
+        while head.len() < HEAD_BYTES {
+            match self.read().await? {
+                Some(bytes) => head.extend(bytes),
+                None => break,
+            }
+        }
+        check_text(&head)?;
+        if head.starts_with(UTF8_MARK) {
+            head.drain(..UTF8_MARK.len());
+        }
+        Ok(self.head.insert(head))
+    }
+
+    /// The next bytes; none at the end.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        match self.head.take() {
+            Some(head) => Ok(Some(head)),
+            None => self.read().await,
+        }
+    }
+
+    /// Reads the rest and forgets it: a sender that is still sending would not hear the answer.
+    pub(crate) async fn drain(&mut self) {
+        self.pieces.clear();
+        let mut left = u64::from(self.bytes_max);
+        while let Ok(Some(Ok(frame))) = tokio::time::timeout(IDLE_MAX, self.body.frame()).await {
+            let bytes = frame.data_ref().map_or(0, |data| u64::try_from(data.len()).unwrap_or(u64::MAX));
+            let Some(rest) = left.checked_sub(bytes) else { return };
+            left = rest;
+        }
+    }
+
+    async fn read(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        loop {
+            let Some(decoder) = &mut self.decoder else { return Ok(None) };
+            if let Some(piece) = self.pieces.pop_front() {
+                if let Err(error) = decoder.write(&piece) {
+                    let is_full = decoder.sink().is_full();
+                    return Err(if is_full { self.too_large() } else { decoder.flaw(&error) });
+                }
+                let bytes = decoder.sink_mut().take();
+                if !bytes.is_empty() {
+                    return Ok(Some(bytes));
+                }
+                continue;
+            }
+            let seconds = IDLE_MAX.as_secs();
+            let late = |_| Error::NotJson(format!("The file did not arrive: nothing came for {seconds} s"));
+            let Some(frame) = tokio::time::timeout(IDLE_MAX, self.body.frame()).await.map_err(late)? else {
+                let Some(decoder) = self.decoder.take() else { return Ok(None) };
+                let bytes = decoder.finish().map_err(|is_full| {
+                    let broken = "The compressed file breaks off before its end".to_owned();
+                    if is_full { self.too_large() } else { Error::NotJson(broken) }
+                })?;
+                return Ok((!bytes.is_empty()).then_some(bytes));
+            };
+            let frame = frame.map_err(|error| Error::NotJson(format!("The file broke off: {error}")))?;
+            let mut data = frame.into_data().unwrap_or_default();
+            while !data.is_empty() {
+                let step = if decoder.is_plain() { data.len() } else { STEP_BYTES.min(data.len()) };
+                self.pieces.push_back(data.split_to(step));
+            }
+        }
+    }
+
+    fn too_large(&self) -> Error {
+        Error::FileTooLarge { bytes_max: self.bytes_max }
+    }
+}
+
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// That a file is UTF-8, as far as its beginning tells.
+fn check_text(head: &[u8]) -> Result<(), Error> {
+    let refuse = |words: &str| Err(Error::offence("", words));
+    if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
+        return refuse("the file is UTF-16: save it as UTF-8 and import it again");
+    }
+    match std::str::from_utf8(head) {
+        // A letter may be cut in two at the end of what was looked at.
+        Err(error) if error.error_len().is_some() => {
+            refuse("the file is not UTF-8: save it as UTF-8 (in Excel: \"CSV UTF-8\") and import it again")
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_encodings_are_named() {
+        let check = |bytes: &[u8], word: &str| match check_text(bytes) {
+            Ok(()) => assert_eq!(word, ""),
+            Err(error) => assert!(!word.is_empty() && error.to_string().contains(word), "{error}"),
+        };
+        check("a,é".as_bytes(), "");
+        check(&"a,é".as_bytes()[..3], "");
+        check(b"a,\xe9\n", "UTF-8");
+        check(b"\xff\xfea\0", "UTF-16");
+        check(b"", "");
+    }
+
+    #[test]
+    fn formats_go_by_the_content_type() {
+        let check = |text: &str, expected: Option<Format>| {
+            let headers = HeaderMap::from_iter([(CONTENT_TYPE, text.parse().unwrap())]);
+            assert_eq!(Format::of(&headers).ok(), expected, "{text}");
+        };
+        check("text/csv", Some(Format::Csv));
+        check("Text/CSV; header=present; charset=UTF-8", Some(Format::Csv));
+        check("text/csv; charset=iso-8859-1", None);
+        check("application/x-ndjson", Some(Format::JsonLines));
+        check("application/json", None);
+    }
+}

@@ -1,0 +1,26 @@
+//! What is there for people with a browser, beside the API.
+
+pub(crate) mod cookie;
+mod page;
+mod session;
+
+use std::sync::Arc;
+
+use axum::Router;
+
+use crate::api::{Finished, Settings};
+use crate::pipeline::Shared;
+use crate::rowmill::Rowmill;
+
+/// Everything but the operations of the document.
+fn routes(shared: Arc<Shared<Rowmill>>) -> Router {
+    let pages = page::routes(shared.state.clone());
+    session::routes().with_state(shared).merge(pages)
+}
+
+impl Finished<Rowmill> {
+    /// The whole service: the operations, and the web application that uses them.
+    pub fn site(self, state: Rowmill, settings: Settings) -> Router {
+        self.router_beside(state, settings, routes)
+    }
+}

@@ -1,0 +1,187 @@
+//! Signing in and out with a browser. Not in the document: these are the page's own.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use axum::routing::get;
+use rowmill_app::{Caller, Principal};
+use rowmill_model::Limits;
+use serde::{Deserialize, Serialize};
+
+use crate::body;
+use crate::endpoint::not_json;
+use crate::error::Error;
+use crate::layers::RequestId;
+use crate::limits::Standing;
+use crate::pipeline::{Shared, client_address, count};
+use crate::rowmill::Rowmill;
+use crate::site::cookie;
+
+type Site = Arc<Shared<Rowmill>>;
+
+/// Room for a key and little else.
+const BODY_BYTES_MAX: u32 = 4_096;
+
+pub(crate) fn routes() -> Router<Site> {
+    Router::new()
+        .route("/session", get(look).post(sign_in).delete(sign_out))
+        .route("/signin/{token}", get(follow_link))
+}
+
+/// Who is signed in.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Session {
+    signed_in: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    team: Option<SessionTeam>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    can_manage_teams: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct SessionTeam {
+    id: String,
+    slug: String,
+    name: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SignIn {
+    key: String,
+}
+
+async fn look(State(site): State<Site>, request: Request) -> Response {
+    let request_id = RequestId::of(&request);
+    let (parts, _) = request.into_parts();
+    let told = async {
+        match site.state.signed_in(&parts.headers).await? {
+            Some(principal) => of(&site, principal).await,
+            None => Ok(Session { signed_in: false, team: None, can_manage_teams: None, version: None }),
+        }
+    };
+    match told.await {
+        Ok(session) => json(&session),
+        Err(error) => error.respond(&request_id),
+    }
+}
+
+async fn sign_in(State(site): State<Site>, request: Request) -> Response {
+    let request_id = RequestId::of(&request);
+    let mut standing = None;
+    let mut response = match try_sign_in(&site, request, &mut standing).await {
+        Ok(response) => response,
+        Err(error) => error.respond(&request_id),
+    };
+    if let Some(standing) = standing {
+        standing.write_headers(response.headers_mut());
+    }
+    response
+}
+
+async fn try_sign_in(
+    site: &Site,
+    request: Request,
+    standing: &mut Option<Standing>,
+) -> Result<Response, Error> {
+    let (parts, body) = request.into_parts();
+    refuse_foreign(site, &parts)?;
+    let limits =
+        Limits { body_bytes_max: site.limits.body_bytes_max.min(BODY_BYTES_MAX), ..(*site.limits).clone() };
+    let text = body::read(&parts.headers, body, &limits).await?;
+    let SignIn { key } = serde_json::from_str(&text).map_err(|error| not_json(&error))?;
+    let principal = match site.state.app().authenticate(key.trim()).await {
+        Err(rowmill_app::Error::InvalidKey) => {
+            count(standing, site.policies.auth_failure(client_address(&parts)))?;
+            return Err(rowmill_app::Error::InvalidKey.into());
+        }
+        other => other?,
+    };
+    let mut response = json(&of(site, principal).await?);
+    admit(site, &parts, principal, &mut response)?;
+    Ok(response)
+}
+
+async fn sign_out(State(site): State<Site>, request: Request) -> Response {
+    let request_id = RequestId::of(&request);
+    let (parts, _) = request.into_parts();
+    if let Err(error) = refuse_foreign(&site, &parts) {
+        return error.respond(&request_id);
+    }
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let removed = cookie::remove(&site.state.reached(&parts.headers));
+    response.headers_mut().extend(removed.map(|value| (SET_COOKIE, value)));
+    response
+}
+
+/// The link that the very first start prints. It works once, so looking at it must not use it up.
+async fn follow_link(State(site): State<Site>, request: Request) -> Response {
+    let request_id = RequestId::of(&request);
+    let (parts, _) = request.into_parts();
+    let token = parts.uri.path().rsplit('/').next().unwrap_or_default();
+    let followed = async {
+        let principal = match parts.method {
+            Method::HEAD => None,
+            _ => site.state.app().use_sign_in_link(token).await?,
+        };
+        let Some(principal) = principal else {
+            count(&mut None, site.policies.auth_failure(client_address(&parts)))?;
+            return Ok(redirect("../?signin=expired"));
+        };
+        let mut response = redirect("../");
+        admit(&site, &parts, principal, &mut response)?;
+        Ok::<_, Error>(response)
+    };
+    followed.await.unwrap_or_else(|error| error.respond(&request_id))
+}
+
+async fn of(site: &Site, principal: Principal) -> Result<Session, Error> {
+    let app = site.state.app();
+    let team = app.own_team(Caller::Key(principal)).await?;
+    Ok(Session {
+        signed_in: true,
+        can_manage_teams: Some(app.is_operator(team.id).await?),
+        team: Some(SessionTeam { id: team.id.to_string(), slug: team.slug.to_string(), name: team.name }),
+        version: Some(env!("CARGO_PKG_VERSION")),
+    })
+}
+
+/// Has the browser keep a session.
+fn admit(site: &Site, parts: &Parts, principal: Principal, response: &mut Response) -> Result<(), Error> {
+    let session = site.state.app().open_session(principal)?;
+    let kept = cookie::keep(&session, &site.state.reached(&parts.headers));
+    response.headers_mut().extend(kept.map(|value| (SET_COOKIE, value)));
+    Ok(())
+}
+
+/// Another site must neither sign people in, as somebody else, nor out.
+fn refuse_foreign(site: &Site, parts: &Parts) -> Result<(), Error> {
+    let reached = site.state.reached(&parts.headers);
+    if cookie::is_foreign(&parts.headers, &reached) { Err(Error::CrossSite) } else { Ok(()) }
+}
+
+fn json(session: &Session) -> Response {
+    let mut response = Response::new(Body::from(serde_json::to_vec(session).unwrap_or_default()));
+    let fixed = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
+    response.headers_mut().extend(fixed.map(|(name, value)| (name, HeaderValue::from_static(value))));
+    response
+}
+
+/// Relative, so that it holds below any path. The address that is left is a secret, and is told nobody.
+fn redirect(to: &'static str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::SEE_OTHER;
+    let fixed = [(LOCATION, to), (CACHE_CONTROL, "no-store"), (REFERRER_POLICY, "no-referrer")];
+    response.headers_mut().extend(fixed.map(|(name, value)| (name, HeaderValue::from_static(value))));
+    response
+}

@@ -1,0 +1,332 @@
+//! Rows from a file: which columns its fields go to, and batch after batch of them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use rowmill_model::corrections::unique_header;
+use rowmill_model::limits::NAME_CHARS_MAX;
+use rowmill_model::record::Slot;
+use rowmill_model::{Column, ColumnId, ColumnType, DataShape, Offence, RowId};
+use rowmill_store::{NewRow, NewRows, RowAction, StoreError, StoredProject};
+
+use crate::App;
+use crate::auth::Caller;
+use crate::chance::{column_id, uuids};
+use crate::error::{Error, Result};
+use crate::projects::{ATTEMPTS_MAX, Change};
+use crate::rows::layout::{RowCells, new_row, refusal};
+use crate::rows::{kept_changing, match_column};
+
+/// How a file's fields become cells.
+#[derive(Debug, Clone, Default)]
+pub struct ImportOptions {
+    /// Fields to the ids of columns, or to nothing.
+    pub mapping: BTreeMap<String, Option<String>>,
+    /// Whether a field that names no column becomes one.
+    pub create_columns: bool,
+    /// Update the row whose value in this column (id or header) is the same, instead of inserting.
+    pub match_on: Option<String>,
+}
+
+/// A field of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportField {
+    /// What the mapping calls it.
+    pub name: String,
+    /// What a column made of it is called.
+    pub header: String,
+}
+
+/// An import under way.
+#[derive(Debug)]
+pub struct Import {
+    caller: Caller,
+    project: String,
+    options: ImportOptions,
+    targets: HashMap<String, Option<ImportColumn>>,
+    /// Columns that were made, with their headers.
+    pub created: Vec<(ColumnId, String)>,
+    /// Fields that go nowhere.
+    pub ignored: Vec<String>,
+}
+
+/// Where a field's values go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportColumn {
+    id: ColumnId,
+    slot: Slot,
+    takes_json: bool,
+}
+
+/// The cells of one row: where they go, and raw JSON text.
+pub type ImportRow = Vec<(ImportColumn, String)>;
+
+/// What became of a batch.
+#[derive(Debug, Default)]
+pub struct ImportedBatch {
+    pub inserted: u64,
+    pub updated: u64,
+    pub unchanged: u64,
+    /// Rows that were not taken, by their place in the batch, and why.
+    pub refused: Vec<(usize, String)>,
+}
+
+impl ImportColumn {
+    fn of(column: &Column) -> Self {
+        let takes_json = column.data_shape != DataShape::Text || column.id.as_str() == ColumnId::TRIGGER;
+        Self { id: column.id.clone(), slot: column.slot, takes_json }
+    }
+
+    /// Text as a cell's raw JSON. It stays text, leading zeros and all, save where a column holds JSON.
+    pub fn value_of(&self, text: &str) -> String {
+        let is_container = text.starts_with(['{', '[']);
+        if self.takes_json
+            && is_container
+            && serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok()
+        {
+            return text.to_owned();
+        }
+        serde_json::Value::from(text).to_string()
+    }
+}
+
+impl App {
+    /// That the caller may write to a project.
+    pub async fn project_for_import(&self, caller: Caller, project: &str) -> Result<()> {
+        self.project_to_change(caller, project).await.map(drop)
+    }
+
+    /// Checks all that can be known before the file is read.
+    pub async fn begin_import(
+        &self,
+        caller: Caller,
+        project: &str,
+        options: ImportOptions,
+    ) -> Result<Import> {
+        let stored = self.project_to_change(caller, project).await?;
+        let mut offences = Vec::new();
+        let mut taken: HashSet<&str> = HashSet::new();
+        for (field, id) in &options.mapping {
+            let Some(id) = id else { continue };
+            let path = format!("mapping.{field}");
+            match stored.project.table.by_id(id) {
+                None => offences.push(Offence::new(path, format!("{id:?} is no column of this project"))),
+                Some(column) if column.kind == ColumnType::Reference => offences.push(Offence::new(
+                    path,
+                    "goes to a column that follows another and cannot be written: write to its source",
+                )),
+                Some(_) if !taken.insert(id) => {
+                    offences.push(Offence::new(path, "goes to a column that another field goes to"));
+                }
+                Some(_) => {}
+            }
+        }
+        if !offences.is_empty() {
+            return Err(Error::invalid(offences));
+        }
+        if let Some(name) = &options.match_on {
+            match_column(&stored, name)?;
+        }
+        Ok(Import {
+            caller,
+            project: project.to_owned(),
+            options,
+            targets: HashMap::new(),
+            created: Vec::new(),
+            ignored: Vec::new(),
+        })
+    }
+
+    /// Settles where these fields go, which may make columns. Those that stand side by side in a file never go to
+    /// one column.
+    pub async fn settle_fields(
+        &self,
+        import: &mut Import,
+        fields: &[ImportField],
+        side_by_side: bool,
+    ) -> Result<()> {
+        let mut seen = HashSet::new();
+        let new: Vec<&ImportField> = fields
+            .iter()
+            .filter(|field| !import.targets.contains_key(&field.name) && seen.insert(&field.name))
+            .collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        let stored = self.project_to_change(import.caller, &import.project).await?;
+        let mut taken: HashSet<ColumnId> =
+            import.targets.values().flatten().map(|column| column.id.clone()).collect();
+        taken.extend(import.options.mapping.values().flatten().map(|id| ColumnId::new(id.clone())));
+        let mut missing = Vec::new();
+        for field in new {
+            let table = &stored.project.table;
+            let target = match import.options.mapping.get(&field.name) {
+                Some(None) => None,
+                Some(Some(id)) => table.by_id(id),
+                // Two fields never go to one column.
+                None => match table
+                    .named(&field.header)
+                    .filter(|column| !side_by_side || !taken.contains(&column.id))
+                {
+                    None if import.options.create_columns => {
+                        missing.push(field.clone());
+                        continue;
+                    }
+                    found => found,
+                },
+            };
+            // A reference follows another column: what a file says about it is known already.
+            let target = target.filter(|column| column.kind != ColumnType::Reference).map(ImportColumn::of);
+            match &target {
+                Some(column) => drop(taken.insert(column.id.clone())),
+                None => import.ignored.push(field.name.clone()),
+            }
+            import.targets.insert(field.name.clone(), target);
+        }
+        self.make_columns(import, missing).await
+    }
+
+    async fn make_columns(&self, import: &mut Import, fields: Vec<ImportField>) -> Result<()> {
+        if fields.is_empty() {
+            return Ok(());
+        }
+        let ids = fields.iter().map(|_| column_id()).collect::<Result<Vec<ColumnId>>>()?;
+        let saved = self
+            .change(import.caller, &import.project, None, |stored| {
+                let mut change = Change::from(stored);
+                let table = &mut change.project.table;
+                self.check_room(table.columns.len() + fields.len())?;
+                for (field, id) in fields.iter().zip(&ids) {
+                    let wanted: String = field.header.trim().chars().take(NAME_CHARS_MAX).collect();
+                    let wanted = if wanted.trim().is_empty() { "Column" } else { wanted.trim() };
+                    let header = unique_header(table, id.as_str(), wanted);
+                    table.push_manual(id.clone(), &header);
+                }
+                Ok(change)
+            })
+            .await?;
+        for (field, id) in fields.into_iter().zip(ids) {
+            if let Some(column) = saved.project.table.by_id(id.as_str()) {
+                import.created.push((id, column.header.clone()));
+                import.targets.insert(field.name, Some(ImportColumn::of(column)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a batch of rows. One that cannot be taken is told, and holds up no other.
+    pub async fn import_rows(&self, import: &Import, rows: Vec<ImportRow>) -> Result<ImportedBatch> {
+        let mut batch = ImportedBatch::default();
+        let mut left: Vec<(usize, ImportRow)> = Vec::with_capacity(rows.len());
+        for (index, row) in rows.into_iter().enumerate() {
+            match self.row_refusal(&row) {
+                Some(reason) => batch.refused.push((index, reason)),
+                None => left.push((index, row)),
+            }
+        }
+        for _ in 0..ATTEMPTS_MAX {
+            if left.is_empty() {
+                return Ok(batch);
+            }
+            let stored = self.project_to_change(import.caller, &import.project).await?;
+            match self.store.insert_rows(self.lay_out_import(&stored, import, &left)?).await {
+                Err(StoreError::Stale) => {}
+                Err(StoreError::AmbiguousMatch(places)) => {
+                    let places: HashSet<usize> = places.into_iter().collect();
+                    let mut place = 0;
+                    left.retain(|(index, _)| {
+                        let is_ambiguous = places.contains(&place);
+                        place += 1;
+                        if is_ambiguous {
+                            batch.refused.push((*index, "matches several rows of the table".to_owned()));
+                        }
+                        !is_ambiguous
+                    });
+                }
+                outcome => {
+                    for (_, action) in outcome?.rows {
+                        match action {
+                            RowAction::Inserted => batch.inserted += 1,
+                            RowAction::Updated => batch.updated += 1,
+                            RowAction::Unchanged => batch.unchanged += 1,
+                        }
+                    }
+                    return Ok(batch);
+                }
+            }
+        }
+        Err(kept_changing())
+    }
+
+    fn row_refusal(&self, row: &ImportRow) -> Option<String> {
+        let mut slots = HashSet::new();
+        row.iter().find_map(|(column, value)| {
+            if !slots.insert(column.slot) {
+                return Some("names one column twice".to_owned());
+            }
+            refusal(ColumnType::Manual, value, &self.limits).map(|words| format!("a cell {words}"))
+        })
+    }
+
+    fn lay_out_import(
+        &self,
+        stored: &StoredProject,
+        import: &Import,
+        rows: &[(usize, ImportRow)],
+    ) -> Result<NewRows> {
+        let now_ms = self.clock.now_ms();
+        let table = &stored.project.table;
+        // Somebody may have deleted a column meanwhile: its cells are left out.
+        let live: HashSet<&str> = table.columns.iter().map(|column| column.id.as_str()).collect();
+        let ids = uuids(now_ms)?.map(RowId::from_uuid);
+        let row = |((_, row), id): (&(usize, ImportRow), RowId)| -> NewRow {
+            let cells = row.iter().filter(|(column, _)| live.contains(column.id.as_str()));
+            let cells: RowCells<'_> =
+                cells.map(|(column, value)| (column.slot, value.as_str().into())).collect();
+            new_row(id, &cells)
+        };
+        Ok(NewRows {
+            project: stored.project.id,
+            version: stored.version,
+            rows: rows.iter().zip(ids).map(row).collect(),
+            match_on: import
+                .options
+                .match_on
+                .as_deref()
+                .map(|name| match_column(stored, name))
+                .transpose()?,
+            project_save: None,
+            ignored_keys: Vec::new(),
+            now_ms,
+            once: None,
+        })
+    }
+}
+
+impl Import {
+    /// Where a field goes, once that is settled.
+    pub fn column(&self, field: &str) -> Option<&ImportColumn> {
+        self.targets.get(field)?.as_ref()
+    }
+
+    pub fn is_settled(&self, field: &str) -> bool {
+        self.targets.contains_key(field)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_stays_text_save_where_a_column_holds_json() {
+        let check = |takes_json: bool, text: &str, expected: &str| {
+            let column = ImportColumn { id: ColumnId::trigger(), slot: 0, takes_json };
+            assert_eq!(column.value_of(text), expected);
+        };
+        check(false, "0123", "\"0123\"");
+        check(true, "0123", "\"0123\"");
+        check(false, "{\"a\":1}", "\"{\\\"a\\\":1}\"");
+        check(true, "{\"a\": 1}", "{\"a\": 1}");
+        check(true, "{broken", "\"{broken\"");
+    }
+}

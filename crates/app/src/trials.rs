@@ -1,0 +1,197 @@
+//! Trying things before they are kept: a column on one row, a provider's credential.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use rowmill_model::corrections::{self, Corrected};
+use rowmill_model::filter::Predicate;
+use rowmill_model::provider::Provider;
+use rowmill_model::row::{RowView, Source};
+use rowmill_model::{
+    CellError, Column, ColumnType, ErrorCode, Offence, Project, Record, RowId, TeamId, Value as CellValue,
+};
+use rowmill_store::StoredRow;
+use serde_json::{Map, Value};
+
+use crate::App;
+use crate::auth::Caller;
+use crate::chance::column_id;
+use crate::error::{Error, Noun, Result};
+
+/// Whoever can call the outside: the binary says who that is.
+#[async_trait]
+pub trait Trial: fmt::Debug + Send + Sync + 'static {
+    /// What would be sent for a cell, without secrets; or why nothing would.
+    async fn resolve(&self, cell: &TrialCell) -> Result<Map<String, Value>, CellError>;
+
+    /// Runs a cell once. Nothing of it is stored.
+    async fn run(&self, cell: &TrialCell) -> TrialOutcome;
+
+    /// Asks a provider something harmless with the team's credential: what it says, or why it does not.
+    async fn test(&self, team: TeamId, provider: &'static Provider) -> Result<String, String>;
+}
+
+/// A cell as it would be if the column were kept.
+#[derive(Debug, Clone)]
+pub struct TrialCell {
+    pub project: Arc<Project>,
+    pub column: Arc<Column>,
+    pub row: RowId,
+    pub values: Record,
+}
+
+/// What became of a try.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TrialOutcome {
+    /// Raw JSON text, null where there is cleanly nothing.
+    Completed(Box<str>, Map<String, Value>),
+    Failed(CellError, Map<String, Value>),
+    Skipped(CellError),
+}
+
+/// What is to be tried.
+#[derive(Debug)]
+pub struct TryColumn {
+    pub row_id: String,
+    /// As a column is created.
+    pub column: Map<String, Value>,
+    /// The column that is being edited, if there is one.
+    pub column_id: Option<String>,
+    /// Only say what would be sent.
+    pub dry_run: bool,
+}
+
+#[derive(Debug)]
+pub struct Tried {
+    pub resolved: Map<String, Value>,
+    pub outcome: Option<TrialOutcome>,
+    pub fixes: Vec<String>,
+}
+
+/// What a provider said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderTest {
+    pub ok: bool,
+    pub message: String,
+    pub milliseconds: u64,
+}
+
+/// Who tries, once that is known.
+#[derive(Debug, Default)]
+pub(crate) struct Tester(OnceLock<Arc<dyn Trial>>);
+
+impl App {
+    /// Says who calls the outside. The first to say so is kept.
+    pub fn try_with(&self, trial: Arc<dyn Trial>) {
+        let _ = self.tester.0.set(trial);
+    }
+
+    fn trial(&self) -> Result<&dyn Trial> {
+        self.tester
+            .0
+            .get()
+            .map(AsRef::as_ref)
+            .ok_or_else(|| Error::Internal("nobody can call the outside".into()))
+    }
+
+    /// Runs a column on one row without keeping anything.
+    pub async fn try_column(&self, caller: Caller, project: &str, request: TryColumn) -> Result<Tried> {
+        let TryColumn { row_id, mut column, column_id: edited, dry_run } = request;
+        let stored = self.project_to_change(caller, project).await?;
+        let id = RowId::parse(&row_id).ok_or(Error::NotFound(Noun::Row))?;
+        let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
+        self.check_size("column", &column)?;
+        let catalogue = self.credentials(caller.team()).await?.catalogue();
+        let table = &stored.project.table;
+        let corrected = match &edited {
+            Some(id) => {
+                table.by_id(id).ok_or(Error::NotFound(Noun::Column))?;
+                column.remove("templateId");
+                corrections::patch(table, id, &column, &catalogue, &self.limits)
+            }
+            None => corrections::create(table, &column, column_id()?, &catalogue, &self.limits),
+        };
+        let Corrected { table, column, fixes } = corrected.map_err(|offences| {
+            let within = |Offence { path, message }| Offence::new(join(&path), message);
+            Error::invalid(offences.into_iter().map(within).collect())
+        })?;
+        let project = Arc::new(Project { table, ..(*stored.project).clone() });
+        let column = project.table.by_id(column.as_str()).ok_or(Error::NotFound(Noun::Column))?;
+        let column = Arc::new(column.clone());
+        let (resolved, outcome) = self.try_cell(project, column, &row, dry_run).await?;
+        Ok(Tried { resolved, outcome, fixes })
+    }
+
+    async fn try_cell(
+        &self,
+        project: Arc<Project>,
+        column: Arc<Column>,
+        row: &StoredRow,
+        dry_run: bool,
+    ) -> Result<(Map<String, Value>, Option<TrialOutcome>)> {
+        let view = RowView::new(&project.table, row.values.cells()?, &row.states);
+        match column.kind {
+            ColumnType::Manual => {
+                let words = "names a column that people fill in: there is nothing to try";
+                return Err(Error::invalid(vec![Offence::new("column.templateId", words)]));
+            }
+            ColumnType::Reference => {
+                let value = view.value(&column).unwrap_or_else(|| "null".into());
+                let outcome = TrialOutcome::Completed(value.into(), Map::new());
+                return Ok((Map::new(), (!dry_run).then_some(outcome)));
+            }
+            ColumnType::Ai | ColumnType::Task | ColumnType::Api => {}
+        }
+        let skipped = self.would_skip(&project, &column, &view);
+        let cell =
+            TrialCell { project: Arc::clone(&project), column, row: row.id, values: row.values.clone() };
+        let trial = self.trial()?;
+        let resolved = match trial.resolve(&cell).await {
+            Ok(resolved) => resolved,
+            Err(error) => return Ok((Map::new(), Some(TrialOutcome::Failed(error, Map::new())))),
+        };
+        let outcome = match skipped {
+            Some(error) => Some(TrialOutcome::Skipped(error)),
+            None if dry_run => None,
+            None => Some(trial.run(&cell).await),
+        };
+        Ok((resolved, outcome))
+    }
+
+    /// Why a run would pass over the cell: an input that is empty, or the condition.
+    fn would_skip(&self, project: &Project, column: &Column, row: &RowView<'_>) -> Option<CellError> {
+        let required = column.dependencies.iter().filter(|dependency| dependency.required);
+        for dependency in required {
+            let Some(input) = project.table.by_id(dependency.column_id.as_str()) else { continue };
+            let value = Source::compile(&project.table, input).value(row);
+            if value.is_none_or(|raw| CellValue::parse(&raw).is_empty()) {
+                let message = format!("“{}”, which is required, is empty.", input.header);
+                return Some(CellError { code: ErrorCode::MissingInput, message });
+            }
+        }
+        let condition = Predicate::compile(&column.run_condition, &project.table);
+        (!condition.holds(row, self.clock.now())).then(|| CellError {
+            code: ErrorCode::ConditionNotMet,
+            message: "The run condition does not hold for this row.".to_owned(),
+        })
+    }
+
+    /// Asks a provider whether the team's credential works.
+    pub async fn test_provider(&self, caller: Caller, provider: &str) -> Result<ProviderTest> {
+        let team = caller.with_key()?.team;
+        let provider = Provider::named(provider).ok_or(Error::NotFound(Noun::Provider))?;
+        let began_ms = self.clock.now_ms();
+        let answered = self.trial()?.test(team, provider).await;
+        let milliseconds = u64::try_from(self.clock.now_ms() - began_ms).unwrap_or_default();
+        let (ok, message) = match answered {
+            Ok(message) => (true, message),
+            Err(message) => (false, message),
+        };
+        Ok(ProviderTest { ok, message, milliseconds })
+    }
+}
+
+fn join(path: &str) -> String {
+    if path.is_empty() { "column".to_owned() } else { format!("column.{path}") }
+}

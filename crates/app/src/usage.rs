@@ -1,0 +1,53 @@
+//! What a team's tables hold.
+
+use rowmill_model::plan::ColumnTally;
+use rowmill_store::ProjectPage;
+
+use crate::App;
+use crate::auth::Caller;
+use crate::error::Result;
+
+/// What one project holds.
+#[derive(Debug, Clone)]
+pub struct ProjectUsage {
+    pub id: String,
+    pub title: String,
+    pub rows: u64,
+    /// The cells of all processed columns.
+    pub cells: ColumnTally,
+}
+
+impl App {
+    /// The team's projects, newest first. The counts are kept, so that this does not depend on the rows.
+    pub async fn usage(&self, caller: Caller) -> Result<Vec<ProjectUsage>> {
+        let team = caller.with_key()?.team;
+        let mut usage = Vec::new();
+        for summary in self.store.projects(team, None, ProjectPage::ALL).await? {
+            // Deleted meanwhile.
+            let Some(standing) = self.store.standing(summary.id).await? else { continue };
+            let processed = standing.project.table.columns.iter().filter(|column| column.kind.is_processed());
+            let columns = processed.map(|column| standing.tally.column(column.slot, standing.row_count));
+            usage.push(ProjectUsage {
+                id: summary.id.to_string(),
+                title: summary.title,
+                rows: standing.row_count,
+                cells: columns.fold(NONE, sum),
+            });
+        }
+        Ok(usage)
+    }
+}
+
+const NONE: ColumnTally =
+    ColumnTally { idle: 0, queued: 0, generating: 0, completed: 0, error: 0, skipped: 0 };
+
+fn sum(one: ColumnTally, other: ColumnTally) -> ColumnTally {
+    ColumnTally {
+        idle: one.idle + other.idle,
+        queued: one.queued + other.queued,
+        generating: one.generating + other.generating,
+        completed: one.completed + other.completed,
+        error: one.error + other.error,
+        skipped: one.skipped + other.skipped,
+    }
+}

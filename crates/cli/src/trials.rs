@@ -1,0 +1,38 @@
+//! Who tries columns and credentials for the application: the workers' own way to the outside.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rowmill_app::{Trial, TrialCell, TrialOutcome};
+use rowmill_engine::{Cell, Outcome, Outside};
+use rowmill_model::{CellError, Provider, TeamId};
+use serde_json::{Map, Value};
+
+#[derive(Debug)]
+pub(crate) struct Trials(pub(crate) Arc<Outside>);
+
+#[async_trait]
+impl Trial for Trials {
+    async fn resolve(&self, cell: &TrialCell) -> Result<Map<String, Value>, CellError> {
+        self.0.resolve(&in_trial(cell)).await
+    }
+
+    async fn run(&self, cell: &TrialCell) -> TrialOutcome {
+        match self.0.try_once(&in_trial(cell)).await {
+            Outcome::Value(raw, meta) => TrialOutcome::Completed(raw, meta),
+            Outcome::NoData(meta) => TrialOutcome::Completed("null".into(), meta),
+            Outcome::Skipped(error) => TrialOutcome::Skipped(error),
+            Outcome::Failed(trouble) => TrialOutcome::Failed(trouble.error, trouble.meta),
+            Outcome::Later(_, error) => TrialOutcome::Failed(error, Map::new()),
+        }
+    }
+
+    async fn test(&self, team: TeamId, provider: &'static Provider) -> Result<String, String> {
+        self.0.test(team, provider).await
+    }
+}
+
+fn in_trial(cell: &TrialCell) -> Cell {
+    let TrialCell { project, column, row, values } = cell;
+    Cell::in_trial(Arc::clone(project), Arc::clone(column), *row, values.clone())
+}

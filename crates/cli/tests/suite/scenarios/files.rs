@@ -1,0 +1,298 @@
+//! Files in and out: CSV and JSON Lines, streamed, row by row.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::harness::runner::scenarios;
+use crate::harness::table::query_of;
+use crate::harness::{Answer, Api, Request, Scenario, Server, Table};
+
+pub(crate) const SHARED: &[Scenario] = &scenarios!("files", Shared:
+    a_csv_file_becomes_rows,
+    fifty_thousand_rows_go_in_and_come_out,
+    bad_rows_are_told_one_by_one,
+    a_mapping_says_where_fields_go,
+    rows_are_matched_and_updated,
+    json_lines_keep_their_values,
+    files_that_are_none_are_refused,
+    an_export_follows_its_view,
+    formulas_are_neutralized,
+    what_comes_out_goes_in_again,
+    files_may_be_compressed,
+);
+pub(crate) const OWN: &[Scenario] = &scenarios!("files", Own:
+    limits_of_files_hold,
+);
+
+fn send(table: &Table, query: &[(&str, &str)], media_type: &str, body: impl Into<Vec<u8>>) -> Answer {
+    let path = table.path(&format!("/import{}", query_of(query)));
+    table.api.send(Request::post(path).bytes(body.into()).header("Content-Type", media_type))
+}
+
+#[track_caller]
+fn import(table: &Table, query: &[(&str, &str)], body: impl Into<Vec<u8>>) -> Value {
+    send(table, query, "text/csv", body).ok()
+}
+
+fn counts(told: &Value) -> (u64, u64, u64) {
+    let count = |name: &str| told[name].as_u64().unwrap();
+    (count("importedCount"), count("updatedCount"), count("rejectedCount"))
+}
+
+#[track_caller]
+fn export(table: &Table, query: &[(&str, &str)]) -> String {
+    let answer = table.get(&format!("/export{}", query_of(query)));
+    assert_eq!(answer.status(), 200, "{}", answer.text);
+    answer.text
+}
+
+fn texts(table: &Table, header: &str) -> Vec<Value> {
+    // The columns may have been made by the file.
+    let columns = table.columns();
+    let id =
+        columns.iter().find(|column| column["header"] == header).unwrap()["id"].as_str().unwrap().to_owned();
+    let page = table.rows(&[("pageSize", "1000")]);
+    page["rows"].as_array().unwrap().iter().map(|row| row["cells"][&id].clone()).collect()
+}
+
+fn a_csv_file_becomes_rows(api: &Api) {
+    let table = api.table(&["Email"]);
+    let file = "\u{feff}EMAIL,City,Notes\r\nada@example.com,London,\"a \"\"b\"\",\r\nc\"\r\n\r\nalan@example.com,,0123\r\n,,\r\n";
+    let told = import(&table, &[], file);
+    assert_eq!(counts(&told), (2, 0, 0), "{told}");
+    let made: Vec<&str> = told["columnsCreated"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|column| column["header"].as_str().unwrap())
+        .collect();
+    assert_eq!(made, ["City", "Notes"]);
+    assert_eq!(table.headers(), ["Input", "Email", "City", "Notes"]);
+    assert_eq!(texts(&table, "Email"), ["ada@example.com", "alan@example.com"]);
+    assert_eq!(texts(&table, "City"), [json!("London"), Value::Null]);
+    assert_eq!(texts(&table, "Notes"), ["a \"b\",\r\nc", "0123"]);
+    // Other separators, no header, and no columns made.
+    let other = api.table(&["A", "B"]);
+    assert_eq!(counts(&import(&other, &[], "a;b\n1;2,5\n")), (1, 0, 0));
+    assert_eq!(counts(&import(&other, &[("delimiter", "tab")], "a\tb\n3\t4\n")), (1, 0, 0));
+    assert_eq!(texts(&other, "B"), ["2,5", "4"]);
+    let told = import(&other, &[("createColumns", "false")], "A,Stray\n5,6\n");
+    assert_eq!((counts(&told), &told["fieldsIgnored"]), ((1, 0, 0), &json!(["Stray"])));
+    let told = import(&other, &[("header", "false")], "x,y\nz\n");
+    assert_eq!(counts(&told), (2, 0, 0));
+    assert_eq!(other.headers(), ["Input", "A", "B", "Column 1", "Column 2"]);
+    // Two headers that are the same, and one that is blank.
+    let twins = api.table(&[]);
+    import(&twins, &[], "Name,Name,\n1,2,3\n");
+    assert_eq!(twins.headers(), ["Input", "Name", "Name 2", "Column 3"]);
+}
+
+fn fifty_thousand_rows_go_in_and_come_out(api: &Api) {
+    let table = api.table(&["Number", "Name"]);
+    let mut file = String::from("Number,Name\n");
+    for number in 0..50_000 {
+        let _ = writeln!(file, "{number},\"Name, {number}\"");
+    }
+    let told = import(&table, &[], file.clone());
+    assert_eq!(counts(&told), (50_000, 0, 0));
+    assert_eq!(table.rows(&[("pageSize", "1")])["pagination"]["totalRows"], 50_000);
+    let columns = format!("{},{}", table.column("Number"), table.column("Name"));
+    let out = export(&table, &[("columnIds", &columns)]);
+    assert!(out.replace("\r\n", "\n") == file, "the same rows in the same order");
+    let sorting = json!([{ "columnId": table.column("Number"), "direction": "desc" }]).to_string();
+    let out = export(&table, &[("columnIds", table.column("Number")), ("sorting", &sorting)]);
+    let numbers: Vec<u32> = out.lines().skip(1).map(|line| line.parse().unwrap()).collect();
+    assert!(numbers.len() == 50_000 && numbers.is_sorted_by(|a, b| a > b));
+}
+
+fn bad_rows_are_told_one_by_one(api: &Api) {
+    let table = api.table(&["A", "B"]);
+    let big = "x".repeat(1 << 20);
+    let mut file = format!("A,B\n1,2\n1,2,3,4\n{big},5\n6,7\n").into_bytes();
+    // Beyond what is looked at beforehand.
+    file.extend_from_slice(b"\xff\xfe,8\n9,a\0b\n\"10\n11\",12\nlast,row\n");
+    let told = import(&table, &[], file);
+    assert_eq!(counts(&told), (4, 0, 4), "{}", told["rejected"]);
+    let rejected = told["rejected"].as_array().unwrap();
+    let lines: Vec<u64> = rejected.iter().map(|row| row["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [3, 4, 6, 7]);
+    let reasons = ["4 cells", "cellBytesMax", "UTF-8", "U+0000"];
+    for (row, words) in rejected.iter().zip(reasons) {
+        assert!(row["reason"].as_str().unwrap().contains(words), "{row}");
+    }
+    assert_eq!(rejected[0]["values"], json!(["1", "2", "3", "4"]));
+    assert_eq!(told["stopped"], false);
+    assert_eq!(texts(&table, "A"), ["1", "6", "10\n11", "last"]);
+}
+
+fn a_mapping_says_where_fields_go(api: &Api) {
+    let table = api.table(&["Email", "Name"]);
+    let (email, name) = (table.column("Email"), table.column("Name"));
+    let mapping = json!({ "E-Mail": email, "Phone": null, "Full": name }).to_string();
+    let told = import(&table, &[("mapping", &mapping)], "E-Mail,Phone,Full,Name\na@b.c,1,Ada,other\n");
+    assert_eq!(counts(&told), (1, 0, 0));
+    assert_eq!(told["fieldsIgnored"], json!(["Phone"]));
+    assert_eq!((texts(&table, "Email"), texts(&table, "Name")), (vec![json!("a@b.c")], vec![json!("Ada")]));
+    assert_eq!(texts(&table, "Name 2"), ["other"], "two fields never go to one column");
+    let places = json!({ "1": email }).to_string();
+    import(&table, &[("header", "false"), ("createColumns", "false"), ("mapping", &places)], "x,second\n");
+    assert_eq!(texts(&table, "Email"), ["a@b.c", "second"]);
+
+    let source = table.add_column(json!({ "templateId": "reference", "header": "Ref", "referenceConfig": { "columnId": email, "path": "" } }));
+    for (mapping, path) in [
+        (json!({ "A": "col_000000000000" }), "mapping.A"),
+        (json!({ "A": source }), "mapping.A"),
+        (json!({ "A": email, "B": email }), "mapping.B"),
+        (json!([1]), "mapping"),
+        (json!({ "A": 1 }), "mapping"),
+    ] {
+        send(&table, &[("mapping", &mapping.to_string())], "text/csv", "A,B\n1,2\n").offends(&[path]);
+    }
+    send(&table, &[("matchOn", "Nobody")], "text/csv", "A\n1\n").offends(&["matchOn"]);
+    send(&table, &[("delimiter", "x")], "text/csv", "A\n1\n").offends(&["delimiter"]);
+    let told = import(&table, &[], "Email,Ref\nfifth,known already\n");
+    assert_eq!(told["fieldsIgnored"], json!(["Ref"]));
+}
+
+fn rows_are_matched_and_updated(api: &Api) {
+    let table = api.table(&["Email", "City"]);
+    let email = table.column("Email").to_owned();
+    table.insert(json!([{ "Email": "a", "City": "Rome" }, { "Email": "twin" }, { "Email": "twin" }]));
+    let file = "Email,City\na,Turin\nb,Bonn\ntwin,x\na,Turin\nb,\n";
+    let told = import(&table, &[("matchOn", &email)], file);
+    assert_eq!(counts(&told).0, 1, "{told}");
+    assert_eq!(told["rejected"][0]["line"], 4);
+    assert!(told["rejected"][0]["reason"].as_str().unwrap().contains("several"), "{told}");
+    assert_eq!(texts(&table, "City"), [json!("Turin"), Value::Null, Value::Null, json!("Bonn")]);
+    let again = import(&table, &[("matchOn", "Email")], "Email,City\na,Turin\n");
+    assert_eq!((counts(&again), &again["unchangedCount"]), ((0, 0, 0), &json!(1)));
+}
+
+fn json_lines_keep_their_values(api: &Api) {
+    let table = api.table(&["Name"]);
+    let file = "{\"name\": \"Ada\", \"n\": 1.50, \"deep\": {\"a\": [1]}}\n\nnonsense\n[1]\n{\"Name\": \"Al\", \"new\": true}\n{\"Name\":\"x\",\"name\":\"y\"}\n{\"a\":\"\\u0000\"}";
+    let told = send(&table, &[], "application/x-ndjson", file).ok();
+    assert_eq!(counts(&told), (2, 0, 4), "{told}");
+    let lines: Vec<u64> =
+        told["rejected"].as_array().unwrap().iter().map(|row| row["line"].as_u64().unwrap()).collect();
+    assert_eq!(lines, [3, 4, 6, 7]);
+    let out = export(&table, &[("format", "jsonl")]);
+    let first = out.lines().next().unwrap();
+    assert_eq!(first, "{\"Input\":null,\"Name\":\"Ada\",\"n\":1.50,\"deep\":{\"a\": [1]},\"new\":null}");
+    assert_eq!(out.lines().count(), 2);
+}
+
+fn files_that_are_none_are_refused(api: &Api) {
+    let table = api.table(&["A"]);
+    send(&table, &[], "application/json", "[]").refused(415, "unsupported_media_type");
+    send(&table, &[], "text/csv; charset=utf-16", "A\n1\n").refused(415, "unsupported_media_type");
+    let utf_16: Vec<u8> = "\u{feff}A\n1\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let refused = send(&table, &[], "text/csv", utf_16).offends(&[""]);
+    assert!(refused["error"].as_str().unwrap().contains("UTF-16"), "{refused}");
+    let refused = send(&table, &[], "text/csv", b"N\xe4me,B\n1,2\n".to_vec()).offends(&[""]);
+    assert!(refused["error"].as_str().unwrap().contains("UTF-8"), "{refused}");
+    assert_eq!(counts(&import(&table, &[], "")), (0, 0, 0));
+    assert_eq!(counts(&import(&table, &[], "A,B\n")), (0, 0, 0));
+    assert_eq!(table.rows(&[])["pagination"]["totalRows"], 0);
+    table.get("/export?format=xlsx").offends(&["format"]);
+    table.get("/export?columnIds=col_nope").offends(&["columnIds"]);
+    table.get("/export?viewId=view_nope").refused(404, "view_not_found");
+}
+
+fn an_export_follows_its_view(api: &Api) {
+    let table = api.table_of(json!({ "title": "Käufer \"2026\"", "columns": [
+        { "templateId": "manual", "header": "Name" }, { "templateId": "manual", "header": "Age" },
+    ] }));
+    table.insert(json!([{ "Name": "b", "Age": 2 }, { "Name": "c", "Age": 30 }, { "Name": "a", "Age": 10 }, { "Name": "z" }]));
+    let (name, age) = (table.column("Name").to_owned(), table.column("Age").to_owned());
+    let view = table.post("/views", json!({
+        "name": "Grown", "filters": [{ "columnId": age, "operator": "isNotEmpty" }],
+        "sorting": [{ "columnId": age, "direction": "desc" }], "columnVisibility": { "_trigger": false },
+    })).created()["view"]["id"].clone();
+    let view = view.as_str().unwrap();
+    assert_eq!(export(&table, &[("viewId", view)]), "Name,Age\r\nc,30\r\na,10\r\nb,2\r\n");
+    let search = export(&table, &[("viewId", view), ("search", "A"), ("columnIds", &name)]);
+    assert_eq!(search, "Name\r\na\r\n");
+    let filters = json!([{ "columnId": name, "operator": "equals", "value": "z" }]).to_string();
+    assert_eq!(export(&table, &[("filters", &filters)]), "Input,Name,Age\r\n,z,\r\n");
+    let answer = table.get("/export?format=jsonl");
+    assert_eq!(answer.header("content-type"), Some("application/x-ndjson"));
+    let named = answer.header("content-disposition").unwrap();
+    assert!(
+        named.starts_with("attachment; filename=\"K_ufer _2026_.jsonl\"; filename*=UTF-8''K%C3%A4ufer"),
+        "{named}"
+    );
+}
+
+fn formulas_are_neutralized(api: &Api) {
+    let table = api.table(&["A"]);
+    let values =
+        ["=1+1", "+cmd|x", "-a", "@SUM(1)", "\tx", "-5", "+1.5e3", "plain", "=HYPERLINK(\"http://x\",\"y\")"];
+    table.insert(values.iter().map(|value| json!({ "A": value })).collect());
+    let column = table.column("A");
+    let out = export(&table, &[("columnIds", column)]);
+    let safe = "A\r\n'=1+1\r\n'+cmd|x\r\n'-a\r\n'@SUM(1)\r\n'\tx\r\n-5\r\n+1.5e3\r\nplain\r\n\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\"\r\n";
+    assert_eq!(out, safe);
+    let kept = export(&table, &[("columnIds", column), ("formulas", "keep")]);
+    assert!(kept.starts_with("A\r\n=1+1\r\n+cmd|x\r\n"), "{kept}");
+    assert!(!export(&table, &[("format", "jsonl")]).contains("'="), "only CSV is opened by spreadsheets");
+}
+
+fn what_comes_out_goes_in_again(api: &Api) {
+    let first = api.table(&["Text", "Number", "More"]);
+    first.insert(json!([
+        { "Text": "a \"b\"\r\n,c", "Number": 1.5, "More": { "x": [1, null] }, "_trigger": { "deep": true } },
+        { "Text": " outer blanks ", "Number": "=1", "More": null },
+        { "Text": "😀é", "Number": "007", "More": false },
+    ]));
+    for (format, media_type) in [("csv", "text/csv"), ("jsonl", "application/x-ndjson")] {
+        let query = [("format", format), ("formulas", "keep")];
+        let out = export(&first, &query);
+        let second = api.table(&["Text", "Number", "More"]);
+        let told = send(&second, &[], media_type, out.clone()).ok();
+        assert_eq!((counts(&told), &told["columnsCreated"]), ((3, 0, 0), &json!([])));
+        assert_eq!(export(&second, &query), out);
+    }
+}
+
+fn files_may_be_compressed(api: &Api) {
+    let table = api.table(&["A"]);
+    let file = format!("A\n{}", "text\n".repeat(30_000));
+    let packed = zstd::encode_all(file.as_bytes(), 3).unwrap();
+    let request = Request::post(table.path("/import")).bytes(packed).header("Content-Type", "text/csv");
+    let told = api.send(request.header("Content-Encoding", "zstd")).ok();
+    assert_eq!(counts(&told), (30_000, 0, 0));
+    let out = api.send(Request::get(table.path("/export")).header("Accept-Encoding", "gzip"));
+    assert_eq!(out.header("content-encoding"), Some("gzip"));
+    assert_eq!(out.text.lines().count(), 30_001);
+    let broken =
+        Request::post(table.path("/import")).bytes(b"not gzip".to_vec()).header("Content-Type", "text/csv");
+    assert_eq!(api.send(broken.header("Content-Encoding", "gzip")).status(), 400);
+}
+
+fn limits_of_files_hold() {
+    let server = Server::start(&[
+        ("ROWMILL_IMPORT_BYTES_MAX", "100000"),
+        ("ROWMILL_IMPORT_ROW_BYTES_MAX", "100"),
+        ("ROWMILL_IMPORT_REJECTED_MAX", "5"),
+        ("ROWMILL_COLUMNS_MAX", "4"),
+        ("ROWMILL_INSERT_ROWS_MAX", "10"),
+        // A body's limit is another.
+        ("ROWMILL_BODY_BYTES_MAX", "1000"),
+    ]);
+    let api = server.api();
+    let table = api.table(&["A"]);
+    let told = import(&table, &[], format!("A\n{}", "row\n".repeat(2_000)));
+    assert_eq!(counts(&told), (2_000, 0, 0));
+    let told = import(&table, &[], format!("A\n1\n{}\n2\n", "x".repeat(101)));
+    assert_eq!(counts(&told), (2, 0, 1));
+    assert!(told["rejected"][0]["reason"].as_str().unwrap().contains("importRowBytesMax"));
+    let told = import(&table, &[], format!("A\n1\n{}\n2\n", "x,y\n".repeat(20)));
+    assert_eq!((told["rejectedCount"].as_u64(), &told["stopped"]), (Some(5), &json!(true)), "{told}");
+    send(&table, &[], "text/csv", "A\n".repeat(60_000)).refused(413, "body_too_large");
+    let bomb = zstd::encode_all("A\n".repeat(1_000_000).as_bytes(), 3).unwrap();
+    let bomb = Request::post(table.path("/import")).bytes(bomb).header("Content-Type", "text/csv");
+    api.send(bomb.header("Content-Encoding", "zstd")).refused(413, "body_too_large");
+    send(&table, &[], "text/csv", "A,B,C,D\n1,2,3,4\n").exceeds("columnsMax");
+}

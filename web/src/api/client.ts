@@ -1,0 +1,56 @@
+import createClient, { type Middleware } from 'openapi-fetch';
+import { prefix } from '../app/base';
+import { type ApiError, toApiError, unreachable } from './error';
+import type { paths } from './schema';
+
+/** Every documented operation, typed by openapi.json. */
+export const client = createClient<paths>({ baseUrl: prefix, querySerializer: { array: { style: 'form', explode: false } } });
+
+type Listener = (error: ApiError) => void;
+let onSignedOut: Listener = () => {};
+
+/** Whom to tell when the service no longer knows who we are. */
+export function whenSignedOut(listener: Listener): void {
+  onSignedOut = listener;
+}
+
+const failures: Middleware = {
+  onError: () => unreachable(),
+  onResponse: async ({ response }) => {
+    if (!response.ok) throw await failure(response);
+  },
+};
+client.use(failures);
+
+/** The body of an answer; failures were thrown before. */
+export async function data<T>(call: Promise<{ data?: T }>): Promise<T> {
+  const answer = await call;
+  return answer.data as T;
+}
+
+/** A request to an operation the document does not describe. */
+export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await send(prefix + path, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+  });
+  return response.status === 204 ? (undefined as T) : ((await response.json()) as T);
+}
+
+async function send(url: string, init: RequestInit): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(url, init);
+  } catch {
+    throw unreachable();
+  }
+  if (!response.ok) throw await failure(response);
+  return response;
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  const body: unknown = await response.json().catch(() => undefined);
+  const error = toApiError(response.status, body);
+  if (response.status === 401) onSignedOut(error);
+  return error;
+}

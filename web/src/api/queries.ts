@@ -1,0 +1,65 @@
+import { QueryClient, queryOptions } from '@tanstack/react-query';
+import { client, data } from './client';
+import { ApiError } from './error';
+import { readSession } from './session';
+
+/** What changes only when somebody changes it stays fresh; live pages are told by events what is no longer so. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 30_000,
+      refetchOnWindowFocus: false,
+      retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.status === 0 || error.status >= 500),
+    },
+  },
+});
+
+const path = (projectId: string) => ({ params: { path: { projectId } } });
+
+export const sessionQuery = queryOptions({ queryKey: ['session'], queryFn: readSession, staleTime: Infinity });
+
+export const projectsQuery = queryOptions({
+  queryKey: ['projects'],
+  queryFn: async () => (await data(client.GET('/v4/projects'))).projects,
+});
+
+export const projectQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId],
+    queryFn: async () => (await data(client.GET('/v4/projects/{projectId}', path(projectId)))).project,
+  });
+
+export const viewsQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['views', projectId],
+    queryFn: async () => (await data(client.GET('/v4/projects/{projectId}/views', path(projectId)))).views,
+  });
+
+export const statusQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['status', projectId],
+    queryFn: () => data(client.GET('/v4/projects/{projectId}/status', path(projectId))),
+  });
+
+export const templatesQuery = (projectId: string) =>
+  queryOptions({
+    queryKey: ['templates'],
+    queryFn: async () =>
+      (await data(client.GET('/v4/projects/{projectId}/columns/templates', path(projectId)))).templates,
+    staleTime: Infinity,
+  });
+
+export const providersQuery = queryOptions({
+  queryKey: ['providers'],
+  queryFn: async () => (await data(client.GET('/v4/team/providers'))).providers,
+});
+
+export const secretsQuery = queryOptions({
+  queryKey: ['secrets'],
+  queryFn: async () => (await data(client.GET('/v4/team/secrets'))).secrets,
+});
+
+export const teamQuery = queryOptions({
+  queryKey: ['team'],
+  queryFn: async () => (await data(client.GET('/v4/team'))).team,
+});

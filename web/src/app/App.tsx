@@ -1,0 +1,64 @@
+import { Center, Loader } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { lazy, Suspense, useEffect } from 'react';
+import { Route, Router, Switch } from 'wouter';
+import { whenSignedOut } from '../api/client';
+import { sessionQuery } from '../api/queries';
+import { ProjectsPage } from '../projects/ProjectsPage';
+import { SignInPage } from '../signin/SignInPage';
+import { ErrorState } from '../ui/ErrorState';
+import { prefix } from './base';
+import { Crash } from './Crash';
+import { NotFoundPage } from './NotFoundPage';
+import { SessionContext } from './session';
+
+const loadTable = () => import('../table/TablePage');
+const TablePage = lazy(loadTable);
+const SettingsPage = lazy(() => import('../settings/SettingsPage'));
+const ProjectSettingsPage = lazy(() => import('../settings/ProjectSettingsPage'));
+
+// Who comes to a table by its address should not wait for its code until it is known who they are.
+if (/\/projects\/[^/]+\/?$/.test(window.location.pathname)) void loadTable();
+
+export function App() {
+  const queryClient = useQueryClient();
+  const session = useQuery(sessionQuery);
+
+  useEffect(() => {
+    whenSignedOut(() => queryClient.setQueryData(sessionQuery.queryKey, { signedIn: false }));
+  }, [queryClient]);
+
+  if (session.isPending) return <Waiting />;
+  if (session.isError) return <ErrorState error={session.error} onRetry={() => void session.refetch()} />;
+  if (!session.data.signedIn) return <SignInPage />;
+
+  return (
+    <SessionContext value={session.data}>
+      <Crash>
+        <Router base={prefix}>
+          <Suspense fallback={<Waiting />}>
+            <Switch>
+              <Route path="/" component={ProjectsPage} />
+              <Route path="/projects/:projectId">
+                {({ projectId }) => <TablePage key={projectId} projectId={projectId} />}
+              </Route>
+              <Route path="/projects/:projectId/settings/:section?">
+                {({ projectId, section }) => <ProjectSettingsPage projectId={projectId} section={section} />}
+              </Route>
+              <Route path="/settings/:section?">{({ section }) => <SettingsPage section={section} />}</Route>
+              <Route component={NotFoundPage} />
+            </Switch>
+          </Suspense>
+        </Router>
+      </Crash>
+    </SessionContext>
+  );
+}
+
+function Waiting() {
+  return (
+    <Center h="100%" role="status" aria-label="Loading">
+      <Loader size="sm" />
+    </Center>
+  );
+}

@@ -1,0 +1,16 @@
+import { Component, type ReactNode } from 'react';
+import { ErrorState } from '../ui/ErrorState';
+
+/** Keeps a fault in one page from leaving an empty window, also when a new version was put in place meanwhile. */
+export class Crash extends Component<{ children: ReactNode }, { error: unknown }> {
+  override state: { error: unknown } = { error: undefined };
+
+  static getDerivedStateFromError(error: unknown): { error: unknown } {
+    return { error };
+  }
+
+  override render(): ReactNode {
+    if (this.state.error === undefined) return this.props.children;
+    return <ErrorState error={this.state.error} onRetry={() => window.location.reload()} retryLabel="Reload the page" />;
+  }
+}

@@ -1,0 +1,10 @@
+import { createContext, useContext } from 'react';
+import type { SignedIn } from '../api/session';
+
+export const SessionContext = createContext<SignedIn | null>(null);
+
+export function useSession(): SignedIn {
+  const session = useContext(SessionContext);
+  if (!session) throw new Error('This page is shown to people who have signed in.');
+  return session;
+}

@@ -1,0 +1,49 @@
+import { createTheme, type MantineColorsTuple } from '@mantine/core';
+
+const mill: MantineColorsTuple = [
+  '#e8f8f4',
+  '#d3ede6',
+  '#a6dbce',
+  '#76c8b4',
+  '#4fb89f',
+  '#36ae91',
+  '#1f9d80',
+  '#0d7a68',
+  '#08695a',
+  '#03574a',
+];
+
+/** Blue-grey darks: calmer on large surfaces than Mantine's neutral ones. */
+const dark: MantineColorsTuple = [
+  '#d5d9e0',
+  '#b6bcc7',
+  '#98a0ad',
+  '#6c7482',
+  '#434b58',
+  '#333a45',
+  '#272d37',
+  '#1b2028',
+  '#161a21',
+  '#0f1217',
+];
+
+export const theme = createTheme({
+  colors: { mill, dark },
+  primaryColor: 'mill',
+  primaryShade: { light: 7, dark: 7 },
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif',
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+  headings: { fontWeight: '650' },
+  components: {
+    Alert: { styles: { label: { color: 'var(--mantine-color-text)' } } },
+    Badge: { defaultProps: { tt: 'none', fw: 600 } },
+    Tooltip: { defaultProps: { openDelay: 400, withArrow: true } },
+    Modal: {
+      defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.4, blur: 2 } },
+      styles: { title: { fontWeight: 620, fontSize: '1.05rem' } },
+    },
+    Menu: { defaultProps: { shadow: 'md', withinPortal: true } },
+  },
+});

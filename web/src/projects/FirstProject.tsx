@@ -1,0 +1,56 @@
+import { Button, Group, Stack, Text, Title } from '@mantine/core';
+import { Icon, type IconName } from '../ui/Icon';
+import classes from './Projects.module.css';
+
+interface Props {
+  onCreate: () => void;
+  onSample: () => void;
+  isMakingSample: boolean;
+}
+
+const STEPS: { icon: IconName; title: string; text: string }[] = [
+  { icon: 'table', title: 'Put in rows', text: 'Type them, paste them from a spreadsheet, drop a CSV file, or send them by API.' },
+  {
+    icon: 'spark',
+    title: 'Add columns that fill themselves',
+    text: 'A prompt, a web page, an e-mail finder, any HTTP API. Columns can build on each other.',
+  },
+  { icon: 'play', title: 'Run them and watch', text: 'Every cell shows where it stands. Stop whenever you like, then go on.' },
+];
+
+/** What somebody sees who has no project yet. */
+export function FirstProject({ onCreate, onSample, isMakingSample }: Props) {
+  return (
+    <Stack align="center" gap={36} py={{ base: 'md', sm: 48 }}>
+      <Stack align="center" gap="xs" maw={560}>
+        <Title order={1} ta="center">
+          A table whose columns fill themselves
+        </Title>
+        <Text c="dimmed" ta="center" size="lg">
+          The sample runs at once, without any key. Or start with an empty table of your own.
+        </Text>
+      </Stack>
+      <Group justify="center">
+        <Button size="md" leftSection={<Icon name="wand" />} loading={isMakingSample} onClick={onSample}>
+          Open the sample project
+        </Button>
+        <Button size="md" variant="default" leftSection={<Icon name="plus" />} onClick={onCreate}>
+          Start with an empty table
+        </Button>
+      </Group>
+      <ol className={classes.steps}>
+        {STEPS.map((step) => (
+          <li key={step.title} className={classes.step}>
+            <span className={classes.mark} aria-hidden>
+              <Icon name={step.icon} size={20} />
+            </span>
+            <Text fw={620}>{step.title}</Text>
+            <Text size="sm" c="dimmed">
+              {step.text}
+            </Text>
+          </li>
+        ))}
+      </ol>
+    </Stack>
+  );
+}

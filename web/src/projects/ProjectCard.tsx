@@ -1,0 +1,88 @@
+import { ActionIcon, Menu, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { client, data } from '../api/client';
+import { projectsQuery } from '../api/queries';
+import type { ProjectItem } from '../api/types';
+import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { Icon } from '../ui/Icon';
+import { NameDialog } from '../ui/NameDialog';
+import { when } from '../ui/format';
+import classes from './Projects.module.css';
+
+export function ProjectCard({ project }: { project: ProjectItem }) {
+  const [dialog, setDialog] = useState<'rename' | 'delete'>();
+  const queryClient = useQueryClient();
+  const params = { path: { projectId: project.id } };
+  const refresh = () => queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+  const rename = async (title: string) => {
+    await data(client.PATCH('/v4/projects/{projectId}', { params, body: { title } }));
+    await refresh();
+  };
+  const remove = async () => {
+    await data(client.DELETE('/v4/projects/{projectId}', { params }));
+    await refresh();
+  };
+
+  return (
+    <li className={classes.card}>
+      <Link href={`/projects/${project.id}`} className={classes.link}>
+        <span className={classes.mark} aria-hidden>
+          <Icon name="table" size={20} />
+        </span>
+        <Text component="span" fw={620} lineClamp={2}>
+          {project.title}
+        </Text>
+      </Link>
+      <Text size="sm" c="dimmed" className={classes.facts}>
+        {project.columnCount} {project.columnCount === 1 ? 'column' : 'columns'} · made {when(project.createdAt)}
+        {project.autoplay && ' · runs by itself'}
+      </Text>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="subtle" color="gray" className={classes.more} aria-label={`More about ${project.title}`}>
+            <Icon name="dots" />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<Icon name="pencil" />} onClick={() => setDialog('rename')}>
+            Rename
+          </Menu.Item>
+          <Menu.Item
+            component={Link}
+            href={`/projects/${project.id}/settings/general`}
+            leftSection={<Icon name="settings" />}
+          >
+            Settings
+          </Menu.Item>
+          <Menu.Divider />
+          <Menu.Item color="red" leftSection={<Icon name="trash" />} onClick={() => setDialog('delete')}>
+            Delete
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {dialog === 'rename' && (
+        <NameDialog
+          title="Rename the project"
+          label="Name"
+          initial={project.title}
+          action="Rename"
+          onSubmit={rename}
+          onClose={() => setDialog(undefined)}
+        />
+      )}
+      {dialog === 'delete' && (
+        <ConfirmDialog
+          title={`Delete “${project.title}”?`}
+          action="Delete project"
+          onConfirm={remove}
+          onClose={() => setDialog(undefined)}
+        >
+          All its rows, columns and views go with it, for everybody. This cannot be undone. Export it first if you may
+          need it again.
+        </ConfirmDialog>
+      )}
+    </li>
+  );
+}

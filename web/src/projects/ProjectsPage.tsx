@@ -1,0 +1,99 @@
+import { Button, Container, Group, SimpleGrid, Skeleton, TextInput, Title } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useDeferredValue, useState } from 'react';
+import { useLocation } from 'wouter';
+import { client, data } from '../api/client';
+import { createSample } from '../api/extra';
+import { projectsQuery } from '../api/queries';
+import { Shell } from '../app/Shell';
+import { usePageTitle } from '../app/usePageTitle';
+import { ErrorState } from '../ui/ErrorState';
+import { Icon } from '../ui/Icon';
+import { NameDialog } from '../ui/NameDialog';
+import { tellError } from '../ui/notify';
+import { FirstProject } from './FirstProject';
+import { ProjectCard } from './ProjectCard';
+
+export function ProjectsPage() {
+  usePageTitle('Projects');
+  const projects = useQuery(projectsQuery);
+  const [search, setSearch] = useState('');
+  const wanted = useDeferredValue(search.trim().toLowerCase());
+  const [isNaming, setIsNaming] = useState(false);
+  const { create, sample } = useNewProject();
+  const shown = projects.data?.filter((project) => project.title.toLowerCase().includes(wanted));
+
+  return (
+    <Shell>
+      <Container size="lg" py={{ base: 'lg', sm: 40 }}>
+        {projects.data?.length === 0 ? (
+          <FirstProject
+            onCreate={() => setIsNaming(true)}
+            onSample={() => sample.mutate()}
+            isMakingSample={sample.isPending}
+          />
+        ) : (
+          <>
+            <Group justify="space-between" mb="lg">
+              <Title order={1} size="h2">
+                Projects
+              </Title>
+              <Group gap="sm">
+                <TextInput
+                  aria-label="Search projects"
+                  placeholder="Search"
+                  leftSection={<Icon name="search" size={16} />}
+                  value={search}
+                  onChange={(event) => setSearch(event.currentTarget.value)}
+                  w={{ base: '100%', xs: 200 }}
+                />
+                <Button variant="default" loading={sample.isPending} onClick={() => sample.mutate()}>
+                  Sample project
+                </Button>
+                <Button leftSection={<Icon name="plus" />} onClick={() => setIsNaming(true)}>
+                  New project
+                </Button>
+              </Group>
+            </Group>
+            {projects.isError && <ErrorState error={projects.error} onRetry={() => void projects.refetch()} />}
+            <SimpleGrid cols={{ base: 1, sm: 2, md: 3 }} component="ul" p={0} m={0} style={{ listStyle: 'none' }}>
+              {projects.isPending && [0, 1, 2].map((place) => <Skeleton key={place} component="li" h={124} />)}
+              {shown?.map((project) => (
+                <ProjectCard key={project.id} project={project} />
+              ))}
+            </SimpleGrid>
+          </>
+        )}
+      </Container>
+      {isNaming && (
+        <NameDialog
+          title="New project"
+          label="Name"
+          placeholder="Leads, guests, companies …"
+          action="Create"
+          onSubmit={(title) => create.mutateAsync(title)}
+          onClose={() => setIsNaming(false)}
+        />
+      )}
+    </Shell>
+  );
+}
+
+function useNewProject() {
+  const queryClient = useQueryClient();
+  const [, navigate] = useLocation();
+  const open = async (projectId: string) => {
+    void queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+    navigate(`/projects/${projectId}`);
+  };
+  const create = useMutation({
+    mutationFn: (title: string) => data(client.POST('/v4/projects', { body: { title } })),
+    onSuccess: ({ project }) => open(project.id),
+  });
+  const sample = useMutation({
+    mutationFn: createSample,
+    onSuccess: ({ project }) => open(project.id),
+    onError: (error) => tellError(error, 'The sample project was not made'),
+  });
+  return { create, sample };
+}

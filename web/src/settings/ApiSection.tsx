@@ -1,0 +1,63 @@
+import { Anchor, Stack, Switch } from '@mantine/core';
+import type { Project } from '../api/types';
+import { absoluteUrl } from '../app/base';
+import { useSession } from '../app/session';
+import { CopyField } from '../ui/CopyField';
+import { Card } from './Card';
+import { examples } from './examples';
+import { usePatchProject } from './usePatchProject';
+
+/** Who may reach the project by API, and how. */
+export function ApiSection({ project }: { project: Project }) {
+  const patch = usePatchProject(project.id);
+  const { team } = useSession();
+  const { api } = project.settings;
+  const set = (part: Partial<typeof api>) => patch.mutate({ settings: { api: part } });
+  return (
+    <>
+      <Card title="API access">
+        <Stack gap="md">
+          <Switch
+            label="The API is on"
+            description="Off: every call about this project is refused, this page’s table included, until it is switched on again here."
+            checked={api.enabled}
+            onChange={(event) => set({ enabled: event.currentTarget.checked })}
+          />
+          <Switch
+            label="Reading needs a key"
+            description="Off: anybody who knows the address may read the project by version 3 of the API. Writing always needs a key."
+            checked={api.requireKey}
+            onChange={(event) => set({ requireKey: event.currentTarget.checked })}
+          />
+          <Switch
+            label="Make columns of unknown fields"
+            description="A row sent with a field that no column is named after makes that column. Off: such fields are kept in the input column."
+            checked={api.createColumnsFromKeys}
+            onChange={(event) => set({ createColumnsFromKeys: event.currentTarget.checked })}
+          />
+        </Stack>
+      </Card>
+      <Card
+        title="Use it"
+        text={
+          <>
+            With a key from{' '}
+            <Anchor href="./settings/keys" size="sm" underline="always">
+              Settings, API keys
+            </Anchor>
+            . Everything there is stands in the{' '}
+            <Anchor href="./docs" target="_blank" size="sm" underline="always">
+              API reference
+            </Anchor>
+            .
+          </>
+        }
+      >
+        <CopyField label="Project id" value={project.id} />
+        {examples(project, absoluteUrl(''), team.slug).map(({ label, command }) => (
+          <CopyField key={label} label={label} value={command} isBlock />
+        ))}
+      </Card>
+    </>
+  );
+}

@@ -1,0 +1,87 @@
+import { Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { teamQuery } from '../api/queries';
+import type { Project } from '../api/types';
+import { CopyField } from '../ui/CopyField';
+import { Card } from './Card';
+import { usePatchProject } from './usePatchProject';
+
+interface EventSettings {
+  eventId: string;
+  eventName?: string;
+  webhookEnabled: boolean;
+  addApprovalColumn?: boolean;
+  signingSecret?: string;
+}
+
+const INTEGRATION = 'eventplatform-event';
+
+/** Guests of an event, as rows. */
+export function EventSection({ project }: { project: Project }) {
+  const team = useQuery(teamQuery);
+  const patch = usePatchProject(project.id);
+  const isConnected = project.metadata.integration === INTEGRATION;
+  const stored = (project.metadata.eventplatform ?? {}) as Partial<EventSettings>;
+  const [settings, setSettings] = useState<EventSettings>({ eventId: '', webhookEnabled: true, addApprovalColumn: true, ...stored });
+  const change = (part: Partial<EventSettings>) => setSettings((old) => ({ ...old, ...part }));
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const { signingSecret, ...rest } = settings;
+    patch.mutate({
+      metadata: {
+        ...project.metadata,
+        integration: INTEGRATION,
+        eventplatform: { ...rest, ...(signingSecret && { signingSecret }) },
+      },
+    });
+  };
+  const disconnect = () => {
+    const { integration: _, eventplatform: __, ...rest } = project.metadata;
+    patch.mutate({ metadata: rest });
+  };
+
+  return (
+    <Card
+      title="Event platform"
+      text="Everybody who registers for an event becomes a row, and stays current when something about them changes."
+    >
+      {team.data && <CopyField label="1. Give this webhook address to the platform" value={team.data.webhookUrl} />}
+      <form onSubmit={submit}>
+        <Stack gap="md">
+          <Text size="sm" fw={550}>
+            2. Say which event this project follows
+          </Text>
+          <Group grow align="flex-start">
+            <TextInput label="Event id at the platform" required placeholder="evt-…" value={settings.eventId} onChange={(event) => change({ eventId: event.currentTarget.value })} />
+            <TextInput label="Name of the event" value={settings.eventName ?? ''} onChange={(event) => change({ eventName: event.currentTarget.value })} />
+          </Group>
+          <PasswordInput
+            label="Signing secret"
+            description="If set, only deliveries signed with it are taken. It is never shown again."
+            value={settings.signingSecret ?? ''}
+            autoComplete="off"
+            onChange={(event) => change({ signingSecret: event.currentTarget.value })}
+            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret' }}
+          />
+          <Switch label="Take deliveries" checked={settings.webhookEnabled} onChange={(event) => change({ webhookEnabled: event.currentTarget.checked })} />
+          <Switch
+            label="Keep the guest’s status in a column of its own"
+            checked={settings.addApprovalColumn ?? false}
+            onChange={(event) => change({ addApprovalColumn: event.currentTarget.checked })}
+          />
+          <Group>
+            <Button type="submit" loading={patch.isPending} disabled={!settings.eventId.trim()}>
+              {isConnected ? 'Save' : 'Connect'}
+            </Button>
+            {isConnected && (
+              <Button variant="subtle" color="red" onClick={disconnect}>
+                Disconnect
+              </Button>
+            )}
+          </Group>
+        </Stack>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,61 @@
+import { Button, Group, Switch, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { useLocation } from 'wouter';
+import { client, data } from '../api/client';
+import { projectsQuery } from '../api/queries';
+import type { Project } from '../api/types';
+import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { Card } from './Card';
+import { usePatchProject } from './usePatchProject';
+
+export function GeneralSection({ project }: { project: Project }) {
+  const patch = usePatchProject(project.id);
+  const queryClient = useQueryClient();
+  const [, navigate] = useLocation();
+  const [title, setTitle] = useState(project.title);
+  const [isDeleting, setIsDeleting] = useState(false);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    patch.mutate({ title: title.trim() });
+  };
+  const remove = async () => {
+    await data(client.DELETE('/v4/projects/{projectId}', { params: { path: { projectId: project.id } } }));
+    void queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+    navigate('/');
+  };
+  return (
+    <>
+      <Card title="Name">
+        <form onSubmit={submit}>
+          <Group align="flex-end">
+            <TextInput label="Name of the project" flex={1} maxLength={255} value={title} onChange={(event) => setTitle(event.currentTarget.value)} />
+            <Button type="submit" disabled={!title.trim() || title.trim() === project.title} loading={patch.isPending}>
+              Rename
+            </Button>
+          </Group>
+        </form>
+      </Card>
+      <Card title="Running">
+        <Switch
+          label="Run by itself"
+          description="Columns run as soon as a row comes in or something they are made from changes. Off: they wait for you, and show what is out of date."
+          checked={project.autoplay}
+          onChange={(event) => patch.mutate({ autoplay: event.currentTarget.checked })}
+        />
+      </Card>
+      <Card title="Delete" text="All rows, columns and views go with the project, for everybody. This cannot be undone.">
+        <div>
+          <Button color="red" variant="light" onClick={() => setIsDeleting(true)}>
+            Delete this project
+          </Button>
+        </div>
+      </Card>
+      {isDeleting && (
+        <ConfirmDialog title={`Delete “${project.title}”?`} action="Delete project" onConfirm={remove} onClose={() => setIsDeleting(false)}>
+          All its rows, columns and views go with it. Export it first if you may need it again.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

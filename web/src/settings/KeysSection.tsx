@@ -1,0 +1,98 @@
+import { Badge, Button, Group, Table, Text } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type ApiKey, createKey, listKeys, revokeKey } from '../api/extra';
+import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { ErrorState } from '../ui/ErrorState';
+import { when } from '../ui/format';
+import { Icon } from '../ui/Icon';
+import { NameDialog } from '../ui/NameDialog';
+import { Card } from './Card';
+import { ShownOnce } from './ShownOnce';
+
+const KEYS = ['keys'];
+
+/** The team's API keys. */
+export function KeysSection() {
+  const keys = useQuery({ queryKey: KEYS, queryFn: async () => (await listKeys()).keys });
+  const queryClient = useQueryClient();
+  const [isNaming, setIsNaming] = useState(false);
+  const [secret, setSecret] = useState<string>();
+  const [revoking, setRevoking] = useState<ApiKey>();
+  const reread = () => queryClient.invalidateQueries({ queryKey: KEYS });
+  const create = async (name: string) => {
+    const made = await createKey(name);
+    setSecret(made.secret);
+    await reread();
+  };
+  const revoke = async () => {
+    if (revoking) await revokeKey(revoking.id);
+    await reread();
+  };
+  if (keys.isError) return <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />;
+
+  return (
+    <Card title="API keys" text="For programs, and for people to sign in with. Who has a key can do all that the team can do.">
+      <div>
+        <Button leftSection={<Icon name="plus" />} onClick={() => setIsNaming(true)}>
+          New key
+        </Button>
+      </div>
+      {secret && <ShownOnce label="The new key" secret={secret} onClose={() => setSecret(undefined)} />}
+      <Table verticalSpacing={8} fz="sm">
+        <Table.Thead>
+          <Table.Tr>
+            <Table.Th>Name</Table.Th>
+            <Table.Th>Made</Table.Th>
+            <Table.Th>Last used</Table.Th>
+            <Table.Th aria-label="Actions" />
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {keys.data?.map((key) => (
+            <Table.Tr key={key.id}>
+              <Table.Td>
+                <Group gap={8}>
+                  <Text size="sm" fw={600}>
+                    {key.name || 'Without a name'}
+                  </Text>
+                  {key.current && <Badge variant="light">in use here</Badge>}
+                </Group>
+              </Table.Td>
+              <Table.Td>{when(key.createdAt)}</Table.Td>
+              <Table.Td>{key.lastUsedAt ? when(key.lastUsedAt) : 'never'}</Table.Td>
+              <Table.Td ta="right">
+                <Button
+                  size="compact-sm"
+                  variant="subtle"
+                  color="red"
+                  disabled={key.current}
+                  title={key.current ? 'You are signed in with this key. Sign in with another one to revoke it.' : undefined}
+                  aria-label={`Revoke ${key.name || 'the key without a name'}`}
+                  onClick={() => setRevoking(key)}
+                >
+                  Revoke
+                </Button>
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {isNaming && (
+        <NameDialog
+          title="New API key"
+          label="What it is for"
+          placeholder="CRM sync, Ada’s browser …"
+          action="Make the key"
+          onSubmit={create}
+          onClose={() => setIsNaming(false)}
+        />
+      )}
+      {revoking && (
+        <ConfirmDialog title={`Revoke “${revoking.name}”?`} action="Revoke key" onConfirm={revoke} onClose={() => setRevoking(undefined)}>
+          Programs that use it stop working at once, and browsers signed in with it are signed out.
+        </ConfirmDialog>
+      )}
+    </Card>
+  );
+}

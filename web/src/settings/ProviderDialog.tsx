@@ -1,0 +1,74 @@
+import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { client, data } from '../api/client';
+import { sentence } from '../api/error';
+import { providersQuery } from '../api/queries';
+import type { Provider } from '../api/types';
+
+/** Takes a provider's key. It is written, never read. */
+export function ProviderDialog({ provider, onClose }: { provider: Provider; onClose: () => void }) {
+  const [apiKey, setApiKey] = useState('');
+  const [baseUrl, setBaseUrl] = useState('');
+  const [model, setModel] = useState('');
+  const queryClient = useQueryClient();
+  const isAi = provider.kind === 'ai';
+  const save = useMutation({
+    mutationFn: () =>
+      data(
+        client.PUT('/v4/team/providers/{provider}', {
+          params: { path: { provider: provider.id } },
+          body: {
+            ...(apiKey.trim() && { apiKey: apiKey.trim() }),
+            ...(baseUrl.trim() && { baseUrl: baseUrl.trim() }),
+            ...(model.trim() && { model: model.trim() }),
+          },
+        }),
+      ),
+    onSuccess: () => {
+      void queryClient.invalidateQueries({ queryKey: providersQuery.queryKey });
+      onClose();
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <Modal opened onClose={onClose} title={provider.label} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form onSubmit={submit}>
+        <Stack>
+          <PasswordInput
+            label="API key"
+            value={apiKey}
+            autoComplete="off"
+            data-autofocus
+            onChange={(event) => setApiKey(event.currentTarget.value)}
+            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the key' }}
+          />
+          <TextInput
+            label="Base address"
+            description={isAi && provider.id === 'openai' ? 'With /v1 at its end, as is customary. Empty for OpenAI itself.' : 'Only if it is not the provider’s own.'}
+            placeholder="https://…"
+            value={baseUrl}
+            onChange={(event) => setBaseUrl(event.currentTarget.value)}
+          />
+          {isAi && <TextInput label="Default model" value={model} onChange={(event) => setModel(event.currentTarget.value)} />}
+          {save.isError && (
+            <Text size="sm" c="red" role="alert">
+              {sentence(save.error)}
+            </Text>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending} disabled={!apiKey.trim() && !baseUrl.trim()}>
+              Save
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}

@@ -1,0 +1,117 @@
+import { Badge, Button, Group, Loader, Stack, Table, Text } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client, data } from '../api/client';
+import { sentence } from '../api/error';
+import { testProvider } from '../api/extra';
+import { providersQuery } from '../api/queries';
+import type { Provider } from '../api/types';
+import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { ErrorState } from '../ui/ErrorState';
+import { Card } from './Card';
+import { ProviderDialog } from './ProviderDialog';
+
+/** Who is asked, and with whose key. */
+export function ProvidersSection() {
+  const providers = useQuery(providersQuery);
+  if (providers.isPending) return <Loader size="sm" />;
+  if (providers.isError) return <ErrorState error={providers.error} onRetry={() => void providers.refetch()} />;
+  const of = (kind: Provider['kind']) => providers.data.filter((provider) => provider.kind === kind);
+  return (
+    <>
+      <Card
+        title="AI models"
+        text="For prompt columns. “OpenAI-compatible” is any server that speaks that language, also one of your own: give it a base address."
+      >
+        <ProviderTable providers={of('ai')} />
+      </Card>
+      <Card title="E-mail finders" text="For the e-mail waterfall. Keys are sealed on the server and never shown again.">
+        <ProviderTable providers={of('finder')} />
+      </Card>
+    </>
+  );
+}
+
+function ProviderTable({ providers }: { providers: Provider[] }) {
+  return (
+    <Table verticalSpacing={8} fz="sm">
+      <Table.Tbody>
+        {providers.map((provider) => (
+          <ProviderRow key={provider.id} provider={provider} />
+        ))}
+      </Table.Tbody>
+    </Table>
+  );
+}
+
+function ProviderRow({ provider }: { provider: Provider }) {
+  const [dialog, setDialog] = useState<'set' | 'remove'>();
+  const queryClient = useQueryClient();
+  const test = useMutation({ mutationFn: () => testProvider(provider.id) });
+  const remove = async () => {
+    await data(client.DELETE('/v4/team/providers/{provider}', { params: { path: { provider: provider.id } } }));
+    await queryClient.invalidateQueries({ queryKey: providersQuery.queryKey });
+  };
+  const needsNoKey = provider.id === 'pattern';
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Text size="sm" fw={600}>
+          {provider.label}
+        </Text>
+        <Stack gap={2} role="status">
+          {provider.error && (
+            <Text size="xs" c="red">
+              {provider.error}
+            </Text>
+          )}
+          {test.data && (
+            <Text size="xs" c={test.data.ok ? undefined : 'red'}>
+              {test.data.message} ({test.data.milliseconds} ms)
+            </Text>
+          )}
+          {test.isError && (
+            <Text size="xs" c="red">
+              {sentence(test.error)}
+            </Text>
+          )}
+        </Stack>
+      </Table.Td>
+      <Table.Td w={120}>
+        <Standing provider={provider} />
+      </Table.Td>
+      <Table.Td>
+        {!needsNoKey && (
+          <Group gap={6} justify="flex-end" wrap="nowrap">
+            {provider.configured && (
+              <Button size="compact-sm" variant="default" loading={test.isPending} onClick={() => test.mutate()} aria-label={`Test: ${provider.label}`}>
+                Test
+              </Button>
+            )}
+            <Button size="compact-sm" variant={provider.configured ? 'default' : 'light'} onClick={() => setDialog('set')} aria-label={`${provider.source === 'team' ? 'Replace' : 'Add key'}: ${provider.label}`}>
+              {provider.source === 'team' ? 'Replace' : 'Add key'}
+            </Button>
+            {provider.source === 'team' && (
+              <Button size="compact-sm" variant="subtle" color="red" onClick={() => setDialog('remove')} aria-label={`Remove: ${provider.label}`}>
+                Remove
+              </Button>
+            )}
+          </Group>
+        )}
+      </Table.Td>
+      {dialog === 'set' && <ProviderDialog provider={provider} onClose={() => setDialog(undefined)} />}
+      {dialog === 'remove' && (
+        <ConfirmDialog title={`Remove the key of ${provider.label}?`} action="Remove key" onConfirm={remove} onClose={() => setDialog(undefined)}>
+          Columns that ask {provider.label} will use the server’s key if it has one, and fail otherwise.
+        </ConfirmDialog>
+      )}
+    </Table.Tr>
+  );
+}
+
+function Standing({ provider }: { provider: Provider }) {
+  if (provider.error) return <Badge variant="light" color="red">unreadable</Badge>;
+  if (provider.source === 'team') return <Badge variant="light">your key</Badge>;
+  if (provider.source === 'environment') return <Badge variant="light" color="gray">server’s key</Badge>;
+  return <Badge variant="outline" color="gray">{provider.configured ? 'no key needed' : 'not set up'}</Badge>;
+}

@@ -1,0 +1,105 @@
+import { ActionIcon, Button, Code, Group, PasswordInput, Table, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { client, data } from '../api/client';
+import { sentence } from '../api/error';
+import { secretsQuery } from '../api/queries';
+import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { Icon } from '../ui/Icon';
+import { Card } from './Card';
+
+/** Texts that HTTP columns may send and nobody may read. */
+export function SecretsSection() {
+  const secrets = useQuery(secretsQuery);
+  const queryClient = useQueryClient();
+  const [name, setName] = useState('');
+  const [value, setValue] = useState('');
+  const [removing, setRemoving] = useState<string>();
+  const reread = () => queryClient.invalidateQueries({ queryKey: secretsQuery.queryKey });
+  const save = useMutation({
+    mutationFn: () => data(client.PUT('/v4/team/secrets/{name}', { params: { path: { name: name.trim() } }, body: { value } })),
+    onSuccess: () => {
+      setName('');
+      setValue('');
+      void reread();
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  const remove = async () => {
+    if (!removing) return;
+    await data(client.DELETE('/v4/team/secrets/{name}', { params: { path: { name: removing } } }));
+    await reread();
+  };
+
+  return (
+    <Card
+      title="Secrets"
+      text={
+        <>
+          For headers, queries and bodies of HTTP columns: type @ there and choose one, or write <Code>{'@{secret.NAME}'}</Code>. They are
+          sealed on the server and never shown again.
+        </>
+      }
+    >
+      <form onSubmit={submit}>
+        <Group align="flex-end" gap="sm">
+          <TextInput
+            label="Name"
+            placeholder="CRM_TOKEN"
+            value={name}
+            onChange={(event) => setName(event.currentTarget.value.toUpperCase().replace(/[^A-Z0-9_]/g, '_'))}
+          />
+          <PasswordInput
+            label="Value"
+            value={value}
+            autoComplete="off"
+            flex={1}
+            miw={180}
+            onChange={(event) => setValue(event.currentTarget.value)}
+            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the value' }}
+          />
+          <Button type="submit" disabled={!name || !value} loading={save.isPending}>
+            Save
+          </Button>
+        </Group>
+        {save.isError && (
+          <Text size="sm" c="red" mt="xs" role="alert">
+            {sentence(save.error)}
+          </Text>
+        )}
+      </form>
+      {secrets.data?.length === 0 && (
+        <Text size="sm" c="dimmed">
+          None yet.
+        </Text>
+      )}
+      {secrets.data && secrets.data.length > 0 && (
+        <Table verticalSpacing={6}>
+          <Table.Tbody>
+            {secrets.data.map((secret) => (
+              <Table.Tr key={secret.name}>
+                <Table.Td className="mono">{secret.name}</Table.Td>
+                <Table.Td c={secret.error ? 'red' : 'dimmed'} fz="sm">
+                  {secret.error ?? 'set'}
+                </Table.Td>
+                <Table.Td ta="right">
+                  <ActionIcon variant="subtle" color="red" aria-label={`Delete the secret ${secret.name}`} onClick={() => setRemoving(secret.name)}>
+                    <Icon name="trash" />
+                  </ActionIcon>
+                </Table.Td>
+              </Table.Tr>
+            ))}
+          </Table.Tbody>
+        </Table>
+      )}
+      {removing && (
+        <ConfirmDialog title={`Delete the secret ${removing}?`} action="Delete secret" onConfirm={remove} onClose={() => setRemoving(undefined)}>
+          Columns that use it will fail until it is set again.
+        </ConfirmDialog>
+      )}
+    </Card>
+  );
+}

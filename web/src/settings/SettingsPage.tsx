@@ -1,0 +1,26 @@
+import { Shell } from '../app/Shell';
+import { usePageTitle } from '../app/usePageTitle';
+import { KeysSection } from './KeysSection';
+import { ProvidersSection } from './ProvidersSection';
+import { SecretsSection } from './SecretsSection';
+import { type Section, SettingsLayout } from './SettingsLayout';
+import { TeamSection } from './TeamSection';
+import { UsageSection } from './UsageSection';
+
+const SECTIONS: Section[] = [
+  { id: 'providers', label: 'Providers', icon: 'plug', content: () => <ProvidersSection /> },
+  { id: 'secrets', label: 'Secrets', icon: 'lock', content: () => <SecretsSection /> },
+  { id: 'keys', label: 'API keys', icon: 'key', content: () => <KeysSection /> },
+  { id: 'team', label: 'Team', icon: 'users', content: () => <TeamSection /> },
+  { id: 'usage', label: 'Usage', icon: 'chart', content: () => <UsageSection /> },
+];
+
+/** What belongs to the team. */
+export default function SettingsPage({ section }: { section: string | undefined }) {
+  usePageTitle('Settings');
+  return (
+    <Shell>
+      <SettingsLayout title="Settings" base="/settings" sections={SECTIONS} section={section} />
+    </Shell>
+  );
+}

@@ -1,0 +1,17 @@
+import { Alert } from '@mantine/core';
+import { CopyField } from '../ui/CopyField';
+
+interface Props {
+  label: string;
+  secret: string;
+  onClose: () => void;
+}
+
+/** A key that cannot be shown again. */
+export function ShownOnce({ label, secret, onClose }: Props) {
+  return (
+    <Alert color="mill" title="Copy it now: it is shown this once" withCloseButton closeButtonLabel="Close" onClose={onClose}>
+      <CopyField label={label} value={secret} />
+    </Alert>
+  );
+}

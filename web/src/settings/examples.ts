@@ -1,0 +1,23 @@
+import type { Project } from '../api/types';
+
+export interface Example {
+  label: string;
+  command: string;
+}
+
+/** Commands that work as they are once the key is put in. */
+export function examples(project: Project, base: string, teamSlug: string): Example[] {
+  const url = `${base}/v4/projects/${project.id}`;
+  const auth = '-H "Authorization: Bearer $KEY"';
+  const json = '-H "Content-Type: application/json"';
+  const field = project.columns.find((column) => column.type === 'manual' && !column.trigger)?.header ?? 'Input';
+  const row = JSON.stringify({ [field]: 'Ada' });
+  return [
+    { label: 'Add a row', command: `curl ${auth} ${json} \\\n  ${url}/rows -d '${row}'` },
+    { label: 'List rows', command: `curl ${auth} "${url}/rows?pageSize=50"` },
+    { label: 'Run what has not been done', command: `curl ${auth} ${json} \\\n  ${url}/trigger -d '{}'` },
+    { label: 'Where it stands', command: `curl ${auth} ${url}/status` },
+    { label: 'Watch it happen', command: `curl -N ${auth} ${url}/events` },
+    { label: 'The same list by version 3', command: `curl ${auth} ${base}/v3/${teamSlug}/${project.id}/rows` },
+  ];
+}

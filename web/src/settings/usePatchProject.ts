@@ -1,0 +1,18 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { client, data } from '../api/client';
+import { projectQuery, projectsQuery } from '../api/queries';
+import type { ProjectPatch } from '../api/types';
+import { tell, tellError } from '../ui/notify';
+
+export function usePatchProject(projectId: string) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: (body: ProjectPatch) => data(client.PATCH('/v4/projects/{projectId}', { params: { path: { projectId } }, body })),
+    onSuccess: () => {
+      void queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
+      void queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+      tell('Saved.');
+    },
+    onError: (error) => tellError(error, 'This was not saved'),
+  });
+}

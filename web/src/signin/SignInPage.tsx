@@ -1,0 +1,80 @@
+import { Alert, Anchor, Button, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { ApiError, sentence } from '../api/error';
+import { sessionQuery } from '../api/queries';
+import { signIn } from '../api/session';
+import { Brand } from '../app/Brand';
+import classes from './SignInPage.module.css';
+
+export function SignInPage() {
+  const [key, setKey] = useState('');
+  const queryClient = useQueryClient();
+  const hasExpired = new URLSearchParams(window.location.search).get('signin') === 'expired';
+  const submit = useMutation({
+    mutationFn: () => signIn(key.trim()),
+    onSuccess: (session) => {
+      window.history.replaceState(null, '', window.location.pathname);
+      queryClient.setQueryData(sessionQuery.queryKey, session);
+    },
+  });
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    if (key.trim()) submit.mutate();
+  };
+
+  return (
+    <main className={classes.page}>
+      <Paper withBorder shadow="sm" radius="lg" p={{ base: 'lg', sm: 36 }} className={classes.card}>
+        <Stack gap="lg">
+          <Brand />
+          <div>
+            <Title order={1} size="h2">
+              Sign in
+            </Title>
+            <Text c="dimmed" mt={4}>
+              With an API key of your team. It stays on the server: this browser only gets a session.
+            </Text>
+          </div>
+          {hasExpired && (
+            <Alert color="yellow" title="That link has been used" variant="light">
+              A sign-in link works once. Use the API key that was printed beside it, or make a new one with{' '}
+              <Code>rowmill key create --team default</Code>.
+            </Alert>
+          )}
+          <form onSubmit={onSubmit}>
+            <Stack gap="md">
+              <PasswordInput
+                label="API key"
+                placeholder="rm_…"
+                value={key}
+                onChange={(event) => setKey(event.currentTarget.value)}
+                autoComplete="current-password"
+                autoFocus
+                size="md"
+                error={submit.isError ? reason(submit.error) : undefined}
+                visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the key' }}
+              />
+              <Button type="submit" size="md" loading={submit.isPending} disabled={!key.trim()}>
+                Sign in
+              </Button>
+            </Stack>
+          </form>
+          <Text size="sm" c="dimmed">
+            No key at hand? Whoever runs this server makes one with <Code>rowmill key create --team default</Code>.{' '}
+            <Anchor href="./docs" size="sm" underline="always">
+              Read about the API
+            </Anchor>
+            .
+          </Text>
+        </Stack>
+      </Paper>
+    </main>
+  );
+}
+
+function reason(error: unknown): string {
+  const isRefused = error instanceof ApiError && (error.status === 403 || error.status === 401);
+  if (isRefused) return 'This key is not known here, or it was revoked. Check that you copied all of it, from rm_ on.';
+  return sentence(error);
+}

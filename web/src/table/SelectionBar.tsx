@@ -1,0 +1,104 @@
+import { ActionIcon, Button, Group, Paper, Text, Tooltip } from '@mantine/core';
+import { count, counted } from '../ui/format';
+import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { Icon } from '../ui/Icon';
+import { tell, tellError } from '../ui/notify';
+import { NOTHING, rowRuns } from './grid/selection';
+import { deleteRows } from './rows/editor';
+import { fetchIds } from './rows/fetchRows';
+import classes from './Table.module.css';
+import type { Table } from './useTable';
+
+const ROWS_MAX = 100_000;
+
+interface Props {
+  table: Table;
+  isDeleting: boolean;
+  setIsDeleting: (isDeleting: boolean) => void;
+  onOpenCell: (rowIndex: number, columnId: string) => void;
+}
+
+/** What can be done with the selected rows. */
+export function SelectionBar({ table, isDeleting, setIsDeleting, onOpenCell }: Props) {
+  const { selection, runs, project } = table;
+  const selected = selection.rows.length - (selection.rows.hasIndex(table.total ?? 0) ? 1 : 0);
+  if (selected <= 0) return null;
+
+  const withIds = async (act: (rowIds: string[]) => Promise<unknown>) => {
+    if (selected > ROWS_MAX) return tell(`Select up to ${count(ROWS_MAX)} rows, or use Run above for all of them.`);
+    try {
+      await act(await selectedIds(table));
+    } catch (error) {
+      tellError(error);
+    }
+  };
+  const first = selection.rows.first();
+
+  return (
+    <Paper className={classes.selection} shadow="md" withBorder radius="lg" role="toolbar" aria-label="Selected rows">
+      <Text size="sm" fw={600}>
+        {count(selected)} selected
+      </Text>
+      <Group gap={6} wrap="nowrap">
+        <Button size="xs" leftSection={<Icon name="play" size={14} />} onClick={() => void withIds((rowIds) => runs.run({ rowIds }))}>
+          Run
+        </Button>
+        <Button
+          size="xs"
+          variant="default"
+          leftSection={<Icon name="stop" size={14} />}
+          onClick={() => void withIds((rowIds) => runs.stop(rowIds))}
+        >
+          Stop
+        </Button>
+        {selected === 1 && first !== undefined && (
+          <Button size="xs" variant="default" onClick={() => onOpenCell(first, table.shownColumns[0]?.id ?? '_trigger')}>
+            Details
+          </Button>
+        )}
+        <Button
+          size="xs"
+          variant="subtle"
+          color="red"
+          leftSection={<Icon name="trash" size={14} />}
+          onClick={() => setIsDeleting(true)}
+        >
+          Delete
+        </Button>
+        <Tooltip label="Clear the selection">
+          <ActionIcon variant="subtle" color="gray" aria-label="Clear the selection" onClick={() => table.setSelection(NOTHING)}>
+            <Icon name="close" size={16} />
+          </ActionIcon>
+        </Tooltip>
+      </Group>
+      {isDeleting && (
+        <ConfirmDialog
+          title={`Delete ${counted(selected, 'row')}?`}
+          action={`Delete ${counted(selected, 'row')}`}
+          onClose={() => setIsDeleting(false)}
+          onConfirm={() =>
+            withIds(async (rowIds) => {
+              table.setSelection(NOTHING);
+              const deleted = await deleteRows(project.id, rowIds);
+              tell(`${counted(deleted, 'row')} deleted.`);
+            })
+          }
+        >
+          They go for everybody, with everything in them. This cannot be undone.
+        </ConfirmDialog>
+      )}
+    </Paper>
+  );
+}
+
+async function selectedIds(table: Table): Promise<string[]> {
+  const { store, selection, project, query, total = 0 } = table;
+  const ids: string[] = [];
+  for (const [first, end] of rowRuns(selection.rows)) {
+    const last = Math.min(end, total);
+    const rows = Array.from({ length: last - first }, (_, offset) => store.rowAt(first + offset));
+    const isAtHand = rows.every((row) => row !== undefined);
+    ids.push(...(isAtHand ? rows.map((row) => row.id) : await fetchIds(project.id, query, first, last)));
+  }
+  return ids;
+}

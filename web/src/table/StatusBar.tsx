@@ -1,0 +1,35 @@
+import { Text, Tooltip } from '@mantine/core';
+import { count, counted } from '../ui/format';
+import { isFiltered } from './rows/rowQuery';
+import classes from './Table.module.css';
+import type { Table } from './useTable';
+
+export function StatusBar({ table }: { table: Table }) {
+  const { selection, query } = table;
+  const range = selection.range;
+  const cells = range ? (range.endRow - range.firstRow) * (range.endColumn - range.firstColumn) : 0;
+  return (
+    <footer className={classes.status}>
+      <Text size="xs" c="dimmed" aria-live="polite">
+        {table.total === undefined ? 'Loading rows' : counted(table.total, 'row')}
+        {isFiltered(query) && table.total !== undefined && ' match'}
+        {cells > 1 && ` · ${count(cells)} cells selected`}
+      </Text>
+      <span style={{ flex: 1 }} />
+      <Text size="xs" c="dimmed" visibleFrom="sm">
+        Space shows a cell · Ctrl + Enter runs the selection · Ctrl + D fills down
+      </Text>
+      <Tooltip
+        label={
+          table.isConnected
+            ? 'Changes by others and by runs appear here at once.'
+            : 'The connection was lost. It is being made again; what you see may be old.'
+        }
+      >
+        <Text size="xs" c="dimmed" className={classes.live} data-connected={table.isConnected} role="status">
+          {table.isConnected ? 'Live' : 'Reconnecting'}
+        </Text>
+      </Tooltip>
+    </footer>
+  );
+}

@@ -1,0 +1,25 @@
+import { Center, Loader } from '@mantine/core';
+import { Shell } from '../app/Shell';
+import { usePageTitle } from '../app/usePageTitle';
+import { ErrorState } from '../ui/ErrorState';
+import { ProjectTrail } from './ProjectTrail';
+import { TableView } from './TableView';
+import { useTable } from './useTable';
+
+export default function TablePage({ projectId }: { projectId: string }) {
+  const { table, error, retry } = useTable(projectId);
+  usePageTitle(table?.project.title);
+
+  if (table) return <TableView table={table} />;
+  return (
+    <Shell trail={<ProjectTrail projectId={projectId} title="" />}>
+      {error ? (
+        <ErrorState error={error} onRetry={retry} />
+      ) : (
+        <Center h="100%" role="status" aria-label="Loading the table">
+          <Loader size="sm" />
+        </Center>
+      )}
+    </Shell>
+  );
+}

@@ -1,0 +1,126 @@
+import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { Shell } from '../app/Shell';
+import { AddColumnButton } from './columns/AddColumnButton';
+import { HeaderMenu, type HeaderMenuTarget } from './columns/HeaderMenu';
+import { useColumnActions } from './columns/useColumnActions';
+import { EmptyTable } from './EmptyTable';
+import { Grid, type GridHandle, type HoveredCell } from './grid/Grid';
+import { HoverNote } from './cell/HoverNote';
+import { ProjectTrail } from './ProjectTrail';
+import { useClipboard } from './rows/useClipboard';
+import { useTyped } from './rows/useTyped';
+import { isFiltered } from './rows/rowQuery';
+import { RunControl } from './runs/RunControl';
+import { ProgressStrip } from './runs/ProgressStrip';
+import { SelectionBar } from './SelectionBar';
+import { StatusBar } from './StatusBar';
+import classes from './Table.module.css';
+import type { Table } from './useTable';
+import { useShortcuts } from './useShortcuts';
+import { TableTools } from './views/TableTools';
+import { ViewTabs } from './views/ViewTabs';
+import type { PanelTarget } from './TablePanel';
+
+const TablePanel = lazy(() => import('./TablePanel'));
+const ImportDialog = lazy(() => import('./transfer/ImportDialog'));
+
+/** A table: tools above, grid in the middle, a panel at the side. */
+export function TableView({ table }: { table: Table }) {
+  const { project, store } = table;
+  const frame = useRef<HTMLDivElement>(null);
+  const grid = useRef<GridHandle>(null);
+  const [panel, setPanel] = useState<PanelTarget>();
+  const [hovered, setHovered] = useState<HoveredCell>();
+  const [menu, setMenu] = useState<HeaderMenuTarget>();
+  const [importing, setImporting] = useState<{ file?: File }>();
+  const [isDeleting, setIsDeleting] = useState(false);
+  const [isDropping, setIsDropping] = useState(false);
+
+  const actions = useColumnActions(table, setPanel);
+  const onTyped = useTyped(table);
+  const openCell = (rowIndex: number, columnId: string) => {
+    const row = store.rowAt(rowIndex);
+    if (row) setPanel({ kind: 'cell', rowId: row.id, columnId });
+  };
+  useClipboard(table, frame);
+  useShortcuts(table, frame, () => setPanel(undefined));
+
+  // A column that was just made, or is being configured, is brought into sight.
+  const openColumn = panel?.kind === 'column' ? panel.columnId : undefined;
+  const columnCount = table.shownColumns.length;
+  useEffect(() => {
+    if (openColumn) grid.current?.showColumn(openColumn);
+  }, [openColumn, columnCount]);
+
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    setIsDropping(false);
+    const file = event.dataTransfer.files[0];
+    if (file) setImporting({ file });
+  };
+  const hasFiles = (event: DragEvent) => event.dataTransfer.types.includes('Files');
+  const isEmpty = table.total === 0 && !isFiltered(table.query);
+
+  return (
+    <Shell
+      trail={<ProjectTrail projectId={project.id} title={project.title} />}
+      actions={<RunControl table={table} onImport={() => setImporting({})} />}
+    >
+      <div
+        className={classes.page}
+        onDragOver={(event) => {
+          if (!hasFiles(event)) return;
+          event.preventDefault();
+          setIsDropping(true);
+        }}
+        onDragLeave={(event) => event.currentTarget === event.target && setIsDropping(false)}
+        onDrop={onDrop}
+      >
+        <ViewTabs views={table.views} />
+        <TableTools table={table} onAddColumn={() => setPanel({ kind: 'gallery' })} onImport={() => setImporting({})} />
+        <div className={classes.middle}>
+          <div className={classes.grid} ref={frame} onMouseLeave={() => setHovered(undefined)}>
+            <Grid
+              ref={grid}
+              store={store}
+              columns={table.shownColumns}
+              widths={table.widths}
+              canAddRows={!isFiltered(table.query) && table.total !== undefined}
+              selection={table.selection}
+              onSelectionChange={table.setSelection}
+              onTyped={onTyped}
+              onRunCell={({ rowIndex, columnId }) => {
+                const row = store.rowAt(rowIndex);
+                if (row) void table.runs.run({ rowIds: [row.id], columnIds: [columnId] });
+              }}
+              onOpenCell={({ rowIndex, columnId }) => openCell(rowIndex, columnId)}
+              onDeleteRows={() => setIsDeleting(true)}
+              onHover={setHovered}
+              onColumnMoved={actions.move}
+              onColumnResized={table.setWidth}
+              onHeaderMenu={(columnId, bounds) => setMenu({ columnId, bounds })}
+              rightElement={<AddColumnButton onClick={() => setPanel({ kind: 'gallery' })} />}
+            />
+            {isEmpty && <EmptyTable onImport={() => setImporting({})} onAddColumn={() => setPanel({ kind: 'gallery' })} />}
+            <HoverNote table={table} hovered={menu ? undefined : hovered} frame={frame} />
+            <SelectionBar table={table} isDeleting={isDeleting} setIsDeleting={setIsDeleting} onOpenCell={openCell} />
+          </div>
+          {panel && (
+            <Suspense>
+              <TablePanel table={table} target={panel} onOpen={setPanel} onClose={() => setPanel(undefined)} />
+            </Suspense>
+          )}
+        </div>
+        <ProgressStrip table={table} />
+        <StatusBar table={table} />
+        {isDropping && <div className={classes.drop}>Drop a CSV or JSON Lines file to import it</div>}
+      </div>
+      {menu && <HeaderMenu table={table} target={menu} actions={actions} onClose={() => setMenu(undefined)} />}
+      {importing && (
+        <Suspense>
+          <ImportDialog table={table} file={importing.file} onClose={() => setImporting(undefined)} />
+        </Suspense>
+      )}
+    </Shell>
+  );
+}

@@ -1,0 +1,184 @@
+import { Alert, Badge, Button, CopyButton, Group, Select, Stack, Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import type { Cell, CellStatus, Column, Row } from '../../api/types';
+import { isProcessed } from '../../api/types';
+import { SidePanel } from '../../ui/SidePanel';
+import { when } from '../../ui/format';
+import { tellError } from '../../ui/notify';
+import columnClasses from '../columns/Columns.module.css';
+import { columnIcon } from '../grid/headerIcons';
+import { toPretty } from '../rows/typed';
+import type { PanelTarget } from '../TablePanel';
+import type { Table } from '../useTable';
+import { advice, describe } from './advice';
+import { MetaList } from './MetaList';
+import { readRow } from './readRow';
+
+interface Props {
+  table: Table;
+  rowId: string;
+  columnId: string;
+  onOpen: (target: PanelTarget) => void;
+  onClose: () => void;
+}
+
+const STATES: Record<CellStatus, { label: string; color: string }> = {
+  idle: { label: 'Not run yet', color: 'gray' },
+  queued: { label: 'Queued', color: 'gray' },
+  generating: { label: 'Running', color: 'mill' },
+  completed: { label: 'Done', color: 'mill' },
+  error: { label: 'Failed', color: 'red' },
+  skipped: { label: 'Skipped', color: 'yellow' },
+};
+
+/** A cell at leisure: its value, where it stands, and how it came about. */
+export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
+  const row = useLiveRow(table, rowId);
+  const column = table.columns.find((candidate) => candidate.id === columnId);
+  if (!column) return null;
+  const cell: Cell = row?.cells[columnId] ?? { value: null, status: 'idle' };
+  const index = table.store.indexOf(rowId);
+  const isRun = isProcessed(column);
+  const text = toPretty(cell.value);
+
+  return (
+    <SidePanel
+      title={index === undefined ? column.header : `Row ${index + 1}`}
+      icon={columnIcon(column)}
+      onClose={onClose}
+      footer={
+        isRun && (
+          <>
+            <Button variant="default" onClick={() => onOpen({ kind: 'column', columnId })}>
+              Configure the column
+            </Button>
+            <Button onClick={() => void table.runs.run({ rowIds: [rowId], columnIds: [columnId], force: true })}>
+              {cell.status === 'idle' ? 'Run this cell' : 'Run this cell again'}
+            </Button>
+          </>
+        )
+      }
+    >
+      <Stack gap="md">
+        <Select
+          aria-label="Column"
+          data={table.columns.map(({ id, header }) => ({ value: id, label: header }))}
+          value={columnId}
+          allowDeselect={false}
+          onChange={(id) => id && onOpen({ kind: 'cell', rowId, columnId: id })}
+        />
+        {isRun && <State cell={cell} />}
+        <div>
+          <Group justify="space-between" mb={4}>
+            <Text size="sm" fw={620}>
+              Value
+            </Text>
+            {text && (
+              <CopyButton value={text}>
+                {({ copied, copy }) => (
+                  <Button size="compact-xs" variant="subtle" onClick={copy}>
+                    {copied ? 'Copied' : 'Copy'}
+                  </Button>
+                )}
+              </CopyButton>
+            )}
+          </Group>
+          {text ? (
+            <pre className={columnClasses.code} style={{ maxHeight: '46vh' }} tabIndex={0}>
+              {text}
+            </pre>
+          ) : (
+            <Text size="sm" c="dimmed">
+              Empty
+            </Text>
+          )}
+        </div>
+        {isRun && <History cell={cell} column={column} />}
+      </Stack>
+    </SidePanel>
+  );
+}
+
+function State({ cell }: { cell: Cell }) {
+  const { label, color } = STATES[cell.status];
+  return (
+    <Stack gap="xs">
+      <Group gap={6}>
+        <Badge variant="light" color={color}>
+          {label}
+        </Badge>
+        {cell.manual && <Badge variant="light" color="indigo">Written by hand</Badge>}
+        {cell.stale && <Badge variant="light" color="orange">Out of date</Badge>}
+        {cell.outcome === 'no_data' && <Badge variant="light" color="gray">Nothing found</Badge>}
+      </Group>
+      {cell.error ? (
+        <Alert color={cell.status === 'error' ? 'red' : 'yellow'} title={cell.error.message} variant="light">
+          {advice(cell.error.code)}
+        </Alert>
+      ) : (
+        (cell.manual || cell.stale) && (
+          <Text size="sm" c="dimmed">
+            {describe(cell)}
+          </Text>
+        )
+      )}
+    </Stack>
+  );
+}
+
+function History({ cell, column }: { cell: Cell; column: Column }) {
+  const facts = [
+    cell.attempts !== undefined && `tried ${cell.attempts === 1 ? 'once' : `${cell.attempts} times`}`,
+    cell.updatedAt && `last changed ${when(cell.updatedAt)}`,
+    cell.retryAt && `again at ${new Date(cell.retryAt).toLocaleTimeString()}`,
+  ].filter(Boolean);
+  return (
+    <div>
+      <Text size="sm" fw={620} mb={4}>
+        How it came about
+      </Text>
+      <Text size="sm" c="dimmed" mb={6}>
+        {facts.length > 0 ? `By the column “${column.header}”: ${facts.join(', ')}.` : 'Nothing has happened here yet.'}
+      </Text>
+      {cell.meta && <MetaList meta={cell.meta} />}
+    </div>
+  );
+}
+
+/** The row with all that is known of it, kept current by the table's events. */
+function useLiveRow(table: Table, rowId: string): Row | undefined {
+  const { store, project } = table;
+  const atHand = () => {
+    const index = store.indexOf(rowId);
+    return index === undefined ? undefined : store.rowAt(index);
+  };
+  const [row, setRow] = useState(atHand);
+  useEffect(() => {
+    let isOver = false;
+    readRow(project.id, rowId)
+      .then((full) => {
+        if (isOver) return;
+        setRow(full);
+        store.patch([full]);
+      })
+      .catch((error: unknown) => !isOver && tellError(error));
+    const unsubscribe = store.subscribe(() => setRow((old) => merge(old, atHand())));
+    return () => {
+      isOver = true;
+      unsubscribe();
+    };
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [store, project.id, rowId]);
+  return row;
+}
+
+/** A list's cells say less than a row's own: what they leave out is kept while their state is the same. */
+function merge(old: Row | undefined, now: Row | undefined): Row | undefined {
+  if (!old || !now) return now ?? old;
+  const cells = Object.entries(now.cells).map(([columnId, cell]) => {
+    const before = old.cells[columnId];
+    const isSame = before?.status === cell.status && JSON.stringify(before.value) === JSON.stringify(cell.value);
+    return [columnId, isSame ? { ...before, ...cell } : cell] as const;
+  });
+  return { ...now, cells: Object.fromEntries(cells) };
+}

@@ -1,0 +1,98 @@
+import { Paper, Text } from '@mantine/core';
+import { type RefObject, useEffect, useState } from 'react';
+import type { Cell } from '../../api/types';
+import { isProcessed } from '../../api/types';
+import type { HoveredCell } from '../grid/Grid';
+import classes from '../Table.module.css';
+import type { Table } from '../useTable';
+import { advice, describe } from './advice';
+import { readRow } from './readRow';
+
+const DELAY_MILLISECONDS = 350;
+
+interface Props {
+  table: Table;
+  hovered: HoveredCell | undefined;
+  frame: RefObject<HTMLElement | null>;
+}
+
+/** What a cell under the pointer has to say: why it failed, and what to do. */
+export function HoverNote({ table, hovered, frame }: Props) {
+  const [shown, setShown] = useState<HoveredCell>();
+  const key = hovered && `${hovered.rowIndex}:${hovered.columnId}`;
+
+  useEffect(() => {
+    setShown(undefined);
+    if (!hovered || !needsNote(table, hovered)) return;
+    let isOver = false;
+    const timer = setTimeout(async () => {
+      const cell = await fullCell(table, hovered);
+      if (!isOver) setShown({ ...hovered, cell });
+    }, DELAY_MILLISECONDS);
+    const cancel = () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+    window.addEventListener('mousedown', cancel, { capture: true, once: true });
+    return () => {
+      window.removeEventListener('mousedown', cancel, true);
+      cancel();
+    };
+    // A move within the same cell is no new hover.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [key]);
+
+  // Whoever begins to do something has read enough.
+  useEffect(() => {
+    const hide = () => setShown(undefined);
+    const events = ['keydown', 'mousedown', 'wheel'] as const;
+    for (const event of events) window.addEventListener(event, hide, true);
+    return () => {
+      for (const event of events) window.removeEventListener(event, hide, true);
+    };
+  }, []);
+
+  if (!shown) return null;
+  const { cell, bounds } = shown;
+  const place = frame.current?.getBoundingClientRect();
+  const left = Math.min(bounds.x + 8, (place?.right ?? window.innerWidth) - 350);
+  const isLow = bounds.y + bounds.height + 140 > window.innerHeight;
+  return (
+    <Paper
+      className={classes.note}
+      withBorder
+      shadow="md"
+      role="tooltip"
+      style={{ left, ...(isLow ? { bottom: window.innerHeight - bounds.y + 4 } : { top: bounds.y + bounds.height + 4 }) }}
+    >
+      <Text size="sm" fw={600} c={cell.status === 'error' ? 'red' : undefined} lineClamp={6}>
+        {describe(cell)}
+      </Text>
+      {cell.error && (
+        <Text size="sm" mt={4}>
+          {advice(cell.error.code)}
+        </Text>
+      )}
+      {cell.retryAt && (
+        <Text size="xs" c="dimmed" mt={4}>
+          Tried {cell.attempts ?? 0} times, again at {new Date(cell.retryAt).toLocaleTimeString()}
+        </Text>
+      )}
+    </Paper>
+  );
+}
+
+function needsNote(table: Table, { cell, columnId }: HoveredCell): boolean {
+  const column = table.columns.find((candidate) => candidate.id === columnId);
+  if (!column || !isProcessed(column)) return false;
+  return cell.status === 'error' || cell.status === 'skipped' || Boolean(cell.stale || cell.manual || cell.retryAt);
+}
+
+/** Lists say where a cell stands but not why; the row by itself does. */
+async function fullCell(table: Table, { cell, rowIndex, columnId }: HoveredCell): Promise<Cell> {
+  const row = table.store.rowAt(rowIndex);
+  if (cell.error || !row || (cell.status !== 'error' && cell.status !== 'skipped')) return cell;
+  const full = await readRow(table.project.id, row.id).catch(() => undefined);
+  if (full) table.store.patch([full]);
+  return full?.cells[columnId] ?? cell;
+}

@@ -1,0 +1,35 @@
+import type { Cell, ErrorCode } from '../../api/types';
+
+/** What a person can do about an error, by its code. */
+const ADVICE: Record<ErrorCode, string> = {
+  missing_input: 'Fill in the column it needs in this row, then run it again.',
+  invalid_input: 'Correct what this cell was given, then run it again.',
+  condition_not_met: 'Nothing to do: the column’s condition leaves this row out.',
+  dependency_error: 'Mend the cell it depends on first, then run it again.',
+  missing_credentials: 'Add the provider’s key under Settings, Providers, then run the failed cells again.',
+  invalid_credentials: 'The provider refused the key. Replace it under Settings, Providers, or check the request’s headers.',
+  out_of_credits: 'The provider’s account has no credit left. Top it up, then run the failed cells again.',
+  rate_limited: 'The provider asked for a slower pace. Set a rate limit in the column, then run the failed cells again.',
+  timed_out: 'No answer came in time. Run it again, or allow more time in the column.',
+  provider_error: 'The other side failed. Run it again later, or test the request in the column’s panel.',
+  blocked: 'The address lies in a private network. Whoever runs the server can open it with --allow-private.',
+  invalid_output: 'The answer was not in the shape asked for. Make the prompt or the schema clearer.',
+  too_large: 'The answer is larger than a cell holds. Ask for less, or keep a part of it with a response path.',
+  stopped: 'It was stopped. Run it again when you like.',
+};
+
+export function advice(code: ErrorCode): string {
+  return ADVICE[code];
+}
+
+/** A cell's state in words: what a hover, a screen reader and the panel say. */
+export function describe(cell: Cell): string {
+  if (cell.status === 'error') return cell.error ? `Failed: ${cell.error.message}` : 'Failed';
+  if (cell.status === 'skipped') return cell.error ? `Skipped: ${cell.error.message}` : 'Skipped';
+  if (cell.status === 'queued') return cell.retryAt ? 'Waiting to be tried again' : 'Queued';
+  if (cell.status === 'generating') return 'Running';
+  if (cell.manual) return 'Written by hand. Runs leave it alone unless forced.';
+  if (cell.stale) return 'Out of date: something it was made from has changed since. Run it again.';
+  if (cell.outcome === 'no_data') return 'Done: nothing was found.';
+  return cell.status === 'completed' ? 'Done' : 'Not run yet';
+}

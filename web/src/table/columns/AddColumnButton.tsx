@@ -1,0 +1,11 @@
+import { Icon } from '../../ui/Icon';
+import classes from '../Table.module.css';
+
+export function AddColumnButton({ onClick }: { onClick: () => void }) {
+  return (
+    <button type="button" className={classes.addColumn} onClick={onClick}>
+      <Icon name="plus" size={16} />
+      Add column
+    </button>
+  );
+}

@@ -1,0 +1,97 @@
+import { Alert, Anchor, Collapse, Group, NumberInput, Select, Stack, TextInput, UnstyledButton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { Link } from 'wouter';
+import { providersQuery } from '../../api/queries';
+import { Icon } from '../../ui/Icon';
+import { TemplateField } from '../template/TemplateField';
+import { SchemaEditor } from './SchemaEditor';
+import type { SectionProps } from './TypeSection';
+
+/** A prompt, and who answers it. */
+export function AiSection({ draft, columns, onChange }: SectionProps) {
+  const providers = useQuery(providersQuery);
+  const [isOpen, setIsOpen] = useState(false);
+  const config = draft.aiConfig ?? {};
+  const change = (part: Partial<typeof config>) => onChange({ aiConfig: { ...config, ...part } });
+  const models = providers.data?.filter((provider) => provider.kind === 'ai') ?? [];
+  const isReady = models.some((provider) => provider.configured);
+
+  return (
+    <Stack gap="md">
+      {providers.data && !isReady && (
+        <Alert color="yellow" title="No model is set up yet" variant="light">
+          Add the key of an AI provider, or the address of a server of your own, under{' '}
+          <Anchor component={Link} href="/settings/providers" size="sm" underline="always">
+            Settings, Providers
+          </Anchor>
+          .
+        </Alert>
+      )}
+      <TemplateField
+        label="Prompt"
+        description="Type @ to put in what a column holds."
+        placeholder="Write one friendly sentence to @…"
+        rows={6}
+        value={config.prompt ?? ''}
+        columns={columns}
+        onChange={(prompt) => change({ prompt })}
+      />
+      {draft.templateId === 'ai-json' && (
+        <SchemaEditor value={config.outputSchema ?? undefined} onChange={(outputSchema) => change({ outputSchema })} />
+      )}
+      <Group grow align="flex-start">
+        <Select
+          label="Provider"
+          placeholder="Whichever is set up"
+          clearable
+          data={models.map(({ id, label, configured }) => ({ value: id, label: configured ? label : `${label} (no key)` }))}
+          value={config.provider ?? null}
+          onChange={(provider) => change({ provider: provider as 'openai' | 'anthropic' | null })}
+        />
+        <TextInput
+          label="Model"
+          placeholder="The provider’s default"
+          value={config.model ?? ''}
+          onChange={(event) => change({ model: event.currentTarget.value || null })}
+        />
+      </Group>
+      <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fz="sm" c="dimmed">
+        <Group gap={6}>
+          <Icon name={isOpen ? 'chevronDown' : 'chevronRight'} size={15} />
+          System text, temperature, length
+        </Group>
+      </UnstyledButton>
+      <Collapse expanded={isOpen} keepMounted={false}>
+        <Stack gap="md">
+          <TemplateField
+            label="System text"
+            description="Who the model is to be, for every row."
+            rows={3}
+            value={config.system ?? ''}
+            columns={columns}
+            onChange={(system) => change({ system: system || null })}
+          />
+          <Group grow>
+            <NumberInput
+              label="Temperature"
+              min={0}
+              max={2}
+              step={0.1}
+              placeholder="Default"
+              value={config.temperature ?? ''}
+              onChange={(value) => change({ temperature: value === '' ? null : Number(value) })}
+            />
+            <NumberInput
+              label="Longest answer, in tokens"
+              min={1}
+              placeholder="Default"
+              value={config.maxTokens ?? ''}
+              onChange={(value) => change({ maxTokens: value === '' ? null : Number(value) })}
+            />
+          </Group>
+        </Stack>
+      </Collapse>
+    </Stack>
+  );
+}

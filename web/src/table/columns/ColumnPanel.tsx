@@ -1,0 +1,135 @@
+import { Alert, Button, Stack, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { client, data } from '../../api/client';
+import { sentence } from '../../api/error';
+import { projectQuery, providersQuery } from '../../api/queries';
+import type { Column, ColumnPatch } from '../../api/types';
+import { isProcessed } from '../../api/types';
+import { SidePanel } from '../../ui/SidePanel';
+import { columnIcon } from '../grid/headerIcons';
+import type { Table } from '../useTable';
+import { AdvancedSection } from './AdvancedSection';
+import { DependencySection } from './DependencySection';
+import { type ColumnDraft, type DraftPart, draftOf, newDraft, toBody } from './draft';
+import { TryBox } from './TryBox';
+import { TypeSection } from './TypeSection';
+import type { TemplateId } from './useColumnActions';
+
+interface Props {
+  table: Table;
+  /** The column to change, or the template to make one from. */
+  column?: Column;
+  template?: { templateId: TemplateId; header: string };
+  onBack?: () => void;
+  onSaved: (columnId: string) => void;
+  onClose: () => void;
+}
+
+/** Configures a column, new or there already. */
+export function ColumnPanel({ table, column, template, onBack, onSaved, onClose }: Props) {
+  const providers = useQuery(providersQuery);
+  const [changes, setChanges] = useState<DraftPart>({});
+  const [fixes, setFixes] = useState<string[]>([]);
+  const start = column
+    ? draftOf(column)
+    : newDraft(template?.templateId ?? 'manual', template?.header ?? '', providers.data ?? []);
+  const draft: ColumnDraft = { ...start, ...changes };
+  const change = (part: DraftPart) => setChanges((old) => ({ ...old, ...part }));
+  const save = useSave(table.project.id, column?.id);
+  const isChanged = Object.keys(changes).length > 0;
+  const runs = draft.templateId !== 'manual' && draft.templateId !== 'reference';
+  const { apiConfig } = draft;
+  const others = table.columns.filter((candidate) => candidate.id !== column?.id);
+
+  const submit = async (isRunAfter: boolean) => {
+    const saved = await save.mutateAsync(draft).catch(() => undefined);
+    if (!saved) return;
+    setChanges({});
+    setFixes(saved.appliedFixes);
+    if (isRunAfter) await table.runs.run({ columnIds: [saved.column.id] });
+    onSaved(saved.column.id);
+  };
+
+  return (
+    <SidePanel
+      title={column ? column.header : `New column: ${template?.header ?? ''}`}
+      icon={column ? columnIcon(column) : 'plus'}
+      onBack={onBack}
+      onClose={onClose}
+      footer={
+        <>
+          {column && !isChanged && isProcessed(column) && (
+            <Button variant="default" onClick={() => void table.runs.run({ columnIds: [column.id] })}>
+              Run this column
+            </Button>
+          )}
+          {(isChanged || !column) && runs && (
+            <Button variant="default" disabled={!draft.header.trim()} loading={save.isPending} onClick={() => void submit(true)}>
+              Save and run
+            </Button>
+          )}
+          <Button disabled={(!isChanged && column !== undefined) || !draft.header.trim()} loading={save.isPending} onClick={() => void submit(false)}>
+            {column ? 'Save' : 'Create column'}
+          </Button>
+        </>
+      }
+    >
+      <Stack gap="md">
+        <TextInput
+          label="Header"
+          value={draft.header}
+          maxLength={255}
+          onChange={(event) => change({ header: event.currentTarget.value })}
+        />
+        {fixes.length > 0 && (
+          <Alert color="blue" title="Put right while saving" withCloseButton onClose={() => setFixes([])} closeButtonLabel="Close">
+            <ul style={{ margin: 0, paddingLeft: 18 }}>
+              {fixes.map((fix) => (
+                <li key={fix}>{fix}</li>
+              ))}
+            </ul>
+          </Alert>
+        )}
+        {save.isError && (
+          <Alert color="red" title="This was not saved">
+            {sentence(save.error)}
+          </Alert>
+        )}
+        <TypeSection table={table} draft={draft} columns={others} column={column} onChange={change} />
+        {runs && (
+          <TryBox
+            table={table}
+            draft={draft}
+            columnId={column?.id}
+            onPath={apiConfig && ((responsePath) => change({ apiConfig: { ...apiConfig, responsePath } }))}
+          />
+        )}
+        {(runs || draft.templateId === 'reference') && (
+          <DependencySection columns={table.columns} column={column} draft={draft} onChange={change} />
+        )}
+        {runs && <AdvancedSection columns={others} draft={draft} onChange={change} />}
+      </Stack>
+    </SidePanel>
+  );
+}
+
+function useSave(projectId: string, columnId: string | undefined) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: async (draft: ColumnDraft): Promise<{ column: { id: string }; appliedFixes: string[] }> => {
+      const body = toBody(draft);
+      if (columnId === undefined) {
+        return data(client.POST('/v4/projects/{projectId}/columns', { params: { path: { projectId } }, body }));
+      }
+      const { templateId: _, ...patch } = body;
+      return data(
+        client.PATCH('/v4/projects/{projectId}/columns/{columnId}', {
+          params: { path: { projectId, columnId } },
+          body: patch as ColumnPatch,
+        }),
+      );
+    },
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey }),
+  });
+}

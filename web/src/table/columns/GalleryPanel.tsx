@@ -1,0 +1,46 @@
+import { Skeleton, Stack, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { templatesQuery } from '../../api/queries';
+import { Icon } from '../../ui/Icon';
+import { SidePanel } from '../../ui/SidePanel';
+import { columnIcon } from '../grid/headerIcons';
+import classes from './Columns.module.css';
+import type { TemplateId } from './useColumnActions';
+
+interface Props {
+  projectId: string;
+  onChoose: (templateId: TemplateId, header: string) => void;
+  onClose: () => void;
+}
+
+/** What a column can be. */
+export function GalleryPanel({ projectId, onChoose, onClose }: Props) {
+  const templates = useQuery(templatesQuery(projectId));
+  return (
+    <SidePanel title="Add a column" icon="plus" onClose={onClose}>
+      <Stack gap="sm">
+        {templates.isPending && [0, 1, 2, 3].map((place) => <Skeleton key={place} h={72} />)}
+        {templates.data?.map((template) => (
+          <button
+            key={template.id}
+            type="button"
+            className={classes.template}
+            onClick={() => onChoose(template.id as TemplateId, template.label)}
+          >
+            <span className={classes.templateIcon} aria-hidden>
+              <Icon name={columnIcon({ ...template, id: '' })} size={20} />
+            </span>
+            <span>
+              <Text component="span" display="block" fw={620} size="sm">
+                {template.label}
+              </Text>
+              <Text component="span" display="block" size="sm" c="dimmed">
+                {template.description}
+              </Text>
+            </span>
+          </button>
+        ))}
+      </Stack>
+    </SidePanel>
+  );
+}

@@ -1,0 +1,118 @@
+import { Menu } from '@mantine/core';
+import { useState } from 'react';
+import { isProcessed } from '../../api/types';
+import { ConfirmDialog } from '../../ui/ConfirmDialog';
+import { Icon } from '../../ui/Icon';
+import { NameDialog } from '../../ui/NameDialog';
+import { tellError } from '../../ui/notify';
+import type { Table } from '../useTable';
+import type { ColumnActions } from './useColumnActions';
+
+export interface HeaderMenuTarget {
+  columnId: string;
+  bounds: { x: number; y: number; width: number; height: number };
+}
+
+interface Props {
+  table: Table;
+  target: HeaderMenuTarget;
+  actions: ColumnActions;
+  onClose: () => void;
+}
+
+/** What can be done to a column, under its header. */
+export function HeaderMenu({ table, target, actions, onClose }: Props) {
+  const [dialog, setDialog] = useState<'rename' | 'delete'>();
+  const column = table.columns.find((candidate) => candidate.id === target.columnId);
+  if (!column) return null;
+  const { bounds } = target;
+  const { state, change } = table.views;
+  const sort = (direction: 'asc' | 'desc') => change({ ...state, sorting: [{ columnId: column.id, direction }] });
+  const run = (body: object) => void table.runs.run({ columnIds: [column.id], ...body });
+  const isInput = column.trigger === true;
+
+  return (
+    <>
+      <Menu opened={dialog === undefined} onClose={onClose} position="bottom-start" width={230} returnFocus>
+        <Menu.Target>
+          <span
+            aria-hidden
+            style={{ position: 'fixed', left: bounds.x, top: bounds.y, width: bounds.width, height: bounds.height, pointerEvents: 'none' }}
+          />
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item leftSection={<Icon name="settings" />} onClick={() => actions.open(column.id)}>
+            {isProcessed(column) || column.type === 'reference' ? 'Configure' : 'About this column'}
+          </Menu.Item>
+          <Menu.Item leftSection={<Icon name="pencil" />} closeMenuOnClick={false} onClick={() => setDialog('rename')}>
+            Rename
+          </Menu.Item>
+          {isProcessed(column) && (
+            <>
+              <Menu.Divider />
+              <Menu.Item leftSection={<Icon name="play" />} onClick={() => run({})}>
+                Run this column
+              </Menu.Item>
+              <Menu.Item leftSection={<Icon name="warn" />} onClick={() => run({ statuses: ['error'] })}>
+                Run what failed
+              </Menu.Item>
+              <Menu.Item leftSection={<Icon name="redo" />} onClick={() => run({ force: true })}>
+                Run again from the start
+              </Menu.Item>
+            </>
+          )}
+          <Menu.Divider />
+          <Menu.Item leftSection={<Icon name="sort" />} onClick={() => sort('asc')}>
+            Sort A to Z
+          </Menu.Item>
+          <Menu.Item leftSection={<Icon name="sort" />} onClick={() => sort('desc')}>
+            Sort Z to A
+          </Menu.Item>
+          <Menu.Item
+            leftSection={<Icon name="filter" />}
+            onClick={() => change({ ...state, filters: [...state.filters, { columnId: column.id, operator: 'contains', value: '' }] })}
+          >
+            Filter by this column
+          </Menu.Item>
+          <Menu.Item leftSection={<Icon name="eyeOff" />} onClick={() => actions.hide(column.id)}>
+            Hide
+          </Menu.Item>
+          {!isInput && (
+            <>
+              <Menu.Item
+                leftSection={<Icon name="copy" />}
+                onClick={() => void actions.duplicate(column.id).catch((error: unknown) => tellError(error))}
+              >
+                Duplicate
+              </Menu.Item>
+              <Menu.Divider />
+              <Menu.Item color="red" leftSection={<Icon name="trash" />} closeMenuOnClick={false} onClick={() => setDialog('delete')}>
+                Delete
+              </Menu.Item>
+            </>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      {dialog === 'rename' && (
+        <NameDialog
+          title="Rename the column"
+          label="Header"
+          initial={column.header}
+          action="Rename"
+          onSubmit={(header) => actions.rename(column.id, header)}
+          onClose={onClose}
+        />
+      )}
+      {dialog === 'delete' && (
+        <ConfirmDialog
+          title={`Delete the column “${column.header}”?`}
+          action="Delete column"
+          onConfirm={() => actions.remove(column.id)}
+          onClose={onClose}
+        >
+          Its values go with it, in every row. Columns and views that refer to it are corrected. This cannot be undone.
+        </ConfirmDialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,124 @@
+import { Collapse, Group, Input, NumberInput, Select, Stack, TagsInput, TextInput, UnstyledButton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { secretsQuery } from '../../api/queries';
+import type { HttpMethod, Json } from '../../api/types';
+import { Icon } from '../../ui/Icon';
+import { TemplateField } from '../template/TemplateField';
+import { KeyValueEditor } from './KeyValueEditor';
+import type { SectionProps } from './TypeSection';
+
+const METHODS: HttpMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** A request to any HTTP API. */
+export function HttpSection({ draft, columns, onChange }: SectionProps) {
+  const secrets = useQuery(secretsQuery).data?.map(({ name }) => name) ?? [];
+  const config = draft.apiConfig;
+  const [isOpen, setIsOpen] = useState(false);
+  const [body, setBody] = useState(bodyText(config?.body as Json | undefined));
+  if (!config) return null;
+  const change = (part: Partial<typeof config>) => onChange({ apiConfig: { ...config, ...part } });
+
+  return (
+    <Stack gap="md">
+      <div>
+        <Input.Label component="div" mb={4}>
+          Request
+        </Input.Label>
+        <Group gap={6} wrap="nowrap" align="flex-start">
+          <Select
+            size="xs"
+            w={96}
+            aria-label="Method"
+            data={METHODS}
+            value={config.method}
+            allowDeselect={false}
+            onChange={(method) => method && change({ method: method as HttpMethod })}
+          />
+          <TemplateField
+            label="Address"
+            isLabelHidden
+            isSingleLine
+            placeholder="https://api.example.com/search"
+            value={config.url}
+            columns={columns}
+            secrets={secrets}
+            onChange={(url) => change({ url })}
+          />
+        </Group>
+      </div>
+      <KeyValueEditor label="Query parameters" addLabel="Add a query parameter" value={config.query} columns={columns} secrets={secrets} onChange={(query) => change({ query })} />
+      <KeyValueEditor label="Headers" addLabel="Add a header" value={config.headers} columns={columns} secrets={secrets} onChange={(headers) => change({ headers })} />
+      {config.method !== 'GET' && (
+        <TemplateField
+          label="Body"
+          description="JSON or text. Type @ to put in what a column holds, or a secret."
+          placeholder={'{"name": "@Name"}'}
+          rows={4}
+          value={body}
+          columns={columns}
+          secrets={secrets}
+          onChange={(text) => {
+            setBody(text);
+            change({ body: readBody(text) });
+          }}
+        />
+      )}
+      <TextInput
+        label="Keep only this part of the answer"
+        description="A path such as company.name. Test the request below and click the part to keep."
+        placeholder="All of it"
+        classNames={{ input: 'mono' }}
+        value={config.responsePath ?? ''}
+        onChange={(event) => change({ responsePath: event.currentTarget.value || null })}
+      />
+      <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fz="sm" c="dimmed">
+        <Group gap={6}>
+          <Icon name={isOpen ? 'chevronDown' : 'chevronRight'} size={15} />
+          Which answers count, time limit
+        </Group>
+      </UnstyledButton>
+      <Collapse expanded={isOpen} keepMounted={false}>
+        <Stack gap="md">
+          <TagsInput
+            label="Statuses that are a success"
+            value={config.successStatuses.map(String)}
+            onChange={(statuses) => change({ successStatuses: statuses.map(readStatus) })}
+          />
+          <TagsInput
+            label="Statuses that mean “nothing found”"
+            value={config.emptyOn.map(String)}
+            onChange={(statuses) => change({ emptyOn: statuses.map(readStatus) })}
+          />
+          <NumberInput
+            label="Give up after"
+            suffix=" seconds"
+            min={1}
+            max={300}
+            value={config.timeoutSeconds}
+            onChange={(value) => change({ timeoutSeconds: Number(value) || 30 })}
+          />
+        </Stack>
+      </Collapse>
+    </Stack>
+  );
+}
+
+function bodyText(body: Json | undefined): string {
+  if (body === undefined || body === null) return '';
+  return typeof body === 'string' ? body : JSON.stringify(body, null, 2);
+}
+
+/** A body that reads as JSON is sent as JSON, anything else as the text it is. */
+function readBody(text: string): Json {
+  if (text.trim() === '') return null;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+function readStatus(text: string): number | string {
+  return /^\d+$/.test(text) ? Number(text) : text;
+}

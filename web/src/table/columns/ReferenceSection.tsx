@@ -1,0 +1,58 @@
+import { NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { isJson } from '../rows/typed';
+import { JsonTree } from './JsonTree';
+import { useSampleRow } from './sampleRow';
+import type { SectionProps } from './TypeSection';
+
+/** A part of what another column holds, chosen by clicking in a sample. */
+export function ReferenceSection({ table, draft, columns, onChange }: SectionProps) {
+  const sample = useSampleRow(table);
+  const config = draft.referenceConfig ?? { columnId: '', path: '' };
+  const source = sample.row?.cells[config.columnId]?.value ?? null;
+  const change = (part: Partial<typeof config>) => onChange({ referenceConfig: { ...config, ...part } });
+  return (
+    <Stack gap="md">
+      <Select
+        label="Take a part of"
+        placeholder="Choose a column"
+        searchable
+        data={columns.map((column) => ({ value: column.id, label: column.header }))}
+        value={config.columnId || null}
+        onChange={(columnId) => change({ columnId: columnId ?? '' })}
+      />
+      <TextInput
+        label="Path"
+        description="Dotted, as in items[0].name, or JSONPath from $."
+        placeholder="company.name"
+        classNames={{ input: 'mono' }}
+        value={config.path}
+        onChange={(event) => change({ path: event.currentTarget.value })}
+      />
+      {config.columnId && (
+        <Stack gap={6}>
+          <NumberInput
+            size="xs"
+            w={150}
+            label="Sample from row"
+            min={1}
+            max={Math.max(1, sample.total)}
+            value={sample.number}
+            onChange={(value) => sample.setNumber(Math.max(1, Number(value) || 1))}
+          />
+          {isJson(source) ? (
+            <>
+              <Text size="sm">Click the part to keep:</Text>
+              <JsonTree value={source} chosen={config.path} onChoose={(path) => change({ path })} />
+            </>
+          ) : (
+            <Text size="sm" c="dimmed">
+              {source === null
+                ? 'This row has nothing there yet. Run that column first, or choose another row.'
+                : 'This row holds plain text there, which has no parts. Leave the path empty to take all of it.'}
+            </Text>
+          )}
+        </Stack>
+      )}
+    </Stack>
+  );
+}

@@ -1,0 +1,121 @@
+import { ActionIcon, Button, Group, Input, JsonInput, Select, Stack, TextInput } from '@mantine/core';
+import { useState } from 'react';
+import { Icon } from '../../ui/Icon';
+import { fieldsOf, type SchemaField, schemaOf } from './schemaFields';
+
+type Schema = Record<string, unknown>;
+
+const TYPES = [
+  { value: 'string', label: 'Text' },
+  { value: 'number', label: 'Number' },
+  { value: 'boolean', label: 'Yes or no' },
+  { value: 'array', label: 'List of texts' },
+];
+
+interface Props {
+  value: Schema | undefined;
+  onChange: (schema: Schema | null) => void;
+}
+
+/** The shape of an answer, as a list of fields; as JSON Schema where it says more than that. */
+export function SchemaEditor({ value, onChange }: Props) {
+  const fields = fieldsOf(value);
+  const [isRaw, setIsRaw] = useState(fields === undefined);
+  const [raw, setRaw] = useState(value ? JSON.stringify(value, null, 2) : '');
+  const set = (next: SchemaField[]) => onChange(next.length > 0 ? schemaOf(next) : null);
+
+  if (isRaw || !fields) {
+    return (
+      <Stack gap={6}>
+        <JsonInput
+          label="Shape of the answer, as JSON Schema"
+          autosize
+          minRows={6}
+          maxRows={16}
+          value={raw}
+          validationError="This is no JSON yet."
+          onChange={(text) => {
+            setRaw(text);
+            const schema = parse(text);
+            if (schema !== undefined) onChange(schema);
+          }}
+        />
+        {fields && (
+          <Button size="compact-sm" variant="subtle" onClick={() => setIsRaw(false)}>
+            Back to a list of fields
+          </Button>
+        )}
+      </Stack>
+    );
+  }
+
+  const replace = (place: number, field: SchemaField) => set(fields.map((old, at) => (at === place ? field : old)));
+  return (
+    <Stack gap={8}>
+      <Input.Label component="div">Fields of the answer</Input.Label>
+      {fields.map((field, place) => (
+        <Group key={place} gap={6} wrap="nowrap">
+          <TextInput
+            size="xs"
+            flex={1}
+            aria-label="Name of the field"
+            placeholder="name"
+            value={field.name}
+            onChange={(event) => replace(place, { ...field, name: event.currentTarget.value })}
+          />
+          <Select
+            size="xs"
+            w={130}
+            aria-label="Type of the field"
+            data={TYPES}
+            value={field.type}
+            allowDeselect={false}
+            onChange={(type) => type && replace(place, { ...field, type: type as SchemaField['type'] })}
+          />
+          <TextInput
+            size="xs"
+            flex={1.4}
+            aria-label="What the field means"
+            placeholder="what it means"
+            value={field.description}
+            onChange={(event) => replace(place, { ...field, description: event.currentTarget.value })}
+          />
+          <ActionIcon variant="subtle" color="gray" aria-label="Remove the field" onClick={() => set(fields.filter((_, at) => at !== place))}>
+            <Icon name="close" size={15} />
+          </ActionIcon>
+        </Group>
+      ))}
+      <Group gap={6}>
+        <Button
+          size="xs"
+          variant="subtle"
+          leftSection={<Icon name="plus" size={15} />}
+          onClick={() => set([...fields, { name: '', type: 'string', description: '' }])}
+        >
+          Add a field
+        </Button>
+        <Button
+          size="xs"
+          variant="subtle"
+          color="gray"
+          onClick={() => {
+            setRaw(value ? JSON.stringify(value, null, 2) : '');
+            setIsRaw(true);
+          }}
+        >
+          As JSON Schema
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+function parse(text: string): Schema | null | undefined {
+  if (text.trim() === '') return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Schema) : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,54 @@
+import { Checkbox, Group, NumberInput, Stack, Switch } from '@mantine/core';
+import { TemplateField } from '../template/TemplateField';
+import type { SectionProps } from './TypeSection';
+
+/** A web page, read. */
+export function ScraperSection({ draft, columns, onChange }: SectionProps) {
+  const scraper = draft.scraper;
+  if (!scraper) return null;
+  const change = (part: Partial<typeof scraper>) => onChange({ scraper: { ...scraper, ...part } });
+  return (
+    <Stack gap="md">
+      <TemplateField
+        label="Address of the page"
+        description="Type @ to put in what a column holds."
+        placeholder="@Website"
+        isSingleLine
+        value={scraper.url}
+        columns={columns}
+        onChange={(url) => change({ url })}
+      />
+      <Checkbox.Group
+        label="What to keep"
+        value={scraper.formats}
+        onChange={(formats) => change({ formats: formats as typeof scraper.formats })}
+      >
+        <Group mt={6}>
+          <Checkbox value="markdown" label="Text (Markdown)" />
+          <Checkbox value="html" label="HTML" />
+          <Checkbox value="links" label="Links" />
+        </Group>
+      </Checkbox.Group>
+      <Switch
+        label="Only the main content"
+        description="Without navigation, banners and footers."
+        checked={scraper.onlyMainContent}
+        onChange={(event) => change({ onlyMainContent: event.currentTarget.checked })}
+      />
+      <Switch
+        label="Obey robots.txt"
+        description="Leave pages alone whose owners ask for it."
+        checked={scraper.respectRobots}
+        onChange={(event) => change({ respectRobots: event.currentTarget.checked })}
+      />
+      <NumberInput
+        label="Give up after"
+        suffix=" seconds"
+        min={1}
+        max={300}
+        value={scraper.timeoutSeconds}
+        onChange={(value) => change({ timeoutSeconds: Number(value) || 30 })}
+      />
+    </Stack>
+  );
+}

@@ -1,0 +1,44 @@
+import { Text } from '@mantine/core';
+import type { Column } from '../../api/types';
+import type { Table } from '../useTable';
+import { AiSection } from './AiSection';
+import type { ColumnDraft, DraftPart } from './draft';
+import { HttpSection } from './HttpSection';
+import { ReferenceSection } from './ReferenceSection';
+import { ScraperSection } from './ScraperSection';
+import { WaterfallSection } from './WaterfallSection';
+
+export interface SectionProps {
+  table: Table;
+  draft: ColumnDraft;
+  /** The columns this one can refer to. */
+  columns: readonly Column[];
+  /** The column itself, if it is there already. */
+  column: Column | undefined;
+  onChange: (part: DraftPart) => void;
+}
+
+/** The part of the panel that is made for a column's type. */
+export function TypeSection(props: SectionProps) {
+  switch (props.draft.templateId) {
+    case 'ai-text':
+    case 'ai-json':
+      return <AiSection {...props} />;
+    case 'waterfall-email':
+      return <WaterfallSection {...props} />;
+    case 'web-scraper':
+      return <ScraperSection {...props} />;
+    case 'http-api':
+      return <HttpSection {...props} />;
+    case 'reference':
+      return <ReferenceSection {...props} />;
+    default:
+      return (
+        <Text size="sm" c="dimmed">
+          {props.column?.trigger
+            ? 'The input of each row. What arrives by API without a column of its own is kept here.'
+            : 'People and programs write here: type, paste, import, or send values by API.'}
+        </Text>
+      );
+  }
+}

@@ -1,0 +1,135 @@
+import {
+  closestCenter,
+  DndContext,
+  type DragEndEvent,
+  KeyboardSensor,
+  PointerSensor,
+  useSensor,
+  useSensors,
+} from '@dnd-kit/core';
+import { arrayMove, SortableContext, sortableKeyboardCoordinates, useSortable, verticalListSortingStrategy } from '@dnd-kit/sortable';
+import { Anchor, Badge, Input, Stack, Switch, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from 'wouter';
+import { providersQuery } from '../../api/queries';
+import type { Provider, WaterfallProvider } from '../../api/types';
+import { Icon } from '../../ui/Icon';
+import { TemplateField } from '../template/TemplateField';
+import classes from './Columns.module.css';
+import { MAPPING_KEYS } from './draft';
+import type { SectionProps } from './TypeSection';
+
+const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
+  first_name: 'First name',
+  last_name: 'Last name',
+  full_name: 'Full name',
+  domain: 'Company website or domain',
+};
+
+/** Finders that are asked one after the other until one knows the address. */
+export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
+  const known = useQuery(providersQuery);
+  const sensors = useSensors(
+    useSensor(PointerSensor, { activationConstraint: { distance: 4 } }),
+    useSensor(KeyboardSensor, { coordinateGetter: sortableKeyboardCoordinates }),
+  );
+  const waterfall = draft.waterfall ?? { providers: [], inputMapping: {} };
+  const entries = [...waterfall.providers].sort((a, b) => a.order - b.order);
+  const set = (providers: WaterfallProvider[]) =>
+    onChange({ waterfall: { ...waterfall, providers: providers.map((entry, order) => ({ ...entry, order })) } });
+  const onDragEnd = ({ active, over }: DragEndEvent) => {
+    if (!over || active.id === over.id) return;
+    const place = (id: string | number) => entries.findIndex((entry) => entry.id === id);
+    set(arrayMove(entries, place(active.id), place(over.id)));
+  };
+  const filled = MAPPING_KEYS.filter((key) => waterfall.inputMapping[key]);
+  const hasName = filled.includes('full_name') || (filled.includes('first_name') && filled.includes('last_name'));
+
+  return (
+    <Stack gap="md">
+      <Stack gap={8}>
+        <Input.Label component="div">Who to look for</Input.Label>
+        {MAPPING_KEYS.map((key) => (
+          <TemplateField
+            key={key}
+            label={MAPPING_LABELS[key]}
+            placeholder="Type @ to choose a column"
+            isSingleLine
+            value={waterfall.inputMapping[key] ?? ''}
+            columns={columns}
+            onChange={(value) => onChange({ waterfall: { ...waterfall, inputMapping: { ...waterfall.inputMapping, [key]: value } } })}
+          />
+        ))}
+        {(!hasName || !filled.includes('domain')) && (
+          <Text size="xs" c="dimmed">
+            Needed: a domain, and either the full name or first and last name.
+          </Text>
+        )}
+      </Stack>
+      <Stack gap={6}>
+        <Input.Label component="div">Providers, asked from top to bottom</Input.Label>
+        <DndContext sensors={sensors} collisionDetection={closestCenter} onDragEnd={onDragEnd}>
+          <SortableContext items={entries.map((entry) => entry.id)} strategy={verticalListSortingStrategy}>
+            {entries.map((entry) => (
+              <Entry
+                key={entry.id}
+                entry={entry}
+                provider={known.data?.find((provider) => provider.id === entry.taskType)}
+                onToggle={(enabled) => set(entries.map((old) => (old.id === entry.id ? { ...old, enabled } : old)))}
+              />
+            ))}
+          </SortableContext>
+        </DndContext>
+        <Text size="xs" c="dimmed">
+          Drag to change the order, or focus a handle and press Space and the arrow keys. A verified address ends the
+          search.{' '}
+          <Anchor component={Link} href="/settings/providers" size="xs" underline="always">
+            Add keys
+          </Anchor>
+        </Text>
+      </Stack>
+    </Stack>
+  );
+}
+
+interface EntryProps {
+  entry: WaterfallProvider;
+  provider: Provider | undefined;
+  onToggle: (enabled: boolean) => void;
+}
+
+function Entry({ entry, provider, onToggle }: EntryProps) {
+  const { attributes, listeners, setNodeRef, transform, transition, isDragging } = useSortable({ id: entry.id });
+  const label = provider?.label ?? entry.taskType;
+  return (
+    <div
+      ref={setNodeRef}
+      className={classes.provider}
+      data-off={!entry.enabled || undefined}
+      style={{
+        transform: transform ? `translateY(${transform.y}px)` : undefined,
+        transition,
+        zIndex: isDragging ? 2 : undefined,
+        position: 'relative',
+      }}
+    >
+      <button type="button" className={classes.handle} aria-label={`Move ${label}`} {...attributes} {...listeners}>
+        <Icon name="grip" size={16} />
+      </button>
+      <Text size="sm" flex={1} fw={entry.enabled ? 600 : 400}>
+        {label}
+      </Text>
+      {state(provider)}
+      <Switch size="sm" checked={entry.enabled} aria-label={`Ask ${label}`} onChange={(event) => onToggle(event.currentTarget.checked)} />
+    </div>
+  );
+}
+
+function state(provider: Provider | undefined) {
+  if (!provider) return <Badge color="red" variant="light">unknown</Badge>;
+  if (provider.error) return <Badge color="red" variant="light">key unreadable</Badge>;
+  if (provider.source === 'team') return <Badge color="mill" variant="light">your key</Badge>;
+  if (provider.source === 'environment') return <Badge color="mill" variant="light">server’s key</Badge>;
+  if (provider.configured) return <Badge color="gray" variant="light">needs no key</Badge>;
+  return <Badge color="gray" variant="outline">no key</Badge>;
+}

@@ -1,0 +1,112 @@
+import type { Column, ColumnCreate, FilterNode, Provider, WaterfallProvider } from '../../api/types';
+import type { components } from '../../api/schema';
+import { complete } from '../views/operators';
+import { templateOf, type TemplateId } from './useColumnActions';
+
+type Schemas = components['schemas'];
+
+/** A column while it is being made or changed. */
+export interface ColumnDraft {
+  templateId: TemplateId;
+  header: string;
+  dependencies: Schemas['Dependency'][];
+  aiConfig?: Schemas['AiConfigInput'];
+  waterfall?: { providers: WaterfallProvider[]; inputMapping: Record<string, string> };
+  scraper?: Schemas['WebScraper'];
+  apiConfig?: Schemas['ApiConfig'];
+  referenceConfig?: Schemas['ReferenceConfig'];
+  runCondition: FilterNode[];
+  maxAttempts: number;
+  rateLimit: Schemas['RateLimit'] | null;
+  cacheTtlSeconds: number;
+}
+
+export type DraftPart = Partial<ColumnDraft>;
+
+const COMMON = { dependencies: [], runCondition: [], maxAttempts: 5, rateLimit: null, cacheTtlSeconds: 0 };
+
+export const MAPPING_KEYS = ['first_name', 'last_name', 'full_name', 'domain'] as const;
+
+/** A new column with what its template starts from. */
+export function newDraft(templateId: TemplateId, header: string, providers: readonly Provider[]): ColumnDraft {
+  const draft: ColumnDraft = { ...COMMON, templateId, header };
+  switch (templateId) {
+    case 'ai-text':
+      return { ...draft, aiConfig: { prompt: '' } };
+    case 'ai-json':
+      return { ...draft, aiConfig: { prompt: '', outputSchema: null } };
+    case 'waterfall-email':
+      return { ...draft, waterfall: { providers: defaultProviders(providers), inputMapping: emptyMapping() } };
+    case 'web-scraper':
+      return {
+        ...draft,
+        scraper: { url: '', formats: ['markdown'], onlyMainContent: true, respectRobots: true, timeoutSeconds: 30 },
+      };
+    case 'http-api':
+      return {
+        ...draft,
+        apiConfig: { method: 'GET', url: '', headers: {}, query: {}, successStatuses: ['200..299'], emptyOn: [404], timeoutSeconds: 30 },
+      };
+    case 'reference':
+      return { ...draft, referenceConfig: { columnId: '', path: '' } };
+    default:
+      return draft;
+  }
+}
+
+export function draftOf(column: Column): ColumnDraft {
+  const { taskConfig } = column;
+  return {
+    templateId: templateOf(column),
+    header: column.header,
+    dependencies: column.dependencies,
+    ...(column.aiConfig && { aiConfig: column.aiConfig }),
+    ...(taskConfig?.waterfallEmail && {
+      waterfall: {
+        providers: taskConfig.waterfallEmail.providers,
+        inputMapping: { ...emptyMapping(), ...taskConfig.waterfallEmail.inputMapping },
+      },
+    }),
+    ...(taskConfig?.webScraper && { scraper: taskConfig.webScraper }),
+    ...(column.apiConfig && { apiConfig: column.apiConfig }),
+    ...(column.referenceConfig && { referenceConfig: column.referenceConfig }),
+    runCondition: column.runCondition as FilterNode[],
+    maxAttempts: column.retry.maxAttempts,
+    rateLimit: column.rateLimit ?? null,
+    cacheTtlSeconds: column.cacheTtlSeconds,
+  };
+}
+
+/** The draft as the service takes it, for making, changing and trying alike. */
+export function toBody(draft: ColumnDraft): ColumnCreate {
+  const { templateId, header, waterfall, scraper } = draft;
+  const isRun = templateId !== 'manual' && templateId !== 'reference';
+  return {
+    templateId,
+    header: header.trim(),
+    dependencies: draft.dependencies,
+    ...(draft.aiConfig && { aiConfig: draft.aiConfig }),
+    ...(waterfall && { taskConfig: { taskType: 'waterfallEmail', waterfallEmail: { waterfallType: 'email', ...waterfall } } }),
+    ...(scraper && { taskConfig: { taskType: 'webScraper', webScraper: scraper } }),
+    ...(draft.apiConfig && { apiConfig: draft.apiConfig }),
+    ...(draft.referenceConfig && { referenceConfig: draft.referenceConfig }),
+    ...(isRun && {
+      runCondition: complete(draft.runCondition) as ColumnCreate['runCondition'],
+      retry: { maxAttempts: draft.maxAttempts },
+      rateLimit: draft.rateLimit,
+      cacheTtlSeconds: draft.cacheTtlSeconds,
+    }),
+  };
+}
+
+/** Configured finders first and switched on; guessing addresses comes last and is off until somebody wants it. */
+function defaultProviders(providers: readonly Provider[]): WaterfallProvider[] {
+  const finders = providers.filter((provider) => provider.kind === 'finder' && provider.id !== 'pattern');
+  const sorted = [...finders.filter(({ configured }) => configured), ...finders.filter(({ configured }) => !configured)];
+  const entries = sorted.map(({ id, configured }) => ({ id: `${id}-default`, taskType: id, enabled: configured }));
+  return [...entries, { id: 'pattern-default', taskType: 'pattern', enabled: false }].map((entry, order) => ({ ...entry, order }));
+}
+
+function emptyMapping(): Record<string, string> {
+  return Object.fromEntries(MAPPING_KEYS.map((key) => [key, '']));
+}

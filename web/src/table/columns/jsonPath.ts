@@ -1,0 +1,23 @@
+import type { Json } from '../../api/types';
+
+export type Segment = string | number;
+
+const PLAIN_KEY = /^[A-Za-z_][A-Za-z0-9_-]*$/;
+
+/** The path to a part of a value, dotted where that can say it (`items[0].name`), as JSONPath otherwise. */
+export function writePath(segments: readonly Segment[]): string {
+  const isDotted = segments.every((segment) => typeof segment === 'number' || PLAIN_KEY.test(segment));
+  if (!isDotted) {
+    return `$${segments.map((segment) => (typeof segment === 'number' ? `[${segment}]` : `['${segment.replace(/['\\]/g, '\\$&')}']`)).join('')}`;
+  }
+  return segments.reduce<string>(
+    (path, segment) => (typeof segment === 'number' ? `${path}[${segment}]` : path ? `${path}.${segment}` : segment),
+    '',
+  );
+}
+
+/** The parts of a value, by the last step to them. */
+export function partsOf(value: Json): [Segment, Json][] {
+  if (Array.isArray(value)) return value.map((part, index) => [index, part]);
+  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+}

@@ -1,0 +1,105 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { client, data } from '../../api/client';
+import { projectQuery, viewsQuery } from '../../api/queries';
+import type { Column, ColumnPatch, Project } from '../../api/types';
+import { tellError, tellFixes } from '../../ui/notify';
+import type { PanelTarget } from '../TablePanel';
+import type { Table } from '../useTable';
+import { withHidden } from '../views/viewState';
+
+export interface ColumnActions {
+  /** By place among the shown columns. */
+  move: (from: number, to: number) => void;
+  open: (columnId: string) => void;
+  rename: (columnId: string, header: string) => Promise<void>;
+  hide: (columnId: string) => void;
+  remove: (columnId: string) => Promise<void>;
+  duplicate: (columnId: string) => Promise<void>;
+}
+
+export function useColumnActions(table: Table, open: (target: PanelTarget) => void): ColumnActions {
+  const queryClient = useQueryClient();
+  const projectId = table.project.id;
+  const key = projectQuery(projectId).queryKey;
+  const reread = () => queryClient.invalidateQueries({ queryKey: key });
+
+  const patch = async (columnId: string, body: ColumnPatch) => {
+    const answer = await data(
+      client.PATCH('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } }, body }),
+    );
+    tellFixes(answer.appliedFixes);
+    await reread();
+  };
+
+  return {
+    open: (columnId) => open({ kind: 'column', columnId }),
+    rename: (columnId, header) => patch(columnId, { header }),
+    hide: (columnId) => table.views.change(withHidden(table.views.state, columnId, true)),
+    move: (from, to) => {
+      const column = table.shownColumns[from];
+      const place = table.shownColumns[to];
+      if (!column || !place) return;
+      const order = table.columns.indexOf(place);
+      queryClient.setQueryData(key, (project: Project | undefined) =>
+        project && { ...project, columns: moved(project.columns, column.id, order) },
+      );
+      patch(column.id, { order }).catch((error: unknown) => {
+        void reread();
+        tellError(error, 'The column was not moved');
+      });
+    },
+    remove: async (columnId) => {
+      const answer = await data(
+        client.DELETE('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } } }),
+      );
+      tellFixes(answer.appliedFixes);
+      await Promise.all([reread(), queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey })]);
+    },
+    duplicate: async (columnId) => {
+      const column = table.columns.find((candidate) => candidate.id === columnId);
+      if (!column) return;
+      const answer = await data(
+        client.POST('/v4/projects/{projectId}/columns', {
+          params: { path: { projectId } },
+          body: {
+            templateId: templateOf(column),
+            header: `${column.header} copy`,
+            order: column.order + 1,
+            dependencies: column.dependencies,
+            ...(column.aiConfig && { aiConfig: column.aiConfig }),
+            ...(column.taskConfig && { taskConfig: column.taskConfig }),
+            ...(column.apiConfig && { apiConfig: column.apiConfig }),
+            ...(column.referenceConfig && { referenceConfig: column.referenceConfig }),
+            runCondition: column.runCondition,
+          },
+        }),
+      );
+      await reread();
+      open({ kind: 'column', columnId: answer.column.id });
+    },
+  };
+}
+
+function moved(columns: readonly Column[], columnId: string, order: number): Column[] {
+  const column = columns.find((candidate) => candidate.id === columnId);
+  const others = columns.filter((candidate) => candidate.id !== columnId);
+  return column ? [...others.slice(0, order), column, ...others.slice(order)] : [...columns];
+}
+
+export type TemplateId = 'manual' | 'ai-text' | 'ai-json' | 'waterfall-email' | 'web-scraper' | 'http-api' | 'reference';
+
+/** The template a column was made from. */
+export function templateOf(column: Pick<Column, 'type' | 'dataShape'>): TemplateId {
+  switch (column.type) {
+    case 'ai':
+      return column.dataShape === 'json' ? 'ai-json' : 'ai-text';
+    case 'task':
+      return column.dataShape === 'waterfall' ? 'waterfall-email' : 'web-scraper';
+    case 'api':
+      return 'http-api';
+    case 'reference':
+      return 'reference';
+    default:
+      return 'manual';
+  }
+}

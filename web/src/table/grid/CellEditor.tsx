@@ -1,0 +1,79 @@
+import type { ProvideEditorComponent } from '@glideapps/glide-data-grid';
+import { type KeyboardEvent, useEffect, useRef } from 'react';
+import { isJson, toPretty } from '../rows/typed';
+import type { RowmillCell } from './cellContent';
+import classes from './Grid.module.css';
+
+/** The editor over a cell: grows with its text, and shows JSON spread out. */
+export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
+  const { value: content, onChange, onFinishedEditing, initialValue, target } = props;
+  const { data, readonly: isReadOnly } = content;
+  const field = useRef<HTMLTextAreaElement>(null);
+  const start = initialValue ?? toPretty(data.cell.value);
+  const isStructured = isJson(data.cell.value);
+
+  const latest = useRef<RowmillCell>(undefined);
+  const take = (text: string) => {
+    latest.current = { ...content, data: { ...data, text } };
+    onChange(latest.current);
+  };
+
+  useEffect(() => {
+    const element = field.current;
+    if (!element) return;
+    element.focus();
+    element.setSelectionRange(element.value.length, element.value.length);
+    grow(element);
+    if (initialValue !== undefined) take(initialValue);
+    // Only as it opens: later changes come from the field itself.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, []);
+
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    const isEnd = event.key === 'Tab' || (event.key === 'Enter' && !isBreak(event));
+    if (event.key === 'Enter' && event.altKey) insertBreak(event.currentTarget);
+    if (event.key === 'Enter' || event.key === 'Tab') event.stopPropagation();
+    if (!isEnd) return;
+    // Ended here and not by the grid, which drops the value when the letter before came in the same instant.
+    event.preventDefault();
+    onFinishedEditing(latest.current, event.key === 'Enter' ? [0, 1] : [event.shiftKey ? -1 : 1, 0]);
+  };
+  const isBreak = ({ shiftKey, altKey, ctrlKey, metaKey }: KeyboardEvent) =>
+    shiftKey || altKey || (isStructured && !isReadOnly && !ctrlKey && !metaKey);
+
+  return (
+    <div className={classes.editor} style={{ minWidth: Math.max(target.width, start.length > 60 ? 380 : 0) }}>
+      <textarea
+        ref={field}
+        className={classes.field}
+        data-structured={isStructured || undefined}
+        style={{ minHeight: target.height - 2 }}
+        aria-label={isReadOnly ? 'Cell value' : 'Edit cell'}
+        defaultValue={start}
+        readOnly={isReadOnly}
+        spellCheck={false}
+        onKeyDown={onKeyDown}
+        onChange={(event) => {
+          grow(event.currentTarget);
+          take(event.currentTarget.value);
+        }}
+      />
+      {isReadOnly && (
+        <button type="button" className={classes.editorNote} onClick={() => onFinishedEditing(undefined)}>
+          Taken from another column: change it there
+        </button>
+      )}
+      {!isReadOnly && isStructured && <div className={classes.editorNote}>JSON · Ctrl + Enter to keep</div>}
+    </div>
+  );
+};
+
+function grow(element: HTMLTextAreaElement): void {
+  element.style.height = 'auto';
+  element.style.height = `${Math.min(element.scrollHeight + 2, 360)}px`;
+}
+
+function insertBreak(element: HTMLTextAreaElement): void {
+  element.setRangeText('\n', element.selectionStart, element.selectionEnd, 'end');
+  element.dispatchEvent(new Event('input', { bubbles: true }));
+}

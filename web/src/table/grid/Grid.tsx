@@ -1,0 +1,250 @@
+import '@glideapps/glide-data-grid/dist/index.css';
+import {
+  DataEditorCore,
+  type DataEditorRef,
+  type EditListItem,
+  type GridColumn,
+  type GridSelection,
+  type Item,
+  loadingCellRenderer,
+  markerCellRenderer,
+  type Rectangle,
+} from '@glideapps/glide-data-grid';
+import { useComputedColorScheme } from '@mantine/core';
+import { type ReactNode, type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState } from 'react';
+import type { Cell, Column } from '../../api/types';
+import type { RowStore } from '../rows/rowStore';
+import { cellContent, isRowmillCell, loadingContent } from './cellContent';
+import { cellRenderer, RUN_BUTTON_WIDTH } from './cellRenderer';
+import classes from './Grid.module.css';
+import { GRID_THEMES, STATUS_COLORS } from './gridTheme';
+import { columnIcon, HEADER_ICONS } from './headerIcons';
+import { noImages } from './noImages';
+import { cellSelection, type Selection, toGridSelection, toSelection } from './selection';
+
+export interface CellPlace {
+  rowIndex: number;
+  columnId: string;
+}
+
+export interface HoveredCell extends CellPlace {
+  cell: Cell;
+  bounds: Rectangle;
+}
+
+export interface TypedCell extends CellPlace {
+  text: string;
+}
+
+export interface GridHandle {
+  showColumn: (columnId: string) => void;
+}
+
+export interface GridProps {
+  store: RowStore;
+  columns: readonly Column[];
+  widths: Readonly<Record<string, number>>;
+  /** Whether a row to type into follows the last. */
+  canAddRows: boolean;
+  selection: Selection;
+  onSelectionChange: (selection: Selection) => void;
+  onTyped: (cells: TypedCell[]) => void;
+  onRunCell: (place: CellPlace) => void;
+  onOpenCell: (place: CellPlace) => void;
+  onDeleteRows: () => void;
+  onHover: (cell: HoveredCell | undefined) => void;
+  onColumnMoved: (from: number, to: number) => void;
+  onColumnResized: (columnId: string, width: number) => void;
+  onHeaderMenu: (columnId: string, bounds: Rectangle) => void;
+  rightElement?: ReactNode;
+  ref?: Ref<GridHandle>;
+}
+
+export const WIDTH_DEFAULT = 190;
+const ROW_HEIGHT = 33;
+const RENDERERS = [markerCellRenderer, loadingCellRenderer] as NonNullable<
+  React.ComponentProps<typeof DataEditorCore>['renderers']
+>;
+
+/** The grid, whatever draws it. Nothing outside this folder knows which library that is. */
+export function Grid(props: GridProps) {
+  const { store, columns, widths, canAddRows, selection, onHover } = props;
+  const scheme = useComputedColorScheme('light');
+  const editor = useRef<DataEditorRef>(null);
+  const added = useRef<CellPlace>(undefined);
+  const version = useRedraw(store, columns.length, editor);
+  const total = store.total ?? 0;
+  const rowCount = total + (canAddRows ? 1 : 0);
+
+  useImperativeHandle(props.ref, () => ({
+    showColumn: (columnId) => {
+      const index = columns.findIndex((column) => column.id === columnId);
+      if (index >= 0) editor.current?.scrollTo(index, 0, 'horizontal', 40);
+    },
+  }));
+
+  const gridColumns = useMemo(
+    () =>
+      columns.map(
+        (column): GridColumn => ({
+          id: column.id,
+          title: column.header,
+          icon: columnIcon(column),
+          hasMenu: true,
+          width: widths[column.id] ?? WIDTH_DEFAULT,
+        }),
+      ),
+    [columns, widths],
+  );
+
+  const getCellContent = useCallback(
+    ([columnIndex, rowIndex]: Item) => {
+      const column = columns[columnIndex];
+      if (!column) return loadingContent();
+      if (rowIndex >= total) return cellContent(column, undefined, columnIndex === 0 ? 'Type to add a row' : undefined);
+      const row = store.rowAt(rowIndex);
+      return row ? cellContent(column, row.cells[column.id]) : loadingContent();
+    },
+    // `version` says that the store holds something else now.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [store, columns, total, version],
+  );
+
+  const placeOf = ([columnIndex, rowIndex]: Item): CellPlace | undefined => {
+    const column = columns[columnIndex];
+    return column && rowIndex >= 0 && rowIndex < total ? { rowIndex, columnId: column.id } : undefined;
+  };
+
+  const onCellsEdited = (edits: readonly EditListItem[]) => {
+    const typed: TypedCell[] = [];
+    for (const { location, value } of edits) {
+      const column = columns[location[0]];
+      if (column && value.kind === 'custom' && isRowmillCell(value)) {
+        typed.push({ rowIndex: location[1], columnId: column.id, text: value.data.text });
+      }
+    }
+    props.onTyped(typed);
+    added.current = typed.find((cell) => cell.rowIndex >= total);
+    return true;
+  };
+
+  /** Enter in the row that was just added goes on to the next one, which the grid does not know of yet. */
+  const onFinishedEditing = (_: unknown, [right, down]: Item) => {
+    const place = added.current;
+    added.current = undefined;
+    if (place && down === 1) props.onSelectionChange(cellSelection(place.rowIndex + 1, place.columnId, columns));
+    else if (place && right !== 0) {
+      const index = columns.findIndex((column) => column.id === place.columnId) + right;
+      const next = columns[Math.max(0, Math.min(index, columns.length - 1))];
+      if (next) props.onSelectionChange(cellSelection(place.rowIndex, next.id, columns));
+    }
+  };
+
+  const gridSelection = useMemo(() => toGridSelection(selection, columns), [selection, columns]);
+  const customRenderers = useMemo(() => [cellRenderer(STATUS_COLORS[scheme])], [scheme]);
+
+  return (
+    <DataEditorCore
+      ref={editor}
+      className={classes.grid}
+      width="100%"
+      height="100%"
+      theme={GRID_THEMES[scheme]}
+      columns={gridColumns}
+      rows={rowCount}
+      getCellContent={getCellContent}
+      getCellsForSelection
+      customRenderers={customRenderers}
+      renderers={RENDERERS}
+      imageWindowLoader={noImages}
+      headerIcons={HEADER_ICONS}
+      rowHeight={ROW_HEIGHT}
+      headerHeight={36}
+      rowMarkers={{ kind: 'both', checkboxStyle: 'square' }}
+      rowSelect="multi"
+      columnSelect="single"
+      rangeSelect="rect"
+      freezeColumns={window.innerWidth > 700 ? 1 : 0}
+      minColumnWidth={60}
+      maxColumnWidth={900}
+      smoothScrollX
+      smoothScrollY
+      fillHandle={{ size: 7, shape: 'square', outline: 0, offsetX: -2, offsetY: -2 }}
+      allowedFillDirections="vertical"
+      keybindings={{ downFill: true, search: false, copy: false, cut: false, paste: false, activateCell: 'Enter|shift+Enter' }}
+      gridSelection={gridSelection}
+      onGridSelectionChange={(next: GridSelection) => props.onSelectionChange(toSelection(next, columns))}
+      onCellsEdited={onCellsEdited}
+      onFinishedEditing={onFinishedEditing}
+      cellActivationBehavior="double-click"
+      onDelete={(deleted) => {
+        if (deleted.rows.length === 0) return true;
+        props.onDeleteRows();
+        return false;
+      }}
+      onCellClicked={(item, event) => {
+        const place = placeOf(item);
+        const content = getCellContent(item);
+        const isIdle = content.kind === 'custom' && content.data.isProcessed && content.data.cell.status === 'idle';
+        if (!place || !isIdle || content.data.cell.value !== null || event.isTouch) return;
+        if (event.localEventX > event.bounds.width - RUN_BUTTON_WIDTH) props.onRunCell(place);
+      }}
+      onKeyDown={(event) => {
+        const place = event.location && placeOf(event.location);
+        if (!place || event.key !== ' ' || event.ctrlKey || event.shiftKey) return;
+        event.cancel();
+        event.preventDefault();
+        props.onOpenCell(place);
+      }}
+      onItemHovered={(event) => {
+        const place = event.kind === 'cell' ? placeOf(event.location) : undefined;
+        const cell = place && store.rowAt(place.rowIndex)?.cells[place.columnId];
+        onHover(place && cell && event.kind === 'cell' ? { ...place, cell, bounds: event.bounds } : undefined);
+      }}
+      onVisibleRegionChanged={(range) => store.look(range.y, range.y + range.height)}
+      onColumnMoved={props.onColumnMoved}
+      onColumnProposeMove={(from, to) => from !== 0 && to !== 0}
+      onColumnResize={(column, width) => column.id && props.onColumnResized(column.id, width)}
+      onHeaderMenuClick={(columnIndex, bounds) => {
+        const column = columns[columnIndex];
+        if (column) props.onHeaderMenu(column.id, bounds);
+      }}
+      onHeaderContextMenu={(columnIndex, event) => {
+        event.preventDefault();
+        const column = columns[columnIndex];
+        if (column) props.onHeaderMenu(column.id, event.bounds);
+      }}
+      rightElement={props.rightElement}
+      rightElementProps={{ fill: false, sticky: false }}
+    />
+  );
+}
+
+/** How long single changes gather before the table that screen readers read is made anew. */
+const READERS_MILLISECONDS = 200;
+
+/** Draws again what the store says has changed: single rows in place, everything by a new version. */
+function useRedraw(store: RowStore, columnCount: number, editor: React.RefObject<DataEditorRef | null>): number {
+  const [version, setVersion] = useState(0);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const redrawAll = () => {
+      clearTimeout(timer);
+      timer = undefined;
+      setVersion((old) => old + 1);
+    };
+    const unsubscribe = store.subscribe((damage) => {
+      if (damage === 'all') return redrawAll();
+      const cells = damage.flatMap((row) =>
+        Array.from({ length: columnCount }, (_, column) => ({ cell: [column, row] as Item })),
+      );
+      editor.current?.updateCells(cells);
+      timer ??= setTimeout(redrawAll, READERS_MILLISECONDS);
+    });
+    return () => {
+      clearTimeout(timer);
+      unsubscribe();
+    };
+  }, [store, columnCount, editor]);
+  return version;
+}

@@ -1,0 +1,92 @@
+import type { Theme } from '@glideapps/glide-data-grid';
+
+export interface StatusColors {
+  queued: string;
+  generating: string;
+  error: string;
+  stale: string;
+  manual: string;
+  quiet: string;
+}
+
+export type Scheme = 'light' | 'dark';
+
+export const STATUS_COLORS: Record<Scheme, StatusColors> = {
+  light: {
+    queued: '#7b8494',
+    generating: '#0d7a68',
+    error: '#c92a2a',
+    stale: '#b35c00',
+    manual: '#4263eb',
+    quiet: '#6b7480',
+  },
+  dark: {
+    queued: '#98a0ad',
+    generating: '#4fb89f',
+    error: '#ff8787',
+    stale: '#ffb347',
+    manual: '#91a7ff',
+    quiet: '#98a0ad',
+  },
+};
+
+const FONT = 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif';
+
+const COMMON: Partial<Theme> = {
+  fontFamily: FONT,
+  baseFontStyle: '13px',
+  headerFontStyle: '600 13px',
+  markerFontStyle: '11px',
+  editorFontSize: '13px',
+  cellHorizontalPadding: 10,
+  cellVerticalPadding: 4,
+  headerIconSize: 18,
+  lineHeight: 1.45,
+};
+
+export const GRID_THEMES: Record<Scheme, Partial<Theme>> = {
+  light: {
+    ...COMMON,
+    accentColor: '#0d7a68',
+    accentFg: '#ffffff',
+    accentLight: '#e8f8f4',
+    textDark: '#1c2127',
+    textMedium: '#4a525e',
+    textLight: '#6b7480',
+    textHeader: '#353c46',
+    textHeaderSelected: '#ffffff',
+    fgIconHeader: '#ffffff',
+    bgIconHeader: '#5b6470',
+    bgCell: '#ffffff',
+    bgCellMedium: '#fafaf9',
+    bgHeader: '#f7f7f5',
+    bgHeaderHovered: '#eeeeeb',
+    bgHeaderHasFocus: '#e9edeb',
+    borderColor: '#e8e9ea',
+    horizontalBorderColor: '#eeeff0',
+    linkColor: '#0d7a68',
+    bgSearchResult: '#fff3bf',
+  },
+  dark: {
+    ...COMMON,
+    accentColor: '#2f9e86',
+    accentFg: '#0f1217',
+    accentLight: '#16332e',
+    textDark: '#e3e6ea',
+    textMedium: '#b6bcc7',
+    textLight: '#98a0ad',
+    textHeader: '#c9ced6',
+    textHeaderSelected: '#0f1217',
+    fgIconHeader: '#1b2028',
+    bgIconHeader: '#98a0ad',
+    bgCell: '#161a21',
+    bgCellMedium: '#1b2028',
+    bgHeader: '#1b2028',
+    bgHeaderHovered: '#272d37',
+    bgHeaderHasFocus: '#243330',
+    borderColor: '#2a303a',
+    horizontalBorderColor: '#232932',
+    linkColor: '#4fb89f',
+    bgSearchResult: '#423c1b',
+  },
+};

@@ -1,0 +1,81 @@
+import { CompactSelection, type GridSelection } from '@glideapps/glide-data-grid';
+import type { Column } from '../../api/types';
+
+/** A rectangle of cells, by index of row and column; the end is not included. */
+export interface CellRange {
+  firstRow: number;
+  endRow: number;
+  firstColumn: number;
+  endColumn: number;
+}
+
+/** What is selected: whole rows, or a rectangle around one cell, or a column. */
+export interface Selection {
+  rows: CompactSelection;
+  columns: CompactSelection;
+  range?: CellRange;
+  /** The cell that is edited when typing. */
+  cell?: { rowIndex: number; columnId: string };
+}
+
+export const NOTHING: Selection = { rows: CompactSelection.empty(), columns: CompactSelection.empty() };
+
+/** One cell. */
+export function cellSelection(rowIndex: number, columnId: string, columns: readonly Column[]): Selection {
+  const column = columns.findIndex(({ id }) => id === columnId);
+  return {
+    ...NOTHING,
+    cell: { rowIndex, columnId },
+    range: { firstRow: rowIndex, endRow: rowIndex + 1, firstColumn: column, endColumn: column + 1 },
+  };
+}
+
+export function toSelection(grid: GridSelection, columns: readonly Column[]): Selection {
+  const { current } = grid;
+  const columnId = current && columns[current.cell[0]]?.id;
+  return {
+    rows: grid.rows,
+    columns: grid.columns,
+    ...(current &&
+      columnId && {
+        cell: { rowIndex: current.cell[1], columnId },
+        range: {
+          firstRow: current.range.y,
+          endRow: current.range.y + current.range.height,
+          firstColumn: current.range.x,
+          endColumn: current.range.x + current.range.width,
+        },
+      }),
+  };
+}
+
+export function toGridSelection(selection: Selection, columns: readonly Column[]): GridSelection {
+  const { rows, columns: selectedColumns, range, cell } = selection;
+  const columnIndex = cell ? columns.findIndex((column) => column.id === cell.columnId) : -1;
+  if (!cell || !range || columnIndex < 0) return { rows, columns: selectedColumns };
+  return {
+    rows,
+    columns: selectedColumns,
+    current: {
+      cell: [columnIndex, cell.rowIndex],
+      range: {
+        x: range.firstColumn,
+        y: range.firstRow,
+        width: range.endColumn - range.firstColumn,
+        height: range.endRow - range.firstRow,
+      },
+      rangeStack: [],
+    },
+  };
+}
+
+/** Runs of row indices, the end not included. */
+export function rowRuns(rows: CompactSelection): [number, number][] {
+  const runs: [number, number][] = [];
+  for (const index of rows) {
+    const last = runs.at(-1);
+    if (last && last[1] === index) last[1] = index + 1;
+    else runs.push([index, index + 1]);
+  }
+  return runs;
+}

@@ -1,0 +1,42 @@
+import { client, data } from '../../api/client';
+import type { Row } from '../../api/types';
+import { queryParams, type RowPage, type RowQuery } from './rowQuery';
+
+/** A page of rows, counted from 0. */
+export async function fetchPage(
+  projectId: string,
+  query: RowQuery,
+  page: number,
+  pageSize: number,
+  signal: AbortSignal,
+): Promise<RowPage> {
+  const answer = await data(
+    client.GET('/v4/projects/{projectId}/rows', {
+      params: { path: { projectId }, query: { page: page + 1, pageSize, withStatus: true, ...queryParams(query) } },
+      signal,
+    }),
+  );
+  return { rows: answer.rows as Row[], total: answer.pagination.totalRows };
+}
+
+/** The ids of the rows from `first` to before `end`, read in large steps. */
+export async function fetchIds(projectId: string, query: RowQuery, first: number, end: number): Promise<string[]> {
+  const pageSize = 1000;
+  const ids: string[] = [];
+  for (let page = Math.floor(first / pageSize); page * pageSize < end; page++) {
+    const answer = await data(
+      client.GET('/v4/projects/{projectId}/rows', {
+        params: {
+          path: { projectId },
+          query: { page: page + 1, pageSize, columnIds: '_trigger', includeTotal: false, ...queryParams(query) },
+        },
+      }),
+    );
+    answer.rows.forEach((row, offset) => {
+      const index = page * pageSize + offset;
+      if (index >= first && index < end) ids.push(row.id);
+    });
+    if (answer.rows.length < pageSize) break;
+  }
+  return ids;
+}

@@ -1,0 +1,215 @@
+import type { Cell, Row } from '../../api/types';
+import { PageCache } from './pageCache';
+import { isPlain, type RowPage, type RowQuery } from './rowQuery';
+
+/** Which rows look different now: their indices, or all of them. */
+export type Damage = readonly number[] | 'all';
+type Listener = (damage: Damage) => void;
+
+export interface RowChanges {
+  rows: { id: string; cells: Record<string, Cell> }[];
+  deleted: string[];
+}
+
+interface Options {
+  query: RowQuery;
+  fetchPage: (page: number, pageSize: number, signal: AbortSignal) => Promise<RowPage>;
+  onError: (error: unknown) => void;
+  pageSize?: number;
+  pagesMax?: number;
+  /** How long changes gather before a filtered or sorted list is read again. */
+  settleMilliseconds?: number;
+}
+
+/**
+ * The rows of a list as far as they are looked at. Fetches the pages in sight, keeps them current by events, and
+ * tells the grid what to draw again.
+ */
+export class RowStore {
+  readonly query: RowQuery;
+  private readonly cache: PageCache;
+  private readonly listeners = new Set<Listener>();
+  private readonly fetching = new Map<number, AbortController>();
+  /** Changes that came while pages were being fetched: an answer may be older than they are. */
+  private recent: { at: number; row: Row }[] = [];
+  private ticks = 0;
+  private sight: [number, number] = [0, 0];
+  private settling: ReturnType<typeof setTimeout> | undefined;
+  private isClosed = true;
+  /** Rows being added: shown after the last until the service has them. */
+  private adding: Row[] = [];
+  private totalAfterAdding: number | undefined;
+
+  constructor(private readonly options: Options) {
+    this.query = options.query;
+    this.cache = new PageCache(options.pageSize ?? 100, options.pagesMax ?? 80);
+    this.sight = [0, Math.floor(this.cache.pageSize / 2) - 1];
+  }
+
+  open(): void {
+    this.isClosed = false;
+    this.load();
+  }
+
+  /** How many rows there are, those being added included. */
+  get total(): number | undefined {
+    return this.cache.total === undefined ? undefined : this.cache.total + this.adding.length;
+  }
+
+  rowAt = (index: number): Row | undefined => this.cache.rowAt(index) ?? this.adding[index - (this.cache.total ?? 0)];
+  indexOf = (rowId: string): number | undefined => this.cache.indexOf(rowId);
+
+  subscribe(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.settling);
+    for (const controller of this.fetching.values()) controller.abort();
+    this.fetching.clear();
+  }
+
+  /** The rows in sight; what is missing of them is fetched, and what was asked for elsewhere is given up. */
+  look(first: number, last: number): void {
+    this.sight = [Math.max(0, first), last];
+    this.load();
+  }
+
+  /** Rows from `first` to before `end`, fetched where they are not at hand. */
+  async rowsBetween(first: number, end: number): Promise<Row[]> {
+    const { pageSize } = this.cache;
+    const rows: Row[] = [];
+    for (let page = Math.floor(first / pageSize); page * pageSize < end; page++) {
+      const from = Math.max(first, page * pageSize);
+      const to = Math.min(end, (page + 1) * pageSize);
+      if (this.cache.missing(from, to - 1).length > 0) {
+        const answer = await this.options.fetchPage(page, pageSize, new AbortController().signal);
+        rows.push(...answer.rows.slice(from - page * pageSize, to - page * pageSize));
+      } else {
+        for (let index = from; index < to; index++) {
+          const row = this.cache.rowAt(index);
+          if (row) rows.push(row);
+        }
+      }
+    }
+    return rows;
+  }
+
+  /** Writes cells at once, as if the service had told of them. */
+  patch(rows: readonly { id: string; cells: Record<string, Cell> }[]): void {
+    this.remember(rows);
+    for (const { id, cells } of rows) {
+      const place = this.adding.findIndex((row) => row.id === id);
+      const row = this.adding[place];
+      if (row) Object.assign(row.cells, cells);
+    }
+    const changed = this.cache.patch(rows);
+    if (changed.length > 0) this.tell(changed);
+  }
+
+  /** What the service tells of rows. */
+  apply({ rows, deleted }: RowChanges): void {
+    this.patch(rows);
+    if (!isPlain(this.query)) return this.settle();
+    const gone = deleted.map((id) => this.cache.indexOf(id)).filter((index) => index !== undefined);
+    if (gone.length > 0) {
+      this.cache.expire(Math.min(...gone));
+      this.load();
+    }
+  }
+
+  /** How many rows the project has: that decides the length of a list of all of them. */
+  resize(total: number): void {
+    if (!isPlain(this.query)) return;
+    if (this.adding.length > 0) {
+      this.totalAfterAdding = total;
+      return;
+    }
+    if (total === this.cache.total) return;
+    this.cache.resize(total);
+    this.tell('all');
+    this.load();
+  }
+
+  /** Shows rows at the end before the service has answered. */
+  startAdding(rows: Row[]): void {
+    this.adding.push(...rows);
+    this.tell('all');
+  }
+
+  /** The service has taken the rows, and these are their ids; or it has refused them. */
+  finishAdding(rows: readonly Row[], ids: readonly string[] | undefined): void {
+    this.adding = this.adding.filter((row) => !rows.includes(row));
+    if (ids) rows.forEach((row, place) => this.append({ ...row, id: ids[place] ?? row.id }));
+    this.tell('all');
+    if (this.adding.length === 0 && this.totalAfterAdding !== undefined) {
+      const total = this.totalAfterAdding;
+      this.totalAfterAdding = undefined;
+      this.resize(total);
+    }
+    if (!isPlain(this.query)) this.settle();
+  }
+
+  private append(row: Row): void {
+    if (this.cache.indexOf(row.id) === undefined) this.cache.append(row);
+  }
+
+  /** Reads what is in sight again. */
+  refresh(): void {
+    for (const controller of this.fetching.values()) controller.abort();
+    this.fetching.clear();
+    this.cache.expire();
+    this.load();
+  }
+
+  private settle(): void {
+    if (this.settling !== undefined) return;
+    this.settling = setTimeout(() => {
+      this.settling = undefined;
+      this.refresh();
+    }, this.options.settleMilliseconds ?? 800);
+  }
+
+  private load(): void {
+    if (this.isClosed) return;
+    const [first, last] = this.sight;
+    const margin = Math.floor(this.cache.pageSize / 2);
+    const wanted = this.cache.missing(Math.max(0, first - margin), last + margin);
+    for (const [page, controller] of this.fetching) {
+      if (wanted.includes(page)) continue;
+      controller.abort();
+      this.fetching.delete(page);
+    }
+    for (const page of wanted) if (!this.fetching.has(page)) void this.fetch(page);
+  }
+
+  private async fetch(page: number): Promise<void> {
+    const controller = new AbortController();
+    this.fetching.set(page, controller);
+    const startedAt = this.ticks;
+    try {
+      const answer = await this.options.fetchPage(page, this.cache.pageSize, controller.signal);
+      if (controller.signal.aborted) return;
+      this.cache.put(page, answer.rows, answer.total);
+      this.cache.patch(this.recent.filter((change) => change.at > startedAt).map((change) => change.row));
+      this.tell('all');
+    } catch (error) {
+      if (!controller.signal.aborted) this.options.onError(error);
+    } finally {
+      if (this.fetching.get(page) === controller) this.fetching.delete(page);
+      if (this.fetching.size === 0) this.recent = [];
+    }
+  }
+
+  private remember(rows: readonly Row[]): void {
+    if (this.fetching.size === 0) return;
+    const at = ++this.ticks;
+    for (const row of rows) this.recent.push({ at, row });
+  }
+
+  private tell(damage: Damage): void {
+    for (const listener of this.listeners) listener(damage);
+  }
+}

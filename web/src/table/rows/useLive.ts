@@ -1,0 +1,36 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useEffect, useRef, useState } from 'react';
+import { projectQuery, statusQuery, viewsQuery } from '../../api/queries';
+import type { Status } from '../../api/types';
+import { follow } from './live';
+import type { RowStore } from './rowStore';
+
+/** Keeps rows, counts and columns as they are on the server. Answers whether the connection stands. */
+export function useLive(projectId: string, store: RowStore, onStatus: (status: Status) => void): boolean {
+  const queryClient = useQueryClient();
+  const [isConnected, setIsConnected] = useState(true);
+  const current = useRef({ store, onStatus });
+  current.current = { store, onStatus };
+
+  useEffect(() => {
+    const rereadProject = () => {
+      void queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
+      void queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey });
+    };
+    return follow(projectId, {
+      onRows: (changes) => current.current.store.apply(changes),
+      onStatus: (status) => {
+        queryClient.setQueryData(statusQuery(projectId).queryKey, status);
+        current.current.store.resize(status.rows.total);
+        current.current.onStatus(status);
+      },
+      onProject: () => {
+        rereadProject();
+        current.current.store.refresh();
+      },
+      onReset: () => current.current.store.refresh(),
+      onConnection: setIsConnected,
+    });
+  }, [projectId, queryClient]);
+  return isConnected;
+}

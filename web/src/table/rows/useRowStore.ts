@@ -1,0 +1,24 @@
+import { useEffect, useMemo } from 'react';
+import { tellError } from '../../ui/notify';
+import { fetchPage } from './fetchRows';
+import type { RowQuery } from './rowQuery';
+import { RowStore } from './rowStore';
+
+/** The rows a query names. A new query, a new store. */
+export function useRowStore(projectId: string, query: RowQuery): RowStore {
+  const key = JSON.stringify(query);
+  const store = useMemo(() => {
+    const wanted = JSON.parse(key) as RowQuery;
+    return new RowStore({
+      query: wanted,
+      fetchPage: (page, pageSize, signal) => fetchPage(projectId, wanted, page, pageSize, signal),
+      onError: (error) => tellError(error, 'Some rows could not be read'),
+    });
+  }, [projectId, key]);
+
+  useEffect(() => {
+    store.open();
+    return () => store.close();
+  }, [store]);
+  return store;
+}

@@ -1,0 +1,72 @@
+import { Button, Group, Menu } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { statusQuery } from '../../api/queries';
+import { isProcessed } from '../../api/types';
+import { count } from '../../ui/format';
+import { Icon } from '../../ui/Icon';
+import { ExportMenu } from '../transfer/ExportMenu';
+import type { Table } from '../useTable';
+import { countCells } from './progress';
+
+/** Import, export, and the button that runs the table or stops it. */
+export function RunControl({ table, onImport }: { table: Table; onImport: () => void }) {
+  const { runs, progress, views, project } = table;
+  const status = useQuery(statusQuery(project.id));
+  const failed = status.data ? countCells(status.data).failed : 0;
+  const processed = table.columns.filter(isProcessed);
+  const isViewSaved = views.view !== undefined && !views.isChanged;
+
+  return (
+    <Group gap={6} wrap="nowrap">
+      <Group gap={6} wrap="nowrap" visibleFrom="sm">
+        <Button variant="subtle" color="gray" px={10} leftSection={<Icon name="upload" />} onClick={onImport}>
+          Import
+        </Button>
+        <ExportMenu table={table} />
+      </Group>
+      {progress.isRunning ? (
+        <Button color="red" variant="light" leftSection={<Icon name="stop" size={16} />} loading={runs.isStopping} onClick={() => void runs.stop()}>
+          Stop
+        </Button>
+      ) : (
+        <Button.Group>
+          <Button
+            leftSection={<Icon name="play" size={16} />}
+            disabled={processed.length === 0}
+            title={processed.length === 0 ? 'Add a column that fills itself first' : undefined}
+            onClick={() => void runs.run(isViewSaved ? { viewId: views.view?.id } : {})}
+          >
+            Run
+          </Button>
+          <Menu position="bottom-end" width={270}>
+            <Menu.Target>
+              <Button px={8} aria-label="More ways to run" disabled={processed.length === 0}>
+                <Icon name="chevronDown" size={16} />
+              </Button>
+            </Menu.Target>
+            <Menu.Dropdown>
+              <Menu.Label>What has not been done yet</Menu.Label>
+              <Menu.Item onClick={() => void runs.run({})}>All rows</Menu.Item>
+              {isViewSaved && <Menu.Item onClick={() => void runs.run({ viewId: views.view?.id })}>Rows of this view</Menu.Item>}
+              <Menu.Item onClick={() => void runs.run({ limit: 10 })}>The first 10 rows, to try it out</Menu.Item>
+              <Menu.Item disabled={failed === 0} onClick={() => void runs.run({ statuses: ['error'] })}>
+                Only what failed{failed > 0 && ` (${count(failed)})`}
+              </Menu.Item>
+              <Menu.Divider />
+              <Menu.Label>One column</Menu.Label>
+              {processed.slice(0, 12).map((column) => (
+                <Menu.Item key={column.id} onClick={() => void runs.run({ columnIds: [column.id] })}>
+                  {column.header}
+                </Menu.Item>
+              ))}
+              <Menu.Divider />
+              <Menu.Item color="red" onClick={() => void runs.run({ force: true })}>
+                Run again from the start, all rows
+              </Menu.Item>
+            </Menu.Dropdown>
+          </Menu>
+        </Button.Group>
+      )}
+    </Group>
+  );
+}

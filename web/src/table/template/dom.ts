@@ -1,0 +1,77 @@
+import type { Column } from '../../api/types';
+import { referenceLabel, tokenize } from './tokens';
+
+/** Draws a template: text nodes, and a chip for each reference. */
+export function renderTokens(field: HTMLElement, template: string, columns: readonly Column[], chipClass: string): void {
+  field.replaceChildren(
+    ...tokenize(template).map((token) =>
+      'text' in token
+        ? document.createTextNode(token.text)
+        : chip(token.reference, referenceLabel(token.reference, columns), chipClass),
+    ),
+  );
+}
+
+/** The template that a field shows. */
+export function serialize(field: Node): string {
+  let text = '';
+  for (const node of field.childNodes) {
+    if (node instanceof HTMLElement && node.dataset.reference) text += `@{${node.dataset.reference}}`;
+    else if (node.nodeName === 'BR') text += node.nextSibling || text === '' ? '\n' : '';
+    else if (node.nodeType === Node.TEXT_NODE) text += node.textContent ?? '';
+    else text += (text && !text.endsWith('\n') ? '\n' : '') + serialize(node);
+  }
+  return text.replaceAll('\u00a0', ' ');
+}
+
+export interface WordAtCaret {
+  text: string;
+  rect: DOMRect;
+}
+
+/** The letters between an `@` and the caret. */
+export function wordBeforeCaret(field: HTMLElement): WordAtCaret | undefined {
+  const caret = caretIn(field);
+  if (!caret) return undefined;
+  const before = (caret.node.textContent ?? '').slice(0, caret.offset);
+  const match = /@([^@{}\n]{0,40})$/.exec(before);
+  if (!match) return undefined;
+  const range = document.createRange();
+  range.setStart(caret.node, match.index);
+  range.setEnd(caret.node, caret.offset);
+  return { text: match[1] ?? '', rect: range.getBoundingClientRect() };
+}
+
+/** Puts a chip where the `@` and the letters after it stand. */
+export function insertChip(field: HTMLElement, reference: string, label: string, chipClass: string): void {
+  const caret = caretIn(field);
+  if (!caret) return;
+  const before = (caret.node.textContent ?? '').slice(0, caret.offset);
+  const start = before.lastIndexOf('@');
+  const range = document.createRange();
+  range.setStart(caret.node, Math.max(0, start));
+  range.setEnd(caret.node, caret.offset);
+  range.deleteContents();
+  const space = document.createTextNode('\u00a0');
+  range.insertNode(space);
+  range.insertNode(chip(reference, label, chipClass));
+  const selection = window.getSelection();
+  selection?.collapse(space, 1);
+}
+
+function caretIn(field: HTMLElement): { node: Text; offset: number } | undefined {
+  const selection = window.getSelection();
+  const node = selection?.anchorNode;
+  if (!selection?.isCollapsed || !(node instanceof Text) || !field.contains(node)) return undefined;
+  return { node, offset: selection.anchorOffset };
+}
+
+function chip(reference: string, label: string | undefined, chipClass: string): HTMLElement {
+  const element = document.createElement('span');
+  element.className = chipClass;
+  element.contentEditable = 'false';
+  element.dataset.reference = reference;
+  element.dataset.unknown = label === undefined ? 'true' : 'false';
+  element.textContent = label ?? reference;
+  return element;
+}

@@ -1,0 +1,139 @@
+import { Alert, Button, FileButton, Group, Modal, Progress, Stack, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { type DragEvent, useEffect, useRef, useState } from 'react';
+import { sentence } from '../../api/error';
+import { projectQuery } from '../../api/queries';
+import { counted } from '../../ui/format';
+import { Icon } from '../../ui/Icon';
+import type { Table } from '../useTable';
+import { ImportDone } from './ImportDone';
+import { ImportMapping } from './ImportMapping';
+import classes from './Import.module.css';
+import { type Preview, readPreview } from './preview';
+import { type ImportOptions, type ImportResult, type Upload, uploadFile } from './upload';
+
+interface Props {
+  table: Table;
+  file?: File;
+  onClose: () => void;
+}
+
+type Stage =
+  | { at: 'choose'; error?: string }
+  | { at: 'map'; preview: Preview }
+  | { at: 'send'; file: File; sentBytes: number }
+  | { at: 'done'; result: ImportResult };
+
+/** Takes a file in: choose, look, map, send, and see what was refused. */
+export default function ImportDialog({ table, file, onClose }: Props) {
+  const [stage, setStage] = useState<Stage>({ at: 'choose' });
+  const upload = useRef<Upload>(undefined);
+  const queryClient = useQueryClient();
+
+  const choose = async (chosen: File | null | undefined) => {
+    if (!chosen) return;
+    try {
+      setStage({ at: 'map', preview: await readPreview(chosen) });
+    } catch (error) {
+      setStage({ at: 'choose', error: sentence(error) });
+    }
+  };
+
+  useEffect(() => {
+    void choose(file);
+    // Only the file it was opened with.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, []);
+
+  const send = async (chosen: File, options: ImportOptions) => {
+    setStage({ at: 'send', file: chosen, sentBytes: 0 });
+    upload.current = uploadFile(table.project.id, chosen, options, (sentBytes) => setStage({ at: 'send', file: chosen, sentBytes }));
+    try {
+      const result = await upload.current.done;
+      void queryClient.invalidateQueries({ queryKey: projectQuery(table.project.id).queryKey });
+      table.store.refresh();
+      setStage({ at: 'done', result });
+    } catch (error) {
+      setStage({ at: 'choose', error: sentence(error) });
+    }
+  };
+
+  const isSending = stage.at === 'send';
+  return (
+    <Modal
+      opened
+      onClose={() => !isSending && onClose()}
+      title={stage.at === 'map' ? `Import ${stage.preview.file.name}` : 'Import rows'}
+      size={stage.at === 'map' ? 'xl' : 'lg'}
+      closeOnClickOutside={false}
+      withCloseButton={!isSending}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {stage.at === 'choose' && <Choose error={stage.error} onChoose={choose} />}
+      {stage.at === 'map' && (
+        <ImportMapping preview={stage.preview} columns={table.columns} onImport={(options) => void send(stage.preview.file, options)} onBack={() => setStage({ at: 'choose' })} />
+      )}
+      {isSending && (
+        <Stack>
+          <Text size="sm">{stage.sentBytes < stage.file.size ? 'Sending the file' : 'The service is writing the last rows'}</Text>
+          <Progress value={(stage.sentBytes / Math.max(1, stage.file.size)) * 100} animated aria-label="How much of the file was sent" />
+          <Group justify="space-between">
+            <Text size="sm" c="dimmed">
+              {megabytes(stage.sentBytes)} of {megabytes(stage.file.size)} · {counted(table.total ?? 0, 'row')} in the table
+            </Text>
+            <Button variant="default" onClick={() => upload.current?.abort()}>
+              Stop
+            </Button>
+          </Group>
+        </Stack>
+      )}
+      {stage.at === 'done' && <ImportDone result={stage.result} onClose={onClose} />}
+    </Modal>
+  );
+}
+
+function Choose({ error, onChoose }: { error?: string; onChoose: (file: File | null | undefined) => Promise<void> }) {
+  const [isOver, setIsOver] = useState(false);
+  const onDrop = (event: DragEvent) => {
+    event.preventDefault();
+    event.stopPropagation();
+    setIsOver(false);
+    void onChoose(event.dataTransfer.files[0]);
+  };
+  return (
+    <Stack>
+      {error && (
+        <Alert color="red" title="The import did not end well">
+          {error}
+        </Alert>
+      )}
+      <div
+        className={classes.drop}
+        data-over={isOver || undefined}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setIsOver(true);
+        }}
+        onDragLeave={() => setIsOver(false)}
+        onDrop={onDrop}
+      >
+        <Icon name="upload" size={28} />
+        <Text fw={600}>Drop a file here</Text>
+        <Text size="sm" c="dimmed">
+          CSV with a comma, semicolon or tab between cells, or JSON Lines. Of any size: it is read as it goes.
+        </Text>
+        <FileButton onChange={(chosen) => void onChoose(chosen)} accept=".csv,.tsv,.txt,.jsonl,.ndjson,text/csv">
+          {(props) => (
+            <Button {...props} variant="default" data-autofocus>
+              Choose a file
+            </Button>
+          )}
+        </FileButton>
+      </div>
+    </Stack>
+  );
+}
+
+function megabytes(bytes: number): string {
+  return bytes < 1_000_000 ? `${Math.ceil(bytes / 1000)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

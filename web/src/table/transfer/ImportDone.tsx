@@ -1,0 +1,63 @@
+import { Alert, Button, Group, Stack, Table, Text } from '@mantine/core';
+import { count, counted } from '../../ui/format';
+import { Icon } from '../../ui/Icon';
+import { formatCsv } from './csv';
+import type { ImportResult } from './upload';
+
+/** What became of a file, and what was refused of it. */
+export function ImportDone({ result, onClose }: { result: ImportResult; onClose: () => void }) {
+  const { importedCount, updatedCount, rejectedCount, columnsCreated, rejected } = result;
+  return (
+    <Stack>
+      <Group gap="sm">
+        <Icon name="check" style={{ color: 'var(--mantine-color-mill-6)' }} />
+        <Text fw={600}>
+          {counted(importedCount, 'row')} imported
+          {updatedCount > 0 && `, ${count(updatedCount)} updated`}
+        </Text>
+      </Group>
+      {columnsCreated.length > 0 && (
+        <Text size="sm" c="dimmed">
+          New columns: {columnsCreated.map(({ header }) => header).join(', ')}
+        </Text>
+      )}
+      {rejectedCount > 0 && (
+        <Alert color="yellow" title={`${counted(rejectedCount, 'row')} could not be taken`} variant="light">
+          <Stack gap="sm">
+            {result.stopped && <Text size="sm">Too many of them: the import stopped there. What came before is in the table.</Text>}
+            <Table fz="sm" verticalSpacing={2}>
+              <Table.Tbody>
+                {rejected.slice(0, 5).map(({ line, reason }) => (
+                  <Table.Tr key={line}>
+                    <Table.Td w={90}>Line {count(line)}</Table.Td>
+                    <Table.Td>{reason}</Table.Td>
+                  </Table.Tr>
+                ))}
+              </Table.Tbody>
+            </Table>
+            <div>
+              <Button size="xs" variant="default" leftSection={<Icon name="download" size={15} />} onClick={() => download(result)}>
+                Download them as CSV
+              </Button>
+            </div>
+          </Stack>
+        </Alert>
+      )}
+      <Group justify="flex-end">
+        <Button onClick={onClose} data-autofocus>
+          Done
+        </Button>
+      </Group>
+    </Stack>
+  );
+}
+
+function download({ rejected }: ImportResult): void {
+  const rows = [['line', 'reason'], ...rejected.map(({ line, reason, values }) => [String(line), reason, ...values])];
+  const url = URL.createObjectURL(new Blob([formatCsv(rows)], { type: 'text/csv' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = 'rejected-rows.csv';
+  link.click();
+  URL.revokeObjectURL(url);
+}

@@ -1,0 +1,107 @@
+import { useQuery } from '@tanstack/react-query';
+import { useCallback, useDeferredValue, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { projectQuery } from '../api/queries';
+import type { Column, Project, Status } from '../api/types';
+import { tellError } from '../ui/notify';
+import { useStored } from '../ui/useStored';
+import { NOTHING, type Selection } from './grid/selection';
+import { Editor } from './rows/editor';
+import type { RowQuery } from './rows/rowQuery';
+import type { RowStore } from './rows/rowStore';
+import { useLive } from './rows/useLive';
+import { useRowStore } from './rows/useRowStore';
+import { type Progress, RunMeter } from './runs/progress';
+import { type Runs, useRuns } from './runs/useRuns';
+import { complete } from './views/operators';
+import { useViews, type Views } from './views/useViews';
+
+/** Everything a table's parts share. */
+export interface Table {
+  project: Project;
+  /** All columns by order, and those that are shown. */
+  columns: Column[];
+  shownColumns: Column[];
+  query: RowQuery;
+  store: RowStore;
+  /** How many rows there are; undefined until it is known. */
+  total: number | undefined;
+  editor: Editor;
+  views: Views;
+  runs: Runs;
+  progress: Progress;
+  search: string;
+  setSearch: (search: string) => void;
+  selection: Selection;
+  setSelection: (selection: Selection) => void;
+  widths: Record<string, number>;
+  setWidth: (columnId: string, width: number) => void;
+  isConnected: boolean;
+}
+
+const RESTING: Progress = { isRunning: false, done: 0, total: 0, failed: 0 };
+
+export function useTable(projectId: string): { table: Table | undefined; error: unknown; retry: () => void } {
+  const project = useQuery(projectQuery(projectId));
+  const views = useViews(projectId);
+  const runs = useRuns(projectId);
+  const [search, setSearch] = useState('');
+  const wanted = useDeferredValue(search.trim());
+  const [selection, setSelection] = useState<Selection>(NOTHING);
+  const [widths, setWidths] = useStored<Record<string, number>>(`widths:${projectId}`, {});
+  const [, setEdits] = useState(0);
+  const [progress, setProgress] = useState(RESTING);
+  const meter = useRef(new RunMeter());
+
+  const query = useMemo(
+    (): RowQuery => ({ filters: complete(views.state.filters), sorting: views.state.sorting, search: wanted }),
+    [views.state, wanted],
+  );
+  const store = useRowStore(projectId, query);
+  const isConnected = useLive(projectId, store, (status: Status) => {
+    setProgress(meter.current.read(status, Date.now()));
+  });
+
+  const subscribe = useCallback((listener: () => void) => store.subscribe(listener), [store]);
+  const total = useSyncExternalStore(subscribe, () => store.total);
+
+  const columns = useMemo(() => project.data?.columns ?? [], [project.data]);
+  const shownColumns = useMemo(
+    () => columns.filter((column) => views.state.columnVisibility[column.id] !== false),
+    [columns, views.state.columnVisibility],
+  );
+
+  const current = useRef({ store, columns });
+  current.current = { store, columns };
+  const editor = useMemo(
+    () =>
+      new Editor({
+        projectId,
+        store: () => current.current.store,
+        columns: () => current.current.columns,
+        onError: (error) => tellError(error, 'This was not saved'),
+        onChange: () => setEdits((edits) => edits + 1),
+      }),
+    [projectId],
+  );
+
+  const table = project.data && {
+    project: project.data,
+    columns,
+    shownColumns,
+    query,
+    store,
+    total,
+    editor,
+    views,
+    runs,
+    progress,
+    search,
+    setSearch,
+    selection,
+    setSelection,
+    widths,
+    setWidth: (columnId: string, width: number) => setWidths({ ...widths, [columnId]: width }),
+    isConnected,
+  };
+  return { table, error: project.error, retry: () => void project.refetch() };
+}

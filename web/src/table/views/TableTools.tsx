@@ -1,0 +1,109 @@
+import { ActionIcon, Button, CloseButton, Group, Popover, TextInput, Tooltip } from '@mantine/core';
+import { lazy, type ReactNode, Suspense } from 'react';
+import { Icon, type IconName } from '../../ui/Icon';
+import classes from '../Table.module.css';
+import { ExportMenu } from '../transfer/ExportMenu';
+import type { Table } from '../useTable';
+import { ColumnsList } from './ColumnsList';
+import { countFilters } from './operators';
+import { SortBuilder } from './SortBuilder';
+
+const FilterBuilder = lazy(() => import('./FilterBuilder'));
+
+interface Props {
+  table: Table;
+  onAddColumn: () => void;
+  onImport: () => void;
+}
+
+/** Filter, sort, columns, search, undo. */
+export function TableTools({ table, onAddColumn, onImport }: Props) {
+  const { state, change } = table.views;
+  const filters = countFilters(state.filters);
+  const hidden = table.columns.length - table.shownColumns.length;
+  return (
+    <div className={classes.tools} role="toolbar" aria-label="What the table shows">
+      <Tool icon="filter" label={filters > 0 ? `Filter · ${filters}` : 'Filter'} isActive={filters > 0} width={640}>
+        <Suspense>
+          <FilterBuilder columns={table.columns} filters={state.filters} onChange={(next) => change({ ...state, filters: next })} />
+        </Suspense>
+      </Tool>
+      <Tool icon="sort" label={state.sorting.length > 0 ? `Sort · ${state.sorting.length}` : 'Sort'} isActive={state.sorting.length > 0} width={440}>
+        <SortBuilder columns={table.columns} sorting={state.sorting} onChange={(sorting) => change({ ...state, sorting })} />
+      </Tool>
+      <Tool icon="eye" label={hidden > 0 ? `${hidden} hidden` : 'Columns'} isActive={hidden > 0} width={280}>
+        <ColumnsList table={table} />
+      </Tool>
+      <TextInput
+        id="table-search"
+        size="xs"
+        w={190}
+        miw={120}
+        aria-label="Search all cells"
+        placeholder="Search"
+        leftSection={<Icon name="search" size={15} />}
+        value={table.search}
+        onChange={(event) => table.setSearch(event.currentTarget.value)}
+        onKeyDown={(event) => event.key === 'Escape' && table.setSearch('')}
+        rightSection={table.search && <CloseButton size="xs" aria-label="Clear the search" onClick={() => table.setSearch('')} />}
+      />
+      <span style={{ flex: 1 }} />
+      <Button
+        size="compact-md"
+        fz="sm"
+        fw={550}
+        variant="subtle"
+        leftSection={<Icon name="plus" size={16} />}
+        style={{ flexShrink: 0 }}
+        onClick={onAddColumn}
+      >
+        Column
+      </Button>
+      <Tooltip label="Undo what you did · Ctrl + Z">
+        <ActionIcon variant="subtle" color="gray" aria-label="Undo" disabled={!table.editor.canUndo} onClick={() => void table.editor.undo()}>
+          <Icon name="undo" />
+        </ActionIcon>
+      </Tooltip>
+      <Tooltip label="Do it again · Ctrl + Shift + Z">
+        <ActionIcon variant="subtle" color="gray" aria-label="Redo" disabled={!table.editor.canRedo} onClick={() => void table.editor.redo()}>
+          <Icon name="redo" />
+        </ActionIcon>
+      </Tooltip>
+      <Group gap={0} wrap="nowrap" hiddenFrom="sm">
+        <Button variant="subtle" color="gray" px={10} leftSection={<Icon name="upload" />} onClick={onImport}>
+          Import
+        </Button>
+        <ExportMenu table={table} />
+      </Group>
+    </div>
+  );
+}
+
+interface ToolProps {
+  icon: IconName;
+  label: string;
+  isActive: boolean;
+  width: number;
+  children: ReactNode;
+}
+
+function Tool({ icon, label, isActive, width, children }: ToolProps) {
+  return (
+    <Popover position="bottom-start" shadow="md" trapFocus width={Math.min(width, window.innerWidth - 16)}>
+      <Popover.Target>
+        <Button
+          size="compact-md"
+          fz="sm"
+          fw={550}
+          variant={isActive ? 'light' : 'subtle'}
+          color={isActive ? 'mill' : 'gray'}
+          leftSection={<Icon name={icon} size={16} />}
+          style={{ flexShrink: 0 }}
+        >
+          {label}
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown aria-label={label}>{children}</Popover.Dropdown>
+    </Popover>
+  );
+}

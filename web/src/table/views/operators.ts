@@ -1,0 +1,106 @@
+import type { Filter, FilterGroup, FilterNode, Json } from '../../api/types';
+
+/** What a filter's value looks like. */
+export type ValueKind = 'none' | 'text' | 'list' | 'number' | 'range' | 'date' | 'within' | 'status' | 'statuses' | 'codes';
+
+export interface Operator {
+  id: string;
+  label: string;
+  value: ValueKind;
+  group: 'Any value' | 'Text' | 'Numbers' | 'Dates' | 'Yes or no' | 'Lists' | 'State of the cell';
+}
+
+export const OPERATORS: readonly Operator[] = [
+  { id: 'contains', label: 'contains', value: 'text', group: 'Text' },
+  { id: 'notContains', label: 'does not contain', value: 'text', group: 'Text' },
+  { id: 'startsWith', label: 'starts with', value: 'text', group: 'Text' },
+  { id: 'endsWith', label: 'ends with', value: 'text', group: 'Text' },
+  { id: 'matches', label: 'matches the pattern', value: 'text', group: 'Text' },
+  { id: 'equals', label: 'is', value: 'text', group: 'Any value' },
+  { id: 'notEquals', label: 'is not', value: 'text', group: 'Any value' },
+  { id: 'in', label: 'is one of', value: 'list', group: 'Any value' },
+  { id: 'notIn', label: 'is none of', value: 'list', group: 'Any value' },
+  { id: 'isEmpty', label: 'is empty', value: 'none', group: 'Any value' },
+  { id: 'isNotEmpty', label: 'is not empty', value: 'none', group: 'Any value' },
+  { id: 'greaterThan', label: 'is more than', value: 'number', group: 'Numbers' },
+  { id: 'greaterThanOrEqual', label: 'is at least', value: 'number', group: 'Numbers' },
+  { id: 'lessThan', label: 'is less than', value: 'number', group: 'Numbers' },
+  { id: 'lessThanOrEqual', label: 'is at most', value: 'number', group: 'Numbers' },
+  { id: 'between', label: 'is between', value: 'range', group: 'Numbers' },
+  { id: 'before', label: 'is before', value: 'date', group: 'Dates' },
+  { id: 'after', label: 'is after', value: 'date', group: 'Dates' },
+  { id: 'onOrBefore', label: 'is on or before', value: 'date', group: 'Dates' },
+  { id: 'onOrAfter', label: 'is on or after', value: 'date', group: 'Dates' },
+  { id: 'isWithin', label: 'is within', value: 'within', group: 'Dates' },
+  { id: 'isTrue', label: 'is yes', value: 'none', group: 'Yes or no' },
+  { id: 'isFalse', label: 'is no', value: 'none', group: 'Yes or no' },
+  { id: 'hasAnyOf', label: 'has any of', value: 'list', group: 'Lists' },
+  { id: 'hasAllOf', label: 'has all of', value: 'list', group: 'Lists' },
+  { id: 'hasNoneOf', label: 'has none of', value: 'list', group: 'Lists' },
+  { id: 'statusIs', label: 'has the state', value: 'status', group: 'State of the cell' },
+  { id: 'statusIn', label: 'has one of the states', value: 'statuses', group: 'State of the cell' },
+  { id: 'errorCodeIn', label: 'failed with', value: 'codes', group: 'State of the cell' },
+  { id: 'isStale', label: 'is out of date', value: 'none', group: 'State of the cell' },
+  { id: 'isManual', label: 'was written by hand', value: 'none', group: 'State of the cell' },
+];
+
+export function operatorOf(id: string): Operator {
+  return OPERATORS.find((operator) => operator.id === id) ?? (OPERATORS[0] as Operator);
+}
+
+/** A filter's value to start with when its operator is chosen; what was there is kept where it fits. */
+export function valueFor(operator: Operator, before: Json | undefined): Json | undefined {
+  const isList = Array.isArray(before);
+  switch (operator.value) {
+    case 'none':
+      return undefined;
+    case 'text':
+    case 'date':
+      return typeof before === 'string' ? before : '';
+    case 'number':
+      return typeof before === 'number' ? before : 0;
+    case 'list':
+      return isList ? before : typeof before === 'string' && before ? [before] : [];
+    case 'range':
+      return isList && before.length === 2 ? before : [0, 100];
+    case 'within':
+      return { mode: 'pastDays', n: 7 };
+    case 'status':
+      return 'error';
+    case 'statuses':
+      return ['error'];
+    case 'codes':
+      return ['rate_limited'];
+  }
+}
+
+export function isGroup(node: FilterNode): node is FilterGroup {
+  return 'conjunction' in node;
+}
+
+/** Groups may stand this deep in each other, the list itself not counted. */
+export const DEPTH_MAX = 3;
+
+/**
+ * Filters without what is still being filled in: a condition whose value is missing would hide every row while somebody
+ * types, so it counts only once it is whole.
+ */
+export function complete(nodes: readonly FilterNode[]): FilterNode[] {
+  return nodes.flatMap((node): FilterNode[] => {
+    if (!isGroup(node)) return isWhole(node) ? [node] : [];
+    const filters = complete(node.filters);
+    return filters.length > 0 ? [{ ...node, filters }] : [];
+  });
+}
+
+function isWhole({ operator, value }: Filter): boolean {
+  const { value: kind } = operatorOf(operator);
+  if (kind === 'none') return true;
+  if (kind === 'list' || kind === 'statuses' || kind === 'codes') return Array.isArray(value) && value.length > 0;
+  return value !== undefined && value !== null && value !== '';
+}
+
+/** How many conditions there are, in groups too. */
+export function countFilters(nodes: readonly FilterNode[]): number {
+  return nodes.reduce((sum, node) => sum + (isGroup(node) ? countFilters(node.filters) : 1), 0);
+}

@@ -1,0 +1,84 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { client, data } from '../../api/client';
+import { viewsQuery } from '../../api/queries';
+import type { View } from '../../api/types';
+import { useStored } from '../../ui/useStored';
+import { isSameState, stateOf, type ViewState } from './viewState';
+
+export interface Views {
+  views: View[];
+  /** The saved view that is open; undefined for all rows. */
+  view: View | undefined;
+  state: ViewState;
+  isChanged: boolean;
+  open: (viewId: string | undefined) => void;
+  change: (state: ViewState) => void;
+  discard: () => void;
+  save: () => Promise<void>;
+  saveAs: (name: string) => Promise<void>;
+  rename: (viewId: string, name: string) => Promise<void>;
+  move: (viewId: string, order: number) => Promise<void>;
+  remove: (viewId: string) => Promise<void>;
+}
+
+/** Saved views, the one that is open, and changes to it that nobody has saved. */
+export function useViews(projectId: string): Views {
+  const queryClient = useQueryClient();
+  const saved = useQuery(viewsQuery(projectId));
+  const views = useMemo(() => saved.data ?? [], [saved.data]);
+  const [viewId, setViewId] = useStored<string | null>(`view:${projectId}`, null);
+  const [draft, setDraft] = useState<ViewState>();
+  const view = views.find((candidate) => candidate.id === viewId);
+  const base = useMemo(() => stateOf(view), [view]);
+  const state = draft ?? base;
+  const path = { projectId };
+
+  const reread = () => queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey });
+  const patch = async (id: string, body: Partial<ViewState> & { name?: string; order?: number }) => {
+    await data(
+      client.PATCH('/v4/projects/{projectId}/views/{viewId}', {
+        params: { path: { ...path, viewId: id } },
+        body: body as never,
+      }),
+    );
+    await reread();
+  };
+
+  return {
+    views,
+    view,
+    state,
+    isChanged: draft !== undefined && !isSameState(draft, base),
+    open: (id) => {
+      setViewId(id ?? null);
+      setDraft(undefined);
+    },
+    change: setDraft,
+    discard: () => setDraft(undefined),
+    save: async () => {
+      if (!view) return;
+      await patch(view.id, state);
+      setDraft(undefined);
+    },
+    saveAs: async (name) => {
+      const answer = await data(
+        client.POST('/v4/projects/{projectId}/views', { params: { path }, body: { name, ...state } as never }),
+      );
+      await reread();
+      setViewId(answer.view.id);
+      setDraft(undefined);
+    },
+    rename: (id, name) => patch(id, { name }),
+    move: (id, order) => patch(id, { order }),
+    remove: async (id) => {
+      await data(
+        client.DELETE('/v4/projects/{projectId}/views/{viewId}', { params: { path: { ...path, viewId: id } } }),
+      );
+      if (id === viewId) setViewId(null);
+      setDraft(undefined);
+      await reread();
+    },
+  };
+}
+

@@ -1,0 +1,35 @@
+import type { FilterNode, Sorting, View } from '../../api/types';
+
+/** What a view decides about the table. */
+export interface ViewState {
+  filters: FilterNode[];
+  sorting: Sorting;
+  columnVisibility: Record<string, boolean>;
+}
+
+export const PLAIN_VIEW: ViewState = { filters: [], sorting: [], columnVisibility: {} };
+
+export function stateOf(view: View | undefined): ViewState {
+  if (!view) return PLAIN_VIEW;
+  return {
+    filters: view.filters as FilterNode[],
+    sorting: view.sorting,
+    columnVisibility: view.columnVisibility,
+  };
+}
+
+/** Whether two states show the same table. Columns that are said to be visible are as good as not mentioned. */
+export function isSameState(a: ViewState, b: ViewState): boolean {
+  return signature(a) === signature(b);
+}
+
+function signature(state: ViewState): string {
+  const hidden = Object.keys(state.columnVisibility)
+    .filter((columnId) => state.columnVisibility[columnId] === false)
+    .sort();
+  return JSON.stringify([state.filters, state.sorting, hidden]);
+}
+
+export function withHidden(state: ViewState, columnId: string, isHidden: boolean): ViewState {
+  return { ...state, columnVisibility: { ...state.columnVisibility, [columnId]: !isHidden } };
+}

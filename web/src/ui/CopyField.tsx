@@ -1,0 +1,32 @@
+import { Button, CopyButton, Group, Text } from '@mantine/core';
+import { Icon } from './Icon';
+import classes from './CopyField.module.css';
+
+interface Props {
+  label: string;
+  value: string;
+  isBlock?: boolean;
+}
+
+/** A text to copy: an id, an address, a command. */
+export function CopyField({ label, value, isBlock = false }: Props) {
+  return (
+    <div>
+      <Group justify="space-between" mb={4} wrap="nowrap">
+        <Text size="sm" fw={550}>
+          {label}
+        </Text>
+        <CopyButton value={value}>
+          {({ copied, copy }) => (
+            <Button size="compact-xs" variant="subtle" leftSection={<Icon name={copied ? 'check' : 'copy'} size={14} />} onClick={copy} aria-label={`Copy: ${label}`}>
+              {copied ? 'Copied' : 'Copy'}
+            </Button>
+          )}
+        </CopyButton>
+      </Group>
+      <pre className={classes.field} data-block={isBlock || undefined} tabIndex={0}>
+        {value}
+      </pre>
+    </div>
+  );
+}

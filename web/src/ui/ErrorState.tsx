@@ -1,0 +1,28 @@
+import { Button, Center, Stack, Text, Title } from '@mantine/core';
+import { sentence } from '../api/error';
+import { Icon } from './Icon';
+
+interface Props {
+  error: unknown;
+  onRetry: () => void;
+  retryLabel?: string;
+}
+
+export function ErrorState({ error, onRetry, retryLabel = 'Try again' }: Props) {
+  return (
+    <Center component="main" h="100%" mih={240} p="xl">
+      <Stack align="center" gap="sm" maw={460} role="alert">
+        <Icon name="warn" size={32} style={{ color: 'var(--mantine-color-red-6)' }} />
+        <Title order={1} size="h3">
+          This could not be shown
+        </Title>
+        <Text c="dimmed" ta="center">
+          {sentence(error)}
+        </Text>
+        <Button variant="default" onClick={onRetry}>
+          {retryLabel}
+        </Button>
+      </Stack>
+    </Center>
+  );
+}

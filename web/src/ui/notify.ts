@@ -1,0 +1,23 @@
+import { notifications } from '@mantine/notifications';
+import { sentence } from '../api/error';
+
+/** A message that something went wrong, with what to do about it. */
+export function tellError(error: unknown, title = 'That did not work'): void {
+  notifications.show({ title, message: sentence(error), color: 'red', autoClose: 8000, withBorder: true });
+}
+
+export function tell(message: string, title?: string): void {
+  notifications.show({ title, message, color: 'mill', autoClose: 4000, withBorder: true });
+}
+
+/** What the service put right in what was sent to it. */
+export function tellFixes(fixes: readonly string[]): void {
+  if (fixes.length === 0) return;
+  notifications.show({
+    title: fixes.length === 1 ? 'One thing was put right' : `${fixes.length} things were put right`,
+    message: fixes.join(' '),
+    color: 'blue',
+    autoClose: 10_000,
+    withBorder: true,
+  });
+}

@@ -1,0 +1,76 @@
+// A browser, and a table in it as people use it.
+import { mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { chromium } from 'playwright-core';
+
+const FLAGS =
+  '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
+const SHOTS = join(dirname(fileURLToPath(import.meta.url)), '../../screenshots');
+
+export function launch() {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS.split(' ') });
+}
+
+/** A window of its own, with cookies of its own. Anything the page complains of is kept in `complaints`. */
+export async function openWindow(browser, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1360, height: 820 }, ...options });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && complaints.push(message.text()));
+  page.setDefaultTimeout(15_000);
+  return { context, page, complaints };
+}
+
+export async function signIn(page, server) {
+  await page.goto(`${server.url}/`);
+  await page.getByLabel('API key').fill(server.key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: /^Team/ }).waitFor();
+}
+
+export async function openTable(page, server, projectId) {
+  await page.goto(`${server.url}/projects/${projectId}`);
+  await page.getByTestId('data-grid-canvas').waitFor();
+  await page.getByText('Live', { exact: true }).waitFor();
+}
+
+export async function shot(page, name) {
+  mkdirSync(SHOTS, { recursive: true });
+  await page.screenshot({ path: join(SHOTS, `${name}.png`) });
+}
+
+/** The grid by row and column, both counted from 0. It draws on a canvas and keeps a table inside for readers. */
+export function gridOf(page) {
+  const cell = (row, column) => page.locator(`[id="glide-cell-${column + 1}-${row}"]`);
+  const point = async (row, column) => {
+    const box = await page.getByTestId('data-grid-canvas').boundingBox();
+    return [box.x + 60 + column * 190 + 20, box.y + 36 + row * 33 + 16];
+  };
+  return {
+    cell,
+    select: async (row, column) => page.mouse.click(...(await point(row, column))),
+    hover: async (row, column) => page.mouse.move(...(await point(row, column))),
+    /** Waits until a cell reads so. */
+    reads: (row, column, text) =>
+      page.waitForFunction(
+        ([id, wanted]) => document.getElementById(id)?.textContent === wanted,
+        [`glide-cell-${column + 1}-${row}`, text],
+      ),
+    async type(row, column, text) {
+      await this.select(row, column);
+      await page.keyboard.type(text);
+      await page.keyboard.press('Enter');
+    },
+  };
+}
+
+/** Puts text on the clipboard's place of a paste: what a spreadsheet would have copied. */
+export function paste(page, text) {
+  return page.evaluate((pasted) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', pasted);
+    document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+  }, text);
+}

@@ -1,0 +1,46 @@
+// Adding rows by typing, editing, undoing, filling down, deleting: by keyboard where people would use it.
+import assert from 'node:assert/strict';
+import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
+import { until } from '../harness/until.mjs';
+
+export default async function edit({ server, page }) {
+  const { project } = await server.api('POST', '/projects', { title: 'People', columns: [{ templateId: 'manual', header: 'Name' }] });
+  const name = project.columns[1].id;
+  const stored = async () => (await server.api('GET', `/projects/${project.id}/rows`)).rows.map((row) => row.cells[name]);
+  const holds = (values) => until(`the rows are ${values}`, async () => JSON.stringify(await stored()) === JSON.stringify(values));
+  const grid = gridOf(page);
+  await signIn(page, server);
+  await openTable(page, server, project.id);
+  await page.getByText('No rows yet').waitFor();
+  await shot(page, 'table-empty');
+
+  await grid.type(0, 1, 'Ada');
+  await page.keyboard.type('Alan');
+  await page.keyboard.press('Enter');
+  await page.keyboard.type('Grace');
+  await page.keyboard.press('Enter');
+  await holds(['Ada', 'Alan', 'Grace']);
+
+  await grid.type(1, 1, 'Alan Turing');
+  await holds(['Ada', 'Alan Turing', 'Grace']);
+  await page.keyboard.press('Control+z');
+  await holds(['Ada', 'Alan', 'Grace']);
+  await page.keyboard.press('Control+Shift+z');
+  await holds(['Ada', 'Alan Turing', 'Grace']);
+
+  await grid.select(0, 1);
+  await page.keyboard.press('Shift+ArrowDown');
+  await page.keyboard.press('Shift+ArrowDown');
+  await page.keyboard.press('Control+d');
+  await holds(['Ada', 'Ada', 'Ada']);
+  await grid.select(2, 1);
+  await page.keyboard.press('Delete');
+  await holds(['Ada', 'Ada', null]);
+
+  await page.keyboard.press('Shift+Space');
+  await page.getByRole('toolbar', { name: 'Selected rows' }).getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete 1 row' }).click();
+  await holds(['Ada', 'Ada']);
+  await page.getByText('2 rows', { exact: true }).waitFor();
+  assert.equal((await stored()).length, 2);
+}

@@ -1,0 +1,42 @@
+// A file of 50,000 rows: looked at, mapped, sent, and what was refused handed back.
+import assert from 'node:assert/strict';
+import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
+
+const ROWS = 50_000;
+
+export default async function imported({ server, page }) {
+  const { project } = await server.api('POST', '/projects', { title: 'Imported', columns: [{ templateId: 'manual', header: 'Email' }] });
+  const lines = Array.from({ length: ROWS }, (_, index) => `person${index}@example.com;City ${index % 50};"Note; ${index}"`);
+  const file = { name: 'people.csv', mimeType: 'text/csv', buffer: Buffer.from(`email;City;Note\r\n${lines.join('\r\n')}\r\n`) };
+  const grid = gridOf(page);
+  await signIn(page, server);
+  await openTable(page, server, project.id);
+
+  await page.getByRole('button', { name: 'Import', exact: true }).click();
+  const choosing = page.waitForEvent('filechooser');
+  await page.getByRole('button', { name: 'Choose a file' }).click();
+  await (await choosing).setFiles(file);
+  await page.getByText('person0@example.com').waitFor();
+  await shot(page, 'import-mapping');
+  await page.getByRole('dialog').getByRole('button', { name: 'Import', exact: true }).click();
+  await page.getByText('50,000 rows imported').waitFor({ timeout: 60_000 });
+  await shot(page, 'import-done');
+  await page.getByRole('button', { name: 'Done' }).click();
+  await page.getByText('50,000 rows', { exact: true }).waitFor();
+  await grid.reads(0, 1, 'person0@example.com');
+  await grid.reads(0, 3, 'Note; 0');
+
+  await grid.select(0, 1);
+  await page.keyboard.press('Control+End');
+  await grid.reads(ROWS - 1, 1, `person${ROWS - 1}@example.com`);
+  const { project: after } = await server.api('GET', `/projects/${project.id}`);
+  assert.deepEqual(after.columns.map((column) => column.header), ['Input', 'Email', 'City', 'Note']);
+
+  const download = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Export' }).first().click();
+  await page.getByRole('menuitem', { name: 'CSV' }).click();
+  const stream = await (await download).createReadStream();
+  let count = 0;
+  for await (const chunk of stream) count += chunk.toString().split('\n').length - 1;
+  assert.ok(count >= ROWS, `${count} lines were exported`);
+}

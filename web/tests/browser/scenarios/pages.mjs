@@ -1,0 +1,129 @@
+// Every page in light and dark and on a phone: nothing that keeps people out, and a picture of each.
+import assert from 'node:assert/strict';
+import { seriousFindings } from '../harness/axe.mjs';
+import { gridOf, openWindow, shot, signIn } from '../harness/browser.mjs';
+import { startProvider } from '../harness/provider.mjs';
+import { until } from '../harness/until.mjs';
+
+export default async function pages({ browser, server }) {
+  const provider = await startProvider();
+  try {
+    const project = await furnish(server, provider);
+    const looks = [
+      ['light', { colorScheme: 'light' }],
+      ['dark', { colorScheme: 'dark' }],
+      ['phone', { colorScheme: 'light', viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true }],
+    ];
+    const findings = [];
+    for (const [look, options] of looks) {
+      const { page, context, complaints } = await openWindow(browser, { ...options, reducedMotion: 'reduce' });
+      for (const [name, open] of Object.entries(visits(server, project))) {
+        await open(page);
+        await shot(page, `${look}-${name}`);
+        for (const finding of await seriousFindings(page)) findings.push(`${look} ${name}: ${finding}`);
+      }
+      assert.deepEqual(complaints, []);
+      await context.close();
+    }
+    assert.equal(findings.length, 0, `\n${findings.join('\n')}`);
+  } finally {
+    provider.stop();
+  }
+}
+
+/** How each page is come to. They follow each other in one window, the first one signed out. */
+function visits(server, project) {
+  const at = (path, heading) => async (page) => {
+    await page.goto(server.url + path);
+    await page.getByRole('heading', { name: heading }).first().waitFor();
+    await page.waitForLoadState('networkidle').catch(() => {});
+  };
+  const table = async (page) => {
+    await page.goto(`${server.url}/projects/${project.id}`);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await gridOf(page).reads(0, 1, 'Acme');
+  };
+  const gallery = async (page) => {
+    await table(page);
+    await page.getByRole('button', { name: 'Column', exact: true }).click();
+    await page.getByRole('complementary').getByText('AI text').waitFor();
+  };
+  const template = (name) => async (page) => {
+    await gallery(page);
+    await page.getByRole('complementary').getByRole('button', { name }).click();
+    await page.getByRole('textbox', { name: 'Header' }).waitFor();
+  };
+  return {
+    signin: at('/?signin=expired', 'Sign in'),
+    projects: async (page) => {
+      await signIn(page, server);
+      await page.getByRole('link', { name: project.title }).waitFor();
+    },
+    table,
+    gallery,
+    'column-ai': template(/^AI text/),
+    'column-json': template(/^AI data/),
+    'column-waterfall': template(/^Email waterfall/),
+    'column-scraper': template(/^Web scraper/),
+    'column-http': template(/^HTTP/),
+    'column-reference': template(/^Reference/),
+    cell: async (page) => {
+      await table(page);
+      await gridOf(page).select(1, 1);
+      await page.keyboard.press('Space');
+      await page.getByRole('combobox', { name: 'Column' }).click();
+      await page.getByRole('option', { name: 'Found' }).click();
+      await page.getByText('How it came about').waitFor();
+    },
+    filter: async (page) => {
+      await table(page);
+      await page.getByRole('button', { name: 'Filter' }).click();
+      await page.getByRole('button', { name: 'Add a condition' }).click();
+      await page.getByRole('button', { name: 'Add a group' }).first().click();
+    },
+    import: async (page) => {
+      await table(page);
+      await page.getByRole('button', { name: 'Import', exact: true }).click();
+      await page.getByText('Drop a file here').waitFor();
+    },
+    'settings-providers': at('/settings/providers', 'E-mail finders'),
+    'settings-secrets': at('/settings/secrets', 'Secrets'),
+    'settings-keys': at('/settings/keys', 'API keys'),
+    'settings-team': at('/settings/team', 'Your team'),
+    'settings-usage': at('/settings/usage', 'Usage'),
+    'project-general': at(`/projects/${project.id}/settings/general`, 'Running'),
+    'project-api': at(`/projects/${project.id}/settings/api`, 'API access'),
+    'project-event': at(`/projects/${project.id}/settings/event`, 'Event platform'),
+    'not-found': at('/nowhere', 'There is nothing at this address'),
+  };
+}
+
+/** A project with cells in many states. */
+async function furnish(server, provider) {
+  const api = { method: 'GET', url: `${provider.url}/find`, query: { q: '@{Company}' } };
+  const { project } = await server.api('POST', '/projects', {
+    title: 'Leads for spring',
+    columns: [
+      { templateId: 'manual', header: 'Company' },
+      { templateId: 'manual', header: 'City' },
+      { templateId: 'http-api', header: 'Found', apiConfig: api, retry: { maxAttempts: 1 } },
+      { templateId: 'ai-text', header: 'Opening line', aiConfig: { prompt: 'Write to @{Company} in @{City} about @{Found}.' } },
+    ],
+  });
+  const names = ['Acme', 'fail Ltd', 'Northwind', 'Initech', 'Hooli', 'Globex', 'Umbrella'];
+  const cities = ['London', 'Turin', 'Oslo'];
+  const rows = Array.from({ length: 60 }, (_, index) => ({ Company: names[index % 7], City: cities[index % 3] }));
+  await server.api('POST', `/projects/${project.id}/rows`, rows);
+  await server.api('POST', `/projects/${project.id}/trigger`, { limit: 12 });
+  await until('the cells have run', async () => !(await server.api('GET', `/projects/${project.id}/status`)).processing);
+  const { rows: listed } = await server.api('GET', `/projects/${project.id}/rows?pageSize=5`);
+  const found = project.columns[3].id;
+  await server.api('PATCH', `/projects/${project.id}/cells`, {
+    cells: [
+      { rowId: listed[2].id, columnId: found, value: 'Written by hand' },
+      { rowId: listed[3].id, columnId: project.columns[2].id, value: 'Elsewhere' },
+    ],
+  });
+  await server.api('POST', `/projects/${project.id}/views`, { name: 'Failed', filters: [{ columnId: found, operator: 'statusIs', value: 'error' }] });
+  return project;
+}

@@ -1,0 +1,55 @@
+// A column that asks a slow provider: it runs, shows how far it is, and stops when told to.
+import assert from 'node:assert/strict';
+import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
+import { startProvider } from '../harness/provider.mjs';
+import { until } from '../harness/until.mjs';
+
+export default async function run({ server, page }) {
+  const provider = await startProvider(300);
+  try {
+    const { project } = await server.api('POST', '/projects', {
+      title: 'Slow',
+      columns: [
+        { templateId: 'manual', header: 'Name' },
+        {
+          templateId: 'http-api',
+          header: 'Found',
+          apiConfig: { method: 'GET', url: `${provider.url}/find`, query: { q: '@{Name}' }, responsePath: 'company.name' },
+          rateLimit: { requests: 10, perSeconds: 1 },
+        },
+      ],
+    });
+    const names = Array.from({ length: 400 }, (_, index) => ({ Name: index === 2 ? 'fail' : `n${index}` }));
+    await server.api('POST', `/projects/${project.id}/rows`, names);
+    const grid = gridOf(page);
+    await signIn(page, server);
+    await openTable(page, server, project.id);
+
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await grid.reads(0, 2, 'n0 Ltd');
+    await page.getByRole('region', { name: 'Progress of the run' }).getByText(/a second/).waitFor();
+    await until('the failed cell says so', async () => (await grid.cell(2, 2).textContent())?.startsWith('Failed'));
+    await grid.hover(2, 2);
+    await page.getByRole('tooltip').getByText('no credit left').waitFor();
+    await shot(page, 'table-running');
+
+    await page.getByRole('banner').getByRole('button', { name: 'Stop' }).click();
+    await page.getByText(/cells stopped/).waitFor();
+    await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
+    const asked = provider.asked.length;
+    const { columns, processing } = await server.api('GET', `/projects/${project.id}/status`);
+    assert.equal(processing, false);
+    assert.ok(asked < 400, `${asked} calls were made`);
+    await until('the grid shows cells as they were', async () => (await grid.cell(18, 2).textContent()) !== 'Queued');
+    assert.equal(provider.asked.length, asked, 'a call was begun after the stop');
+    assert.equal(Object.values(columns)[0].queued, 0);
+
+    await grid.select(0, 2);
+    await page.keyboard.press('Space');
+    await page.getByRole('complementary').getByText('How it came about').waitFor();
+    await page.getByText('tried once').waitFor();
+    await shot(page, 'panel-cell');
+  } finally {
+    provider.stop();
+  }
+}

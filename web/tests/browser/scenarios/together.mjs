@@ -1,0 +1,28 @@
+// Two browsers on one table see each other's edits, rows and columns.
+import { gridOf, openTable, openWindow, signIn } from '../harness/browser.mjs';
+
+export default async function together({ browser, server, page }) {
+  const { project } = await server.api('POST', '/projects', { title: 'Shared', columns: [{ templateId: 'manual', header: 'Name' }] });
+  await server.api('POST', `/projects/${project.id}/rows`, [{ Name: 'one' }, { Name: 'two' }]);
+  const other = await openWindow(browser);
+  for (const window of [page, other.page]) {
+    await signIn(window, server);
+    await openTable(window, server, project.id);
+  }
+  const [here, there] = [gridOf(page), gridOf(other.page)];
+  await there.reads(1, 1, 'two');
+
+  await here.type(0, 1, 'changed here');
+  await there.reads(0, 1, 'changed here');
+  await there.type(1, 1, 'changed there');
+  await here.reads(1, 1, 'changed there');
+  await there.type(2, 1, 'added there');
+  await here.reads(2, 1, 'added there');
+
+  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('complementary').getByRole('button', { name: /^Manual|^Text/ }).first().click();
+  await page.getByLabel('Header').fill('Seen by both');
+  await page.getByRole('button', { name: 'Create column' }).click();
+  await other.page.locator('[role=columnheader]', { hasText: 'Seen by both' }).waitFor({ state: 'attached' });
+  await other.context.close();
+}

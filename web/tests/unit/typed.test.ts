@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import type { Json } from '../../src/api/types';
+import { readTyped } from '../../src/table/rows/typed';
+
+test.each<[string, Json, Json]>([
+  ['', 'x', null],
+  ['007', null, '007'],
+  ['12', 'old', '12'],
+  ['12', 3, 12],
+  ['twelve', 3, 'twelve'],
+  ['TRUE', false, true],
+  ['maybe', false, 'maybe'],
+  ['{"a":1}', { a: 0 }, { a: 1 }],
+  ['{"a":', { a: 0 }, '{"a":'],
+  ['{"a":1}', null, '{"a":1}'],
+])('%j typed over %j means %j', (text, before, expected) => {
+  expect(readTyped(text, before)).toEqual(expected);
+});

@@ -1,0 +1,35 @@
+import react from '@vitejs/plugin-react';
+import type { Plugin } from 'vite';
+import { defineConfig } from 'vitest/config';
+
+const LAZY_EDITOR =
+  /const DataGridOverlayEditor = React\.lazy\(async \(\) => await import\(("[^"]+")\)\);/;
+
+/**
+ * The grid loads its editor when it is first needed, and what somebody types until it is there is lost. So it comes
+ * with the grid.
+ */
+const eagerEditor: Plugin = {
+  name: 'eager-editor',
+  apply: 'build',
+  transform(code, id) {
+    if (!id.endsWith('glide-data-grid/dist/esm/data-editor/data-editor.js')) return undefined;
+    if (!LAZY_EDITOR.test(code)) return this.error('The grid no longer loads its editor the way this build expects.');
+    return { code: code.replace(LAZY_EDITOR, 'import DataGridOverlayEditor from $1;'), map: null };
+  },
+};
+
+// Addresses in the page are relative: the server puts the path prefix it is reached under into <base>.
+export default defineConfig({
+  base: './',
+  plugins: [react(), eagerEditor],
+  build: {
+    target: 'es2022',
+    // The style sheets leave light and dark to the browser.
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 700,
+    modulePreload: { polyfill: false },
+  },
+  test: { include: ['tests/unit/**/*.test.ts'] },
+});

@@ -1,0 +1,21 @@
+import { defineConfig, mergeConfig } from 'vite';
+import base from './vite.config';
+
+const server = process.env.ROWMILL_URL ?? 'http://127.0.0.1:8080';
+
+// The page from vite, everything else from a running service. The service checks where a write comes from, so
+// the browser's Origin must read as the service's own.
+export default mergeConfig(
+  base,
+  defineConfig({
+    base: '/',
+    server: {
+      proxy: Object.fromEntries(
+        ['/v4', '/session', '/signin/', '/docs', '/openapi.json'].map((path) => [
+          path,
+          { target: server, changeOrigin: true, headers: { origin: server } },
+        ]),
+      ),
+    },
+  }),
+);

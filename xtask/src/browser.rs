@@ -1,0 +1,60 @@
+//! The web application: its parts by themselves, and the whole of it in a real browser.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::process::{Outcome, output, program, root, run, run_within};
+use crate::{server, tools};
+
+/// The browser's tests bound themselves; this ends a run that hangs.
+const TIME_LIMIT: Duration = Duration::from_mins(20);
+/// Names a browser to use instead of the system's.
+const BROWSER_VARIABLE: &str = "ROWMILL_CHROMIUM";
+/// Where a system keeps Chromium, under its several names.
+const SYSTEM: &[&str] = &[
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/bin/google-chrome",
+    "/usr/bin/google-chrome-stable",
+    "/snap/bin/chromium",
+];
+
+pub(crate) fn test() -> Outcome {
+    let binary = server::build()?;
+    let web = root().join("web");
+    tools::web(&web)?;
+    // Types of the API, which the tests read, too.
+    run(npm(&web).args(["run", "--silent", "types"]))?;
+    run(npm(&web).args(["run", "--silent", "test"]))?;
+    let pictures = tools::folder()?.join("screenshots");
+    std::fs::create_dir_all(&pictures)?;
+    println!("screenshots are in {}", pictures.display());
+    let mut command = npm(&web);
+    command
+        .args(["run", "--silent", "test:browser"])
+        .env("ROWMILL_BIN", binary)
+        .env(BROWSER_VARIABLE, chromium()?)
+        .env("ROWMILL_SCREENSHOTS", pictures);
+    run_within(TIME_LIMIT, &mut command)
+}
+
+fn npm(folder: &Path) -> std::process::Command {
+    let mut command = program("npm");
+    command.current_dir(folder);
+    command
+}
+
+/// A Chromium: the one that is named, else the system's, else one from npm.
+fn chromium() -> Outcome<PathBuf> {
+    if let Some(named) = std::env::var_os(BROWSER_VARIABLE) {
+        return Ok(named.into());
+    }
+    if let Some(found) = SYSTEM.iter().map(Path::new).find(|path| path.exists()) {
+        return Ok(found.to_owned());
+    }
+    let folder = tools::chromium()?;
+    let script =
+        "import('@sparticuz/chromium').then(async (it) => console.log(await it.default.executablePath()))";
+    let path = output(program("node").args(["--eval", script]).current_dir(folder))?;
+    Ok(path.trim().into())
+}
