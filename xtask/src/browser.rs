@@ -9,7 +9,7 @@ use crate::{server, tools};
 /// The browser's tests bound themselves; this ends a run that hangs.
 const TIME_LIMIT: Duration = Duration::from_mins(20);
 /// Names a browser to use instead of the system's.
-const BROWSER_VARIABLE: &str = "ROWMILL_CHROMIUM";
+const BROWSER_VARIABLE: &str = "CHROMIUM";
 /// Where a system keeps Chromium, under its several names.
 const SYSTEM: &[&str] = &[
     "/usr/bin/chromium",
@@ -26,15 +26,12 @@ pub(crate) fn test() -> Outcome {
     // Types of the API, which the tests read, too.
     run(npm(&web).args(["run", "--silent", "types"]))?;
     run(npm(&web).args(["run", "--silent", "test"]))?;
-    let pictures = tools::folder()?.join("screenshots");
-    std::fs::create_dir_all(&pictures)?;
-    println!("screenshots are in {}", pictures.display());
     let mut command = npm(&web);
     command
         .args(["run", "--silent", "test:browser"])
         .env("ROWMILL_BIN", binary)
-        .env(BROWSER_VARIABLE, chromium()?)
-        .env("ROWMILL_SCREENSHOTS", pictures);
+        .env(BROWSER_VARIABLE, chromium()?);
+    println!("screenshots go to {}", web.join("tests/screenshots").display());
     run_within(TIME_LIMIT, &mut command)
 }
 

@@ -4,7 +4,7 @@ import { Link } from 'wouter';
 import { projectQuery } from '../api/queries';
 import { Shell } from '../app/Shell';
 import { usePageTitle } from '../app/usePageTitle';
-import { ErrorState } from '../ui/ErrorState';
+import { ProjectError } from '../ui/ProjectError';
 import { ApiSection } from './ApiSection';
 import { EventSection } from './EventSection';
 import { GeneralSection } from './GeneralSection';
@@ -24,7 +24,7 @@ export default function ProjectSettingsPage({ projectId, section }: { projectId:
   if (project.isError) {
     return (
       <Shell trail={trail}>
-        <ErrorState error={project.error} onRetry={() => void project.refetch()} />
+        <ProjectError projectId={projectId} error={project.error} onRetry={() => void project.refetch()} />
       </Shell>
     );
   }

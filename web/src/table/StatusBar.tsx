@@ -21,13 +21,13 @@ export function StatusBar({ table }: { table: Table }) {
       </Text>
       <Tooltip
         label={
-          table.isConnected
+          table.isConnected !== false
             ? 'Changes by others and by runs appear here at once.'
             : 'The connection was lost. It is being made again; what you see may be old.'
         }
       >
-        <Text size="xs" c="dimmed" className={classes.live} data-connected={table.isConnected} role="status">
-          {table.isConnected ? 'Live' : 'Reconnecting'}
+        <Text size="xs" c="dimmed" className={classes.live} data-connected={table.isConnected !== false} role="status">
+          {table.isConnected === undefined ? 'Connecting' : table.isConnected ? 'Live' : 'Reconnecting'}
         </Text>
       </Tooltip>
     </footer>

@@ -1,7 +1,7 @@
 import { Center, Loader } from '@mantine/core';
 import { Shell } from '../app/Shell';
 import { usePageTitle } from '../app/usePageTitle';
-import { ErrorState } from '../ui/ErrorState';
+import { ProjectError } from '../ui/ProjectError';
 import { ProjectTrail } from './ProjectTrail';
 import { TableView } from './TableView';
 import { useTable } from './useTable';
@@ -14,7 +14,7 @@ export default function TablePage({ projectId }: { projectId: string }) {
   return (
     <Shell trail={<ProjectTrail projectId={projectId} title="" />}>
       {error ? (
-        <ErrorState error={error} onRetry={retry} />
+        <ProjectError projectId={projectId} error={error} onRetry={retry} />
       ) : (
         <Center h="100%" role="status" aria-label="Loading the table">
           <Loader size="sm" />

@@ -49,7 +49,10 @@ export function TableView({ table }: { table: Table }) {
   const openColumn = panel?.kind === 'column' ? panel.columnId : undefined;
   const columnCount = table.shownColumns.length;
   useEffect(() => {
-    if (openColumn) grid.current?.showColumn(openColumn);
+    if (!openColumn) return;
+    // Once the panel has taken its place beside the grid.
+    const timer = setTimeout(() => grid.current?.showColumn(openColumn), 150);
+    return () => clearTimeout(timer);
   }, [openColumn, columnCount]);
 
   const onDrop = (event: DragEvent) => {

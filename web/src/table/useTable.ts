@@ -35,7 +35,8 @@ export interface Table {
   setSelection: (selection: Selection) => void;
   widths: Record<string, number>;
   setWidth: (columnId: string, width: number) => void;
-  isConnected: boolean;
+  /** Undefined until the connection first stands. */
+  isConnected: boolean | undefined;
 }
 
 const RESTING: Progress = { isRunning: false, done: 0, total: 0, failed: 0 };

@@ -8,6 +8,7 @@ import type { Column, ColumnPatch } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { SidePanel } from '../../ui/SidePanel';
 import { columnIcon } from '../grid/headerIcons';
+import { withHeaders } from '../template/tokens';
 import type { Table } from '../useTable';
 import { AdvancedSection } from './AdvancedSection';
 import { DependencySection } from './DependencySection';
@@ -86,7 +87,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
           <Alert color="blue" title="Put right while saving" withCloseButton onClose={() => setFixes([])} closeButtonLabel="Close">
             <ul style={{ margin: 0, paddingLeft: 18 }}>
               {fixes.map((fix) => (
-                <li key={fix}>{fix}</li>
+                <li key={fix}>{withHeaders(fix, table.columns)}</li>
               ))}
             </ul>
           </Alert>

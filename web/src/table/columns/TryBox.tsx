@@ -6,6 +6,7 @@ import type { Json } from '../../api/types';
 import { advice } from '../cell/advice';
 import { MetaList } from '../cell/MetaList';
 import { isJson, toPretty } from '../rows/typed';
+import { withHeaders } from '../template/tokens';
 import type { Table } from '../useTable';
 import classes from './Columns.module.css';
 import { type ColumnDraft, toBody } from './draft';
@@ -62,7 +63,13 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
             {sentence(attempt.error)}
           </Alert>
         )}
-        {attempt.data && <Outcome answer={attempt.data} onPath={onPath} path={draft.apiConfig?.responsePath ?? ''} />}
+        {attempt.data && (
+          <Outcome
+            answer={{ ...attempt.data, appliedFixes: attempt.data.appliedFixes.map((fix) => withHeaders(fix, table.columns)) }}
+            onPath={onPath}
+            path={draft.apiConfig?.responsePath ?? ''}
+          />
+        )}
       </Stack>
     </div>
   );

@@ -220,8 +220,11 @@ export function Grid(props: GridProps) {
   );
 }
 
-/** How long single changes gather before the table that screen readers read is made anew. */
-const READERS_MILLISECONDS = 200;
+/**
+ * How long single changes gather before the table that screen readers read is made anew. The grid itself waits until
+ * nothing has changed for 200 ms, so this must be longer, or they would read nothing new while a run goes on.
+ */
+const READERS_MILLISECONDS = 800;
 
 /** Draws again what the store says has changed: single rows in place, everything by a new version. */
 function useRedraw(store: RowStore, columnCount: number, editor: React.RefObject<DataEditorRef | null>): number {

@@ -5,10 +5,10 @@ import type { Status } from '../../api/types';
 import { follow } from './live';
 import type { RowStore } from './rowStore';
 
-/** Keeps rows, counts and columns as they are on the server. Answers whether the connection stands. */
-export function useLive(projectId: string, store: RowStore, onStatus: (status: Status) => void): boolean {
+/** Keeps rows, counts and columns as they are on the server. Answers whether the connection stands; undefined until it first does. */
+export function useLive(projectId: string, store: RowStore, onStatus: (status: Status) => void): boolean | undefined {
   const queryClient = useQueryClient();
-  const [isConnected, setIsConnected] = useState(true);
+  const [isConnected, setIsConnected] = useState<boolean>();
   const current = useRef({ store, onStatus });
   current.current = { store, onStatus };
 

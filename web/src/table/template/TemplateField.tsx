@@ -60,7 +60,7 @@ export function TemplateField(props: Props) {
 
   const choose = (choice: Choice) => {
     if (!field.current) return;
-    insertChip(field.current, choice.reference, choice.label, classes.chip ?? '');
+    insertChip(field.current, { ...choice, chipClass: classes.chip ?? '', isRunningText: !isSingleLine });
     setCompletion(undefined);
     publish();
   };

@@ -1,6 +1,9 @@
 import type { Column } from '../../api/types';
 import { referenceLabel, tokenize } from './tokens';
 
+/** Something for the caret to stand after, which is no part of the text. */
+const ANCHOR = '\u200b';
+
 /** Draws a template: text nodes, and a chip for each reference. */
 export function renderTokens(field: HTMLElement, template: string, columns: readonly Column[], chipClass: string): void {
   field.replaceChildren(
@@ -21,7 +24,7 @@ export function serialize(field: Node): string {
     else if (node.nodeType === Node.TEXT_NODE) text += node.textContent ?? '';
     else text += (text && !text.endsWith('\n') ? '\n' : '') + serialize(node);
   }
-  return text.replaceAll('\u00a0', ' ');
+  return text.replaceAll('\u00a0', ' ').replaceAll(ANCHOR, '');
 }
 
 export interface WordAtCaret {
@@ -42,8 +45,11 @@ export function wordBeforeCaret(field: HTMLElement): WordAtCaret | undefined {
   return { text: match[1] ?? '', rect: range.getBoundingClientRect() };
 }
 
-/** Puts a chip where the `@` and the letters after it stand. */
-export function insertChip(field: HTMLElement, reference: string, label: string, chipClass: string): void {
+/** Puts a chip where the `@` and the letters after it stand; in running text a blank follows. */
+export function insertChip(
+  field: HTMLElement,
+  { reference, label, chipClass, isRunningText }: { reference: string; label: string; chipClass: string; isRunningText: boolean },
+): void {
   const caret = caretIn(field);
   if (!caret) return;
   const before = (caret.node.textContent ?? '').slice(0, caret.offset);
@@ -52,7 +58,7 @@ export function insertChip(field: HTMLElement, reference: string, label: string,
   range.setStart(caret.node, Math.max(0, start));
   range.setEnd(caret.node, caret.offset);
   range.deleteContents();
-  const space = document.createTextNode('\u00a0');
+  const space = document.createTextNode(isRunningText ? '\u00a0' : ANCHOR);
   range.insertNode(space);
   range.insertNode(chip(reference, label, chipClass));
   const selection = window.getSelection();

@@ -34,3 +34,8 @@ export function referredColumns(config: unknown, columns: readonly Column[]): st
     .filter(({ id }) => found.some((reference) => reference === id || reference.startsWith(`${id}.`) || reference.startsWith(`${id}[`)))
     .map(({ id }) => id);
 }
+
+/** A sentence of the service with columns by their headers instead of their ids. */
+export function withHeaders(text: string, columns: readonly Column[]): string {
+  return columns.reduce((words, { id, header }) => words.replaceAll(`"${id}"`, `“${header}”`), text);
+}

@@ -42,11 +42,11 @@ interface Props {
 export function FilterRow({ columns, filter, onChange, onRemove }: Props) {
   const inside = { withinPortal: false };
   return (
-    <Group gap={6} wrap="nowrap" align="flex-start">
+    <Group gap={6} align="flex-start">
       <Select
         size="xs"
-        flex="1 1 140px"
-        miw={0}
+        flex="1 1 120px"
+        miw={110}
         aria-label="Column"
         data={columns.map((column) => ({ value: column.id, label: column.header }))}
         value={filter.columnId}
@@ -56,8 +56,8 @@ export function FilterRow({ columns, filter, onChange, onRemove }: Props) {
       />
       <Select
         size="xs"
-        flex="1 1 140px"
-        miw={0}
+        flex="1 1 120px"
+        miw={110}
         aria-label="Comparison"
         data={GROUPED}
         value={filter.operator}
@@ -80,19 +80,19 @@ export function FilterRow({ columns, filter, onChange, onRemove }: Props) {
 
 function Value({ filter, onChange }: { filter: Filter; onChange: (value: Json) => void }) {
   const { value } = filter;
-  const common = { size: 'xs', flex: '1 1 160px', miw: 0, 'aria-label': 'Value' } as const;
+  const common = { size: 'xs', flex: '1 1 120px', miw: 110, 'aria-label': 'Value' } as const;
   const inside = { withinPortal: false };
   const list = Array.isArray(value) ? value.map(String) : [];
   switch (operatorOf(filter.operator).value) {
     case 'none':
-      return <span style={{ flex: '1 1 160px' }} />;
+      return <span style={{ flex: '1 1 120px' }} />;
     case 'list':
       return <TagsInput {...common} value={list} onChange={onChange} placeholder={list.length ? '' : 'Type, then Enter'} comboboxProps={inside} />;
     case 'number':
       return <NumberInput {...common} value={Number(value)} onChange={(next) => onChange(Number(next))} />;
     case 'range':
       return (
-        <Group gap={4} flex="1 1 160px" wrap="nowrap">
+        <Group gap={4} flex="1 1 120px" wrap="nowrap">
           {[0, 1].map((end) => (
             <NumberInput
               key={end}
@@ -125,7 +125,7 @@ function Within({ value, onChange }: { value: Json | undefined; onChange: (value
   const { mode = 'pastDays', n = 7 } = (typeof value === 'object' && value !== null ? value : {}) as { mode?: string; n?: number };
   const hasDays = mode === 'pastDays' || mode === 'nextDays';
   return (
-    <Group gap={4} flex="1 1 160px" wrap="nowrap">
+    <Group gap={4} flex="1 1 120px" wrap="nowrap">
       <Select
         size="xs"
         miw={0}

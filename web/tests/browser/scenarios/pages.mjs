@@ -18,7 +18,12 @@ export default async function pages({ browser, server }) {
     for (const [look, options] of looks) {
       const { page, context, complaints } = await openWindow(browser, { ...options, reducedMotion: 'reduce' });
       for (const [name, open] of Object.entries(visits(server, project))) {
-        await open(page);
+        try {
+          await open(page);
+        } catch (error) {
+          await shot(page, `failed-${look}-${name}`);
+          throw new Error(`${look} ${name}: ${error.message}`);
+        }
         await shot(page, `${look}-${name}`);
         for (const finding of await seriousFindings(page)) findings.push(`${look} ${name}: ${finding}`);
       }
@@ -69,9 +74,13 @@ function visits(server, project) {
     'column-reference': template(/^Reference/),
     cell: async (page) => {
       await table(page);
-      await gridOf(page).select(1, 1);
-      await page.keyboard.press('Space');
-      await page.getByRole('combobox', { name: 'Column' }).click();
+      const column = page.getByRole('combobox', { name: 'Column' });
+      await until('the panel of a cell is open', async () => {
+        await gridOf(page).select(1, 1);
+        await page.keyboard.press('Space');
+        return column.isVisible();
+      });
+      await column.click();
       await page.getByRole('option', { name: 'Found' }).click();
       await page.getByText('How it came about').waitFor();
     },

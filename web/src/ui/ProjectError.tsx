@@ -1,0 +1,47 @@
+import { Button, Center, Stack, Text, Title } from '@mantine/core';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { client, data } from '../api/client';
+import { ApiError } from '../api/error';
+import { projectQuery } from '../api/queries';
+import { ErrorState } from './ErrorState';
+import { Icon } from './Icon';
+import { tellError } from './notify';
+
+interface Props {
+  projectId: string;
+  error: unknown;
+  onRetry: () => void;
+}
+
+/** Why a project cannot be shown. One whose API was switched off can be switched on again here, and only here. */
+export function ProjectError({ projectId, error, onRetry }: Props) {
+  const queryClient = useQueryClient();
+  const enable = useMutation({
+    mutationFn: () =>
+      data(
+        client.PATCH('/v4/projects/{projectId}', {
+          params: { path: { projectId } },
+          body: { settings: { api: { enabled: true } } },
+        }),
+      ),
+    onSuccess: () => queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey }),
+    onError: (failure) => tellError(failure),
+  });
+  if (!(error instanceof ApiError) || error.status !== 403) return <ErrorState error={error} onRetry={onRetry} />;
+  return (
+    <Center h="100%" p="xl">
+      <Stack align="center" gap="sm" maw={460}>
+        <Icon name="lock" size={32} />
+        <Title order={1} size="h3">
+          The API of this project is off
+        </Title>
+        <Text c="dimmed" ta="center">
+          Nothing can be read or written, by this page neither, until it is on again. Its rows are all there.
+        </Text>
+        <Button loading={enable.isPending} onClick={() => enable.mutate()}>
+          Switch it on
+        </Button>
+      </Stack>
+    </Center>
+  );
+}
