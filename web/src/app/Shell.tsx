@@ -21,9 +21,9 @@ interface Props {
 export function Shell({ trail, actions, children }: Props) {
   return (
     <div className={classes.shell}>
-      <a className={classes.skip} href="#main" onClick={() => document.getElementById('main')?.focus()}>
+      <button type="button" className={classes.skip} onClick={() => document.getElementById('main')?.focus()}>
         Skip to the content
-      </a>
+      </button>
       <header className={classes.bar}>
         <Link href="/" className={classes.home} aria-label="Rowmill, all projects">
           <Brand compact={trail !== undefined} />

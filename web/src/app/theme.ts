@@ -38,7 +38,7 @@ export const theme = createTheme({
   headings: { fontWeight: '650' },
   components: {
     Alert: { styles: { label: { color: 'var(--mantine-color-text)' } } },
-    Badge: { defaultProps: { tt: 'none', fw: 600 } },
+    Badge: { defaultProps: { tt: 'none', fw: 600, miw: 'max-content' } },
     Tooltip: { defaultProps: { openDelay: 400, withArrow: true } },
     Modal: {
       defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.4, blur: 2 } },

@@ -80,7 +80,12 @@ export function TableView({ table }: { table: Table }) {
         onDrop={onDrop}
       >
         <ViewTabs views={table.views} />
-        <TableTools table={table} onAddColumn={() => setPanel({ kind: 'gallery' })} onImport={() => setImporting({})} />
+        <TableTools
+          table={table}
+          onAddColumn={() => setPanel({ kind: 'gallery' })}
+          onConfigure={actions.open}
+          onImport={() => setImporting({})}
+        />
         <div className={classes.middle}>
           <div className={classes.grid} ref={frame} onMouseLeave={() => setHovered(undefined)}>
             <Grid

@@ -167,7 +167,6 @@ function useLiveRow(table: Table, rowId: string): Row | undefined {
       isOver = true;
       unsubscribe();
     };
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [store, project.id, rowId]);
   return row;
 }

@@ -39,7 +39,6 @@ export function HoverNote({ table, hovered, frame }: Props) {
       cancel();
     };
     // A move within the same cell is no new hover.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [key]);
 
   // Whoever begins to do something has read enough.

@@ -26,7 +26,6 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
     grow(element);
     if (initialValue !== undefined) take(initialValue);
     // Only as it opens: later changes come from the field itself.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, []);
 
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {

@@ -106,7 +106,6 @@ export function Grid(props: GridProps) {
       return row ? cellContent(column, row.cells[column.id]) : loadingContent();
     },
     // `version` says that the store holds something else now.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
     [store, columns, total, version],
   );
 
@@ -164,7 +163,6 @@ export function Grid(props: GridProps) {
       rowSelect="multi"
       columnSelect="single"
       rangeSelect="rect"
-      freezeColumns={window.innerWidth > 700 ? 1 : 0}
       minColumnWidth={60}
       maxColumnWidth={900}
       smoothScrollX

@@ -42,7 +42,6 @@ export default function ImportDialog({ table, file, onClose }: Props) {
   useEffect(() => {
     void choose(file);
     // Only the file it was opened with.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
   }, []);
 
   const send = async (chosen: File, options: ImportOptions) => {

@@ -1,9 +1,15 @@
-import { Button, Group, ScrollArea, Stack, Switch } from '@mantine/core';
+import { ActionIcon, Button, Group, ScrollArea, Stack, Switch } from '@mantine/core';
+import { Icon } from '../../ui/Icon';
 import type { Table } from '../useTable';
 import { withHidden } from './viewState';
 
-/** Which columns are shown. */
-export function ColumnsList({ table }: { table: Table }) {
+interface Props {
+  table: Table;
+  onConfigure: (columnId: string) => void;
+}
+
+/** Which columns are shown, and a way to each that needs no pointer. */
+export function ColumnsList({ table, onConfigure }: Props) {
   const { state, change } = table.views;
   const all = (isVisible: boolean) =>
     change({
@@ -15,13 +21,17 @@ export function ColumnsList({ table }: { table: Table }) {
       <ScrollArea.Autosize mah="50vh">
         <Stack gap={10} p={2}>
           {table.columns.map((column) => (
-            <Switch
-              key={column.id}
-              size="sm"
-              label={column.header}
-              checked={state.columnVisibility[column.id] !== false}
-              onChange={(event) => change(withHidden(state, column.id, !event.currentTarget.checked))}
-            />
+            <Group key={column.id} justify="space-between" wrap="nowrap" gap={6}>
+              <Switch
+                size="sm"
+                label={column.header}
+                checked={state.columnVisibility[column.id] !== false}
+                onChange={(event) => change(withHidden(state, column.id, !event.currentTarget.checked))}
+              />
+              <ActionIcon variant="subtle" color="gray" size="sm" aria-label={`Configure ${column.header}`} onClick={() => onConfigure(column.id)}>
+                <Icon name="settings" size={15} />
+              </ActionIcon>
+            </Group>
           ))}
         </Stack>
       </ScrollArea.Autosize>

@@ -13,11 +13,12 @@ const FilterBuilder = lazy(() => import('./FilterBuilder'));
 interface Props {
   table: Table;
   onAddColumn: () => void;
+  onConfigure: (columnId: string) => void;
   onImport: () => void;
 }
 
 /** Filter, sort, columns, search, undo. */
-export function TableTools({ table, onAddColumn, onImport }: Props) {
+export function TableTools({ table, onAddColumn, onConfigure, onImport }: Props) {
   const { state, change } = table.views;
   const filters = countFilters(state.filters);
   const hidden = table.columns.length - table.shownColumns.length;
@@ -32,7 +33,7 @@ export function TableTools({ table, onAddColumn, onImport }: Props) {
         <SortBuilder columns={table.columns} sorting={state.sorting} onChange={(sorting) => change({ ...state, sorting })} />
       </Tool>
       <Tool icon="eye" label={hidden > 0 ? `${hidden} hidden` : 'Columns'} isActive={hidden > 0} width={280}>
-        <ColumnsList table={table} />
+        <ColumnsList table={table} onConfigure={onConfigure} />
       </Tool>
       <TextInput
         id="table-search"

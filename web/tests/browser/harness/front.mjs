@@ -19,7 +19,8 @@ export async function startFront(dist, target, port = 0) {
       return createReadStream(path).pipe(response);
     }
     response.setHeader('Content-Type', TYPES['.html']);
-    response.end(readFileSync(join(dist, 'index.html')));
+    const page = readFileSync(join(dist, 'index.html'), 'utf8');
+    response.end(page.replace(/<base [^>]*>/, `<base href="${request.headers['x-forwarded-prefix'] ?? ''}/">`));
   });
   await new Promise((resolve) => server.listen(port, '127.0.0.1', resolve));
   return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.closeAllConnections() ?? server.close() };

@@ -103,7 +103,7 @@ function visits(server, project) {
     'project-general': at(`/projects/${project.id}/settings/general`, 'Running'),
     'project-api': at(`/projects/${project.id}/settings/api`, 'API access'),
     'project-event': at(`/projects/${project.id}/settings/event`, 'Event platform'),
-    'not-found': at('/nowhere', 'There is nothing at this address'),
+    'not-found': at('/projects/none/such/page', 'There is nothing at this address'),
   };
 }
 
