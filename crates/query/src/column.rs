@@ -147,7 +147,12 @@ impl ValueColumn {
         }
     }
 
-    /// The numbers of all rows' values; `None` if each row has its own.
+    /// Whether several rows may have one value by number.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// The numbers of all rows' values; `None` if that of row n is n.
     pub(crate) fn numbers(&self) -> Option<&[u32]> {
         self.numbers.as_deref()
     }
