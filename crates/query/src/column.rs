@@ -135,9 +135,10 @@ impl Default for ValueColumn {
 
 impl ValueColumn {
     /// Values are shared while there are no more of them than this, or than a quarter of the rows.
-    const SHARED_MIN: usize = 4_096;
+    /// Few in tests, so that their small tables have both.
+    const SHARED_MIN: usize = if cfg!(test) { 4 } else { 4_096 };
     /// How often it is looked whether they are.
-    const LOOK_EVERY: usize = 16_384;
+    const LOOK_EVERY: usize = if cfg!(test) { 8 } else { 16_384 };
 
     /// The number of a row's value.
     pub(crate) fn number(&self, row: usize) -> usize {
