@@ -22,6 +22,8 @@ use crate::error::Error;
 use crate::limits;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// [`crate::endpoint::SEQUENCE`], as it is sent.
+pub(crate) const SEQUENCE: HeaderName = HeaderName::from_static("x-rowmill-sequence");
 const REQUEST_ID_CHARS_MAX: usize = 128;
 
 /// Below this an answer fits one packet anyway.
@@ -192,9 +194,9 @@ fn cors_layer(cors: &Cors) -> Option<CorsLayer> {
         Cors::Origins(origins) => AllowOrigin::list(origins.iter().cloned()),
     };
     let methods = [Method::GET, Method::POST, Method::PATCH, Method::PUT, Method::DELETE];
-    let sent =
-        [header::AUTHORIZATION, header::CONTENT_TYPE, HeaderName::from_static("idempotency-key"), REQUEST_ID];
-    let read = [REQUEST_ID, limits::LIMIT, limits::REMAINING, limits::RESET, header::RETRY_AFTER];
+    let key = HeaderName::from_static("idempotency-key");
+    let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, key, REQUEST_ID, SEQUENCE];
+    let read = [REQUEST_ID, SEQUENCE, limits::LIMIT, limits::REMAINING, limits::RESET, header::RETRY_AFTER];
     let layer =
         CorsLayer::new().allow_origin(origin).allow_methods(methods).allow_headers(sent).expose_headers(read);
     Some(layer.max_age(Duration::from_hours(1)))

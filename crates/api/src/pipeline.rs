@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, MatchedPath, Request};
-use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
@@ -19,7 +19,7 @@ use crate::endpoint::{
     Access, Call, Endpoint, Idempotency, Media, Payload, Presence, Principal as _, Service, not_json,
 };
 use crate::error::Error;
-use crate::layers::RequestId;
+use crate::layers::{RequestId, SEQUENCE};
 use crate::limits::{Policies, Rates, Standing, client_of};
 use crate::query::QueryReader;
 
@@ -104,7 +104,7 @@ async fn attempt<S: Service, E: Endpoint<S>>(
     if let Some(project) = written
         && let Some(seq) = shared.state.sequence(&project).await
     {
-        response.headers_mut().insert(HeaderName::from_static("x-rowmill-sequence"), seq.into());
+        response.headers_mut().insert(SEQUENCE, seq.into());
     }
     if E::MEDIA == Media::Events {
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

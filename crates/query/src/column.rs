@@ -135,9 +135,10 @@ impl Default for ValueColumn {
 
 impl ValueColumn {
     /// Values are shared while there are no more of them than this, or than a quarter of the rows.
-    const SHARED_MIN: usize = 4_096;
+    /// Few in tests, so that their small tables have both.
+    const SHARED_MIN: usize = if cfg!(test) { 4 } else { 4_096 };
     /// How often it is looked whether they are.
-    const LOOK_EVERY: usize = 16_384;
+    const LOOK_EVERY: usize = if cfg!(test) { 8 } else { 16_384 };
 
     /// The number of a row's value.
     pub(crate) fn number(&self, row: usize) -> usize {
@@ -147,7 +148,12 @@ impl ValueColumn {
         }
     }
 
-    /// The numbers of all rows' values; `None` if each row has its own.
+    /// Whether several rows may have one value by number.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.known.is_some()
+    }
+
+    /// The numbers of all rows' values; `None` if that of row n is n.
     pub(crate) fn numbers(&self) -> Option<&[u32]> {
         self.numbers.as_deref()
     }

@@ -15,7 +15,7 @@ use crate::snapshot::Snapshot;
 const FEW: usize = 4;
 
 /// Fewer rows than this share of all are sorted for themselves.
-const WALK_SHARE: usize = 8;
+const FEW_SHARE: usize = 8;
 
 /// What rows of a snapshot are sorted by.
 pub(crate) struct Keys<'s>(Vec<Key<'s>>);
@@ -47,36 +47,76 @@ impl<'s> Keys<'s> {
         rows.partition_point(|other| self.compare(*other, row).is_le())
     }
 
-    /// Many rows by one column in which each row has its own value: the values are in order already.
-    fn walk(&self, matching: &FixedBitSet) -> Option<Vec<u32>> {
-        let [key] = self.0.as_slice() else { return None };
-        let count = matching.count_ones(..);
-        if key.column.numbers().is_some() || count < matching.len() / WALK_SHARE {
-            return None;
-        }
-        let mut rows = Vec::with_capacity(count);
-        let take = |group: &[u32]| {
-            rows.extend(group.iter().copied().filter(|row| matching.contains(*row as usize)));
-        };
-        match key.direction {
-            Direction::Asc => key.ranks.groups().for_each(take),
-            Direction::Desc => key.ranks.groups_backwards().for_each(take),
-        }
-        Some(rows)
-    }
-
-    /// Sorts rows that come in order of creation.
-    fn sort(&self, mut rows: Vec<u32>) -> Vec<u32> {
+    /// Puts rows in order.
+    fn sort(&self, matching: &FixedBitSet) -> Vec<u32> {
         // The least important first: each sort leaves equal rows as they are.
-        for key in self.0.iter().rev() {
-            let keyed = rows.iter().map(|row| u64::from(key.label(*row)) << 32 | u64::from(*row));
-            rows = sort_by_upper_half(keyed.collect());
+        let mut keys = self.0.as_slice();
+        let walked = keys.split_last().and_then(|(last, others)| Some((last.walk(matching)?, others)));
+        let mut rows = match walked {
+            Some((rows, others)) => {
+                keys = others;
+                rows
+            }
+            None => matching.ones().filter_map(|row| u32::try_from(row).ok()).collect(),
+        };
+        for key in keys.iter().rev() {
+            rows = key.sort(&rows);
         }
         rows
     }
 }
 
 impl Key<'_> {
+    /// Many rows by a column in which each row has a value of its own: the values are in order already.
+    fn walk(&self, matching: &FixedBitSet) -> Option<Vec<u32>> {
+        let Self { column, ranks, direction } = self;
+        let count = matching.count_ones(..);
+        if column.is_shared() || count < matching.len() / FEW_SHARE {
+            return None;
+        }
+        let rows_by_number = column.numbers().map(|numbers| {
+            let mut rows = vec![u32::MAX; column.values.len()];
+            for (row, number) in (0..).zip(numbers) {
+                if let Some(place) = rows.get_mut(*number as usize) {
+                    *place = row;
+                }
+            }
+            rows
+        });
+        let mut rows = Vec::with_capacity(count);
+        match &rows_by_number {
+            None => ranks.in_order(*direction, |group| {
+                rows.extend(group.iter().copied().filter(|row| matching.contains(*row as usize)));
+            }),
+            Some(by_number) => ranks.in_order(*direction, |group| {
+                let start = rows.len();
+                let found = group.iter().filter_map(|number| by_number.get(*number as usize).copied());
+                rows.extend(found.filter(|row| matching.contains(*row as usize)));
+                // A value that came later may be an earlier row's.
+                if ranks.has_ties()
+                    && let Some(same) = rows.get_mut(start..)
+                {
+                    same.sort_unstable();
+                }
+            }),
+        }
+        Some(rows)
+    }
+
+    /// Sorts rows, equal ones staying as they are.
+    fn sort(&self, rows: &[u32]) -> Vec<u32> {
+        let keyed = |key: &dyn Fn(u32) -> u32| {
+            rows.iter().map(|row| u64::from(key(*row)) << 32 | u64::from(*row)).collect()
+        };
+        if rows.len() < self.column.values.len() / FEW_SHARE {
+            return sort_by_upper_half(keyed(&|row| self.label(row)), u32::BITS);
+        }
+        // Places are smaller numbers than labels, which makes for fewer passes.
+        let (places, count) = self.ranks.places(self.direction);
+        let place = |row: u32| places.get(self.column.number(row as usize)).copied().unwrap_or_default();
+        sort_by_upper_half(keyed(&place), u32::BITS - count.leading_zeros())
+    }
+
     fn label(&self, row: u32) -> u32 {
         let label = self.ranks.label(self.column.number(row as usize));
         match self.direction {
@@ -91,11 +131,7 @@ impl Key<'_> {
 pub(crate) fn make(plan: &Plan, snapshot: &Snapshot, now: Timestamp) -> Option<Vec<u32>> {
     let keys = Keys::of(plan, snapshot)?;
     let matching = plan.matching(snapshot, now);
-    if let Some(rows) = keys.walk(&matching) {
-        return Some(rows);
-    }
-    let rows = matching.ones().filter_map(|row| u32::try_from(row).ok()).collect();
-    Some(keys.sort(rows))
+    Some(keys.sort(&matching))
 }
 
 /// Puts an order right after some rows changed.
@@ -158,36 +194,31 @@ fn insert(rows: &mut Vec<u32>, new: &[u32], keys: &Keys<'_>) {
     *rows = merged;
 }
 
-/// Sorts numbers by their upper halves, equal ones staying as they are, and gives the lower halves.
-fn sort_by_upper_half(mut keyed: Vec<u64>) -> Vec<u32> {
+/// Sorts numbers by so many bits of their upper halves, equal ones staying as they are, and gives the lower
+/// halves.
+fn sort_by_upper_half(mut keyed: Vec<u64>, bits: u32) -> Vec<u32> {
     const DIGIT_BITS: u32 = 11;
     const DIGITS: usize = 1 << DIGIT_BITS;
-    const SHIFTS: [u32; 3] = [32, 43, 54];
-    let digit = |number: u64, shift: u32| usize::try_from(number >> shift).unwrap_or_default() & (DIGITS - 1);
     let lower = |number: &u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
     if keyed.len() < DIGITS {
         keyed.sort_by_key(|number| number >> 32);
         return keyed.iter().map(lower).collect();
     }
-    let mut counts = vec![[0_usize; DIGITS]; SHIFTS.len()];
-    for number in &keyed {
-        for (counts, shift) in counts.iter_mut().zip(SHIFTS) {
-            if let Some(count) = counts.get_mut(digit(*number, shift)) {
+    let mut other = vec![0_u64; keyed.len()];
+    for shift in (0..bits.div_ceil(DIGIT_BITS)).map(|digit| 32 + digit * DIGIT_BITS) {
+        let digit = |number: u64| usize::try_from(number >> shift).unwrap_or_default() & (DIGITS - 1);
+        let mut places = vec![0_usize; DIGITS];
+        for number in &keyed {
+            if let Some(count) = places.get_mut(digit(*number)) {
                 *count += 1;
             }
         }
-    }
-    let mut other = vec![0_u64; keyed.len()];
-    for (counts, shift) in counts.iter_mut().zip(SHIFTS) {
-        if counts.contains(&keyed.len()) {
-            continue;
-        }
         let mut before = 0;
-        for count in counts.iter_mut() {
-            before += std::mem::replace(count, before);
+        for place in &mut places {
+            before += std::mem::replace(place, before);
         }
         for number in &keyed {
-            if let Some(place) = counts.get_mut(digit(*number, shift)) {
+            if let Some(place) = places.get_mut(digit(*number)) {
                 if let Some(to) = other.get_mut(*place) {
                     *to = *number;
                 }
@@ -212,7 +243,7 @@ mod tests {
             let mut expected = keyed.clone();
             expected.sort_by_key(|number| number >> 32);
             let expected: Vec<u32> = expected.iter().map(|number| (number & 0xffff_ffff) as u32).collect();
-            assert_eq!(sort_by_upper_half(keyed), expected);
+            assert_eq!(sort_by_upper_half(keyed, u32::BITS), expected);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! same if neither does. Which comes first is said by `model`'s sort keys, once a value. Labels leave room
 //! between them, so that a value that comes later finds its place without moving the others.
 
-use rowmill_model::sort::{is_empty_key, write_key};
+use rowmill_model::sort::{Direction, is_empty_key, write_key};
 
 use crate::threads;
 use crate::values::Values;
@@ -13,8 +13,10 @@ use crate::values::Values;
 pub(crate) struct Ranks {
     /// By number of the value.
     labels: Vec<u32>,
-    /// The numbers of the values, in order.
+    /// The numbers of the values, in order; of those that are the same, in the order of their numbers.
     sorted: Vec<u32>,
+    /// Whether any two values are the same.
+    has_ties: bool,
 }
 
 /// The label of empty values, which come last in both directions.
@@ -23,8 +25,20 @@ pub(crate) const EMPTY: u32 = u32::MAX;
 impl Ranks {
     /// Puts all values in order.
     pub(crate) fn of(values: &Values) -> Self {
-        let mut ranks = Self { labels: Vec::new(), sorted: sort(values) };
-        ranks.label_all(values);
+        let sorted = sort(values);
+        let mut labels = vec![EMPTY; values.len()];
+        let mut group = 0;
+        for Sorted { number, is_first, is_empty } in &sorted {
+            group += u32::from(*is_first && !is_empty);
+            if let Some(label) = labels.get_mut(*number as usize).filter(|_| !is_empty) {
+                *label = group;
+            }
+        }
+        let has_ties = sorted.iter().any(|value| !value.is_first);
+        let mut sorted: Vec<u32> = sorted.into_iter().map(|value| value.number).collect();
+        sorted.shrink_to_fit();
+        let mut ranks = Self { labels, sorted, has_ties };
+        ranks.spread();
         ranks
     }
 
@@ -32,17 +46,54 @@ impl Ranks {
         self.labels.get(number).copied().unwrap_or(EMPTY)
     }
 
-    /// The numbers of all values in order, those that are the same together, by number.
-    pub(crate) fn groups(&self) -> impl DoubleEndedIterator<Item = &[u32]> {
-        self.sorted.chunk_by(|a, b| self.label(*a as usize) == self.label(*b as usize))
+    pub(crate) fn has_ties(&self) -> bool {
+        self.has_ties
     }
 
-    /// The same from the last to the first, but for empty values, which are last here, too.
-    pub(crate) fn groups_backwards(&self) -> impl Iterator<Item = &[u32]> {
-        let filled = self.sorted.partition_point(|number| self.label(*number as usize) != EMPTY);
+    /// The numbers of all values in this order, in groups: within one they stay as they are whatever the order.
+    pub(crate) fn in_order(&self, direction: Direction, mut take: impl FnMut(&[u32])) {
+        let filled = self.sorted.partition_point(|number| !self.is_empty(*number));
         let (filled, empty) = self.sorted.split_at(filled);
-        let groups = filled.chunk_by(|a, b| self.label(*a as usize) == self.label(*b as usize));
-        groups.rev().chain(std::iter::once(empty))
+        match direction {
+            Direction::Asc if !self.has_ties => take(filled),
+            Direction::Asc => self.groups_of(filled).for_each(&mut take),
+            Direction::Desc if !self.has_ties => {
+                filled.iter().rev().for_each(|number| take(std::slice::from_ref(number)));
+            }
+            Direction::Desc => self.groups_of(filled).rev().for_each(&mut take),
+        }
+        // Last in both directions.
+        take(empty);
+    }
+
+    /// The place of each value's group in this order, by number, and how many places there are.
+    pub(crate) fn places(&self, direction: Direction) -> (Vec<u32>, u32) {
+        let mut places = vec![0; self.labels.len()];
+        let mut place = 0;
+        let mut put = |group: &[u32], place: u32| {
+            for number in group {
+                if let Some(at) = places.get_mut(*number as usize) {
+                    *at = place;
+                }
+            }
+        };
+        let filled = self.sorted.partition_point(|number| !self.is_empty(*number));
+        let (filled, empty) = self.sorted.split_at(filled);
+        for group in self.groups_of(filled) {
+            put(group, place);
+            place += 1;
+        }
+        put(empty, place);
+        if direction == Direction::Desc {
+            for at in places.iter_mut().filter(|at| **at < place) {
+                *at = place - 1 - *at;
+            }
+        }
+        (places, place + 1)
+    }
+
+    fn groups_of<'r>(&'r self, numbers: &'r [u32]) -> impl DoubleEndedIterator<Item = &'r [u32]> {
+        numbers.chunk_by(|a, b| self.label(*a as usize) == self.label(*b as usize))
     }
 
     /// Takes in the values that were added since.
@@ -60,60 +111,56 @@ impl Ranks {
     fn insert(&mut self, number: usize, values: &Values) {
         let Ok(entry) = u32::try_from(number) else { return };
         let key = key_of(values, number);
-        // Found by the keys of the others, made anew for the few that are looked at.
+        // Found by the keys of the others, made anew for the few that are looked at. Behind those that are the
+        // same, so that these stay in the order of their numbers.
         let place = self.sorted.partition_point(|other| key_of(values, *other as usize) <= key);
-        let label_at = |place: usize| self.sorted.get(place).map(|number| self.label(*number as usize));
-        let before = place.checked_sub(1).and_then(|before| self.sorted.get(before));
-        let is_same = before.is_some_and(|before| key_of(values, *before as usize) == key);
-        let label = match (place.checked_sub(1).and_then(label_at), label_at(place)) {
-            (Some(before), _) if is_same => Some(before),
-            _ if is_empty_key(&key) => Some(EMPTY),
-            (before, next) => {
-                let before = before.unwrap_or_default();
-                let room = next.unwrap_or(EMPTY).saturating_sub(before) / 2;
-                // Behind the last there is much room, most of which is left for what comes later.
-                let is_last = next.is_none_or(|next| next == EMPTY);
-                let step = if is_last { room.min(LAST_GAP) } else { room };
-                before.checked_add(step).filter(|_| room > 0)
-            }
+        let before = place.checked_sub(1).and_then(|before| self.sorted.get(before)).copied();
+        let is_same = before.is_some_and(|before| key_of(values, before as usize) == key);
+        let label = match before.map(|before| self.label(before as usize)) {
+            Some(label) if is_same => label,
+            _ if is_empty_key(&key) => EMPTY,
+            _ => self.room_at(place).unwrap_or_else(|| {
+                self.spread();
+                self.room_at(place).unwrap_or(EMPTY - 1)
+            }),
         };
+        self.has_ties |= is_same;
         self.sorted.insert(place, entry);
-        match label {
-            Some(label) => self.labels.push(label),
-            None => self.label_all(values),
+        self.labels.push(label);
+    }
+
+    /// A label between the value before this place and the one at it, if there is one.
+    fn room_at(&self, place: usize) -> Option<u32> {
+        let label_at = |place: usize| self.sorted.get(place).map(|number| self.label(*number as usize));
+        let before = place.checked_sub(1).and_then(label_at).unwrap_or_default();
+        let next = label_at(place).unwrap_or(EMPTY);
+        let room = next.saturating_sub(before) / 2;
+        // Behind the last there is much room, most of which is left for what comes later.
+        let step = if next == EMPTY { room.min(LAST_GAP) } else { room };
+        before.checked_add(step).filter(|_| room > 0)
+    }
+
+    /// Puts the labels as far apart as can be.
+    fn spread(&mut self) {
+        let filled = self.sorted.partition_point(|number| !self.is_empty(*number));
+        let groups = self.groups_of(self.sorted.get(..filled).unwrap_or_default()).count();
+        let groups = u32::try_from(groups).unwrap_or(u32::MAX);
+        // Half of the room is left for what comes behind the last.
+        let gap = (EMPTY / 2 / groups.saturating_add(1)).max(1);
+        let (mut last, mut next) = (None, 0_u32);
+        for number in &self.sorted {
+            let Some(label) = self.labels.get_mut(*number as usize).filter(|label| **label != EMPTY) else {
+                continue;
+            };
+            if last.replace(*label) != Some(*label) {
+                next = next.saturating_add(gap).min(EMPTY - 1);
+            }
+            *label = next;
         }
     }
 
-    /// Gives every value a label, all as far apart as can be.
-    fn label_all(&mut self, values: &Values) {
-        let mut groups = 0_u32;
-        // Values are taken in one by one: there may be more than are sorted.
-        let mut group_of = vec![0_u32; self.sorted.len()];
-        let (mut last, mut key) = (Vec::new(), Vec::new());
-        let mut is_first = true;
-        for number in &self.sorted {
-            key.clear();
-            write_key(values.get(*number as usize), &mut key);
-            let group = if is_empty_key(&key) {
-                EMPTY
-            } else {
-                if is_first || key != last {
-                    groups += 1;
-                }
-                groups
-            };
-            is_first = false;
-            std::mem::swap(&mut last, &mut key);
-            if let Some(place) = group_of.get_mut(*number as usize) {
-                *place = group;
-            }
-        }
-        // Half of the room is left for what comes behind the last.
-        let gap = (EMPTY / 2 / groups.saturating_add(1)).max(1);
-        for group in &mut group_of {
-            *group = if *group == EMPTY { EMPTY } else { group.saturating_mul(gap).min(EMPTY - 1) };
-        }
-        self.labels = group_of;
+    fn is_empty(&self, number: u32) -> bool {
+        self.label(number as usize) == EMPTY
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -160,8 +207,16 @@ struct Entry {
     number: u32,
 }
 
-/// The numbers of all values in order; equal ones by number.
-fn sort(values: &Values) -> Vec<u32> {
+/// A value at its place in the order.
+struct Sorted {
+    number: u32,
+    /// Whether the one before is another.
+    is_first: bool,
+    is_empty: bool,
+}
+
+/// All values in order; equal ones by number.
+fn sort(values: &Values) -> Vec<Sorted> {
     let parts = threads::parts(values.len());
     let keys = threads::map(&parts, |part| Keys::of(values, part.clone()));
     let part_len = parts.first().map_or(1, |part| part.len().max(1));
@@ -187,9 +242,16 @@ fn sort(values: &Values) -> Vec<u32> {
         let mut entries: Vec<Entry> =
             halves.iter().filter_map(|half| half.get(*share)).flatten().copied().collect();
         sort_from(&mut entries, 0, &key_of);
-        entries.into_iter().map(|entry| entry.number).collect::<Vec<u32>>()
+        let mut last: Option<&[u8]> = None;
+        let place = |entry: Entry| {
+            let key = key_of(entry.number);
+            // What is the same is in one thread's part.
+            let is_first = last.replace(key) != Some(key);
+            Sorted { number: entry.number, is_first, is_empty: is_empty_key(key) }
+        };
+        entries.into_iter().map(place).collect::<Vec<Sorted>>()
     });
-    sorted.concat()
+    sorted.into_iter().flatten().collect()
 }
 
 /// Keys that cut all values into parts of about the same size.
