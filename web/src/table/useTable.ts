@@ -4,6 +4,7 @@ import { projectQuery } from '../api/queries';
 import type { Column, Project, Status } from '../api/types';
 import { tellError } from '../ui/notify';
 import { useStored } from '../ui/useStored';
+import { useThrottled } from '../ui/useThrottled';
 import { NOTHING, type Selection } from './grid/selection';
 import { Editor } from './rows/editor';
 import type { RowQuery } from './rows/rowQuery';
@@ -58,9 +59,8 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     [views.state, wanted],
   );
   const store = useRowStore(projectId, query);
-  const isConnected = useLive(projectId, store, (status: Status) => {
-    setProgress(meter.current.read(status, Date.now()));
-  });
+  const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning);
+  const isConnected = useLive(projectId, store, (status: Status) => showProgress(meter.current.read(status, Date.now())));
 
   const subscribe = useCallback((listener: () => void) => store.subscribe(listener), [store]);
   const total = useSyncExternalStore(subscribe, () => store.total);

@@ -1,5 +1,5 @@
 import type { ProvideEditorComponent } from '@glideapps/glide-data-grid';
-import { type KeyboardEvent, useEffect, useRef } from 'react';
+import { type KeyboardEvent, useLayoutEffect, useRef } from 'react';
 import { isJson, toPretty } from '../rows/typed';
 import type { RowmillCell } from './cellContent';
 import classes from './Grid.module.css';
@@ -18,7 +18,8 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
     onChange(latest.current);
   };
 
-  useEffect(() => {
+  // Before anything else happens: the next letter must find the field, not the grid.
+  useLayoutEffect(() => {
     const element = field.current;
     if (!element) return;
     element.focus();

@@ -72,6 +72,11 @@ export function Grid(props: GridProps) {
   const scheme = useComputedColorScheme('light');
   const editor = useRef<DataEditorRef>(null);
   const added = useRef<CellPlace>(undefined);
+  // A key may come before the selection it follows has been drawn.
+  const chosen = useRef(selection);
+  useEffect(() => {
+    chosen.current = selection;
+  }, [selection]);
   const version = useRedraw(store, columns.length, editor);
   const total = store.total ?? 0;
   const rowCount = total + (canAddRows ? 1 : 0);
@@ -171,7 +176,10 @@ export function Grid(props: GridProps) {
       allowedFillDirections="vertical"
       keybindings={{ downFill: true, search: false, copy: false, cut: false, paste: false, activateCell: 'Enter|shift+Enter' }}
       gridSelection={gridSelection}
-      onGridSelectionChange={(next: GridSelection) => props.onSelectionChange(toSelection(next, columns))}
+      onGridSelectionChange={(next: GridSelection) => {
+        chosen.current = toSelection(next, columns);
+        props.onSelectionChange(chosen.current);
+      }}
       onCellsEdited={onCellsEdited}
       onFinishedEditing={onFinishedEditing}
       cellActivationBehavior="double-click"
@@ -188,8 +196,8 @@ export function Grid(props: GridProps) {
         if (event.localEventX > event.bounds.width - RUN_BUTTON_WIDTH) props.onRunCell(place);
       }}
       onKeyDown={(event) => {
-        const place = event.location && placeOf(event.location);
-        if (!place || event.key !== ' ' || event.ctrlKey || event.shiftKey) return;
+        const place = chosen.current.cell;
+        if (!place || place.rowIndex >= total || event.key !== ' ' || event.ctrlKey || event.shiftKey) return;
         event.cancel();
         event.preventDefault();
         props.onOpenCell(place);

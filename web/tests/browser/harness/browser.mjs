@@ -50,7 +50,11 @@ export function gridOf(page) {
   };
   return {
     cell,
-    select: async (row, column) => page.mouse.click(...(await point(row, column))),
+    /** Clicks a cell and waits until that has been drawn, as people do. */
+    select: async (row, column) => {
+      await page.mouse.click(...(await point(row, column)));
+      await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    },
     hover: async (row, column) => page.mouse.move(...(await point(row, column))),
     /** Waits until a cell reads so. */
     reads: (row, column, text) =>
