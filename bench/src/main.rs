@@ -49,7 +49,7 @@ struct Args {
     /// The binary to measure, if not the one built beside this.
     #[arg(long)]
     server: Option<PathBuf>,
-    /// A Python that has DuckDB, to compare views with.
+    /// A Python that has `DuckDB`, to compare views with.
     #[arg(long)]
     python: Option<PathBuf>,
     /// Serves these files as the bare handler does. For the bench's own use.

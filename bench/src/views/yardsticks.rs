@@ -1,5 +1,6 @@
 //! The same questions asked of others, each in this process or one of its own, without HTTP.
 
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -130,7 +131,7 @@ fn duckdb(folder: &Path, rows: usize, python: &Path, times: usize) -> Outcome<(V
     std::fs::write(&script, SCRIPT)?;
     let mut text = String::from("id,name,company,note,city\n");
     for index in 0..rows {
-        text.push_str(&format!("{index},{}\n", data::row(index).join(",")));
+        writeln!(text, "{index},{}", data::row(index).join(","))?;
     }
     std::fs::write(&table, text)?;
     let numbers = |word: fn(usize) -> String| (1..=times).map(word).collect::<Vec<_>>().join(",");

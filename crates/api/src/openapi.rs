@@ -201,7 +201,10 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
     let mut described =
         json!({ "description": description, "headers": components::header_references(is_limited, false) });
     if writes_rows(operation) {
-        described["headers"][SEQUENCE] = json!({ "$ref": format!("#/components/headers/{SEQUENCE}") });
+        let reference = json!({ "$ref": format!("#/components/headers/{SEQUENCE}") });
+        if let Some(Value::Object(headers)) = described.get_mut("headers") {
+            headers.insert(SEQUENCE.to_owned(), reference);
+        }
     }
     if status != StatusCode::NOT_MODIFIED
         && let Value::Object(map) = &mut described

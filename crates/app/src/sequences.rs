@@ -55,17 +55,17 @@ impl App {
         seq: Option<u64>,
     ) -> Result<StoredProject> {
         let wanted = seq.unwrap_or_default();
-        let mut waited = Duration::ZERO;
+        let mut elapsed = Duration::ZERO;
         loop {
             let stored = self.project(caller, project).await?;
             if stored.change_seq >= wanted {
                 return Ok(stored);
             }
-            if waited >= PATIENCE {
+            if elapsed >= PATIENCE {
                 return Err(Error::NotSeenYet);
             }
             tokio::time::sleep(PAUSE).await;
-            waited += PAUSE;
+            elapsed += PAUSE;
         }
     }
 }

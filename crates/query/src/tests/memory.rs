@@ -123,7 +123,9 @@ async fn another_nodes_write_is_seen_when_its_news_comes_late_or_never() {
     let late = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         let told = heard.lock().unwrap().clone();
-        told.iter().for_each(|change| memory.note(change));
+        for change in &told {
+            memory.note(change);
+        }
     };
     let (seen, ()) = tokio::join!(first(&query, &now), late);
     assert_eq!(seen.unwrap(), 5);
@@ -134,7 +136,9 @@ async fn another_nodes_write_is_seen_when_its_news_comes_late_or_never() {
 
     // The next one leaves a gap behind it, which was read meanwhile.
     let now = write_highest(&*store, &project, 7).await;
-    heard.lock().unwrap().iter().for_each(|change| memory.note(change));
+    for change in heard.lock().unwrap().iter() {
+        memory.note(change);
+    }
     assert_eq!(first(&query, &now).await.unwrap(), 1_999);
     let (fresh, _) = on_another_node(&store);
     assert_eq!(first(&fresh, &now).await.unwrap(), 1_999);
