@@ -1,8 +1,6 @@
 //! This store keeps every promise of the seam.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
-mod server;
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 
@@ -11,7 +9,7 @@ use rowmill_store::Store;
 use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
 use rowmill_store_postgres::{Options, PostgresStore};
 
-use crate::server::server;
+use rowmill_test_postgres::server;
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()

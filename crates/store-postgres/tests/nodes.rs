@@ -1,8 +1,6 @@
 //! Several nodes on one database.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
-
-mod server;
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -22,7 +20,7 @@ use rowmill_store::{
 use rowmill_store_postgres::{Options, PostgresStore};
 use uuid::Uuid;
 
-use crate::server::{client, server};
+use rowmill_test_postgres::{client, server};
 
 /// The column that is processed, and the one it needs.
 const ANSWER: Slot = 2;

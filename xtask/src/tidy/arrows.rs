@@ -8,25 +8,37 @@ use super::tree::{Member, Tree};
 const ARROWS: &[(&str, &[&str])] = &[
     (
         "cli",
-        &["api", "engine", "app", "providers", "query", "store-sqlite", "store-postgres", "store", "model"],
+        &[
+            "api",
+            "engine",
+            "app",
+            "providers",
+            "query",
+            "store-sqlite",
+            "store-postgres",
+            "store",
+            "model",
+            "test-postgres",
+        ],
     ),
     ("api", &["app", "model", "web"]),
     ("engine", &["app", "providers", "store", "model"]),
     ("app", &["query", "store", "model"]),
     ("query", &["store", "model"]),
     ("store-sqlite", &["store", "model"]),
-    ("store-postgres", &["store", "model"]),
+    ("store-postgres", &["store", "model", "test-postgres"]),
     ("store", &["model"]),
     ("providers", &["model"]),
     ("model", &[]),
     ("web", &[]),
+    ("test-postgres", &[]),
 ];
 
 /// Libraries that belong in certain rooms: databases behind the store's seam, the HTTP server in front.
 const GUARDED: &[(&[&str], &[&str])] = &[
     (
         &["rusqlite", "libsqlite3-sys", "tokio-postgres", "deadpool-postgres", "postgres", "sqlx", "diesel"],
-        &["crates/store-sqlite", "crates/store-postgres", "bench"],
+        &["crates/store-sqlite", "crates/store-postgres", "crates/test-postgres", "bench"],
     ),
     (
         &["axum", "axum-core", "axum-extra", "hyper", "hyper-util", "tower-http"],

@@ -2,9 +2,6 @@
 
 use std::cell::Cell;
 
-#[path = "../../../../store-postgres/tests/server/mod.rs"]
-mod postgres;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Database {
     /// The embedded one.
@@ -36,14 +33,16 @@ impl Database {
     pub(crate) fn create(self) -> Option<String> {
         match self {
             Self::Sqlite => None,
-            Self::Postgres => Some(waiting(postgres::server().expect("it is not off").database())),
+            Self::Postgres => {
+                Some(waiting(rowmill_test_postgres::server().expect("it is not off").database()))
+            }
         }
     }
 }
 
 /// Clears a database away, whoever may still use it.
 pub(crate) fn remove(address: &str) {
-    if let Some(server) = postgres::server() {
+    if let Some(server) = rowmill_test_postgres::server() {
         waiting(server.remove(address));
     }
 }

@@ -1,5 +1,13 @@
 //! A throwaway PostgreSQL for one test program, ended with it in any case.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "a test that has no database fails by panicking, and says why"
+)]
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -18,13 +26,13 @@ const FOLDERS: &[&str] = &[
 const NOBODY: u32 = 65_534;
 
 /// The server of this test program; none if it is switched off.
-pub(crate) fn server() -> Option<&'static Server> {
+pub fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
     SERVER.get_or_init(Server::start).as_ref()
 }
 
 #[derive(Debug)]
-pub(crate) struct Server {
+pub struct Server {
     folder: PathBuf,
     port: u16,
     databases: AtomicU32,
@@ -76,15 +84,14 @@ impl Server {
     }
 
     /// The address of a new and empty database.
-    pub(crate) async fn database(&self) -> String {
+    pub async fn database(&self) -> String {
         let name = format!("test_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.run("postgres", &format!("CREATE DATABASE {name}")).await;
         self.address(&name)
     }
 
     /// Clears a database away, whoever may still use it.
-    #[allow(dead_code, reason = "one of the test programs that share this has many of them")]
-    pub(crate) async fn remove(&self, address: &str) {
+    pub async fn remove(&self, address: &str) {
         if let Some((_, name)) = address.rsplit_once('/') {
             self.run("postgres", &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
         }
@@ -101,7 +108,7 @@ impl Server {
 }
 
 /// A connection beside the store's.
-pub(crate) async fn client(address: &str) -> tokio_postgres::Client {
+pub async fn client(address: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(address, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client
