@@ -77,7 +77,6 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::IdempotencyConflict => (StatusCode::CONFLICT, "idempotency_conflict"),
         AppError::TooManyFeeds => (StatusCode::TOO_MANY_REQUESTS, "too_many_streams"),
         AppError::TooLong => (StatusCode::SERVICE_UNAVAILABLE, "too_long"),
-        AppError::NotSeenYet => (StatusCode::SERVICE_UNAVAILABLE, "not_seen_yet"),
         AppError::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
     }
 }

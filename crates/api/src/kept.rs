@@ -11,6 +11,8 @@ use axum::body::Bytes;
 use rowmill_app::{Start, StoredProject};
 use rowmill_model::ProjectId;
 
+use crate::wire::row::Shown;
+
 /// Memory for all pages together. When it is full all are forgotten: those that are asked for often are
 /// soon back.
 const BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -25,7 +27,7 @@ pub(crate) struct PageName {
     pub(crate) project: ProjectId,
     pub(crate) start: Start,
     pub(crate) size: u32,
-    pub(crate) with_status: bool,
+    pub(crate) shown: Shown,
     pub(crate) include_total: bool,
 }
 
@@ -114,7 +116,7 @@ mod tests {
     fn name(offset: u64) -> PageName {
         let start = Start::Offset(offset);
         let project = ProjectId::from_uuid(Uuid::from_u128(1));
-        PageName { project, start, size: 100, with_status: false, include_total: true }
+        PageName { project, start, size: 100, shown: Shown::Value, include_total: true }
     }
 
     #[test]

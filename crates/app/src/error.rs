@@ -48,9 +48,6 @@ pub enum Error {
         "Reading took longer than this server lets a read take (readSecondsMax); ask for fewer rows, or try again later"
     )]
     TooLong,
-    /// The caller knows of a change that has not arrived here.
-    #[error("This node has not seen that change yet; try again in a moment")]
-    NotSeenYet,
     /// Not the caller's fault. The cause goes to the log, never to the caller.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),

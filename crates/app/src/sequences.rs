@@ -2,9 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use rowmill_model::ProjectId;
+use rowmill_model::{Offence, ProjectId};
 use rowmill_store::{Change, StoredProject};
 
 use crate::App;
@@ -13,9 +12,8 @@ use crate::error::{Error, Result};
 
 /// How many projects' changes are remembered; then all are forgotten, and asked of the store.
 const PROJECTS_MAX: usize = 10_000;
-/// How long a reader waits for a change that this node has not seen.
-const PATIENCE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(5);
+/// Where a reader says which changes it must see.
+const SEQUENCE: &str = "X-Rowmill-Sequence";
 
 #[derive(Debug, Default)]
 pub(crate) struct Sequences(Mutex<HashMap<ProjectId, u64>>);
@@ -47,25 +45,20 @@ impl App {
         }
     }
 
-    /// A project with at least this many changes to its rows, waited for if need be.
+    /// A project with all the changes that a number counts. Whatever a write has answered is in the store,
+    /// which every node reads: a number beyond that is none that a write was answered with.
     pub async fn project_since(
         &self,
         caller: Caller,
         project: &str,
         seq: Option<u64>,
     ) -> Result<StoredProject> {
-        let wanted = seq.unwrap_or_default();
-        let mut elapsed = Duration::ZERO;
-        loop {
-            let stored = self.project(caller, project).await?;
-            if stored.change_seq >= wanted {
-                return Ok(stored);
-            }
-            if elapsed >= PATIENCE {
-                return Err(Error::NotSeenYet);
-            }
-            tokio::time::sleep(PAUSE).await;
-            elapsed += PAUSE;
+        let stored = self.project(caller, project).await?;
+        if seq.is_some_and(|seq| seq > stored.change_seq) {
+            let words =
+                "is beyond every change of this project: send the number that a write was answered with";
+            return Err(Error::invalid(vec![Offence::new(SEQUENCE, words)]));
         }
+        Ok(stored)
     }
 }

@@ -24,7 +24,7 @@ export type ProjectPatch = Schemas['ProjectPatch'];
 /** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
-/** A cell as a list with `withStatus` shows it, with whatever more is known of it. */
+/** A cell as a list with `withState` shows it, with whatever more a single read knows of it. */
 export interface Cell {
   value: Json;
   status: CellStatus;

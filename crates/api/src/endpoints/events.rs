@@ -1,14 +1,16 @@
 //! What happens in a project, as it happens.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Method;
 use bytes::Bytes;
-use http_body_util::channel::Channel;
+use futures_util::{StreamExt as _, stream};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::ProjectPath;
 use crate::endpoint::{Answer, Call, Endpoint, Examples, Media, Nothing};
@@ -66,21 +68,18 @@ impl Endpoint<Rowmill> for WatchEvents {
             Some(id) => Some(id.parse().unwrap_or(u64::MAX)),
             None => query.last_event_id,
         };
-        let mut feed = call.shared_app().feed(call.caller()?, &path.project_id, after).await?;
-        let (mut sender, body) = Channel::<Bytes, Error>::new(1);
+        let feed = call.shared_app().feed(call.caller()?, &path.project_id, after).await?;
         let seconds = query.seconds.map_or(FOR_EVER, |seconds| Duration::from_secs(seconds.into()));
-        let end = tokio::time::Instant::now() + seconds;
-        tokio::spawn(async move {
+        let end = Instant::now() + seconds;
+        let events = stream::unfold(feed, move |mut feed| async move {
             // Only waiting is cut short: what is there is sent.
-            while feed.has_next() || tokio::time::Instant::now() < end {
-                let Ok(Some(event)) = tokio::time::timeout_at(end, feed.next()).await else { break };
-                let Ok(text) = render(event) else { break };
-                // A reader that has gone away ends the feed.
-                if sender.send_data(text.into()).await.is_err() {
-                    break;
-                }
+            if !feed.has_next() && Instant::now() >= end {
+                return None;
             }
+            let event = tokio::time::timeout_at(end, feed.next()).await.ok()??;
+            let text = render(event).ok()?;
+            Some((Ok::<_, Infallible>(Bytes::from(text)), feed))
         });
-        Ok(Answer::streamed(Body::new(body)))
+        Ok(Answer::streamed(Body::from_stream(events.fuse())))
     }
 }

@@ -19,7 +19,7 @@ use crate::rowmill::Rowmill;
 use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::fields::{self, Entries};
-use crate::wire::row::{RowBody, RowFull, RowList, Rows, RowsBody, RowsDelete, RowsInserted};
+use crate::wire::row::{RowBody, RowFull, RowList, Rows, RowsBody, RowsDelete, RowsInserted, Shown};
 
 const TAG: &str = "Rows";
 
@@ -50,11 +50,23 @@ pub(crate) struct ListQuery {
     column_ids: Option<String>,
     /// Cells as objects of value and status.
     with_status: Option<bool>,
+    /// The same with all that a single read tells, save attempts, times and provenance.
+    with_state: Option<bool>,
     /// Go on where a page ended: its `pagination.nextCursor`. Not together with `page`.
     #[schemars(length(max = 64))]
     cursor: Option<String>,
     /// Without it the total is left out, which is quicker in a filtered list.
     include_total: Option<bool>,
+}
+
+impl ListQuery {
+    fn shown(&self) -> Shown {
+        match (self.with_state, self.with_status) {
+            (Some(true), _) => Shown::State,
+            (_, Some(true)) => Shown::Status,
+            _ => Shown::Value,
+        }
+    }
 }
 
 impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
@@ -102,12 +114,12 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
             return Ok(Answer::rendered(kept));
         }
         let page = call.app().list_rows(&stored, list).await?;
-        let with_status = query.with_status.unwrap_or(false);
+        let shown = query.shown();
         let now = stored.clone();
         let render = move || {
             let table = &now.project.table;
             let columns = columns_of(table, query.column_ids.as_deref())?;
-            RowList { table, columns, with_status, page_size: size, page: page_number }.render(&page)
+            RowList { table, columns, shown, page_size: size, page: page_number }.render(&page)
         };
         let rendered =
             if stored.project.table.columns.iter().any(|column| column.kind == ColumnType::Reference) {
@@ -136,7 +148,8 @@ fn page_name(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::List
         sorting,
         search,
         column_ids,
-        with_status,
+        with_status: _,
+        with_state: _,
         cursor: _,
         include_total: _,
     } = query;
@@ -146,7 +159,7 @@ fn page_name(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::List
         project: stored.project.id,
         start: list.start,
         size: list.limit,
-        with_status: with_status.unwrap_or(false),
+        shown: query.shown(),
         include_total: list.include_total,
     })
 }

@@ -28,10 +28,9 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
         StatusCode::TOO_MANY_REQUESTS => {
             ("TooManyRequests", "Too many requests; `Retry-After` says how long to wait.")
         }
-        StatusCode::SERVICE_UNAVAILABLE => (
-            "NotReady",
-            "The store cannot be reached, a read took longer than `readSecondsMax`, or this node has not yet seen the change that `X-Rowmill-Sequence` names.",
-        ),
+        StatusCode::SERVICE_UNAVAILABLE => {
+            ("NotReady", "The store cannot be reached, or a read took longer than `readSecondsMax`.")
+        }
         _ => {
             ("InternalError", "Something went wrong on the server; the log has the cause under `requestId`.")
         }

@@ -91,12 +91,22 @@ impl CellFull {
     }
 }
 
+/// What a list shows of each cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Shown {
+    Value,
+    /// Value and status.
+    Status,
+    /// The same, with what else there is to say of how the cell stands.
+    State,
+}
+
 /// How a list of rows is written.
 #[derive(Debug)]
 pub(crate) struct RowList<'a> {
     pub(crate) table: &'a Table,
     pub(crate) columns: Vec<&'a Column>,
-    pub(crate) with_status: bool,
+    pub(crate) shown: Shown,
     pub(crate) page_size: u32,
     /// The page's number, from 1.
     pub(crate) page: u64,
@@ -142,7 +152,8 @@ impl RowList<'_> {
         write!(out, r#"{{"id":"{}","cells":{{"#, row.id)
             .map_err(|error| rowmill_app::Error::Internal(error.into()))?;
         let values = row.values.cells().map_err(rowmill_app::Error::from)?;
-        let plain = !self.with_status && cells.iter().all(|(_, column)| column.kind != ColumnType::Reference);
+        let plain = self.shown == Shown::Value
+            && cells.iter().all(|(_, column)| column.kind != ColumnType::Reference);
         if plain {
             let mut value = values.get_in_turn();
             for (name, column) in cells {
@@ -153,25 +164,51 @@ impl RowList<'_> {
             let view = RowView::new(self.table, values, &row.states);
             for (name, column) in cells {
                 out.extend_from_slice(name.as_bytes());
-                self.write_cell(&view, column, out);
+                self.write_cell(&view, column, out)?;
             }
         }
         out.extend_from_slice(b"}}");
         Ok(())
     }
 
-    fn write_cell(&self, view: &RowView<'_>, column: &Column, out: &mut Vec<u8>) {
+    fn write_cell(&self, view: &RowView<'_>, column: &Column, out: &mut Vec<u8>) -> Result<(), Error> {
         let value = view.value(column).unwrap_or(Cow::Borrowed("null"));
-        if self.with_status {
-            out.extend_from_slice(br#"{"value":"#);
+        if self.shown == Shown::Value {
             out.extend_from_slice(value.as_bytes());
-            out.extend_from_slice(br#","status":""#);
-            out.extend_from_slice(view.status(column).word().as_bytes());
-            out.extend_from_slice(br#""}"#);
-        } else {
-            out.extend_from_slice(value.as_bytes());
+            return Ok(());
         }
+        out.extend_from_slice(br#"{"value":"#);
+        out.extend_from_slice(value.as_bytes());
+        out.extend_from_slice(br#","status":""#);
+        out.extend_from_slice(view.status(column).word().as_bytes());
+        out.push(b'"');
+        if self.shown == Shown::State
+            && let Some(state) = view.state(column)
+        {
+            write_state(state, out).map_err(|error| rowmill_app::Error::Internal(error.into()))?;
+        }
+        out.push(b'}');
+        Ok(())
     }
+}
+
+/// What there is to say of a cell beside its value and status.
+fn write_state(state: &CellState, out: &mut Vec<u8>) -> std::io::Result<()> {
+    if state.stale {
+        out.extend_from_slice(br#","stale":true"#);
+    }
+    if state.manual {
+        out.extend_from_slice(br#","manual":true"#);
+    }
+    if let Some(outcome) = state.outcome {
+        out.extend_from_slice(br#","outcome":"#);
+        serde_json::to_writer(&mut *out, &outcome)?;
+    }
+    if let Some(error) = &state.error {
+        out.extend_from_slice(br#","error":"#);
+        serde_json::to_writer(&mut *out, error)?;
+    }
+    Ok(())
 }
 
 fn view<'a>(table: &'a Table, row: &'a StoredRow) -> Result<RowView<'a>, Error> {
@@ -223,7 +260,8 @@ pub(crate) struct Rows {
 struct RowItem {
     #[schemars(length(max = 36), regex(pattern = "^row_[0-9a-f]{32}$"))]
     id: String,
-    /// By column id: the value or null, or with `withStatus=true` an object of value and status.
+    /// By column id: the value or null, or with `withStatus=true` an object of value and status, to which
+    /// `withState=true` adds what else is known of how the cell stands.
     cells: BTreeMap<String, Value>,
 }
 

@@ -12,7 +12,7 @@ export async function fetchPage(
 ): Promise<RowPage> {
   const answer = await data(
     client.GET('/v4/projects/{projectId}/rows', {
-      params: { path: { projectId }, query: { page: page + 1, pageSize, withStatus: true, ...queryParams(query) } },
+      params: { path: { projectId }, query: { page: page + 1, pageSize, withState: true, ...queryParams(query) } },
       signal,
     }),
   );

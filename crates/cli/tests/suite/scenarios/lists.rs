@@ -213,6 +213,11 @@ fn a_list_can_be_asked_for_states(api: &Api) {
         (&cell(json!("by hand"), "completed"), &cell(json!(null), "idle"))
     );
     assert_eq!(table.rows(&[("withStatus", "false")])["rows"][0]["cells"][a], 1);
+    let full = table.rows(&[("withState", "true")])["rows"].clone();
+    assert_eq!(
+        (&full[0]["cells"][&ai], &full[1]["cells"]),
+        (&json!({ "value": "by hand", "status": "completed", "manual": true }), &rows[1]["cells"])
+    );
 }
 
 fn a_list_can_be_searched(api: &Api) {
@@ -302,7 +307,7 @@ fn wrong_options_are_400_naming_them(api: &Api) {
     for cursor in ["x", "", "AAAA", "row_0190f0e0b3c47d5e8f60123456789abc", "🙂"] {
         table.list(&[("cursor", cursor)]).offends(&["cursor"]);
     }
-    for name in ["withStatus", "includeTotal"] {
+    for name in ["withStatus", "withState", "includeTotal"] {
         table.list(&[(name, "1")]).offends(&[name]);
     }
     table.list(&[("viewId", "view_0190f0e0c5d67e8f80123456789abcde")]).refused(404, "view_not_found");
@@ -322,5 +327,7 @@ fn a_write_says_what_a_list_must_count_in(api: &Api) {
     let list = |header: &str| api.send(Request::get(&path).header("X-Rowmill-Sequence", header));
     let rows = list(&second.to_string()).ok();
     assert_eq!(rows["rows"][0]["id"], json!(row));
-    list("soon").offends(&["X-Rowmill-Sequence"]);
+    for never_told in ["soon", "-1", &(second + 1).to_string()] {
+        list(never_told).offends(&["X-Rowmill-Sequence"]);
+    }
 }

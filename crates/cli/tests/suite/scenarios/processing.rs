@@ -287,6 +287,8 @@ fn an_input_that_changes_makes_results_stale() {
         (&cell["stale"], &cell["value"], &cell["status"]),
         (&json!(true), &json!("Ada"), &json!("completed"))
     );
+    let listed = table.rows(&[("withState", "true")])["rows"][0]["cells"][&column].clone();
+    assert_eq!(listed, json!({ "value": "Ada", "status": "completed", "stale": true }));
     assert_eq!(run(&table, json!({})), 1, "stale is to be done");
     let cell = table.cells(&ids[0])[&column].clone();
     assert_eq!((cell.get("stale"), &cell["value"]), (None, &json!("Eve")));
