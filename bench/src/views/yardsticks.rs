@@ -127,7 +127,7 @@ impl Sqlite {
 const SCRIPT: &str = include_str!("duckdb.py");
 
 fn duckdb(folder: &Path, rows: usize, python: &Path, times: usize) -> Outcome<(Vec<f64>, Vec<f64>)> {
-    let (script, table) = (folder.join("duckdb.py"), folder.join("table.csv"));
+    let (script, table) = (folder.join("yardstick.py"), folder.join("table.csv"));
     std::fs::write(&script, SCRIPT)?;
     let mut text = String::from("id,name,company,note,city\n");
     for index in 0..rows {
