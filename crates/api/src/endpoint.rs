@@ -147,13 +147,15 @@ pub struct Call<S: Service> {
 }
 
 impl<S: Service> Call<S> {
-    /// What a reader says it must see, if it does.
-    pub fn sequence(&self) -> Result<Option<u64>, Error> {
-        let Some(sent) = self.headers.get(SEQUENCE) else { return Ok(None) };
-        let number = sent.to_str().ok().and_then(|text| text.parse().ok());
-        number
-            .map(Some)
-            .ok_or_else(|| Error::offence(SEQUENCE, "must be a number that a write was answered with"))
+    /// Whether a project has come as far as a reader says it must have. It has, whatever a write answered: a
+    /// number beyond it was told by nobody.
+    pub fn check_sequence(&self, reached: u64) -> Result<(), Error> {
+        let Some(sent) = self.headers.get(SEQUENCE) else { return Ok(()) };
+        let number: Option<u64> = sent.to_str().ok().and_then(|text| text.parse().ok());
+        if number.is_some_and(|number| number <= reached) {
+            return Ok(());
+        }
+        Err(Error::offence(SEQUENCE, "must be a number that a write to this project was answered with"))
     }
 
     /// The caller, or 401.

@@ -3,17 +3,13 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rowmill_model::{Offence, ProjectId};
-use rowmill_store::{Change, StoredProject};
+use rowmill_model::ProjectId;
+use rowmill_store::Change;
 
 use crate::App;
-use crate::auth::Caller;
-use crate::error::{Error, Result};
 
 /// How many projects' changes are remembered; then all are forgotten, and asked of the store.
 const PROJECTS_MAX: usize = 10_000;
-/// Where a reader says which changes it must see.
-const SEQUENCE: &str = "X-Rowmill-Sequence";
 
 #[derive(Debug, Default)]
 pub(crate) struct Sequences(Mutex<HashMap<ProjectId, u64>>);
@@ -34,8 +30,8 @@ impl Sequences {
 }
 
 impl App {
-    /// A number that every change made so far to a project's rows is counted in. Who hands it to
-    /// [`App::project_since`] sees them, on whatever node.
+    /// A number that every change made so far to a project's rows is counted in. It is in the store before a
+    /// write is answered, and every node reads that store: no read can miss what the number counts.
     pub async fn sequence(&self, project: &str) -> Option<u64> {
         let id = ProjectId::parse(project)?;
         let known = self.sequences.projects().get(&id).copied();
@@ -43,22 +39,5 @@ impl App {
             Some(seq) => Some(seq),
             None => self.store.project(id).await.ok()?.map(|stored| stored.change_seq),
         }
-    }
-
-    /// A project with all the changes that a number counts. Whatever a write has answered is in the store,
-    /// which every node reads: a number beyond that is none that a write was answered with.
-    pub async fn project_since(
-        &self,
-        caller: Caller,
-        project: &str,
-        seq: Option<u64>,
-    ) -> Result<StoredProject> {
-        let stored = self.project(caller, project).await?;
-        if seq.is_some_and(|seq| seq > stored.change_seq) {
-            let words =
-                "is beyond every change of this project: send the number that a write was answered with";
-            return Err(Error::invalid(vec![Offence::new(SEQUENCE, words)]));
-        }
-        Ok(stored)
     }
 }

@@ -108,7 +108,8 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
             Start::Offset(offset) => offset / u64::from(size) + 1,
             Start::After(cursor) => cursor.rank / u64::from(size) + 1,
         };
-        let stored = call.app().project_since(caller, &path.project_id, call.sequence()?).await?;
+        let stored = call.app().project(caller, &path.project_id).await?;
+        call.check_sequence(stored.change_seq)?;
         let name = page_name(&stored, &query, &list);
         if let Some(kept) = name.as_ref().and_then(|name| call.pages().get(name, &stored)) {
             return Ok(Answer::rendered(kept));
