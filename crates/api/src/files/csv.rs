@@ -57,8 +57,18 @@ impl CsvReader {
 
     /// What is left at the end of the file.
     pub(crate) fn finish(&mut self, rows: &mut Vec<FileRow<Vec<String>>>) {
-        while self.begun_at.is_some() {
-            self.step(&[], rows);
+        // A line break ends the last row, unless a quote is open in it.
+        let mut input = b"\n".as_slice();
+        while self.begun_at.is_some() && !input.is_empty() {
+            let read = self.step(input, rows);
+            input = input.get(read..).unwrap_or_default();
+        }
+        if let Some(line) = self.begun_at.take() {
+            let read = self.output.get(..self.written).unwrap_or_default();
+            let values = vec![self.overflow.take().unwrap_or_else(|| cut(read))];
+            let reason =
+                "opens a quote that is never closed, so the rest of the file belongs to it".to_owned();
+            rows.push(FileRow { line, content: Err(Flaw { reason, values }) });
         }
     }
 
@@ -174,7 +184,7 @@ mod tests {
         check("", &[]);
         check("\n\r\n", &[]);
         check("é,😀\n", &["1:é|😀"]);
-        check("a,\"open", &["1:a|open"]);
+        check("a,\"open\nb,c\n", &["1!opens a quote"]);
     }
 
     #[test]
@@ -185,7 +195,7 @@ mod tests {
         check(&long, &["1:a|b", "2!is longer than", "3:c|d"]);
         let wide = format!("{}\nc,d\n", ",".repeat(20_000));
         check(&wide, &["1!is longer than", "2:c|d"]);
-        check(format!("\"{}\nnever closed", "x".repeat(200)), &["1!is longer than"]);
+        check(format!("\"{}\nnever closed", "x".repeat(200)), &["1!opens a quote"]);
     }
 
     #[test]
