@@ -9,6 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use metrics_exporter_prometheus::PrometheusHandle;
+use rowmill_app::Turns;
 use rowmill_model::Limits;
 use serde_json::Value;
 use uuid::Uuid;
@@ -24,6 +25,7 @@ use crate::pipeline::{self, Plan, Shared};
 use crate::query::QueryReader;
 use crate::schema::Schemas;
 use crate::system;
+use crate::together;
 
 /// Collects operations. Nothing here needs the application to run, so the document can be had alone.
 pub struct Api<S: Service> {
@@ -152,6 +154,8 @@ pub struct Settings {
     pub request_ids: Arc<dyn Fn() -> Uuid + Send + Sync>,
     /// What `GET /metrics` shows.
     pub metrics: Option<PrometheusHandle>,
+    /// Where nodes keep the rates together, if there may be others.
+    pub turns: Option<Arc<dyn Turns>>,
 }
 
 impl Settings {
@@ -162,6 +166,7 @@ impl Settings {
             clock: Arc::new(SystemClock::default()),
             request_ids: Arc::new(request_ids),
             metrics: None,
+            turns: None,
         }
     }
 }
@@ -193,10 +198,13 @@ impl<S: Service> Finished<S> {
         settings: Settings,
         beside: impl FnOnce(Arc<Shared<S>>) -> Router,
     ) -> Router {
-        let Settings { rates, cors, clock, request_ids, metrics } = settings;
+        let Settings { rates, cors, clock, request_ids, metrics, turns } = settings;
         let policies = Policies::new(&rates, &clock);
         let rates = Arc::new(rates);
         let shared = Arc::new(Shared { state: state.clone(), limits: self.limits, rates, policies });
+        if let Some(turns) = turns {
+            tokio::spawn(together::keep_in_step(Arc::downgrade(&shared), turns));
+        }
         let router = self
             .router
             .with_state(Arc::clone(&shared))

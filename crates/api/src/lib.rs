@@ -26,6 +26,7 @@ mod schema;
 mod service;
 mod site;
 mod system;
+mod together;
 mod versions;
 mod wire;
 

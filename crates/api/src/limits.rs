@@ -1,6 +1,7 @@
 //! Token buckets: how often one caller may call.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
@@ -8,6 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use axum::http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
+use rowmill_app::turns::{Answer, Ask};
+use rowmill_model::Spacing;
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
 pub(crate) const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 pub(crate) const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -123,6 +128,8 @@ impl Standing {
 /// One bucket per caller, in bounded memory: a bucket that is full again is as good as none, and
 /// callers beyond [`CALLERS_MAX`] share one.
 pub struct Buckets<K> {
+    /// What is counted. Callers of different buckets may have the same name.
+    kind: &'static str,
     rate: Rate,
     clock: Arc<dyn Clock>,
     state: Mutex<State<K>>,
@@ -130,6 +137,8 @@ pub struct Buckets<K> {
 
 const CALLERS_MAX: usize = 100_000;
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
+/// Callers of whom other nodes hear at a time.
+const TOLD_MAX: usize = 1_000;
 
 struct State<K> {
     /// `None` is the bucket shared by those who come when there is no room left.
@@ -139,14 +148,17 @@ struct State<K> {
 
 #[derive(Clone, Copy)]
 struct Bucket {
+    /// Fewer than none if more was spent on other nodes than anybody knew.
     tokens: f64,
     at: Duration,
+    /// Spent here, and not known to other nodes.
+    untold: u32,
 }
 
-impl<K: Hash + Eq> Buckets<K> {
-    pub fn new(rate: Rate, clock: Arc<dyn Clock>) -> Self {
+impl<K: Hash + Eq + Clone + Debug> Buckets<K> {
+    pub fn new(kind: &'static str, rate: Rate, clock: Arc<dyn Clock>) -> Self {
         let state = State { buckets: HashMap::new(), swept_at: clock.elapsed() };
-        Self { rate, clock, state: Mutex::new(state) }
+        Self { kind, rate, clock, state: Mutex::new(state) }
     }
 
     /// Counts one request of this caller.
@@ -160,13 +172,14 @@ impl<K: Hash + Eq> Buckets<K> {
         if !has_room && !state.buckets.contains_key(&caller) {
             caller = None;
         }
-        let fresh = Bucket { tokens: f64::from(self.rate.burst), at: now };
+        let fresh = Bucket { tokens: f64::from(self.rate.burst), at: now, untold: 0 };
         let bucket = state.buckets.entry(caller).or_insert(fresh);
         bucket.tokens = self.tokens(bucket, now);
         bucket.at = now;
         let is_allowed = bucket.tokens >= 1.0;
         if is_allowed {
             bucket.tokens -= 1.0;
+            bucket.untold = bucket.untold.saturating_add(1);
         }
         let tokens = bucket.tokens;
         drop(state);
@@ -193,17 +206,49 @@ impl<K: Hash + Eq> Buckets<K> {
         }
     }
 
+    /// What other nodes should hear of. Of those who share a bucket they need not.
+    pub(crate) fn untold(&self) -> Vec<(K, Ask)> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let spent = state.buckets.iter_mut().filter(|(_, bucket)| bucket.untold > 0);
+        let ask = |(caller, bucket): (&Option<K>, &mut Bucket)| {
+            let caller = caller.clone()?;
+            let spacings = vec![Spacing::of_bucket(self.rate.per_second, self.rate.burst)];
+            let done = std::mem::take(&mut bucket.untold);
+            let key = self.name(&caller);
+            Some((caller, Ask { key, spacings, done, unused: 0, wanted: 0, rest: Duration::ZERO }))
+        };
+        spent.filter_map(ask).take(TOLD_MAX).collect()
+    }
+
+    /// Takes in how a bucket stands after all nodes were heard.
+    pub(crate) fn learn(&self, caller: K, answer: &Answer) {
+        let now = self.clock.elapsed();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(bucket) = state.buckets.get_mut(&Some(caller)) {
+            let due_in = answer.due_in.first().copied().unwrap_or_default().as_secs_f64();
+            let spent = due_in * f64::from(self.rate.per_second) + f64::from(bucket.untold);
+            (bucket.tokens, bucket.at) = (f64::from(self.rate.burst) - spent, now);
+        }
+    }
+
+    /// The same on all nodes.
+    fn name(&self, caller: &K) -> Uuid {
+        let digest = Sha256::digest(format!("{} {caller:?}", self.kind));
+        Uuid::from_slice(digest.get(..16).unwrap_or_default()).unwrap_or_default()
+    }
+
     /// Drops what is full again, at most once a second.
     fn sweep(&self, state: &mut State<K>, now: Duration) {
         if now.saturating_sub(state.swept_at) < SWEEP_EVERY {
             return;
         }
         state.swept_at = now;
-        state.buckets.retain(|_, bucket| self.tokens(bucket, now) < f64::from(self.rate.burst));
+        let is_full = |bucket: &Bucket| self.tokens(bucket, now) >= f64::from(self.rate.burst);
+        state.buckets.retain(|_, bucket| !is_full(bucket));
     }
 }
 
-impl<K> std::fmt::Debug for Buckets<K> {
+impl<K> Debug for Buckets<K> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Buckets").field("rate", &self.rate).finish_non_exhaustive()
     }
@@ -222,10 +267,10 @@ impl Policies {
     pub(crate) fn new(rates: &Rates, clock: &Arc<dyn Clock>) -> Self {
         let Rates { key, anonymous, webhook, auth_failures } = rates;
         Self {
-            key: key.map(|rate| Buckets::new(rate, Arc::clone(clock))),
-            anonymous: anonymous.map(|rate| Buckets::new(rate, Arc::clone(clock))),
-            webhook: webhook.map(|rate| Buckets::new(rate, Arc::clone(clock))),
-            auth_failures: auth_failures.map(|rate| Buckets::new(rate, Arc::clone(clock))),
+            key: key.map(|rate| Buckets::new("key", rate, Arc::clone(clock))),
+            anonymous: anonymous.map(|rate| Buckets::new("anonymous", rate, Arc::clone(clock))),
+            webhook: webhook.map(|rate| Buckets::new("webhook", rate, Arc::clone(clock))),
+            auth_failures: auth_failures.map(|rate| Buckets::new("failures", rate, Arc::clone(clock))),
         }
     }
 }
@@ -272,7 +317,7 @@ mod tests {
 
     fn buckets(per_second: u32, burst: u32) -> (Arc<FakeClock>, Buckets<u32>) {
         let clock = Arc::new(FakeClock::default());
-        (Arc::clone(&clock), Buckets::new(Rate { per_second, burst }, clock))
+        (Arc::clone(&clock), Buckets::new("test", Rate { per_second, burst }, clock))
     }
 
     #[test]
@@ -294,6 +339,25 @@ mod tests {
         assert!(!buckets.take(1).is_allowed);
         clock.advance(60_000);
         assert_eq!(buckets.take(1).remaining, 2, "never more than the burst");
+    }
+
+    #[test]
+    fn what_other_nodes_let_through_counts() {
+        let ((clock, here), (_, there)) = (buckets(2, 3), buckets(2, 3));
+        assert!((0..3).all(|_| here.take(1).is_allowed));
+        assert!((0..2).all(|_| there.take(1).is_allowed));
+        // Five were let through where three should have been.
+        let (mut due, mut rests_until) = (Vec::new(), 0);
+        for (caller, ask) in there.untold().into_iter().chain(here.untold()) {
+            let answer = ask.decide(&mut due, &mut rests_until, 0);
+            here.learn(caller, &answer);
+        }
+        assert!(here.untold().is_empty());
+        clock.advance(1_400);
+        assert!(!here.take(1).is_allowed, "what was too much is paid back");
+        clock.advance(110);
+        assert!(here.take(1).is_allowed);
+        assert_eq!(here.untold().len(), 1);
     }
 
     #[test]

@@ -38,7 +38,8 @@ use rowmill_store::Store;
 
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Selection, Start};
 pub use rowmill_store::{
-    ApiKey, Inserted, ProjectSummary, RowAction, Standing, Stopped, StoredProject, StoredRow, Team,
+    ApiKey, Inserted, ProjectSummary, RowAction, Standing, Stopped, StoredProject, StoredRow, Team, Turns,
+    turns,
 };
 
 pub use crate::auth::{Caller, Principal, Secret};

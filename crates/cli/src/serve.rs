@@ -83,7 +83,8 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     };
     settings.cors = cors_origins;
     settings.metrics = Some(rowmill_api::install_metrics()?);
-    let outside = workers::outside(&workers, Arc::clone(&app))?;
+    settings.turns = database.turns();
+    let outside = workers::outside(&workers, Arc::clone(&app), &*database)?;
     app.try_with(Arc::new(Trials(Arc::clone(&outside))));
     let workers = if role == Role::Server && no_workers {
         None

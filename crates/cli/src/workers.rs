@@ -78,13 +78,20 @@ impl Drop for Threads {
 }
 
 /// The way to the outside, for cells and for those who try things by hand.
-pub(crate) fn outside(args: &WorkerArgs, app: Arc<App>) -> Result<Arc<Outside>, Box<dyn Error>> {
+pub(crate) fn outside(
+    args: &WorkerArgs,
+    app: Arc<App>,
+    store: &dyn Store,
+) -> Result<Arc<Outside>, Box<dyn Error>> {
     let client = Client::new(args.allow_private.clone(), Arc::new(SystemClock))?;
     let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
     // Calls at once are bounded by the cells that run at once.
     let config = OutsideConfig { at_once_max: usize::MAX, ..OutsideConfig::default() };
     let credentials = Arc::new(OfTeams { app, known: Mutex::default() });
-    Ok(Arc::new(Outside::new(client, scraper, credentials, Traffic::default(), config)))
+    let traffic = store
+        .turns()
+        .map_or_else(Traffic::default, |turns| Traffic::among_others(turns, Arc::new(SystemClock)));
+    Ok(Arc::new(Outside::new(client, scraper, credentials, traffic, config)))
 }
 
 /// Starts the workers of this process.

@@ -1,6 +1,7 @@
 //! A name for what is sent, or for whom it is sent to, that shows nothing of it.
 
 use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
 /// The hash of a list of parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +16,12 @@ impl Digest {
             hash.update(part.as_bytes());
         }
         Self(hash.finalize().into())
+    }
+
+    /// A shorter name.
+    pub(crate) fn uuid(&self) -> Uuid {
+        let (first, _) = self.0.as_chunks::<16>();
+        Uuid::from_bytes(first.first().copied().unwrap_or_default())
     }
 }
 

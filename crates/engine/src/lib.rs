@@ -17,7 +17,7 @@
 //! - [`Caller`] is the seam to the outside: [`Outside`] calls providers, the simulation's answer by seed.
 //! - [`Traffic`] says how fast a credential, a host or a column may be called. Cells are claimed only where
 //!   there is room, so that the others stay queued; one that finds the way closed after all is put back and
-//!   no try is counted.
+//!   no try is counted. On a database that several nodes share, they take turns.
 //! - Time comes from a [`rowmill_providers::Clock`], chance from a seed.
 
 mod breaker;
@@ -29,6 +29,7 @@ mod dispatch;
 mod engine;
 mod fit;
 mod governor;
+mod others;
 mod outside;
 mod pace;
 mod pulse;

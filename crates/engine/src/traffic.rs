@@ -1,9 +1,10 @@
 //! The ways out: who may be called now, and who rests.
 //!
 //! A call passes a row of [`Post`]s: the credential it uses or the host it goes to, and its column's own
-//! rate. It passes all of them or none, and while it is under way it holds a [`Pass`] of each.
+//! rate. It passes all of them or none, and while it is under way it holds a [`Pass`] of each. Where other
+//! nodes pass the same posts, turns are handed out by their database (see [`crate::others`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -11,15 +12,29 @@ use jiff::Timestamp;
 use rowmill_model::column::RateLimit;
 use rowmill_model::{CellError, ErrorCode};
 use rowmill_providers::{Clock, Failure, FailureKind};
+use rowmill_store::Turns;
+use tokio::sync::Notify;
 
 use crate::breaker::Breaker;
 use crate::caller::{Cell, Outcome, Room};
 use crate::digest::Digest;
 use crate::governor::Governor;
+use crate::others::take_turns;
 
 /// Everything that is governed, of all projects. Cheap to clone; clones are the same.
 #[derive(Debug, Clone, Default)]
-pub struct Traffic(Arc<Mutex<BTreeMap<Digest, Entry>>>);
+pub struct Traffic {
+    posts: Arc<Mutex<Posts>>,
+    /// Rung when other nodes must be asked or told something; none if there are no others.
+    others: Option<Arc<Notify>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Posts {
+    pub(crate) entries: BTreeMap<Digest, Entry>,
+    /// Those for which turns are wanted, or of which others must hear.
+    pub(crate) asking: BTreeSet<Digest>,
+}
 
 /// Something a call must pass.
 #[derive(Debug, Clone)]
@@ -41,10 +56,14 @@ pub struct Closed {
 }
 
 #[derive(Debug)]
-struct Entry {
-    governor: Governor,
+pub(crate) struct Entry {
+    pub(crate) governor: Governor,
     /// Only where failing calls are to be rested.
-    breaker: Option<Breaker>,
+    pub(crate) breaker: Option<Breaker>,
+    /// When a call last began.
+    pub(crate) used_at: Timestamp,
+    /// A rest that other nodes have not heard of.
+    pub(crate) untold_rest: Duration,
 }
 
 /// How many posts are remembered. Those that behave as new ones would are forgotten first.
@@ -57,15 +76,25 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 const COME_BACK: Duration = Duration::from_secs(1);
 
 impl Traffic {
+    /// For a process that is one of several: what others call counts, too. Inside a runtime.
+    pub fn among_others(turns: Arc<dyn Turns>, clock: Arc<dyn Clock>) -> Self {
+        let others = Arc::new(Notify::new());
+        let traffic = Self { posts: Arc::default(), others: Some(Arc::clone(&others)) };
+        tokio::spawn(take_turns(Arc::downgrade(&traffic.posts), others, turns, clock));
+        traffic
+    }
+
     /// How many calls may begin now, by post.
     pub fn room(&self, posts: &[Post], now: Timestamp) -> Room {
-        let entries = self.lock();
+        let mut known = self.lock();
         let mut room = Room::default();
         for post in posts {
-            let (available, opens_at) = match entries.get(&post.key) {
-                Some(entry) => (entry.available(now), entry.opens_at(now)),
-                None => (post.governor().available(now), None),
-            };
+            let stands = |entry: &Entry| (entry.available(now), entry.opens_at(now));
+            let entry = known.entries.get(&post.key);
+            let (available, opens_at) = entry.map_or_else(|| stands(&self.entry(post)), stands);
+            if available == 0 {
+                self.ask(&mut known, post, now);
+            }
             room.limits.push((post.key, available));
             if available == 0 {
                 room.again_at = room.again_at.max(opens_at);
@@ -76,26 +105,27 @@ impl Traffic {
 
     /// Whether nobody knows when this post opens, or later than the given time.
     pub fn rests_beyond(&self, post: &Post, time: Timestamp) -> bool {
-        self.lock().get(&post.key).and_then(|entry| entry.opens_at(time)).is_some()
+        self.lock().entries.get(&post.key).and_then(|entry| entry.opens_at(time)).is_some()
     }
 
     /// Begins a call, if all posts are open.
     pub fn enter(&self, posts: &[Post], now: Timestamp) -> Result<Pass, Closed> {
-        let mut entries = self.lock();
-        make_room(&mut entries, posts.len(), now);
+        let mut known = self.lock();
+        make_room(&mut known.entries, posts.len(), now);
         let mut closed = None;
         for post in posts {
-            let entry = entries.entry(post.key).or_insert_with(|| Entry::new(post));
+            let entry = known.entries.entry(post.key).or_insert_with(|| self.entry(post));
             if entry.available(now) == 0 {
-                let known: &mut Closed = closed.get_or_insert(Closed { opens_at: None });
-                known.opens_at = known.opens_at.max(entry.opens_at(now));
+                let closed: &mut Closed = closed.get_or_insert(Closed { opens_at: None });
+                closed.opens_at = closed.opens_at.max(entry.opens_at(now));
+                self.ask(&mut known, post, now);
             }
         }
         if let Some(closed) = closed {
             return Err(closed);
         }
         for post in posts {
-            if let Some(entry) = entries.get_mut(&post.key) {
+            if let Some(entry) = known.entries.get_mut(&post.key) {
                 entry.begin(now);
             }
         }
@@ -136,8 +166,27 @@ impl Traffic {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<Digest, Entry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Posts> {
+        self.posts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn entry(&self, post: &Post) -> Entry {
+        Entry {
+            governor: Governor::new(&post.rates, post.at_once_max, self.others.is_some()),
+            breaker: post.breaks.then(Breaker::default),
+            used_at: Timestamp::MIN,
+            untold_rest: Duration::ZERO,
+        }
+    }
+
+    /// Asks the other nodes for turns, where there are others and turns are what is missing.
+    fn ask(&self, known: &mut Posts, post: &Post, now: Timestamp) {
+        let Some(others) = &self.others else { return };
+        make_room(&mut known.entries, 1, now);
+        let entry = known.entries.entry(post.key).or_insert_with(|| self.entry(post));
+        if entry.governor.runs_short(now) && known.asking.insert(post.key) {
+            others.notify_one();
+        }
     }
 }
 
@@ -146,17 +195,7 @@ pub(crate) fn until(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(then.duration_since(now)).unwrap_or_default().max(Duration::from_millis(1))
 }
 
-impl Post {
-    fn governor(&self) -> Governor {
-        Governor::new(&self.rates, self.at_once_max)
-    }
-}
-
 impl Entry {
-    fn new(post: &Post) -> Self {
-        Self { governor: post.governor(), breaker: post.breaks.then(Breaker::default) }
-    }
-
     fn available(&self, now: Timestamp) -> usize {
         let unbroken = self.breaker.as_ref().map_or(usize::MAX, |breaker| breaker.available(now));
         self.governor.available(now).min(unbroken)
@@ -168,6 +207,7 @@ impl Entry {
     }
 
     fn begin(&mut self, now: Timestamp) {
+        self.used_at = now;
         self.governor.begin(now);
         if let Some(breaker) = &mut self.breaker {
             breaker.begin();
@@ -208,14 +248,18 @@ impl Pass {
             let Some(breaker) = &mut entry.breaker else { return };
             match outcome {
                 Err(Failure { kind, may_pass: true, retry_after, .. }) => {
-                    if let Some(rest) = retry_after {
-                        entry.governor.rest(now, (*rest).min(REST_MAX));
+                    if let Some(rest) = retry_after.map(|rest| rest.min(REST_MAX)) {
+                        entry.governor.rest(now, rest);
+                        entry.untold_rest = entry.untold_rest.max(rest);
                     }
                     // To be told when to come back is an answer.
                     if *kind == FailureKind::RateLimited && retry_after.is_some() {
                         breaker.answered();
                     } else {
                         breaker.failed(now);
+                        if let Some(opens_at) = breaker.opens_at(now) {
+                            entry.untold_rest = entry.untold_rest.max(until(now, opens_at));
+                        }
                     }
                 }
                 Ok(_) | Err(_) => breaker.answered(),
@@ -224,11 +268,17 @@ impl Pass {
     }
 
     fn end(&self, mut tell: impl FnMut(&mut Entry)) {
-        let mut entries = self.traffic.lock();
+        let mut known = self.traffic.lock();
+        let Posts { entries, asking } = &mut *known;
         for key in &self.keys {
-            if let Some(entry) = entries.get_mut(key) {
-                entry.governor.end();
-                tell(entry);
+            let Some(entry) = entries.get_mut(key) else { continue };
+            entry.governor.end();
+            tell(entry);
+            if let Some(others) = &self.traffic.others
+                && !entry.untold_rest.is_zero()
+                && asking.insert(*key)
+            {
+                others.notify_one();
             }
         }
     }
@@ -305,8 +355,8 @@ mod tests {
         for number in 0..POSTS_MAX + 50 {
             drop(traffic.enter(&[post(&number.to_string(), 1, true)], at(0)));
         }
-        assert_eq!(traffic.lock().len(), POSTS_MAX);
+        assert_eq!(traffic.lock().entries.len(), POSTS_MAX);
         drop(traffic.enter(&[post("one", 1, true)], at(100)));
-        assert_eq!(traffic.lock().len(), 1);
+        assert_eq!(traffic.lock().entries.len(), 1);
     }
 }

@@ -23,6 +23,7 @@ mod runs;
 mod schema;
 mod sealed;
 mod teams;
+mod turns;
 mod work;
 mod writes;
 
@@ -38,7 +39,7 @@ use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
     Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
     Sealed, SealedKind, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
-    StoredRow, Team, Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
+    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
@@ -52,6 +53,7 @@ use crate::news::News;
 use crate::pages::Scan;
 use crate::projects::Documents;
 use crate::runs::Parts;
+use crate::turns::SharedTurns;
 use crate::work::{Leaving, Tokens};
 
 /// Work that can be begun anew: a closure that makes a future of its own share of what it is given.
@@ -453,6 +455,10 @@ impl Store for PostgresStore {
         self.dismiss(Leaving::One(worker)).await
     }
 
+    fn turns(&self) -> Option<Arc<dyn Turns>> {
+        Some(Arc::new(SharedTurns(Arc::clone(&self.node.database))))
+    }
+
     fn listen(&self, listener: Listener) {
         self.node.news.listen(listener);
     }
@@ -494,6 +500,7 @@ async fn chores(node: Arc<Node>) {
         if tokio::time::timeout(CHORES_EVERY, node.graves.notified()).await.is_err() {
             // It goes by what was known before.
             let _ = node.compare_clocks().await;
+            let _ = node.database.write(Doubt::Repeat, again!((), |tx| turns::forget(tx))).await;
         }
     }
 }

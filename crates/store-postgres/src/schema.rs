@@ -5,7 +5,10 @@ use rowmill_store::{Result, StoreError};
 use crate::database::Tx;
 
 /// In order, never changed once released: a change of shape is a new entry.
-const MIGRATIONS: &[(&str, &str)] = &[("foundation", include_str!("migrations/0001_foundation.sql"))];
+const MIGRATIONS: &[(&str, &str)] = &[
+    ("foundation", include_str!("migrations/0001_foundation.sql")),
+    ("turns", include_str!("migrations/0002_turns.sql")),
+];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).
 const MIGRATION_LOCK: i64 = 0x726f_776d;

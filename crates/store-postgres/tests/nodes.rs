@@ -12,7 +12,8 @@ use rowmill_model::column::Dependency;
 use rowmill_model::plan::Pick;
 use rowmill_model::project::ProjectSettings;
 use rowmill_model::record::Slot;
-use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Table, TeamId};
+use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Spacing, Table, TeamId};
+use rowmill_store::turns::Ask;
 use rowmill_store::{
     CellResult, Change, Claim, Claimed, Lane, NewRow, NewRows, Once, ProjectSave, Rows, Settlement, Stop,
     Store, StoreError, Ticket, Trigger, WorkerId,
@@ -123,7 +124,7 @@ fn nodes_that_start_at_once_migrate_once() {
         }
         let sql = "SELECT count(*) FROM rowmill.migrations";
         let migrations: i64 = client(&address).await.query_one(sql, &[]).await.unwrap().get(0);
-        assert_eq!(migrations, 1);
+        assert_eq!(migrations, 2);
     });
 }
 
@@ -133,10 +134,10 @@ fn a_newer_or_altered_database_is_refused() {
         drop(open(&address).await);
         let beside = client(&address).await;
         let refused = async || PostgresStore::connect(&address, Options::default()).await.unwrap_err();
-        beside.batch_execute("INSERT INTO rowmill.migrations VALUES (2, 'later', '')").await.unwrap();
-        assert!(matches!(refused().await, StoreError::Newer { found: 2, known: 1 }));
+        beside.batch_execute("INSERT INTO rowmill.migrations VALUES (3, 'later', '')").await.unwrap();
+        assert!(matches!(refused().await, StoreError::Newer { found: 3, known: 2 }));
         let alter =
-            "DELETE FROM rowmill.migrations WHERE version = 2; UPDATE rowmill.migrations SET sql = ''";
+            "DELETE FROM rowmill.migrations WHERE version = 3; UPDATE rowmill.migrations SET sql = ''";
         beside.batch_execute(alter).await.unwrap();
         assert!(matches!(refused().await, StoreError::Damaged(_)));
     });
@@ -270,6 +271,39 @@ fn a_request_sent_to_many_nodes_is_carried_out_once() {
         let first = answers[0].as_ref().unwrap();
         assert!(answers.iter().all(|answer| answer.as_ref().unwrap() == first), "{answers:?}");
         assert_eq!(nodes[3].project(id).await.unwrap().unwrap().row_count, 5);
+    });
+}
+
+#[test]
+fn nodes_take_turns() {
+    on_a_database(async |address| {
+        let nodes = join_all((0..4).map(|_| open(&address))).await;
+        let turns: Vec<_> = nodes.iter().map(|node| node.turns().unwrap()).collect();
+        let ask = |key: u128, wanted, rest| Ask {
+            key: Uuid::from_u128(key),
+            spacings: vec![Spacing::of_bucket(1, 40)],
+            done: 0,
+            unused: 0,
+            wanted,
+            rest: Duration::from_secs(rest),
+        };
+        let started = Instant::now();
+        // All at once, each in an order of its own.
+        let work = (0..20_u128).flat_map(|round| turns.iter().map(move |turns| (round, turns))).map(
+            async |(round, turns)| {
+                let mut asks = vec![ask(1, 2, 0), ask(2, 1, 0)];
+                asks.rotate_left(usize::from(round % 2 == 0));
+                let answers = turns.take(asks).await.unwrap();
+                answers.iter().map(|answer| answer.granted).sum::<u32>()
+            },
+        );
+        let granted: u32 = join_all(work).await.iter().sum();
+        let gained = u32::try_from(started.elapsed().as_secs()).unwrap() + 1;
+        assert!((80..=80 + 2 * gained).contains(&granted), "{granted}");
+        turns[0].take(vec![ask(3, 0, 60)]).await.unwrap();
+        let answer = turns[1].take(vec![ask(3, 1, 0)]).await.unwrap().remove(0);
+        assert_eq!(answer.granted, 0);
+        assert!(answer.rests_for > Duration::from_secs(30), "{answer:?}");
     });
 }
 

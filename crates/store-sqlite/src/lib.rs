@@ -32,7 +32,7 @@ use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
     Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
     Sealed, SealedKind, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
-    StoredRow, Team, Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
+    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -323,6 +323,10 @@ impl Store for SqliteStore {
 
     async fn leave(&self, worker: WorkerId) -> Result<u64> {
         self.change(move |connection, documents| work::leave(connection, documents, worker)).await
+    }
+
+    fn turns(&self) -> Option<Arc<dyn Turns>> {
+        None
     }
 
     fn listen(&self, listener: Listener) {

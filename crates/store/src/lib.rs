@@ -11,16 +11,19 @@
 pub mod conformance;
 mod error;
 mod spans;
+pub mod turns;
 mod types;
 mod work;
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 pub use crate::error::StoreError;
 pub use crate::spans::Spans;
+pub use crate::turns::Turns;
 pub use crate::types::{
     ApiKey, CellWrite, GuestWrite, GuestsWritten, Inserted, Look, NewRow, NewRows, Once, PageStart,
     ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject, Sealed,
@@ -168,6 +171,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     /// Queues again what a worker holds that ends.
     async fn leave(&self, worker: WorkerId) -> Result<u64>;
+
+    /// Where nodes keep to rates together; `None` if this process is alone and can count for itself.
+    fn turns(&self) -> Option<Arc<dyn Turns>>;
 
     /// Has a listener called with every change this process makes.
     fn listen(&self, listener: Listener);

@@ -26,7 +26,7 @@ use crate::{
     ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lane, Lanes, Listener, Look, NewRows, Once,
     PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef, RowsAt, RowsPage, SavedProject,
     Sealed, SealedKind, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
-    StoredRow, Team, Ticket, Trigger, Visit, WorkerId, WriteCells, WrittenCells,
+    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 
 /// Keeps everything until it is dropped.
@@ -465,6 +465,10 @@ impl Store for MemoryStore {
 
     async fn leave(&self, worker: WorkerId) -> Result<u64> {
         self.call("leave", || self.write(|state, changes| state.let_go(changes, worker, None))).await
+    }
+
+    fn turns(&self) -> Option<Arc<dyn Turns>> {
+        None
     }
 
     fn listen(&self, listener: Listener) {
