@@ -51,6 +51,16 @@ impl std::fmt::Debug for Body {
     }
 }
 
+impl Call {
+    /// Where it goes, without the query that is added.
+    pub fn address(&self) -> Result<Url, Failure> {
+        // The address is not quoted: it may hold a secret.
+        Url::parse(self.url.trim()).map_err(|error| {
+            Failure::new(FailureKind::InvalidInput, format!("The address is wrong: {error}."))
+        })
+    }
+}
+
 /// What the server had to say.
 #[derive(Debug)]
 pub enum Answer {
@@ -60,18 +70,19 @@ pub enum Answer {
     Empty { status: u16 },
 }
 
-/// Makes the call and reads its answer as `config` says: of the configuration only what concerns the
-/// answer counts, what concerns the request stands filled in in `call`.
+/// Makes the call to its address and reads its answer as `config` says: of the configuration only what
+/// concerns the answer counts, what concerns the request stands filled in in `call`.
 pub async fn call(
     client: &Client,
     call: Call,
+    address: Url,
     config: &ApiConfig,
     bytes_max: usize,
 ) -> Result<Answer, Failure> {
     let path = config.response_path.as_deref().map(Path::parse).transpose();
     let path = path.map_err(|words| Failure::new(FailureKind::InvalidInput, words))?;
     let deadline = Duration::from_secs(config.timeout_seconds.into());
-    let request = request(call)?.deadline(deadline).bytes_max(bytes_max).redirects(REDIRECTS_MAX);
+    let request = request(call, address)?.deadline(deadline).bytes_max(bytes_max).redirects(REDIRECTS_MAX);
     let response = client.send(request).await?;
     let status = response.status;
     let is_one_of = |ranges: &[StatusRange]| ranges.iter().any(|range| range.holds(status));
@@ -87,13 +98,9 @@ pub async fn call(
     })
 }
 
-fn request(call: Call) -> Result<Request, Failure> {
-    let Call { method, url, headers, query, body, secrets } = call;
-    // The address is not quoted: it may hold a secret.
-    let url = Url::parse(url.trim()).map_err(|error| {
-        Failure::new(FailureKind::InvalidInput, format!("The address is wrong: {error}."))
-    })?;
-    let mut request = Request::new(wire_method(method), url, Reach::Guarded);
+fn request(call: Call, address: Url) -> Result<Request, Failure> {
+    let Call { method, url: _, headers, query, body, secrets } = call;
+    let mut request = Request::new(wire_method(method), address, Reach::Guarded);
     for secret in &secrets {
         request = request.secret(secret);
     }

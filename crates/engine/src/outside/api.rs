@@ -51,17 +51,20 @@ impl Outside {
         let sent = filled(cell, config, credentials)?;
         let key = digest(cell.project.team, &sent, config);
         let in_flight = config.method == HttpMethod::Get;
-        let make = async { self.request(cell, config, sent).await.unwrap_or_else(|outcome| outcome) };
+        // Boxed, because it is passed on some times before it begins, and large.
+        let make =
+            Box::pin(async { self.request(cell, config, sent).await.unwrap_or_else(|outcome| outcome) });
         Ok(self.reused(cell, key, in_flight, make).await)
     }
 
     async fn request(&self, cell: &Cell, config: &ApiConfig, sent: Call) -> Result<Outcome, Outcome> {
-        let source = host(&sent.url);
+        let address = sent.address()?;
+        let source = host_of(&address);
         let host_post = source.as_deref().map(|host| self.host_post(cell.project.team, host));
         let posts: Vec<Post> =
             host_post.into_iter().chain(column_post(&cell.project, &cell.column)).collect();
         let started = self.now();
-        let answer = http_api::call(&self.client, sent, config, self.config.response_bytes_max);
+        let answer = http_api::call(&self.client, sent, address, config, self.config.response_bytes_max);
         let answer = self.attempt(cell, &posts, PROVIDER, answer).await?;
         let status = match &answer {
             Answer::Value { status, .. } | Answer::Empty { status } => *status,
@@ -142,7 +145,10 @@ fn digest(team: TeamId, call: &Call, config: &ApiConfig) -> Digest {
 
 /// The host an address leads to, with its port where that is not the usual one.
 pub(super) fn host(url: &str) -> Option<String> {
-    let url = Url::parse(url.trim()).ok()?;
+    host_of(&Url::parse(url.trim()).ok()?)
+}
+
+fn host_of(url: &Url) -> Option<String> {
     let host = url.host_str()?;
     Some(url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")))
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rowmill_model::ErrorCode;
 use rowmill_model::column::{ApiConfig, HttpMethod};
-use rowmill_providers::http_api::{Answer, Body, Call, call};
-use rowmill_providers::{Failure, Secret};
+use rowmill_providers::http_api::{Answer, Body, Call};
+use rowmill_providers::{Client, Failure, Secret, http_api};
 use serde_json::{Value, json};
 
 use crate::server::{self, Server, redirect, text};
@@ -24,6 +24,11 @@ fn plain(url: &str) -> Call {
         body: None,
         secrets: vec![],
     }
+}
+
+async fn call(client: &Client, call: Call, config: &ApiConfig, bytes_max: usize) -> Result<Answer, Failure> {
+    let address = call.address()?;
+    http_api::call(client, call, address, config, bytes_max).await
 }
 
 async fn ask(answer: server::Answer, config: &ApiConfig) -> Result<Option<String>, Failure> {
