@@ -14,9 +14,11 @@ use rowmill_engine::{
 };
 use rowmill_model::{Limits, TeamId, provider};
 use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
-use rowmill_providers::{AllowList, Client, SystemClock};
+use rowmill_providers::{AllowList, Client};
 use rowmill_store::{Store, WorkerId};
 use tokio::runtime::Runtime;
+
+use crate::clock::SharedClock;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Processing")]
@@ -78,8 +80,12 @@ impl Drop for Threads {
 }
 
 /// The way to the outside, for cells and for those who try things by hand.
-pub(crate) fn outside(args: &WorkerArgs, app: Arc<App>) -> Result<Arc<Outside>, Box<dyn Error>> {
-    let client = Client::new(args.allow_private.clone(), Arc::new(SystemClock))?;
+pub(crate) fn outside(
+    args: &WorkerArgs,
+    app: Arc<App>,
+    clock: SharedClock,
+) -> Result<Arc<Outside>, Box<dyn Error>> {
+    let client = Client::new(args.allow_private.clone(), Arc::new(clock))?;
     let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
     // Calls at once are bounded by the cells that run at once.
     let config = OutsideConfig { at_once_max: usize::MAX, ..OutsideConfig::default() };
@@ -96,7 +102,7 @@ pub(crate) fn start(
 ) -> Result<Workers, Box<dyn Error>> {
     let threads = Threads::start()?;
     let entered = threads.0.as_ref().map(Runtime::enter);
-    let clock = Arc::new(SystemClock);
+    let clock = Arc::new(SharedClock(Arc::clone(&store)));
     let concurrency = usize::try_from(args.worker_concurrency)?;
     let config = Config {
         concurrency,
