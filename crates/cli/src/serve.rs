@@ -28,6 +28,9 @@ use crate::{database, secret_key, workers};
 /// A client must send its request's head within this time: a slow one holds no connection for ever.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// How long a new connection may take to bring a request before a stop closes it.
+const FIRST_REQUEST: Duration = Duration::from_millis(200);
+
 /// What a process is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
@@ -184,8 +187,13 @@ async fn accept(
     drop(listener);
     app.close_feeds();
     eprintln!("Rowmill is stopping: requests under way have {} s to finish.", finish.as_secs());
+    let finishing = async {
+        // Connections made a moment ago have yet to bring their request.
+        tokio::time::sleep(FIRST_REQUEST.min(finish)).await;
+        graceful.shutdown().await;
+    };
     tokio::select! {
-        () = graceful.shutdown() => {}
+        () = finishing => {}
         () = tokio::time::sleep(finish) => tracing::warn!("some requests did not finish in time"),
         () = told.to_stop() => {}
     }

@@ -32,6 +32,8 @@ const RUNS_MAX: usize = 200;
 const MESSAGES_MAX: usize = 256;
 /// How often a node looks for itself what has changed while it hears nothing.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// By then every node has.
+const LOOKED_BY: Duration = Duration::from_millis(1_500);
 /// The same while it hears others: for what got lost on the way.
 const LOOK_SELDOM: Duration = Duration::from_secs(30);
 /// How long other nodes are waited for that do not say whether they have heard.
@@ -152,8 +154,12 @@ impl News {
     /// nothing is not waited for much longer: it is lost, or its lease will run out.
     pub(crate) async fn until_heard(&self, mut workers: BTreeSet<Uuid>) {
         workers.retain(|worker| !lock(&self.workers).contains(worker));
-        if workers.is_empty() || !self.is_hearing.load(Ordering::Acquire) {
+        if workers.is_empty() {
             return;
+        }
+        if !self.is_hearing.load(Ordering::Acquire) {
+            // Nor are others then, most likely: by this time they have looked.
+            return tokio::time::sleep(LOOKED_BY).await;
         }
         let asked: Vec<Uuid> = workers.into_iter().take(WORKERS_MAX).collect();
         let (number, (answered, answer)) = (fastrand::u64(..), oneshot::channel());

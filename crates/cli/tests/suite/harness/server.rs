@@ -1,7 +1,7 @@
 //! The real binary as a process: started on a free port, with a data folder of its own, and never left
 //! behind.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -217,6 +217,33 @@ impl Drop for Server {
 /// Runs the binary in a folder, on the data in it. Only what the caller says is set.
 pub(crate) fn rowmill(folder: &Folder, arguments: &[&str]) -> Output {
     command(folder).args(arguments).output().unwrap()
+}
+
+/// What a service says that refuses to start.
+pub(crate) fn refusal(folder: &Folder, settings: &[(&str, &str)]) -> String {
+    let mut command = command(folder);
+    command.envs(settings.iter().copied()).args(["serve", "--listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let ended = eventually_ended(&mut child);
+    let mut told = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert!(!ended.success(), "it started: {told}");
+    told
+}
+
+/// Its end, or its end by force if it does not come by itself.
+fn eventually_ended(child: &mut Child) -> ExitStatus {
+    let start = std::time::Instant::now();
+    loop {
+        if let Some(ended) = child.try_wait().unwrap() {
+            return ended;
+        }
+        if start.elapsed() > START_TIME_MAX {
+            let _ = (child.kill(), child.wait());
+            panic!("it was to refuse to start, and runs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 pub(crate) fn command(folder: &Folder) -> Command {

@@ -126,14 +126,9 @@ fn a_stream_is_resumed_where_it_broke_off(api: &Api) {
 
 fn what_is_forgotten_is_told(api: &Api) {
     let table = api.table(&["Name"]);
-    for unknown in ["999999999", "0"] {
-        table.insert(json!({ "Name": "Ada" }));
-        let names: Vec<String> = told(&table, &format!("?seconds=0&lastEventId={unknown}"))
-            .into_iter()
-            .map(|event| event.name)
-            .collect();
-        assert_eq!(names, ["reset", "status"]);
-    }
+    table.insert(json!([{ "Name": "Ada" }, { "Name": "Bob" }]));
+    let events = told(&table, "?seconds=0&lastEventId=999999999");
+    assert_eq!(events.iter().map(|event| event.name.as_str()).collect::<Vec<_>>(), ["reset", "status"]);
     let mut stream = Stream::open(&table, "");
     stream.expect("status");
     let rows: Vec<Value> = (0..1_500).map(|number| json!({ "Name": number })).collect();
