@@ -16,6 +16,10 @@ const PAUSE_MIN: Duration = Duration::from_millis(5);
 /// How much later than the server itself we give up on a statement.
 const ANSWER_GRACE: Duration = Duration::from_secs(5);
 
+const POOLER: &str = "the address leads to a pooler that gives every transaction another session and does not know \
+                      prepared statements; use PgBouncer 1.21 or later with max_prepared_statements above 0, set \
+                      its pool_mode to session, or connect to PostgreSQL itself";
+
 pub(crate) type Param = Box<dyn ToSql + Sync + Send>;
 /// Sent when it is first polled.
 type Request<'a, T> = BoxFuture<'a, Result<T, Error>>;
@@ -54,6 +58,31 @@ impl Database {
 
     pub(crate) fn close(&self) {
         self.pool.close();
+    }
+
+    /// Refuses a pooler that gives every transaction another session and takes no notice of prepared statements:
+    /// what was prepared is not there the next time, or something else is, at some time or other.
+    pub(crate) async fn check_pooler(&self) -> Result<()> {
+        let one = self.pool.get().await.map_err(no_connection)?;
+        let other = self.pool.get().await.map_err(no_connection)?;
+        let asking = async {
+            let statement = one.prepare("SELECT 1").await?;
+            // While the other has the session, the first is given another one, if it is given one at all.
+            other.batch_execute("BEGIN; SELECT 1").await?;
+            one.query(&statement, &[]).await?;
+            other.batch_execute("ROLLBACK").await
+        };
+        let asked = answered_within(ANSWER_GRACE, asking).await;
+        let is_lost = |code: &SqlState| {
+            [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(code)
+        };
+        // In whatever state they are, nobody is to have them.
+        drop((Guard(Some(one)), Guard(Some(other))));
+        match asked {
+            Err(failure) if code(&failure).is_some_and(is_lost) => Err(StoreError::Backend(POOLER.into())),
+            // A pooler with a single session lets nobody in beside the first, and that is well.
+            _ => Ok(()),
+        }
     }
 
     /// Runs work that only reads, in one snapshot.
@@ -325,8 +354,25 @@ pub(crate) fn backend(error: Error) -> StoreError {
         // Without a code it is the connection, or what was sent over it makes no sense.
         None => error.is_closed() || is_io(&error),
     };
-    if is_away { StoreError::Unavailable(error.into()) } else { StoreError::Backend(error.into()) }
+    let words = Box::new(Words(error));
+    if is_away { StoreError::Unavailable(words) } else { StoreError::Backend(words) }
 }
+
+/// A failure in the server's own words: the library says no more than that there was one.
+#[derive(Debug)]
+struct Words(Error);
+
+impl std::fmt::Display for Words {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.0.as_db_error(), std::error::Error::source(&self.0)) {
+            (Some(told), _) => write!(f, "{} ({})", told.message(), told.code().code()),
+            (None, Some(cause)) => write!(f, "{}: {cause}", self.0),
+            (None, None) => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl std::error::Error for Words {}
 
 /// What the server says of itself or of others, and not of what it was asked.
 const PASSING: &[&SqlState] = &[
@@ -365,7 +411,9 @@ fn is_usable(failure: &StoreError) -> bool {
 
 fn cause(failure: &StoreError) -> Option<&Error> {
     match failure {
-        StoreError::Unavailable(cause) | StoreError::Backend(cause) => cause.downcast_ref::<Error>(),
+        StoreError::Unavailable(cause) | StoreError::Backend(cause) => {
+            cause.downcast_ref::<Words>().map(|words| &words.0)
+        }
         _ => None,
     }
 }

@@ -107,6 +107,7 @@ impl PostgresStore {
     pub async fn connect(url: &str, options: Options) -> Result<Self> {
         let server = Server::parse(url)?;
         let database = Arc::new(Database::new(server.pool(&options)?, options.statement_timeout));
+        database.check_pooler().await?;
         database.write(Doubt::Repeat, |tx| Box::pin(schema::migrate(tx))).await?;
         let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)));
         let node = Arc::new(Node {
