@@ -31,13 +31,14 @@ const TIME_MAX: Duration = Duration::from_secs(30);
 /// The server of this test program; none if it is switched off.
 pub fn server() -> Option<&'static Server> {
     static SERVER: OnceLock<Option<Server>> = OnceLock::new();
-    SERVER
-        .get_or_init(|| {
-            let server = Server::make(&programs()?, &[]);
-            server.start();
-            Some(server)
-        })
-        .as_ref()
+    SERVER.get_or_init(own).as_ref()
+}
+
+/// A server of one's own, to be done badly by; none if it is switched off.
+pub fn own() -> Option<Server> {
+    let server = Server::make(&programs()?, &[]);
+    server.start();
+    Some(server)
 }
 
 /// A primary and a standby of one's own. What the primary says is committed, the standby has.
@@ -70,6 +71,15 @@ pub struct Server {
     databases: AtomicU32,
     /// Shells that watch over it for as long as their input is open.
     watches: Mutex<Vec<Child>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Or it would not hear that it is to end.
+        if self.pid().is_some() {
+            self.thaw();
+        }
+    }
 }
 
 impl Server {
@@ -142,16 +152,29 @@ impl Server {
 
     /// Kills it and all its processes at once, as a machine that loses power would.
     pub fn kill(&self) {
-        let Some(pid) = self.pid() else { return };
+        self.signal_all(Signal::KILL);
+        // Or the number, which somebody else may get, would be taken for the server's.
+        std::fs::remove_file(self.pid_file()).unwrap();
+    }
+
+    /// Has it take connections and say nothing, as a machine that hangs.
+    pub fn freeze(&self) {
+        self.signal_all(Signal::STOP);
+    }
+
+    pub fn thaw(&self) {
+        self.signal_all(Signal::CONT);
+    }
+
+    fn signal_all(&self, signal: Signal) {
+        let pid = self.pid().expect("it runs");
         let children = format!("/proc/{pid}/task/{pid}/children", pid = pid.as_raw_nonzero());
         let children = std::fs::read_to_string(children).unwrap_or_default();
         let children = children.split_whitespace().filter_map(|word| Pid::from_raw(word.parse().ok()?));
         for process in [pid].into_iter().chain(children) {
             // One that has ended meanwhile is no worse.
-            let _ = kill_process(process, Signal::KILL);
+            let _ = kill_process(process, signal);
         }
-        // Or the number, which somebody else may get, would be taken for the server's.
-        std::fs::remove_file(self.pid_file()).unwrap();
     }
 
     /// Ends it as an operator would, cutting off who is connected, and starts it again.

@@ -3,15 +3,18 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::json;
+
 use super::nodes::{Diary, Service, asking_table, insist, provider, verify, write};
 use super::processing::ended;
 use crate::harness::database::waiting;
 use crate::harness::runner::scenarios;
-use crate::harness::server::Folder;
-use crate::harness::{Request, Scenario, eventually};
+use crate::harness::server::{Folder, UNLIMITED};
+use crate::harness::{Request, Scenario, Server, eventually};
 
 pub(crate) const NODES: &[Scenario] = &scenarios!("failover", Nodes:
     a_standby_takes_over_and_nothing_acknowledged_is_lost,
+    a_database_that_says_nothing_is_given_up_on,
 );
 
 /// Longer than any request may take while the database is away, on a busy machine.
@@ -68,4 +71,33 @@ fn a_standby_takes_over_and_nothing_acknowledged_is_lost() {
     assert!(longest < REQUEST_TIME_MAX, "a request took {longest:?}");
     assert_eq!(diaries.iter().map(|diary| diary.dropped).sum::<usize>(), 0, "every request was answered");
     println!("{rows} rows, none lost; {put_off} requests put off, none took longer than {longest:?}");
+}
+
+fn a_database_that_says_nothing_is_given_up_on() {
+    let Some(database) = rowmill_test_postgres::own() else { return };
+    let short = [("ROWMILL_DATABASE_TIMEOUT_SECONDS", "1"), ("ROWMILL_NO_WORKERS", "true")];
+    let settings: Vec<_> = UNLIMITED.iter().chain(&short).copied().collect();
+    let server = Server::start_in(Folder::on(waiting(database.database())), &settings);
+    let table = server.api().table(&["Name"]);
+    table.insert(json!({ "Name": "Ada" }));
+    database.freeze();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        let table = &table;
+        let put_off = move |request: Request| {
+            let answer = table.api.send(request);
+            assert_eq!((answer.status(), answer.header("retry-after")), (503, Some("1")), "{}", answer.text);
+        };
+        for _ in 0..3 {
+            scope.spawn(move || put_off(Request::get(table.path("/rows"))));
+            scope.spawn(move || put_off(Request::post(table.path("/rows")).json(&json!({ "Name": "Bob" }))));
+        }
+        scope.spawn(move || put_off(Request::get("/readyz")));
+    });
+    let longest = start.elapsed();
+    database.thaw();
+    assert!(longest < REQUEST_TIME_MAX * 2, "a request took {longest:?}");
+    println!("a database that hangs was given up on within {longest:?}");
+    let insert = Request::post(table.path("/rows")).json(&json!({ "Name": "Eve" }));
+    insist(&mut Diary::default(), &table.api, &insert).created();
 }
