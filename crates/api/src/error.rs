@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{Response, StatusCode};
 use rowmill_app::{Error as AppError, Noun};
 use rowmill_model::Offence;
@@ -77,6 +77,9 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::IdempotencyConflict => (StatusCode::CONFLICT, "idempotency_conflict"),
         AppError::TooManyFeeds => (StatusCode::TOO_MANY_REQUESTS, "too_many_streams"),
         AppError::TooLong => (StatusCode::SERVICE_UNAVAILABLE, "too_long"),
+        AppError::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
+        AppError::InDoubt(_) => (StatusCode::SERVICE_UNAVAILABLE, "outcome_unknown"),
+        AppError::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
         AppError::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
     }
 }
@@ -169,6 +172,9 @@ impl Error {
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
         response
     }
 
@@ -240,6 +246,9 @@ mod tests {
         check(AppError::NotFound(Noun::Row).into(), 404, "row_not_found");
         check(AppError::IdempotencyConflict.into(), 409, "idempotency_conflict");
         check(AppError::TooLong.into(), 503, "too_long");
+        check(AppError::Unavailable("away".into()).into(), 503, "unavailable");
+        check(AppError::InDoubt("away".into()).into(), 503, "outcome_unknown");
+        check(AppError::Stopping.into(), 503, "stopping");
         check(AppError::limit("rows", "too many").into(), 400, "limit_exceeded");
         check(Error::BodyTooLarge { bytes_max: 1 }, 413, "body_too_large");
     }

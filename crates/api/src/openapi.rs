@@ -242,7 +242,7 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
         (StatusCode::UNSUPPORTED_MEDIA_TYPE, has_body),
         (StatusCode::TOO_MANY_REQUESTS, is_limited),
         (StatusCode::INTERNAL_SERVER_ERROR, true),
-        (StatusCode::SERVICE_UNAVAILABLE, operation.id == crate::system::READY_ID || operation.reads_rows),
+        (StatusCode::SERVICE_UNAVAILABLE, is_limited || operation.id == crate::system::READY_ID),
     ]
     .into_iter()
     .filter_map(|(status, applies)| applies.then_some(status))

@@ -90,7 +90,7 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
             "/readyz",
             READY_ID,
             "Check that the server is ready",
-            "Answers 200 if the store can be reached, else 503: send no requests here for now.",
+            "Answers 200 if the database can be reached, else 503: send no requests here for now. 503 as well while the server is stopping, though it still answers those that come.",
             AnswerSpec::enveloped(schemas.answer::<Health>()),
             health,
         ),
@@ -164,6 +164,7 @@ fn healthy(request: &Request) -> Response<Body> {
 async fn ready<S: Service>(State(state): State<S>, request: Request) -> Response<Body> {
     match state.ready().await {
         Ok(()) => healthy(&request),
+        Err(error @ Error::App(rowmill_app::Error::Stopping)) => error.respond(&RequestId::of(&request)),
         Err(error) => Error::NotReady(Some(Box::new(error))).respond(&RequestId::of(&request)),
     }
 }

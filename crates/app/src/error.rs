@@ -48,6 +48,17 @@ pub enum Error {
         "Reading took longer than this server lets a read take (readSecondsMax); ask for fewer rows, or try again later"
     )]
     TooLong,
+    /// The database is away for now. Nothing was written.
+    #[error("The database cannot be reached at the moment; try again in a little while")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database was lost while the request was carried out.
+    #[error(
+        "The database was lost while this was written, so it may have been written or not: look before you send it again, or send it with an Idempotency-Key"
+    )]
+    InDoubt(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Told to balancers, so that they send requests elsewhere.
+    #[error("This server is stopping; send requests to another one")]
+    Stopping,
     /// Not the caller's fault. The cause goes to the log, never to the caller.
     #[error("internal error")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -120,6 +131,8 @@ impl From<rowmill_store::StoreError> for Error {
             StoreError::OnceConflict => Self::IdempotencyConflict,
             StoreError::UnknownRows(_) => Self::NotFound(Noun::Row),
             StoreError::TooLong => Self::TooLong,
+            StoreError::Unavailable(cause) => Self::Unavailable(cause),
+            StoreError::InDoubt(cause) => Self::InDoubt(cause),
             other => Self::Internal(other.into()),
         }
     }

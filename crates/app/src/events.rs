@@ -1,7 +1,7 @@
 //! What happens in a project, as it happens.
 //!
-//! The store tells of every change; here the last ones of watched projects are remembered, by number
-//! only. A feed asks for what came after the number it has seen and reads the rows as they are by then,
+//! The store tells of every change, of this node's and of others'; here the last ones are remembered, by number
+//! only, so that a reader who was cut off can go on, here or at another node. A feed asks for what came after the number it has seen and reads the rows as they are by then,
 //! so that a slow reader gets fewer and fresher events, and holds nobody back.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -19,8 +19,8 @@ use crate::error::{Error, Result};
 
 /// How many feeds may be open at once.
 const FEEDS_MAX: usize = 1_000;
-/// How many projects' changes are remembered at once; the one that was not watched for longest is
-/// forgotten first.
+/// How many projects' changes are remembered at once. Of those nobody watches, the one that came into notice first
+/// is forgotten first.
 const PROJECTS_MAX: usize = 256;
 /// How many rows the remembered changes of a project name at most.
 const NAMED_MAX: usize = 20_000;
@@ -46,7 +46,7 @@ pub enum Event {
     Quiet,
 }
 
-/// The last changes of watched projects.
+/// The last changes of projects.
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     projects: Mutex<HashMap<ProjectId, Watched>>,
@@ -61,6 +61,7 @@ struct Watched {
     named: usize,
     /// All changes after this one are remembered; `None` until it is known which the first was.
     floor: Option<u64>,
+    /// The last change there is.
     latest: watch::Sender<u64>,
     seen: Instant,
 }
@@ -86,10 +87,15 @@ impl Hub {
         self.projects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a change, if somebody may ask for it.
+    /// Remembers a change: somebody may ask for it.
     pub(crate) fn note(&self, change: &Change) {
         let mut projects = self.projects();
-        let Some(watched) = projects.get_mut(&change.project) else { return };
+        if !projects.contains_key(&change.project) && !has_room(&mut projects) {
+            return;
+        }
+        // Of one that is new here, all is known from this change on.
+        let floor = change.seq.checked_sub(1);
+        let watched = projects.entry(change.project).or_insert_with(|| Watched::from(floor));
         watched.named += named(&change.rows);
         watched.changes.push_back(Noted { seq: change.seq, rows: change.rows.clone() });
         while watched.named > NAMED_MAX
@@ -103,20 +109,10 @@ impl Hub {
 
     fn watch(&self, project: ProjectId) -> watch::Receiver<u64> {
         let mut projects = self.projects();
-        if projects.len() >= PROJECTS_MAX && !projects.contains_key(&project) {
-            let unwatched = projects.iter().filter(|(_, watched)| watched.latest.is_closed());
-            let oldest = unwatched.min_by_key(|(_, watched)| watched.seen).map(|(id, _)| *id);
-            if let Some(oldest) = oldest {
-                projects.remove(&oldest);
-            }
+        if !projects.contains_key(&project) {
+            has_room(&mut projects);
         }
-        let watched = projects.entry(project).or_insert_with(|| Watched {
-            changes: VecDeque::new(),
-            named: 0,
-            floor: None,
-            latest: watch::Sender::new(0),
-            seen: Instant::now(),
-        });
+        let watched = projects.entry(project).or_insert_with(|| Watched::from(None));
         watched.seen = Instant::now();
         watched.latest.subscribe()
     }
@@ -147,6 +143,23 @@ impl Hub {
         }
         news
     }
+}
+
+impl Watched {
+    fn from(floor: Option<u64>) -> Self {
+        let (changes, latest) = (VecDeque::new(), watch::Sender::new(0));
+        Self { changes, named: 0, floor, latest, seen: Instant::now() }
+    }
+}
+
+/// Forgets a project that nobody watches, if there are too many. Says whether there is room for another.
+fn has_room(projects: &mut HashMap<ProjectId, Watched>) -> bool {
+    if projects.len() < PROJECTS_MAX {
+        return true;
+    }
+    let unwatched = projects.iter().filter(|(_, watched)| watched.latest.is_closed());
+    let oldest = unwatched.min_by_key(|(_, watched)| watched.seen).map(|(id, _)| *id);
+    oldest.is_some_and(|oldest| projects.remove(&oldest).is_some())
 }
 
 fn named(rows: &ChangedRows) -> usize {
@@ -308,18 +321,18 @@ mod tests {
     fn only_what_came_after_is_news_and_what_is_forgotten_is_lost() {
         let hub = Hub::default();
         let id = ProjectId::from_uuid(Uuid::nil());
-        hub.note(&change(6, rows(&[1])));
-        assert!(hub.since(id, 6).lost, "nobody watched");
-        let latest = hub.watch(id);
+        assert!(hub.since(id, 6).lost, "nothing was heard of it");
         hub.note(&change(7, rows(&[1])));
+        let latest = hub.watch(id);
         hub.started_at(id, 7);
+        assert_eq!(hub.since(id, 6).written, BTreeSet::from([1]), "known though nobody watched");
         hub.note(&change(8, rows(&[2, 3])));
         hub.note(&change(9, rows(&[3])));
         assert_eq!(*latest.borrow(), 9);
         let news = hub.since(id, 7);
         assert_eq!((news.seq, news.written, news.lost), (9, BTreeSet::from([2, 3]), false));
         assert_eq!(hub.since(id, 9), News { seq: 9, ..News::default() });
-        assert!(hub.since(id, 6).lost);
+        assert!(hub.since(id, 5).lost);
         hub.note(&change(10, ChangedRows::Many));
         assert!(hub.since(id, 9).lost);
         for seq in 11..60 {

@@ -15,6 +15,7 @@ mod exports;
 mod imports;
 mod once;
 mod projects;
+mod proof;
 mod providers;
 mod rows;
 mod runs;
@@ -30,6 +31,7 @@ mod views;
 mod webhook;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rowmill_model::Limits;
@@ -83,6 +85,7 @@ pub struct App {
     repeating: tokio::sync::Mutex<()>,
     hub: Arc<events::Hub>,
     sequences: Arc<sequences::Sequences>,
+    is_stopping: AtomicBool,
 }
 
 impl App {
@@ -116,6 +119,7 @@ impl App {
             opened: credentials::Opened::default(),
             altering: tokio::sync::Mutex::new(()),
             repeating: tokio::sync::Mutex::new(()),
+            is_stopping: AtomicBool::new(false),
         }
     }
 
@@ -128,8 +132,20 @@ impl App {
         &self.limits
     }
 
-    /// Whether the store answers.
+    /// From now on balancers are told to send requests elsewhere. Those that come are still answered.
+    pub fn begin_to_stop(&self) {
+        self.is_stopping.store(true, Ordering::Release);
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+
+    /// Whether the store answers, and requests are welcome.
     pub async fn ready(&self) -> Result<()> {
+        if self.is_stopping() {
+            return Err(Error::Stopping);
+        }
         Ok(self.store.ping().await?)
     }
 

@@ -5,11 +5,12 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use rowmill_app::{App, Environment, SystemClock, Vault};
+use rowmill_app::{App, Environment, Vault};
 use rowmill_model::Limits;
 use rowmill_store_sqlite::Access;
 use serde_json::{Value, json};
 
+use crate::clock::SharedClock;
 use crate::config::StoreArgs;
 use crate::database;
 
@@ -118,7 +119,8 @@ pub(crate) fn openapi() -> Outcome {
 async fn visit(store: &StoreArgs) -> Result<App, Box<dyn Error>> {
     let store = database::open(store, Access::Visit).await?;
     let (vault, environment) = (Vault::locked(), Environment::default());
-    Ok(App::new(store, Limits::default(), vault, environment, Arc::new(SystemClock)))
+    let clock = Arc::new(SharedClock(Arc::clone(&store)));
+    Ok(App::new(store, Limits::default(), vault, environment, clock))
 }
 
 fn print(line: &str) -> Outcome {

@@ -100,10 +100,18 @@ pub(crate) struct Serve {
     /// Seconds that requests under way get to finish when the service is told to stop.
     #[arg(long, env = "ROWMILL_SHUTDOWN_SECONDS", default_value_t = 30)]
     pub(crate) shutdown_seconds: u64,
+    /// Seconds for which the service, told to stop, still takes requests while /readyz says that it is stopping: as
+    /// long as a balancer needs to notice.
+    #[arg(long, env = "ROWMILL_DRAIN_SECONDS", default_value_t = 0)]
+    pub(crate) drain_seconds: u64,
     /// What seals credentials and team secrets: at least 32 characters, better in the variable or the file
     /// than here, where other processes see it. Without it, the file secret.key in the data folder.
     #[arg(long, env = "ROWMILL_SECRET_KEY", hide_env_values = true, hide_default_value = true)]
     pub(crate) secret_key: Option<SecretSetting>,
+    /// Go on with this secret key though what is in the database was sealed with another that is lost: credentials
+    /// and secrets must then be set again.
+    #[arg(long, env = "ROWMILL_ADOPT_SECRET_KEY", default_value = "false", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
+    pub(crate) adopt_secret_key: bool,
     /// Serve the API and process nothing: workers run elsewhere.
     #[arg(long, env = "ROWMILL_NO_WORKERS", default_value = "false", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) no_workers: bool,

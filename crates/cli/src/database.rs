@@ -20,21 +20,15 @@ pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Sto
     let options = Options {
         pool_size: usize::try_from(args.database_connections)?,
         statement_timeout: Duration::from_secs(args.database_timeout_seconds.into()),
+        ..Options::default()
     };
     Ok(Arc::new(PostgresStore::connect(url.expose(), options).await?))
 }
 
-/// Makes the folder for the secret key, which the embedded database makes for itself, and says what nodes
-/// on one database must share.
-pub(crate) fn make_ready(args: &StoreArgs, secret_key: Option<&SecretSetting>) -> Result<(), Box<dyn Error>> {
+/// Makes the folder for the secret key, which the embedded database makes for itself.
+pub(crate) fn make_ready(args: &StoreArgs) -> Result<(), Box<dyn Error>> {
     if args.url().is_none() {
         return Ok(());
-    }
-    if secret_key.is_none_or(|SecretSetting(text)| text.expose().trim().is_empty()) {
-        tracing::warn!(
-            "all nodes on one database need the same ROWMILL_SECRET_KEY: without it, this one can open only \
-             the credentials that were sealed with the key in its own data folder"
-        );
     }
     let data_dir = &args.data_dir;
     make_private(data_dir)

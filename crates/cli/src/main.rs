@@ -1,5 +1,6 @@
 //! The `rowmill` binary.
 
+mod clock;
 mod commands;
 mod config;
 mod database;

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use rowmill_app::Vault;
+use rowmill_app::{App, Vault};
 use rowmill_model::Secret;
 
 use crate::config::SecretSetting;
@@ -14,33 +14,64 @@ const FILE: &str = "secret.key";
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
+/// A vault, and the file of its key if that was made just now.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub(crate) vault: Vault,
+    pub(crate) made: Option<PathBuf>,
+}
+
+/// Goes on with this server's key only if it is the one that others on this database have, or `adopt` says that
+/// it is from now on.
+pub(crate) async fn check(app: &App, made: Option<PathBuf>, data_dir: &Path, adopt: bool) -> Outcome<()> {
+    if adopt {
+        return Ok(app.adopt_key().await?);
+    }
+    if app.has_the_key().await? {
+        return Ok(());
+    }
+    if let Some(made) = made {
+        // It opens nothing, and would only be taken for the one that does.
+        let _ = fs::remove_file(made);
+    }
+    Err(format!(
+        "this server's secret key is not the one that credentials and secrets in this database were sealed with: \
+         set the same ROWMILL_SECRET_KEY on all nodes, or put the secret.key of a node that works (or of a backup) \
+         at {}. If that key is lost, start once with --adopt-secret-key: what was sealed must then be set again",
+        data_dir.join(FILE).display()
+    )
+    .into())
+}
+
 /// The vault, with the key from the settings, or else from the data folder. Call it only while holding that
 /// folder's lock: of two processes that find no key, only one may make it.
-pub(crate) fn vault(data_dir: &Path, setting: Option<SecretSetting>) -> Outcome<Vault> {
+pub(crate) fn vault(data_dir: &Path, setting: Option<SecretSetting>) -> Outcome<Opened> {
     let least = Vault::KEY_CHARS_MIN;
     let set = setting.filter(|SecretSetting(text)| !text.expose().trim().is_empty());
     if let Some(SecretSetting(text)) = set {
-        return Vault::new(&text).ok_or_else(|| {
-            format!("ROWMILL_SECRET_KEY (--secret-key) is too short: it needs at least {least} characters, as `openssl rand -hex 32` prints").into()
-        });
+        let vault = Vault::new(&text).ok_or_else(|| {
+            format!("ROWMILL_SECRET_KEY (--secret-key) is too short: it needs at least {least} characters, as `openssl rand -hex 32` prints")
+        })?;
+        return Ok(Opened { vault, made: None });
     }
     let path = data_dir.join(FILE);
     let told = |error: std::io::Error| format!("{} cannot be used: {error}", path.display());
-    let text = match fs::read_to_string(&path) {
+    let (text, made) = match fs::read_to_string(&path) {
         Ok(text) => {
             warn_if_open(&path);
-            Secret::new(text)
+            (Secret::new(text), None)
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let text = Vault::new_key()?;
             make(data_dir, &path, &text).map_err(told)?;
-            text
+            (text, Some(path.clone()))
         }
         Err(error) => return Err(told(error).into()),
     };
-    Vault::new(&text).ok_or_else(|| {
-        format!("{} is damaged: it needs at least {least} characters; put it back from a backup, or delete it and set all credentials again", path.display()).into()
-    })
+    let vault = Vault::new(&text).ok_or_else(|| {
+        format!("{} is damaged: it needs at least {least} characters; put it back from a backup, or delete it, start with --adopt-secret-key and set all credentials again", path.display())
+    })?;
+    Ok(Opened { vault, made })
 }
 
 /// Writes the file, for its owner alone. After a crash at any point it is there whole, or not at all.

@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::ConnectInfo;
+use axum::extract::{ConnectInfo, State};
+use axum::http::Response;
+use axum::http::header::{CONNECTION, HeaderValue};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use rowmill_api::{PublicUrl, Rates, Rowmill, Settings};
@@ -14,15 +16,20 @@ use rowmill_app::{App, Environment, NewKey, SystemClock};
 use rowmill_model::Limits;
 use rowmill_store_sqlite::Access;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
+use crate::clock::SharedClock;
 use crate::config::{LogFormat, Serve};
+use crate::secret_key::Opened;
 use crate::trials::Trials;
 use crate::{database, secret_key, workers};
 
 /// A client must send its request's head within this time: a slow one holds no connection for ever.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a new connection may take to bring a request before a stop closes it.
+const FIRST_REQUEST: Duration = Duration::from_millis(200);
 
 /// What a process is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +54,9 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         log,
         log_format,
         shutdown_seconds,
+        drain_seconds,
         secret_key,
+        adopt_secret_key,
         no_workers,
         workers,
         limits,
@@ -59,11 +68,13 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         std::env::var_os(name).map(|value| value.into_string().unwrap_or_else(|_| "\0".to_owned()))
     })?;
     let database = database::open(&store, Access::Serve).await?;
-    database::make_ready(&store, secret_key.as_ref())?;
-    let vault = secret_key::vault(&store.data_dir, secret_key)?;
-    let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(SystemClock));
+    database::make_ready(&store)?;
+    let Opened { vault, made } = secret_key::vault(&store.data_dir, secret_key)?;
+    let clock = SharedClock(Arc::clone(&database));
+    let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(clock.clone()));
     app.set_query_memory(query_memory);
     let app = Arc::new(app);
+    secret_key::check(&app, made, &store.data_dir, adopt_secret_key).await?;
     // The address is taken before a key is made, so that a failed start spends none.
     let listener =
         TcpListener::bind(listen).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
@@ -84,7 +95,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     settings.cors = cors_origins;
     settings.metrics = Some(rowmill_api::install_metrics()?);
     settings.turns = database.turns();
-    let outside = workers::outside(&workers, Arc::clone(&app), &*database)?;
+    let outside = workers::outside(&workers, Arc::clone(&app), &*database, clock)?;
     app.try_with(Arc::new(Trials(Arc::clone(&outside))));
     let workers = if role == Role::Server && no_workers {
         None
@@ -100,8 +111,11 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     // Nobody listening is no reason not to serve.
     let base_url = public_url.as_ref().map_or_else(|| format!("http://{address}"), PublicUrl::base_url);
     let _ = greet(address, &base_url, &store.place(), first_key.as_ref().zip(link.as_deref()));
+    let router = router.layer(axum::middleware::map_response_with_state(Arc::clone(&app), part_if_stopping));
     let front = Front { router, public_url: public_url.map(Arc::new) };
-    accept(listener, front, Duration::from_secs(shutdown_seconds), || app.close_feeds()).await?;
+    let times =
+        Times { drain: Duration::from_secs(drain_seconds), finish: Duration::from_secs(shutdown_seconds) };
+    accept(listener, front, times, &app).await?;
     if let Some(workers) = workers {
         workers.stop().await;
     }
@@ -136,42 +150,95 @@ fn greet(
     out.flush()
 }
 
-/// Serves until told to stop, then lets requests under way finish.
+/// How long a stop takes.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    /// Requests are still taken, while balancers are told to send none.
+    drain: Duration,
+    /// Requests under way may go on.
+    finish: Duration,
+}
+
+/// Serves until told to stop, then lets balancers turn away and requests under way finish.
 async fn accept(
     listener: TcpListener,
     front: Front,
-    patience: Duration,
-    stopping: impl FnOnce(),
+    Times { drain, finish }: Times,
+    app: &App,
 ) -> Result<(), Box<dyn Error>> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    let mut told =
+        Told { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? };
     let graceful = GracefulShutdown::new();
-    loop {
-        let (stream, peer) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    // Out of file descriptors, most likely: others will be closed before long.
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
-                }
-            },
-            _ = terminate.recv() => break,
-            _ = interrupt.recv() => break,
-        };
-        let _ = stream.set_nodelay(true);
-        tokio::spawn(graceful.watch(connection(stream, peer, front.clone())));
+    tokio::select! {
+        () = let_in(&listener, &front, &graceful) => {}
+        () = told.to_stop() => {}
+    }
+    app.begin_to_stop();
+    if !drain.is_zero() {
+        eprintln!(
+            "Rowmill is stopping: requests are still taken for {} s, but /readyz says no.",
+            drain.as_secs()
+        );
+        tokio::select! {
+            () = let_in(&listener, &front, &graceful) => {}
+            () = tokio::time::sleep(drain) => {}
+            () = told.to_stop() => {}
+        }
     }
     drop(listener);
-    stopping();
-    eprintln!("Rowmill is stopping: requests under way have {} s to finish.", patience.as_secs());
+    app.close_feeds();
+    eprintln!("Rowmill is stopping: requests under way have {} s to finish.", finish.as_secs());
+    let finishing = async {
+        // Connections made a moment ago have yet to bring their request.
+        tokio::time::sleep(FIRST_REQUEST.min(finish)).await;
+        graceful.shutdown().await;
+    };
     tokio::select! {
-        () = graceful.shutdown() => {}
-        () = tokio::time::sleep(patience) => tracing::warn!("some requests did not finish in time"),
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
+        () = finishing => {}
+        () = tokio::time::sleep(finish) => tracing::warn!("some requests did not finish in time"),
+        () = told.to_stop() => {}
     }
     Ok(())
+}
+
+/// The signals by which an operator ends the service.
+struct Told {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Told {
+    async fn to_stop(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// Accepts connections, for ever.
+async fn let_in(listener: &TcpListener, front: &Front, graceful: &GracefulShutdown) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let _ = stream.set_nodelay(true);
+                tokio::spawn(graceful.watch(connection(stream, peer, front.clone())));
+            }
+            Err(error) => {
+                // Out of file descriptors, most likely: others will be closed before long.
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+/// Whoever keeps a connection open is told to open the next one elsewhere.
+async fn part_if_stopping<B>(State(app): State<Arc<App>>, mut response: Response<B>) -> Response<B> {
+    if app.is_stopping() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 type Connection = hyper::server::conn::http1::Connection<

@@ -14,9 +14,11 @@ use rowmill_engine::{
 };
 use rowmill_model::{Limits, TeamId, provider};
 use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
-use rowmill_providers::{AllowList, Client, SystemClock};
+use rowmill_providers::{AllowList, Client};
 use rowmill_store::{Store, WorkerId};
 use tokio::runtime::Runtime;
+
+use crate::clock::SharedClock;
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Processing")]
@@ -82,15 +84,15 @@ pub(crate) fn outside(
     args: &WorkerArgs,
     app: Arc<App>,
     store: &dyn Store,
+    clock: SharedClock,
 ) -> Result<Arc<Outside>, Box<dyn Error>> {
-    let client = Client::new(args.allow_private.clone(), Arc::new(SystemClock))?;
+    let clock = Arc::new(clock);
+    let client = Client::new(args.allow_private.clone(), Arc::<SharedClock>::clone(&clock))?;
     let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
     // Calls at once are bounded by the cells that run at once.
     let config = OutsideConfig { at_once_max: usize::MAX, ..OutsideConfig::default() };
     let credentials = Arc::new(OfTeams { app, known: Mutex::default() });
-    let traffic = store
-        .turns()
-        .map_or_else(Traffic::default, |turns| Traffic::among_others(turns, Arc::new(SystemClock)));
+    let traffic = store.turns().map_or_else(Traffic::default, |turns| Traffic::among_others(turns, clock));
     Ok(Arc::new(Outside::new(client, scraper, credentials, traffic, config)))
 }
 
@@ -103,7 +105,7 @@ pub(crate) fn start(
 ) -> Result<Workers, Box<dyn Error>> {
     let threads = Threads::start()?;
     let entered = threads.0.as_ref().map(Runtime::enter);
-    let clock = Arc::new(SystemClock);
+    let clock = Arc::new(SharedClock(Arc::clone(&store)));
     let concurrency = usize::try_from(args.worker_concurrency)?;
     let config = Config {
         concurrency,

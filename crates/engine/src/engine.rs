@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rowmill_providers::Clock;
-use rowmill_store::{Change, Store, StoreError, WorkerId};
+use rowmill_store::{Change, ChangedRows, Store, StoreError, WorkerId};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
@@ -43,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) pace: Pace,
     /// Rung when there may be work, or a place for it.
     pub(crate) wake: Notify,
+    /// Rung when it is not known whether this worker still holds all it has.
+    pub(crate) doubt: Notify,
     /// While no more cells run than this, a place that falls free is told of.
     pub(crate) wanted: AtomicUsize,
     random: Mutex<fastrand::Rng>,
@@ -70,6 +72,7 @@ impl Engine {
             places: Semaphore::new(places),
             pace,
             wake: Notify::new(),
+            doubt: Notify::new(),
             wanted: AtomicUsize::new(usize::MAX),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
         });
@@ -78,6 +81,11 @@ impl Engine {
         shared.store.listen(Box::new(move |change: &Change| {
             if let Some(shared) = listening.upgrade() {
                 shared.registry.revoke(&change.revoked);
+                // Where changes of another node were missed, nobody says what they took away.
+                let is_vague = change.restated && change.rows == ChangedRows::Many;
+                if is_vague && shared.registry.load_of(change.project) > 0 {
+                    shared.doubt.notify_one();
+                }
                 if change.ready {
                     shared.wake.notify_one();
                 }

@@ -12,7 +12,11 @@ use crate::engine::Shared;
 pub(crate) async fn beat(shared: Arc<Shared>) {
     let mut strays = BTreeSet::new();
     loop {
-        shared.clock.sleep(shared.config.lease / 3).await;
+        tokio::select! {
+            biased;
+            () = shared.doubt.notified() => {}
+            () = shared.clock.sleep(shared.config.lease / 3) => {}
+        }
         // Only what ran before the question can be missing in the answer.
         let known = shared.registry.running();
         match shared.store.heartbeat(shared.worker, shared.expires_at_ms()).await {

@@ -2,7 +2,7 @@
 
 use std::str::FromStr as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
 use percent_encoding::percent_decode_str;
@@ -11,14 +11,16 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{LoadBalanceHosts, SslMode, TargetSessionAttrs};
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// How long reaching the server may take.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+use crate::database::answered_within;
+
+/// How long reaching one server may take, until it has let us in.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a caller waits for one of the connections.
-const POOL_WAIT: Duration = Duration::from_secs(30);
+const POOL_WAIT: Duration = Duration::from_secs(10);
 /// A peer that is silent for this long is asked whether it lives.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
@@ -28,12 +30,19 @@ pub struct Options {
     pub pool_size: usize,
     /// What one statement may take, waiting for locks included.
     pub statement_timeout: Duration,
+    /// What this machine's clock says, in Unix milliseconds.
+    pub machine_ms: fn() -> i64,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { pool_size: 16, statement_timeout: Duration::from_secs(30) }
+        Self { pool_size: 16, statement_timeout: Duration::from_secs(30), machine_ms }
     }
+}
+
+fn machine_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Where the server is and how it is spoken to.
@@ -61,6 +70,12 @@ impl Server {
         })?;
         config.ssl_mode(if wants.tls { SslMode::Require } else { SslMode::Disable });
         config.connect_timeout(CONNECT_TIMEOUT).keepalives_idle(KEEPALIVE).tcp_user_timeout(KEEPALIVE);
+        if config.get_hosts().len() > 1 {
+            // Of a primary and its standbys only the primary will do. A host that takes connections and then
+            // says nothing must not stand before the others each time.
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+            config.load_balance_hosts(LoadBalanceHosts::Random);
+        }
         if config.get_application_name().is_none() {
             config.application_name("rowmill");
         }
@@ -79,7 +94,7 @@ impl Server {
         Pool::builder(manager)
             .max_size(options.pool_size.max(2))
             .wait_timeout(Some(POOL_WAIT))
-            .create_timeout(Some(CONNECT_TIMEOUT))
+            .create_timeout(Some(self.patience()))
             .runtime(deadpool_postgres::Runtime::Tokio1)
             .build()
             .map_err(|error| StoreError::Backend(error.into()))
@@ -89,15 +104,24 @@ impl Server {
     pub(crate) async fn connect(
         &self,
         heard: tokio::sync::mpsc::UnboundedSender<tokio_postgres::AsyncMessage>,
-    ) -> Result<tokio_postgres::Client, tokio_postgres::Error> {
-        if let Some(tls) = &self.tls {
-            let (client, connection) = self.config.connect(tls.clone()).await?;
+    ) -> Result<tokio_postgres::Client> {
+        let connecting = async {
+            if let Some(tls) = &self.tls {
+                let (client, connection) = self.config.connect(tls.clone()).await?;
+                tokio::spawn(forward(connection, heard));
+                return Ok(client);
+            }
+            let (client, connection) = self.config.connect(NoTls).await?;
             tokio::spawn(forward(connection, heard));
-            return Ok(client);
-        }
-        let (client, connection) = self.config.connect(NoTls).await?;
-        tokio::spawn(forward(connection, heard));
-        Ok(client)
+            Ok(client)
+        };
+        answered_within(self.patience(), connecting).await
+    }
+
+    /// How long it may take to be let in, with all servers tried.
+    fn patience(&self) -> Duration {
+        let hosts = u32::try_from(self.config.get_hosts().len()).unwrap_or(1);
+        CONNECT_TIMEOUT * hosts.max(1)
     }
 }
 

@@ -10,11 +10,15 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row};
 
-use crate::backend;
-
 /// How often work is tried that met a deadlock or lost its connection.
 const TRIES_MAX: u32 = 6;
 const PAUSE_MIN: Duration = Duration::from_millis(5);
+/// How much later than the server itself we give up on a statement.
+const ANSWER_GRACE: Duration = Duration::from_secs(5);
+
+const POOLER: &str = "the address leads to a pooler that gives every transaction another session and does not know \
+                      prepared statements; use PgBouncer 1.21 or later with max_prepared_statements above 0, set \
+                      its pool_mode to session, or connect to PostgreSQL itself";
 
 pub(crate) type Param = Box<dyn ToSql + Sync + Send>;
 /// Sent when it is first polled.
@@ -24,6 +28,8 @@ type Request<'a, T> = BoxFuture<'a, Result<T, Error>>;
 #[derive(Debug)]
 pub(crate) struct Database {
     pool: Pool,
+    /// How long a server that does not answer is waited for.
+    patience: Duration,
     begin_write: String,
     begin_read: String,
 }
@@ -44,6 +50,7 @@ impl Database {
         let limit = format!("SET LOCAL statement_timeout = {}", statement_timeout.as_millis());
         Self {
             pool,
+            patience: statement_timeout + ANSWER_GRACE,
             begin_write: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {limit}"),
             begin_read: format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {limit}"),
         }
@@ -51,6 +58,31 @@ impl Database {
 
     pub(crate) fn close(&self) {
         self.pool.close();
+    }
+
+    /// Refuses a pooler that gives every transaction another session and takes no notice of prepared statements:
+    /// what was prepared is not there the next time, or something else is, at some time or other.
+    pub(crate) async fn check_pooler(&self) -> Result<()> {
+        let one = self.pool.get().await.map_err(no_connection)?;
+        let other = self.pool.get().await.map_err(no_connection)?;
+        let asking = async {
+            let statement = one.prepare("SELECT 1").await?;
+            // While the other has the session, the first is given another one, if it is given one at all.
+            other.batch_execute("BEGIN; SELECT 1").await?;
+            one.query(&statement, &[]).await?;
+            other.batch_execute("ROLLBACK").await
+        };
+        let asked = answered_within(ANSWER_GRACE, asking).await;
+        let is_lost = |code: &SqlState| {
+            [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(code)
+        };
+        // In whatever state they are, nobody is to have them.
+        drop((Guard(Some(one)), Guard(Some(other))));
+        match asked {
+            Err(failure) if code(&failure).is_some_and(is_lost) => Err(StoreError::Backend(POOLER.into())),
+            // A pooler with a single session lets nobody in beside the first, and that is well.
+            _ => Ok(()),
+        }
     }
 
     /// Runs work that only reads, in one snapshot.
@@ -64,7 +96,18 @@ impl Database {
     /// A snapshot for reading that cannot be begun anew, because what was read has gone out already.
     pub(crate) async fn snapshot(&self) -> Result<Tx> {
         let client = self.pool.get().await.map_err(no_connection)?;
-        Ok(Tx { client: Some(client), begin: Some(self.begin_read.clone()), last: Vec::new() })
+        Ok(self.tx(client, &self.begin_read))
+    }
+
+    fn tx(&self, client: Object, begin: &str) -> Tx {
+        let (begin, last) = (Some(begin.to_owned()), Vec::new());
+        Tx { client: Some(client), begin, last, patience: self.patience }
+    }
+
+    /// Waits for something that others of this process are busy with, for as long as for the server.
+    pub(crate) async fn turn<T>(&self, waiting: impl Future<Output = T>) -> Result<T> {
+        let waited = tokio::time::timeout(self.patience, waiting).await;
+        waited.map_err(|_| StoreError::Unavailable("other writes took too long".into()))
     }
 
     /// Runs work and commits it.
@@ -92,7 +135,12 @@ impl Database {
                 }
                 Err(Failed::Committing(failure)) => {
                     // What the server refused did not happen.
-                    let is_safe = passes(&failure) && (doubt == Doubt::Repeat || is_refused(&failure));
+                    let is_refused = is_refused(&failure);
+                    let is_safe = passes(&failure) && (doubt == Doubt::Repeat || is_refused);
+                    let failure = match failure {
+                        StoreError::Unavailable(cause) if !is_refused => StoreError::InDoubt(cause),
+                        other => other,
+                    };
                     (failure, is_safe)
                 }
             };
@@ -111,7 +159,7 @@ impl Database {
         work: &(impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync),
     ) -> Result<T, Failed> {
         let client = self.pool.get().await.map_err(|error| Failed::Before(no_connection(error)))?;
-        let mut tx = Tx { client: Some(client), begin: Some(begin.to_owned()), last: Vec::new() };
+        let mut tx = self.tx(client, begin);
         match work(&mut tx).await {
             // What was read is known; that the transaction ends need not be waited for.
             Ok(done) if begin == self.begin_read => {
@@ -120,7 +168,10 @@ impl Database {
             }
             Ok(done) => tx.commit().await.map(|()| done).map_err(Failed::Committing),
             Err(failure) => {
-                tx.roll_back().await;
+                // A server that cannot be written to, or does not answer, is not asked again.
+                if is_usable(&failure) {
+                    tx.roll_back().await;
+                }
                 Err(Failed::Before(failure))
             }
         }
@@ -141,6 +192,7 @@ pub(crate) struct Tx {
     begin: Option<String>,
     /// Writes nobody waits for, sent together with the commit.
     last: Vec<(&'static str, Vec<Param>)>,
+    patience: Duration,
 }
 
 impl Tx {
@@ -160,18 +212,21 @@ impl Tx {
     ) -> Result<Vec<Vec<Row>>> {
         let begin = self.begin.take();
         let client = self.client.as_ref().ok_or(StoreError::Closed)?;
-        let mut statements = Vec::with_capacity(questions.len());
-        for (sql, _) in questions {
-            statements.push(client.prepare_cached(sql).await.map_err(backend)?);
-        }
-        let mut sent: Vec<Request<'_, Vec<Row>>> = Vec::new();
-        if let Some(begin) = &begin {
-            sent.push(Box::pin(async { client.batch_execute(begin).await.map(|()| Vec::new()) }));
-        }
-        for (statement, (_, params)) in statements.iter().zip(questions) {
-            sent.push(Box::pin(client.query(statement, params)));
-        }
-        let mut answers = pipelined(sent).await.map_err(backend)?;
+        let asking = async {
+            let mut statements = Vec::with_capacity(questions.len());
+            for (sql, _) in questions {
+                statements.push(client.prepare_cached(sql).await?);
+            }
+            let mut sent: Vec<Request<'_, Vec<Row>>> = Vec::new();
+            if let Some(begin) = &begin {
+                sent.push(Box::pin(async { client.batch_execute(begin).await.map(|()| Vec::new()) }));
+            }
+            for (statement, (_, params)) in statements.iter().zip(questions) {
+                sent.push(Box::pin(client.query(statement, params)));
+            }
+            pipelined(sent).await
+        };
+        let mut answers = answered_within(self.patience, asking).await?;
         if begin.is_some() {
             answers.remove(0);
         }
@@ -182,10 +237,13 @@ impl Tx {
     pub(crate) async fn run(&mut self, sql: &str) -> Result<()> {
         let begin = self.begin.take();
         let client = self.client.as_ref().ok_or(StoreError::Closed)?;
-        if let Some(begin) = begin {
-            client.batch_execute(&begin).await.map_err(backend)?;
-        }
-        client.batch_execute(sql).await.map_err(backend)
+        let running = async {
+            if let Some(begin) = begin {
+                client.batch_execute(&begin).await?;
+            }
+            client.batch_execute(sql).await
+        };
+        answered_within(self.patience, running).await
     }
 
     /// Writes at the end, in the order given, together with the commit.
@@ -205,11 +263,11 @@ impl Tx {
             // must not leave it to the next.
             let mut guard = Guard(Some(client));
             let Some(client) = guard.0.as_ref() else { return Err(StoreError::Closed) };
-            let ended = end(client, &last).await;
+            let ended = answered_within(self.patience, end(client, &last)).await;
             if ended.is_ok() {
                 drop(guard.0.take());
             }
-            return ended.map_err(backend);
+            return ended;
         }
         Ok(())
     }
@@ -219,7 +277,7 @@ impl Tx {
         if self.begin.is_none() {
             let mut guard = Guard(Some(client));
             let Some(client) = guard.0.as_ref() else { return };
-            if client.batch_execute("ROLLBACK").await.is_ok() {
+            if answered_within(ANSWER_GRACE, client.batch_execute("ROLLBACK")).await.is_ok() {
                 drop(guard.0.take());
             }
         }
@@ -261,6 +319,9 @@ async fn end(client: &Object, last: &[(&'static str, Vec<Param>)]) -> Result<(),
     for (statement, params) in statements.iter().zip(&params) {
         sent.push(Box::pin(async { client.execute(statement, params).await.map(|_| ()) }));
     }
+    // A commit that waits for a standby and runs out of time is taken for done by the server, though the
+    // standby has not got it. So it is left to wait, and to us to run out of patience.
+    sent.push(Box::pin(client.batch_execute("SET LOCAL statement_timeout = 0")));
     // After a write that failed this rolls back, and the write's failure is what is told.
     sent.push(Box::pin(client.batch_execute("COMMIT")));
     pipelined(sent).await.map(|_| ())
@@ -286,33 +347,90 @@ async fn pipelined<T>(mut sent: Vec<Request<'_, T>>) -> Result<Vec<T>, Error> {
     answers.into_iter().flatten().collect()
 }
 
+/// A failure of the server's, told as what the caller can do about it.
+pub(crate) fn backend(error: Error) -> StoreError {
+    let is_away = match error.code() {
+        Some(code) => PASSING.contains(&code) || code.code().starts_with("08"),
+        // Without a code it is the connection, or what was sent over it makes no sense.
+        None => error.is_closed() || is_io(&error),
+    };
+    let words = Box::new(Words(error));
+    if is_away { StoreError::Unavailable(words) } else { StoreError::Backend(words) }
+}
+
+/// A failure in the server's own words: the library says no more than that there was one.
+#[derive(Debug)]
+struct Words(Error);
+
+impl std::fmt::Display for Words {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.0.as_db_error(), std::error::Error::source(&self.0)) {
+            (Some(told), _) => write!(f, "{} ({})", told.message(), told.code().code()),
+            (None, Some(cause)) => write!(f, "{}: {cause}", self.0),
+            (None, None) => write!(f, "{}", self.0),
+        }
+    }
+}
+
+impl std::error::Error for Words {}
+
+/// What the server says of itself or of others, and not of what it was asked.
+const PASSING: &[&SqlState] = &[
+    &SqlState::T_R_SERIALIZATION_FAILURE,
+    &SqlState::T_R_DEADLOCK_DETECTED,
+    &SqlState::ADMIN_SHUTDOWN,
+    &SqlState::CRASH_SHUTDOWN,
+    &SqlState::CANNOT_CONNECT_NOW,
+    &SqlState::TOO_MANY_CONNECTIONS,
+    // A primary that became a standby.
+    &SqlState::READ_ONLY_SQL_TRANSACTION,
+    // It took longer than a statement may.
+    &SqlState::QUERY_CANCELED,
+];
+
 /// Whether trying again may help.
 fn passes(failure: &StoreError) -> bool {
-    let StoreError::Backend(cause) = failure else { return false };
-    let Some(error) = cause.downcast_ref::<Error>() else { return false };
-    match error.code() {
-        Some(code) => {
-            [
-                &SqlState::T_R_SERIALIZATION_FAILURE,
-                &SqlState::T_R_DEADLOCK_DETECTED,
-                &SqlState::ADMIN_SHUTDOWN,
-                &SqlState::CRASH_SHUTDOWN,
-                &SqlState::CANNOT_CONNECT_NOW,
-                &SqlState::TOO_MANY_CONNECTIONS,
-            ]
-            .contains(&code)
-                || code.code().starts_with("08")
-        }
-        // Without a code it is the connection, or what was sent over it makes no sense.
-        None => error.is_closed() || is_io(error),
-    }
+    matches!(failure, StoreError::Unavailable(_))
+        && cause(failure).is_some_and(|error| error.code() != Some(&SqlState::QUERY_CANCELED))
 }
 
 /// Whether the server itself said no, and goes on living.
 fn is_refused(failure: &StoreError) -> bool {
-    let StoreError::Backend(cause) = failure else { return false };
-    let code = cause.downcast_ref::<Error>().and_then(Error::code);
-    code.is_some_and(|code| code.code().starts_with("40"))
+    code(failure).is_some_and(|code| code.code().starts_with("40"))
+}
+
+/// Whether the connection can be used again once the transaction is rolled back.
+fn is_usable(failure: &StoreError) -> bool {
+    match failure {
+        StoreError::Unavailable(_) => {
+            code(failure).is_some_and(|code| *code != SqlState::READ_ONLY_SQL_TRANSACTION)
+        }
+        _ => true,
+    }
+}
+
+fn cause(failure: &StoreError) -> Option<&Error> {
+    match failure {
+        StoreError::Unavailable(cause) | StoreError::Backend(cause) => {
+            cause.downcast_ref::<Words>().map(|words| &words.0)
+        }
+        _ => None,
+    }
+}
+
+fn code(failure: &StoreError) -> Option<&SqlState> {
+    cause(failure).and_then(Error::code)
+}
+
+/// What the server answers, if it does so in time.
+pub(crate) async fn answered_within<T>(
+    patience: Duration,
+    asking: impl Future<Output = Result<T, Error>>,
+) -> Result<T> {
+    match tokio::time::timeout(patience, asking).await {
+        Ok(answer) => answer.map_err(backend),
+        Err(_) => Err(StoreError::Unavailable("the server does not answer".into())),
+    }
 }
 
 fn is_io(error: &Error) -> bool {
@@ -324,7 +442,7 @@ fn no_connection(error: PoolError) -> StoreError {
         PoolError::Closed => StoreError::Closed,
         PoolError::Backend(error) => backend(error),
         PoolError::Timeout(_) => {
-            StoreError::Backend("no connection to the database became free in time".into())
+            StoreError::Unavailable("no connection to the database became free in time".into())
         }
         other => StoreError::Backend(other.into()),
     }

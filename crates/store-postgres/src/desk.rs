@@ -492,6 +492,11 @@ impl Desk {
         }
     }
 
+    /// The workers that lost cells.
+    pub(crate) fn losers(&self) -> BTreeSet<Uuid> {
+        self.claims.values().filter(|held| held.is_changed).map(|held| held.worker).collect()
+    }
+
     /// Queues again all the cells of a claim; says how many.
     pub(crate) fn requeue(&mut self, token: u64) -> Result<u64> {
         let Some(held) = self.claims.get_mut(&token) else { return Ok(0) };

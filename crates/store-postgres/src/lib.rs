@@ -27,9 +27,10 @@ mod turns;
 mod work;
 mod writes;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -96,6 +97,7 @@ struct Node {
     tokens: Tokens,
     /// How far the database's clock is ahead of this machine's.
     skew_ms: AtomicI64,
+    machine_ms: fn() -> i64,
     /// Set off when a project was deleted.
     graves: tokio::sync::Notify,
     /// Shared by all writes under way; had alone once there are none.
@@ -107,6 +109,7 @@ impl PostgresStore {
     pub async fn connect(url: &str, options: Options) -> Result<Self> {
         let server = Server::parse(url)?;
         let database = Arc::new(Database::new(server.pool(&options)?, options.statement_timeout));
+        database.check_pooler().await?;
         database.write(Doubt::Repeat, |tx| Box::pin(schema::migrate(tx))).await?;
         let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)));
         let node = Arc::new(Node {
@@ -116,6 +119,7 @@ impl PostgresStore {
             news: Arc::new(news),
             tokens: Tokens::default(),
             skew_ms: AtomicI64::new(0),
+            machine_ms: options.machine_ms,
             graves: tokio::sync::Notify::new(),
             under_way: RwLock::new(()),
         });
@@ -160,7 +164,7 @@ impl PostgresStore {
         let node = self.node();
         finished(tokio::spawn(async move {
             let _under_way = node.under_way.read().await;
-            let _entered = node.gates.enter(projects).await;
+            let _entered = node.database.turn(node.gates.enter(projects)).await?;
             let (done, changes) = node.database.write(doubt, work).await?;
             for change in changes {
                 node.news.tell(change);
@@ -405,15 +409,19 @@ impl Store for PostgresStore {
         let mut parts = Parts::of(std::mem::replace(&mut stop.rows, Rows::All));
         let project = stop.project;
         let stop = Arc::new(stop);
-        let mut stopped = Stopped::default();
+        let (mut stopped, mut losers) = (Stopped::default(), BTreeSet::new());
         while let Some(part) = parts.next() {
             let (node, asked, part) = (self.node(), Arc::clone(&stop), Arc::new(part));
             let work = again!((node, asked, part), |tx| runs::stop(tx, &node.documents, &asked, &part));
             let done = self.change(vec![project], Doubt::Tell, work).await?;
-            stopped.rows += done.count.rows;
-            stopped.cells += done.count.cells;
+            let (count, workers) = done.count;
+            stopped.rows += count.rows;
+            stopped.cells += count.cells;
+            losers.extend(workers);
             parts.go_on(done.next_block);
         }
+        // Once this is answered, nothing more is begun on any node.
+        self.node.news.until_heard(losers).await;
         Ok(stopped)
     }
 
@@ -427,11 +435,16 @@ impl Store for PostgresStore {
     }
 
     async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>> {
+        self.node.news.employ(claim.worker.0);
         let projects = claim.asks.iter().map(|(lane, _)| lane.project).collect();
-        let expires_at_ms = self.node.database_time(claim.expires_at_ms);
         let (node, claim) = (self.node(), Arc::new(claim));
-        let work =
-            again!((node, claim), |tx| work::claim(tx, &node.documents, &node.tokens, &claim, expires_at_ms));
+        let work = again!((node, claim), |tx| work::claim(
+            tx,
+            &node.documents,
+            &node.tokens,
+            &claim,
+            claim.expires_at_ms
+        ));
         self.change(projects, Doubt::Tell, work).await
     }
 
@@ -443,12 +456,11 @@ impl Store for PostgresStore {
     }
 
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {
-        let expires_at_ms = self.node.database_time(expires_at_ms);
         self.write(Doubt::Repeat, again!((), |tx| work::heartbeat(tx, worker, expires_at_ms))).await
     }
 
     async fn requeue_lost(&self, now_ms: i64) -> Result<u64> {
-        self.dismiss(Leaving::Lost(self.node.database_time(now_ms))).await
+        self.dismiss(Leaving::Lost(now_ms)).await
     }
 
     async fn leave(&self, worker: WorkerId) -> Result<u64> {
@@ -459,33 +471,27 @@ impl Store for PostgresStore {
         Some(Arc::new(SharedTurns(Arc::clone(&self.node.database))))
     }
 
+    fn clock_ahead_ms(&self) -> i64 {
+        self.node.skew_ms.load(Ordering::Relaxed)
+    }
+
     fn listen(&self, listener: Listener) {
         self.node.news.listen(listener);
     }
 }
 
 impl Node {
-    /// A time by this machine's clock, by the database's: nodes whose clocks differ agree on who is lost.
-    fn database_time(&self, ms: i64) -> i64 {
-        ms.saturating_add(self.skew_ms.load(Ordering::Relaxed))
-    }
-
     async fn compare_clocks(&self) -> Result<()> {
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::int8";
-        let asked_at = machine_ms();
+        let asked_at = (self.machine_ms)();
         let answer = self.database.read(again!((), |tx| tx.query(sql, &[]))).await?;
-        let answered_at = machine_ms();
+        let answered_at = (self.machine_ms)();
         let Some(database_ms) = answer.first().map(|row| row.get::<_, i64>(0)) else { return Ok(()) };
         let skew_ms = database_ms - i64::midpoint(asked_at, answered_at);
         let unsure_ms = SKEW_MIN_MS + (answered_at - asked_at) / 2;
         self.skew_ms.store(if skew_ms.abs() < unsure_ms { 0 } else { skew_ms }, Ordering::Relaxed);
         Ok(())
     }
-}
-
-fn machine_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Sweeps up after deleted projects, and compares clocks now and then.
@@ -512,10 +518,6 @@ fn doubt(once: Option<&Once>) -> Doubt {
 
 async fn finished<T>(task: JoinHandle<Result<T>>) -> Result<T> {
     task.await.unwrap_or_else(|_| Err(StoreError::Backend("a write panicked; it was undone".into())))
-}
-
-fn backend(error: tokio_postgres::Error) -> StoreError {
-    StoreError::Backend(error.into())
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]

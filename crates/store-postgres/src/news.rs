@@ -4,20 +4,21 @@
 //! at a time and apart from the transaction: a commit that notifies makes all others wait. If a node dies in
 //! between, or a connection is lost, the others find out by looking (see [`News::look`]).
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, RowId};
 use rowmill_store::{Change, ChangedRows, Lane, Listener, Result, Spans, Ticket};
 use serde::{Deserialize, Serialize};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::AsyncMessage;
 use uuid::Uuid;
 
 use crate::connect::Server;
-use crate::database::{Database, Doubt, Tx};
+use crate::database::{Database, Doubt, Tx, backend};
 use crate::unsigned;
 
 const CHANNEL: &str = "rowmill_changes";
@@ -31,19 +32,26 @@ const RUNS_MAX: usize = 200;
 const MESSAGES_MAX: usize = 256;
 /// How often a node looks for itself what has changed while it hears nothing.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// By then every node has.
+const LOOKED_BY: Duration = Duration::from_millis(1_500);
 /// The same while it hears others: for what got lost on the way.
 const LOOK_SELDOM: Duration = Duration::from_secs(30);
+/// How long other nodes are waited for that do not say whether they have heard.
+const HEARD_MAX: Duration = Duration::from_secs(2);
+/// Workers named in one message: each takes some 40 bytes.
+const WORKERS_MAX: usize = 150;
 /// Projects whose last change is remembered.
 const SEEN_MAX: usize = 100_000;
 
 /// A change on its way to another node.
-#[derive(Debug, Serialize, Deserialize)]
-struct Message {
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Message {
     #[serde(rename = "n")]
     node: Uuid,
-    /// None in a message by which a node finds out whether it can hear.
+    /// None in a message between nodes: an echo, a question whether all was heard, or the answer.
     #[serde(rename = "p")]
     project: Option<Uuid>,
+    /// The change's, or the number of an echo or a question.
     #[serde(rename = "s")]
     seq: u64,
     #[serde(rename = "r")]
@@ -60,6 +68,26 @@ struct Message {
     restated: bool,
     #[serde(rename = "t")]
     revoked: Vec<(u64, Slot, u64)>,
+    /// The workers whose nodes are to say that they have heard.
+    #[serde(rename = "q", default, skip_serializing_if = "Vec::is_empty")]
+    asked: Vec<Uuid>,
+    /// The workers whose node has.
+    #[serde(rename = "h", default, skip_serializing_if = "Vec::is_empty")]
+    heard: Vec<Uuid>,
+}
+
+/// What is on its way to other nodes.
+#[derive(Debug)]
+pub(crate) enum Post {
+    Change(Change),
+    Message(Box<Message>),
+}
+
+/// Who has yet to say that it has heard.
+#[derive(Debug)]
+struct Question {
+    workers: BTreeSet<Uuid>,
+    answered: oneshot::Sender<()>,
 }
 
 /// Who is told of changes, and what they were told.
@@ -70,7 +98,11 @@ pub(crate) struct News {
     /// after the other.
     seen: Mutex<HashMap<ProjectId, u64>>,
     /// None once the store is closed.
-    outbox: Mutex<Option<mpsc::UnboundedSender<Change>>>,
+    outbox: Mutex<Option<mpsc::UnboundedSender<Post>>>,
+    /// The workers of this node.
+    workers: Mutex<BTreeSet<Uuid>>,
+    questions: Mutex<HashMap<u64, Question>>,
+    is_hearing: AtomicBool,
 }
 
 impl std::fmt::Debug for News {
@@ -80,7 +112,7 @@ impl std::fmt::Debug for News {
 }
 
 impl News {
-    pub(crate) fn new(node: Uuid) -> (Self, mpsc::UnboundedReceiver<Change>) {
+    pub(crate) fn new(node: Uuid) -> (Self, mpsc::UnboundedReceiver<Post>) {
         let (outbox, posted) = mpsc::unbounded_channel();
         (
             Self {
@@ -88,6 +120,9 @@ impl News {
                 listeners: RwLock::default(),
                 seen: Mutex::default(),
                 outbox: Mutex::new(Some(outbox)),
+                workers: Mutex::default(),
+                questions: Mutex::default(),
+                is_hearing: AtomicBool::new(false),
             },
             posted,
         )
@@ -100,9 +135,65 @@ impl News {
     /// Tells of a change this node made, here and elsewhere.
     pub(crate) fn tell(&self, change: Change) {
         self.tell_here(change.clone());
+        self.post(Post::Change(change));
+    }
+
+    fn post(&self, post: Post) {
         if let Some(outbox) = &*self.outbox.lock().unwrap_or_else(PoisonError::into_inner) {
             // Without the other end the store is closed.
-            let _ = outbox.send(change);
+            let _ = outbox.send(post);
+        }
+    }
+
+    /// A worker of this node.
+    pub(crate) fn employ(&self, worker: Uuid) {
+        lock(&self.workers).insert(worker);
+    }
+
+    /// Waits until the nodes of these workers have told their listeners all that was told here. One that says
+    /// nothing is not waited for much longer: it is lost, or its lease will run out.
+    pub(crate) async fn until_heard(&self, mut workers: BTreeSet<Uuid>) {
+        workers.retain(|worker| !lock(&self.workers).contains(worker));
+        if workers.is_empty() {
+            return;
+        }
+        if !self.is_hearing.load(Ordering::Acquire) {
+            // Nor are others then, most likely: by this time they have looked.
+            return tokio::time::sleep(LOOKED_BY).await;
+        }
+        let asked: Vec<Uuid> = workers.into_iter().take(WORKERS_MAX).collect();
+        let (number, (answered, answer)) = (fastrand::u64(..), oneshot::channel());
+        let question = Question { workers: asked.iter().copied().collect(), answered };
+        lock(&self.questions).insert(number, question);
+        // It comes after the changes, as everything that is posted does.
+        let message = Message { node: self.node, seq: number, asked, ..Message::default() };
+        self.post(Post::Message(Box::new(message)));
+        if tokio::time::timeout(HEARD_MAX, answer).await.is_err() {
+            tracing::debug!("another node did not say that it has heard of a stop");
+        }
+        lock(&self.questions).remove(&number);
+    }
+
+    /// What another node asks or says.
+    fn talk(&self, message: Message) {
+        let Message { seq: number, asked, heard, .. } = message;
+        let ours: Vec<Uuid> = {
+            let workers = lock(&self.workers);
+            asked.into_iter().filter(|worker| workers.contains(worker)).collect()
+        };
+        if !ours.is_empty() {
+            let answer = Message { node: self.node, seq: number, heard: ours, ..Message::default() };
+            self.post(Post::Message(Box::new(answer)));
+        }
+        let mut questions = lock(&self.questions);
+        if let Some(question) = questions.get_mut(&number) {
+            question.workers.retain(|worker| !heard.contains(worker));
+            if question.workers.is_empty()
+                && let Some(Question { answered, .. }) = questions.remove(&number)
+            {
+                // Whoever asked may have lost patience.
+                let _ = answered.send(());
+            }
         }
     }
 
@@ -138,8 +229,11 @@ impl News {
     }
 
     fn hear(&self, message: Message) {
-        let Message { node, project, seq, ready, written, deleted, touched, restated, revoked } = message;
-        let Some(project) = project.map(ProjectId::from_uuid).filter(|_| node != self.node) else { return };
+        if message.node == self.node {
+            return;
+        }
+        let Some(project) = message.project.map(ProjectId::from_uuid) else { return self.talk(message) };
+        let Message { seq, ready, written, deleted, touched, restated, revoked, .. } = message;
         let rows = match written {
             Some(written) => {
                 let deleted = deleted.into_iter().map(RowId::from_uuid).collect();
@@ -175,16 +269,23 @@ impl News {
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Sends changes to the other nodes until the store is closed.
 pub(crate) async fn send(
     news: Arc<News>,
     database: Arc<Database>,
-    mut posted: mpsc::UnboundedReceiver<Change>,
+    mut posted: mpsc::UnboundedReceiver<Post>,
 ) {
-    let mut changes = Vec::new();
-    while posted.recv_many(&mut changes, MESSAGES_MAX).await > 0 {
-        let messages: Vec<String> =
-            changes.drain(..).flat_map(|change| write_down(news.node, change)).collect();
+    let mut posts = Vec::new();
+    while posted.recv_many(&mut posts, MESSAGES_MAX).await > 0 {
+        let written = posts.drain(..).flat_map(|post| match post {
+            Post::Change(change) => write_down(news.node, change),
+            Post::Message(message) => vec![serde_json::to_string(&message).unwrap_or_default()],
+        });
+        let messages: Vec<String> = written.collect();
         if let Err(error) = notify(&database, &messages).await {
             tracing::warn!(%error, "other nodes could not be told of a change; they find out by looking");
         }
@@ -211,11 +312,9 @@ fn write_down(node: Uuid, change: Change) -> Vec<String> {
         project: Some(project.uuid()),
         seq,
         ready,
-        written: None,
-        deleted: Vec::new(),
         touched: Some(touched.tidied().iter().collect()).filter(|runs: &Vec<_>| runs.len() <= RUNS_MAX),
         restated,
-        revoked: Vec::new(),
+        ..Message::default()
     };
     if let ChangedRows::These { written, deleted } = rows {
         message.written = Some(written);
@@ -251,6 +350,7 @@ pub(crate) async fn receive(news: Arc<News>, server: Server, database: Arc<Datab
     let mut has_warned = false;
     loop {
         let outcome = hear_all(&news, &server, &database).await;
+        news.is_hearing.store(false, Ordering::Release);
         if !has_warned {
             match outcome {
                 Ok(()) => tracing::warn!(
@@ -272,24 +372,14 @@ async fn look(news: &News, database: &Database) {
 }
 
 /// Ends with an error when the connection is lost, and without when nothing is heard on it.
-async fn hear_all(news: &News, server: &Server, database: &Database) -> Result<(), tokio_postgres::Error> {
+async fn hear_all(news: &News, server: &Server, database: &Database) -> Result<()> {
     let (heard, mut messages) = mpsc::unbounded_channel();
     let client = server.connect(heard).await?;
-    client.batch_execute(&format!("LISTEN {CHANNEL}")).await?;
+    client.batch_execute(&format!("LISTEN {CHANNEL}")).await.map_err(backend)?;
     // What happened before is looked for only now, so that nothing falls in between.
     look(news, database).await;
     loop {
-        let echo = Message {
-            node: news.node,
-            project: None,
-            seq: fastrand::u64(..),
-            ready: false,
-            written: None,
-            deleted: Vec::new(),
-            touched: None,
-            restated: false,
-            revoked: Vec::new(),
-        };
+        let echo = Message { node: news.node, seq: fastrand::u64(..), ..Message::default() };
         let number = echo.seq;
         // Failing is found out by hearing nothing.
         let _ = notify(database, &[serde_json::to_string(&echo).unwrap_or_default()]).await;
@@ -301,7 +391,10 @@ async fn hear_all(news: &News, server: &Server, database: &Database) -> Result<(
                 Ok(Some(AsyncMessage::Notification(told))) => {
                     match serde_json::from_str::<Message>(told.payload()) {
                         Ok(message) => {
-                            is_heard |= message.project.is_none() && message.seq == number;
+                            if message.project.is_none() && message.seq == number {
+                                is_heard = true;
+                                news.is_hearing.store(true, Ordering::Release);
+                            }
                             news.hear(message);
                         }
                         Err(error) => tracing::debug!(%error, "a message of another node makes no sense"),
@@ -309,7 +402,7 @@ async fn hear_all(news: &News, server: &Server, database: &Database) -> Result<(
                 }
                 Ok(Some(_)) => {}
                 // The connection is gone; asking it says why.
-                Ok(None) => return client.batch_execute("").await,
+                Ok(None) => return client.batch_execute("").await.map_err(backend),
                 Err(_) if is_heard => break,
                 Err(_) => return Ok(()),
             }

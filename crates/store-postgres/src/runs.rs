@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{BLOCK_BITS, block_of, position_of};
 use rowmill_store::{Change, Result, Rows, Standing, Stop, Stopped, Trigger};
+use uuid::Uuid;
 
 use crate::database::Tx;
 use crate::desk::Desk;
@@ -99,13 +100,13 @@ pub(crate) async fn trigger(
     Ok((Done { count, next_block }, changes))
 }
 
-/// Puts cells back in part of the rows.
+/// Puts cells back in part of the rows; says which workers lost some.
 pub(crate) async fn stop(
     tx: &mut Tx,
     documents: &Documents,
     stop: &Stop,
     part: &Part,
-) -> Result<(Done<Stopped>, Vec<Change>)> {
+) -> Result<(Done<(Stopped, BTreeSet<Uuid>)>, Vec<Change>)> {
     let state = projects::lock_one(tx, stop.project).await?;
     let mut desk = Desk::open(tx, documents, state).await?;
     let (positions, next_block): (Vec<u64>, Option<u64>) = match part {
@@ -130,8 +131,9 @@ pub(crate) async fn stop(
             stopped.cells += cells;
         }
     }
+    let losers = desk.losers();
     let changes = if stopped.cells == 0 { Vec::new() } else { vec![desk.finish(tx, stop.now_ms)?] };
-    Ok((Done { count: stopped, next_block }, changes))
+    Ok((Done { count: (stopped, losers), next_block }, changes))
 }
 
 pub(crate) async fn standing(

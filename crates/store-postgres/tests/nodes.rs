@@ -329,3 +329,126 @@ fn what_is_left_to_tell_is_told_before_the_end() {
         assert_eq!(claim(&other, 2, id, 9).await.len(), 3);
     });
 }
+
+#[test]
+fn a_stop_is_answered_once_other_nodes_have_heard_of_it() {
+    on_a_database(async |address| {
+        let (one, other) = (open(&address).await, open(&address).await);
+        let heard: Arc<Mutex<usize>> = Arc::default();
+        let listening = Arc::clone(&heard);
+        other.listen(Box::new(move |change| {
+            if !change.revoked.is_empty() {
+                // A node that is slow to hear.
+                std::thread::sleep(Duration::from_millis(200));
+                *listening.lock().unwrap() += change.revoked.len();
+            }
+        }));
+        let id = project(&one, 1).await;
+        one.insert_rows(rows(id, 1, 300)).await.unwrap();
+        let there = heard_by(&other);
+        for round in 1..=3 {
+            let seen = there.lock().unwrap().len();
+            trigger(&one, id).await;
+            until("the other node hears of work", || there.lock().unwrap().len() > seen).await;
+            assert_eq!(claim(&other, 1, id, 250).await.len(), 250);
+            let stop = Stop { project: id, rows: Rows::All, slots: None, now_ms: 6 };
+            assert_eq!(one.stop(stop).await.unwrap().cells, 300);
+            assert_eq!(*heard.lock().unwrap(), 250 * round, "before the stop is answered");
+        }
+    });
+}
+
+#[test]
+fn a_stop_does_not_wait_for_ever_for_a_node_that_is_gone() {
+    on_a_database(async |address| {
+        let (one, other) = (open(&address).await, open(&address).await);
+        let id = project(&one, 1).await;
+        one.insert_rows(rows(id, 1, 3)).await.unwrap();
+        trigger(&one, id).await;
+        assert_eq!(claim(&other, 1, id, 3).await.len(), 3);
+        drop(other);
+        let started = Instant::now();
+        let stop = Stop { project: id, rows: Rows::All, slots: None, now_ms: 6 };
+        assert_eq!(one.stop(stop).await.unwrap().cells, 3);
+        assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    });
+}
+
+/// A node on a machine whose clock is wrong, and what it takes the time to be.
+struct Wrong(PostgresStore, fn() -> i64);
+
+impl Wrong {
+    async fn open(address: &str, machine_ms: fn() -> i64) -> Self {
+        let options = Options { machine_ms, ..Options::default() };
+        Self(PostgresStore::connect(address, options).await.unwrap(), machine_ms)
+    }
+
+    fn now_ms(&self) -> i64 {
+        (self.1)() + self.0.clock_ahead_ms()
+    }
+
+    async fn claim(&self, worker: u128, project: ProjectId, lease_ms: i64) -> Vec<Claimed> {
+        let (expires_at_ms, now_ms) = (self.now_ms() + lease_ms, self.now_ms());
+        let now = jiff::Timestamp::from_millisecond(now_ms).unwrap();
+        let (worker, asks) = (WorkerId(Uuid::from_u128(worker)), vec![(Lane { project, slot: ANSWER }, 1)]);
+        let claim = Claim { worker, expires_at_ms, now, asks, bytes_max: usize::MAX };
+        self.0.claim(claim).await.unwrap()
+    }
+}
+
+const MINUTES_5: i64 = 5 * 60 * 1_000;
+
+fn right_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_millis()).unwrap()
+}
+
+#[test]
+fn clocks_that_disagree_by_minutes_do_no_harm() {
+    on_a_database(async |address| {
+        let fast = Wrong::open(&address, || right_ms() + MINUTES_5).await;
+        let slow = Wrong::open(&address, || right_ms() - MINUTES_5).await;
+        for node in [&fast, &slow] {
+            assert!((node.now_ms() - right_ms()).abs() < 5_000, "{}", node.0.clock_ahead_ms());
+        }
+        let id = project(&fast.0, 1).await;
+        fast.0.insert_rows(rows(id, 1, 1)).await.unwrap();
+        trigger(&fast.0, id).await;
+
+        // A lease that holds on one node holds on the other, and one that ran out has.
+        assert_eq!(slow.claim(1, id, 30_000).await.len(), 1);
+        assert_eq!(fast.0.requeue_lost(fast.now_ms()).await.unwrap(), 0);
+        slow.0.leave(WorkerId(Uuid::from_u128(1))).await.unwrap();
+        assert_eq!(fast.claim(2, id, 1).await.len(), 1);
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(slow.0.requeue_lost(slow.now_ms()).await.unwrap(), 1);
+
+        // What one puts off for a moment, the other takes up after a moment.
+        let cells = fast.claim(3, id, 30_000).await;
+        let error =
+            rowmill_model::CellError { code: rowmill_model::ErrorCode::TimedOut, message: String::new() };
+        let result = CellResult::Retry(fast.now_ms() + 500, error);
+        let settlement = Settlement { ticket: cells[0].ticket, result };
+        let worker = WorkerId(Uuid::from_u128(3));
+        assert_eq!(fast.0.settle(worker, fast.now_ms(), vec![settlement]).await.unwrap(), [true]);
+        let due = slow.0.lanes(slow.now_ms()).await.unwrap().next_due_ms.unwrap() - slow.now_ms();
+        assert!((-5_000..=1_000).contains(&due), "{due}");
+        let started = Instant::now();
+        while slow.claim(4, id, 30_000).await.is_empty() {
+            assert!(started.elapsed() < Duration::from_secs(20), "the retry is never due");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+
+        // A request that is kept for a minute is known for that minute everywhere.
+        let once = |node: &Wrong| Once {
+            name: [1; 32],
+            fingerprint: [2; 32],
+            now_ms: node.now_ms(),
+            expires_at_ms: node.now_ms() + 60_000,
+        };
+        let insert = |node: &Wrong, first| NewRows { once: Some(once(node)), ..rows(id, first, 1) };
+        let first = slow.0.insert_rows(insert(&slow, 100)).await.unwrap();
+        assert_eq!(fast.0.insert_rows(insert(&fast, 200)).await.unwrap(), first);
+        assert!(slow.0.recall(once(&slow)).await.unwrap().is_some());
+    });
+}

@@ -39,6 +39,12 @@ pub enum StoreError {
     TooLong,
     #[error("the store is closed")]
     Closed,
+    /// The database is away, or does not answer, for now. Nothing was written.
+    #[error("the database cannot be reached: {0}")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database went away while a write was committed: it may have been written, or not.
+    #[error("the database was lost during a write: {0}")]
+    InDoubt(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the database failed: {0}")]
     Backend(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

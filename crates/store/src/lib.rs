@@ -175,6 +175,12 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Where nodes keep to rates together; `None` if this process is alone and can count for itself.
     fn turns(&self) -> Option<Arc<dyn Turns>>;
 
+    /// How far the clock that all nodes go by, the database's, is ahead of this machine's. Every time that is
+    /// handed in here is to be by that clock.
+    fn clock_ahead_ms(&self) -> i64 {
+        0
+    }
+
     /// Has a listener called with every change this process makes.
     fn listen(&self, listener: Listener);
 }

@@ -28,9 +28,10 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
         StatusCode::TOO_MANY_REQUESTS => {
             ("TooManyRequests", "Too many requests; `Retry-After` says how long to wait.")
         }
-        StatusCode::SERVICE_UNAVAILABLE => {
-            ("NotReady", "The store cannot be reached, or a read took longer than `readSecondsMax`.")
-        }
+        StatusCode::SERVICE_UNAVAILABLE => (
+            "NotReady",
+            "The database cannot be reached, a read took longer than `readSecondsMax`, or the server is stopping; `Retry-After` says how long to wait.",
+        ),
         _ => {
             ("InternalError", "Something went wrong on the server; the log has the cause under `requestId`.")
         }
@@ -63,7 +64,11 @@ const FAILURES: [(StatusCode, &str, &str); 10] = [
         "internal_error",
         "Something went wrong on the server; its log has the cause under this request id",
     ),
-    (StatusCode::SERVICE_UNAVAILABLE, "not_ready", "The store cannot be reached"),
+    (
+        StatusCode::SERVICE_UNAVAILABLE,
+        "unavailable",
+        "The database cannot be reached at the moment; try again in a little while",
+    ),
 ];
 
 pub(crate) fn responses() -> Map<String, Value> {
@@ -82,7 +87,7 @@ fn response(status: StatusCode, code: &str, error: &str) -> (String, Value) {
         }
     }
     let is_limited = !status.is_server_error();
-    let headers = header_references(is_limited, status == StatusCode::TOO_MANY_REQUESTS);
+    let headers = header_references(is_limited, says_when(status));
     let content = json!({ "application/json": { "schema": failure_reference(), "example": example } });
     (name.to_owned(), json!({ "description": description, "headers": headers, "content": content }))
 }
@@ -95,9 +100,14 @@ pub(crate) fn webhook_failure(status: StatusCode) -> Value {
         StatusCode::NOT_FOUND => "There is no such team.",
         other => failure(other).1,
     };
-    let headers = header_references(!status.is_server_error(), status == StatusCode::TOO_MANY_REQUESTS);
+    let headers = header_references(!status.is_server_error(), says_when(status));
     let schema = json!({ "$ref": "#/components/schemas/WebhookFailure" });
     json!({ "description": description, "headers": headers, "content": { "application/json": { "schema": schema } } })
+}
+
+/// Whether a failure says when to try again.
+fn says_when(status: StatusCode) -> bool {
+    matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
 }
 
 pub(crate) fn header_references(is_limited: bool, is_refusal: bool) -> Value {

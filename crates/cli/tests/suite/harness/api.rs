@@ -32,6 +32,11 @@ impl Api {
         Self { address: address.to_owned(), version: Version::V4, slug: "default".to_owned(), key, document }
     }
 
+    /// The same service at another address.
+    pub(crate) fn at(self, address: &str) -> Self {
+        Self { address: address.to_owned(), ..self }
+    }
+
     pub(crate) fn in_version(self, version: Version) -> Self {
         Self { version, ..self }
     }

@@ -47,7 +47,7 @@ pub(crate) fn remove(address: &str) {
     }
 }
 
-fn waiting<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn waiting<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(work)
 }

@@ -91,6 +91,42 @@ pub(crate) fn exchange(address: &str, request: &Request) -> io::Result<Response>
     receive(&mut stream).map_err(|error| sent.err().unwrap_or(error))
 }
 
+/// A client that keeps its connection for as long as the server does.
+pub(crate) struct Kept {
+    address: String,
+    stream: Option<TcpStream>,
+}
+
+impl Kept {
+    pub(crate) fn new(address: &str) -> Self {
+        Self { address: address.to_owned(), stream: None }
+    }
+
+    pub(crate) fn exchange(&mut self, request: &Request) -> io::Result<Response> {
+        let mut stream = match self.stream.take() {
+            Some(stream) => stream,
+            None => connect(&self.address)?,
+        };
+        let head = request.head(&self.address).replace("Connection: close\r\n", "");
+        stream.write_all(head.as_bytes())?;
+        stream.write_all(request.body.as_deref().unwrap_or_default())?;
+        let (mut bytes, mut some) = (Vec::new(), vec![0; 1 << 16]);
+        loop {
+            let count = stream.read(&mut some)?;
+            bytes.extend_from_slice(&some[..count]);
+            match parse(&bytes) {
+                Some(response) => {
+                    let closes = response.header("connection").is_some_and(|word| word == "close");
+                    self.stream = Some(stream).filter(|_| !closes);
+                    return Ok(response);
+                }
+                None if count == 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                None => {}
+            }
+        }
+    }
+}
+
 pub(crate) fn connect(address: &str) -> io::Result<TcpStream> {
     let stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(TIME_MAX))?;

@@ -1,6 +1,7 @@
 //! How scenarios are run.
 
 pub(crate) mod api;
+pub(crate) mod balancer;
 pub(crate) mod database;
 pub(crate) mod document;
 pub(crate) mod http;
@@ -10,6 +11,7 @@ pub(crate) mod server;
 pub(crate) mod table;
 
 pub(crate) use api::{Answer, Api};
+pub(crate) use balancer::Balancer;
 pub(crate) use http::Request;
 pub(crate) use outside::Outside;
 pub(crate) use runner::Scenario;

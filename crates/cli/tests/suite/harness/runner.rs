@@ -28,7 +28,7 @@ impl Scenario {
     /// The same promise in each version that gives it.
     pub(crate) fn in_all_versions(self) -> Vec<Self> {
         match self.run {
-            Run::Own(_) | Run::Embedded(_) | Run::Shared(_) => vec![self],
+            Run::Own(_) | Run::Embedded(_) | Run::Nodes(_) | Run::Shared(_) => vec![self],
             Run::Versions(_) => vec![self, Self { version: Version::V3, ..self.named("v3") }],
         }
     }
@@ -36,6 +36,7 @@ impl Scenario {
     /// The same promise on each database that keeps it.
     pub(crate) fn on_all_databases(self) -> Vec<Self> {
         let on = |database| match database {
+            Database::Sqlite if matches!(self.run, Run::Nodes(_)) => None,
             Database::Sqlite => Some(self),
             Database::Postgres if matches!(self.run, Run::Embedded(_)) => None,
             Database::Postgres => Some(Self { database, ..self.named("PostgreSQL") }),
@@ -58,6 +59,8 @@ pub(crate) enum Run {
     Own(fn()),
     /// The same, for what is said of the embedded database alone.
     Embedded(fn()),
+    /// The same, for what several nodes on one database do together.
+    Nodes(fn()),
 }
 
 /// Lists functions as scenarios, under their own names.
@@ -156,7 +159,7 @@ fn run_one(scenario: Scenario) -> Result<(), &'static str> {
             Run::Shared(run) | Run::Versions(run) => {
                 run(&server::shared().api().in_version(scenario.version));
             }
-            Run::Own(run) | Run::Embedded(run) => run(),
+            Run::Own(run) | Run::Embedded(run) | Run::Nodes(run) => run(),
         }
         let _ = done.send(());
     });

@@ -1,7 +1,7 @@
 //! The real binary as a process: started on a free port, with a data folder of its own, and never left
 //! behind.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -36,6 +36,7 @@ pub(crate) struct Server {
     key: String,
     folder: Arc<Folder>,
     settings: Vec<(String, String)>,
+    role: &'static str,
 }
 
 /// Where a service lives: its working folder, with its data in `data`, and the database it uses.
@@ -43,12 +44,25 @@ pub(crate) struct Folder {
     folder: TempDir,
     /// None if it is the embedded one.
     database_url: Option<String>,
+    /// Whether the database goes with the folder.
+    is_own: bool,
 }
 
 impl Folder {
     pub(crate) fn new() -> Arc<Self> {
         let folder = TempDir::with_prefix("rowmill-suite-").unwrap();
-        Arc::new(Self { folder, database_url: Database::current().create() })
+        Arc::new(Self { folder, database_url: Database::current().create(), is_own: true })
+    }
+
+    /// A folder whose service uses a database that somebody else sees to.
+    pub(crate) fn on(database_url: String) -> Arc<Self> {
+        let folder = TempDir::with_prefix("rowmill-suite-").unwrap();
+        Arc::new(Self { folder, database_url: Some(database_url), is_own: false })
+    }
+
+    /// Another folder on the same database.
+    pub(crate) fn beside(&self) -> Arc<Self> {
+        Self::on(self.database_url.clone().expect("nodes share a database"))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -62,7 +76,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if let Some(address) = &self.database_url {
+        if let Some(address) = self.database_url.as_ref().filter(|_| self.is_own) {
             database::remove(address);
         }
     }
@@ -98,9 +112,8 @@ impl Server {
 
     /// A service with just these variables, in a folder that may have been used before.
     pub(crate) fn start_in(folder: Arc<Folder>, settings: &[(&str, &str)]) -> Self {
-        let settings: Vec<(String, String)> =
-            settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let started = spawn(&folder, serve(&folder, &settings));
+        let settings = owned(settings);
+        let started = spawn(&folder, serve(&folder, &settings, SERVE));
         Self::of(started, folder, settings)
     }
 
@@ -117,7 +130,16 @@ impl Server {
     ) -> Self {
         let document = document_at(&address);
         let key = create_key(&folder, "default");
-        Self { process, address, printed, document, key, folder, settings }
+        Self { process, address, printed, document, key, folder, settings, role: SERVE }
+    }
+
+    /// Another process on the same database, with these variables besides: `serve`, or `worker`.
+    pub(crate) fn beside(&self, role: &'static str, variables: &[(&str, &str)]) -> Self {
+        let settings = [self.settings.clone(), owned(variables)].concat();
+        let folder = Arc::clone(&self.folder);
+        let (process, address, printed) = spawn(&folder, serve(&folder, &settings, role));
+        let (document, key) = (Arc::clone(&self.document), self.key.clone());
+        Self { process, address, printed, document, key, folder, settings, role }
     }
 
     /// The API as a holder of a key of the team `default` sees it.
@@ -165,7 +187,7 @@ impl Server {
 
     /// Starts it again, with the settings it had, after it ended.
     pub(crate) fn restart(&mut self) {
-        let (process, address, printed) = spawn(&self.folder, serve(&self.folder, &self.settings));
+        let (process, address, printed) = spawn(&self.folder, serve(&self.folder, &self.settings, self.role));
         (self.process, self.address, self.printed) = (process, address, printed);
     }
 
@@ -197,6 +219,33 @@ pub(crate) fn rowmill(folder: &Folder, arguments: &[&str]) -> Output {
     command(folder).args(arguments).output().unwrap()
 }
 
+/// What a service says that refuses to start.
+pub(crate) fn refusal(folder: &Folder, settings: &[(&str, &str)]) -> String {
+    let mut command = command(folder);
+    command.envs(settings.iter().copied()).args(["serve", "--listen", "127.0.0.1:0"]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let ended = eventually_ended(&mut child);
+    let mut told = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut told).unwrap();
+    assert!(!ended.success(), "it started: {told}");
+    told
+}
+
+/// Its end, or its end by force if it does not come by itself.
+fn eventually_ended(child: &mut Child) -> ExitStatus {
+    let start = std::time::Instant::now();
+    loop {
+        if let Some(ended) = child.try_wait().unwrap() {
+            return ended;
+        }
+        if start.elapsed() > START_TIME_MAX {
+            let _ = (child.kill(), child.wait());
+            panic!("it was to refuse to start, and runs");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 pub(crate) fn command(folder: &Folder) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rowmill"));
     for (name, _) in std::env::vars_os() {
@@ -219,13 +268,19 @@ fn create_key(folder: &Folder, team: &str) -> String {
 
 type Started = (Arc<Mutex<Child>>, String, Arc<Mutex<Vec<String>>>);
 
-fn serve(folder: &Folder, settings: &[(String, String)]) -> Command {
+const SERVE: &str = "serve";
+
+fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+    settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn serve(folder: &Folder, settings: &[(String, String)], role: &str) -> Command {
     let mut command = command(folder);
     command
         .env("ROWMILL_LOG", "warn")
         .env("ROWMILL_LISTEN", "127.0.0.1:0")
         .envs(settings.iter().map(|(name, value)| (name, value)))
-        .arg("serve");
+        .arg(role);
     command
 }
 

@@ -317,7 +317,13 @@ fn another_secret_key_is_a_clear_error_and_breaks_nothing_else() {
     assert!(!folder.data().join("secret.key").exists(), "a key that is set makes no file");
     drop(server);
 
-    let server = started_in(&folder, &[("ROWMILL_HUNTER_API_KEY", "k"), ("ROWMILL_WIZA_API_KEY", "k")]);
+    // Told at the start; who has lost the key for good goes on without what was sealed.
+    let refused = server::refusal(&folder, &[]);
+    assert!(refused.contains("the same ROWMILL_SECRET_KEY") && refused.contains("secret.key"), "{refused}");
+    assert!(!folder.data().join("secret.key").exists(), "a key that opens nothing is not left behind");
+    let adopt = ("ROWMILL_ADOPT_SECRET_KEY", "true");
+    let server =
+        started_in(&folder, &[adopt, ("ROWMILL_HUNTER_API_KEY", "k"), ("ROWMILL_WIZA_API_KEY", "k")]);
     let api = server.api();
     assert!(folder.data().join("secret.key").exists());
     let hunter = provider(&api, "hunter");
@@ -335,7 +341,8 @@ fn another_secret_key_is_a_clear_error_and_breaks_nothing_else() {
     assert_eq!(set(&api, "hunter", json!({ "apiKey": "k" })).ok()["provider"]["configured"], true);
     drop(server);
 
-    let server = started_in(&folder, &[KEY, ("ROWMILL_HUNTER_API_KEY", "k")]);
+    server::refusal(&folder, &[KEY]);
+    let server = started_in(&folder, &[adopt, KEY, ("ROWMILL_HUNTER_API_KEY", "k")]);
     let api = server.api();
     assert_eq!(state(&api, "hunter"), (false, json!("team")));
     assert_eq!(api.delete(format!("{PROVIDERS}/hunter")).ok()["deletedCount"], 1);

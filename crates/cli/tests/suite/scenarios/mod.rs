@@ -9,10 +9,12 @@ mod costs;
 mod crashes;
 mod credentials;
 mod events;
+mod failover;
 mod files;
 mod ids;
 mod lists;
 mod matching;
+mod nodes;
 mod operators;
 mod outside;
 mod processing;
@@ -37,6 +39,8 @@ use crate::harness::Scenario;
 /// Every scenario. Those that take longest come first, so that nobody waits for them at the end.
 pub(crate) fn all() -> Vec<Scenario> {
     [
+        nodes::NODES,
+        failover::NODES,
         crashes::OWN,
         processing::OWN,
         outside::OWN,
