@@ -20,10 +20,10 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 pub(crate) struct MoveArgs {
     /// What is moved: `sqlite:FOLDER` for a data folder, or `postgres://user:password@host/database`. An address
     /// with a password is better in the variable, where other processes do not see it.
-    #[arg(id = "move_from", long = "from", env = "ROWMILL_MOVE_FROM", hide_env_values = true)]
+    #[arg(id = "move_from", long = "from", value_name = "ADDRESS", env = "ROWMILL_MOVE_FROM", hide_env_values = true)]
     pub(crate) from: SecretSetting,
     /// Where to: the same forms. It must be empty, or hold the beginning of this very move.
-    #[arg(id = "move_to", long = "to", env = "ROWMILL_MOVE_TO", hide_env_values = true)]
+    #[arg(id = "move_to", long = "to", value_name = "ADDRESS", env = "ROWMILL_MOVE_TO", hide_env_values = true)]
     pub(crate) to: SecretSetting,
     /// Rows written in one transaction at most.
     #[arg(id = "move_batch_rows", long = "batch-rows", env = "ROWMILL_MOVE_BATCH_ROWS", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -33,7 +33,7 @@ pub(crate) struct MoveArgs {
 pub(crate) async fn run(args: MoveArgs) -> Result<(), Box<dyn Error>> {
     let MoveArgs { from: SecretSetting(from), to: SecretSetting(to), batch_rows } = args;
     let (from, to) = (Place::parse("--from", from.expose())?, Place::parse("--to", to.expose())?);
-    if from == to {
+    if from.is(&to) {
         return Err("--from and --to name the same database: name another target".into());
     }
     let source = from.source().await?;
@@ -67,6 +67,16 @@ impl<'a> Place<'a> {
             }
             Some(folder) if !folder.as_os_str().is_empty() => Ok(Self::Folder(folder)),
             _ => Err(format!("{flag} must be sqlite:FOLDER or postgres://user:password@host/database")),
+        }
+    }
+
+    /// Whether both are spelled alike or name one folder; databases are compared when they are open.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Folder(one), Self::Folder(other)) => {
+                one == other || one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
+            }
+            _ => self == other,
         }
     }
 
@@ -142,11 +152,11 @@ fn say(moved: &Moved, took: Duration, source: &str, target: &str) -> std::io::Re
     writeln!(out, "Moved and verified: {source} is now in {target}.")?;
     writeln!(
         out,
-        "  {teams} teams, {keys} API keys, {sealed} sealed credentials and secrets, {receipts} kept answers"
+        "  teams: {teams}, API keys: {keys}, sealed credentials and secrets: {sealed}, kept answers: {receipts}"
     )?;
     writeln!(
         out,
-        "  {projects} projects, {} rows ({}), {guests} guests",
+        "  projects: {projects}, rows: {} ({}), guests: {guests}",
         HumanCount(*rows),
         HumanBytes(*bytes)
     )?;

@@ -43,7 +43,7 @@ impl Carrier {
         let sql = "SELECT to_regclass('rowmill.migrations') IS NULL";
         if carrier.is(sql).await? {
             let words = format!("there is no Rowmill in {}", carrier.place);
-            return Err(StoreError::Backend(words.into()));
+            return Err(StoreError::Missing(words));
         }
         if carrier.is(IS_TARGET).await? {
             return Err(StoreError::Unfinished);

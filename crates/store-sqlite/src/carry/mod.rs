@@ -33,7 +33,7 @@ impl Carrier {
         let file = data_dir.join(DATABASE_FILE);
         if !file.is_file() {
             let words = format!("there is no {}: name the data folder of a Rowmill", file.display());
-            return Err(StoreError::Backend(words.into()));
+            return Err(StoreError::Missing(words));
         }
         let carrier = Self::open(data_dir)?;
         let connection = lock(&carrier.connection);

@@ -47,8 +47,17 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn new() -> Arc<Self> {
+        Self::on(Database::current())
+    }
+
+    pub(crate) fn on(database: Database) -> Arc<Self> {
         let folder = TempDir::with_prefix("rowmill-suite-").unwrap();
-        Arc::new(Self { folder, database_url: Database::current().create() })
+        Arc::new(Self { folder, database_url: database.create() })
+    }
+
+    /// Its database, as `rowmill move` is told of it.
+    pub(crate) fn address(&self) -> String {
+        self.database_url.clone().unwrap_or_else(|| format!("sqlite:{}", self.data().display()))
     }
 
     pub(crate) fn path(&self) -> &Path {

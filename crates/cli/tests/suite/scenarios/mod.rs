@@ -13,6 +13,7 @@ mod files;
 mod ids;
 mod lists;
 mod matching;
+mod moving;
 mod operators;
 mod outside;
 mod processing;
@@ -38,6 +39,7 @@ use crate::harness::Scenario;
 pub(crate) fn all() -> Vec<Scenario> {
     [
         crashes::OWN,
+        moving::OWN,
         processing::OWN,
         outside::OWN,
         events::OWN,
