@@ -20,10 +20,22 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 pub(crate) struct MoveArgs {
     /// What is moved: `sqlite:FOLDER` for a data folder, or `postgres://user:password@host/database`. An address
     /// with a password is better in the variable, where other processes do not see it.
-    #[arg(id = "move_from", long = "from", value_name = "ADDRESS", env = "ROWMILL_MOVE_FROM", hide_env_values = true)]
+    #[arg(
+        id = "move_from",
+        long = "from",
+        value_name = "ADDRESS",
+        env = "ROWMILL_MOVE_FROM",
+        hide_env_values = true
+    )]
     pub(crate) from: SecretSetting,
     /// Where to: the same forms. It must be empty, or hold the beginning of this very move.
-    #[arg(id = "move_to", long = "to", value_name = "ADDRESS", env = "ROWMILL_MOVE_TO", hide_env_values = true)]
+    #[arg(
+        id = "move_to",
+        long = "to",
+        value_name = "ADDRESS",
+        env = "ROWMILL_MOVE_TO",
+        hide_env_values = true
+    )]
     pub(crate) to: SecretSetting,
     /// Rows written in one transaction at most.
     #[arg(id = "move_batch_rows", long = "batch-rows", env = "ROWMILL_MOVE_BATCH_ROWS", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -74,7 +86,8 @@ impl<'a> Place<'a> {
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Folder(one), Self::Folder(other)) => {
-                one == other || one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
+                one == other
+                    || one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
             }
             _ => self == other,
         }
@@ -122,13 +135,16 @@ impl Teller {
         };
         if let Some(bar) = &self.bar {
             if is_new {
-                // What an earlier run did says nothing of how fast this one is.
                 bar.reset();
                 bar.set_length(rows_total);
                 bar.set_message(word);
                 *said = Some((phase, Instant::now()));
             }
             bar.set_position(rows);
+            if is_new {
+                // What an earlier run did says nothing of how fast this one is.
+                bar.reset_eta();
+            }
         } else if is_new || said.is_none_or(|(_, at)| at.elapsed() >= LINE_EVERY) {
             eprintln!("{word}: {rows} of {rows_total} rows");
             *said = Some((phase, Instant::now()));
@@ -143,7 +159,8 @@ impl Teller {
 }
 
 fn say(moved: &Moved, took: Duration, source: &str, target: &str) -> std::io::Result<()> {
-    let Moved { teams, keys, sealed, receipts, projects, rows, guests, retries, cells, bytes, rows_now } = moved;
+    let Moved { teams, keys, sealed, receipts, projects, rows, guests, retries, cells, bytes, rows_now } =
+        moved;
     let Cells { idle, queued, completed, error, skipped } = cells;
     let seconds = took.as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -167,13 +184,11 @@ fn say(moved: &Moved, took: Duration, source: &str, target: &str) -> std::io::Re
     )?;
     writeln!(out, "  {seconds:.1} s, {} rows a second, verification included", rate.round())?;
     writeln!(out, "The source is as it was. Start Rowmill on the target only, from now on.")?;
-    if *sealed > 0 {
-        writeln!(
-            out,
-            "The key that opens what is sealed was not moved: give the target the same ROWMILL_SECRET_KEY, or copy \
-             secret.key from the old data folder into the new one."
-        )?;
-    }
+    writeln!(
+        out,
+        "The key that opens what is sealed was not moved: give the target the same ROWMILL_SECRET_KEY, or copy \
+         secret.key from the old data folder into the new one."
+    )?;
     out.flush()
 }
 

@@ -98,7 +98,9 @@ pub enum MoveError {
          again, while nobody uses the source"
     )]
     Differs(String),
-    #[error("{place} did not answer to the end: run the same command again, it goes on where this one stopped")]
+    #[error(
+        "{place} did not answer to the end: run the same command again, it goes on where this one stopped"
+    )]
     Lost {
         place: String,
         #[source]
@@ -115,7 +117,12 @@ pub enum MoveError {
 type Result<T, E = MoveError> = std::result::Result<T, E>;
 
 /// Moves everything, or goes on with a move that was not finished.
-pub async fn carry(source: &dyn Carry, target: &dyn Carry, options: Options, tell: Tell<'_>) -> Result<Moved> {
+pub async fn carry(
+    source: &dyn Carry,
+    target: &dyn Carry,
+    options: Options,
+    tell: Tell<'_>,
+) -> Result<Moved> {
     if source.identity() == target.identity() {
         return Err(MoveError::Same(source.place().to_owned()));
     }
@@ -129,9 +136,9 @@ pub async fn carry(source: &dyn Carry, target: &dyn Carry, options: Options, tel
         None => (begun(source, target).await?, Phase::Copying),
     };
     let rows_before = note.rows;
-    let mut mover = Mover { source, target, options, tell, phase, rows_total, note };
-    mover.copy(&projects).await?;
-    let rows_now = mover.note.rows - rows_before;
+    let mut run = Mover { source, target, options, tell, phase, rows_total, note };
+    run.copy(&projects).await?;
+    let rows_now = run.note.rows - rows_before;
     let moved = verify::verify(source, target, options, &projects, tell, rows_total).await?;
     target.finish().await.map_err(of(target))?;
     Ok(Moved { rows_now, ..moved })
@@ -148,12 +155,7 @@ async fn begun(source: &dyn Carry, target: &dyn Carry) -> Result<Note> {
 }
 
 /// Reads how far the same move has come, if it is the same and nothing has changed since.
-async fn resumed(
-    source: &dyn Carry,
-    target: &dyn Carry,
-    text: &str,
-    projects: &[ProjectId],
-) -> Result<Note> {
+async fn resumed(source: &dyn Carry, target: &dyn Carry, text: &str, projects: &[ProjectId]) -> Result<Note> {
     let note = Note::parse(text).map_err(of(target))?;
     if note.source != source.identity() {
         let (target, source_then) = (target.place().to_owned(), note.place);
@@ -195,9 +197,9 @@ impl Mover<'_> {
                 // It is noted together with being written.
                 Step::Project(_) if step == self.note.step => {}
                 Step::Project(id) => self.copy_project(id).await?,
-                Step::Shelf(shelf) => {
+                Step::Shelf(on) => {
                     let after = if step == self.note.step { self.note.after.clone() } else { None };
-                    self.copy_shelf(shelf, after).await?;
+                    self.copy_shelf(on, after).await?;
                 }
             }
         }
@@ -215,16 +217,16 @@ impl Mover<'_> {
         self.target.write_project(project, self.note.to_text()).await.map_err(of(self.target))
     }
 
-    async fn copy_shelf(&mut self, shelf: Shelf, after: Option<Key>) -> Result<()> {
-        let plan = match shelf {
+    async fn copy_shelf(&mut self, on: Shelf, after: Option<Key>) -> Result<()> {
+        let plan = match on {
             Shelf::Blocks(id) => {
                 let project = existing(self.source, id).await?;
                 Some(Arc::new(blocks::plan(&project).map_err(of(self.source))?))
             }
             _ => None,
         };
-        let most = most(shelf, self.options);
-        let mut page = self.source.read(shelf, after, most).await.map_err(of(self.source))?;
+        let most = most(on, self.options);
+        let mut page = self.source.read(on, after, most).await.map_err(of(self.source))?;
         while let Some(last) = page.last() {
             if let (Goods::Blocks(page), Some(plan)) = (&mut page, &plan) {
                 blocks::make_ready(plan, page);
@@ -232,12 +234,12 @@ impl Mover<'_> {
             if let Goods::Rows(rows) = &page {
                 self.note.rows += count(rows.len());
             }
-            self.note.step = Step::Shelf(shelf);
+            self.note.step = Step::Shelf(on);
             self.note.after = Some(last.clone());
             // The next page is read while this one is written.
             let (written, next) = tokio::join!(
-                self.target.write(shelf, page, self.note.to_text()),
-                self.source.read(shelf, Some(last), most)
+                self.target.write(on, page, self.note.to_text()),
+                self.source.read(on, Some(last), most)
             );
             written.map_err(of(self.target))?;
             page = next.map_err(of(self.source))?;

@@ -3,16 +3,17 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use rowmill_model::column::Dependency;
 use rowmill_model::plan::{Block, Mark, Phase as Waits, Plan, Tally};
+use rowmill_model::project::ProjectSettings;
 use rowmill_model::record::Slot;
 use rowmill_model::{
-    CellStatus, KeyId, Project, ProjectId, Record, RowId, Slug, TeamId,
+    CellStatus, ColumnId, ColumnType, KeyId, Project, ProjectId, Record, RowId, Slug, Table, TeamId,
 };
 use rowmill_store::carry::{
     CarriedBlock, CarriedProject, CarriedRow, Carry, Derived, Goods, Guest, Key, Most, Receipt, Retry, Shelf,
 };
 use rowmill_store::{ApiKey, Result, Sealed, SealedKind, StoreError, Team};
-use serde_json::json;
 use uuid::Uuid;
 
 use crate::{MoveError, Moved, Options, Phase, carry};
@@ -133,11 +134,16 @@ impl Carry for Memory {
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<CarriedProject>> {
-        Ok(self.held().projects.iter().find(|(project, _)| project.id == id).map(|(project, _)| project.clone()))
+        Ok(self
+            .held()
+            .projects
+            .iter()
+            .find(|(project, _)| project.id == id)
+            .map(|(project, _)| project.clone()))
     }
 
-    async fn read(&self, shelf: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
-        let nothing = match shelf {
+    async fn read(&self, from: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
+        let nothing = match from {
             Shelf::Teams => Goods::Teams(Vec::new()),
             Shelf::Keys => Goods::Keys(Vec::new()),
             Shelf::Sealed => Goods::Sealed(Vec::new()),
@@ -148,7 +154,7 @@ impl Carry for Memory {
             Shelf::Retries(_) => Goods::Retries(Vec::new()),
         };
         let items = usize::try_from(most.items).unwrap();
-        Ok(self.get(shelf).map_or(nothing, |goods| page(goods, after.as_ref(), items)))
+        Ok(self.get(from).map_or(nothing, |goods| page(goods, after.as_ref(), items)))
     }
 
     async fn derived(&self, id: ProjectId) -> Result<Derived> {
@@ -175,9 +181,9 @@ impl Carry for Memory {
         Ok(())
     }
 
-    async fn write(&self, shelf: Shelf, goods: Goods, note: String) -> Result<()> {
+    async fn write(&self, to: Shelf, goods: Goods, note: String) -> Result<()> {
         self.write(note)?;
-        self.put(shelf, goods);
+        self.put(to, goods);
         Ok(())
     }
 
@@ -259,9 +265,176 @@ fn fill_project(store: &Memory, team: TeamId, id: ProjectId) {
 }
 
 fn document(team: TeamId, id: ProjectId) -> String {
-    let mut table = rowmill_model::Table::default();
-    let _ = &mut table;
-    json!({ "id": id, "team": team, "title": "P", "autoplay": false, "folderId": null, "metadata": {}, "settings": {},
-        "table": table, "createdAt": 1, "updatedAt": 2 })
-    .to_string()
+    let mut table = Table::new();
+    table.push_manual(ColumnId::new("col_name00000000"), "Name");
+    table.push_manual(ColumnId::new("col_answer000000"), "Answer");
+    table.columns[2].kind = ColumnType::Ai;
+    table.columns[2].dependencies =
+        vec![Dependency { column_id: ColumnId::new("col_name00000000"), required: true }];
+    let project = Project {
+        id,
+        team,
+        title: "P".to_owned(),
+        autoplay: false,
+        folder_id: None,
+        metadata: serde_json::Map::new(),
+        settings: ProjectSettings::default(),
+        table,
+        created_at: 1,
+        updated_at: 2,
+    };
+    serde_json::to_string(&project).unwrap()
+}
+
+async fn go(source: &Memory, target: &Memory) -> Result<Moved, MoveError> {
+    carry(source, target, OPTIONS, &|_| {}).await
+}
+
+/// A store that everything was moved into without a hitch.
+async fn whole(source: &Memory) -> Held {
+    let target = Memory::new("empty");
+    go(source, &target).await.unwrap();
+    target.held().clone()
+}
+
+/// How many writes a move takes.
+async fn writes(source: &Memory) -> u32 {
+    let target = Memory::new("empty");
+    target.held().writes_left = Some(u32::MAX);
+    go(source, &target).await.unwrap();
+    u32::MAX - target.held().writes_left.unwrap()
+}
+
+#[tokio::test]
+async fn everything_arrives_and_is_counted() {
+    let (source, target) = (filled(), Memory::new("empty"));
+    let before = source.held().clone();
+    let told = Mutex::new(Vec::new());
+    let moved =
+        carry(&source, &target, OPTIONS, &|progress| told.lock().unwrap().push(progress)).await.unwrap();
+    assert_eq!((moved.teams, moved.keys, moved.sealed, moved.receipts), (1, 19, 1, 1));
+    assert_eq!(
+        (moved.projects, moved.rows, moved.rows_now, moved.guests, moved.retries),
+        (2, 480, 480, 2, 2)
+    );
+    // What somebody held is queued again.
+    let cells = moved.cells;
+    assert_eq!(
+        (cells.completed, cells.queued, cells.idle, cells.error, cells.skipped),
+        (120, 240, 120, 0, 0)
+    );
+    assert_eq!(*source.held(), before, "the source is as it was");
+    assert_eq!(target.held().note, None);
+    let told = told.into_inner().unwrap();
+    let last_of = |phase| told.iter().rfind(|progress| progress.phase == phase).unwrap().rows;
+    assert_eq!((last_of(Phase::Copying), last_of(Phase::Verifying)), (480, 480));
+    let Some(Goods::Blocks(blocks)) = target.get(Shelf::Blocks(ProjectId::from_uuid(Uuid::from_u128(1))))
+    else {
+        panic!("no blocks");
+    };
+    assert_eq!(blocks[0].ready, [ANSWER]);
+    assert_eq!(blocks[0].block.get(ANSWER, 4).status, CellStatus::Queued);
+}
+
+#[tokio::test]
+async fn wherever_it_stops_it_goes_on_there() {
+    let source = filled();
+    let (whole, writes) = (whole(&source).await, writes(&source).await);
+    assert!(writes > 50, "{writes}");
+    for at_once in [1, 2, 3, 5, 8, 13, 21, 34, 55] {
+        let target = Memory::new("empty");
+        let mut stops = 0;
+        loop {
+            target.held().writes_left = Some(at_once);
+            match go(&source, &target).await {
+                Ok(_) => break,
+                Err(MoveError::Lost { .. }) => stops += 1,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert_eq!(stops, (writes - 1) / at_once);
+        target.held().writes_left = None;
+        assert_eq!(*target.held(), whole, "{at_once} writes at once");
+    }
+}
+
+/// Alters what was moved before it is verified.
+async fn check_found(what: &str, alter: impl FnOnce(&mut Held)) {
+    let source = filled();
+    let target = Memory::new("empty");
+    target.held().writes_left = Some(writes(&source).await - 1);
+    assert!(matches!(go(&source, &target).await, Err(MoveError::Lost { .. })));
+    target.held().writes_left = None;
+    alter(&mut target.held());
+    match go(&source, &target).await {
+        Err(MoveError::Differs(words)) => assert!(words.contains(what), "{words}"),
+        other => panic!("{what}: {other:?}"),
+    }
+    assert!(target.held().note.is_some(), "nobody opens it");
+}
+
+fn shelf(held: &mut Held, number: usize) -> &mut Goods {
+    &mut held.projects[0].1[number].1
+}
+
+#[tokio::test]
+async fn whatever_was_altered_is_found() {
+    check_found("the checksum of 240 rows of proj_", |held| {
+        let Goods::Rows(rows) = shelf(held, 0) else { panic!() };
+        rows[100].values = Record::pack([(1, "\"tExt\"")]).as_bytes().into();
+    })
+    .await;
+    check_found("the checksum of 240 rows", |held| {
+        let Goods::Rows(rows) = shelf(held, 0) else { panic!() };
+        rows[0].details = None;
+    })
+    .await;
+    check_found("239 rows of proj_", |held| {
+        let Goods::Rows(rows) = shelf(held, 0) else { panic!() };
+        rows.pop();
+    })
+    .await;
+    check_found("cell states", |held| {
+        let Goods::Blocks(blocks) = shelf(held, 1) else { panic!() };
+        blocks[1].block.set(ANSWER, 4, Mark::default());
+    })
+    .await;
+    check_found("guests", |held| {
+        let Goods::Guests(guests) = shelf(held, 2) else { panic!() };
+        guests[0].event_at_ms += 1;
+    })
+    .await;
+    check_found("API keys", |held| {
+        let Goods::Keys(keys) = &mut held.shared[1].1 else { panic!() };
+        keys[3].last_used_at_ms = Some(1);
+    })
+    .await;
+    check_found("the count of cells", |held| {
+        held.projects[0].0.tally = Some((Tally::default(), 4));
+    })
+    .await;
+    check_found("what rows are found by", |held| {
+        let Goods::Blocks(blocks) = shelf(held, 1) else { panic!() };
+        blocks[0].ready.clear();
+    })
+    .await;
+    check_found("counters", |held| held.projects[0].0.next_position += 1).await;
+    check_found("counters", |held| held.projects[0].0.views = "[1]".to_owned()).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_moved_is_refused() {
+    let (source, other) = (filled(), Memory::new("other"));
+    assert!(matches!(go(&source, &source).await, Err(MoveError::Same(_))));
+    other.held().shared = source.held().shared.clone();
+    assert!(matches!(go(&source, &other).await, Err(MoveError::NotEmpty(_))));
+
+    let target = Memory::new("empty");
+    target.held().writes_left = Some(20);
+    assert!(matches!(go(&source, &target).await, Err(MoveError::Lost { .. })));
+    target.held().writes_left = None;
+    let refused = go(&other, &target).await;
+    assert!(matches!(&refused, Err(MoveError::OtherSource { source_then, .. }) if source_then == "full"));
+    source.held().projects[0].0.change_seq += 1;
+    assert!(matches!(go(&source, &target).await, Err(MoveError::Changed(_))));
 }

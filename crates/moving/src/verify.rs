@@ -8,7 +8,9 @@ use rowmill_store::StoreError;
 use rowmill_store::carry::{CarriedProject, Carry, Goods, Shelf};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{Cells, MoveError, Moved, Options, Phase, Progress, Result, Tell, blocks, count, existing, most, of};
+use crate::{
+    Cells, MoveError, Moved, Options, Phase, Progress, Result, Tell, blocks, count, existing, most, of,
+};
 
 pub(crate) async fn verify(
     source: &dyn Carry,
@@ -61,9 +63,9 @@ impl Both<'_> {
         let plan = blocks::plan(&is).map_err(of(self.target))?;
         let mut ready = 0;
         let mut tally = Tally::default();
-        for shelf in Shelf::of(id) {
-            let sum = self.compare(shelf, Some(&plan)).await?;
-            match shelf {
+        for on in Shelf::of(id) {
+            let sum = self.compare(on, Some(&plan)).await?;
+            match on {
                 Shelf::Rows(_) if sum.items != is.row_count => return Err(differs("the count of rows")),
                 Shelf::Rows(_) => {
                     moved.rows += sum.items;
@@ -88,18 +90,18 @@ impl Both<'_> {
     }
 
     /// The sum of a shelf, which must be the same in both.
-    async fn compare(&self, shelf: Shelf, plan: Option<&Plan>) -> Result<Sum> {
+    async fn compare(&self, on: Shelf, plan: Option<&Plan>) -> Result<Sum> {
         let quiet = |_| {};
         let (was, is) = tokio::join!(
-            sum(self.source, shelf, plan, self.options, &quiet),
-            sum(self.target, shelf, plan, self.options, self.say)
+            sum(self.source, on, plan, self.options, &quiet),
+            sum(self.target, on, plan, self.options, self.say)
         );
         let (was, is) = (was.map_err(of(self.source))?, is.map_err(of(self.target))?);
         if (was.items, was.hash) == (is.items, is.hash) {
             return Ok(is);
         }
-        let whose = shelf.project().map(|id| format!(" of {id}")).unwrap_or_default();
-        let (word, there, here) = (shelf.word(), was.items, is.items);
+        let whose = on.project().map(|id| format!(" of {id}")).unwrap_or_default();
+        let (word, there, here) = (on.word(), was.items, is.items);
         Err(MoveError::Differs(if there == here {
             format!("the checksum of {here} {word}{whose}")
         } else {
@@ -169,7 +171,9 @@ fn take(page: &Goods, hash: &mut Xxh3) {
         Goods::Receipts(items) => items.iter().for_each(|item| item.hash(hash)),
         Goods::Rows(items) => items.iter().for_each(|item| item.hash(hash)),
         Goods::Blocks(items) => {
-            items.iter().for_each(|item| (item.number, item.block.encode()).hash(hash));
+            for item in items {
+                (item.number, item.block.encode()).hash(hash);
+            }
         }
         Goods::Guests(items) => items.iter().for_each(|item| item.hash(hash)),
         Goods::Retries(items) => items.iter().for_each(|item| item.hash(hash)),

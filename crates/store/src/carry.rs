@@ -31,7 +31,7 @@ pub trait Carry: std::fmt::Debug + Send + Sync {
     async fn project(&self, id: ProjectId) -> Result<Option<CarriedProject>>;
 
     /// A page of a shelf, from behind a key on; empty at the end.
-    async fn read(&self, shelf: Shelf, after: Option<Key>, most: Most) -> Result<Goods>;
+    async fn read(&self, from: Shelf, after: Option<Key>, most: Most) -> Result<Goods>;
 
     /// What this store made for itself of a project's rows.
     async fn derived(&self, id: ProjectId) -> Result<Derived>;
@@ -46,7 +46,7 @@ pub trait Carry: std::fmt::Debug + Send + Sync {
     async fn write_project(&self, project: CarriedProject, note: String) -> Result<()>;
 
     /// Writes a page, together with the note.
-    async fn write(&self, shelf: Shelf, goods: Goods, note: String) -> Result<()>;
+    async fn write(&self, to: Shelf, goods: Goods, note: String) -> Result<()>;
 
     /// Brings everything to the disk and opens this store to everybody.
     async fn finish(&self) -> Result<()>;

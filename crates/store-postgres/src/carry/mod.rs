@@ -95,9 +95,8 @@ impl Carrier {
                 return Ok(());
             }
             if Instant::now() > until {
-                let word = |row: &Row| {
-                    format!("{} ({} connections)", row.get::<_, &str>(0), row.get::<_, i64>(1))
-                };
+                let word =
+                    |row: &Row| format!("{} ({} connections)", row.get::<_, &str>(0), row.get::<_, i64>(1));
                 let nodes: Vec<String> = nodes.iter().map(word).collect();
                 return Err(StoreError::InUse(format!(
                     "{} is in use by Rowmill on {}: stop every node first, and start none until all is moved",
@@ -153,8 +152,8 @@ impl Carry for Carrier {
         read::project(&self.client, id).await
     }
 
-    async fn read(&self, shelf: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
-        read::page(&self.client, shelf, after, most).await
+    async fn read(&self, from: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
+        read::page(&self.client, from, after, most).await
     }
 
     async fn derived(&self, id: ProjectId) -> Result<Derived> {
@@ -186,9 +185,9 @@ impl Carry for Carrier {
         write::in_transaction(&self.client, work).await
     }
 
-    async fn write(&self, shelf: Shelf, goods: Goods, note: String) -> Result<()> {
+    async fn write(&self, to: Shelf, goods: Goods, note: String) -> Result<()> {
         let work = async {
-            write::page(&self.client, shelf, &goods).await?;
+            write::page(&self.client, to, &goods).await?;
             write::keep_note(&self.client, &note).await
         };
         write::in_transaction(&self.client, work).await

@@ -70,14 +70,15 @@ pub(super) async fn page(client: &Client, shelf: Shelf, after: Option<Key>, most
     let bytes = i64::try_from(most.bytes).unwrap_or(i64::MAX);
     match shelf {
         Shelf::Teams => {
-            let sql = "SELECT id, slug, name, created_at FROM rowmill.teams WHERE id > $1 ORDER BY id LIMIT $2";
-            let found = ask(client, sql, &[&id_after(after)?, &items]).await?;
+            let sql =
+                "SELECT id, slug, name, created_at FROM rowmill.teams WHERE id > $1 ORDER BY id LIMIT $2";
+            let found = ask(client, sql, &[&id_after(after.as_ref())?, &items]).await?;
             read_all(&found, teams::read_team).map(Goods::Teams)
         }
         Shelf::Keys => {
             let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM rowmill.keys WHERE id > $1 \
                        ORDER BY id LIMIT $2";
-            let found = ask(client, sql, &[&id_after(after)?, &items]).await?;
+            let found = ask(client, sql, &[&id_after(after.as_ref())?, &items]).await?;
             read_all(&found, teams::read_key).map(Goods::Keys)
         }
         Shelf::Sealed => {
@@ -113,13 +114,13 @@ pub(super) async fn page(client: &Client, shelf: Shelf, after: Option<Key>, most
                        octet_length(vals) + coalesce(octet_length(details), 0) AS bytes FROM rowmill.rows \
                        WHERE project = $1 AND position >= $2 ORDER BY position LIMIT $3) page) sized \
                        WHERE before < $4 ORDER BY position";
-            let found = ask(client, sql, &[&num, &number_after(after)?, &items, &bytes]).await?;
+            let found = ask(client, sql, &[&num, &number_after(after.as_ref())?, &items, &bytes]).await?;
             read_all(&found, read_row).map(Goods::Rows)
         }
         Shelf::Blocks(_) => {
             let sql = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block >= $2 \
                        ORDER BY block LIMIT $3";
-            let found = ask(client, sql, &[&num, &number_after(after)?, &items]).await?;
+            let found = ask(client, sql, &[&num, &number_after(after.as_ref())?, &items]).await?;
             let block = |row: &Row| {
                 let block = Block::decode(row.get(1))?;
                 Ok(CarriedBlock { number: unsigned(row.get(0)), block, ready: Vec::new() })
@@ -187,18 +188,18 @@ fn read_row(row: &Row) -> Result<CarriedRow> {
     })
 }
 
-fn id_after(after: Option<Key>) -> Result<Uuid> {
+fn id_after(after: Option<&Key>) -> Result<Uuid> {
     match after {
         None => Ok(Uuid::nil()),
-        Some(Key::Id(id)) => Ok(id),
+        Some(Key::Id(id)) => Ok(*id),
         Some(_) => Err(other_key()),
     }
 }
 
-fn number_after(after: Option<Key>) -> Result<i64> {
+fn number_after(after: Option<&Key>) -> Result<i64> {
     match after {
         None => Ok(0),
-        Some(Key::Number(number)) => Ok(signed(number).saturating_add(1)),
+        Some(Key::Number(number)) => Ok(signed(*number).saturating_add(1)),
         Some(_) => Err(other_key()),
     }
 }

@@ -152,15 +152,15 @@ async fn write_guests(client: &Client, num: i64, guests: &[Guest]) -> Result<()>
 async fn write_rows(client: &Client, num: i64, rows: &[CarriedRow]) -> Result<()> {
     let sql = "COPY rowmill.rows (project, position, id, vals, details) FROM STDIN (FORMAT binary)";
     let types = [Type::INT8, Type::INT8, Type::UUID, Type::BYTEA, Type::BYTEA];
-    let mut lines = pin!(BinaryCopyInWriter::new(client.copy_in(sql).await.map_err(backend)?, &types));
+    let mut copy = pin!(BinaryCopyInWriter::new(client.copy_in(sql).await.map_err(backend)?, &types));
     let mut live = LiveDelta::default();
     for CarriedRow { position, id, values, details } in rows {
         live.add(*position, 1);
-        let line: [&(dyn ToSql + Sync); 5] =
+        let fields: [&(dyn ToSql + Sync); 5] =
             [&num, &signed(*position), &id.uuid(), &&**values, &details.as_deref()];
-        lines.as_mut().write(&line).await.map_err(backend)?;
+        copy.as_mut().write(&fields).await.map_err(backend)?;
     }
-    lines.finish().await.map_err(backend)?;
+    copy.finish().await.map_err(backend)?;
     write_live(client, num, live).await?;
     let sql = "SELECT lookup_slots FROM rowmill.counters WHERE project = $1";
     let slots: Vec<i64> = client.query_one(sql, &[&num]).await.map_err(backend)?.get(0);
@@ -185,17 +185,17 @@ async fn write_live(client: &Client, num: i64, live: LiveDelta) -> Result<()> {
 async fn write_lookups(client: &Client, num: i64, slots: &[Slot], rows: &[CarriedRow]) -> Result<()> {
     let sql = "COPY rowmill.lookups (project, slot, hash, position) FROM STDIN (FORMAT binary)";
     let types = [Type::INT8, Type::INT8, Type::INT8, Type::INT8];
-    let mut lines = pin!(BinaryCopyInWriter::new(client.copy_in(sql).await.map_err(backend)?, &types));
+    let mut copy = pin!(BinaryCopyInWriter::new(client.copy_in(sql).await.map_err(backend)?, &types));
     for row in rows {
         let cells = Cells::unpack(&row.values)?;
         for slot in slots {
             let Some(hash) = cells.get(*slot).and_then(value::match_key) else { continue };
-            let line: [&(dyn ToSql + Sync); 4] =
+            let fields: [&(dyn ToSql + Sync); 4] =
                 [&num, &i64::from(*slot), &hash.cast_signed(), &signed(row.position)];
-            lines.as_mut().write(&line).await.map_err(backend)?;
+            copy.as_mut().write(&fields).await.map_err(backend)?;
         }
     }
-    lines.finish().await.map(|_| ()).map_err(backend)
+    copy.finish().await.map(|_| ()).map_err(backend)
 }
 
 async fn write_blocks(client: &Client, num: i64, blocks: &[CarriedBlock]) -> Result<()> {
@@ -207,7 +207,8 @@ async fn write_blocks(client: &Client, num: i64, blocks: &[CarriedBlock]) -> Res
     let ready = || blocks.iter().flat_map(|block| block.ready.iter().map(|slot| (*slot, block.number)));
     let slots: Vec<i64> = ready().map(|(slot, _)| i64::from(slot)).collect();
     let numbers: Vec<i64> = ready().map(|(_, number)| signed(number)).collect();
-    let sql = "INSERT INTO rowmill.ready (project, slot, block) SELECT $1, * FROM unnest($2::int8[], $3::int8[])";
+    let sql =
+        "INSERT INTO rowmill.ready (project, slot, block) SELECT $1, * FROM unnest($2::int8[], $3::int8[])";
     run(client, sql, &[&num, &slots, &numbers]).await
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rowmill_model::ProjectId;
-use rowmill_store::carry::{Carry, CarriedProject, Derived, Goods, Key, Most, Shelf};
+use rowmill_store::carry::{CarriedProject, Carry, Derived, Goods, Key, Most, Shelf};
 use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
 
@@ -100,8 +100,8 @@ impl Carry for Carrier {
         self.with(move |connection| read::project(connection, id)).await
     }
 
-    async fn read(&self, shelf: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
-        self.with(move |connection| read::page(connection, shelf, after, most)).await
+    async fn read(&self, from: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
+        self.with(move |connection| read::page(connection, from, after, most)).await
     }
 
     async fn derived(&self, id: ProjectId) -> Result<Derived> {
@@ -125,9 +125,9 @@ impl Carry for Carrier {
         self.with(move |connection| in_transaction(connection, work)).await
     }
 
-    async fn write(&self, shelf: Shelf, goods: Goods, note: String) -> Result<()> {
+    async fn write(&self, to: Shelf, goods: Goods, note: String) -> Result<()> {
         let work = move |connection: &Connection| {
-            write::page(connection, shelf, &goods)?;
+            write::page(connection, to, &goods)?;
             write::keep_note(connection, &note)
         };
         self.with(move |connection| in_transaction(connection, work)).await

@@ -29,9 +29,7 @@ pub(super) fn is_empty(connection: &Connection) -> Result<bool> {
 pub(super) fn projects(connection: &Connection) -> Result<Vec<ProjectId>> {
     connection
         .prepare_cached("SELECT id FROM projects ORDER BY num")
-        .and_then(|mut query| {
-            query.query_map((), |row| uuid_of(row, 0).map(ProjectId::from_uuid))?.collect()
-        })
+        .and_then(|mut query| query.query_map((), |row| uuid_of(row, 0).map(ProjectId::from_uuid))?.collect())
         .map_err(backend)
 }
 
@@ -84,13 +82,13 @@ pub(super) fn page(connection: &Connection, shelf: Shelf, after: Option<Key>, mo
         (Shelf::Teams, after) => {
             let sql = "SELECT id, slug, name, created_at FROM teams WHERE id > ?1 ORDER BY id LIMIT ?2";
             let team = |row: &Row<'_>| Ok((teams::read_team(row).map_err(backend)?, 0));
-            read.some(sql, (id_after(after)?, most.items), team).map(Goods::Teams)
+            read.some(sql, (id_after(after.as_ref())?, most.items), team).map(Goods::Teams)
         }
         (Shelf::Keys, after) => {
             let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM keys WHERE id > ?1 \
                        ORDER BY id LIMIT ?2";
             let key = |row: &Row<'_>| Ok((teams::read_key(row).map_err(backend)?, 0));
-            read.some(sql, (id_after(after)?, most.items), key).map(Goods::Keys)
+            read.some(sql, (id_after(after.as_ref())?, most.items), key).map(Goods::Keys)
         }
         (Shelf::Sealed, after) => {
             let (team, kind, name) = match after {
@@ -120,7 +118,7 @@ pub(super) fn page(connection: &Connection, shelf: Shelf, after: Option<Key>, mo
         (Shelf::Rows(_), after) => {
             let sql = "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 \
                        ORDER BY key LIMIT ?3";
-            let (first, last) = (number_after(after)?, POSITION_MAX);
+            let (first, last) = (number_after(after.as_ref())?, POSITION_MAX);
             if first > last {
                 return Ok(Goods::Rows(Vec::new()));
             }
@@ -128,7 +126,7 @@ pub(super) fn page(connection: &Connection, shelf: Shelf, after: Option<Key>, mo
         }
         (Shelf::Blocks(_), after) => {
             let sql = "SELECT key, marks FROM blocks WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3";
-            let keys = (block_key(num, number_after(after)?), block_key(num + 1, 0) - 1);
+            let keys = (block_key(num, number_after(after.as_ref())?), block_key(num + 1, 0) - 1);
             read.some(sql, (keys.0, keys.1, most.items), read_block).map(Goods::Blocks)
         }
         (Shelf::Guests(_), after) => {
@@ -203,8 +201,7 @@ fn read_receipt(row: &Row<'_>) -> Result<(Receipt, usize)> {
 
 fn read_row(row: &Row<'_>) -> Result<(CarriedRow, usize)> {
     let (_, position) = split(row.get(0).map_err(backend)?);
-    let values: Box<[u8]> =
-        row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?.into();
+    let values: Box<[u8]> = row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?.into();
     let details: Option<Box<[u8]>> = pages::decode_details(row)?.as_bytes().map(Into::into);
     let bytes = values.len() + details.as_ref().map_or(0, |details| details.len());
     let id = RowId::from_uuid(uuid_of(row, 1).map_err(backend)?);
@@ -227,7 +224,7 @@ where
     get().map_err(backend)
 }
 
-fn id_after(after: Option<Key>) -> Result<[u8; 16]> {
+fn id_after(after: Option<&Key>) -> Result<[u8; 16]> {
     match after {
         None => Ok(Uuid::nil().into_bytes()),
         Some(Key::Id(id)) => Ok(id.into_bytes()),
@@ -235,7 +232,7 @@ fn id_after(after: Option<Key>) -> Result<[u8; 16]> {
     }
 }
 
-fn number_after(after: Option<Key>) -> Result<u64> {
+fn number_after(after: Option<&Key>) -> Result<u64> {
     match after {
         None => Ok(0),
         Some(Key::Number(number)) => Ok(number.saturating_add(1)),

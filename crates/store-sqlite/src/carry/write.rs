@@ -6,9 +6,7 @@
 use rowmill_model::Project;
 use rowmill_model::integration::connected_event;
 use rowmill_model::record::Cells;
-use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, Goods, Guest, Receipt, Retry, Shelf,
-};
+use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Goods, Guest, Receipt, Retry, Shelf};
 use rowmill_store::{Result, Sealed, StoreError};
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
 
@@ -171,7 +169,8 @@ fn write_rows(connection: &Connection, num: i64, rows: &[CarriedRow]) -> Result<
 
 fn write_blocks(connection: &Connection, num: i64, blocks: &[CarriedBlock]) -> Result<()> {
     let mut insert = prepare(connection, "INSERT INTO blocks (key, marks) VALUES (?1, ?2)")?;
-    let mut ready_insert = prepare(connection, "INSERT INTO ready (project, slot, block) VALUES (?1, ?2, ?3)")?;
+    let mut ready_insert =
+        prepare(connection, "INSERT INTO ready (project, slot, block) VALUES (?1, ?2, ?3)")?;
     for CarriedBlock { number, block, ready } in blocks {
         insert.execute((block_key(num, *number), block.encode())).map_err(backend)?;
         for slot in ready {
