@@ -1,10 +1,16 @@
 //! `rowmill move`: everything from one database to another, whatever stops it on the way.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
+use proptest::test_runner::{Config, TestRunner};
+use rowmill_store::carry::Carry;
+use rowmill_store::{Store, conformance};
+use rowmill_store_postgres::{Options, PostgresStore};
+use rowmill_store_sqlite::{Access, SqliteStore};
 use serde_json::{Value, json};
 
 use super::processing::{asks, last};
@@ -19,6 +25,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("moving", Own:
     everything_moves_there_and_back,
     a_move_that_was_killed_goes_on,
     what_cannot_be_moved_is_told,
+    random_histories_go_on_in_another_database,
 );
 
 const TIME_MAX: Duration = Duration::from_mins(1);
@@ -363,4 +370,69 @@ fn what_cannot_be_moved_is_told() {
     // The source is as it was.
     let server = started_in(&from, &[STILL]);
     assert_eq!(table.through(&server.api()).values("Name", &[]), [1]);
+}
+
+/// Where a history is told, and where it goes on.
+struct Wanderer {
+    kind: Database,
+    home: Option<Arc<Folder>>,
+}
+
+impl Wanderer {
+    /// Closes the store, moves all it held into a database of the other kind and opens that.
+    fn move_on(&mut self, old: Option<Arc<dyn Store>>) -> Arc<dyn Store> {
+        drop(old);
+        let runtime = tokio::runtime::Handle::current();
+        tokio::task::block_in_place(|| {
+            if let Some(home) = self.home.take() {
+                self.kind = self.kind.other();
+                let next = Folder::on(self.kind);
+                runtime.block_on(carried(&home, &next));
+                self.home = Some(next);
+            }
+            let home = self.home.get_or_insert_with(|| Folder::on(self.kind));
+            match home.address().strip_prefix("sqlite:") {
+                Some(folder) => Arc::new(SqliteStore::open(Path::new(folder), Access::Serve).unwrap()),
+                None => {
+                    let connected = PostgresStore::connect(&home.address(), Options::default());
+                    Arc::new(runtime.block_on(connected).unwrap()) as Arc<dyn Store>
+                }
+            }
+        })
+    }
+}
+
+async fn carried(from: &Folder, to: &Folder) {
+    let (from, to) = (from.address(), to.address());
+    let source: Box<dyn Carry> = match from.strip_prefix("sqlite:") {
+        Some(folder) => Box::new(rowmill_store_sqlite::Carrier::source(Path::new(folder)).unwrap()),
+        None => Box::new(rowmill_store_postgres::Carrier::source(&from).await.unwrap()),
+    };
+    let target: Box<dyn Carry> = match to.strip_prefix("sqlite:") {
+        Some(folder) => Box::new(rowmill_store_sqlite::Carrier::target(Path::new(folder)).unwrap()),
+        None => Box::new(rowmill_store_postgres::Carrier::target(&to).await.unwrap()),
+    };
+    let options = rowmill_moving::Options { batch_rows: 100 };
+    rowmill_moving::carry(&*source, &*target, options, &|_| {}).await.unwrap();
+}
+
+/// The suites that every store passes, with a move wherever they would start it again.
+fn random_histories_go_on_in_another_database() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let config = || Config { cases: 6, failure_persistence: None, ..Config::default() };
+    let wanderer = || Wanderer { kind: Database::current(), home: None };
+    let processed = TestRunner::new(config()).run(&conformance::events(), |mut events| {
+        events.push(conformance::Event::Reopen);
+        let mut wanderer = wanderer();
+        runtime.block_on(conformance::counts_stay_true(events, |old| wanderer.move_on(old)));
+        Ok(())
+    });
+    processed.unwrap();
+    let kept = TestRunner::new(config()).run(&conformance::steps(), |mut steps| {
+        steps.insert(steps.len() / 2, conformance::Step::Reopen);
+        let mut wanderer = wanderer();
+        runtime.block_on(conformance::against_a_plain_map(steps, |old| wanderer.move_on(old)));
+        Ok(())
+    });
+    kept.unwrap();
 }
