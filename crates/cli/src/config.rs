@@ -11,6 +11,7 @@ use rowmill_app::QueryMemory;
 use rowmill_model::{Limits, Secret};
 
 use crate::commands::{KeyCommand, TeamCommand};
+use crate::moving::MoveArgs;
 use crate::workers::WorkerArgs;
 
 #[derive(Debug, Parser)]
@@ -39,6 +40,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: KeyCommand,
     },
+    /// Move everything from one database to another, while neither is in use. Run again after a failure, it
+    /// goes on where it stopped.
+    Move(MoveArgs),
     /// Print the OpenAPI document.
     Openapi,
 }

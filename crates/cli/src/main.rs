@@ -4,6 +4,7 @@ mod clock;
 mod commands;
 mod config;
 mod database;
+mod moving;
 mod secret_key;
 mod serve;
 mod trials;
@@ -60,6 +61,7 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
             commands::list_keys(&store, team.as_deref()).await
         }
         Command::Key { command: KeyCommand::Revoke { id, store } } => commands::revoke_key(&store, &id).await,
+        Command::Move(args) => moving::run(args).await,
         Command::Openapi => commands::openapi(),
     }
 }

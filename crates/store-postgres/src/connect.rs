@@ -11,7 +11,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use tokio_postgres::config::{LoadBalanceHosts, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
 use tokio_postgres::{Config, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -82,6 +82,24 @@ impl Server {
         let tls =
             if wants.tls { Some(MakeRustlsConnect::new(tls(wants.root_file.as_deref())?)) } else { None };
         Ok(Self { config, tls })
+    }
+
+    /// The same under a name of its own among the server's clients.
+    pub(crate) fn named(mut self, name: &str) -> Self {
+        self.config.application_name(name);
+        self
+    }
+
+    /// Where it is, for people.
+    pub(crate) fn place(&self) -> String {
+        let host = |host: &Host| match host {
+            Host::Tcp(name) => name.clone(),
+            #[cfg(unix)]
+            Host::Unix(path) => path.display().to_string(),
+        };
+        let hosts: Vec<String> = self.config.get_hosts().iter().map(host).collect();
+        let database = self.config.get_dbname().or(self.config.get_user()).unwrap_or_default();
+        format!("the PostgreSQL database {database} on {}", hosts.join(", "))
     }
 
     pub(crate) fn pool(&self, options: &Options) -> Result<Pool> {

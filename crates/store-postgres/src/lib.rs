@@ -6,6 +6,7 @@
 //! harm if it knows about those; only hearing of other nodes' changes needs a session of its own, and without
 //! one nodes look every second.
 
+mod carry;
 mod connect;
 mod database;
 mod desk;
@@ -46,6 +47,7 @@ use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
+pub use crate::carry::Carrier;
 pub use crate::connect::Options;
 use crate::connect::Server;
 use crate::database::{Database, Doubt, Tx};
@@ -110,7 +112,11 @@ impl PostgresStore {
         let server = Server::parse(url)?;
         let database = Arc::new(Database::new(server.pool(&options)?, options.statement_timeout));
         database.check_pooler().await?;
-        database.write(Doubt::Repeat, |tx| Box::pin(schema::migrate(tx))).await?;
+        let open = again!((), |tx| async {
+            schema::migrate(tx).await?;
+            carry::check_finished(tx).await
+        });
+        database.write(Doubt::Repeat, open).await?;
         let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)));
         let node = Arc::new(Node {
             database: Arc::clone(&database),

@@ -41,7 +41,7 @@ pub(crate) async fn delete(tx: &mut Tx, team: TeamId, kind: SealedKind, name: &s
     Ok(!tx.query(sql, &[&team.0, &kind.word(), &name]).await?.is_empty())
 }
 
-fn read(row: &Row) -> Result<Sealed> {
+pub(crate) fn read(row: &Row) -> Result<Sealed> {
     let word: &str = row.get(0);
     let kind = SealedKind::ALL.into_iter().find(|kind| kind.word() == word);
     let kind = kind.ok_or_else(|| StoreError::Damaged("not a kind".to_owned()))?;

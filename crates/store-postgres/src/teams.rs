@@ -82,12 +82,12 @@ pub(crate) async fn touch_key(tx: &mut Tx, id: KeyId, used_at_ms: i64) -> Result
     tx.query(sql, &[&id.uuid(), &used_at_ms]).await.map(|_| ())
 }
 
-fn read_team(row: &Row) -> Result<Team> {
+pub(crate) fn read_team(row: &Row) -> Result<Team> {
     let slug = Slug::parse(row.get(1)).ok_or_else(|| StoreError::Damaged("not a slug".to_owned()))?;
     Ok(Team { id: TeamId(row.get(0)), slug, name: row.get(2), created_at_ms: row.get(3) })
 }
 
-fn read_key(row: &Row) -> Result<ApiKey> {
+pub(crate) fn read_key(row: &Row) -> Result<ApiKey> {
     let hash = row.get::<_, &[u8]>(3).try_into();
     Ok(ApiKey {
         id: KeyId::from_uuid(row.get(0)),

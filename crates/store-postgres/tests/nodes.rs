@@ -13,12 +13,13 @@ use rowmill_model::plan::Pick;
 use rowmill_model::project::ProjectSettings;
 use rowmill_model::record::Slot;
 use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Spacing, Table, TeamId};
+use rowmill_store::carry::Carry as _;
 use rowmill_store::turns::Ask;
 use rowmill_store::{
     CellResult, Change, Claim, Claimed, Lane, NewRow, NewRows, Once, ProjectSave, Rows, Settlement, Stop,
     Store, StoreError, Ticket, Trigger, WorkerId,
 };
-use rowmill_store_postgres::{Options, PostgresStore};
+use rowmill_store_postgres::{Carrier, Options, PostgresStore};
 use uuid::Uuid;
 
 use rowmill_test_postgres::{client, server};
@@ -359,6 +360,26 @@ fn a_stop_is_answered_once_other_nodes_have_heard_of_it() {
 }
 
 #[test]
+fn a_database_is_moved_only_while_no_node_uses_it() {
+    on_a_database(|address| async move {
+        assert!(matches!(Carrier::source(&address).await, Err(StoreError::Missing(_))));
+        let store = open(&address).await;
+        let id = project(&store, 1).await;
+        let words = Carrier::source(&address).await.unwrap_err().to_string();
+        assert!(words.contains("127.0.0.1") && words.contains("stop every node"), "{words}");
+        store.close().await.unwrap();
+        drop(store);
+        let source = Carrier::source(&address).await.unwrap();
+        let impatient = Options { statement_timeout: Duration::from_millis(300), ..Options::default() };
+        let late = PostgresStore::connect(&address, impatient).await.unwrap();
+        late.delete_project(id).await.unwrap_err();
+        assert_eq!(source.projects().await.unwrap(), [id]);
+        drop(source);
+        assert!(late.delete_project(id).await.unwrap(), "it is free again");
+    });
+}
+
+#[test]
 fn a_stop_does_not_wait_for_ever_for_a_node_that_is_gone() {
     on_a_database(async |address| {
         let (one, other) = (open(&address).await, open(&address).await);
@@ -450,5 +471,28 @@ fn clocks_that_disagree_by_minutes_do_no_harm() {
         let first = slow.0.insert_rows(insert(&slow, 100)).await.unwrap();
         assert_eq!(fast.0.insert_rows(insert(&fast, 200)).await.unwrap(), first);
         assert!(slow.0.recall(once(&slow)).await.unwrap().is_some());
+    });
+}
+
+#[test]
+fn what_is_half_moved_is_used_by_no_node() {
+    on_a_database(|address| async move {
+        let target = Carrier::target(&address).await.unwrap();
+        target.begin("half".to_owned()).await.unwrap();
+        let refused = PostgresStore::connect(&address, Options::default()).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Unfinished), "{refused}");
+        drop(target);
+        assert!(matches!(Carrier::source(&address).await, Err(StoreError::Unfinished)));
+        let target = Carrier::target(&address).await.unwrap();
+        assert_eq!(target.note().await.unwrap().as_deref(), Some("half"));
+        // A connection that is lost is told, and what was noted stays.
+        let server = client(&address).await;
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                   WHERE datname = current_database() AND application_name = 'rowmill-move'";
+        server.query(sql, &[]).await.unwrap();
+        assert!(matches!(target.note().await, Err(StoreError::Backend(_))));
+        let target = Carrier::target(&address).await.unwrap();
+        target.finish().await.unwrap();
+        open(&address).await.close().await.unwrap();
     });
 }

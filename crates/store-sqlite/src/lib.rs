@@ -3,6 +3,7 @@
 //! One thread writes and commits many callers' work at once; everyone reads beside it, each in a snapshot
 //! of their own. Everything acknowledged is on the disk: the log is synced at every commit.
 
+mod carry;
 mod desk;
 mod guests;
 mod lookups;
@@ -37,6 +38,7 @@ use rowmill_store::{
 use rusqlite::Connection;
 use uuid::Uuid;
 
+pub use crate::carry::Carrier;
 use crate::projects::Documents;
 use crate::readers::Readers;
 use crate::runs::Part;
@@ -84,6 +86,7 @@ impl SqliteStore {
         let mut connection = connect(&file, WRITER_CACHE_KIB)?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;
         schema::migrate(&mut connection)?;
+        carry::check_finished(&connection)?;
         let documents = Arc::new(Documents::default());
         if access == Access::Serve {
             dismiss_workers(&connection, &documents)?;

@@ -168,7 +168,7 @@ pub(crate) fn raw_row(row: &Row<'_>) -> Result<RawRow> {
     })
 }
 
-fn decode_details(row: &Row<'_>) -> Result<Details> {
+pub(crate) fn decode_details(row: &Row<'_>) -> Result<Details> {
     match row.get_ref(3).and_then(|details| Ok(details.as_blob_or_null()?)).map_err(backend)? {
         Some(details) => Ok(Details::from_bytes(details)?),
         None => Ok(Details::default()),

@@ -48,7 +48,7 @@ pub(crate) fn delete(connection: &Connection, team: TeamId, kind: SealedKind, na
     Ok(deleted > 0)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Sealed> {
+pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Sealed> {
     let word: String = row.get(0)?;
     let kind = SealedKind::ALL.into_iter().find(|kind| kind.word() == word).ok_or_else(|| {
         rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, "not a kind".into())

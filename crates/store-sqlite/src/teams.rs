@@ -104,7 +104,7 @@ pub(crate) fn touch_key(connection: &Connection, id: KeyId, used_at_ms: i64) -> 
         .map_err(backend)
 }
 
-fn read_team(row: &Row<'_>) -> rusqlite::Result<Team> {
+pub(crate) fn read_team(row: &Row<'_>) -> rusqlite::Result<Team> {
     let slug: String = row.get(1)?;
     Ok(Team {
         id: TeamId(uuid_of(row, 0)?),
@@ -116,7 +116,7 @@ fn read_team(row: &Row<'_>) -> rusqlite::Result<Team> {
     })
 }
 
-fn read_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+pub(crate) fn read_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
     Ok(ApiKey {
         id: KeyId::from_uuid(uuid_of(row, 0)?),
         team: TeamId(uuid_of(row, 1)?),

@@ -227,7 +227,10 @@ fn sweep(connection: &Connection) -> bool {
     }
 }
 
-fn in_transaction<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+pub(crate) fn in_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<T> {
     run_cached(connection, "BEGIN IMMEDIATE").map_err(backend)?;
     let outcome = work(connection);
     let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };

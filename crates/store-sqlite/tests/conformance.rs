@@ -5,9 +5,10 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use rowmill_store::carry::{Carry as _, Goods, Most, Shelf};
 use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
 use rowmill_store::{Store, StoreError};
-use rowmill_store_sqlite::{Access, DATABASE_FILE, SqliteStore};
+use rowmill_store_sqlite::{Access, Carrier, DATABASE_FILE, SqliteStore};
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
@@ -82,4 +83,56 @@ fn rows_of_a_deleted_project_are_swept_up() {
     }
     assert_eq!(count("SELECT count(*) FROM rows"), 3);
     assert_eq!(count("SELECT count(*) FROM counters"), 1);
+}
+
+#[test]
+fn what_is_half_moved_is_opened_by_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let target = Carrier::target(dir.path()).unwrap();
+    runtime().block_on(target.begin("half".to_owned())).unwrap();
+    assert!(matches!(Carrier::target(dir.path()), Err(StoreError::InUse(_))), "one move at a time");
+    drop(target);
+    for access in [Access::Serve, Access::Visit] {
+        let error = SqliteStore::open(dir.path(), access).unwrap_err();
+        assert!(matches!(error, StoreError::Unfinished), "{error}");
+    }
+    assert!(matches!(Carrier::source(dir.path()), Err(StoreError::Unfinished)));
+    let target = Carrier::target(dir.path()).unwrap();
+    assert_eq!(runtime().block_on(target.note()).unwrap().as_deref(), Some("half"));
+    runtime().block_on(target.finish()).unwrap();
+    drop(target);
+    SqliteStore::open(dir.path(), Access::Serve).unwrap();
+}
+
+#[test]
+fn nobody_changes_what_is_moved() {
+    let dir = tempfile::tempdir().unwrap();
+    assert!(matches!(Carrier::source(dir.path()), Err(StoreError::Missing(_))));
+    let store = SqliteStore::open(dir.path(), Access::Serve).unwrap();
+    assert!(matches!(Carrier::source(dir.path()), Err(StoreError::InUse(_))), "it is served");
+    let case = CASES.iter().find(|(name, _)| *name == "rows_keep_the_order_they_were_sent_in").unwrap().1;
+    runtime().block_on(case(&store));
+    drop(store);
+    let connection = rusqlite::Connection::open(dir.path().join(DATABASE_FILE)).unwrap();
+    // Details as they were once written, in one row.
+    let legacy = br#"{"3":{"attempts":2}}"#;
+    let change = "UPDATE rows SET details = ?1 WHERE key = (SELECT min(key) FROM rows)";
+    connection.execute(change, [legacy]).unwrap();
+    let source = Carrier::source(dir.path()).unwrap();
+    connection.busy_timeout(std::time::Duration::ZERO).unwrap();
+    let error = connection.execute("UPDATE rows SET details = NULL", ()).unwrap_err();
+    assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy));
+    let all = Most { items: 100, bytes: usize::MAX };
+    let page = runtime().block_on(async {
+        let id = source.projects().await.unwrap().pop().unwrap();
+        source.read(Shelf::Rows(id), None, all).await.unwrap()
+    });
+    let Goods::Rows(rows) = page else { panic!("{page:?}") };
+    let details =
+        rowmill_model::cell::Details::from_bytes(rows.first().unwrap().details.as_ref().unwrap()).unwrap();
+    assert_eq!(details.get(3).unwrap().attempts, 2);
+    assert_ne!(rows.first().unwrap().details.as_deref(), Some(&legacy[..]), "they are packed on the way");
+    drop(source);
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    assert!(matches!(Carrier::source(dir.path()), Err(StoreError::Newer { .. })));
 }

@@ -25,6 +25,15 @@ pub enum StoreError {
     /// The data directory is served by another process.
     #[error("{0}")]
     InUse(String),
+    /// There is nothing where something was looked for.
+    #[error("{0}")]
+    Missing(String),
+    /// Something was to be moved into the database and is there in part.
+    #[error(
+        "the database holds a part of what is being moved into it: run the same `rowmill move` again to \
+         finish that, or choose another database"
+    )]
+    Unfinished,
     /// The database was written by a newer version of this program.
     #[error(
         "the database has schema version {found}, but this program knows only up to {known}: \

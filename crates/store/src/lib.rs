@@ -7,6 +7,7 @@
 //! has moved meanwhile the answer is [`StoreError::Stale`], nothing is written, and the caller decides
 //! anew.
 
+pub mod carry;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;

@@ -6,7 +6,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, KeyId, Project, ProjectId, Record, RowId, Slug, TeamId, View};
 use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Team {
     pub id: TeamId,
     pub slug: Slug,
@@ -15,7 +15,7 @@ pub struct Team {
 }
 
 /// An API key, without its secret: only the hash of that is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ApiKey {
     pub id: KeyId,
     pub team: TeamId,
@@ -26,7 +26,7 @@ pub struct ApiKey {
 }
 
 /// Something of a team's that only the holder of the sealing key can read.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Sealed {
     pub kind: SealedKind,
     pub name: String,
@@ -42,7 +42,7 @@ impl std::fmt::Debug for Sealed {
 }
 
 /// What is sealed. Names are unique in a team and kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SealedKind {
     /// What a team calls a provider with, by the provider's id.
     Provider,

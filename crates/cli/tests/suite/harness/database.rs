@@ -29,6 +29,11 @@ impl Database {
         CURRENT.set(self);
     }
 
+    /// Another kind than that, if there is one.
+    pub(crate) fn other(self) -> Self {
+        Self::all().into_iter().find(|database| *database != self).unwrap_or(self)
+    }
+
     /// A new and empty one, by its address; the embedded one needs none.
     pub(crate) fn create(self) -> Option<String> {
         match self {

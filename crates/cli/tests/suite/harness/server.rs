@@ -50,19 +50,28 @@ pub(crate) struct Folder {
 
 impl Folder {
     pub(crate) fn new() -> Arc<Self> {
+        Self::on(Database::current())
+    }
+
+    pub(crate) fn on(database: Database) -> Arc<Self> {
         let folder = TempDir::with_prefix("rowmill-suite-").unwrap();
-        Arc::new(Self { folder, database_url: Database::current().create(), is_own: true })
+        Arc::new(Self { folder, database_url: database.create(), is_own: true })
     }
 
     /// A folder whose service uses a database that somebody else sees to.
-    pub(crate) fn on(database_url: String) -> Arc<Self> {
+    pub(crate) fn at(database_url: String) -> Arc<Self> {
         let folder = TempDir::with_prefix("rowmill-suite-").unwrap();
         Arc::new(Self { folder, database_url: Some(database_url), is_own: false })
     }
 
     /// Another folder on the same database.
     pub(crate) fn beside(&self) -> Arc<Self> {
-        Self::on(self.database_url.clone().expect("nodes share a database"))
+        Self::at(self.database_url.clone().expect("nodes share a database"))
+    }
+
+    /// Its database, as `rowmill move` is told of it.
+    pub(crate) fn address(&self) -> String {
+        self.database_url.clone().unwrap_or_else(|| format!("sqlite:{}", self.data().display()))
     }
 
     pub(crate) fn path(&self) -> &Path {

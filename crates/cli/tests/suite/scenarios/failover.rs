@@ -27,7 +27,7 @@ fn a_standby_takes_over_and_nothing_acknowledged_is_lost() {
     let both = format!("{},{}", primary.host(), standby.host());
     let address = database.replacen(&primary.host(), &both, 1) + "?target_session_attrs=read-write";
     let outside = provider();
-    let service = Service::start_in(Folder::on(address), &[]);
+    let service = Service::start_in(Folder::at(address), &[]);
     let (table, answer) = asking_table(&service.api(), &outside);
     let enough = AtomicBool::new(false);
     let diaries: Vec<Diary> = std::thread::scope(|scope| {
@@ -77,7 +77,7 @@ fn a_database_that_says_nothing_is_given_up_on() {
     let Some(database) = rowmill_test_postgres::own() else { return };
     let short = [("ROWMILL_DATABASE_TIMEOUT_SECONDS", "1"), ("ROWMILL_NO_WORKERS", "true")];
     let settings: Vec<_> = UNLIMITED.iter().chain(&short).copied().collect();
-    let server = Server::start_in(Folder::on(waiting(database.database())), &settings);
+    let server = Server::start_in(Folder::at(waiting(database.database())), &settings);
     let table = server.api().table(&["Name"]);
     table.insert(json!({ "Name": "Ada" }));
     database.freeze();

@@ -14,6 +14,7 @@ mod files;
 mod ids;
 mod lists;
 mod matching;
+mod moving;
 mod nodes;
 mod operators;
 mod outside;
@@ -42,6 +43,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         nodes::NODES,
         failover::NODES,
         crashes::OWN,
+        moving::OWN,
         processing::OWN,
         outside::OWN,
         events::OWN,

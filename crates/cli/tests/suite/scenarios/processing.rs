@@ -71,7 +71,7 @@ pub(super) fn run(table: &Table, body: Value) -> u64 {
 }
 
 /// What a path ends with.
-fn last(seen: &Seen) -> String {
+pub(super) fn last(seen: &Seen) -> String {
     seen.path.rsplit('/').next().unwrap_or_default().to_owned()
 }
 

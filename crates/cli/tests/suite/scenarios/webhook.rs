@@ -21,7 +21,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("webhook", Own:
     deliveries_are_counted_per_team,
 );
 
-fn following(api: &Api, event: &str, more: &Value) -> Table {
+pub(super) fn following(api: &Api, event: &str, more: &Value) -> Table {
     let mut eventplatform = json!({ "eventId": event, "webhookEnabled": true });
     eventplatform.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     let metadata = json!({ "integration": "eventplatform-event", "eventplatform": eventplatform });
@@ -33,11 +33,11 @@ fn address(api: &Api) -> String {
     url.split_once(&api.address).unwrap().1.to_owned()
 }
 
-fn deliver(api: &Api, body: &Value) -> Answer {
+pub(super) fn deliver(api: &Api, body: &Value) -> Answer {
     api.post(address(api), body.clone())
 }
 
-fn guest(event: &str, id: &str, status: &str, created_at: Option<&str>) -> Value {
+pub(super) fn guest(event: &str, id: &str, status: &str, created_at: Option<&str>) -> Value {
     let mut body = json!({ "type": "guest.updated", "data": {
         "id": id, "user_email": format!("{id}@example.com"), "user_name": "Ada King Noel", "approval_status": status,
         "registered_at": "2026-11-01T10:00:00Z", "event": { "id": event, "name": "Fair" },
@@ -49,7 +49,7 @@ fn guest(event: &str, id: &str, status: &str, created_at: Option<&str>) -> Value
 }
 
 #[track_caller]
-fn counts(answer: Answer) -> [u64; 3] {
+pub(super) fn counts(answer: Answer) -> [u64; 3] {
     let json = answer.ok();
     ["matchedProjects", "rowsCreated", "rowsUpdated"].map(|name| json[name].as_u64().unwrap())
 }

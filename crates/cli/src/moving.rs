@@ -1,0 +1,210 @@
+//! `rowmill move`: everything from one database to another.
+
+use std::error::Error;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use rowmill_moving::{Cells, Moved, Options, Phase, Progress};
+use rowmill_store::carry::Carry;
+
+use crate::config::SecretSetting;
+
+/// Where there is no terminal, a line is written this often.
+const LINE_EVERY: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Args)]
+pub(crate) struct MoveArgs {
+    /// What is moved: `sqlite:FOLDER` for a data folder, or `postgres://user:password@host/database`. An address
+    /// with a password is better in the variable, where other processes do not see it.
+    #[arg(
+        id = "move_from",
+        long = "from",
+        value_name = "ADDRESS",
+        env = "ROWMILL_MOVE_FROM",
+        hide_env_values = true
+    )]
+    pub(crate) from: SecretSetting,
+    /// Where to: the same forms. It must be empty, or hold the beginning of this very move.
+    #[arg(
+        id = "move_to",
+        long = "to",
+        value_name = "ADDRESS",
+        env = "ROWMILL_MOVE_TO",
+        hide_env_values = true
+    )]
+    pub(crate) to: SecretSetting,
+    /// Rows written in one transaction at most.
+    #[arg(id = "move_batch_rows", long = "batch-rows", env = "ROWMILL_MOVE_BATCH_ROWS", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub(crate) batch_rows: u32,
+}
+
+pub(crate) async fn run(args: MoveArgs) -> Result<(), Box<dyn Error>> {
+    let MoveArgs { from: SecretSetting(from), to: SecretSetting(to), batch_rows } = args;
+    let (from, to) = (Place::parse("--from", from.expose())?, Place::parse("--to", to.expose())?);
+    if from.is(&to) {
+        return Err("--from and --to name the same database: name another target".into());
+    }
+    let source = from.source().await?;
+    let target = to.target().await?;
+    let started = Instant::now();
+    let teller = Teller::new();
+    let tell = |progress| teller.tell(progress);
+    let moved = rowmill_moving::carry(&*source, &*target, Options { batch_rows }, &tell).await;
+    teller.end();
+    say(&moved?, started.elapsed(), source.place(), target.place())?;
+    Ok(())
+}
+
+/// A database as it is named on the command line.
+#[derive(Debug, PartialEq, Eq)]
+enum Place<'a> {
+    Folder(&'a Path),
+    Postgres(&'a str),
+}
+
+impl<'a> Place<'a> {
+    /// What is wrong is said without the address: it may hold a password.
+    fn parse(flag: &str, text: &'a str) -> Result<Self, String> {
+        if ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
+            return Ok(Self::Postgres(text));
+        }
+        let folder = text.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest));
+        match folder.map(Path::new) {
+            Some(folder) if folder.is_file() => {
+                Err(format!("{flag} names a file: name the data folder that it lies in"))
+            }
+            Some(folder) if !folder.as_os_str().is_empty() => Ok(Self::Folder(folder)),
+            _ => Err(format!("{flag} must be sqlite:FOLDER or postgres://user:password@host/database")),
+        }
+    }
+
+    /// Whether both are spelled alike or name one folder; databases are compared when they are open.
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Folder(one), Self::Folder(other)) => {
+                one == other
+                    || one.canonicalize().ok().is_some_and(|one| other.canonicalize().ok() == Some(one))
+            }
+            _ => self == other,
+        }
+    }
+
+    async fn source(&self) -> Result<Box<dyn Carry>, Box<dyn Error>> {
+        Ok(match self {
+            Self::Folder(folder) => Box::new(rowmill_store_sqlite::Carrier::source(folder)?),
+            Self::Postgres(url) => Box::new(rowmill_store_postgres::Carrier::source(url).await?),
+        })
+    }
+
+    async fn target(&self) -> Result<Box<dyn Carry>, Box<dyn Error>> {
+        Ok(match self {
+            Self::Folder(folder) => Box::new(rowmill_store_sqlite::Carrier::target(folder)?),
+            Self::Postgres(url) => Box::new(rowmill_store_postgres::Carrier::target(url).await?),
+        })
+    }
+}
+
+/// Shows how far it has come: a bar on a terminal, lines elsewhere.
+struct Teller {
+    bar: Option<ProgressBar>,
+    said: Mutex<Option<(Phase, Instant)>>,
+}
+
+impl Teller {
+    fn new() -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let form = "{msg:9} [{wide_bar}] {human_pos}/{human_len} rows, {per_sec}, {eta}";
+            let style = ProgressStyle::with_template(form).unwrap_or_else(|_| ProgressStyle::default_bar());
+            ProgressBar::new(0).with_style(style.progress_chars("=> "))
+        });
+        Self { bar, said: Mutex::new(None) }
+    }
+
+    fn tell(&self, progress: Progress) {
+        let Progress { phase, rows, rows_total } = progress;
+        let mut said = self.said.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_new = said.is_none_or(|(last, _)| last != phase);
+        let word = match phase {
+            Phase::Copying => "Copying",
+            Phase::Resuming => "Going on",
+            Phase::Verifying => "Verifying",
+        };
+        if let Some(bar) = &self.bar {
+            if is_new {
+                bar.reset();
+                bar.set_length(rows_total);
+                bar.set_message(word);
+                *said = Some((phase, Instant::now()));
+            }
+            bar.set_position(rows);
+            if is_new {
+                // What an earlier run did says nothing of how fast this one is.
+                bar.reset_eta();
+            }
+        } else if is_new || said.is_none_or(|(_, at)| at.elapsed() >= LINE_EVERY) {
+            eprintln!("{word}: {rows} of {rows_total} rows");
+            *said = Some((phase, Instant::now()));
+        }
+    }
+
+    fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+fn say(moved: &Moved, took: Duration, source: &str, target: &str) -> std::io::Result<()> {
+    let Moved { teams, keys, sealed, receipts, projects, rows, guests, retries, cells, bytes, rows_now } =
+        moved;
+    let Cells { idle, queued, completed, error, skipped } = cells;
+    let seconds = took.as_secs_f64();
+    #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
+    let rate = *rows_now as f64 / seconds.max(0.001);
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "Moved and verified: {source} is now in {target}.")?;
+    writeln!(
+        out,
+        "  teams: {teams}, API keys: {keys}, sealed credentials and secrets: {sealed}, kept answers: {receipts}"
+    )?;
+    writeln!(
+        out,
+        "  projects: {projects}, rows: {} ({}), guests: {guests}",
+        HumanCount(*rows),
+        HumanBytes(*bytes)
+    )?;
+    writeln!(
+        out,
+        "  cells: {completed} completed, {error} in error, {skipped} skipped, {queued} queued ({retries} of them at \
+         a time to come), {idle} idle"
+    )?;
+    writeln!(out, "  {seconds:.1} s, {} rows a second, verification included", rate.round())?;
+    writeln!(out, "The source is as it was. Start Rowmill on the target only, from now on.")?;
+    writeln!(
+        out,
+        "The key that opens what is sealed was not moved: give the target the same ROWMILL_SECRET_KEY, or copy \
+         secret.key from the old data folder into the new one."
+    )?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_folders_or_addresses() {
+        let parse = |text: &'static str| Place::parse("--to", text);
+        assert_eq!(parse("sqlite:./data"), Ok(Place::Folder(Path::new("./data"))));
+        assert_eq!(parse("sqlite:///srv/data"), Ok(Place::Folder(Path::new("/srv/data"))));
+        assert_eq!(parse("postgres://h/d"), Ok(Place::Postgres("postgres://h/d")));
+        for bad in ["", "sqlite:", "./data", "mysql://u:canary@h/d", "sqlite:Cargo.toml"] {
+            let words = parse(bad).unwrap_err();
+            assert!(words.contains("--to") && !words.contains("canary"), "{words}");
+        }
+    }
+}

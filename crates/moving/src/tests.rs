@@ -1,0 +1,440 @@
+//! Moves between stores in memory, which fail when they are told to.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use rowmill_model::column::Dependency;
+use rowmill_model::plan::{Block, Mark, Phase as Waits, Plan, Tally};
+use rowmill_model::project::ProjectSettings;
+use rowmill_model::record::Slot;
+use rowmill_model::{
+    CellStatus, ColumnId, ColumnType, KeyId, Project, ProjectId, Record, RowId, Slug, Table, TeamId,
+};
+use rowmill_store::carry::{
+    CarriedBlock, CarriedProject, CarriedRow, Carry, Derived, Goods, Guest, Key, Most, Receipt, Retry, Shelf,
+};
+use rowmill_store::{ApiKey, Result, Sealed, SealedKind, StoreError, Team};
+use uuid::Uuid;
+
+use crate::{MoveError, Moved, Options, Phase, carry};
+
+/// The processed column of every project here.
+const ANSWER: Slot = 2;
+const OPTIONS: Options = Options { batch_rows: 7 };
+
+#[derive(Debug)]
+struct Memory {
+    name: &'static str,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default, Clone, PartialEq)]
+struct Held {
+    shared: Vec<(Shelf, Goods)>,
+    projects: Vec<(CarriedProject, Vec<(Shelf, Goods)>)>,
+    note: Option<String>,
+    /// Writes that succeed before one fails.
+    writes_left: Option<u32>,
+}
+
+impl Memory {
+    fn new(name: &'static str) -> Self {
+        Self { name, held: Mutex::default() }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn put(&self, shelf: Shelf, goods: Goods) {
+        let mut held = self.held();
+        let pages = match shelf.project() {
+            None => &mut held.shared,
+            Some(id) => &mut held.projects.iter_mut().find(|(project, _)| project.id == id).unwrap().1,
+        };
+        match pages.iter_mut().find(|(other, _)| *other == shelf) {
+            Some((_, there)) => join(there, goods),
+            None => pages.push((shelf, goods)),
+        }
+    }
+
+    fn get(&self, shelf: Shelf) -> Option<Goods> {
+        let held = self.held();
+        let pages = match shelf.project() {
+            None => &held.shared,
+            Some(id) => &held.projects.iter().find(|(project, _)| project.id == id)?.1,
+        };
+        pages.iter().find(|(other, _)| *other == shelf).map(|(_, goods)| goods.clone())
+    }
+
+    fn write(&self, note: String) -> Result<()> {
+        let mut held = self.held();
+        match &mut held.writes_left {
+            Some(0) => return Err(StoreError::Backend("the connection is gone".into())),
+            Some(left) => *left -= 1,
+            None => {}
+        }
+        held.note = Some(note);
+        Ok(())
+    }
+}
+
+fn join(there: &mut Goods, more: Goods) {
+    match (there, more) {
+        (Goods::Teams(there), Goods::Teams(more)) => there.extend(more),
+        (Goods::Keys(there), Goods::Keys(more)) => there.extend(more),
+        (Goods::Sealed(there), Goods::Sealed(more)) => there.extend(more),
+        (Goods::Receipts(there), Goods::Receipts(more)) => there.extend(more),
+        (Goods::Rows(there), Goods::Rows(more)) => there.extend(more),
+        (Goods::Blocks(there), Goods::Blocks(more)) => there.extend(more),
+        (Goods::Guests(there), Goods::Guests(more)) => there.extend(more),
+        (Goods::Retries(there), Goods::Retries(more)) => there.extend(more),
+        _ => panic!("another shelf's"),
+    }
+}
+
+/// What lies behind a key, so many at most.
+fn page(goods: Goods, after: Option<&Key>, items: usize) -> Goods {
+    fn of<T: Clone>(all: Vec<T>, wrap: fn(Vec<T>) -> Goods, after: Option<&Key>, items: usize) -> Goods {
+        let key = |item: &T| wrap(vec![item.clone()]).last();
+        let first = match after {
+            None => 0,
+            Some(_) => all.iter().position(|item| key(item).as_ref() == after).unwrap() + 1,
+        };
+        wrap(all.into_iter().skip(first).take(items).collect())
+    }
+    match goods {
+        Goods::Teams(all) => of(all, Goods::Teams, after, items),
+        Goods::Keys(all) => of(all, Goods::Keys, after, items),
+        Goods::Sealed(all) => of(all, Goods::Sealed, after, items),
+        Goods::Receipts(all) => of(all, Goods::Receipts, after, items),
+        Goods::Rows(all) => of(all, Goods::Rows, after, items),
+        Goods::Blocks(all) => of(all, Goods::Blocks, after, items),
+        Goods::Guests(all) => of(all, Goods::Guests, after, items),
+        Goods::Retries(all) => of(all, Goods::Retries, after, items),
+    }
+}
+
+#[async_trait]
+impl Carry for Memory {
+    fn identity(&self) -> &str {
+        self.name
+    }
+
+    fn place(&self) -> &str {
+        self.name
+    }
+
+    async fn is_empty(&self) -> Result<bool> {
+        Ok(self.held().shared.is_empty())
+    }
+
+    async fn projects(&self) -> Result<Vec<ProjectId>> {
+        Ok(self.held().projects.iter().map(|(project, _)| project.id).collect())
+    }
+
+    async fn project(&self, id: ProjectId) -> Result<Option<CarriedProject>> {
+        Ok(self
+            .held()
+            .projects
+            .iter()
+            .find(|(project, _)| project.id == id)
+            .map(|(project, _)| project.clone()))
+    }
+
+    async fn read(&self, from: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
+        let nothing = match from {
+            Shelf::Teams => Goods::Teams(Vec::new()),
+            Shelf::Keys => Goods::Keys(Vec::new()),
+            Shelf::Sealed => Goods::Sealed(Vec::new()),
+            Shelf::Receipts => Goods::Receipts(Vec::new()),
+            Shelf::Rows(_) => Goods::Rows(Vec::new()),
+            Shelf::Blocks(_) => Goods::Blocks(Vec::new()),
+            Shelf::Guests(_) => Goods::Guests(Vec::new()),
+            Shelf::Retries(_) => Goods::Retries(Vec::new()),
+        };
+        let items = usize::try_from(most.items).unwrap();
+        Ok(self.get(from).map_or(nothing, |goods| page(goods, after.as_ref(), items)))
+    }
+
+    async fn derived(&self, id: ProjectId) -> Result<Derived> {
+        let count = |shelf| self.get(shelf).map_or(0, |goods| u64::try_from(goods.len()).unwrap());
+        let ready = match self.get(Shelf::Blocks(id)) {
+            Some(Goods::Blocks(blocks)) => blocks.iter().map(|block| block.ready.len()).sum(),
+            _ => 0,
+        };
+        let live = [count(Shelf::Rows(id)); 3];
+        Ok(Derived { live, lookups: 0, ready: u64::try_from(ready).unwrap() })
+    }
+
+    async fn note(&self) -> Result<Option<String>> {
+        Ok(self.held().note.clone())
+    }
+
+    async fn begin(&self, note: String) -> Result<()> {
+        self.write(note)
+    }
+
+    async fn write_project(&self, project: CarriedProject, note: String) -> Result<()> {
+        self.write(note)?;
+        self.held().projects.push((project, Vec::new()));
+        Ok(())
+    }
+
+    async fn write(&self, to: Shelf, goods: Goods, note: String) -> Result<()> {
+        self.write(note)?;
+        self.put(to, goods);
+        Ok(())
+    }
+
+    async fn finish(&self) -> Result<()> {
+        self.held().note = None;
+        Ok(())
+    }
+}
+
+/// A store with a bit of everything: of the answers some are done, some wait, and one is held.
+fn filled() -> Memory {
+    let store = Memory::new("full");
+    let team = TeamId(Uuid::from_u128(1));
+    let slug = Slug::parse("team").unwrap();
+    store.put(Shelf::Teams, Goods::Teams(vec![Team { id: team, slug, name: "T".into(), created_at_ms: 5 }]));
+    let key = |number| ApiKey {
+        id: KeyId::from_uuid(Uuid::from_u128(number)),
+        team,
+        name: "k".into(),
+        hash: [9; 32],
+        created_at_ms: 6,
+        last_used_at_ms: None,
+    };
+    store.put(Shelf::Keys, Goods::Keys((1..20).map(key).collect()));
+    let sealed = Sealed { kind: SealedKind::Secret, name: "S".into(), bytes: vec![1, 2], updated_at_ms: 7 };
+    store.put(Shelf::Sealed, Goods::Sealed(vec![(team, sealed)]));
+    let receipt = Receipt { name: [1; 32], fingerprint: [2; 32], outcome: "{}".into(), expires_at_ms: 8 };
+    store.put(Shelf::Receipts, Goods::Receipts(vec![receipt]));
+    for number in 1..=2 {
+        fill_project(&store, team, ProjectId::from_uuid(Uuid::from_u128(number)));
+    }
+    store
+}
+
+fn fill_project(store: &Memory, team: TeamId, id: ProjectId) {
+    let document = document(team, id);
+    let plan = Plan::of(&serde_json::from_str::<Project>(&document).unwrap());
+    assert_eq!(plan.slots().collect::<Vec<_>>(), [ANSWER]);
+    let positions: Vec<u64> = (0..300).filter(|position| position % 5 != 1).collect();
+    let mut blocks = vec![Block::default(), Block::default()];
+    for position in positions.iter().copied().filter(|position| position % 5 != 2) {
+        let mark = match position % 5 {
+            0 => Mark { status: CellStatus::Completed, ..Mark::default() },
+            3 => Mark { status: CellStatus::Queued, phase: Waits::Ready, ..Mark::default() },
+            _ => Mark { status: CellStatus::Generating, phase: Waits::Ready, ..Mark::default() },
+        };
+        let place = u8::try_from(position % 256).unwrap();
+        blocks[usize::from(position > 255)].set(ANSWER, place, mark);
+    }
+    let mut tally = Tally::default();
+    for block in &blocks {
+        (0..=u8::MAX).for_each(|place| tally.add(&plan, block, place));
+    }
+    let project = CarriedProject {
+        id,
+        document,
+        views: "[]".into(),
+        version: 3,
+        row_count: u64::try_from(positions.len()).unwrap(),
+        next_position: 300,
+        change_seq: 77,
+        lookup_slots: vec![],
+        tally: Some((tally, 4)),
+    };
+    store.held().projects.push((project, Vec::new()));
+    let row = |position: &u64| CarriedRow {
+        position: *position,
+        id: RowId::from_uuid(Uuid::from_u128(u128::from(*position))),
+        values: Record::pack([(1, "\"text\"")]).as_bytes().into(),
+        details: position.is_multiple_of(2).then(|| Box::from(&b"d"[..])),
+    };
+    store.put(Shelf::Rows(id), Goods::Rows(positions.iter().map(row).collect()));
+    let block = |(number, block)| CarriedBlock { number, block, ready: Vec::new() };
+    store.put(Shelf::Blocks(id), Goods::Blocks((0..).zip(blocks).map(block).collect()));
+    let guest = Guest { guest_id: "g".into(), position: 3, event_at_ms: 9 };
+    store.put(Shelf::Guests(id), Goods::Guests(vec![guest]));
+    let retry = Retry { at_ms: 10, slot: ANSWER, position: 3 };
+    store.put(Shelf::Retries(id), Goods::Retries(vec![retry]));
+}
+
+fn document(team: TeamId, id: ProjectId) -> String {
+    let mut table = Table::new();
+    table.push_manual(ColumnId::new("col_name00000000"), "Name");
+    table.push_manual(ColumnId::new("col_answer000000"), "Answer");
+    table.columns[2].kind = ColumnType::Ai;
+    table.columns[2].dependencies =
+        vec![Dependency { column_id: ColumnId::new("col_name00000000"), required: true }];
+    let project = Project {
+        id,
+        team,
+        title: "P".to_owned(),
+        autoplay: false,
+        folder_id: None,
+        metadata: serde_json::Map::new(),
+        settings: ProjectSettings::default(),
+        table,
+        created_at: 1,
+        updated_at: 2,
+    };
+    serde_json::to_string(&project).unwrap()
+}
+
+async fn go(source: &Memory, target: &Memory) -> Result<Moved, MoveError> {
+    carry(source, target, OPTIONS, &|_| {}).await
+}
+
+/// A store that everything was moved into without a hitch.
+async fn whole(source: &Memory) -> Held {
+    let target = Memory::new("empty");
+    go(source, &target).await.unwrap();
+    target.held().clone()
+}
+
+/// How many writes a move takes.
+async fn writes(source: &Memory) -> u32 {
+    let target = Memory::new("empty");
+    target.held().writes_left = Some(u32::MAX);
+    go(source, &target).await.unwrap();
+    u32::MAX - target.held().writes_left.unwrap()
+}
+
+#[tokio::test]
+async fn everything_arrives_and_is_counted() {
+    let (source, target) = (filled(), Memory::new("empty"));
+    let before = source.held().clone();
+    let told = Mutex::new(Vec::new());
+    let moved =
+        carry(&source, &target, OPTIONS, &|progress| told.lock().unwrap().push(progress)).await.unwrap();
+    assert_eq!((moved.teams, moved.keys, moved.sealed, moved.receipts), (1, 19, 1, 1));
+    assert_eq!(
+        (moved.projects, moved.rows, moved.rows_now, moved.guests, moved.retries),
+        (2, 480, 480, 2, 2)
+    );
+    // What somebody held is queued again.
+    let cells = moved.cells;
+    assert_eq!(
+        (cells.completed, cells.queued, cells.idle, cells.error, cells.skipped),
+        (120, 240, 120, 0, 0)
+    );
+    assert_eq!(*source.held(), before, "the source is as it was");
+    assert_eq!(target.held().note, None);
+    let told = told.into_inner().unwrap();
+    let last_of = |phase| told.iter().rfind(|progress| progress.phase == phase).unwrap().rows;
+    assert_eq!((last_of(Phase::Copying), last_of(Phase::Verifying)), (480, 480));
+    let Some(Goods::Blocks(blocks)) = target.get(Shelf::Blocks(ProjectId::from_uuid(Uuid::from_u128(1))))
+    else {
+        panic!("no blocks");
+    };
+    assert_eq!(blocks[0].ready, [ANSWER]);
+    assert_eq!(blocks[0].block.get(ANSWER, 4).status, CellStatus::Queued);
+}
+
+#[tokio::test]
+async fn wherever_it_stops_it_goes_on_there() {
+    let source = filled();
+    let (whole, writes) = (whole(&source).await, writes(&source).await);
+    assert!(writes > 50, "{writes}");
+    for at_once in [1, 2, 3, 5, 8, 13, 21, 34, 55] {
+        let target = Memory::new("empty");
+        let mut stops = 0;
+        loop {
+            target.held().writes_left = Some(at_once);
+            match go(&source, &target).await {
+                Ok(_) => break,
+                Err(MoveError::Lost { .. }) => stops += 1,
+                Err(other) => panic!("{other}"),
+            }
+        }
+        assert_eq!(stops, (writes - 1) / at_once);
+        target.held().writes_left = None;
+        assert_eq!(*target.held(), whole, "{at_once} writes at once");
+    }
+}
+
+/// Alters what was moved before it is verified.
+async fn check_found(what: &str, alter: impl FnOnce(&mut Held)) {
+    let source = filled();
+    let target = Memory::new("empty");
+    target.held().writes_left = Some(writes(&source).await - 1);
+    assert!(matches!(go(&source, &target).await, Err(MoveError::Lost { .. })));
+    target.held().writes_left = None;
+    alter(&mut target.held());
+    match go(&source, &target).await {
+        Err(MoveError::Differs(words)) => assert!(words.contains(what), "{words}"),
+        other => panic!("{what}: {other:?}"),
+    }
+    assert!(target.held().note.is_some(), "nobody opens it");
+}
+
+fn shelf(held: &mut Held, number: usize) -> &mut Goods {
+    &mut held.projects[0].1[number].1
+}
+
+#[tokio::test]
+async fn whatever_was_altered_is_found() {
+    check_found("the checksum of 240 rows of proj_", |held| {
+        let Goods::Rows(rows) = shelf(held, 0) else { panic!() };
+        rows[100].values = Record::pack([(1, "\"tExt\"")]).as_bytes().into();
+    })
+    .await;
+    check_found("the checksum of 240 rows", |held| {
+        let Goods::Rows(rows) = shelf(held, 0) else { panic!() };
+        rows[0].details = None;
+    })
+    .await;
+    check_found("239 rows of proj_", |held| {
+        let Goods::Rows(rows) = shelf(held, 0) else { panic!() };
+        rows.pop();
+    })
+    .await;
+    check_found("cell states", |held| {
+        let Goods::Blocks(blocks) = shelf(held, 1) else { panic!() };
+        blocks[1].block.set(ANSWER, 4, Mark::default());
+    })
+    .await;
+    check_found("guests", |held| {
+        let Goods::Guests(guests) = shelf(held, 2) else { panic!() };
+        guests[0].event_at_ms += 1;
+    })
+    .await;
+    check_found("API keys", |held| {
+        let Goods::Keys(keys) = &mut held.shared[1].1 else { panic!() };
+        keys[3].last_used_at_ms = Some(1);
+    })
+    .await;
+    check_found("the count of cells", |held| {
+        held.projects[0].0.tally = Some((Tally::default(), 4));
+    })
+    .await;
+    check_found("what rows are found by", |held| {
+        let Goods::Blocks(blocks) = shelf(held, 1) else { panic!() };
+        blocks[0].ready.clear();
+    })
+    .await;
+    check_found("counters", |held| held.projects[0].0.next_position += 1).await;
+    check_found("counters", |held| held.projects[0].0.views = "[1]".to_owned()).await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_moved_is_refused() {
+    let (source, other) = (filled(), Memory::new("other"));
+    assert!(matches!(go(&source, &source).await, Err(MoveError::Same(_))));
+    other.held().shared = source.held().shared.clone();
+    assert!(matches!(go(&source, &other).await, Err(MoveError::NotEmpty(_))));
+
+    let target = Memory::new("empty");
+    target.held().writes_left = Some(20);
+    assert!(matches!(go(&source, &target).await, Err(MoveError::Lost { .. })));
+    target.held().writes_left = None;
+    let refused = go(&other, &target).await;
+    assert!(matches!(&refused, Err(MoveError::OtherSource { source_then, .. }) if source_then == "full"));
+    source.held().projects[0].0.change_seq += 1;
+    assert!(matches!(go(&source, &target).await, Err(MoveError::Changed(_))));
+}

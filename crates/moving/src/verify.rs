@@ -1,0 +1,181 @@
+//! Whether the target holds what the source holds: both are read whole, counted and summed up.
+
+use std::hash::Hash as _;
+
+use rowmill_model::ProjectId;
+use rowmill_model::plan::{Plan, Tally};
+use rowmill_store::StoreError;
+use rowmill_store::carry::{CarriedProject, Carry, Goods, Shelf};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::{
+    Cells, MoveError, Moved, Options, Phase, Progress, Result, Tell, blocks, count, existing, most, of,
+};
+
+pub(crate) async fn verify(
+    source: &dyn Carry,
+    target: &dyn Carry,
+    options: Options,
+    projects: &[ProjectId],
+    tell: Tell<'_>,
+    rows_total: u64,
+) -> Result<Moved> {
+    let mut moved = Moved { projects: count(projects.len()), ..Moved::default() };
+    let rows = std::sync::atomic::AtomicU64::new(0);
+    let say = |more: u64| {
+        let rows = rows.fetch_add(more, std::sync::atomic::Ordering::Relaxed) + more;
+        tell(Progress { phase: Phase::Verifying, rows, rows_total });
+    };
+    say(0);
+    let both = Both { source, target, options, say: &say };
+    for shelf in Shelf::SHARED {
+        let sum = both.compare(shelf, None).await?;
+        match shelf {
+            Shelf::Teams => moved.teams = sum.items,
+            Shelf::Keys => moved.keys = sum.items,
+            Shelf::Sealed => moved.sealed = sum.items,
+            _ => moved.receipts = sum.items,
+        }
+    }
+    if target.projects().await.map_err(of(target))? != projects {
+        return Err(MoveError::Differs("the list of projects".to_owned()));
+    }
+    for id in projects {
+        both.compare_project(*id, &mut moved).await?;
+    }
+    Ok(moved)
+}
+
+struct Both<'a> {
+    source: &'a dyn Carry,
+    target: &'a dyn Carry,
+    options: Options,
+    say: &'a (dyn Fn(u64) + Send + Sync),
+}
+
+impl Both<'_> {
+    async fn compare_project(&self, id: ProjectId, moved: &mut Moved) -> Result<()> {
+        let differs = |what: &str| MoveError::Differs(format!("{what} of {id}"));
+        let (was, is) = (existing(self.source, id).await?, existing(self.target, id).await?);
+        if !is_same(&was, &is) {
+            return Err(differs("the columns, views and counters"));
+        }
+        let plan = blocks::plan(&is).map_err(of(self.target))?;
+        let mut ready = 0;
+        let mut tally = Tally::default();
+        for on in Shelf::of(id) {
+            let sum = self.compare(on, Some(&plan)).await?;
+            match on {
+                Shelf::Rows(_) if sum.items != is.row_count => return Err(differs("the count of rows")),
+                Shelf::Rows(_) => {
+                    moved.rows += sum.items;
+                    moved.bytes += sum.bytes;
+                }
+                Shelf::Guests(_) => moved.guests += sum.items,
+                Shelf::Retries(_) => moved.retries += sum.items,
+                _ => (ready, tally) = (sum.ready, sum.tally),
+            }
+        }
+        let cells = Cells::of(&plan, &tally, is.row_count);
+        if cells != Cells::of(&plan, &is.tally.map(|(tally, _)| tally).unwrap_or_default(), is.row_count) {
+            return Err(differs("the count of cells"));
+        }
+        moved.cells.join(cells);
+        let (was, is_made) = tokio::join!(self.source.derived(id), self.target.derived(id));
+        let (was, is_made) = (was.map_err(of(self.source))?, is_made.map_err(of(self.target))?);
+        if !is_made.counts(is.row_count) || is_made.lookups != was.lookups || is_made.ready != ready {
+            return Err(differs("what rows are found by"));
+        }
+        Ok(())
+    }
+
+    /// The sum of a shelf, which must be the same in both.
+    async fn compare(&self, on: Shelf, plan: Option<&Plan>) -> Result<Sum> {
+        let quiet = |_| {};
+        let (was, is) = tokio::join!(
+            sum(self.source, on, plan, self.options, &quiet),
+            sum(self.target, on, plan, self.options, self.say)
+        );
+        let (was, is) = (was.map_err(of(self.source))?, is.map_err(of(self.target))?);
+        if (was.items, was.hash) == (is.items, is.hash) {
+            return Ok(is);
+        }
+        let whose = on.project().map(|id| format!(" of {id}")).unwrap_or_default();
+        let (word, there, here) = (on.word(), was.items, is.items);
+        Err(MoveError::Differs(if there == here {
+            format!("the checksum of {here} {word}{whose}")
+        } else {
+            format!("{here} {word}{whose} instead of {there}")
+        }))
+    }
+}
+
+/// Whether a project is what it was. Its counts are compared with what they count.
+fn is_same(was: &CarriedProject, is: &CarriedProject) -> bool {
+    let counted_at = |project: &CarriedProject| project.tally.as_ref().map(|(_, at)| *at);
+    let but_counts = |project: &CarriedProject| CarriedProject { tally: None, ..project.clone() };
+    counted_at(was) == counted_at(is) && but_counts(was) == but_counts(is)
+}
+
+/// What a shelf comes to.
+struct Sum {
+    items: u64,
+    bytes: u64,
+    hash: u128,
+    /// Of cell states: where they are ready, and their counts.
+    ready: u64,
+    tally: Tally,
+}
+
+async fn sum(
+    store: &dyn Carry,
+    shelf: Shelf,
+    plan: Option<&Plan>,
+    options: Options,
+    say: &(dyn Fn(u64) + Send + Sync),
+) -> Result<Sum, StoreError> {
+    let mut sum = Sum { items: 0, bytes: 0, hash: 0, ready: 0, tally: Tally::default() };
+    let mut hash = Xxh3::new();
+    let mut after = None;
+    loop {
+        let mut page = store.read(shelf, after, most(shelf, options)).await?;
+        if let (Goods::Blocks(page), Some(plan)) = (&mut page, plan) {
+            blocks::make_ready(plan, page);
+            blocks::count(plan, page, &mut sum.tally);
+            sum.ready += page.iter().map(|block| count(block.ready.len())).sum::<u64>();
+        }
+        take(&page, &mut hash);
+        sum.items += count(page.len());
+        if let Goods::Rows(rows) = &page {
+            let size = |row: &rowmill_store::carry::CarriedRow| {
+                count(row.values.len() + row.details.as_ref().map_or(0, |details| details.len()))
+            };
+            sum.bytes += rows.iter().map(size).sum::<u64>();
+            say(count(rows.len()));
+        }
+        after = page.last();
+        if after.is_none() {
+            break;
+        }
+    }
+    sum.hash = hash.digest128();
+    Ok(sum)
+}
+
+/// Each by itself: pages may end anywhere.
+fn take(page: &Goods, hash: &mut Xxh3) {
+    match page {
+        Goods::Teams(items) => items.iter().for_each(|item| item.hash(hash)),
+        Goods::Keys(items) => items.iter().for_each(|item| item.hash(hash)),
+        Goods::Sealed(items) => items.iter().for_each(|item| item.hash(hash)),
+        Goods::Receipts(items) => items.iter().for_each(|item| item.hash(hash)),
+        Goods::Rows(items) => items.iter().for_each(|item| item.hash(hash)),
+        Goods::Blocks(items) => {
+            for item in items {
+                (item.number, item.block.encode()).hash(hash);
+            }
+        }
+        Goods::Guests(items) => items.iter().for_each(|item| item.hash(hash)),
+        Goods::Retries(items) => items.iter().for_each(|item| item.hash(hash)),
+    }
+}

@@ -1,0 +1,209 @@
+//! Reading what is carried, shelf by shelf.
+
+use rowmill_model::cell::Details;
+use rowmill_model::plan::Block;
+use rowmill_model::{ProjectId, RowId, TeamId};
+use rowmill_store::carry::{
+    CarriedBlock, CarriedProject, CarriedRow, Derived, Goods, Guest, Key, Most, Receipt, Retry, Shelf,
+};
+use rowmill_store::{Result, StoreError};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Row};
+use uuid::Uuid;
+
+use crate::{backend, damaged, narrow, sealed, signed, teams, unsigned};
+
+pub(super) async fn projects(client: &Client) -> Result<Vec<ProjectId>> {
+    let found = ask(client, "SELECT id FROM rowmill.projects ORDER BY project", &[]).await?;
+    Ok(found.iter().map(|row| ProjectId::from_uuid(row.get(0))).collect())
+}
+
+pub(super) async fn project(client: &Client, id: ProjectId) -> Result<Option<CarriedProject>> {
+    let sql = "SELECT p.document, p.views, c.version, c.row_count, c.next_position, c.change_seq, c.lookup_slots, \
+               c.tally, c.tallied_at FROM rowmill.projects p JOIN rowmill.counters c USING (project) \
+               WHERE p.id = $1";
+    let found = ask(client, sql, &[&id.uuid()]).await?;
+    let Some(row) = found.first() else { return Ok(None) };
+    let tally: Option<&str> = row.get(7);
+    let tally = tally.map(serde_json::from_str).transpose().map_err(damaged)?;
+    let mut lookup_slots = row.get::<_, Vec<i64>>(6).into_iter().map(narrow).collect::<Result<Vec<_>>>()?;
+    lookup_slots.sort_unstable();
+    Ok(Some(CarriedProject {
+        id,
+        document: row.get(0),
+        views: row.get(1),
+        version: unsigned(row.get(2)),
+        row_count: unsigned(row.get(3)),
+        next_position: unsigned(row.get(4)),
+        change_seq: unsigned(row.get(5)),
+        lookup_slots,
+        tally: tally.map(|tally| (tally, row.get::<_, Option<i64>>(8).unwrap_or_default())),
+    }))
+}
+
+pub(super) async fn derived(client: &Client, id: ProjectId) -> Result<Derived> {
+    let num = number_of(client, id).await?;
+    let sql = "SELECT (SELECT coalesce(sum(count) FILTER (WHERE level = 0), 0)::int8 FROM rowmill.live \
+               WHERE project = $1), \
+               (SELECT coalesce(sum(count) FILTER (WHERE level = 1), 0)::int8 FROM rowmill.live WHERE project = $1), \
+               (SELECT coalesce(sum(count) FILTER (WHERE level = 2), 0)::int8 FROM rowmill.live WHERE project = $1), \
+               (SELECT count(*) FROM rowmill.lookups WHERE project = $1), \
+               (SELECT count(*) FROM rowmill.ready WHERE project = $1)";
+    let row = client.query_one(sql, &[&num]).await.map_err(backend)?;
+    let count = |column: usize| unsigned(row.get(column));
+    Ok(Derived { live: [count(0), count(1), count(2)], lookups: count(3), ready: count(4) })
+}
+
+/// The number of a project that must be there.
+pub(super) async fn number_of(client: &Client, id: ProjectId) -> Result<i64> {
+    let found = ask(client, "SELECT project FROM rowmill.counters WHERE id = $1", &[&id.uuid()]).await?;
+    found.first().map(|row| row.get(0)).ok_or(StoreError::UnknownProject)
+}
+
+/// Text is ordered by its bytes, as in every store, and not by the rules of a language.
+pub(super) async fn page(client: &Client, shelf: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
+    let num = match shelf.project() {
+        Some(id) => number_of(client, id).await?,
+        None => 0,
+    };
+    let items = i64::from(most.items);
+    let bytes = i64::try_from(most.bytes).unwrap_or(i64::MAX);
+    match shelf {
+        Shelf::Teams => {
+            let sql =
+                "SELECT id, slug, name, created_at FROM rowmill.teams WHERE id > $1 ORDER BY id LIMIT $2";
+            let found = ask(client, sql, &[&id_after(after.as_ref())?, &items]).await?;
+            read_all(&found, teams::read_team).map(Goods::Teams)
+        }
+        Shelf::Keys => {
+            let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM rowmill.keys WHERE id > $1 \
+                       ORDER BY id LIMIT $2";
+            let found = ask(client, sql, &[&id_after(after.as_ref())?, &items]).await?;
+            read_all(&found, teams::read_key).map(Goods::Keys)
+        }
+        Shelf::Sealed => {
+            let (team, kind, name) = match after {
+                None => (Uuid::nil(), String::new(), String::new()),
+                Some(Key::Sealed(team, kind, name)) => (team, kind, name),
+                Some(_) => return Err(other_key()),
+            };
+            let sql = "SELECT kind, name, bytes, updated_at, team FROM rowmill.sealed \
+                       WHERE (team, kind COLLATE \"C\", name COLLATE \"C\") > ($1, $2, $3) \
+                       ORDER BY team, kind COLLATE \"C\", name COLLATE \"C\" LIMIT $4";
+            let found = ask(client, sql, &[&team, &kind, &name, &items]).await?;
+            read_all(&found, |row| Ok((TeamId(row.get(4)), sealed::read(row)?))).map(Goods::Sealed)
+        }
+        Shelf::Receipts => {
+            let after = match &after {
+                None => &[][..],
+                Some(Key::Name(name)) => name,
+                Some(_) => return Err(other_key()),
+            };
+            let sql = "SELECT name, fingerprint, outcome, expires_at FROM (SELECT *, \
+                       sum(octet_length(outcome)) OVER (ORDER BY name ROWS UNBOUNDED PRECEDING) \
+                       - octet_length(outcome) AS before \
+                       FROM (SELECT * FROM rowmill.receipts WHERE name > $1 ORDER BY name LIMIT $2) page) sized \
+                       WHERE before < $3 ORDER BY name";
+            let found = ask(client, sql, &[&after, &items, &bytes]).await?;
+            read_all(&found, read_receipt).map(Goods::Receipts)
+        }
+        Shelf::Rows(_) => {
+            let sql = "SELECT position, id, vals, details FROM (SELECT *, \
+                       sum(bytes) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - bytes AS before \
+                       FROM (SELECT position, id, vals, details, \
+                       octet_length(vals) + coalesce(octet_length(details), 0) AS bytes FROM rowmill.rows \
+                       WHERE project = $1 AND position >= $2 ORDER BY position LIMIT $3) page) sized \
+                       WHERE before < $4 ORDER BY position";
+            let found = ask(client, sql, &[&num, &number_after(after.as_ref())?, &items, &bytes]).await?;
+            read_all(&found, read_row).map(Goods::Rows)
+        }
+        Shelf::Blocks(_) => {
+            let sql = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block >= $2 \
+                       ORDER BY block LIMIT $3";
+            let found = ask(client, sql, &[&num, &number_after(after.as_ref())?, &items]).await?;
+            let block = |row: &Row| {
+                let block = Block::decode(row.get(1))?;
+                Ok(CarriedBlock { number: unsigned(row.get(0)), block, ready: Vec::new() })
+            };
+            read_all(&found, block).map(Goods::Blocks)
+        }
+        Shelf::Guests(_) => {
+            let after = match after {
+                None => String::new(),
+                Some(Key::Guest(guest_id)) => guest_id,
+                Some(_) => return Err(other_key()),
+            };
+            let sql = "SELECT guest_id, position, event_at FROM rowmill.guests \
+                       WHERE project = $1 AND guest_id COLLATE \"C\" > $2 ORDER BY guest_id COLLATE \"C\" LIMIT $3";
+            let found = ask(client, sql, &[&num, &after, &items]).await?;
+            let guest = |row: &Row| {
+                let (guest_id, position) = (row.get(0), unsigned(row.get(1)));
+                Ok(Guest { guest_id, position, event_at_ms: row.get(2) })
+            };
+            read_all(&found, guest).map(Goods::Guests)
+        }
+        Shelf::Retries(_) => {
+            let (at, slot, position) = match after {
+                None => (i64::MIN, 0, 0),
+                Some(Key::Retry(at, slot, position)) => (at, i64::from(slot), signed(position)),
+                Some(_) => return Err(other_key()),
+            };
+            let sql = "SELECT at, slot, position FROM rowmill.retries WHERE project = $1 \
+                       AND (at, slot, position) > ($2, $3, $4) ORDER BY at, slot, position LIMIT $5";
+            let found = ask(client, sql, &[&num, &at, &slot, &position, &items]).await?;
+            let retry = |row: &Row| {
+                let (slot, position) = (narrow(row.get(1))?, unsigned(row.get(2)));
+                Ok(Retry { at_ms: row.get(0), slot, position })
+            };
+            read_all(&found, retry).map(Goods::Retries)
+        }
+    }
+}
+
+async fn ask(client: &Client, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+    client.query(sql, params).await.map_err(backend)
+}
+
+fn read_all<T>(found: &[Row], read: impl Fn(&Row) -> Result<T>) -> Result<Vec<T>> {
+    found.iter().map(read).collect()
+}
+
+fn read_receipt(row: &Row) -> Result<Receipt> {
+    let hash = |column: usize| {
+        let bytes: &[u8] = row.get(column);
+        bytes.try_into().map_err(|_| StoreError::Damaged("not a request's hash".to_owned()))
+    };
+    let (name, fingerprint) = (hash(0)?, hash(1)?);
+    Ok(Receipt { name, fingerprint, outcome: row.get(2), expires_at_ms: row.get(3) })
+}
+
+fn read_row(row: &Row) -> Result<CarriedRow> {
+    let details: Option<&[u8]> = row.get(3);
+    let details = details.map(Details::from_bytes).transpose()?.unwrap_or_default();
+    Ok(CarriedRow {
+        position: unsigned(row.get(0)),
+        id: RowId::from_uuid(row.get(1)),
+        values: row.get::<_, &[u8]>(2).into(),
+        details: details.as_bytes().map(Into::into),
+    })
+}
+
+fn id_after(after: Option<&Key>) -> Result<Uuid> {
+    match after {
+        None => Ok(Uuid::nil()),
+        Some(Key::Id(id)) => Ok(*id),
+        Some(_) => Err(other_key()),
+    }
+}
+
+fn number_after(after: Option<&Key>) -> Result<i64> {
+    match after {
+        None => Ok(0),
+        Some(Key::Number(number)) => Ok(signed(*number).saturating_add(1)),
+        Some(_) => Err(other_key()),
+    }
+}
+
+fn other_key() -> StoreError {
+    StoreError::Damaged("the place where a move stopped is of another shelf".to_owned())
+}

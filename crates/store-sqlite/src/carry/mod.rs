@@ -1,0 +1,148 @@
+//! Moving everything from or to a data directory, while nobody serves it.
+
+mod read;
+mod write;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use rowmill_model::ProjectId;
+use rowmill_store::carry::{CarriedProject, Carry, Derived, Goods, Key, Most, Shelf};
+use rowmill_store::{Result, StoreError};
+use rusqlite::Connection;
+
+use crate::writer::in_transaction;
+use crate::{DATABASE_FILE, backend, connect, make_private, run_cached, schema, take_lock, unusable};
+
+/// Much is written at once, and much of it in order.
+const CACHE_KIB: u32 = 64 * 1024;
+
+/// A data directory that is moved from or to.
+#[derive(Debug)]
+pub struct Carrier {
+    connection: Arc<Mutex<Connection>>,
+    identity: String,
+    place: String,
+    _lock: std::fs::File,
+}
+
+impl Carrier {
+    /// Opens a data directory to read everything that is in it. Nobody can change it meanwhile.
+    pub fn source(data_dir: &Path) -> Result<Self> {
+        let file = data_dir.join(DATABASE_FILE);
+        if !file.is_file() {
+            let words = format!("there is no {}: name the data folder of a Rowmill", file.display());
+            return Err(StoreError::Missing(words));
+        }
+        let carrier = Self::open(data_dir)?;
+        let connection = lock(&carrier.connection);
+        check_finished(&connection)?;
+        // Held to the end: commands that visit a data directory wait, and cannot write.
+        run_cached(&connection, "BEGIN IMMEDIATE").map_err(backend)?;
+        drop(connection);
+        Ok(carrier)
+    }
+
+    /// Opens a data directory to write into, making it if need be.
+    pub fn target(data_dir: &Path) -> Result<Self> {
+        make_private(data_dir).map_err(|error| unusable(data_dir, &error))?;
+        let carrier = Self::open(data_dir)?;
+        // Whatever a power cut leaves is whole, though the last pages may be missing, and the note with them.
+        // The end is synced in full.
+        lock(&carrier.connection).pragma_update(None, "synchronous", "normal").map_err(backend)?;
+        Ok(carrier)
+    }
+
+    fn open(data_dir: &Path) -> Result<Self> {
+        let lock = take_lock(data_dir)?;
+        let mut connection = connect(&data_dir.join(DATABASE_FILE), CACHE_KIB)?;
+        schema::migrate(&mut connection)?;
+        let whole = data_dir.canonicalize().map_err(|error| unusable(data_dir, &error))?;
+        Ok(Self {
+            connection: Arc::new(Mutex::new(connection)),
+            identity: format!("sqlite:{}", whole.display()),
+            place: data_dir.display().to_string(),
+            _lock: lock,
+        })
+    }
+
+    /// Works on the connection, on a thread apart.
+    async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let connection = Arc::clone(&self.connection);
+        let working = tokio::task::spawn_blocking(move || work(&lock(&connection)));
+        working.await.map_err(|failure| StoreError::Backend(failure.into()))?
+    }
+}
+
+#[async_trait]
+impl Carry for Carrier {
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    fn place(&self) -> &str {
+        &self.place
+    }
+
+    async fn is_empty(&self) -> Result<bool> {
+        self.with(read::is_empty).await
+    }
+
+    async fn projects(&self) -> Result<Vec<ProjectId>> {
+        self.with(read::projects).await
+    }
+
+    async fn project(&self, id: ProjectId) -> Result<Option<CarriedProject>> {
+        self.with(move |connection| read::project(connection, id)).await
+    }
+
+    async fn read(&self, from: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
+        self.with(move |connection| read::page(connection, from, after, most)).await
+    }
+
+    async fn derived(&self, id: ProjectId) -> Result<Derived> {
+        self.with(move |connection| read::derived(connection, id)).await
+    }
+
+    async fn note(&self) -> Result<Option<String>> {
+        self.with(write::note).await
+    }
+
+    async fn begin(&self, note: String) -> Result<()> {
+        self.with(move |connection| in_transaction(connection, |connection| write::begin(connection, &note)))
+            .await
+    }
+
+    async fn write_project(&self, project: CarriedProject, note: String) -> Result<()> {
+        let work = move |connection: &Connection| {
+            write::project(connection, &project)?;
+            write::keep_note(connection, &note)
+        };
+        self.with(move |connection| in_transaction(connection, work)).await
+    }
+
+    async fn write(&self, to: Shelf, goods: Goods, note: String) -> Result<()> {
+        let work = move |connection: &Connection| {
+            write::page(connection, to, &goods)?;
+            write::keep_note(connection, &note)
+        };
+        self.with(move |connection| in_transaction(connection, work)).await
+    }
+
+    async fn finish(&self) -> Result<()> {
+        self.with(write::finish).await
+    }
+}
+
+/// Refuses a database that a move into it was not finished of.
+pub(crate) fn check_finished(connection: &Connection) -> Result<()> {
+    if write::is_target(connection)? { Err(StoreError::Unfinished) } else { Ok(()) }
+}
+
+fn lock(connection: &Mutex<Connection>) -> std::sync::MutexGuard<'_, Connection> {
+    connection.lock().unwrap_or_else(PoisonError::into_inner)
+}

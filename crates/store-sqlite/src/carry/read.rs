@@ -1,0 +1,245 @@
+//! Reading what is carried, shelf by shelf.
+
+use rowmill_model::plan::Block;
+use rowmill_model::record::Slot;
+use rowmill_model::{ProjectId, RowId, TeamId};
+use rowmill_store::carry::{
+    CarriedBlock, CarriedProject, CarriedRow, Derived, Goods, Guest, Key, Most, Receipt, Retry, Shelf,
+};
+use rowmill_store::{Result, StoreError};
+use rusqlite::{Connection, Params, Row};
+use uuid::Uuid;
+
+use crate::desk::{block_key, block_number, read_tally};
+use crate::positions::{POSITION_MAX, key, split};
+use crate::projects::{self, State};
+use crate::{backend, lookups, pages, sealed, teams, uuid_of};
+
+pub(super) fn is_empty(connection: &Connection) -> Result<bool> {
+    connection
+        .query_row(
+            "SELECT NOT EXISTS (SELECT 1 FROM teams) AND NOT EXISTS (SELECT 1 FROM projects) \
+             AND NOT EXISTS (SELECT 1 FROM graves)",
+            (),
+            |row| row.get(0),
+        )
+        .map_err(backend)
+}
+
+pub(super) fn projects(connection: &Connection) -> Result<Vec<ProjectId>> {
+    connection
+        .prepare_cached("SELECT id FROM projects ORDER BY num")
+        .and_then(|mut query| query.query_map((), |row| uuid_of(row, 0).map(ProjectId::from_uuid))?.collect())
+        .map_err(backend)
+}
+
+pub(super) fn project(connection: &Connection, id: ProjectId) -> Result<Option<CarriedProject>> {
+    let Some(State { head, counters, change_seq }) = projects::state(connection, id)? else {
+        return Ok(None);
+    };
+    let (document, views) = connection
+        .prepare_cached("SELECT document, views FROM projects WHERE num = ?1")
+        .and_then(|mut query| query.query_row([head.num], |row| Ok((row.get(0)?, row.get(1)?))))
+        .map_err(backend)?;
+    Ok(Some(CarriedProject {
+        id,
+        document,
+        views,
+        version: head.version,
+        row_count: counters.row_count,
+        next_position: counters.next_position,
+        change_seq,
+        lookup_slots: lookups::slots(connection, head.num)?,
+        tally: read_tally(connection, head.num)?,
+    }))
+}
+
+pub(super) fn derived(connection: &Connection, id: ProjectId) -> Result<Derived> {
+    let num = number_of(connection, id)?;
+    let count = |sql: &str, of: &dyn rusqlite::ToSql| -> Result<u64> {
+        connection
+            .prepare_cached(sql)
+            .and_then(|mut query| query.query_row([&num as &dyn rusqlite::ToSql, of], |row| row.get(0)))
+            .map_err(backend)
+    };
+    let live = "SELECT coalesce(sum(count), 0) FROM live WHERE project = ?1 AND level = ?2";
+    Ok(Derived {
+        live: [count(live, &0)?, count(live, &1)?, count(live, &2)?],
+        lookups: count("SELECT count(*) FROM lookups WHERE project = ?1 AND slot >= ?2", &0)?,
+        ready: count("SELECT count(*) FROM ready WHERE project = ?1 AND slot >= ?2", &0)?,
+    })
+}
+
+/// The number of a project that must be there.
+pub(super) fn number_of(connection: &Connection, id: ProjectId) -> Result<i64> {
+    Ok(projects::head(connection, id)?.ok_or(StoreError::UnknownProject)?.num)
+}
+
+pub(super) fn page(connection: &Connection, shelf: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
+    let read = Page { connection, most };
+    let num = shelf.project().map_or(Ok(0), |id| number_of(connection, id))?;
+    match (shelf, after) {
+        (Shelf::Teams, after) => {
+            let sql = "SELECT id, slug, name, created_at FROM teams WHERE id > ?1 ORDER BY id LIMIT ?2";
+            let team = |row: &Row<'_>| Ok((teams::read_team(row).map_err(backend)?, 0));
+            read.some(sql, (id_after(after.as_ref())?, most.items), team).map(Goods::Teams)
+        }
+        (Shelf::Keys, after) => {
+            let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM keys WHERE id > ?1 \
+                       ORDER BY id LIMIT ?2";
+            let key = |row: &Row<'_>| Ok((teams::read_key(row).map_err(backend)?, 0));
+            read.some(sql, (id_after(after.as_ref())?, most.items), key).map(Goods::Keys)
+        }
+        (Shelf::Sealed, after) => {
+            let (team, kind, name) = match after {
+                None => (Uuid::nil(), String::new(), String::new()),
+                Some(Key::Sealed(team, kind, name)) => (team, kind, name),
+                Some(_) => return Err(other_key()),
+            };
+            let sql = "SELECT kind, name, bytes, updated_at, team FROM sealed \
+                       WHERE (team, kind, name) > (?1, ?2, ?3) ORDER BY team, kind, name LIMIT ?4";
+            read.some(sql, (team.as_bytes(), kind, name, most.items), |row| {
+                let sealed = sealed::read(row).map_err(backend)?;
+                let bytes = sealed.bytes.len();
+                Ok(((TeamId(uuid_of(row, 4).map_err(backend)?), sealed), bytes))
+            })
+            .map(Goods::Sealed)
+        }
+        (Shelf::Receipts, after) => {
+            let after = match &after {
+                None => &[][..],
+                Some(Key::Name(name)) => name,
+                Some(_) => return Err(other_key()),
+            };
+            let sql = "SELECT name, fingerprint, outcome, expires_at FROM receipts WHERE name > ?1 \
+                       ORDER BY name LIMIT ?2";
+            read.some(sql, (after, most.items), read_receipt).map(Goods::Receipts)
+        }
+        (Shelf::Rows(_), after) => {
+            let sql = "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 \
+                       ORDER BY key LIMIT ?3";
+            let (first, last) = (number_after(after.as_ref())?, POSITION_MAX);
+            if first > last {
+                return Ok(Goods::Rows(Vec::new()));
+            }
+            read.some(sql, (key(num, first), key(num, last), most.items), read_row).map(Goods::Rows)
+        }
+        (Shelf::Blocks(_), after) => {
+            let sql = "SELECT key, marks FROM blocks WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3";
+            let keys = (block_key(num, number_after(after.as_ref())?), block_key(num + 1, 0) - 1);
+            read.some(sql, (keys.0, keys.1, most.items), read_block).map(Goods::Blocks)
+        }
+        (Shelf::Guests(_), after) => {
+            let after = match after {
+                None => String::new(),
+                Some(Key::Guest(guest_id)) => guest_id,
+                Some(_) => return Err(other_key()),
+            };
+            let sql = "SELECT guest_id, position, event_at FROM guests WHERE project = ?1 AND guest_id > ?2 \
+                       ORDER BY guest_id LIMIT ?3";
+            let guest = |row: &Row<'_>| {
+                let (guest_id, position, event_at_ms) = fields(row)?;
+                Ok((Guest { guest_id, position, event_at_ms }, 0))
+            };
+            read.some(sql, (num, after, most.items), guest).map(Goods::Guests)
+        }
+        (Shelf::Retries(_), after) => {
+            let (at, slot, position) = match after {
+                None => (i64::MIN, 0, 0),
+                Some(Key::Retry(at, slot, position)) => (at, slot, position),
+                Some(_) => return Err(other_key()),
+            };
+            let sql = "SELECT at, slot, position FROM retries WHERE project = ?1 \
+                       AND (at, slot, position) > (?2, ?3, ?4) ORDER BY at, slot, position LIMIT ?5";
+            let retry = |row: &Row<'_>| {
+                let (at_ms, slot, position): (i64, Slot, u64) = fields(row)?;
+                Ok((Retry { at_ms, slot, position }, 0))
+            };
+            read.some(sql, (num, at, slot, position, most.items), retry).map(Goods::Retries)
+        }
+    }
+}
+
+struct Page<'c> {
+    connection: &'c Connection,
+    most: Most,
+}
+
+impl Page<'_> {
+    /// Reads until there is enough. Each thing says how many bytes it has.
+    fn some<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl Fn(&Row<'_>) -> Result<(T, usize)>,
+    ) -> Result<Vec<T>> {
+        let mut query = self.connection.prepare_cached(sql).map_err(backend)?;
+        let mut found = query.query(params).map_err(backend)?;
+        let (mut items, mut bytes) = (Vec::new(), 0);
+        while let Some(row) = found.next().map_err(backend)? {
+            let (item, size) = read(row)?;
+            bytes += size;
+            items.push(item);
+            if bytes >= self.most.bytes {
+                break;
+            }
+        }
+        Ok(items)
+    }
+}
+
+fn read_receipt(row: &Row<'_>) -> Result<(Receipt, usize)> {
+    let receipt = Receipt {
+        name: row.get(0).map_err(backend)?,
+        fingerprint: row.get(1).map_err(backend)?,
+        outcome: row.get(2).map_err(backend)?,
+        expires_at_ms: row.get(3).map_err(backend)?,
+    };
+    let bytes = receipt.outcome.len();
+    Ok((receipt, bytes))
+}
+
+fn read_row(row: &Row<'_>) -> Result<(CarriedRow, usize)> {
+    let (_, position) = split(row.get(0).map_err(backend)?);
+    let values: Box<[u8]> = row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?.into();
+    let details: Option<Box<[u8]>> = pages::decode_details(row)?.as_bytes().map(Into::into);
+    let bytes = values.len() + details.as_ref().map_or(0, |details| details.len());
+    let id = RowId::from_uuid(uuid_of(row, 1).map_err(backend)?);
+    Ok((CarriedRow { position, id, values, details }, bytes))
+}
+
+fn read_block(row: &Row<'_>) -> Result<(CarriedBlock, usize)> {
+    let number = block_number(row.get(0).map_err(backend)?);
+    let marks = row.get_ref(1).and_then(|marks| Ok(marks.as_blob()?)).map_err(backend)?;
+    Ok((CarriedBlock { number, block: Block::decode(marks)?, ready: Vec::new() }, marks.len()))
+}
+
+fn fields<A, B, C>(row: &Row<'_>) -> Result<(A, B, C)>
+where
+    A: rusqlite::types::FromSql,
+    B: rusqlite::types::FromSql,
+    C: rusqlite::types::FromSql,
+{
+    let get = || Ok((row.get(0)?, row.get(1)?, row.get(2)?));
+    get().map_err(backend)
+}
+
+fn id_after(after: Option<&Key>) -> Result<[u8; 16]> {
+    match after {
+        None => Ok(Uuid::nil().into_bytes()),
+        Some(Key::Id(id)) => Ok(id.into_bytes()),
+        Some(_) => Err(other_key()),
+    }
+}
+
+fn number_after(after: Option<&Key>) -> Result<u64> {
+    match after {
+        None => Ok(0),
+        Some(Key::Number(number)) => Ok(number.saturating_add(1)),
+        Some(_) => Err(other_key()),
+    }
+}
+
+fn other_key() -> StoreError {
+    StoreError::Damaged("the place where a move stopped is of another shelf".to_owned())
+}

@@ -1,0 +1,185 @@
+//! Writing what is carried, and how far that has come.
+//!
+//! The note lies in a table that a move makes and removes again: while it is there nobody else opens the
+//! database.
+
+use rowmill_model::Project;
+use rowmill_model::integration::connected_event;
+use rowmill_model::record::Cells;
+use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Goods, Guest, Receipt, Retry, Shelf};
+use rowmill_store::{Result, Sealed, StoreError};
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
+
+use super::read::number_of;
+use crate::desk::block_key;
+use crate::positions::{LiveDelta, POSITION_MAX, PROJECT_MAX, key};
+use crate::{backend, damaged, lookups, run_cached, teams};
+
+pub(super) fn is_target(connection: &Connection) -> Result<bool> {
+    connection
+        .query_row("SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'moving')", (), |row| row.get(0))
+        .map_err(backend)
+}
+
+pub(super) fn note(connection: &Connection) -> Result<Option<String>> {
+    if !is_target(connection)? {
+        return Ok(None);
+    }
+    connection.query_row("SELECT note FROM moving", (), |row| row.get(0)).optional().map_err(backend)
+}
+
+pub(super) fn begin(connection: &Connection, note: &str) -> Result<()> {
+    connection.execute("CREATE TABLE moving (note TEXT NOT NULL)", ()).map_err(backend)?;
+    connection.execute("INSERT INTO moving (note) VALUES (?1)", [note]).map(|_| ()).map_err(backend)
+}
+
+pub(super) fn keep_note(connection: &Connection, note: &str) -> Result<()> {
+    prepare(connection, "UPDATE moving SET note = ?1")?.execute([note]).map(|_| ()).map_err(backend)
+}
+
+pub(super) fn finish(connection: &Connection) -> Result<()> {
+    // What was written before is synced with this commit.
+    connection.pragma_update(None, "synchronous", "full").map_err(backend)?;
+    run_cached(connection, "DROP TABLE moving").map_err(backend)?;
+    connection.pragma_update(None, "wal_checkpoint", "truncate").map_err(backend)
+}
+
+pub(super) fn project(connection: &Connection, carried: &CarriedProject) -> Result<()> {
+    let CarriedProject {
+        id,
+        document,
+        views,
+        version,
+        row_count,
+        next_position,
+        change_seq,
+        lookup_slots,
+        tally,
+    } = carried;
+    let project: Project = serde_json::from_str(document).map_err(damaged)?;
+    connection
+        .execute(
+            "INSERT INTO projects (id, team, title, autoplay, folder_id, column_count, created_at, version, document, \
+             views, event_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            (
+                id.uuid().as_bytes(),
+                project.team.0.as_bytes(),
+                &project.title,
+                project.autoplay,
+                &project.folder_id,
+                project.table.columns.len(),
+                project.created_at,
+                version,
+                document,
+                views,
+                connected_event(&project.metadata),
+            ),
+        )
+        .map_err(backend)?;
+    let num = connection.last_insert_rowid();
+    if num > PROJECT_MAX || *next_position > POSITION_MAX {
+        return Err(StoreError::Backend("there is more than an embedded database can hold".into()));
+    }
+    connection
+        .execute(
+            "INSERT INTO counters (project, row_count, next_position, change_seq) VALUES (?1, ?2, ?3, ?4)",
+            (num, row_count, next_position, change_seq),
+        )
+        .map_err(backend)?;
+    for slot in lookup_slots {
+        connection
+            .execute("INSERT INTO lookup_columns (project, slot) VALUES (?1, ?2)", (num, slot))
+            .map_err(backend)?;
+    }
+    if let Some((tally, updated_at)) = tally {
+        let tally = serde_json::to_string(tally).map_err(damaged)?;
+        connection
+            .execute(
+                "INSERT INTO tallies (project, tally, updated_at) VALUES (?1, ?2, ?3)",
+                (num, tally, updated_at),
+            )
+            .map_err(backend)?;
+    }
+    Ok(())
+}
+
+pub(super) fn page(connection: &Connection, shelf: Shelf, goods: &Goods) -> Result<()> {
+    let num = shelf.project().map_or(Ok(0), |id| number_of(connection, id))?;
+    match goods {
+        Goods::Teams(items) => items.iter().try_for_each(|team| teams::create_team(connection, team)),
+        Goods::Keys(items) => items.iter().try_for_each(|key| teams::create_key(connection, key)),
+        Goods::Sealed(items) => {
+            let sql = "INSERT INTO sealed (team, kind, name, bytes, updated_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+            let mut insert = prepare(connection, sql)?;
+            items.iter().try_for_each(|(team, sealed)| {
+                let Sealed { kind, name, bytes, updated_at_ms } = sealed;
+                insert
+                    .execute((team.0.as_bytes(), kind.word(), name, bytes, updated_at_ms))
+                    .map(|_| ())
+                    .map_err(backend)
+            })
+        }
+        Goods::Receipts(items) => {
+            let sql = "INSERT INTO receipts (name, fingerprint, outcome, expires_at) VALUES (?1, ?2, ?3, ?4)";
+            let mut insert = prepare(connection, sql)?;
+            items.iter().try_for_each(|receipt| {
+                let Receipt { name, fingerprint, outcome, expires_at_ms } = receipt;
+                insert.execute((name, fingerprint, outcome, expires_at_ms)).map(|_| ()).map_err(backend)
+            })
+        }
+        Goods::Rows(rows) => write_rows(connection, num, rows),
+        Goods::Blocks(blocks) => write_blocks(connection, num, blocks),
+        Goods::Guests(items) => {
+            let sql = "INSERT INTO guests (project, guest_id, position, event_at) VALUES (?1, ?2, ?3, ?4)";
+            let mut insert = prepare(connection, sql)?;
+            items.iter().try_for_each(|guest| {
+                let Guest { guest_id, position, event_at_ms } = guest;
+                insert.execute((num, guest_id, position, event_at_ms)).map(|_| ()).map_err(backend)
+            })
+        }
+        Goods::Retries(items) => {
+            let sql = "INSERT INTO retries (at, project, slot, position) VALUES (?1, ?2, ?3, ?4)";
+            let mut insert = prepare(connection, sql)?;
+            items.iter().try_for_each(|retry| {
+                let Retry { at_ms, slot, position } = retry;
+                insert.execute((at_ms, num, slot, position)).map(|_| ()).map_err(backend)
+            })
+        }
+    }
+}
+
+/// With rows go their live counts and, in columns that rows are matched on, where their values stand.
+fn write_rows(connection: &Connection, num: i64, rows: &[CarriedRow]) -> Result<()> {
+    let slots = lookups::slots(connection, num)?;
+    let mut live = LiveDelta::default();
+    let sql = "INSERT INTO rows (key, id, vals, details) VALUES (?1, ?2, ?3, ?4)";
+    let mut insert = prepare(connection, sql)?;
+    for CarriedRow { position, id, values, details } in rows {
+        insert
+            .execute((key(num, *position), id.uuid().as_bytes(), &**values, details.as_deref()))
+            .map_err(backend)?;
+        live.add(*position, 1);
+        if !slots.is_empty() {
+            let cells = Cells::unpack(values)?;
+            lookups::change(connection, num, &slots, *position, None, Some(&cells))?;
+        }
+    }
+    live.write(connection, num)
+}
+
+fn write_blocks(connection: &Connection, num: i64, blocks: &[CarriedBlock]) -> Result<()> {
+    let mut insert = prepare(connection, "INSERT INTO blocks (key, marks) VALUES (?1, ?2)")?;
+    let mut ready_insert =
+        prepare(connection, "INSERT INTO ready (project, slot, block) VALUES (?1, ?2, ?3)")?;
+    for CarriedBlock { number, block, ready } in blocks {
+        insert.execute((block_key(num, *number), block.encode())).map_err(backend)?;
+        for slot in ready {
+            ready_insert.execute((num, slot, number)).map_err(backend)?;
+        }
+    }
+    Ok(())
+}
+
+fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<CachedStatement<'c>> {
+    connection.prepare_cached(sql).map_err(backend)
+}
