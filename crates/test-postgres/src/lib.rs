@@ -36,22 +36,35 @@ pub struct Server {
     folder: PathBuf,
     port: u16,
     databases: AtomicU32,
+    /// The shell that watches the server goes by its input, which stays open for as long as this lives.
+    _watch: Child,
 }
 
 impl Server {
+    /// A server of one's own that keeps what it committed, with the settings it comes with, in a folder
+    /// below this one; none where no PostgreSQL is found or it is switched off. It ends when it is dropped.
+    pub fn durable(parent: &Path) -> Option<Self> {
+        let named = std::env::var_os("ROWMILL_TEST_POSTGRES");
+        let programs = programs(named.as_ref().map(PathBuf::from))?;
+        Some(Self::launch(&programs, parent, &[]))
+    }
+
     fn start() -> Option<Self> {
         let named = std::env::var_os("ROWMILL_TEST_POSTGRES");
         if named.as_ref().is_some_and(|named| named == "off") {
             eprintln!("PostgreSQL is switched off: nothing is tested here");
             return None;
         }
-        let folders = named.iter().map(PathBuf::from).chain(FOLDERS.iter().map(PathBuf::from));
-        let programs = folders.into_iter().find(|folder| folder.join("initdb").exists());
-        let programs = programs.expect(
+        let programs = programs(named.map(PathBuf::from)).expect(
             "no PostgreSQL found: install one, name the folder of its programs in ROWMILL_TEST_POSTGRES, \
              or set that to `off`",
         );
-        let folder = tempfile::Builder::new().prefix("rowmill-pg-").tempdir().unwrap().keep();
+        // Tests outlive no crash of the machine.
+        Some(Self::launch(&programs, &std::env::temp_dir(), &["-c", "fsync=off"]))
+    }
+
+    fn launch(programs: &Path, parent: &Path, settings: &[&str]) -> Self {
+        let folder = tempfile::Builder::new().prefix("rowmill-pg-").tempdir_in(parent).unwrap().keep();
         if rustix::process::getuid().is_root() {
             // Its own, so that the server's user can also remove it.
             std::os::unix::fs::chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -69,7 +82,8 @@ impl Server {
             .args(["-c", WATCH, "watch"])
             .arg(programs.join("postgres"))
             .arg(&folder)
-            .args(["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"])
+            .args(settings)
+            .args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"])
             .args(["-c", &format!("port={port}"), "-c", "unix_socket_directories="])
             .arg("-D")
             .arg(&data)
@@ -79,8 +93,7 @@ impl Server {
             .spawn()
             .unwrap();
         wait_for(port, &folder);
-        keep_until_the_end(child);
-        Some(Self { folder, port, databases: AtomicU32::new(0) })
+        Self { folder, port, databases: AtomicU32::new(0), _watch: child }
     }
 
     /// The address of a new and empty database.
@@ -134,10 +147,12 @@ fn as_nobody(program: &Path) -> Command {
     command
 }
 
-/// The watching shell goes by its input, which stays open for as long as this program lives.
-fn keep_until_the_end(child: Child) {
-    static CHILD: OnceLock<Child> = OnceLock::new();
-    let _ = CHILD.set(child);
+fn programs(named: Option<PathBuf>) -> Option<PathBuf> {
+    if named.as_deref().is_some_and(|named| named == Path::new("off")) {
+        return None;
+    }
+    let mut folders = named.into_iter().chain(FOLDERS.iter().map(PathBuf::from));
+    folders.find(|folder| folder.join("initdb").exists())
 }
 
 fn free_port() -> u16 {
