@@ -3,12 +3,14 @@
 use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
 use deadpool_postgres::{Object, Pool, PoolError};
+use futures_util::SinkExt as _;
 use futures_util::future::BoxFuture;
 use rowmill_store::{Result, StoreError};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Error, Row};
+use tokio_postgres::{CopyOutStream, Error, Row};
 
 use crate::backend;
 
@@ -64,7 +66,12 @@ impl Database {
     /// A snapshot for reading that cannot be begun anew, because what was read has gone out already.
     pub(crate) async fn snapshot(&self) -> Result<Tx> {
         let client = self.pool.get().await.map_err(no_connection)?;
-        Ok(Tx { client: Some(client), begin: Some(self.begin_read.clone()), last: Vec::new() })
+        Ok(Tx {
+            client: Some(client),
+            begin: Some(self.begin_read.clone()),
+            copies: Vec::new(),
+            last: Vec::new(),
+        })
     }
 
     /// Runs work and commits it.
@@ -111,14 +118,21 @@ impl Database {
         work: &(impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync),
     ) -> Result<T, Failed> {
         let client = self.pool.get().await.map_err(|error| Failed::Before(no_connection(error)))?;
-        let mut tx = Tx { client: Some(client), begin: Some(begin.to_owned()), last: Vec::new() };
+        let mut tx =
+            Tx { client: Some(client), begin: Some(begin.to_owned()), copies: Vec::new(), last: Vec::new() };
         match work(&mut tx).await {
             // What was read is known; that the transaction ends need not be waited for.
             Ok(done) if begin == self.begin_read => {
                 tokio::spawn(tx.commit());
                 Ok(done)
             }
-            Ok(done) => tx.commit().await.map(|()| done).map_err(Failed::Committing),
+            Ok(done) => match tx.copy().await {
+                Ok(()) => tx.commit().await.map(|()| done).map_err(Failed::Committing),
+                Err(failure) => {
+                    tx.roll_back().await;
+                    Err(Failed::Before(failure))
+                }
+            },
             Err(failure) => {
                 tx.roll_back().await;
                 Err(Failed::Before(failure))
@@ -139,6 +153,8 @@ pub(crate) struct Tx {
     client: Option<Object>,
     /// Sent together with the first statement, which saves a round trip.
     begin: Option<String>,
+    /// Rows for COPY, sent before the writes below.
+    copies: Vec<(&'static str, Vec<Bytes>)>,
     /// Writes nobody waits for, sent together with the commit.
     last: Vec<(&'static str, Vec<Param>)>,
 }
@@ -188,9 +204,44 @@ impl Tx {
         client.batch_execute(sql).await.map_err(backend)
     }
 
+    /// Begins to copy out what a query finds.
+    pub(crate) async fn copy_out(&mut self, query: &str) -> Result<CopyOutStream> {
+        let begin = self.begin.take();
+        let client = self.client.as_ref().ok_or(StoreError::Closed)?;
+        if let Some(begin) = begin {
+            client.batch_execute(&begin).await.map_err(backend)?;
+        }
+        let sql = format!("COPY ({query}) TO STDOUT (FORMAT binary)");
+        client.copy_out(&sql).await.map_err(backend)
+    }
+
+    /// Copies rows at the end, before all that is written there.
+    pub(crate) fn copy_at_last(&mut self, sql: &'static str, chunks: Vec<Bytes>) {
+        self.copies.push((sql, chunks));
+    }
+
     /// Writes at the end, in the order given, together with the commit.
     pub(crate) fn at_last(&mut self, sql: &'static str, params: Vec<Param>) {
         self.last.push((sql, params));
+    }
+
+    /// Sends what is to be copied.
+    async fn copy(&mut self) -> Result<()> {
+        let copies = std::mem::take(&mut self.copies);
+        if self.begin.is_some() && !copies.is_empty() {
+            self.run("").await?;
+        }
+        let client = self.client.as_ref().ok_or(StoreError::Closed)?;
+        for (sql, chunks) in copies {
+            let statement = client.prepare_cached(sql).await.map_err(backend)?;
+            let sink = client.copy_in::<_, Bytes>(&statement).await.map_err(backend)?;
+            let mut sink = std::pin::pin!(sink);
+            for chunk in chunks {
+                sink.feed(chunk).await.map_err(backend)?;
+            }
+            sink.finish().await.map_err(backend)?;
+        }
+        Ok(())
     }
 
     pub(crate) async fn commit(mut self) -> Result<()> {

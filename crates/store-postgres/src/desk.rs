@@ -542,11 +542,11 @@ impl Desk {
     /// counts keep theirs.
     pub(crate) fn finish(mut self, tx: &mut Tx, now_ms: impl Into<Option<i64>>) -> Result<Change> {
         let ready = self.close_blocks();
-        for (position, Kept { row, fate }) in std::mem::take(&mut self.rows) {
+        for Kept { row, fate } in std::mem::take(&mut self.rows).into_values() {
             match fate {
                 Fate::Read => {}
-                Fate::Inserted => self.writes.rows_inserted.push(position, &row),
-                Fate::Updated => self.writes.rows_updated.push(position, &row),
+                Fate::Inserted => self.writes.rows_inserted.push(row),
+                Fate::Updated => self.writes.rows_updated.push(row),
             }
         }
         for (token, held) in std::mem::take(&mut self.claims) {

@@ -7,6 +7,7 @@
 //! one nodes look every second.
 
 mod connect;
+mod copy;
 mod database;
 mod desk;
 mod gates;

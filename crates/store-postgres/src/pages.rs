@@ -3,19 +3,24 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::ControlFlow;
 
+use futures_util::TryStreamExt as _;
 use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, ProjectId, Record, RowId};
 use rowmill_store::{Look, PageStart, Result, RowRef, RowsAt, RowsPage, Spans, StoredRow, Visit};
 use tokio_postgres::Row;
+use tokio_postgres::binary_copy::BinaryCopyOutStream;
+use tokio_postgres::types::Type;
 
 use crate::database::Tx;
 use crate::positions::locate;
 use crate::projects;
-use crate::{signed, unsigned};
+use crate::{backend, signed, unsigned};
 
 /// Rows of a scan read in one go.
 const SCAN_ROWS: i64 = 2_000;
+/// Rows of a scan copied out in one go. Whoever has seen enough lets the rest of them go by.
+const COPY_ROWS: i64 = 20_000;
 
 /// A row without its marks.
 #[derive(Debug, Clone)]
@@ -140,13 +145,14 @@ impl Scan {
 
     /// Visits some more rows; all parts of a scan share one transaction and so one snapshot.
     pub(crate) async fn some(&mut self, tx: &mut Tx, num: i64, visit: &mut Visit) -> Result<()> {
-        let found = match self.take_few() {
-            Some(positions) => {
+        let found = match (self.take_few(), self.look) {
+            (Some(positions), _) => {
                 let sql = "SELECT position, id, vals, details FROM rowmill.rows \
                            WHERE project = $1 AND position = ANY($2) ORDER BY position";
                 tx.query(sql, &[&num, &positions]).await?
             }
-            None => self.read_on(tx, num).await?,
+            (None, Look::Values) => return self.copy_on(tx, num, visit).await,
+            (None, Look::Whole) => self.read_on(tx, num).await?,
         };
         let blocks = match self.look {
             Look::Values => Blocks(HashMap::new()),
@@ -164,6 +170,36 @@ impl Scan {
                 self.runs.clear();
                 break;
             }
+        }
+        Ok(())
+    }
+
+    /// Visits the beginning of the next run, which comes without waiting for whoever looks at it.
+    async fn copy_on(&mut self, tx: &mut Tx, num: i64, visit: &mut Visit) -> Result<()> {
+        let Some((first, last)) = self.runs.pop_front() else { return Ok(()) };
+        // COPY knows no parameters; these are numbers of our own.
+        let query = format!(
+            "SELECT position, id, vals FROM rowmill.rows WHERE project = {num} \
+             AND position BETWEEN {first} AND {last} ORDER BY position LIMIT {COPY_ROWS}"
+        );
+        let rows =
+            BinaryCopyOutStream::new(tx.copy_out(&query).await?, &[Type::INT8, Type::UUID, Type::BYTEA]);
+        let mut rows = std::pin::pin!(rows);
+        let (mut count, mut next) = (0, first);
+        while let Some(row) = rows.try_next().await.map_err(backend)? {
+            let position: i64 = row.try_get(0).map_err(backend)?;
+            let id = RowId::from_uuid(row.try_get(1).map_err(backend)?);
+            let values: &[u8] = row.try_get(2).map_err(backend)?;
+            (count, next) = (count + 1, position + 1);
+            if visit(RowRef { id, position: unsigned(position), values, states: None })
+                == ControlFlow::Break(())
+            {
+                self.runs.clear();
+                return Ok(());
+            }
+        }
+        if count == COPY_ROWS && next <= last {
+            self.runs.push_front((next, last));
         }
         Ok(())
     }
