@@ -26,6 +26,7 @@ type Request<'a, T> = BoxFuture<'a, Result<T, Error>>;
 #[derive(Debug)]
 pub(crate) struct Database {
     pool: Pool,
+    statement_timeout: Duration,
     begin_write: String,
     begin_read: String,
 }
@@ -46,6 +47,7 @@ impl Database {
         let limit = format!("SET LOCAL statement_timeout = {}", statement_timeout.as_millis());
         Self {
             pool,
+            statement_timeout,
             begin_write: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {limit}"),
             begin_read: format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {limit}"),
         }
@@ -61,6 +63,36 @@ impl Database {
         work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync,
     ) -> Result<T> {
         self.transact(&self.begin_read, Doubt::Repeat, work).await
+    }
+
+    /// Asks one thing, without a transaction around it: a statement by itself sees one moment, and that is a
+    /// third of the work. Its time is taken here.
+    pub(crate) async fn ask(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+        let mut tries = 1;
+        loop {
+            let failure = match self.ask_once(sql, params).await {
+                Ok(found) => return Ok(found),
+                Err(failure) => failure,
+            };
+            if !passes(&failure) || tries == TRIES_MAX {
+                return Err(failure);
+            }
+            tokio::time::sleep(pause(tries)).await;
+            tries += 1;
+        }
+    }
+
+    async fn ask_once(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+        let mut guard = Guard(Some(self.pool.get().await.map_err(no_connection)?));
+        let Some(client) = guard.0.as_ref() else { return Err(StoreError::Closed) };
+        let statement = client.prepare_cached(sql).await.map_err(backend)?;
+        let answer = tokio::time::timeout(self.statement_timeout, client.query(&statement, params)).await;
+        let Ok(answer) = answer else {
+            return Err(StoreError::Backend("a statement took longer than the database timeout".into()));
+        };
+        // A connection whose answer was not waited for is not used again.
+        drop(guard.0.take());
+        answer.map_err(backend)
     }
 
     /// A snapshot for reading that cannot be begun anew, because what was read has gone out already.
@@ -107,7 +139,7 @@ impl Database {
                 return Err(failure);
             }
             tracing::debug!(%failure, tries, "a transaction is tried again");
-            tokio::time::sleep(PAUSE_MIN.mul_f64(f64::from(1_u32 << tries) * (0.5 + fastrand::f64()))).await;
+            tokio::time::sleep(pause(tries)).await;
             tries += 1;
         }
     }
@@ -139,6 +171,11 @@ impl Database {
             }
         }
     }
+}
+
+/// Longer each time.
+fn pause(tries: u32) -> Duration {
+    PAUSE_MIN.mul_f64(f64::from(1_u32 << tries) * (0.5 + fastrand::f64()))
 }
 
 enum Failed {

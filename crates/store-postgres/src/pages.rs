@@ -7,13 +7,12 @@ use futures_util::TryStreamExt as _;
 use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, ProjectId, Record, RowId};
-use rowmill_store::{Look, PageStart, Result, RowRef, RowsAt, RowsPage, Spans, StoredRow, Visit};
+use rowmill_store::{Look, PageStart, Result, RowRef, RowsAt, RowsPage, Spans, StoreError, StoredRow, Visit};
 use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyOutStream;
-use tokio_postgres::types::Type;
+use tokio_postgres::types::{ToSql, Type};
 
-use crate::database::Tx;
-use crate::positions::locate;
+use crate::database::{Database, Tx};
 use crate::projects;
 use crate::{backend, signed, unsigned};
 
@@ -63,55 +62,157 @@ impl Blocks {
         let block = self.0.get(&block_of(position))?;
         Some(CellStates::of(block, place_of(position), details)).filter(|states| !states.is_empty())
     }
+}
 
-    fn complete(&self, row: &Row) -> Result<StoredRow> {
-        let RawRow { id, position, values, details } = raw_row(row)?;
-        let states = self.states(position, &details).unwrap_or_default();
-        Ok(StoredRow { id, position, values, states })
+/// A statement that finds a project, some of its rows and the blocks these lie in, all at one moment. What
+/// comes first says how the project stands.
+macro_rules! sheet {
+    ($rows:literal) => {
+        concat!(
+            "WITH c AS MATERIALIZED (SELECT project, row_count, next_position, change_seq \
+             FROM rowmill.counters WHERE id = $1), ",
+            $rows,
+            " SELECT 0::int8, c.row_count, NULL::uuid, NULL::bytea, NULL::bytea, c.next_position, c.change_seq \
+             FROM c UNION ALL SELECT 1, r.position, r.id, r.vals, r.details, 0, 0 FROM r \
+             UNION ALL SELECT 2, b.block, NULL, b.marks, NULL, 0, 0 FROM rowmill.blocks b \
+             WHERE b.project = (SELECT project FROM c) \
+             AND b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 FROM r))"
+        )
+    };
+}
+
+/// Rows from a position on.
+const FROM_POSITION: &str = sheet!(
+    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = (SELECT project FROM c) AND position >= $2 ORDER BY position LIMIT $3)"
+);
+
+/// The same where no row was ever deleted, so that the n-th row is at the n-th position; else none.
+const FROM_OFFSET_DENSE: &str = sheet!(
+    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE (SELECT row_count = next_position FROM c) AND project = (SELECT project FROM c) \
+     AND position >= $2 ORDER BY position LIMIT $3)"
+);
+
+/// Rows from the n-th on: the run it lies in is found by adding up how many rows are live in those before,
+/// first in runs of 2^20 positions, then of 2^14 in that one, then of 2^8.
+const FROM_OFFSET: &str = sheet!(
+    "l2 AS MATERIALIZED (SELECT segment, $2 - before AS rest FROM (SELECT segment, count, \
+     (sum(count) OVER (ORDER BY segment) - count)::int8 AS before FROM rowmill.live \
+     WHERE project = (SELECT project FROM c) AND level = 2) runs \
+     WHERE before <= $2 AND $2 < before + count ORDER BY segment LIMIT 1), \
+     l1 AS MATERIALIZED (SELECT segment, (SELECT rest FROM l2) - before AS rest FROM (SELECT segment, count, \
+     (sum(count) OVER (ORDER BY segment) - count)::int8 AS before FROM rowmill.live \
+     WHERE project = (SELECT project FROM c) AND level = 1 \
+     AND segment BETWEEN (SELECT segment << 6 FROM l2) AND (SELECT (segment << 6) + 63 FROM l2)) runs \
+     WHERE before <= (SELECT rest FROM l2) AND (SELECT rest FROM l2) < before + count \
+     ORDER BY segment LIMIT 1), \
+     l0 AS MATERIALIZED (SELECT segment, (SELECT rest FROM l1) - before AS rest FROM (SELECT segment, count, \
+     (sum(count) OVER (ORDER BY segment) - count)::int8 AS before FROM rowmill.live \
+     WHERE project = (SELECT project FROM c) AND level = 0 \
+     AND segment BETWEEN (SELECT segment << 6 FROM l1) AND (SELECT (segment << 6) + 63 FROM l1)) runs \
+     WHERE before <= (SELECT rest FROM l1) AND (SELECT rest FROM l1) < before + count \
+     ORDER BY segment LIMIT 1), \
+     r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = (SELECT project FROM c) AND position >= (SELECT segment << 8 FROM l0) \
+     ORDER BY position OFFSET (SELECT rest FROM l0) LIMIT $3)"
+);
+
+const AT_POSITIONS: &str = sheet!(
+    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = (SELECT project FROM c) AND position = ANY($2) ORDER BY position)"
+);
+
+const WITH_ID: &str = sheet!(
+    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = (SELECT project FROM c) AND id = $2)"
+);
+
+/// The answer to such a statement.
+struct Sheet {
+    row_count: u64,
+    next_position: u64,
+    change_seq: u64,
+    /// By position.
+    rows: Vec<StoredRow>,
+}
+
+impl Sheet {
+    async fn ask(
+        database: &Database,
+        sql: &'static str,
+        project: ProjectId,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Self> {
+        let id = project.uuid();
+        let mut all: Vec<&(dyn ToSql + Sync)> = vec![&id];
+        all.extend(params);
+        let found = database.ask(sql, &all).await?;
+        let of_kind = |kind: i64| found.iter().filter(move |row| row.get::<_, i64>(0) == kind);
+        let head = of_kind(0).next().ok_or(StoreError::UnknownProject)?;
+        let blocks: Result<HashMap<u64, Block>> =
+            of_kind(2).map(|row| Ok((unsigned(row.get(1)), Block::decode(row.get(3))?))).collect();
+        let blocks = Blocks(blocks?);
+        let complete = |row: &Row| {
+            let details: Option<&[u8]> = row.get(4);
+            let details = details.map(Details::from_bytes).transpose()?.unwrap_or_default();
+            let position = unsigned(row.get(1));
+            let states = blocks.states(position, &details).unwrap_or_default();
+            let values = Record::from_bytes(row.get::<_, &[u8]>(3));
+            Ok(StoredRow { id: RowId::from_uuid(row.get(2)), position, values, states })
+        };
+        let mut rows = of_kind(1).map(complete).collect::<Result<Vec<StoredRow>>>()?;
+        rows.sort_unstable_by_key(|row| row.position);
+        Ok(Self {
+            row_count: unsigned(head.get(1)),
+            next_position: unsigned(head.get(5)),
+            change_seq: unsigned(head.get(6)),
+            rows,
+        })
     }
 }
 
-async fn complete(tx: &mut Tx, num: i64, rows: &[Row]) -> Result<Vec<StoredRow>> {
-    let blocks = Blocks::of(tx, num, rows).await?;
-    rows.iter().map(|row| blocks.complete(row)).collect()
-}
-
-pub(crate) async fn page(tx: &mut Tx, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
-    let state = projects::existing(tx, project).await?;
-    let total = state.row_count;
-    let first = match start {
-        PageStart::After(position) => Some(position.saturating_add(1)),
-        PageStart::Offset(offset) if offset >= total => None,
-        PageStart::Offset(offset) => locate(tx, &state, offset).await?,
-    };
-    let Some(first) = first else { return Ok(RowsPage { rows: Vec::new(), total, more: false }) };
-    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position >= $2 \
-               ORDER BY position LIMIT $3";
+pub(crate) async fn page(
+    database: &Database,
+    project: ProjectId,
+    start: PageStart,
+    limit: u32,
+) -> Result<RowsPage> {
     // One row more than asked for tells whether any follow.
-    let mut found = tx.query(sql, &[&state.num, &signed(first), &(i64::from(limit) + 1)]).await?;
+    let count = i64::from(limit) + 1;
+    let mut sheet = match start {
+        PageStart::After(position) => {
+            let next = signed(position.saturating_add(1));
+            Sheet::ask(database, FROM_POSITION, project, &[&next, &count]).await?
+        }
+        PageStart::Offset(offset) => {
+            let offset = signed(offset);
+            let sheet = Sheet::ask(database, FROM_OFFSET_DENSE, project, &[&offset, &count]).await?;
+            if sheet.row_count == sheet.next_position || unsigned(offset) >= sheet.row_count {
+                sheet
+            } else {
+                Sheet::ask(database, FROM_OFFSET, project, &[&offset, &count]).await?
+            }
+        }
+    };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = found.len() > limit;
-    found.truncate(limit);
-    Ok(RowsPage { rows: complete(tx, state.num, &found).await?, total, more })
+    let more = sheet.rows.len() > limit;
+    sheet.rows.truncate(limit);
+    Ok(RowsPage { rows: sheet.rows, total: sheet.row_count, more })
 }
 
-pub(crate) async fn at(tx: &mut Tx, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
-    let state = projects::existing(tx, project).await?;
+pub(crate) async fn at(database: &Database, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
     let wanted: Vec<i64> = positions.iter().copied().map(signed).collect();
-    let sql =
-        "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position = ANY($2)";
-    let found = tx.query(sql, &[&state.num, &wanted]).await?;
-    let rows = complete(tx, state.num, &found).await?;
-    let by_position: HashMap<u64, StoredRow> = rows.into_iter().map(|row| (row.position, row)).collect();
-    let rows = positions.iter().filter_map(|position| by_position.get(position).cloned()).collect();
-    Ok(RowsAt { rows, change_seq: state.change_seq })
+    let sheet = Sheet::ask(database, AT_POSITIONS, project, &[&wanted]).await?;
+    let find = |position: &u64| {
+        let place = sheet.rows.binary_search_by_key(position, |row| row.position).ok()?;
+        sheet.rows.get(place).cloned()
+    };
+    Ok(RowsAt { rows: positions.iter().filter_map(find).collect(), change_seq: sheet.change_seq })
 }
 
-pub(crate) async fn one(tx: &mut Tx, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
-    let state = projects::existing(tx, project).await?;
-    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND id = $2";
-    let found = tx.query(sql, &[&state.num, &row.uuid()]).await?;
-    Ok(complete(tx, state.num, &found).await?.pop())
+pub(crate) async fn one(database: &Database, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
+    Ok(Sheet::ask(database, WITH_ID, project, &[&row.uuid()]).await?.rows.pop())
 }
 
 pub(crate) async fn positions(tx: &mut Tx, project: ProjectId, rows: &[RowId]) -> Result<Vec<Option<u64>>> {
