@@ -379,7 +379,7 @@ impl Store for PostgresStore {
     async fn scan(&self, project: ProjectId, spans: Spans, look: Look, mut visit: Visit) -> Result<u64> {
         let mut tx = self.node.database.snapshot().await?;
         let state = projects::existing(&mut tx, project).await?;
-        let mut scan = Scan::of(spans, look);
+        let mut scan = Scan::of(spans, state.next_position, look);
         while !scan.is_done() {
             scan.some(&mut tx, state.num, &mut visit).await?;
         }

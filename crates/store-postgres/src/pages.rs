@@ -18,6 +18,10 @@ use crate::{backend, signed, unsigned};
 
 /// Rows of a scan read in one go.
 const SCAN_ROWS: i64 = 2_000;
+/// Farther than any row stands, and small enough to be added to.
+const POSITION_MAX: i64 = i64::MAX >> 2;
+/// Positions looked over for a page, beside some for each row.
+const NEAR_MIN: i64 = 1_024;
 /// Rows of a scan copied out in one go. Whoever has seen enough lets the rest of them go by.
 const COPY_ROWS: i64 = 20_000;
 
@@ -81,17 +85,18 @@ macro_rules! sheet {
     };
 }
 
-/// Rows from a position on.
+/// Rows from a position on. Looking only so far, the planner needs no statistics to see that few are wanted.
 const FROM_POSITION: &str = sheet!(
     "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
-     WHERE project = (SELECT project FROM c) AND position >= $2 ORDER BY position LIMIT $3)"
+     WHERE project = (SELECT project FROM c) AND position >= $2 AND position < $2 + $4 \
+     ORDER BY position LIMIT $3)"
 );
 
 /// The same where no row was ever deleted, so that the n-th row is at the n-th position; else none.
 const FROM_OFFSET_DENSE: &str = sheet!(
     "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
      WHERE (SELECT row_count = next_position FROM c) AND project = (SELECT project FROM c) \
-     AND position >= $2 ORDER BY position LIMIT $3)"
+     AND position >= $2 AND position < $2 + $3)"
 );
 
 /// Rows from the n-th on: the run it lies in is found by adding up how many rows are live in those before,
@@ -115,6 +120,7 @@ const FROM_OFFSET: &str = sheet!(
      ORDER BY segment LIMIT 1), \
      r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
      WHERE project = (SELECT project FROM c) AND position >= (SELECT segment << 8 FROM l0) \
+     AND position < (SELECT (segment << 8) + $4 FROM l0) \
      ORDER BY position OFFSET (SELECT rest FROM l0) LIMIT $3)"
 );
 
@@ -180,18 +186,18 @@ pub(crate) async fn page(
 ) -> Result<RowsPage> {
     // One row more than asked for tells whether any follow.
     let count = i64::from(limit) + 1;
+    let sparse = |sql: &'static str, from: i64| sparse_page(database, project, sql, from, count);
     let mut sheet = match start {
         PageStart::After(position) => {
-            let next = signed(position.saturating_add(1));
-            Sheet::ask(database, FROM_POSITION, project, &[&next, &count]).await?
+            sparse(FROM_POSITION, signed(position.saturating_add(1)).min(POSITION_MAX)).await?
         }
         PageStart::Offset(offset) => {
-            let offset = signed(offset);
+            let offset = signed(offset).min(POSITION_MAX);
             let sheet = Sheet::ask(database, FROM_OFFSET_DENSE, project, &[&offset, &count]).await?;
             if sheet.row_count == sheet.next_position || unsigned(offset) >= sheet.row_count {
                 sheet
             } else {
-                Sheet::ask(database, FROM_OFFSET, project, &[&offset, &count]).await?
+                sparse(FROM_OFFSET, offset).await?
             }
         }
     };
@@ -199,6 +205,24 @@ pub(crate) async fn page(
     let more = sheet.rows.len() > limit;
     sheet.rows.truncate(limit);
     Ok(RowsPage { rows: sheet.rows, total: sheet.row_count, more })
+}
+
+/// Rows among which some were deleted: looked for nearby, and if there are too few, as far as it takes.
+async fn sparse_page(
+    database: &Database,
+    project: ProjectId,
+    sql: &'static str,
+    from: i64,
+    count: i64,
+) -> Result<Sheet> {
+    let near = count.saturating_mul(4).saturating_add(NEAR_MIN);
+    let sheet = Sheet::ask(database, sql, project, &[&from, &count, &near]).await?;
+    let is_full = i64::try_from(sheet.rows.len()).is_ok_and(|len| len == count);
+    // The n-th row stands at the n-th position or later, and is looked for from the start of its run of 256.
+    if is_full || signed(sheet.next_position) <= from + near - 256 {
+        return Ok(sheet);
+    }
+    Sheet::ask(database, sql, project, &[&from, &count, &POSITION_MAX]).await
 }
 
 pub(crate) async fn at(database: &Database, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
@@ -233,11 +257,12 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    pub(crate) fn of(spans: Spans, look: Look) -> Self {
-        Self {
-            runs: spans.tidied().iter().map(|(first, last)| (signed(first), signed(last))).collect(),
-            look,
-        }
+    /// Of these runs, as far as there are positions.
+    pub(crate) fn of(spans: Spans, next_position: u64, look: Look) -> Self {
+        let spans = spans.tidied();
+        let runs = spans.iter().filter(|(first, _)| *first < next_position);
+        let clipped = |(first, last): (u64, u64)| (signed(first), signed(last.min(next_position - 1)));
+        Self { runs: runs.map(clipped).collect(), look }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -278,20 +303,19 @@ impl Scan {
     /// Visits the beginning of the next run, which comes without waiting for whoever looks at it.
     async fn copy_on(&mut self, tx: &mut Tx, num: i64, visit: &mut Visit) -> Result<()> {
         let Some((first, last)) = self.runs.pop_front() else { return Ok(()) };
+        let end = last.min(first.saturating_add(COPY_ROWS - 1));
         // COPY knows no parameters; these are numbers of our own.
         let query = format!(
             "SELECT position, id, vals FROM rowmill.rows WHERE project = {num} \
-             AND position BETWEEN {first} AND {last} ORDER BY position LIMIT {COPY_ROWS}"
+             AND position BETWEEN {first} AND {end} ORDER BY position"
         );
         let rows =
             BinaryCopyOutStream::new(tx.copy_out(&query).await?, &[Type::INT8, Type::UUID, Type::BYTEA]);
         let mut rows = std::pin::pin!(rows);
-        let (mut count, mut next) = (0, first);
         while let Some(row) = rows.try_next().await.map_err(backend)? {
             let position: i64 = row.try_get(0).map_err(backend)?;
             let id = RowId::from_uuid(row.try_get(1).map_err(backend)?);
             let values: &[u8] = row.try_get(2).map_err(backend)?;
-            (count, next) = (count + 1, position + 1);
             if visit(RowRef { id, position: unsigned(position), values, states: None })
                 == ControlFlow::Break(())
             {
@@ -299,8 +323,8 @@ impl Scan {
                 return Ok(());
             }
         }
-        if count == COPY_ROWS && next <= last {
-            self.runs.push_front((next, last));
+        if end < last {
+            self.runs.push_front((end + 1, last));
         }
         Ok(())
     }
@@ -322,16 +346,12 @@ impl Scan {
     /// Reads the beginning of the next run and shortens it by that.
     async fn read_on(&mut self, tx: &mut Tx, num: i64) -> Result<Vec<Row>> {
         let Some((first, last)) = self.runs.pop_front() else { return Ok(Vec::new()) };
-        let sql = "SELECT position, id, vals, details FROM rowmill.rows \
-                   WHERE project = $1 AND position BETWEEN $2 AND $3 ORDER BY position LIMIT $4";
-        let found = tx.query(sql, &[&num, &first, &last, &SCAN_ROWS]).await?;
-        let is_full = i64::try_from(found.len()).is_ok_and(|len| len == SCAN_ROWS);
-        if let Some(row) = found.last().filter(|_| is_full) {
-            let next = row.get::<_, i64>(0) + 1;
-            if next <= last {
-                self.runs.push_front((next, last));
-            }
+        let end = last.min(first.saturating_add(SCAN_ROWS - 1));
+        if end < last {
+            self.runs.push_front((end + 1, last));
         }
-        Ok(found)
+        let sql = "SELECT position, id, vals, details FROM rowmill.rows \
+                   WHERE project = $1 AND position BETWEEN $2 AND $3 ORDER BY position";
+        tx.query(sql, &[&num, &first, &end]).await
     }
 }

@@ -163,8 +163,10 @@ pub(crate) async fn claim(
     let projects: Vec<ProjectId> = projects.into_iter().collect();
     // What another node is busy with is left to it; only if all is, one is waited for, so that a worker
     // is never turned away for ever.
-    let mut glance = Glance::take(tx, &projects, claim, Busy::Skip).await?;
+    let busy = if projects.len() > 1 { Busy::Skip } else { Busy::Wait };
+    let mut glance = Glance::take(tx, &projects, claim, busy).await?;
     if glance.states.is_empty()
+        && busy == Busy::Skip
         && let Some((lane, _)) = claim.asks.first()
     {
         glance = Glance::take(tx, &[lane.project], claim, Busy::Wait).await?;
