@@ -1,4 +1,4 @@
-//! Batches of cells, beside bare rusqlite doing the same updates.
+//! Batches of cells, beside the bare database doing the same updates.
 
 use crate::load::{self, Until};
 use crate::random::Random;
@@ -31,6 +31,7 @@ pub(crate) fn measure(
 ) -> Outcome {
     let column = project.column_id(WRITTEN)?;
     let path = format!("/v4/projects/{}/cells", project.id);
+    raw.before_updates(row_ids.len())?;
     for (rows, word) in [(Rows::Neighbours, "neighbouring"), (Rows::Scattered, "scattered")] {
         let mut random = Random::new(100);
         let batches: Vec<_> = (0..BATCHES).map(|_| batch(rows, row_ids.len(), &mut random)).collect();

@@ -1,13 +1,20 @@
-//! Bulk insert over HTTP, beside the same rows through bare rusqlite.
+//! Bulk insert over HTTP and straight at the store, beside the same rows through the bare database.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use rowmill_model::{ColumnId, ProjectId, Record, RowId, Table};
+use rowmill_store::{NewRow, NewRows};
+use uuid::Uuid;
 
 use crate::load::{self, Until};
-use crate::raw::Raw;
+use crate::raw::{self, Raw};
 use crate::report::{Goal, Pairs, Report, thousands};
 use crate::rowmill::{Project, Rowmill};
-use crate::{Effort, Outcome, sample};
+use crate::sample::{self, HEADERS};
+use crate::store::{Backend, runtime};
+use crate::{Effort, Outcome, per_second, postgres};
 
 /// How rows are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +35,8 @@ pub(crate) const WAYS: [Way; 4] = [
 #[derive(Debug)]
 pub(crate) struct Inserts {
     pub(crate) rowmill: Rowmill,
-    /// The file that holds the same rows, raw.
-    pub(crate) raw: PathBuf,
+    /// The same rows, raw.
+    pub(crate) raw: Raw,
     pub(crate) project: Project,
     /// In order.
     pub(crate) row_ids: Vec<String>,
@@ -37,7 +44,8 @@ pub(crate) struct Inserts {
 
 pub(crate) fn measure(
     rowmill: Rowmill,
-    raw_file: &Path,
+    backend: &Backend,
+    folder: &Path,
     rows: usize,
     way: Way,
     effort: &Effort,
@@ -50,7 +58,7 @@ pub(crate) fn measure(
     let rounds = if is_small { effort.rounds } else { rows.div_ceil(round_rows) };
 
     let mut project = rowmill.create_project()?;
-    let mut raw = Raw::create(raw_file)?;
+    let mut raw = Raw::create(backend, folder)?;
     let mut row_ids = Vec::new();
     let mut pairs = Pairs::default();
     for round in 0..rounds {
@@ -58,8 +66,7 @@ pub(crate) fn measure(
         if is_small && round > 0 {
             project = rowmill.create_project()?;
             drop(raw);
-            std::fs::remove_file(raw_file)?;
-            raw = Raw::create(raw_file)?;
+            raw = Raw::create(backend, folder)?;
             row_ids.clear();
         }
         let texts: Vec<String> = (first..rows.min(first + round_rows)).map(sample::row).collect();
@@ -81,15 +88,64 @@ pub(crate) fn measure(
         for answer in answers.into_inner().unwrap_or_else(PoisonError::into_inner) {
             row_ids.extend(ids_in(&answer)?);
         }
-        #[expect(clippy::cast_precision_loss, reason = "far fewer than 2^52 rows")]
-        let count = texts.len() as f64;
-        pairs.push(count / load.elapsed.as_secs_f64(), count / raw_time.as_secs_f64());
+        pairs.push(per_second(texts.len(), load.elapsed), per_second(texts.len(), raw_time));
     }
     let goal = (call_rows == 10_000).then_some(Goal::AtLeast(0.5));
     let clients_word = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
     let what = format!("insert, {clients_word}, {} rows a call", thousands(call_rows));
     report.pair(&what, "rows/s", &pairs, goal);
-    Ok(Inserts { rowmill, raw: raw_file.to_owned(), project, row_ids })
+    Ok(Inserts { rowmill, raw, project, row_ids })
+}
+
+/// The store alone, given rows that are packed already.
+pub(crate) fn at_the_store(
+    backend: &Backend,
+    folder: &Path,
+    rows: usize,
+    effort: &Effort,
+    report: &mut Report,
+) -> Outcome {
+    const CALL_ROWS: usize = 10_000;
+    let rows = rows.min(effort.round_rows);
+    let runtime = runtime()?;
+    let place = backend.place(&folder.join("store"))?;
+    let store = runtime.block_on(place.open())?;
+    let texts: Vec<String> = (0..rows).map(sample::row).collect();
+    let packed: Vec<Record> = texts.iter().map(|row| postgres::raw::packed(row)).collect::<Outcome<_>>()?;
+    let mut pairs = Pairs::default();
+    for round in 0..effort.rounds {
+        let raw_time = Raw::create(backend, folder)?.insert(0, &texts, CALL_ROWS)?;
+        let project = ProjectId::from_uuid(Uuid::from_u128(1 + round as u128));
+        let mut table = Table::new();
+        for (number, header) in HEADERS.iter().enumerate() {
+            table.push_manual(ColumnId::new(format!("col_{number:012}")), header);
+        }
+        let mut ids = (0..).map(|number| RowId::from_uuid(Uuid::from_bytes(raw::id(number))));
+        let calls: Vec<NewRows> = packed
+            .chunks(CALL_ROWS)
+            .map(|call| {
+                let row = |(id, values): (RowId, &Record)| NewRow {
+                    id,
+                    values: values.clone(),
+                    cleared: Vec::new(),
+                };
+                sample::new_rows(project, ids.by_ref().zip(call).map(row).collect())
+            })
+            .collect();
+        let time = runtime.block_on(async {
+            store.save_project(sample::creation(project, table)).await?;
+            let start = Instant::now();
+            for call in calls {
+                store.insert_rows(call).await?;
+            }
+            Outcome::Ok(start.elapsed())
+        })?;
+        pairs.push(per_second(rows, time), per_second(rows, raw_time));
+    }
+    runtime.block_on(store.close())?;
+    let what = format!("insert straight at the store, {} rows a call", thousands(CALL_ROWS));
+    report.pair(&what, "rows/s", &pairs, Some(Goal::AtLeast(0.5)));
+    Ok(())
 }
 
 /// The row ids in an answer, in order.

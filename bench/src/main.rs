@@ -9,28 +9,33 @@ mod client;
 mod inserts;
 mod load;
 mod pages;
+mod postgres;
 mod processing;
 mod random;
 mod raw;
 mod report;
 mod rowmill;
 mod sample;
+mod settling;
 mod start;
+mod store;
 mod views;
 mod webhook;
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
 
 use crate::inserts::Inserts;
 use crate::pages::Reads;
-use crate::raw::Raw;
+use crate::postgres::Cluster;
 use crate::report::Report;
 use crate::rowmill::Rowmill;
+use crate::store::{Backend, Kind};
 
 type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -46,12 +51,21 @@ struct Args {
     /// Only some of the measurements.
     #[arg(long, value_delimiter = ',')]
     only: Vec<Part>,
+    /// On which databases: both, unless no PostgreSQL is found.
+    #[arg(long, value_delimiter = ',')]
+    store: Vec<Kind>,
     /// The binary to measure, if not the one built beside this.
     #[arg(long)]
     server: Option<PathBuf>,
     /// A Python that has `DuckDB`, to compare views with.
     #[arg(long)]
     python: Option<PathBuf>,
+    /// A folder in which npm installed graphile-worker, to compare nodes with.
+    #[arg(long)]
+    graphile: Option<PathBuf>,
+    /// Works on the cells of this database. For the bench's own use.
+    #[arg(long, hide = true)]
+    node: Option<String>,
     /// Serves these files as the bare handler does. For the bench's own use.
     #[arg(long, hide = true)]
     bare: Vec<PathBuf>,
@@ -66,6 +80,8 @@ enum Part {
     Start,
     Webhook,
     Processing,
+    /// Only on PostgreSQL.
+    Nodes,
     Views,
 }
 
@@ -112,7 +128,11 @@ impl Effort {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let outcome = if args.bare.is_empty() { bench(args) } else { bare::serve(&args.bare) };
+    let outcome = match &args.node {
+        Some(url) => postgres::nodes::serve(url),
+        None if args.bare.is_empty() => bench(args),
+        None => bare::serve(&args.bare),
+    };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -123,7 +143,7 @@ fn main() -> ExitCode {
 }
 
 fn bench(args: Args) -> Outcome {
-    let Args { rows, quick, only, server, python, bare: _ } = args;
+    let Args { rows, quick, only, store, server, python, graphile, bare: _, node: _ } = args;
     let (rows, effort) = if quick { (vec![20_000], Effort::quick(only)) } else { (rows, Effort::full(only)) };
     let own = std::env::current_exe()?;
     let server = server.unwrap_or_else(|| own.with_file_name("rowmill"));
@@ -134,41 +154,96 @@ fn bench(args: Args) -> Outcome {
     let scratch = own.with_file_name(format!("rowmill-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
     let mut report = Report::default();
-    let mut measured =
-        rows.iter().try_for_each(|rows| measure(&server, &scratch, *rows, &effort, &mut report));
-    if effort.includes(Part::Processing) {
-        measured = measured.and_then(|()| {
-            rows.iter().try_for_each(|rows| {
-                report.rows(*rows);
-                processing::measure(&server, &scratch, *rows, &effort, &mut report)
-            })
-        });
-    }
-    if effort.includes(Part::Views) {
-        measured = measured.and_then(|()| {
-            rows.iter().try_for_each(|rows| {
-                report.rows(*rows);
-                views::measure(&server, &scratch, *rows, python.as_deref(), &effort, &mut report)
-            })
-        });
-    }
-    if effort.includes(Part::Webhook) {
-        measured = measured.and_then(|()| webhook::measure(&server, &scratch, &effort, &mut report));
-    }
-    std::fs::remove_dir_all(&scratch)?;
+    let backends = backends(&store, &mut report)?;
+    let bench = Bench { server, scratch, python, graphile, effort };
+    let measured = rows.iter().try_for_each(|rows| bench.of_size(*rows, &backends, &mut report));
+    let measured = measured.and_then(|()| bench.of_no_size(&backends, &mut report));
+    std::fs::remove_dir_all(&bench.scratch)?;
     measured?;
     report.print()
 }
 
-/// Everything for a table of one size.
-fn measure(server: &Path, scratch: &Path, rows: usize, effort: &Effort, report: &mut Report) -> Outcome {
-    report.rows(rows);
-    if effort.only.iter().all(|part| matches!(part, Part::Processing | Part::Webhook | Part::Views))
-        && !effort.only.is_empty()
-    {
+/// The databases to measure, and a server for one of them.
+fn backends(asked: &[Kind], report: &mut Report) -> Outcome<Vec<Backend>> {
+    let mut backends = Vec::new();
+    if asked.is_empty() || asked.contains(&Kind::Sqlite) {
+        backends.push(Backend::Sqlite);
+    }
+    if asked.is_empty() || asked.contains(&Kind::Postgres) {
+        // By its meaning this folder is on a disk and open to whoever the server runs as.
+        match Cluster::start(Path::new("/var/tmp"))? {
+            Some(cluster) => {
+                report.about_postgres(cluster.about());
+                backends.push(Backend::Postgres(Arc::new(cluster)));
+            }
+            None if asked.is_empty() => eprintln!("no PostgreSQL is found: only SQLite is measured"),
+            None => return Err("no PostgreSQL is found: install one".into()),
+        }
+    }
+    Ok(backends)
+}
+
+struct Bench {
+    server: PathBuf,
+    scratch: PathBuf,
+    python: Option<PathBuf>,
+    graphile: Option<PathBuf>,
+    effort: Effort,
+}
+
+impl Bench {
+    /// Everything for tables of this many rows, one database after the other.
+    fn of_size(&self, rows: usize, backends: &[Backend], report: &mut Report) -> Outcome {
+        let Self { server, scratch, python, graphile, effort } = self;
+        report.rows(rows);
+        for backend in backends {
+            report.store(backend.kind());
+            measure(server, backend, scratch, rows, effort, report)?;
+        }
+        for backend in backends.iter().filter(|_| effort.includes(Part::Processing)) {
+            report.store(backend.kind());
+            processing::measure(server, backend, scratch, rows, effort, report)?;
+        }
+        for backend in backends.iter().filter(|_| effort.includes(Part::Nodes)) {
+            if backend.kind() == Kind::Postgres {
+                report.store(Kind::Postgres);
+                postgres::settling::measure(backend, scratch, rows, graphile.as_deref(), effort, report)?;
+            }
+        }
+        for backend in backends.iter().filter(|_| effort.includes(Part::Views)) {
+            report.store(backend.kind());
+            views::measure(server, backend, scratch, rows, python.as_deref(), effort, report)?;
+        }
+        Ok(())
+    }
+
+    fn of_no_size(&self, backends: &[Backend], report: &mut Report) -> Outcome {
+        for backend in backends.iter().filter(|_| self.effort.includes(Part::Webhook)) {
+            report.store(backend.kind());
+            webhook::measure(&self.server, backend, &self.scratch, &self.effort, report)?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows and what is done with them, on one database.
+fn measure(
+    server: &Path,
+    backend: &Backend,
+    scratch: &Path,
+    rows: usize,
+    effort: &Effort,
+    report: &mut Report,
+) -> Outcome {
+    let parts = [Part::Inserts, Part::Pages, Part::Cells, Part::Deletes, Part::Start];
+    if !parts.into_iter().any(|part| effort.includes(part)) {
         return Ok(());
     }
     let folder = scratch.join("inserts");
+    if effort.includes(Part::Inserts) {
+        clear(&folder)?;
+        inserts::at_the_store(backend, &folder, rows, effort, report)?;
+    }
     let mut inserts = None;
     for way in inserts::WAYS {
         // The last one's rows are kept for the other measurements.
@@ -176,18 +251,19 @@ fn measure(server: &Path, scratch: &Path, rows: usize, effort: &Effort, report: 
         if is_wanted {
             drop(inserts.take());
             clear(&folder)?;
-            let rowmill = Rowmill::start(server, &folder.join("data"))?;
-            inserts = Some(inserts::measure(rowmill, &folder.join("raw.db"), rows, way, effort, report)?);
+            let rowmill = Rowmill::start(server, backend.place(&folder.join("data"))?)?;
+            inserts = Some(inserts::measure(rowmill, backend, &folder, rows, way, effort, report)?);
         }
     }
-    let Some(Inserts { mut rowmill, raw, project, mut row_ids }) = inserts else { return Ok(()) };
+    let Some(Inserts { mut rowmill, mut raw, project, mut row_ids }) = inserts else { return Ok(()) };
     let after_inserts = rowmill.memory()?;
     if effort.includes(Part::Pages) {
         pages::measure(&rowmill, &project, row_ids.len(), Reads::AsInserted, scratch, effort, report)?;
     }
     if effort.includes(Part::Cells) {
-        cells::measure(&rowmill, &mut Raw::open(&raw)?, &project, &row_ids, effort, report)?;
+        cells::measure(&rowmill, &mut raw, &project, &row_ids, effort, report)?;
     }
+    drop(raw);
     if effort.includes(Part::Deletes) {
         pages::delete_some(&rowmill, &project, &mut row_ids)?;
         pages::measure(&rowmill, &project, row_ids.len(), Reads::WithHoles, scratch, effort, report)?;
@@ -199,6 +275,15 @@ fn measure(server: &Path, scratch: &Path, rows: usize, effort: &Effort, report: 
     }
     drop(rowmill);
     clear(&folder)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "far less than 2^52")]
+fn count(number: usize) -> f64 {
+    number as f64
+}
+
+fn per_second(number: usize, time: Duration) -> f64 {
+    count(number) / time.as_secs_f64()
 }
 
 fn clear(folder: &Path) -> Outcome {

@@ -122,6 +122,7 @@ impl Page {
     fn report(&mut self, what: &str, goal: Option<Goal>, report: &mut Report) {
         let what = format!("{what}, {CONNECTIONS} connections");
         report.pair(&what, "requests/s", &self.pairs, goal);
+        report.beside_sqlite(&what, "requests/s", &self.pairs, Goal::AtLeast(0.5));
         let [own, bare] = [&mut self.latencies, &mut self.bare_latencies].map(|latencies| {
             latencies.sort_unstable();
             [0.5, 0.99].map(|share| format!("{:.2}", at(latencies, share) * 1_000.0)).join(" / ")

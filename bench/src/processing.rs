@@ -5,183 +5,49 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
-use rowmill_engine::{Caller, Cell, Config, Engine, Outcome as CellOutcome, Room};
-use rowmill_model::cell::Meta;
-use rowmill_model::column::Dependency;
-use rowmill_model::plan::Pick;
-use rowmill_model::{Column, ColumnId, ColumnType, Project, Record, RowId, Table};
 use rowmill_providers::guard::Request;
-use rowmill_providers::{AllowList, Client, Clock as _, Reach, SystemClock};
-use rowmill_store::{CellResult, Claim, Lane, NewRow, NewRows, Rows, Settlement, Store, Trigger, WorkerId};
-use rowmill_store_sqlite::{Access, SqliteStore};
+use rowmill_providers::{AllowList, Client, Reach, SystemClock};
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use crate::bare::Bare;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
-use crate::{Effort, Outcome, sample};
+use crate::settling::{self, COLUMNS};
+use crate::store::{Backend, runtime};
+use crate::{Effort, Outcome, count, per_second};
 
-/// Dependent columns, each waiting for the one before.
-const COLUMNS: usize = 3;
 /// Calls at the same time, of the service and of the bare client.
 const AT_ONCE: usize = 64;
-/// Cells that one claim of the bare loop takes from each column.
-const CLAIM: u32 = 1_000;
 const INSERT: usize = 10_000;
 
 /// Everything for tables of this many rows. Calls are made for 100,000 of them at most.
 pub(crate) fn measure(
     server: &Path,
+    backend: &Backend,
     scratch: &Path,
     rows: usize,
     effort: &Effort,
     report: &mut Report,
 ) -> Outcome {
-    settling(scratch, rows.min(100_000), effort, report)?;
-    calling(server, scratch, rows.min(100_000), effort, report)?;
-    watching(server, scratch, rows, report)
-}
-
-/// A provider that knows every answer at once.
-#[derive(Debug)]
-struct AtOnce;
-
-#[async_trait]
-impl Caller for AtOnce {
-    async fn room(&self, _: &Project, _: &Column) -> Room {
-        Room::default()
-    }
-
-    async fn call(&self, _: &Cell) -> CellOutcome {
-        CellOutcome::Value("\"ok\"".into(), Meta::new())
-    }
-}
-
-/// The engine with a provider that costs nothing, beside the store alone doing the same.
-fn settling(scratch: &Path, rows: usize, effort: &Effort, report: &mut Report) -> Outcome {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let mut pairs = Pairs::default();
-    let mut engine_rates = Vec::new();
-    for round in 0..effort.rounds.min(3) {
-        let folder = |side: &str| scratch.join(format!("settling-{side}-{round}"));
-        let bare = runtime.block_on(settled_by_store(&folder("bare"), rows))?;
-        let engine = runtime.block_on(settled_by_engine(&folder("engine"), rows))?;
-        pairs.push(engine, bare);
-        engine_rates.push(engine);
-        std::fs::remove_dir_all(folder("bare"))?;
-        std::fs::remove_dir_all(folder("engine"))?;
-    }
-    let what = format!("cells settled, {COLUMNS} dependent columns, a provider that costs nothing");
-    report.pair(&what, "cells/s", &pairs, None);
-    report.single("the same, as a rate", &engine_rates, "cells/s", Some(Goal::AtLeast(20_000.0)));
-    Ok(())
-}
-
-async fn settled_by_engine(folder: &Path, rows: usize) -> Outcome<f64> {
-    let store = furnished(folder, rows).await?;
-    store.trigger(everything()).await?;
-    let start = Instant::now();
-    let clock = Arc::new(SystemClock);
-    let engine = Engine::start(
-        Arc::clone(&store),
-        Arc::new(AtOnce),
-        clock,
-        Config { concurrency: 2_048, ..Config::default() },
-        WorkerId(Uuid::from_u128(7)),
-        7,
-    );
-    loop {
-        let standing = store.standing(sample::project_id()).await?.ok_or("the project is gone")?;
-        if !standing.tally.is_processing() {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    let rate = per_second(rows * COLUMNS, start.elapsed());
-    engine.stop().await;
-    store.close().await?;
-    Ok(rate)
-}
-
-async fn settled_by_store(folder: &Path, rows: usize) -> Outcome<f64> {
-    let store = furnished(folder, rows).await?;
-    store.trigger(everything()).await?;
-    let worker = WorkerId(Uuid::from_u128(7));
-    let slots = 1..=u32::try_from(COLUMNS)?;
-    let asks: Vec<_> = slots.map(|slot| (Lane { project: sample::project_id(), slot }, CLAIM)).collect();
-    let start = Instant::now();
-    let mut settled = 0;
-    while settled < rows * COLUMNS {
-        let now = SystemClock.now();
-        let expires_at_ms = now.as_millisecond() + 30_000;
-        let claim = Claim { worker, expires_at_ms, now, asks: asks.clone(), bytes_max: usize::MAX };
-        let cells = store.claim(claim).await?;
-        let result = |ticket| Settlement { ticket, result: CellResult::Value("\"ok\"".into(), Meta::new()) };
-        let results: Vec<_> = cells.into_iter().map(|cell| result(cell.ticket)).collect();
-        settled += results.len();
-        store.settle(worker, now.as_millisecond(), results).await?;
-    }
-    let rate = per_second(settled, start.elapsed());
-    store.close().await?;
-    Ok(rate)
-}
-
-fn everything() -> Trigger {
-    Trigger {
-        project: sample::project_id(),
-        rows: Rows::All,
-        pick: Pick::default(),
-        limit: None,
-        dry_run: false,
-        now_ms: 0,
-    }
-}
-
-/// A store with a table of dependent columns and rows to fill.
-async fn furnished(folder: &Path, rows: usize) -> Outcome<Arc<dyn Store>> {
-    let store: Arc<dyn Store> = Arc::new(SqliteStore::open(folder, Access::Serve)?);
-    let mut table = Table::new();
-    let mut before = ColumnId::trigger();
-    for number in 0..COLUMNS {
-        let id = ColumnId::new(format!("col_{number:012}"));
-        table.push_manual(id.clone(), &format!("Column {number}"));
-        if let Some(column) = table.columns.last_mut() {
-            column.kind = ColumnType::Ai;
-            column.dependencies = vec![Dependency { column_id: before, required: true }];
-        }
-        before = id;
-    }
-    store.save_project(sample::creation(table)).await?;
-    for first in (0..rows).step_by(INSERT) {
-        let batch = (first..rows.min(first + INSERT)).map(|number| NewRow {
-            id: RowId::from_uuid(Uuid::from_u128(1 + number as u128)),
-            values: Record::pack([(0, format!("\"row {number}\"").as_str())]),
-            cleared: Vec::new(),
-        });
-        let rows = NewRows {
-            project: sample::project_id(),
-            version: 1,
-            rows: batch.collect(),
-            match_on: None,
-            project_save: None,
-            ignored_keys: Vec::new(),
-            now_ms: 0,
-            once: None,
-        };
-        store.insert_rows(rows).await?;
-    }
-    Ok(store)
+    settling::measure(backend, scratch, rows.min(100_000), effort, report)?;
+    calling(server, backend, scratch, rows.min(100_000), effort, report)?;
+    watching(server, backend, scratch, rows, report)
 }
 
 /// The whole service over HTTP against a server that answers at once, beside the bare client.
-fn calling(server: &Path, scratch: &Path, rows: usize, effort: &Effort, report: &mut Report) -> Outcome {
+fn calling(
+    server: &Path,
+    backend: &Backend,
+    scratch: &Path,
+    rows: usize,
+    effort: &Effort,
+    report: &mut Report,
+) -> Outcome {
     let answer = Bare::start(scratch, &[b"\"ok\"".to_vec()])?;
     let url = format!("http://{}/0", answer.address);
     let folder = scratch.join("calling");
     std::fs::create_dir_all(&folder)?;
-    let rowmill = Rowmill::start(server, &folder.join("data"))?;
+    let rowmill = Rowmill::start(server, backend.place(&folder.join("data"))?)?;
     let path = table(&rowmill, &url, rows)?;
     let mut pairs = Pairs::default();
     let mut overheads = Vec::new();
@@ -203,11 +69,11 @@ fn calling(server: &Path, scratch: &Path, rows: usize, effort: &Effort, report: 
 }
 
 /// Trigger, status and stop on a large table while it is processed.
-fn watching(server: &Path, scratch: &Path, rows: usize, report: &mut Report) -> Outcome {
+fn watching(server: &Path, backend: &Backend, scratch: &Path, rows: usize, report: &mut Report) -> Outcome {
     let answer = Bare::start(scratch, &[b"\"ok\"".to_vec()])?;
     let folder = scratch.join("watching");
     std::fs::create_dir_all(&folder)?;
-    let rowmill = Rowmill::start(server, &folder.join("data"))?;
+    let rowmill = Rowmill::start(server, backend.place(&folder.join("data"))?)?;
     let path = table(&rowmill, &format!("http://{}/0", answer.address), rows)?;
     let before = rowmill.memory()?.resident;
     let timed = |method: &str, rest: &str| -> Outcome<(f64, Value)> {
@@ -281,7 +147,7 @@ fn ended(rowmill: &Rowmill, path: &str) -> Outcome {
 
 /// The client alone, with as many calls at once.
 fn bare_calls(url: &str, calls: usize) -> Outcome<f64> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = runtime()?;
     let client = Client::new(AllowList::parse("127.0.0.1/32")?, Arc::new(SystemClock))?;
     let next = Arc::new(AtomicUsize::new(0));
     let start = Instant::now();
@@ -309,13 +175,4 @@ fn bare_calls(url: &str, calls: usize) -> Outcome<f64> {
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
     })?;
     Ok(per_second(calls, start.elapsed()))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "far less than 2^52")]
-fn count(number: usize) -> f64 {
-    number as f64
-}
-
-fn per_second(number: usize, time: Duration) -> f64 {
-    count(number) / time.as_secs_f64()
 }

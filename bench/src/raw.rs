@@ -1,4 +1,4 @@
-//! The limit of writes: bare rusqlite with the same durability, doing no more than it must.
+//! The limit of writes: the bare database with the same durability, doing no more than it must. Here rusqlite.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use crate::Outcome;
-use crate::sample::WRITTEN;
+use crate::sample::{self, WRITTEN};
+use crate::store::Backend;
+use crate::{Outcome, postgres};
 
 pub(crate) const SCHEMA: &str = "CREATE TABLE rows (id BLOB PRIMARY KEY, row TEXT NOT NULL)";
 const INSERT: &str = "INSERT INTO rows (id, row) VALUES (?1, ?2)";
@@ -21,11 +22,58 @@ pub(crate) const PRAGMAS: [(&str, &str); 4] = [
     ("cache_size", "-32768"),
 ];
 
+/// The bare database that the service's own is compared with.
 #[derive(Debug)]
-pub(crate) struct Raw(Connection);
+pub(crate) enum Raw {
+    Sqlite(Sqlite),
+    Postgres(postgres::raw::Raw),
+}
 
 impl Raw {
-    pub(crate) fn open(file: &Path) -> Outcome<Self> {
+    /// A new one below this folder.
+    pub(crate) fn create(backend: &Backend, folder: &Path) -> Outcome<Self> {
+        Ok(match backend {
+            Backend::Sqlite => {
+                let file = folder.join("raw.db");
+                for leftover in ["raw.db", "raw.db-wal", "raw.db-shm"].map(|name| folder.join(name)) {
+                    let _ = std::fs::remove_file(leftover);
+                }
+                Self::Sqlite(Sqlite::create(&file)?)
+            }
+            Backend::Postgres(_) => Self::Postgres(postgres::raw::Raw::create(backend.place(folder)?)?),
+        })
+    }
+
+    /// Inserts rows, numbered from `first`, one transaction for each call's worth of them.
+    pub(crate) fn insert(&mut self, first: usize, rows: &[String], call_rows: usize) -> Outcome<Duration> {
+        match self {
+            Self::Sqlite(raw) => raw.insert(first, rows, call_rows),
+            Self::Postgres(raw) => raw.insert(first, rows, call_rows),
+        }
+    }
+
+    /// Makes ready for updates of as many rows.
+    pub(crate) fn before_updates(&mut self, rows: usize) -> Outcome {
+        match self {
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(raw) => raw.fill_documents((0..rows).map(sample::row)),
+        }
+    }
+
+    /// Writes batches of cells over and over, one transaction for each. Says how many batches a second.
+    pub(crate) fn update(&mut self, batches: &[Vec<(usize, String)>], time: Duration) -> Outcome<f64> {
+        match self {
+            Self::Sqlite(raw) => raw.update(batches, time),
+            Self::Postgres(raw) => raw.update(batches, time),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Sqlite(Connection);
+
+impl Sqlite {
+    fn open(file: &Path) -> Outcome<Self> {
         let connection = Connection::open(file)?;
         // Else the statement with a WHERE is planned anew at every use.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -35,14 +83,13 @@ impl Raw {
         Ok(Self(connection))
     }
 
-    pub(crate) fn create(file: &Path) -> Outcome<Self> {
+    fn create(file: &Path) -> Outcome<Self> {
         let raw = Self::open(file)?;
         raw.0.execute_batch(SCHEMA)?;
         Ok(raw)
     }
 
-    /// Inserts rows, numbered from `first`, one transaction for each call's worth of them.
-    pub(crate) fn insert(&mut self, first: usize, rows: &[String], call_rows: usize) -> Outcome<Duration> {
+    fn insert(&mut self, first: usize, rows: &[String], call_rows: usize) -> Outcome<Duration> {
         let start = Instant::now();
         let mut index = first;
         for call in rows.chunks(call_rows) {
@@ -58,8 +105,7 @@ impl Raw {
         Ok(start.elapsed())
     }
 
-    /// Writes batches of cells over and over, one transaction for each. Says how many batches a second.
-    pub(crate) fn update(&mut self, batches: &[Vec<(usize, String)>], time: Duration) -> Outcome<f64> {
+    fn update(&mut self, batches: &[Vec<(usize, String)>], time: Duration) -> Outcome<f64> {
         let path = format!("$.{WRITTEN}");
         let start = Instant::now();
         let mut count = 0.0;
@@ -81,7 +127,7 @@ impl Raw {
 }
 
 /// 16 bytes that grow with the row's number, as the service's ids do.
-fn id(index: usize) -> [u8; 16] {
+pub(crate) fn id(index: usize) -> [u8; 16] {
     let index = u128::try_from(index).unwrap_or_default();
     (0x0190_f0e0_b3c4_7d5e_8000_0000_0000_0000 + index).to_be_bytes()
 }

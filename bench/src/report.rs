@@ -1,8 +1,10 @@
 //! The one table.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 
-use crate::{Outcome, raw};
+use crate::store::Kind;
+use crate::{Outcome, postgres, raw};
 
 /// What a ratio, or a figure without a raw limit, should reach.
 #[derive(Debug, Clone, Copy)]
@@ -33,6 +35,10 @@ impl Pairs {
         self.0.push((measured, limit));
     }
 
+    pub(crate) fn measured(&self) -> Vec<f64> {
+        self.0.iter().map(|pair| pair.0).collect()
+    }
+
     fn medians(&self) -> (f64, f64, f64) {
         let measured = median(self.0.iter().map(|pair| pair.0));
         let limit = median(self.0.iter().map(|pair| pair.1));
@@ -43,14 +49,29 @@ impl Pairs {
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     rows: usize,
+    store: Option<Kind>,
     row_bytes: usize,
-    lines: Vec<[String; 7]>,
+    /// What SQLite was measured at, by the number of rows and what it was.
+    of_sqlite: HashMap<(usize, String), Vec<f64>>,
+    about_postgres: Option<String>,
+    lines: Vec<[String; COLUMNS]>,
 }
+
+const COLUMNS: usize = 8;
 
 impl Report {
     /// What follows is about tables of this many rows.
     pub(crate) fn rows(&mut self, rows: usize) {
         self.rows = rows;
+    }
+
+    /// What follows is about this store.
+    pub(crate) fn store(&mut self, store: Kind) {
+        self.store = Some(store);
+    }
+
+    pub(crate) fn about_postgres(&mut self, about: &str) {
+        self.about_postgres = Some(about.to_owned());
     }
 
     pub(crate) fn row_bytes(&mut self, bytes: usize) {
@@ -68,6 +89,20 @@ impl Report {
         };
         let verdict = goal.map(|goal| goal.is_met(ratio));
         self.add(what, measured, limit, ratio_word, goal_word, verdict);
+    }
+
+    /// Keeps what SQLite was measured at, or sets PostgreSQL beside it.
+    pub(crate) fn beside_sqlite(&mut self, what: &str, unit: &str, pairs: &Pairs, goal: Goal) {
+        let key = (self.rows, what.to_owned());
+        match self.store {
+            Some(Kind::Postgres) => {
+                if let Some(others) = self.of_sqlite.get(&key) {
+                    let pairs = Pairs::of(pairs.measured(), others.clone());
+                    self.pair(&format!("{what}: beside SQLite"), unit, &pairs, Some(goal));
+                }
+            }
+            _ => drop(self.of_sqlite.insert(key, pairs.measured())),
+        }
     }
 
     /// A line that stands alone.
@@ -101,7 +136,9 @@ impl Report {
             Some(false) => "MISSED",
             None => "",
         };
-        let line = [thousands(self.rows), what.to_owned(), measured, limit, ratio, goal, verdict.to_owned()];
+        let store = self.store.map_or("", Kind::name).to_owned();
+        let rows = thousands(self.rows);
+        let line = [rows, store, what.to_owned(), measured, limit, ratio, goal, verdict.to_owned()];
         eprintln!(
             "  {}",
             line.iter().skip(1).filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(" | ")
@@ -110,18 +147,18 @@ impl Report {
     }
 
     pub(crate) fn print(&self) -> Outcome {
-        let head = ["rows", "what", "Rowmill", "raw limit", "ratio", "goal", ""].map(str::to_owned);
-        let mut widths = [0; 7];
+        let head = ["rows", "store", "what", "Rowmill", "raw limit", "ratio", "goal", ""].map(str::to_owned);
+        let mut widths = [0; COLUMNS];
         for line in self.lines.iter().chain([&head]) {
             for (width, word) in widths.iter_mut().zip(line) {
                 *width = word.chars().count().max(*width);
             }
         }
         let mut out = std::io::stdout().lock();
-        let mut print = |line: &[String; 7]| {
+        let mut print = |line: &[String; COLUMNS]| {
             let cells = line.iter().zip(widths).enumerate().map(|(column, (word, width))| match column {
                 // Figures end where they are compared.
-                0 | 2 | 3 | 4 => format!("{word:>width$}"),
+                0 | 3 | 4 | 5 => format!("{word:>width$}"),
                 _ => format!("{word:<width$}"),
             });
             writeln!(out, "| {} |", cells.collect::<Vec<_>>().join(" | "))
@@ -134,7 +171,7 @@ impl Report {
         writeln!(out, "\nRows: ten short text columns, {} bytes of JSON each.", self.row_bytes)?;
         writeln!(
             out,
-            "Raw inserts: bare rusqlite, one thread, one transaction a call, a prepared statement;"
+            "Raw inserts, SQLite: bare rusqlite, one thread, one transaction a call, a prepared statement;"
         )?;
         writeln!(
             out,
@@ -142,8 +179,22 @@ impl Report {
             raw::SCHEMA,
             pragmas.join(", ")
         )?;
-        writeln!(out, "Raw cells: the same table, one transaction a batch, for each cell")?;
+        writeln!(out, "Raw cells, SQLite: the same table, one transaction a batch, for each cell")?;
         writeln!(out, "  {}.", raw::UPDATE)?;
+        if let Some(about) = &self.about_postgres {
+            writeln!(out, "{about}: for all who are measured on it.")?;
+            writeln!(
+                out,
+                "Raw inserts, PostgreSQL: one connection, one statement a call, rows packed before, a"
+            )?;
+            writeln!(
+                out,
+                "  table with the same columns, primary key and unique index; {}.",
+                postgres::raw::COPY
+            )?;
+            writeln!(out, "Raw cells, PostgreSQL: one connection, one statement a batch,")?;
+            writeln!(out, "  {}.", postgres::raw::UPDATE)?;
+        }
         writeln!(
             out,
             "Raw pages: an axum handler that returns the same bytes, a process of its own, the same client."

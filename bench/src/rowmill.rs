@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::Outcome;
 use crate::client::{Connection, request};
 use crate::sample::HEADERS;
+use crate::store::Place;
 
 /// A service that does not answer by then will not.
 const START_TIME_MAX: Duration = Duration::from_mins(1);
@@ -18,10 +19,10 @@ const START_TIME_MAX: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub(crate) struct Rowmill {
     binary: PathBuf,
-    data: PathBuf,
     process: Child,
     pub(crate) address: SocketAddr,
     pub(crate) key: String,
+    pub(crate) place: Place,
 }
 
 /// A project with some text columns.
@@ -50,17 +51,17 @@ pub(crate) struct Memory {
 }
 
 impl Rowmill {
-    /// Starts the service on a fresh data directory.
-    pub(crate) fn start(binary: &Path, data: &Path) -> Outcome<Self> {
+    /// Starts the service where nothing is yet.
+    pub(crate) fn start(binary: &Path, place: Place) -> Outcome<Self> {
         let address = free_address()?;
-        let mut process = spawn(binary, data, address)?;
+        let mut process = spawn(binary, &place, address)?;
         let mut output = BufReader::new(process.stdout.take().ok_or("the service has no output")?);
         let lines = output.by_ref().lines().map_while(Result::ok);
         let key = lines.map(|line| line.trim().to_owned()).find(|line| line.starts_with("rm_"));
         let key = key.ok_or("the service said no key")?;
         // It has more to say, and must not find the pipe closed.
         process.stdout = Some(output.into_inner());
-        Ok(Self { binary: binary.to_owned(), data: data.to_owned(), process, address, key })
+        Ok(Self { binary: binary.to_owned(), process, address, key, place })
     }
 
     /// Kills the service and starts it on the same data; says how long that took to the first answer.
@@ -70,7 +71,7 @@ impl Rowmill {
         self.address = free_address()?;
         let health = request("GET", "/healthz", "", "");
         let start = Instant::now();
-        self.process = spawn(&self.binary, &self.data, self.address)?;
+        self.process = spawn(&self.binary, &self.place, self.address)?;
         loop {
             let answer = Connection::open(self.address)
                 .and_then(|mut connection| connection.exchange(&health).map(<[u8]>::len));
@@ -140,7 +141,8 @@ impl Drop for Rowmill {
     }
 }
 
-fn spawn(binary: &Path, data: &Path, address: SocketAddr) -> Outcome<Child> {
+fn spawn(binary: &Path, place: &Place, address: SocketAddr) -> Outcome<Child> {
+    let data = &place.data;
     let mut command = Command::new(binary);
     command.args(["serve", "--listen", &address.to_string(), "--data-dir"]).arg(data);
     command
@@ -150,6 +152,9 @@ fn spawn(binary: &Path, data: &Path, address: SocketAddr) -> Outcome<Child> {
         .env("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32")
         .env("ROWMILL_WORKER_CONCURRENCY", "64")
         .env("ROWMILL_LOG", "warn");
+    if let Some(url) = place.url() {
+        command.env("ROWMILL_DATABASE_URL", url).env("ROWMILL_SECRET_KEY", "bench".repeat(10));
+    }
     // Away from any settings file.
     command.current_dir(data.parent().unwrap_or(data)).stdin(Stdio::null()).stdout(Stdio::piped());
     Ok(command.spawn()?)

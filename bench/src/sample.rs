@@ -1,7 +1,7 @@
 //! What is measured: made-up rows of ten short text columns, about 400 bytes of JSON, and a project for them.
 
 use rowmill_model::{Project, ProjectId, ProjectSettings, Table, TeamId};
-use rowmill_store::ProjectSave;
+use rowmill_store::{NewRow, NewRows, ProjectSave};
 use uuid::Uuid;
 
 use crate::random::Random;
@@ -68,14 +68,10 @@ pub(crate) fn cell(random: &mut Random) -> String {
     format!("\"written over, {:06}: {}\"", random.below(1_000_000), random.pick(NOTES))
 }
 
-/// The project that stores are measured with when no service stands before them.
-pub(crate) fn project_id() -> ProjectId {
-    ProjectId::from_uuid(Uuid::from_u128(1))
-}
-
-pub(crate) fn creation(table: Table) -> ProjectSave {
+/// A project that stores are measured with when no service stands before them.
+pub(crate) fn creation(id: ProjectId, table: Table) -> ProjectSave {
     let project = Project {
-        id: project_id(),
+        id,
         team: TeamId(Uuid::from_u128(1)),
         title: "Bench".to_owned(),
         autoplay: false,
@@ -87,4 +83,18 @@ pub(crate) fn creation(table: Table) -> ProjectSave {
         updated_at: 0,
     };
     ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes: Vec::new(), once: None }
+}
+
+/// Rows for a project that was just made.
+pub(crate) fn new_rows(project: ProjectId, rows: Vec<NewRow>) -> NewRows {
+    NewRows {
+        project,
+        version: 1,
+        rows,
+        match_on: None,
+        project_save: None,
+        ignored_keys: Vec::new(),
+        now_ms: 0,
+        once: None,
+    }
 }

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use rowmill_model::{ProjectId, Record, RowId, Table};
 use rowmill_store::{GuestWrite, NewRow, Store};
-use rowmill_store_sqlite::{Access, SqliteStore};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::load::{self, Until};
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
+use crate::store::{Backend, Place, runtime};
 use crate::{Effort, Outcome, sample};
 
 const CONNECTIONS: usize = 16;
@@ -28,16 +28,22 @@ enum Guests {
     Repeated,
 }
 
-pub(crate) fn measure(server: &Path, scratch: &Path, effort: &Effort, report: &mut Report) -> Outcome {
+pub(crate) fn measure(
+    server: &Path,
+    backend: &Backend,
+    scratch: &Path,
+    effort: &Effort,
+    report: &mut Report,
+) -> Outcome {
     let folder = scratch.join("webhook");
-    std::fs::create_dir_all(&folder)?;
-    let rowmill = Rowmill::start(server, &folder.join("data"))?;
+    crate::clear(&folder)?;
+    let rowmill = Rowmill::start(server, backend.place(&folder.join("data"))?)?;
     let metadata = json!({ "integration": "eventplatform-event", "eventplatform": { "eventId": EVENT, "webhookEnabled": true } });
     rowmill.ask("POST", "/v4/projects", &json!({ "title": "Bench", "metadata": metadata }).to_string())?;
     let team: Value = serde_json::from_slice(&rowmill.ask("GET", "/v4/team", "")?)?;
     let team = team.pointer("/team/id").and_then(Value::as_str).ok_or("the team has no id")?;
     let path = format!("/webhooks/eventplatform/{team}");
-    let bare = Bare::open(&scratch.join("webhook-bare"))?;
+    let bare = Bare::open(backend.place(&folder.join("bare"))?)?;
     for (guests, word) in [(Guests::New, "new guests"), (Guests::Repeated, "repeats")] {
         let mut pairs = Pairs::default();
         for round in 0..effort.rounds {
@@ -69,14 +75,16 @@ struct Bare {
     store: Arc<dyn Store>,
     project: ProjectId,
     runtime: tokio::runtime::Runtime,
+    _place: Place,
 }
 
 impl Bare {
-    fn open(folder: &Path) -> Outcome<Self> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let store: Arc<dyn Store> = Arc::new(SqliteStore::open(folder, Access::Serve)?);
-        runtime.block_on(store.save_project(sample::creation(Table::new())))?;
-        Ok(Self { store, project: sample::project_id(), runtime })
+    fn open(place: Place) -> Outcome<Self> {
+        let runtime = runtime()?;
+        let store = runtime.block_on(place.open())?;
+        let project = ProjectId::from_uuid(Uuid::from_u128(1));
+        runtime.block_on(store.save_project(sample::creation(project, Table::new())))?;
+        Ok(Self { store, project, runtime, _place: place })
     }
 
     /// Upserts these guests; says how many a second.
@@ -102,9 +110,7 @@ impl Bare {
             }
             Outcome::Ok(())
         })?;
-        #[expect(clippy::cast_precision_loss, reason = "a few thousand")]
-        let count = ids.len() as f64;
-        Ok(count / start.elapsed().as_secs_f64())
+        Ok(crate::per_second(ids.len(), start.elapsed()))
     }
 }
 

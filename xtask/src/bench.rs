@@ -7,11 +7,14 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
     // The bench starts the real binary, which must be as optimised as the bench itself.
     process::run(cargo().args(["build", "--release", "--package", "rowmill", "--package", "rowmill-bench"]))?;
     let python = tools::python_of_bench("python3")?;
+    let graphile = tools::graphile()?;
     process::run(
         cargo()
             .args(["run", "--quiet", "--release", "--package", "rowmill-bench", "--"])
             .arg("--python")
             .arg(python)
+            .arg("--graphile")
+            .arg(graphile)
             .args(arguments),
     )
 }

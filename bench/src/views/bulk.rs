@@ -9,13 +9,14 @@ use crate::client::Connection;
 use crate::load::{self, Until};
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
+use crate::store::Place;
 use crate::{Effort, Outcome};
 
 /// How often whoever looks asks for the page.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-pub(super) fn measure(server: &Path, folder: &Path, effort: &Effort, report: &mut Report) -> Outcome {
-    let rowmill = Rowmill::start(server, &folder.join("data"))?;
+pub(super) fn measure(server: &Path, place: Place, effort: &Effort, report: &mut Report) -> Outcome {
+    let rowmill = Rowmill::start(server, place)?;
     let rows = effort.round_rows * 2;
     let mut held = Pairs::default();
     let mut looked = Pairs::default();

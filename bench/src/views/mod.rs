@@ -7,6 +7,7 @@ mod yardsticks;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use futures_util::TryStreamExt as _;
 use serde_json::{Value, json};
 
 use crate::client::Connection;
@@ -14,7 +15,8 @@ use crate::load::{self, Until};
 use crate::random::Random;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
-use crate::{Effort, Outcome};
+use crate::store::{Backend, Place, runtime};
+use crate::{Effort, Outcome, postgres};
 use data::{CITIES, HEADERS, Question};
 use yardsticks::Yardsticks;
 
@@ -25,6 +27,7 @@ const REPEATS: usize = 200;
 
 pub(crate) fn measure(
     server: &Path,
+    backend: &Backend,
     scratch: &Path,
     rows: usize,
     python: Option<&Path>,
@@ -35,8 +38,11 @@ pub(crate) fn measure(
     crate::clear(&folder)?;
     let is_large = rows >= 1_000_000;
     let goal = |most: f64| is_large.then_some(Goal::AtMost(most));
-    let mut views = Views::fill(server, &folder, rows)?;
+    let mut views = Views::fill(server, backend.place(&folder.join("data"))?, rows)?;
     views.cold_load(effort, goal(1_500.0), report)?;
+    if let Some(url) = views.rowmill.place.url() {
+        bare_scan(url, effort, report)?;
+    }
     let own = views.first_answers(effort)?;
     let yardsticks = Yardsticks::measure(&folder, rows, python, effort)?;
     for (question, times) in &own {
@@ -53,7 +59,7 @@ pub(crate) fn measure(
     views.memory(goal(120.0), report)?;
     drop(views);
     crate::clear(&folder)?;
-    bulk::measure(server, &folder, effort, report)?;
+    bulk::measure(server, backend.place(&folder.join("data"))?, effort, report)?;
     crate::clear(&folder)
 }
 
@@ -66,8 +72,8 @@ struct Views {
 }
 
 impl Views {
-    fn fill(server: &Path, folder: &Path, rows: usize) -> Outcome<Self> {
-        let rowmill = Rowmill::start(server, &folder.join("data"))?;
+    fn fill(server: &Path, place: Place, rows: usize) -> Outcome<Self> {
+        let rowmill = Rowmill::start(server, place)?;
         let project = rowmill.create_project_of(&HEADERS)?;
         let row_ids = data::insert(&rowmill, &project, 0..rows, 4)?;
         Ok(Self { rowmill, project, row_ids, rows })
@@ -181,6 +187,34 @@ impl Views {
         report.single("memory a row: three columns of 20 characters, three orders", &[a_row], "bytes", goal);
         Ok(())
     }
+}
+
+/// What PostgreSQL itself takes to hand out all rows: once to a bare COPY, once counting on its own.
+fn bare_scan(url: &str, effort: &Effort, report: &mut Report) -> Outcome {
+    let runtime = runtime()?;
+    let (copies, scans) = runtime.block_on(async {
+        let client = postgres::connect(url).await?;
+        let (mut copies, mut scans) = (Vec::new(), Vec::new());
+        for _ in 0..effort.starts {
+            let start = Instant::now();
+            let stream =
+                client.copy_out("COPY rowmill.rows (position, vals) TO STDOUT (FORMAT binary)").await?;
+            let mut stream = std::pin::pin!(stream);
+            let mut bytes = 0;
+            while let Some(some) = stream.try_next().await? {
+                bytes += some.len();
+            }
+            std::hint::black_box(bytes);
+            copies.push(milliseconds(start.elapsed()));
+            let start = Instant::now();
+            client.query_one("SELECT sum(length(vals)), sum(position) FROM rowmill.rows", &[]).await?;
+            scans.push(milliseconds(start.elapsed()));
+        }
+        Outcome::Ok((copies, scans))
+    })?;
+    report.single("the limit of that: a bare binary COPY TO of the same rows", &copies, "ms", None);
+    report.single("the limit of that: a bare scan inside the server", &scans, "ms", None);
+    Ok(())
 }
 
 fn timed(connection: &mut Connection, request: &[u8]) -> Outcome<f64> {

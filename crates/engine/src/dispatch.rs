@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use jiff::Timestamp;
 use rowmill_model::{Column, Project, ProjectId};
 use rowmill_store::{Claim, Claimed, Lane, StoreError};
@@ -17,6 +18,9 @@ use crate::traffic::until;
 
 /// Lanes looked at in one round. The next round begins behind them.
 const LANES_MAX: usize = 256;
+
+/// Claims at once, each of other projects.
+const CLAIMS_MAX: usize = 4;
 
 /// Cells claimed ahead for each place, at most.
 const AHEAD_MAX: usize = 16;
@@ -102,25 +106,43 @@ async fn wishes(
     Ok((wishes, opens_at))
 }
 
-/// Takes cells and starts their tasks; says how many.
+/// Takes cells and starts their tasks; says how many. Whatever was got is started, even if some of it failed.
 async fn claim(shared: &Arc<Shared>, asks: Vec<(Lane, u32)>) -> Result<usize, StoreError> {
-    let claim = Claim {
-        worker: shared.worker,
-        expires_at_ms: shared.expires_at_ms(),
-        now: shared.clock.now(),
-        asks,
-        bytes_max: shared.config.claim_bytes_max,
-    };
-    // Before the claim, so that no revocation of its tickets is missed.
+    let groups = apart(asks);
+    let bytes_max = shared.config.claim_bytes_max / groups.len().max(1);
+    // Before the claims, so that no revocation of their tickets is missed.
     shared.registry.begin_claim();
-    let claimed = shared.store.claim(claim).await;
-    let count = claimed.map(|claimed| {
+    let claims = groups.into_iter().map(|asks| async move {
+        let claim = Claim {
+            worker: shared.worker,
+            expires_at_ms: shared.expires_at_ms(),
+            now: shared.clock.now(),
+            asks,
+            bytes_max,
+        };
+        let claimed = shared.store.claim(claim).await?;
         let count = claimed.len();
         start(shared, claimed);
-        count
+        Ok(count)
     });
+    let counts = join_all(claims).await;
     shared.registry.end_claim();
-    count
+    counts.into_iter().sum()
+}
+
+/// Asks in a few groups, each of projects of its own: what one claim waits for does not hold up the others.
+fn apart(asks: Vec<(Lane, u32)>) -> Vec<Vec<(Lane, u32)>> {
+    let mut projects: BTreeMap<ProjectId, Vec<(Lane, u32)>> = BTreeMap::new();
+    for ask in asks {
+        projects.entry(ask.0.project).or_default().push(ask);
+    }
+    let mut groups = vec![Vec::new(); projects.len().min(CLAIMS_MAX)];
+    for (number, asks) in projects.into_values().enumerate() {
+        if let Some(group) = groups.get_mut(number % CLAIMS_MAX) {
+            group.extend(asks);
+        }
+    }
+    groups
 }
 
 fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {

@@ -7,13 +7,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rowmill_providers::Clock;
 use rowmill_store::{Change, ChangedRows, Store, StoreError, WorkerId};
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::pace::Pace;
 use crate::registry::Registry;
+use crate::settler::Outlets;
 use crate::{dispatch, pulse, settler};
 
 /// How long to wait for the last results to be written.
@@ -60,7 +61,7 @@ impl Engine {
         worker: WorkerId,
         seed: u64,
     ) -> Self {
-        let (results_in, results) = mpsc::unbounded_channel();
+        let (outlets, results) = Outlets::new();
         let (places, pace) = (config.concurrency.min(Semaphore::MAX_PERMITS), Pace::new(clock.now()));
         let shared = Arc::new(Shared {
             store,
@@ -68,7 +69,7 @@ impl Engine {
             clock,
             config,
             worker,
-            registry: Registry::new(results_in),
+            registry: Registry::new(outlets),
             places: Semaphore::new(places),
             pace,
             wake: Notify::new(),

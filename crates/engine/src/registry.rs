@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rowmill_model::ProjectId;
 use rowmill_store::{Settlement, Ticket};
-use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::AbortHandle;
+
+use crate::settler::Outlets;
 
 /// Which tasks run for which tickets, and which results wait to be written.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ struct Inner {
     claiming: bool,
     revoked_early: BTreeSet<Ticket>,
     /// Takes results to the settler. `None` once the engine stops.
-    results: Option<UnboundedSender<Settlement>>,
+    results: Option<Outlets>,
 }
 
 #[derive(Debug)]
@@ -36,7 +37,7 @@ enum Hand {
 }
 
 impl Registry {
-    pub(crate) fn new(results: UnboundedSender<Settlement>) -> Self {
+    pub(crate) fn new(results: Outlets) -> Self {
         Self(Mutex::new(Inner {
             hands: BTreeMap::new(),
             running: 0,
@@ -180,8 +181,7 @@ impl Inner {
 
     fn send(&self, settlement: Settlement) {
         if let Some(results) = &self.results {
-            // The settler is gone only when the whole engine is.
-            let _ = results.send(settlement);
+            results.send(settlement);
         }
     }
 }

@@ -5,9 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rowmill_store::{CellResult, Settlement};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::task::JoinSet;
 
 use crate::engine::Shared;
+
+/// Writers at once. A project's results all go to the same one, so none waits for another's transaction.
+const WRITERS: usize = 4;
 
 /// Where results come thick and fast they are gathered for so long: a transaction costs much the same
 /// whether it takes ten of them or two hundred.
@@ -15,10 +19,37 @@ const GATHER: Duration = Duration::from_millis(15);
 /// Nobody waits for more than that.
 const ENOUGH: usize = 256;
 
+/// Where results are handed in.
+#[derive(Debug)]
+pub(crate) struct Outlets(Vec<UnboundedSender<Settlement>>);
+
+impl Outlets {
+    /// One outlet for each writer, and their other ends.
+    pub(crate) fn new() -> (Self, Vec<UnboundedReceiver<Settlement>>) {
+        let (outlets, results) = (0..WRITERS).map(|_| mpsc::unbounded_channel()).unzip();
+        (Self(outlets), results)
+    }
+
+    pub(crate) fn send(&self, settlement: Settlement) {
+        let writer = settlement.ticket.lane.project.uuid().as_u128() % WRITERS as u128;
+        if let Some(outlet) = usize::try_from(writer).ok().and_then(|writer| self.0.get(writer)) {
+            // The writer is gone only when the whole engine is.
+            let _ = outlet.send(settlement);
+        }
+    }
+}
+
+/// Writes results until nobody can hand in any more.
+pub(crate) async fn settle(shared: Arc<Shared>, results: Vec<UnboundedReceiver<Settlement>>) {
+    let mut writers: JoinSet<()> =
+        results.into_iter().map(|results| write(Arc::clone(&shared), results)).collect();
+    while writers.join_next().await.is_some() {}
+}
+
 /// Writes whatever has finished in one transaction, again and again. While one is under way the next
 /// batch gathers. A batch that fails is kept and written again: a result that was written already has no
 /// ticket any more, so nothing is written twice.
-pub(crate) async fn settle(shared: Arc<Shared>, mut results: UnboundedReceiver<Settlement>) {
+async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Settlement>) {
     let mut batch = Vec::new();
     let most = shared.config.settle_cells_max;
     while results.recv_many(&mut batch, most).await > 0 {

@@ -3,12 +3,14 @@
 use std::task::Poll;
 use std::time::Duration;
 
+use bytes::Bytes;
 use deadpool_postgres::{Object, Pool, PoolError};
+use futures_util::SinkExt as _;
 use futures_util::future::BoxFuture;
 use rowmill_store::{Result, StoreError};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Error, Row};
+use tokio_postgres::{CopyOutStream, Error, Row};
 
 /// How often work is tried that met a deadlock or lost its connection.
 const TRIES_MAX: u32 = 6;
@@ -93,6 +95,38 @@ impl Database {
         self.transact(&self.begin_read, Doubt::Repeat, work).await
     }
 
+    /// Asks one thing, without a transaction around it: a statement by itself sees one moment, and that is a
+    /// third of the work. Its time is taken here.
+    pub(crate) async fn ask(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+        let mut tries = 1;
+        loop {
+            let failure = match self.ask_once(sql, params).await {
+                Ok(found) => return Ok(found),
+                Err(failure) => failure,
+            };
+            if !passes(&failure) || tries == TRIES_MAX {
+                return Err(failure);
+            }
+            tokio::time::sleep(pause(tries)).await;
+            tries += 1;
+        }
+    }
+
+    async fn ask_once(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+        let mut guard = Guard(Some(self.pool.get().await.map_err(no_connection)?));
+        let Some(client) = guard.0.as_ref() else { return Err(StoreError::Closed) };
+        let asking = async {
+            let statement = client.prepare_cached(sql).await?;
+            client.query(&statement, params).await
+        };
+        let answer = answered_within(self.patience, asking).await;
+        // A connection whose answer was not waited for is not used again.
+        if answer.as_ref().map_or_else(is_usable, |_| true) {
+            drop(guard.0.take());
+        }
+        answer
+    }
+
     /// A snapshot for reading that cannot be begun anew, because what was read has gone out already.
     pub(crate) async fn snapshot(&self) -> Result<Tx> {
         let client = self.pool.get().await.map_err(no_connection)?;
@@ -100,8 +134,8 @@ impl Database {
     }
 
     fn tx(&self, client: Object, begin: &str) -> Tx {
-        let (begin, last) = (Some(begin.to_owned()), Vec::new());
-        Tx { client: Some(client), begin, last, patience: self.patience }
+        let (begin, copies, last) = (Some(begin.to_owned()), Vec::new(), Vec::new());
+        Tx { client: Some(client), begin, copies, last, patience: self.patience }
     }
 
     /// Waits for something that others of this process are busy with, for as long as for the server.
@@ -148,7 +182,7 @@ impl Database {
                 return Err(failure);
             }
             tracing::debug!(%failure, tries, "a transaction is tried again");
-            tokio::time::sleep(PAUSE_MIN.mul_f64(f64::from(1_u32 << tries) * (0.5 + fastrand::f64()))).await;
+            tokio::time::sleep(pause(tries)).await;
             tries += 1;
         }
     }
@@ -166,7 +200,15 @@ impl Database {
                 tokio::spawn(tx.commit());
                 Ok(done)
             }
-            Ok(done) => tx.commit().await.map(|()| done).map_err(Failed::Committing),
+            Ok(done) => match tx.copy().await {
+                Ok(()) => tx.commit().await.map(|()| done).map_err(Failed::Committing),
+                Err(failure) => {
+                    if is_usable(&failure) {
+                        tx.roll_back().await;
+                    }
+                    Err(Failed::Before(failure))
+                }
+            },
             Err(failure) => {
                 // A server that cannot be written to, or does not answer, is not asked again.
                 if is_usable(&failure) {
@@ -176,6 +218,11 @@ impl Database {
             }
         }
     }
+}
+
+/// Longer each time.
+fn pause(tries: u32) -> Duration {
+    PAUSE_MIN.mul_f64(f64::from(1_u32 << tries) * (0.5 + fastrand::f64()))
 }
 
 enum Failed {
@@ -190,6 +237,8 @@ pub(crate) struct Tx {
     client: Option<Object>,
     /// Sent together with the first statement, which saves a round trip.
     begin: Option<String>,
+    /// Rows for COPY, sent before the writes below.
+    copies: Vec<(&'static str, Vec<Bytes>)>,
     /// Writes nobody waits for, sent together with the commit.
     last: Vec<(&'static str, Vec<Param>)>,
     patience: Duration,
@@ -246,9 +295,55 @@ impl Tx {
         answered_within(self.patience, running).await
     }
 
+    /// Begins to copy out what a query finds.
+    pub(crate) async fn copy_out(&mut self, query: &str) -> Result<CopyOutStream> {
+        let begin = self.begin.take();
+        let client = self.client.as_ref().ok_or(StoreError::Closed)?;
+        let sql = format!("COPY ({query}) TO STDOUT (FORMAT binary)");
+        let copying = async {
+            if let Some(begin) = begin {
+                client.batch_execute(&begin).await?;
+            }
+            client.copy_out(&sql).await
+        };
+        answered_within(self.patience, copying).await
+    }
+
+    /// Waits for the next of what is copied out.
+    pub(crate) async fn next<T>(&self, coming: impl Future<Output = Result<T, Error>>) -> Result<T> {
+        answered_within(self.patience, coming).await
+    }
+
+    /// Copies rows at the end, before all that is written there.
+    pub(crate) fn copy_at_last(&mut self, sql: &'static str, chunks: Vec<Bytes>) {
+        self.copies.push((sql, chunks));
+    }
+
     /// Writes at the end, in the order given, together with the commit.
     pub(crate) fn at_last(&mut self, sql: &'static str, params: Vec<Param>) {
         self.last.push((sql, params));
+    }
+
+    /// Sends what is to be copied.
+    async fn copy(&mut self) -> Result<()> {
+        let copies = std::mem::take(&mut self.copies);
+        if self.begin.is_some() && !copies.is_empty() {
+            self.run("").await?;
+        }
+        let client = self.client.as_ref().ok_or(StoreError::Closed)?;
+        let copying = async {
+            for (sql, chunks) in copies {
+                let statement = client.prepare_cached(sql).await?;
+                let sink = client.copy_in::<_, Bytes>(&statement).await?;
+                let mut sink = std::pin::pin!(sink);
+                for chunk in chunks {
+                    sink.feed(chunk).await?;
+                }
+                sink.finish().await?;
+            }
+            Ok(())
+        };
+        answered_within(self.patience, copying).await
     }
 
     pub(crate) async fn commit(mut self) -> Result<()> {

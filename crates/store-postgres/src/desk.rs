@@ -25,6 +25,13 @@ use crate::projects::{self, Documents, State};
 use crate::writes::Writes;
 use crate::{narrow, signed, unsigned};
 
+pub(crate) const ROWS_AT: &str =
+    "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position = ANY($2)";
+pub(crate) const BLOCKS_AT: &str =
+    "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)";
+pub(crate) const CLAIMS_AT: &str = "SELECT token, worker, slot, block, places FROM rowmill.claims \
+     WHERE project = $1 AND block = ANY($2)";
+
 pub(crate) struct Desk {
     pub(crate) state: State,
     pub(crate) project: Arc<Project>,
@@ -140,26 +147,20 @@ impl Desk {
         let num = self.num();
         let answers = tx
             .queries(&[
-                (
-                    "SELECT position, id, vals, details FROM rowmill.rows \
-                     WHERE project = $1 AND position = ANY($2)",
-                    &[&num, &positions],
-                ),
-                (
-                    "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)",
-                    &[&num, &blocks],
-                ),
-                (
-                    "SELECT token, worker, slot, block, places FROM rowmill.claims \
-                     WHERE project = $1 AND block = ANY($2)",
-                    &[&num, &blocks],
-                ),
+                (ROWS_AT, &[&num, &positions]),
+                (BLOCKS_AT, &[&num, &blocks]),
+                (CLAIMS_AT, &[&num, &blocks]),
             ])
             .await?;
-        let [rows, marks, claims] = answers.as_slice() else { return Err(unasked()) };
+        self.take(&answers, blocks.into_iter().map(unsigned))
+    }
+
+    /// Takes the answers to [`ROWS_AT`], [`BLOCKS_AT`] and [`CLAIMS_AT`] onto the desk.
+    pub(crate) fn take(&mut self, answers: &[Vec<Row>], blocks: impl IntoIterator<Item = u64>) -> Result<()> {
+        let [rows, marks, claims] = answers else { return Err(unasked()) };
         self.take_rows(rows)?;
         self.take_blocks(marks, claims)?;
-        for block in blocks.into_iter().map(unsigned) {
+        for block in blocks {
             self.blocks.entry(block).or_insert_with(OpenBlock::untouched);
         }
         Ok(())
@@ -196,7 +197,11 @@ impl Desk {
         Ok(())
     }
 
-    fn take_blocks(&mut self, marks: &[Row], claims: &[Row]) -> Result<()> {
+    pub(crate) fn take_blocks<'a>(
+        &mut self,
+        marks: impl IntoIterator<Item = &'a Row>,
+        claims: impl IntoIterator<Item = &'a Row>,
+    ) -> Result<()> {
         for row in marks {
             let stored: &[u8] = row.get(1);
             let block = Block::decode(stored)?;
@@ -547,11 +552,11 @@ impl Desk {
     /// counts keep theirs.
     pub(crate) fn finish(mut self, tx: &mut Tx, now_ms: impl Into<Option<i64>>) -> Result<Change> {
         let ready = self.close_blocks();
-        for (position, Kept { row, fate }) in std::mem::take(&mut self.rows) {
+        for Kept { row, fate } in std::mem::take(&mut self.rows).into_values() {
             match fate {
                 Fate::Read => {}
-                Fate::Inserted => self.writes.rows_inserted.push(position, &row),
-                Fate::Updated => self.writes.rows_updated.push(position, &row),
+                Fate::Inserted => self.writes.rows_inserted.push(row),
+                Fate::Updated => self.writes.rows_updated.push(row),
             }
         }
         for (token, held) in std::mem::take(&mut self.claims) {
@@ -619,6 +624,6 @@ fn not_loaded() -> StoreError {
     StoreError::Damaged("a row or block is missing".to_owned())
 }
 
-fn unasked() -> StoreError {
+pub(crate) fn unasked() -> StoreError {
     StoreError::Damaged("the database answered something else".to_owned())
 }

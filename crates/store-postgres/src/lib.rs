@@ -7,7 +7,9 @@
 //! one nodes look every second.
 
 mod carry;
+mod clerk;
 mod connect;
+mod copy;
 mod database;
 mod desk;
 mod gates;
@@ -48,6 +50,7 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 pub use crate::carry::Carrier;
+use crate::clerk::Clerk;
 pub use crate::connect::Options;
 use crate::connect::Server;
 use crate::database::{Database, Doubt, Tx};
@@ -86,7 +89,7 @@ pub struct PostgresStore {
     node: Arc<Node>,
     /// Sends news to other nodes; taken when the store is closed.
     sender: Mutex<Option<JoinHandle<()>>>,
-    tasks: [JoinHandle<()>; 2],
+    tasks: [JoinHandle<()>; 3],
 }
 
 /// What this process knows and shares between callers.
@@ -94,6 +97,7 @@ pub struct PostgresStore {
 struct Node {
     database: Arc<Database>,
     documents: Documents,
+    clerk: Clerk,
     gates: Gates,
     news: Arc<News>,
     tokens: Tokens,
@@ -117,10 +121,12 @@ impl PostgresStore {
             carry::check_finished(tx).await
         });
         database.write(Doubt::Repeat, open).await?;
+        let (clerk, callers) = Clerk::new();
         let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)));
         let node = Arc::new(Node {
             database: Arc::clone(&database),
             documents: Documents::default(),
+            clerk,
             gates: Gates::default(),
             news: Arc::new(news),
             tokens: Tokens::default(),
@@ -132,6 +138,7 @@ impl PostgresStore {
         node.compare_clocks().await?;
         let sender = tokio::spawn(news::send(Arc::clone(&node.news), Arc::clone(&database), posted));
         let tasks = [
+            tokio::spawn(clerk::serve(Arc::clone(&database), callers)),
             tokio::spawn(news::receive(Arc::clone(&node.news), server, database)),
             tokio::spawn(chores(Arc::clone(&node))),
         ];
@@ -308,6 +315,10 @@ impl Store for PostgresStore {
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
+        let Some(state) = self.node.clerk.state(id).await? else { return Ok(None) };
+        if let Some(project) = projects::at_hand(&self.node.documents, &state) {
+            return Ok(Some(project));
+        }
         let node = self.node();
         self.read(again!((node), |tx| projects::load(tx, &node.documents, id))).await
     }
@@ -361,16 +372,15 @@ impl Store for PostgresStore {
     }
 
     async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
-        self.read(again!((), |tx| pages::one(tx, project, row))).await
+        pages::one(&self.node.database, project, row).await
     }
 
     async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
-        self.read(again!((), |tx| pages::page(tx, project, start, limit))).await
+        pages::page(&self.node.database, project, start, limit).await
     }
 
     async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {
-        let positions = Arc::new(positions);
-        self.read(again!((positions), |tx| pages::at(tx, project, &positions))).await
+        pages::at(&self.node.database, project, &positions).await
     }
 
     async fn positions(&self, project: ProjectId, ids: Vec<RowId>) -> Result<Vec<Option<u64>>> {
@@ -381,7 +391,7 @@ impl Store for PostgresStore {
     async fn scan(&self, project: ProjectId, spans: Spans, look: Look, mut visit: Visit) -> Result<u64> {
         let mut tx = self.node.database.snapshot().await?;
         let state = projects::existing(&mut tx, project).await?;
-        let mut scan = Scan::of(spans, look);
+        let mut scan = Scan::of(spans, state.next_position, look);
         while !scan.is_done() {
             scan.some(&mut tx, state.num, &mut visit).await?;
         }

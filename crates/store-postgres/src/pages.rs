@@ -3,19 +3,27 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::ops::ControlFlow;
 
+use futures_util::TryStreamExt as _;
 use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, ProjectId, Record, RowId};
-use rowmill_store::{Look, PageStart, Result, RowRef, RowsAt, RowsPage, Spans, StoredRow, Visit};
+use rowmill_store::{Look, PageStart, Result, RowRef, RowsAt, RowsPage, Spans, StoreError, StoredRow, Visit};
 use tokio_postgres::Row;
+use tokio_postgres::binary_copy::BinaryCopyOutStream;
+use tokio_postgres::types::{ToSql, Type};
 
-use crate::database::Tx;
-use crate::positions::locate;
+use crate::database::{Database, Tx, backend};
 use crate::projects;
 use crate::{signed, unsigned};
 
 /// Rows of a scan read in one go.
 const SCAN_ROWS: i64 = 2_000;
+/// Farther than any row stands, and small enough to be added to.
+const POSITION_MAX: i64 = i64::MAX >> 2;
+/// Positions looked over for a page, beside some for each row.
+const NEAR_MIN: i64 = 1_024;
+/// Rows of a scan copied out in one go. Whoever has seen enough lets the rest of them go by.
+const COPY_ROWS: i64 = 20_000;
 
 /// A row without its marks.
 #[derive(Debug, Clone)]
@@ -58,55 +66,177 @@ impl Blocks {
         let block = self.0.get(&block_of(position))?;
         Some(CellStates::of(block, place_of(position), details)).filter(|states| !states.is_empty())
     }
+}
 
-    fn complete(&self, row: &Row) -> Result<StoredRow> {
-        let RawRow { id, position, values, details } = raw_row(row)?;
-        let states = self.states(position, &details).unwrap_or_default();
-        Ok(StoredRow { id, position, values, states })
+/// A statement that finds a project, some of its rows and the blocks these lie in, all at one moment. What
+/// comes first says how the project stands.
+macro_rules! sheet {
+    ($rows:literal) => {
+        concat!(
+            "WITH c AS MATERIALIZED (SELECT project, row_count, next_position, change_seq \
+             FROM rowmill.counters WHERE id = $1), ",
+            $rows,
+            " SELECT 0::int8, c.row_count, NULL::uuid, NULL::bytea, NULL::bytea, c.next_position, c.change_seq \
+             FROM c UNION ALL SELECT 1, r.position, r.id, r.vals, r.details, 0, 0 FROM r \
+             UNION ALL SELECT 2, b.block, NULL, b.marks, NULL, 0, 0 FROM rowmill.blocks b \
+             WHERE b.project = (SELECT project FROM c) \
+             AND b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 FROM r))"
+        )
+    };
+}
+
+/// Rows from a position on. Looking only so far, the planner needs no statistics to see that few are wanted.
+const FROM_POSITION: &str = sheet!(
+    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = (SELECT project FROM c) AND position >= $2 AND position < $2 + $4 \
+     ORDER BY position LIMIT $3)"
+);
+
+/// The same where no row was ever deleted, so that the n-th row is at the n-th position; else none.
+const FROM_OFFSET_DENSE: &str = sheet!(
+    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE (SELECT row_count = next_position FROM c) AND project = (SELECT project FROM c) \
+     AND position >= $2 AND position < $2 + $3)"
+);
+
+/// Rows from the n-th on: the run it lies in is found by adding up how many rows are live in those before,
+/// first in runs of 2^20 positions, then of 2^14 in that one, then of 2^8.
+const FROM_OFFSET: &str = sheet!(
+    "l2 AS MATERIALIZED (SELECT segment, $2 - before AS rest FROM (SELECT segment, count, \
+     (sum(count) OVER (ORDER BY segment) - count)::int8 AS before FROM rowmill.live \
+     WHERE project = (SELECT project FROM c) AND level = 2) runs \
+     WHERE before <= $2 AND $2 < before + count ORDER BY segment LIMIT 1), \
+     l1 AS MATERIALIZED (SELECT segment, (SELECT rest FROM l2) - before AS rest FROM (SELECT segment, count, \
+     (sum(count) OVER (ORDER BY segment) - count)::int8 AS before FROM rowmill.live \
+     WHERE project = (SELECT project FROM c) AND level = 1 \
+     AND segment BETWEEN (SELECT segment << 6 FROM l2) AND (SELECT (segment << 6) + 63 FROM l2)) runs \
+     WHERE before <= (SELECT rest FROM l2) AND (SELECT rest FROM l2) < before + count \
+     ORDER BY segment LIMIT 1), \
+     l0 AS MATERIALIZED (SELECT segment, (SELECT rest FROM l1) - before AS rest FROM (SELECT segment, count, \
+     (sum(count) OVER (ORDER BY segment) - count)::int8 AS before FROM rowmill.live \
+     WHERE project = (SELECT project FROM c) AND level = 0 \
+     AND segment BETWEEN (SELECT segment << 6 FROM l1) AND (SELECT (segment << 6) + 63 FROM l1)) runs \
+     WHERE before <= (SELECT rest FROM l1) AND (SELECT rest FROM l1) < before + count \
+     ORDER BY segment LIMIT 1), \
+     r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = (SELECT project FROM c) AND position >= (SELECT segment << 8 FROM l0) \
+     AND position < (SELECT (segment << 8) + $4 FROM l0) \
+     ORDER BY position OFFSET (SELECT rest FROM l0) LIMIT $3)"
+);
+
+const AT_POSITIONS: &str = sheet!(
+    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = (SELECT project FROM c) AND position = ANY($2) ORDER BY position)"
+);
+
+const WITH_ID: &str = sheet!(
+    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = (SELECT project FROM c) AND id = $2)"
+);
+
+/// The answer to such a statement.
+struct Sheet {
+    row_count: u64,
+    next_position: u64,
+    change_seq: u64,
+    /// By position.
+    rows: Vec<StoredRow>,
+}
+
+impl Sheet {
+    async fn ask(
+        database: &Database,
+        sql: &'static str,
+        project: ProjectId,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Self> {
+        let id = project.uuid();
+        let mut all: Vec<&(dyn ToSql + Sync)> = vec![&id];
+        all.extend(params);
+        let found = database.ask(sql, &all).await?;
+        let of_kind = |kind: i64| found.iter().filter(move |row| row.get::<_, i64>(0) == kind);
+        let head = of_kind(0).next().ok_or(StoreError::UnknownProject)?;
+        let blocks: Result<HashMap<u64, Block>> =
+            of_kind(2).map(|row| Ok((unsigned(row.get(1)), Block::decode(row.get(3))?))).collect();
+        let blocks = Blocks(blocks?);
+        let complete = |row: &Row| {
+            let details: Option<&[u8]> = row.get(4);
+            let details = details.map(Details::from_bytes).transpose()?.unwrap_or_default();
+            let position = unsigned(row.get(1));
+            let states = blocks.states(position, &details).unwrap_or_default();
+            let values = Record::from_bytes(row.get::<_, &[u8]>(3));
+            Ok(StoredRow { id: RowId::from_uuid(row.get(2)), position, values, states })
+        };
+        let mut rows = of_kind(1).map(complete).collect::<Result<Vec<StoredRow>>>()?;
+        rows.sort_unstable_by_key(|row| row.position);
+        Ok(Self {
+            row_count: unsigned(head.get(1)),
+            next_position: unsigned(head.get(5)),
+            change_seq: unsigned(head.get(6)),
+            rows,
+        })
     }
 }
 
-async fn complete(tx: &mut Tx, num: i64, rows: &[Row]) -> Result<Vec<StoredRow>> {
-    let blocks = Blocks::of(tx, num, rows).await?;
-    rows.iter().map(|row| blocks.complete(row)).collect()
-}
-
-pub(crate) async fn page(tx: &mut Tx, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
-    let state = projects::existing(tx, project).await?;
-    let total = state.row_count;
-    let first = match start {
-        PageStart::After(position) => Some(position.saturating_add(1)),
-        PageStart::Offset(offset) if offset >= total => None,
-        PageStart::Offset(offset) => locate(tx, &state, offset).await?,
-    };
-    let Some(first) = first else { return Ok(RowsPage { rows: Vec::new(), total, more: false }) };
-    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position >= $2 \
-               ORDER BY position LIMIT $3";
+pub(crate) async fn page(
+    database: &Database,
+    project: ProjectId,
+    start: PageStart,
+    limit: u32,
+) -> Result<RowsPage> {
     // One row more than asked for tells whether any follow.
-    let mut found = tx.query(sql, &[&state.num, &signed(first), &(i64::from(limit) + 1)]).await?;
+    let count = i64::from(limit) + 1;
+    let sparse = |sql: &'static str, from: i64| sparse_page(database, project, sql, from, count);
+    let mut sheet = match start {
+        PageStart::After(position) => {
+            sparse(FROM_POSITION, signed(position.saturating_add(1)).min(POSITION_MAX)).await?
+        }
+        PageStart::Offset(offset) => {
+            let offset = signed(offset).min(POSITION_MAX);
+            let sheet = Sheet::ask(database, FROM_OFFSET_DENSE, project, &[&offset, &count]).await?;
+            if sheet.row_count == sheet.next_position || unsigned(offset) >= sheet.row_count {
+                sheet
+            } else {
+                sparse(FROM_OFFSET, offset).await?
+            }
+        }
+    };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = found.len() > limit;
-    found.truncate(limit);
-    Ok(RowsPage { rows: complete(tx, state.num, &found).await?, total, more })
+    let more = sheet.rows.len() > limit;
+    sheet.rows.truncate(limit);
+    Ok(RowsPage { rows: sheet.rows, total: sheet.row_count, more })
 }
 
-pub(crate) async fn at(tx: &mut Tx, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
-    let state = projects::existing(tx, project).await?;
+/// Rows among which some were deleted: looked for nearby, and if there are too few, as far as it takes.
+async fn sparse_page(
+    database: &Database,
+    project: ProjectId,
+    sql: &'static str,
+    from: i64,
+    count: i64,
+) -> Result<Sheet> {
+    let near = count.saturating_mul(4).saturating_add(NEAR_MIN);
+    let sheet = Sheet::ask(database, sql, project, &[&from, &count, &near]).await?;
+    let is_full = i64::try_from(sheet.rows.len()).is_ok_and(|len| len == count);
+    // The n-th row stands at the n-th position or later, and is looked for from the start of its run of 256.
+    if is_full || signed(sheet.next_position) <= from + near - 256 {
+        return Ok(sheet);
+    }
+    Sheet::ask(database, sql, project, &[&from, &count, &POSITION_MAX]).await
+}
+
+pub(crate) async fn at(database: &Database, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
     let wanted: Vec<i64> = positions.iter().copied().map(signed).collect();
-    let sql =
-        "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position = ANY($2)";
-    let found = tx.query(sql, &[&state.num, &wanted]).await?;
-    let rows = complete(tx, state.num, &found).await?;
-    let by_position: HashMap<u64, StoredRow> = rows.into_iter().map(|row| (row.position, row)).collect();
-    let rows = positions.iter().filter_map(|position| by_position.get(position).cloned()).collect();
-    Ok(RowsAt { rows, change_seq: state.change_seq })
+    let sheet = Sheet::ask(database, AT_POSITIONS, project, &[&wanted]).await?;
+    let find = |position: &u64| {
+        let place = sheet.rows.binary_search_by_key(position, |row| row.position).ok()?;
+        sheet.rows.get(place).cloned()
+    };
+    Ok(RowsAt { rows: positions.iter().filter_map(find).collect(), change_seq: sheet.change_seq })
 }
 
-pub(crate) async fn one(tx: &mut Tx, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
-    let state = projects::existing(tx, project).await?;
-    let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND id = $2";
-    let found = tx.query(sql, &[&state.num, &row.uuid()]).await?;
-    Ok(complete(tx, state.num, &found).await?.pop())
+pub(crate) async fn one(database: &Database, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
+    Ok(Sheet::ask(database, WITH_ID, project, &[&row.uuid()]).await?.rows.pop())
 }
 
 pub(crate) async fn positions(tx: &mut Tx, project: ProjectId, rows: &[RowId]) -> Result<Vec<Option<u64>>> {
@@ -127,11 +257,12 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    pub(crate) fn of(spans: Spans, look: Look) -> Self {
-        Self {
-            runs: spans.tidied().iter().map(|(first, last)| (signed(first), signed(last))).collect(),
-            look,
-        }
+    /// Of these runs, as far as there are positions.
+    pub(crate) fn of(spans: Spans, next_position: u64, look: Look) -> Self {
+        let spans = spans.tidied();
+        let runs = spans.iter().filter(|(first, _)| *first < next_position);
+        let clipped = |(first, last): (u64, u64)| (signed(first), signed(last.min(next_position - 1)));
+        Self { runs: runs.map(clipped).collect(), look }
     }
 
     pub(crate) fn is_done(&self) -> bool {
@@ -140,13 +271,14 @@ impl Scan {
 
     /// Visits some more rows; all parts of a scan share one transaction and so one snapshot.
     pub(crate) async fn some(&mut self, tx: &mut Tx, num: i64, visit: &mut Visit) -> Result<()> {
-        let found = match self.take_few() {
-            Some(positions) => {
+        let found = match (self.take_few(), self.look) {
+            (Some(positions), _) => {
                 let sql = "SELECT position, id, vals, details FROM rowmill.rows \
                            WHERE project = $1 AND position = ANY($2) ORDER BY position";
                 tx.query(sql, &[&num, &positions]).await?
             }
-            None => self.read_on(tx, num).await?,
+            (None, Look::Values) => return self.copy_on(tx, num, visit).await,
+            (None, Look::Whole) => self.read_on(tx, num).await?,
         };
         let blocks = match self.look {
             Look::Values => Blocks(HashMap::new()),
@@ -168,6 +300,35 @@ impl Scan {
         Ok(())
     }
 
+    /// Visits the beginning of the next run, which comes without waiting for whoever looks at it.
+    async fn copy_on(&mut self, tx: &mut Tx, num: i64, visit: &mut Visit) -> Result<()> {
+        let Some((first, last)) = self.runs.pop_front() else { return Ok(()) };
+        let end = last.min(first.saturating_add(COPY_ROWS - 1));
+        // COPY knows no parameters; these are numbers of our own.
+        let query = format!(
+            "SELECT position, id, vals FROM rowmill.rows WHERE project = {num} \
+             AND position BETWEEN {first} AND {end} ORDER BY position"
+        );
+        let rows =
+            BinaryCopyOutStream::new(tx.copy_out(&query).await?, &[Type::INT8, Type::UUID, Type::BYTEA]);
+        let mut rows = std::pin::pin!(rows);
+        while let Some(row) = tx.next(rows.try_next()).await? {
+            let position: i64 = row.try_get(0).map_err(backend)?;
+            let id = RowId::from_uuid(row.try_get(1).map_err(backend)?);
+            let values: &[u8] = row.try_get(2).map_err(backend)?;
+            if visit(RowRef { id, position: unsigned(position), values, states: None })
+                == ControlFlow::Break(())
+            {
+                self.runs.clear();
+                return Ok(());
+            }
+        }
+        if end < last {
+            self.runs.push_front((end + 1, last));
+        }
+        Ok(())
+    }
+
     /// The positions of short runs, to be asked for together; `None` where a long one is next.
     fn take_few(&mut self) -> Option<Vec<i64>> {
         let mut positions = Vec::new();
@@ -185,16 +346,12 @@ impl Scan {
     /// Reads the beginning of the next run and shortens it by that.
     async fn read_on(&mut self, tx: &mut Tx, num: i64) -> Result<Vec<Row>> {
         let Some((first, last)) = self.runs.pop_front() else { return Ok(Vec::new()) };
-        let sql = "SELECT position, id, vals, details FROM rowmill.rows \
-                   WHERE project = $1 AND position BETWEEN $2 AND $3 ORDER BY position LIMIT $4";
-        let found = tx.query(sql, &[&num, &first, &last, &SCAN_ROWS]).await?;
-        let is_full = i64::try_from(found.len()).is_ok_and(|len| len == SCAN_ROWS);
-        if let Some(row) = found.last().filter(|_| is_full) {
-            let next = row.get::<_, i64>(0) + 1;
-            if next <= last {
-                self.runs.push_front((next, last));
-            }
+        let end = last.min(first.saturating_add(SCAN_ROWS - 1));
+        if end < last {
+            self.runs.push_front((end + 1, last));
         }
-        Ok(found)
+        let sql = "SELECT position, id, vals, details FROM rowmill.rows \
+                   WHERE project = $1 AND position BETWEEN $2 AND $3 ORDER BY position";
+        tx.query(sql, &[&num, &first, &end]).await
     }
 }

@@ -12,8 +12,9 @@ use rowmill_store::{
     StoredProject,
 };
 use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
 
-use crate::database::Tx;
+use crate::database::{Database, Tx};
 use crate::desk::Desk;
 use crate::{damaged, narrow, receipts, signed, unsigned, work};
 
@@ -53,6 +54,12 @@ pub(crate) async fn state(tx: &mut Tx, id: ProjectId) -> Result<Option<State>> {
     found.first().map(read_state).transpose()
 }
 
+/// How these projects stand, those that exist.
+pub(crate) async fn states(database: &Database, ids: Vec<uuid::Uuid>) -> Result<Vec<State>> {
+    let found = database.ask(state_columns!("WHERE id = ANY($1)"), &[&ids]).await?;
+    found.iter().map(read_state).collect()
+}
+
 pub(crate) async fn existing(tx: &mut Tx, id: ProjectId) -> Result<State> {
     state(tx, id).await?.ok_or(StoreError::UnknownProject)
 }
@@ -67,12 +74,28 @@ pub(crate) enum Busy {
 /// Takes projects for this transaction alone, always in the order of their ids, so that no two wait for
 /// each other. What is gone is left out.
 pub(crate) async fn lock(tx: &mut Tx, ids: &[ProjectId], busy: Busy) -> Result<Vec<State>> {
+    Ok(lock_and_ask(tx, ids, busy, &[]).await?.0)
+}
+
+/// Takes projects and asks more in the same round trip. Each question is answered as things are once the
+/// projects are taken: a statement sees all that was committed before it begins.
+pub(crate) async fn lock_and_ask(
+    tx: &mut Tx,
+    ids: &[ProjectId],
+    busy: Busy,
+    more: &[(&'static str, &[&(dyn ToSql + Sync)])],
+) -> Result<(Vec<State>, Vec<Vec<Row>>)> {
     let ids: Vec<uuid::Uuid> = ids.iter().map(|id| id.uuid()).collect();
     let sql = match busy {
         Busy::Wait => state_columns!("WHERE id = ANY($1) ORDER BY id FOR UPDATE"),
         Busy::Skip => state_columns!("WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED"),
     };
-    tx.query(sql, &[&ids]).await?.iter().map(read_state).collect()
+    let locking: [&(dyn ToSql + Sync); 1] = [&ids];
+    let mut questions: Vec<(&'static str, &[&(dyn ToSql + Sync)])> = vec![(sql, &locking)];
+    questions.extend(more);
+    let mut answers = tx.queries(&questions).await?;
+    let rest = answers.split_off(1);
+    Ok((answers.iter().flatten().map(read_state).collect::<Result<_>>()?, rest))
 }
 
 /// Takes one project that must exist.
@@ -103,7 +126,13 @@ fn read_state(row: &Row) -> Result<State> {
 /// Parsed documents by project and version. A version's document never changes once it is committed, and
 /// only committed ones are put in, so an entry is never wrong, only unused.
 #[derive(Debug, Default)]
-pub(crate) struct Documents(Mutex<HashMap<i64, Parsed>>);
+pub(crate) struct Documents(Mutex<Shelf>);
+
+#[derive(Debug, Default)]
+struct Shelf {
+    parsed: HashMap<i64, Parsed>,
+    nums: HashMap<ProjectId, i64>,
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Parsed {
@@ -118,23 +147,41 @@ impl Documents {
 
     fn get(&self, num: i64, version: u64) -> Option<Parsed> {
         let documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        documents.get(&num).filter(|parsed| parsed.version == version).cloned()
+        documents.parsed.get(&num).filter(|parsed| parsed.version == version).cloned()
+    }
+
+    /// A project's number, if its document is at hand. Numbers never change.
+    pub(crate) fn num(&self, id: ProjectId) -> Option<i64> {
+        let documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        documents.nums.get(&id).copied()
     }
 
     fn put(&self, num: i64, parsed: Parsed) {
         let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if documents.len() >= Self::LEN_MAX {
-            documents.clear();
+        if documents.parsed.len() >= Self::LEN_MAX {
+            *documents = Shelf::default();
         }
-        documents.insert(num, parsed);
+        documents.nums.insert(parsed.project.id, num);
+        documents.parsed.insert(num, parsed);
     }
 }
 
 pub(crate) async fn load(tx: &mut Tx, documents: &Documents, id: ProjectId) -> Result<Option<StoredProject>> {
     let Some(state) = state(tx, id).await? else { return Ok(None) };
-    let Parsed { version, project, views, .. } = planned(tx, documents, &state).await?;
-    let State { row_count, change_seq, .. } = state;
-    Ok(Some(StoredProject { project, views, version, row_count, change_seq }))
+    let parsed = planned(tx, documents, &state).await?;
+    Ok(Some(parsed.stored(&state)))
+}
+
+/// A project that stands so, if its document is at hand.
+pub(crate) fn at_hand(documents: &Documents, state: &State) -> Option<StoredProject> {
+    Some(documents.get(state.num, state.version)?.stored(state))
+}
+
+impl Parsed {
+    fn stored(self, state: &State) -> StoredProject {
+        let Self { version, project, views, plan: _ } = self;
+        StoredProject { project, views, version, row_count: state.row_count, change_seq: state.change_seq }
+    }
 }
 
 /// A project's document and plan. The state must be of this transaction's snapshot, or locked by it and not

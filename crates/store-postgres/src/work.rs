@@ -15,13 +15,15 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::database::Tx;
-use crate::desk::Desk;
+use crate::desk::{self, Desk, unasked};
 use crate::pages::RawRow;
 use crate::projects::{self, Busy, Documents, State};
-use crate::{narrow, unsigned};
+use crate::{narrow, signed, unsigned};
 
 /// How many cells of a project whose time has come are queued again in one go.
 const DUE_AT_ONCE: i64 = 2_000;
+/// How many blocks beyond those looked at first are brought onto the desk in one go.
+const BLOCKS_AT_ONCE: usize = 32;
 /// How many lanes are told of at once: more than any worker can serve.
 const LANES_MAX: i64 = 10_000;
 /// How many tokens the database's sequence moves on at a time.
@@ -101,6 +103,49 @@ impl Desks {
         Ok(Self(desks))
     }
 
+    /// Takes projects and brings these rows of them onto the desks: in one round trip where it is one project
+    /// whose number is known.
+    async fn open_at(
+        tx: &mut Tx,
+        documents: &Documents,
+        positions: &BTreeMap<ProjectId, BTreeSet<u64>>,
+    ) -> Result<Self> {
+        let ids: Vec<ProjectId> = positions.keys().copied().collect();
+        let known = match ids.as_slice() {
+            [one] => documents.num(*one),
+            _ => None,
+        };
+        if let Some(num) = known {
+            let rows = positions.values().flatten().copied();
+            let blocks: BTreeSet<u64> = rows.clone().map(block_of).collect();
+            let rows: Vec<i64> = rows.map(signed).collect();
+            let asked: Vec<i64> = blocks.iter().copied().map(signed).collect();
+            let (states, answers) = projects::lock_and_ask(
+                tx,
+                &ids,
+                Busy::Wait,
+                &[
+                    (desk::ROWS_AT, &[&num, &rows]),
+                    (desk::BLOCKS_AT, &[&num, &asked]),
+                    (desk::CLAIMS_AT, &[&num, &asked]),
+                ],
+            )
+            .await?;
+            let mut desks = Self::open(tx, documents, states).await?;
+            for desk in desks.0.values_mut() {
+                desk.take(&answers, blocks.iter().copied())?;
+            }
+            return Ok(desks);
+        }
+        let states = projects::lock(tx, &ids, Busy::Wait).await?;
+        let mut desks = Self::open(tx, documents, states).await?;
+        for (project, desk) in &mut desks.0 {
+            let rows = positions.get(project).into_iter().flatten().copied();
+            desk.load(tx, rows.clone(), rows.map(block_of)).await?;
+        }
+        Ok(desks)
+    }
+
     fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>> + Copy) -> Result<Vec<Change>> {
         self.0.into_values().map(|desk| desk.finish(tx, now_ms)).collect()
     }
@@ -118,21 +163,24 @@ pub(crate) async fn claim(
     let projects: Vec<ProjectId> = projects.into_iter().collect();
     // What another node is busy with is left to it; only if all is, one is waited for, so that a worker
     // is never turned away for ever.
-    let mut states = projects::lock(tx, &projects, Busy::Skip).await?;
-    if states.is_empty()
+    let busy = if projects.len() > 1 { Busy::Skip } else { Busy::Wait };
+    let mut glance = Glance::take(tx, &projects, claim, busy).await?;
+    if glance.states.is_empty()
+        && busy == Busy::Skip
         && let Some((lane, _)) = claim.asks.first()
     {
-        states = projects::lock(tx, &[lane.project], Busy::Wait).await?;
+        glance = Glance::take(tx, &[lane.project], claim, Busy::Wait).await?;
     }
-    let mut desks = Desks::open(tx, documents, states).await?;
-    for desk in desks.0.values_mut() {
-        queue_due(tx, desk, now_ms).await?;
-    }
-    let ready = ready_blocks(tx, &desks, &claim.asks).await?;
+    let mut desks = Desks::open(tx, documents, std::mem::take(&mut glance.states)).await?;
     let mut take = Take { claim, tokens, bytes: 0, claimed: Vec::new() };
-    for ((lane, most), blocks) in claim.asks.iter().zip(ready) {
+    for (project, desk) in &mut desks.0 {
+        glance.lay_out(desk, *project, claim)?;
+        queue_due(tx, desk, glance.due_of(*project)?, now_ms).await?;
+        take.bring_rows(tx, desk).await?;
+    }
+    for (number, (lane, most)) in (1..).zip(&claim.asks) {
         if let Some(desk) = desks.0.get_mut(&lane.project) {
-            take.from(tx, desk, lane.slot, *most, blocks).await?;
+            take.from(tx, desk, lane.slot, *most, glance.blocks_of(number)).await?;
         }
     }
     let claimed = take.claimed;
@@ -143,28 +191,101 @@ pub(crate) async fn claim(
     Ok((claimed, changes))
 }
 
-/// For each lane, the blocks that have ready cells: each has one at least, so as many as cells are wanted.
-async fn ready_blocks(tx: &mut Tx, desks: &Desks, asks: &[(Lane, u32)]) -> Result<Vec<BTreeSet<u64>>> {
-    let desk_of = |lane: &Lane| desks.0.get(&lane.project);
-    let nums: Vec<i64> = asks.iter().map(|(lane, _)| desk_of(lane).map_or(-1, Desk::num)).collect();
-    let slots: Vec<i64> = asks.iter().map(|(lane, _)| i64::from(lane.slot)).collect();
-    let most: Vec<i64> = asks.iter().map(|(_, most)| i64::from(*most)).collect();
-    let sql = "SELECT ask.n, r.block FROM unnest($1::int8[], $2::int8[], $3::int8[]) \
-               WITH ORDINALITY ask (project, slot, most, n) CROSS JOIN LATERAL (SELECT block FROM rowmill.ready \
-               WHERE project = ask.project AND slot = ask.slot ORDER BY block LIMIT ask.most) r";
-    let found = tx.query(sql, &[&nums, &slots, &most]).await?;
-    let mut blocks = vec![BTreeSet::new(); asks.len()];
-    for row in &found {
-        let index = usize::try_from(row.get::<_, i64>(0) - 1).unwrap_or_default();
-        if let Some(blocks) = blocks.get_mut(index) {
-            blocks.insert(unsigned(row.get(1)));
-        }
+/// What a claim must see of the projects it has taken, asked for in the round trip that takes them.
+struct Glance {
+    states: Vec<State>,
+    due: Vec<Row>,
+    /// Block, marks and the number of the ask.
+    ready: Vec<Row>,
+    claims: Vec<Row>,
+}
+
+/// Blocks with ready cells of each ask.
+macro_rules! ready_of_asks {
+    () => {
+        "unnest($1::uuid[], $2::int8[], $3::int8[]) WITH ORDINALITY ask (id, slot, most, n) \
+         JOIN rowmill.counters c ON c.id = ask.id \
+         CROSS JOIN LATERAL (SELECT block FROM rowmill.ready \
+         WHERE project = c.project AND slot = ask.slot ORDER BY block LIMIT ask.most) r "
+    };
+}
+
+impl Glance {
+    async fn take(tx: &mut Tx, projects: &[ProjectId], claim: &Claim, busy: Busy) -> Result<Self> {
+        let ids: Vec<Uuid> = projects.iter().map(|id| id.uuid()).collect();
+        // Asks of projects that are not taken find nothing.
+        let id =
+            |lane: &Lane| if projects.contains(&lane.project) { lane.project.uuid() } else { Uuid::nil() };
+        let asked: Vec<Uuid> = claim.asks.iter().map(|(lane, _)| id(lane)).collect();
+        let slots: Vec<i64> = claim.asks.iter().map(|(lane, _)| i64::from(lane.slot)).collect();
+        let most: Vec<i64> = claim.asks.iter().map(|(_, most)| i64::from(blocks_at_first(*most))).collect();
+        let (states, answers) = projects::lock_and_ask(
+            tx,
+            projects,
+            busy,
+            &[
+                (
+                    "SELECT c.id, r.at, r.slot, r.position FROM rowmill.counters c CROSS JOIN LATERAL \
+                     (SELECT at, slot, position FROM rowmill.retries WHERE project = c.project AND at <= $2 \
+                     ORDER BY at LIMIT $3) r WHERE c.id = ANY($1)",
+                    &[&ids, &claim.now.as_millisecond(), &DUE_AT_ONCE],
+                ),
+                (
+                    concat!(
+                        "SELECT r.block, coalesce(b.marks, ''), ask.n FROM ",
+                        ready_of_asks!(),
+                        "LEFT JOIN rowmill.blocks b ON b.project = c.project AND b.block = r.block"
+                    ),
+                    &[&asked, &slots, &most],
+                ),
+                (
+                    concat!(
+                        "SELECT h.token, h.worker, h.slot, h.block, h.places, ask.n FROM ",
+                        ready_of_asks!(),
+                        "JOIN rowmill.claims h ON h.project = c.project AND h.block = r.block"
+                    ),
+                    &[&asked, &slots, &most],
+                ),
+            ],
+        )
+        .await?;
+        let Ok([due, ready, claims]) = <[Vec<Row>; 3]>::try_from(answers) else { return Err(unasked()) };
+        Ok(Self { states, due, ready, claims })
     }
-    // Cells that were queued again a moment ago are not written yet.
-    for ((lane, _), blocks) in asks.iter().zip(&mut blocks) {
-        blocks.extend(desk_of(lane).into_iter().flat_map(|desk| desk.blocks_with_ready(lane.slot)));
+
+    /// Puts blocks and their claims onto a project's desk.
+    fn lay_out(&self, desk: &mut Desk, project: ProjectId, claim: &Claim) -> Result<()> {
+        let is_of_project = |row: &&Row, column: usize| {
+            let number = usize::try_from(row.get::<_, i64>(column) - 1).unwrap_or_default();
+            claim.asks.get(number).is_some_and(|(lane, _)| lane.project == project)
+        };
+        let marks = self.ready.iter().filter(|row| is_of_project(row, 2));
+        desk.take_blocks(marks, self.claims.iter().filter(|row| is_of_project(row, 5)))
     }
-    Ok(blocks)
+
+    fn blocks_of(&self, ask: i64) -> BTreeSet<u64> {
+        self.ready.iter().filter(|row| row.get::<_, i64>(2) == ask).map(|row| unsigned(row.get(0))).collect()
+    }
+
+    /// The cells of a project whose time has come: when, column and position.
+    fn due_of(&self, project: ProjectId) -> Result<Vec<(i64, Slot, u64)>> {
+        let of_project = self.due.iter().filter(|row| row.get::<_, Uuid>(0) == project.uuid());
+        of_project.map(|row| Ok((row.get(1), narrow(row.get(2))?, unsigned(row.get(3))))).collect()
+    }
+}
+
+/// How many blocks are looked at before it is asked for more: most have many ready cells.
+fn blocks_at_first(most: u32) -> u32 {
+    (most / 128 + 2).min(most)
+}
+
+/// The next blocks in which a column has ready cells: each has one at least, so as many as cells are wanted.
+async fn more_blocks(tx: &mut Tx, num: i64, slot: Slot, after: u64, most: usize) -> Result<BTreeSet<u64>> {
+    let sql = "SELECT block FROM rowmill.ready WHERE project = $1 AND slot = $2 AND block > $3 \
+               ORDER BY block LIMIT $4";
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    let found = tx.query(sql, &[&num, &i64::from(slot), &signed(after), &most]).await?;
+    Ok(found.iter().map(|row| unsigned(row.get(0))).collect())
 }
 
 /// Taking ready cells.
@@ -176,44 +297,81 @@ struct Take<'a> {
 }
 
 impl Take<'_> {
+    /// Brings the rows onto the desk that will be taken if none is skipped, of all columns together.
+    async fn bring_rows(&self, tx: &mut Tx, desk: &mut Desk) -> Result<()> {
+        let mut positions = Vec::new();
+        let asks = self.claim.asks.iter().filter(|(lane, _)| lane.project == desk.project.id);
+        for (lane, most) in asks {
+            let most = usize::try_from(*most).unwrap_or(usize::MAX);
+            let before = positions.len();
+            for block in desk.blocks_with_ready(lane.slot) {
+                let left = most - (positions.len() - before);
+                let ready = desk.block(block)?.ready(lane.slot).map(|place| position_of(block, place));
+                positions.extend(ready.take(left));
+            }
+        }
+        desk.load(tx, positions, []).await
+    }
+
     async fn from(
         &mut self,
         tx: &mut Tx,
         desk: &mut Desk,
         slot: Slot,
         most: u32,
-        blocks: BTreeSet<u64>,
+        listed: BTreeSet<u64>,
     ) -> Result<()> {
-        let blocks: Vec<u64> = blocks.into_iter().collect();
         let first = self.claimed.len();
         let mut wanted = usize::try_from(most).unwrap_or(usize::MAX);
-        // Most blocks have many ready cells, so few are looked at first.
-        let (mut next, mut some) = (0, 2);
-        while let Some(chunk) =
-            blocks.get(next..blocks.len().min(next + some)).filter(|some| !some.is_empty())
-        {
-            desk.load(tx, [], chunk.iter().copied()).await?;
-            let mut ready = Vec::new();
-            for block in chunk {
-                ready.extend(desk.block(*block)?.ready(slot).map(|place| position_of(*block, place)));
-            }
-            let mut ready = ready.as_slice();
-            while wanted > 0 && !ready.is_empty() && self.bytes < self.claim.bytes_max {
-                let (now, later) = ready.split_at(wanted.min(ready.len()));
-                desk.load(tx, now.iter().copied(), []).await?;
-                for position in now {
-                    if self.bytes < self.claim.bytes_max && self.take_one(desk, slot, *position)? {
-                        wanted -= 1;
-                    }
+        // More are listed than were looked at, if as many were found as were asked for.
+        let mut goes_on = listed.len() >= usize::try_from(blocks_at_first(most)).unwrap_or(usize::MAX);
+        let mut last = listed.last().copied();
+        // Cells that were queued again a moment ago are not listed yet.
+        let mut blocks: BTreeSet<u64> = desk.blocks_with_ready(slot).collect();
+        blocks.extend(listed);
+        loop {
+            let some: Vec<u64> = blocks.into_iter().collect();
+            for few in some.chunks(BLOCKS_AT_ONCE) {
+                if wanted > 0 && self.bytes < self.claim.bytes_max {
+                    self.take_some(tx, desk, slot, &mut wanted, few).await?;
                 }
-                ready = later;
             }
-            if wanted == 0 || self.bytes >= self.claim.bytes_max {
+            let (Some(after), true) = (last, goes_on && wanted > 0 && self.bytes < self.claim.bytes_max)
+            else {
                 break;
-            }
-            (next, some) = (next + chunk.len(), some * 2);
+            };
+            blocks = more_blocks(tx, desk.num(), slot, after, wanted).await?;
+            goes_on = blocks.len() == wanted;
+            last = blocks.last().copied();
         }
         self.hand_out(tx, desk, slot, first).await
+    }
+
+    async fn take_some(
+        &mut self,
+        tx: &mut Tx,
+        desk: &mut Desk,
+        slot: Slot,
+        wanted: &mut usize,
+        blocks: &[u64],
+    ) -> Result<()> {
+        desk.load(tx, [], blocks.iter().copied()).await?;
+        let mut ready = Vec::new();
+        for block in blocks {
+            ready.extend(desk.block(*block)?.ready(slot).map(|place| position_of(*block, place)));
+        }
+        let mut ready = ready.as_slice();
+        while *wanted > 0 && !ready.is_empty() && self.bytes < self.claim.bytes_max {
+            let (now, later) = ready.split_at((*wanted).min(ready.len()));
+            desk.load(tx, now.iter().copied(), []).await?;
+            for position in now {
+                if self.bytes < self.claim.bytes_max && self.take_one(desk, slot, *position)? {
+                    *wanted -= 1;
+                }
+            }
+            ready = later;
+        }
+        Ok(())
     }
 
     /// Says whether the cell was taken, and not skipped.
@@ -267,16 +425,9 @@ impl Take<'_> {
 }
 
 /// Queues again the cells whose time has come.
-async fn queue_due(tx: &mut Tx, desk: &mut Desk, now_ms: i64) -> Result<()> {
-    let sql = "SELECT at, slot, position FROM rowmill.retries WHERE project = $1 AND at <= $2 \
-               ORDER BY at LIMIT $3";
-    let found = tx.query(sql, &[&desk.num(), &now_ms, &DUE_AT_ONCE]).await?;
-    if found.is_empty() {
+async fn queue_due(tx: &mut Tx, desk: &mut Desk, due: Vec<(i64, Slot, u64)>, now_ms: i64) -> Result<()> {
+    if due.is_empty() {
         return Ok(());
-    }
-    let mut due: Vec<(i64, Slot, u64)> = Vec::with_capacity(found.len());
-    for row in &found {
-        due.push((row.get(0), narrow(row.get(1))?, unsigned(row.get(2))));
     }
     let positions = due.iter().map(|(.., position)| *position);
     desk.load(tx, positions.clone(), positions.map(block_of)).await?;
@@ -306,14 +457,7 @@ pub(crate) async fn settle(
     for Settlement { ticket, .. } in results {
         positions.entry(ticket.lane.project).or_default().insert(ticket.position);
     }
-    let projects: Vec<ProjectId> = positions.keys().copied().collect();
-    let states = projects::lock(tx, &projects, Busy::Wait).await?;
-    let mut desks = Desks::open(tx, documents, states).await?;
-    for (project, desk) in &mut desks.0 {
-        let positions = positions.remove(project).unwrap_or_default();
-        let blocks: BTreeSet<u64> = positions.iter().copied().map(block_of).collect();
-        desk.load(tx, positions, blocks).await?;
-    }
+    let mut desks = Desks::open_at(tx, documents, &positions).await?;
     let mut taken = Vec::with_capacity(results.len());
     for Settlement { ticket, result } in results {
         let desk = desks.0.get_mut(&ticket.lane.project);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rowmill_model::record::Slot;
 use uuid::Uuid;
 
+use crate::copy::{self, Copied};
 use crate::database::Tx;
 use crate::desk::Held;
 use crate::pages::RawRow;
@@ -13,8 +14,8 @@ use crate::signed;
 
 #[derive(Debug, Default)]
 pub(crate) struct Writes {
-    pub(crate) rows_inserted: RowArrays,
-    pub(crate) rows_updated: RowArrays,
+    pub(crate) rows_inserted: Vec<RawRow>,
+    pub(crate) rows_updated: Vec<RawRow>,
     pub(crate) rows_deleted: Vec<i64>,
     /// By column, hash and position: whether it is there from now on.
     pub(crate) lookups: BTreeMap<(Slot, i64, u64), bool>,
@@ -33,8 +34,8 @@ pub(crate) struct Writes {
     pub(crate) retries_done: Vec<(i64, Slot, u64)>,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct RowArrays {
+/// Rows as parallel lists.
+struct RowArrays {
     positions: Vec<i64>,
     ids: Vec<Uuid>,
     vals: Vec<Vec<u8>>,
@@ -42,11 +43,13 @@ pub(crate) struct RowArrays {
 }
 
 impl RowArrays {
-    pub(crate) fn push(&mut self, position: u64, row: &RawRow) {
-        self.positions.push(signed(position));
-        self.ids.push(row.id.uuid());
-        self.vals.push(row.values.as_bytes().to_vec());
-        self.details.push(row.details.as_bytes().map(<[u8]>::to_vec));
+    fn of(rows: &[RawRow]) -> Self {
+        Self {
+            positions: rows.iter().map(|row| signed(row.position)).collect(),
+            ids: rows.iter().map(|row| row.id.uuid()).collect(),
+            vals: rows.iter().map(|row| row.values.as_bytes().to_vec()).collect(),
+            details: rows.iter().map(|row| row.details.as_bytes().map(<[u8]>::to_vec)).collect(),
+        }
     }
 }
 
@@ -96,16 +99,22 @@ impl Writes {
     }
 
     fn rows(&mut self, tx: &mut Tx, num: i64) {
-        let RowArrays { positions, ids, vals, details } = std::mem::take(&mut self.rows_inserted);
-        if !positions.is_empty() {
+        let inserted = std::mem::take(&mut self.rows_inserted);
+        if inserted.len() >= copy::ROWS_MIN {
+            let mut copied = Copied::of(num);
+            inserted.iter().for_each(|row| copied.push(row));
+            tx.copy_at_last(copy::ROWS, copied.finish());
+        } else if !inserted.is_empty() {
+            let RowArrays { positions, ids, vals, details } = RowArrays::of(&inserted);
             tx.at_last(
                 "INSERT INTO rowmill.rows (project, position, id, vals, details) \
                  SELECT $1, * FROM unnest($2::int8[], $3::uuid[], $4::bytea[], $5::bytea[])",
                 vec![Box::new(num), Box::new(positions), Box::new(ids), Box::new(vals), Box::new(details)],
             );
         }
-        let RowArrays { positions, ids: _, vals, details } = std::mem::take(&mut self.rows_updated);
-        if !positions.is_empty() {
+        let updated = std::mem::take(&mut self.rows_updated);
+        if !updated.is_empty() {
+            let RowArrays { positions, ids: _, vals, details } = RowArrays::of(&updated);
             tx.at_last(
                 "UPDATE rowmill.rows r SET vals = new.vals, details = new.details \
                  FROM unnest($2::int8[], $3::bytea[], $4::bytea[]) new (position, vals, details) \

@@ -490,7 +490,7 @@ fn what_is_half_moved_is_used_by_no_node() {
         let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                    WHERE datname = current_database() AND application_name = 'rowmill-move'";
         server.query(sql, &[]).await.unwrap();
-        assert!(matches!(target.note().await, Err(StoreError::Backend(_))));
+        assert!(matches!(target.note().await, Err(StoreError::Unavailable(_))));
         let target = Carrier::target(&address).await.unwrap();
         target.finish().await.unwrap();
         open(&address).await.close().await.unwrap();

@@ -27,6 +27,8 @@ const FOLDERS: &[&str] = &[
 /// Whom the server runs as when the tests run as root, which it refuses to.
 const NOBODY: u32 = 65_534;
 const TIME_MAX: Duration = Duration::from_secs(30);
+/// Tests outlive no crash of the machine.
+const FORGETFUL: &[&str] = &["-c", "fsync=off"];
 
 /// The server of this test program; none if it is switched off.
 pub fn server() -> Option<&'static Server> {
@@ -36,7 +38,15 @@ pub fn server() -> Option<&'static Server> {
 
 /// A server of one's own, to be done badly by; none if it is switched off.
 pub fn own() -> Option<Server> {
-    let server = Server::make(&programs()?, &[]);
+    let server = Server::make(&programs()?, &std::env::temp_dir(), FORGETFUL);
+    server.start();
+    Some(server)
+}
+
+/// A server of one's own that keeps what it committed, with the settings it comes with, in a folder below this one;
+/// none where no PostgreSQL is found or it is switched off.
+pub fn durable(parent: &Path) -> Option<Server> {
+    let server = Server::make(&find_programs()?, parent, &[]);
     server.start();
     Some(server)
 }
@@ -44,9 +54,11 @@ pub fn own() -> Option<Server> {
 /// A primary and a standby of one's own. What the primary says is committed, the standby has.
 pub fn pair() -> Option<(Server, Server)> {
     let programs = programs()?;
-    let primary = Server::make(&programs, &["-c", "synchronous_standby_names=*"]);
+    let folder = std::env::temp_dir();
+    let primary =
+        Server::make(&programs, &folder, &[FORGETFUL, &["-c", "synchronous_standby_names=*"]].concat());
     let from = format!("primary_conninfo=host=127.0.0.1 port={} user=rowmill", primary.port);
-    let standby = Server::new(&programs, &["-c", &from]);
+    let standby = Server::new(&programs, &folder, &[FORGETFUL, &["-c", &from]].concat());
     let copied = as_nobody(Path::new("/bin/cp")).arg("-r").args([primary.data(), standby.data()]).status();
     assert!(copied.unwrap().success());
     assert!(
@@ -84,8 +96,8 @@ impl Drop for Server {
 
 impl Server {
     /// A server with data of its own, not started yet.
-    fn make(programs: &Path, options: &[&str]) -> Self {
-        let server = Self::new(programs, options);
+    fn make(programs: &Path, parent: &Path, options: &[&str]) -> Self {
+        let server = Self::new(programs, parent, options);
         let made = as_nobody(&programs.join("initdb"))
             .args(["--auth=trust", "--username=rowmill", "--encoding=UTF8", "--locale=C", "--no-sync", "-D"])
             .arg(server.data())
@@ -95,8 +107,8 @@ impl Server {
         server
     }
 
-    fn new(programs: &Path, options: &[&str]) -> Self {
-        let folder = tempfile::Builder::new().prefix("rowmill-pg-").tempdir().unwrap().keep();
+    fn new(programs: &Path, parent: &Path, options: &[&str]) -> Self {
+        let folder = tempfile::Builder::new().prefix("rowmill-pg-").tempdir_in(parent).unwrap().keep();
         if rustix::process::getuid().is_root() {
             // Its own, so that the server's user can also remove it.
             std::os::unix::fs::chown(&folder, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -118,7 +130,7 @@ impl Server {
             .args(["-c", WATCH, "watch"])
             .arg(self.programs.join("postgres"))
             .arg(&self.folder)
-            .args(["-c", "fsync=off", "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"])
+            .args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=200"])
             .args(["-c", &format!("port={}", self.port), "-c", "unix_socket_directories="])
             .args(&self.options)
             .arg("-D")
@@ -250,17 +262,23 @@ rm -rf "$folder"
 
 /// The folder of the server's programs; none if it is switched off.
 fn programs() -> Option<PathBuf> {
-    let named = std::env::var_os("ROWMILL_TEST_POSTGRES");
-    if named.as_ref().is_some_and(|named| named == "off") {
+    if std::env::var_os("ROWMILL_TEST_POSTGRES").is_some_and(|named| named == "off") {
         eprintln!("PostgreSQL is switched off: nothing is tested here");
         return None;
     }
-    let folders = named.iter().map(PathBuf::from).chain(FOLDERS.iter().map(PathBuf::from));
-    let programs = folders.into_iter().find(|folder| folder.join("initdb").exists());
-    Some(programs.expect(
+    Some(find_programs().expect(
         "no PostgreSQL found: install one, name the folder of its programs in ROWMILL_TEST_POSTGRES, \
          or set that to `off`",
     ))
+}
+
+fn find_programs() -> Option<PathBuf> {
+    let named = std::env::var_os("ROWMILL_TEST_POSTGRES").map(PathBuf::from);
+    if named.as_deref().is_some_and(|named| named == Path::new("off")) {
+        return None;
+    }
+    let mut folders = named.into_iter().chain(FOLDERS.iter().map(PathBuf::from));
+    folders.find(|folder| folder.join("initdb").exists())
 }
 
 fn as_nobody(program: &Path) -> Command {

@@ -15,8 +15,8 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client, Row};
 
 use crate::connect::Server;
-use crate::database::{Database, Doubt, Tx};
-use crate::{Options, backend, schema};
+use crate::database::{Database, Doubt, Tx, backend};
+use crate::{Options, schema};
 
 /// Whoever moves goes by this name, and is no node.
 const NAME: &str = "rowmill-move";
@@ -69,7 +69,7 @@ impl Carrier {
 
     async fn connect(server: &Server) -> Result<Self> {
         let (sender, heard) = tokio::sync::mpsc::unbounded_channel();
-        let client = server.connect(sender).await.map_err(backend)?;
+        let client = server.connect(sender).await?;
         let identity = identity(&client).await.map_err(backend)?;
         Ok(Self { client, identity, place: server.place(), _heard: heard })
     }

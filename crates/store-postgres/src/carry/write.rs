@@ -15,8 +15,9 @@ use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
 use super::read::number_of;
+use crate::database::backend;
 use crate::positions::LiveDelta;
-use crate::{backend, damaged, narrow, signed};
+use crate::{damaged, narrow, signed};
 
 /// All of it or nothing. It need not be on the disk at once: the note is lost with what it speaks of.
 pub(super) async fn in_transaction<T>(client: &Client, work: impl Future<Output = Result<T>>) -> Result<T> {

@@ -1,0 +1,188 @@
+//! Cells settled by the engine with a provider that costs nothing, beside the store alone doing the same.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use rowmill_engine::{Caller, Cell, Config, Engine, Outcome as CellOutcome, Room};
+use rowmill_model::cell::Meta;
+use rowmill_model::column::Dependency;
+use rowmill_model::plan::Pick;
+use rowmill_model::{Column, ColumnId, ColumnType, Project, ProjectId, Record, RowId, Table};
+use rowmill_providers::{Clock as _, SystemClock};
+use rowmill_store::{CellResult, Claim, Lane, NewRow, Rows, Settlement, Store, Trigger, WorkerId};
+use uuid::Uuid;
+
+use crate::report::{Goal, Pairs, Report};
+use crate::store::{Backend, Place, runtime};
+use crate::{Effort, Outcome, per_second, sample};
+
+/// Dependent columns, each waiting for the one before. Their slots are counted from 1.
+pub(crate) const COLUMNS: usize = 3;
+/// Cells that one claim of the store's loop takes from each column.
+const CLAIM: u32 = 1_000;
+const INSERT: usize = 10_000;
+/// How often it is looked whether all is done.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// A provider that knows every answer at once.
+#[derive(Debug)]
+struct AtOnce;
+
+#[async_trait]
+impl Caller for AtOnce {
+    async fn room(&self, _: &Project, _: &Column) -> Room {
+        Room::default()
+    }
+
+    async fn call(&self, _: &Cell) -> CellOutcome {
+        CellOutcome::Value("\"ok\"".into(), Meta::new())
+    }
+}
+
+pub(crate) fn measure(
+    backend: &Backend,
+    scratch: &Path,
+    rows: usize,
+    effort: &Effort,
+    report: &mut Report,
+) -> Outcome {
+    let runtime = runtime()?;
+    let mut pairs = Pairs::default();
+    let mut engine_rates = Vec::new();
+    for round in 0..effort.rounds.min(3) {
+        let place = |side: &str| backend.place(&scratch.join(format!("settling-{side}-{round}")));
+        let bare_place = place("bare")?;
+        let bare = runtime.block_on(settled_by_store(&bare_place, rows))?;
+        let engine_place = place("engine")?;
+        let engine = runtime.block_on(settled_by_engine(&engine_place, rows))?;
+        pairs.push(engine, bare);
+        engine_rates.push(engine);
+        for place in [bare_place, engine_place] {
+            place.clear()?;
+        }
+    }
+    let what = format!("cells settled, {COLUMNS} dependent columns, a provider that costs nothing");
+    report.pair(&what, "cells/s", &pairs, None);
+    report.single("the same, as a rate", &engine_rates, "cells/s", Some(Goal::AtLeast(20_000.0)));
+    Ok(())
+}
+
+async fn settled_by_engine(place: &Place, rows: usize) -> Outcome<f64> {
+    let store = furnished(place, 1, rows).await?;
+    let start = Instant::now();
+    let engine = start_engine(&store);
+    all_settled(&store, 1).await?;
+    let rate = per_second(rows * COLUMNS, start.elapsed());
+    engine.stop().await;
+    store.close().await?;
+    Ok(rate)
+}
+
+pub(crate) fn start_engine(store: &Arc<dyn Store>) -> Engine {
+    Engine::start(
+        Arc::clone(store),
+        Arc::new(AtOnce),
+        Arc::new(SystemClock),
+        Config { concurrency: 2_048, ..Config::default() },
+        WorkerId(Uuid::now_v7()),
+        7,
+    )
+}
+
+/// Waits until nothing of these projects is under way.
+pub(crate) async fn all_settled(store: &Arc<dyn Store>, projects: usize) -> Outcome {
+    for number in 0..projects {
+        loop {
+            let standing = store.standing(project(number)).await?.ok_or("the project is gone")?;
+            if !standing.tally.is_processing() {
+                break;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+    Ok(())
+}
+
+async fn settled_by_store(place: &Place, rows: usize) -> Outcome<f64> {
+    let store = furnished(place, 1, rows).await?;
+    let worker = WorkerId(Uuid::from_u128(7));
+    let slots = 1..=u32::try_from(COLUMNS)?;
+    let asks: Vec<_> = slots.map(|slot| (Lane { project: project(0), slot }, CLAIM)).collect();
+    let start = Instant::now();
+    let mut settled = 0;
+    while settled < rows * COLUMNS {
+        let now = SystemClock.now();
+        let expires_at_ms = now.as_millisecond() + 30_000;
+        let claim = Claim { worker, expires_at_ms, now, asks: asks.clone(), bytes_max: usize::MAX };
+        let cells = store.claim(claim).await?;
+        let result = |ticket| Settlement { ticket, result: CellResult::Value("\"ok\"".into(), Meta::new()) };
+        let results: Vec<_> = cells.into_iter().map(|cell| result(cell.ticket)).collect();
+        settled += results.len();
+        store.settle(worker, now.as_millisecond(), results).await?;
+    }
+    let rate = per_second(settled, start.elapsed());
+    store.close().await?;
+    Ok(rate)
+}
+
+pub(crate) fn project(number: usize) -> ProjectId {
+    ProjectId::from_uuid(Uuid::from_u128(1 + number as u128))
+}
+
+/// A store with some tables of dependent columns and rows to fill, all of them queued.
+pub(crate) async fn furnished(place: &Place, projects: usize, rows: usize) -> Outcome<Arc<dyn Store>> {
+    let store = place.open().await?;
+    for number in 0..projects {
+        store.save_project(sample::creation(project(number), dependent_columns())).await?;
+        insert(&store, number, rows / projects).await?;
+        store
+            .trigger(Trigger {
+                project: project(number),
+                rows: Rows::All,
+                pick: Pick::default(),
+                limit: None,
+                dry_run: false,
+                now_ms: 0,
+            })
+            .await?;
+    }
+    Ok(store)
+}
+
+fn dependent_columns() -> Table {
+    let mut table = Table::new();
+    let mut before = ColumnId::trigger();
+    for number in 0..COLUMNS {
+        let id = ColumnId::new(format!("col_{number:012}"));
+        table.push_manual(id.clone(), &format!("Column {number}"));
+        if let Some(column) = table.columns.last_mut() {
+            column.kind = ColumnType::Ai;
+            column.dependencies = vec![Dependency { column_id: before, required: true }];
+        }
+        before = id;
+    }
+    table
+}
+
+async fn insert(store: &Arc<dyn Store>, number: usize, rows: usize) -> Outcome {
+    for first in (0..rows).step_by(INSERT) {
+        let batch = (first..rows.min(first + INSERT)).map(|row| NewRow {
+            id: RowId::from_uuid(Uuid::from_u128(((1 + number as u128) << 64) + row as u128)),
+            values: Record::pack([(0, format!("\"row {row}\"").as_str())]),
+            cleared: Vec::new(),
+        });
+        store.insert_rows(sample::new_rows(project(number), batch.collect())).await?;
+    }
+    Ok(())
+}
+
+impl Place {
+    /// Removes the folder, too.
+    fn clear(self) -> Outcome {
+        let data = self.data.clone();
+        drop(self);
+        if data.exists() { Ok(std::fs::remove_dir_all(data)?) } else { Ok(()) }
+    }
+}

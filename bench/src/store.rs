@@ -1,0 +1,94 @@
+//! Which database is measured, and a fresh one of its kind.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rowmill_store::Store;
+use rowmill_store_postgres::{Options, PostgresStore};
+use rowmill_store_sqlite::{Access, SqliteStore};
+use tokio::runtime::Runtime;
+
+use crate::Outcome;
+use crate::postgres::Cluster;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Kind {
+    Sqlite,
+    Postgres,
+}
+
+impl Kind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "SQLite",
+            Self::Postgres => "PostgreSQL",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Backend {
+    Sqlite,
+    Postgres(Arc<Cluster>),
+}
+
+impl Backend {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Sqlite => Kind::Sqlite,
+            Self::Postgres(_) => Kind::Postgres,
+        }
+    }
+
+    /// Where a new service keeps its data: this folder, and a database of its own if need be.
+    pub(crate) fn place(&self, data: &Path) -> Outcome<Place> {
+        let database = match self {
+            Self::Sqlite => None,
+            Self::Postgres(cluster) => Some(Database::create(cluster)?),
+        };
+        Ok(Place { data: data.to_owned(), database })
+    }
+}
+
+/// Where data is. A database goes when this does.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) data: PathBuf,
+    database: Option<Database>,
+}
+
+impl Place {
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.database.as_ref().map(|database| database.url.as_str())
+    }
+
+    /// The store that lies here, without a service.
+    pub(crate) async fn open(&self) -> Outcome<Arc<dyn Store>> {
+        Ok(match self.url() {
+            Some(url) => Arc::new(PostgresStore::connect(url, Options::default()).await?),
+            None => Arc::new(SqliteStore::open(&self.data, Access::Serve)?),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Database {
+    cluster: Arc<Cluster>,
+    url: String,
+}
+
+impl Database {
+    fn create(cluster: &Arc<Cluster>) -> Outcome<Self> {
+        Ok(Self { url: cluster.create()?, cluster: Arc::clone(cluster) })
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let _ = self.cluster.remove(&self.url);
+    }
+}
+
+pub(crate) fn runtime() -> Outcome<Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}
