@@ -171,7 +171,7 @@ async fn accept(
     let graceful = GracefulShutdown::new();
     tokio::select! {
         () = let_in(&listener, &front, &graceful) => {}
-        () = told.to_stop() => {}
+        () = told.wait() => {}
     }
     app.begin_to_stop();
     if !drain.is_zero() {
@@ -182,7 +182,7 @@ async fn accept(
         tokio::select! {
             () = let_in(&listener, &front, &graceful) => {}
             () = tokio::time::sleep(drain) => {}
-            () = told.to_stop() => {}
+            () = told.wait() => {}
         }
     }
     drop(listener);
@@ -196,7 +196,7 @@ async fn accept(
     tokio::select! {
         () = finishing => {}
         () = tokio::time::sleep(finish) => tracing::warn!("some requests did not finish in time"),
-        () = told.to_stop() => {}
+        () = told.wait() => {}
     }
     Ok(())
 }
@@ -208,7 +208,7 @@ struct Told {
 }
 
 impl Told {
-    async fn to_stop(&mut self) {
+    async fn wait(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

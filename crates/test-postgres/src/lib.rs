@@ -198,8 +198,11 @@ impl Server {
     }
 
     /// Makes a standby the primary.
-    pub async fn promote(&self) {
-        self.run("postgres", "SELECT pg_promote()").await;
+    pub fn promote(&self) {
+        let promoted =
+            as_nobody(&self.programs.join("pg_ctl")).args(["promote", "-D"]).arg(self.data()).output();
+        let promoted = promoted.unwrap();
+        assert!(promoted.status.success(), "{}", String::from_utf8_lossy(&promoted.stderr));
     }
 
     /// Where it listens, as an address names it.

@@ -41,7 +41,7 @@ pub(crate) struct Server {
 
 /// Where a service lives: its working folder, with its data in `data`, and the database it uses.
 pub(crate) struct Folder {
-    folder: TempDir,
+    directory: TempDir,
     /// None if it is the embedded one.
     database_url: Option<String>,
     /// Whether the database goes with the folder.
@@ -54,14 +54,14 @@ impl Folder {
     }
 
     pub(crate) fn on(database: Database) -> Arc<Self> {
-        let folder = TempDir::with_prefix("rowmill-suite-").unwrap();
-        Arc::new(Self { folder, database_url: database.create(), is_own: true })
+        let directory = TempDir::with_prefix("rowmill-suite-").unwrap();
+        Arc::new(Self { directory, database_url: database.create(), is_own: true })
     }
 
     /// A folder whose service uses a database that somebody else sees to.
     pub(crate) fn at(database_url: String) -> Arc<Self> {
-        let folder = TempDir::with_prefix("rowmill-suite-").unwrap();
-        Arc::new(Self { folder, database_url: Some(database_url), is_own: false })
+        let directory = TempDir::with_prefix("rowmill-suite-").unwrap();
+        Arc::new(Self { directory, database_url: Some(database_url), is_own: false })
     }
 
     /// Another folder on the same database.
@@ -75,11 +75,11 @@ impl Folder {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     pub(crate) fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.directory.path().join("data")
     }
 }
 

@@ -394,7 +394,8 @@ impl Wanderer {
             match home.address().strip_prefix("sqlite:") {
                 Some(folder) => Arc::new(SqliteStore::open(Path::new(folder), Access::Serve).unwrap()),
                 None => {
-                    let connected = PostgresStore::connect(&home.address(), Options::default());
+                    let address = home.address();
+                    let connected = PostgresStore::connect(&address, Options::default());
                     Arc::new(runtime.block_on(connected).unwrap()) as Arc<dyn Store>
                 }
             }

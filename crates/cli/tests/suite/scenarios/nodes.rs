@@ -215,7 +215,9 @@ fn nothing_is_lost_or_doubled_while_nodes_are_killed() {
                 kills += 1;
             }
             std::thread::sleep(Duration::from_millis(random.u64(..500)));
-            victims.into_iter().for_each(|victim| service.restart(victim));
+            for victim in victims {
+                service.restart(victim);
+            }
         }
         enough.store(true, Ordering::Release);
         clients.into_iter().map(|client| client.join().unwrap()).collect()
