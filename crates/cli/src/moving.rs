@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressStyle};
+use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressState, ProgressStyle};
 use rowmill_moving::{Cells, Moved, Options, Phase, Progress};
 use rowmill_store::carry::Carry;
 
@@ -117,9 +117,12 @@ struct Teller {
 impl Teller {
     fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let form = "{msg:9} [{wide_bar}] {human_pos}/{human_len} rows, {per_sec}, {eta}";
+            let form = "{msg:9} [{wide_bar}] {human_pos}/{human_len} rows, {rate} rows/s, {eta}";
             let style = ProgressStyle::with_template(form).unwrap_or_else(|_| ProgressStyle::default_bar());
-            ProgressBar::new(0).with_style(style.progress_chars("=> "))
+            let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
+                let _ = write!(out, "{:.0}", state.per_sec());
+            };
+            ProgressBar::new(0).with_style(style.progress_chars("=> ").with_key("rate", rate))
         });
         Self { bar, said: Mutex::new(None) }
     }
@@ -182,7 +185,7 @@ fn say(moved: &Moved, took: Duration, source: &str, target: &str) -> std::io::Re
         "  cells: {completed} completed, {error} in error, {skipped} skipped, {queued} queued ({retries} of them at \
          a time to come), {idle} idle"
     )?;
-    writeln!(out, "  {seconds:.1} s, {} rows a second, verification included", rate.round())?;
+    writeln!(out, "  {seconds:.1} s, {rate:.0} rows a second, verification included")?;
     writeln!(out, "The source is as it was. Start Rowmill on the target only, from now on.")?;
     writeln!(
         out,

@@ -273,7 +273,10 @@ fn of(store: &dyn Carry) -> impl Fn(StoreError) -> MoveError {
     move |cause| {
         let place = place.clone();
         match cause {
-            StoreError::Backend(_) | StoreError::Unavailable(_) | StoreError::InDoubt(_) | StoreError::Closed => MoveError::Lost { place, cause },
+            StoreError::Backend(_)
+            | StoreError::Unavailable(_)
+            | StoreError::InDoubt(_)
+            | StoreError::Closed => MoveError::Lost { place, cause },
             _ => MoveError::Broken { place, cause },
         }
     }
