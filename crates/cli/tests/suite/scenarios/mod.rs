@@ -30,6 +30,7 @@ mod sizes;
 mod stopping;
 mod system;
 mod teams;
+mod together;
 mod trials;
 mod turmoil;
 mod views;
@@ -41,6 +42,7 @@ use crate::harness::Scenario;
 pub(crate) fn all() -> Vec<Scenario> {
     [
         nodes::NODES,
+        together::NODES,
         failover::NODES,
         crashes::OWN,
         moving::OWN,

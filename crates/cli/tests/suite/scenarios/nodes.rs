@@ -30,7 +30,7 @@ pub(crate) const NODES: &[Scenario] = &scenarios!("nodes", Nodes:
 const TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The first node of several: it may call loopback, and its cells are given to others soon.
-fn first(variables: &[(&str, &str)]) -> Server {
+pub(super) fn first(variables: &[(&str, &str)]) -> Server {
     first_in(Folder::new(), variables)
 }
 
