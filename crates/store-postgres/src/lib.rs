@@ -142,6 +142,7 @@ impl PostgresStore {
             tokio::spawn(news::receive(Arc::clone(&node.news), server, database)),
             tokio::spawn(chores(Arc::clone(&node))),
         ];
+        node.news.until_hearing().await;
         Ok(Self { node, sender: Mutex::new(Some(sender)), tasks })
     }
 

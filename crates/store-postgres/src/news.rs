@@ -5,7 +5,6 @@
 //! between, or a connection is lost, the others find out by looking (see [`News::look`]).
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, RowId};
 use rowmill_store::{Change, ChangedRows, Lane, Listener, Result, Spans, Ticket};
 use serde::{Deserialize, Serialize};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_postgres::AsyncMessage;
 use uuid::Uuid;
 
@@ -102,7 +101,8 @@ pub(crate) struct News {
     /// The workers of this node.
     workers: Mutex<BTreeSet<Uuid>>,
     questions: Mutex<HashMap<u64, Question>>,
-    is_hearing: AtomicBool,
+    /// Whether what other nodes say is heard.
+    hearing: watch::Sender<bool>,
 }
 
 impl std::fmt::Debug for News {
@@ -122,7 +122,7 @@ impl News {
                 outbox: Mutex::new(Some(outbox)),
                 workers: Mutex::default(),
                 questions: Mutex::default(),
-                is_hearing: AtomicBool::new(false),
+                hearing: watch::Sender::new(false),
             },
             posted,
         )
@@ -145,6 +145,13 @@ impl News {
         }
     }
 
+    /// Waits until other nodes are heard, or it seems that they never will be.
+    pub(crate) async fn until_hearing(&self) {
+        let mut hearing = self.hearing.subscribe();
+        // It is looked for them then.
+        let _ = tokio::time::timeout(HEARD_MAX, hearing.wait_for(|is_hearing| *is_hearing)).await;
+    }
+
     /// A worker of this node.
     pub(crate) fn employ(&self, worker: Uuid) {
         lock(&self.workers).insert(worker);
@@ -157,7 +164,7 @@ impl News {
         if workers.is_empty() {
             return;
         }
-        if !self.is_hearing.load(Ordering::Acquire) {
+        if !*self.hearing.borrow() {
             // Nor are others then, most likely: by this time they have looked.
             return tokio::time::sleep(LOOKED_BY).await;
         }
@@ -350,7 +357,7 @@ pub(crate) async fn receive(news: Arc<News>, server: Server, database: Arc<Datab
     let mut has_warned = false;
     loop {
         let outcome = hear_all(&news, &server, &database).await;
-        news.is_hearing.store(false, Ordering::Release);
+        news.hearing.send_replace(false);
         if !has_warned {
             match outcome {
                 Ok(()) => tracing::warn!(
@@ -393,7 +400,7 @@ async fn hear_all(news: &News, server: &Server, database: &Database) -> Result<(
                         Ok(message) => {
                             if message.project.is_none() && message.seq == number {
                                 is_heard = true;
-                                news.is_hearing.store(true, Ordering::Release);
+                                news.hearing.send_replace(true);
                             }
                             news.hear(message);
                         }

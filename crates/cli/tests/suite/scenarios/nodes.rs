@@ -360,7 +360,7 @@ fn events_reach_readers_on_any_node() {
 }
 
 fn views_on_every_node_follow() {
-    const TRIES: u64 = 100;
+    const TRIES: u64 = 120;
     let writing = first(&[]);
     let reading = writing.beside("serve", &[]);
     let table = writing.api().table(&["Number"]);
@@ -379,28 +379,31 @@ fn views_on_every_node_follow() {
     let path = there.path(&format!("/rows?pageSize=1&viewId={view}"));
     let number = |answer: Answer| answer.ok()["rows"][0]["cells"][table.column("Number")].as_u64();
     there.api.get(&path).ok();
-    let mut delays = Vec::new();
+    let (mut delays, mut late) = (Vec::new(), 0);
     for turn in 1..=TRIES {
         let row = &ids[usize::try_from(turn).unwrap()];
         let written = table.patch(&format!("/rows/{row}"), json!({ "Number": turn }));
         let sequence = written.header("x-rowmill-sequence").unwrap().to_owned();
         written.ok();
-        if turn % 2 == 0 {
+        if turn % 6 == 0 {
             let told = Request::get(&path).header("X-Rowmill-Sequence", &sequence);
             assert_eq!(number(there.api.send(told)), Some(turn), "a read that names the write sees it");
         } else {
-            let start = Instant::now();
+            let (start, mut reads) = (Instant::now(), 0);
             eventually("the view follows", TIME_MAX, || {
+                reads += 1;
                 (number(there.api.get(&path)) == Some(turn)).then_some(())
             });
             delays.push(start.elapsed());
+            late += usize::from(reads > 1);
         }
     }
     delays.sort_unstable();
     println!(
-        "views on another node follow within {:?} (half), {:?} (all)",
+        "views on another node, the read included: half after {:?}, 99 % after {:?}; {late} of {} not at the first read",
         delays[delays.len() / 2],
-        delays[delays.len() - 1]
+        delays[delays.len() * 99 / 100],
+        delays.len()
     );
 }
 
