@@ -168,7 +168,10 @@ impl Report {
         self.lines.iter().try_for_each(print)?;
         let pragmas: Vec<String> =
             raw::PRAGMAS.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        writeln!(out, "\nRows: ten short text columns, {} bytes of JSON each.", self.row_bytes)?;
+        writeln!(out)?;
+        if self.row_bytes > 0 {
+            writeln!(out, "Rows: ten short text columns, {} bytes of JSON each.", self.row_bytes)?;
+        }
         writeln!(
             out,
             "Raw inserts, SQLite: bare rusqlite, one thread, one transaction a call, a prepared statement;"

@@ -30,7 +30,7 @@ pub(crate) fn measure(
     effort: &Effort,
     report: &mut Report,
 ) -> Outcome {
-    let rows = rows.min(40_000);
+    let rows = rows.min(60_000);
     for (count, projects) in WAYS {
         let mut beside_bare = Pairs::default();
         let mut beside_graphile = Pairs::default();
@@ -50,14 +50,16 @@ pub(crate) fn measure(
                 beside_graphile.push(own.rate, per_second(jobs, time));
             }
         }
-        let plural =
-            |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-        let who = format!("{}, {}", plural(count, "node"), plural(projects, "project"));
+        let several = |count: usize, one: &str, many: &str| {
+            if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
+        };
+        let nodes = several(count, "node", "nodes");
+        let who = format!("{nodes}, {}", several(projects, "project", "projects"));
         let what = format!("cells claimed and settled, {who}, beside a bare SKIP LOCKED loop");
         report.pair(&what, "cells/s", &beside_bare, Some(Goal::AtLeast(0.7)));
         report.pair("the same: bytes of the database's log a cell", "bytes", &log, None);
         if modules.is_some() && projects > 1 {
-            let what = format!("the same beside graphile-worker, {}", plural(count, "process"));
+            let what = format!("the same beside graphile-worker, {}", several(count, "process", "processes"));
             report.pair(&what, "cells/s", &beside_graphile, Some(Goal::AtLeast(3.0)));
         }
     }

@@ -4,7 +4,7 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod};
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod};
 use percent_encoding::percent_decode_str;
 use rowmill_store::{Result, StoreError};
 use rustls::pki_types::CertificateDer;
@@ -23,6 +23,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const POOL_WAIT: Duration = Duration::from_secs(10);
 /// A peer that is silent for this long is asked whether it lives.
 const KEEPALIVE: Duration = Duration::from_secs(30);
+
+/// Statements are planned once a connection and not for each set of values: they are written so that one plan
+/// does for all. Behind a pooler this may be of no use, and does no harm.
+const PLAN_ONCE: &str = "SET plan_cache_mode = force_generic_plan";
 
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -113,6 +117,11 @@ impl Server {
             .max_size(options.pool_size.max(2))
             .wait_timeout(Some(POOL_WAIT))
             .create_timeout(Some(self.patience()))
+            // The same few connections do most of the work, and have its statements and pages at hand.
+            .queue_mode(QueueMode::Lifo)
+            .post_create(Hook::async_fn(|client, _| {
+                Box::pin(async move { client.batch_execute(PLAN_ONCE).await.map_err(HookError::Backend) })
+            }))
             .runtime(deadpool_postgres::Runtime::Tokio1)
             .build()
             .map_err(|error| StoreError::Backend(error.into()))

@@ -25,8 +25,11 @@ use crate::projects::{self, Documents, State};
 use crate::writes::Writes;
 use crate::{narrow, signed, unsigned};
 
-pub(crate) const ROWS_AT: &str =
-    "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position = ANY($2)";
+/// Rows in runs of positions: neighbours are found at the cost of one.
+pub(crate) const ROWS_AT: &str = "SELECT r.position, r.id, r.vals, r.details \
+     FROM unnest($2::int8[], $3::int8[]) run (first, last) \
+     CROSS JOIN LATERAL (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = $1 AND position BETWEEN run.first AND run.last) r";
 pub(crate) const BLOCKS_AT: &str =
     "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)";
 pub(crate) const CLAIMS_AT: &str = "SELECT token, worker, slot, block, places FROM rowmill.claims \
@@ -135,9 +138,9 @@ impl Desk {
         positions: impl IntoIterator<Item = u64>,
         blocks: impl IntoIterator<Item = u64>,
     ) -> Result<()> {
-        let positions: BTreeSet<i64> =
-            positions.into_iter().filter(|position| !self.rows.contains_key(position)).map(signed).collect();
-        let positions: Vec<i64> = positions.into_iter().collect();
+        let positions: BTreeSet<u64> =
+            positions.into_iter().filter(|position| !self.rows.contains_key(position)).collect();
+        let (firsts, lasts) = runs_of(positions.iter().copied());
         let blocks: BTreeSet<i64> =
             blocks.into_iter().filter(|block| !self.blocks.contains_key(block)).map(signed).collect();
         let blocks: Vec<i64> = blocks.into_iter().collect();
@@ -147,7 +150,7 @@ impl Desk {
         let num = self.num();
         let answers = tx
             .queries(&[
-                (ROWS_AT, &[&num, &positions]),
+                (ROWS_AT, &[&num, &firsts, &lasts]),
                 (BLOCKS_AT, &[&num, &blocks]),
                 (CLAIMS_AT, &[&num, &blocks]),
             ])
@@ -603,6 +606,21 @@ impl Desk {
         }
         any_ready
     }
+}
+
+/// Where runs of neighbouring positions begin and end. The positions must be in order.
+pub(crate) fn runs_of(positions: impl IntoIterator<Item = u64>) -> (Vec<i64>, Vec<i64>) {
+    let (mut firsts, mut lasts) = (Vec::new(), Vec::<i64>::new());
+    for position in positions.into_iter().map(signed) {
+        match lasts.last_mut() {
+            Some(last) if *last + 1 == position => *last = position,
+            _ => {
+                firsts.push(position);
+                lasts.push(position);
+            }
+        }
+    }
+    (firsts, lasts)
 }
 
 impl OpenBlock {

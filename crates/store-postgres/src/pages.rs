@@ -72,37 +72,42 @@ impl Blocks {
 /// comes first says how the project stands.
 macro_rules! sheet {
     ($rows:literal) => {
+        sheet!($rows, "r", "b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 FROM r))")
+    };
+    ($with:literal, $rows:literal, $blocks:literal) => {
         concat!(
             "WITH c AS MATERIALIZED (SELECT project, row_count, next_position, change_seq \
-             FROM rowmill.counters WHERE id = $1), ",
-            $rows,
+             FROM rowmill.counters WHERE id = $1) ",
+            $with,
             " SELECT 0::int8, c.row_count, NULL::uuid, NULL::bytea, NULL::bytea, c.next_position, c.change_seq \
-             FROM c UNION ALL SELECT 1, r.position, r.id, r.vals, r.details, 0, 0 FROM r \
-             UNION ALL SELECT 2, b.block, NULL, b.marks, NULL, 0, 0 FROM rowmill.blocks b \
-             WHERE b.project = (SELECT project FROM c) \
-             AND b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 FROM r))"
+             FROM c UNION ALL SELECT 1, r.position, r.id, r.vals, r.details, 0, 0 FROM ",
+            $rows,
+            " UNION ALL SELECT 2, b.block, NULL, b.marks, NULL, 0, 0 FROM rowmill.blocks b \
+             WHERE b.project = (SELECT project FROM c) AND ",
+            $blocks
         )
     };
 }
 
 /// Rows from a position on. Looking only so far, the planner needs no statistics to see that few are wanted.
 const FROM_POSITION: &str = sheet!(
-    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+    ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
      WHERE project = (SELECT project FROM c) AND position >= $2 AND position < $2 + $4 \
      ORDER BY position LIMIT $3)"
 );
 
 /// The same where no row was ever deleted, so that the n-th row is at the n-th position; else none.
 const FROM_OFFSET_DENSE: &str = sheet!(
-    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
-     WHERE (SELECT row_count = next_position FROM c) AND project = (SELECT project FROM c) \
-     AND position >= $2 AND position < $2 + $3)"
+    "",
+    "rowmill.rows r WHERE (SELECT row_count = next_position FROM c) \
+     AND r.project = (SELECT project FROM c) AND r.position >= $2 AND r.position < $2 + $3",
+    "b.block BETWEEN $2 >> 8 AND ($2 + $3) >> 8"
 );
 
 /// Rows from the n-th on: the run it lies in is found by adding up how many rows are live in those before,
 /// first in runs of 2^20 positions, then of 2^14 in that one, then of 2^8.
 const FROM_OFFSET: &str = sheet!(
-    "l2 AS MATERIALIZED (SELECT segment, $2 - before AS rest FROM (SELECT segment, count, \
+    ", l2 AS MATERIALIZED (SELECT segment, $2 - before AS rest FROM (SELECT segment, count, \
      (sum(count) OVER (ORDER BY segment) - count)::int8 AS before FROM rowmill.live \
      WHERE project = (SELECT project FROM c) AND level = 2) runs \
      WHERE before <= $2 AND $2 < before + count ORDER BY segment LIMIT 1), \
@@ -125,12 +130,12 @@ const FROM_OFFSET: &str = sheet!(
 );
 
 const AT_POSITIONS: &str = sheet!(
-    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+    ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
      WHERE project = (SELECT project FROM c) AND position = ANY($2) ORDER BY position)"
 );
 
 const WITH_ID: &str = sheet!(
-    "r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+    ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
      WHERE project = (SELECT project FROM c) AND id = $2)"
 );
 
@@ -154,11 +159,17 @@ impl Sheet {
         let mut all: Vec<&(dyn ToSql + Sync)> = vec![&id];
         all.extend(params);
         let found = database.ask(sql, &all).await?;
-        let of_kind = |kind: i64| found.iter().filter(move |row| row.get::<_, i64>(0) == kind);
-        let head = of_kind(0).next().ok_or(StoreError::UnknownProject)?;
-        let blocks: Result<HashMap<u64, Block>> =
-            of_kind(2).map(|row| Ok((unsigned(row.get(1)), Block::decode(row.get(3))?))).collect();
-        let blocks = Blocks(blocks?);
+        let mut head = None;
+        let mut rows = Vec::with_capacity(found.len());
+        let mut blocks = Blocks(HashMap::new());
+        for row in &found {
+            match row.get::<_, i64>(0) {
+                0 => head = Some(row),
+                1 => rows.push(row),
+                _ => drop(blocks.0.insert(unsigned(row.get(1)), Block::decode(row.get(3))?)),
+            }
+        }
+        let head = head.ok_or(StoreError::UnknownProject)?;
         let complete = |row: &Row| {
             let details: Option<&[u8]> = row.get(4);
             let details = details.map(Details::from_bytes).transpose()?.unwrap_or_default();
@@ -167,7 +178,7 @@ impl Sheet {
             let values = Record::from_bytes(row.get::<_, &[u8]>(3));
             Ok(StoredRow { id: RowId::from_uuid(row.get(2)), position, values, states })
         };
-        let mut rows = of_kind(1).map(complete).collect::<Result<Vec<StoredRow>>>()?;
+        let mut rows = rows.into_iter().map(complete).collect::<Result<Vec<StoredRow>>>()?;
         rows.sort_unstable_by_key(|row| row.position);
         Ok(Self {
             row_count: unsigned(head.get(1)),

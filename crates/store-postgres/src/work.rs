@@ -118,14 +118,14 @@ impl Desks {
         if let Some(num) = known {
             let rows = positions.values().flatten().copied();
             let blocks: BTreeSet<u64> = rows.clone().map(block_of).collect();
-            let rows: Vec<i64> = rows.map(signed).collect();
+            let (firsts, lasts) = desk::runs_of(rows);
             let asked: Vec<i64> = blocks.iter().copied().map(signed).collect();
             let (states, answers) = projects::lock_and_ask(
                 tx,
                 &ids,
                 Busy::Wait,
                 &[
-                    (desk::ROWS_AT, &[&num, &rows]),
+                    (desk::ROWS_AT, &[&num, &firsts, &lasts]),
                     (desk::BLOCKS_AT, &[&num, &asked]),
                     (desk::CLAIMS_AT, &[&num, &asked]),
                 ],
