@@ -4,15 +4,19 @@ use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod};
+use deadpool_postgres::{Connect, Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod};
+use futures_util::future::{BoxFuture, select_ok};
 use percent_encoding::percent_decode_str;
 use rowmill_store::{Result, StoreError};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::BuilderVerifierExt as _;
-use tokio_postgres::config::{Host, LoadBalanceHosts, SslMode, TargetSessionAttrs};
-use tokio_postgres::{Config, NoTls};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinHandle;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::database::answered_within;
@@ -52,15 +56,19 @@ fn machine_ms() -> i64 {
 /// Where the server is and how it is spoken to.
 #[derive(Clone)]
 pub(crate) struct Server {
-    config: Config,
+    /// One for each host: a primary, and standbys that may become it.
+    hosts: Vec<Config>,
     tls: Option<MakeRustlsConnect>,
 }
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Server({:?})", self.config.get_hosts())
+        let hosts = self.hosts.iter().flat_map(Config::get_hosts);
+        write!(f, "Server({:?})", hosts.collect::<Vec<_>>())
     }
 }
+
+type Heard = UnboundedSender<AsyncMessage>;
 
 impl Server {
     /// Reads an address as `postgres://user:password@host/database?sslmode=require`. TLS is spoken where the
@@ -68,29 +76,34 @@ impl Server {
     /// `sslrootcert`, or what the machine trusts.
     pub(crate) fn parse(address: &str) -> Result<Self> {
         let (address, wants) = take_tls(address);
-        // The message never repeats the address: it may hold a password.
-        let mut config = Config::from_str(&address).map_err(|error| {
-            StoreError::Backend(format!("the database URL cannot be read: {error}").into())
-        })?;
-        config.ssl_mode(if wants.tls { SslMode::Require } else { SslMode::Disable });
-        config.connect_timeout(CONNECT_TIMEOUT).keepalives_idle(KEEPALIVE).tcp_user_timeout(KEEPALIVE);
-        if config.get_hosts().len() > 1 {
-            // Of a primary and its standbys only the primary will do. A host that takes connections and then
-            // says nothing must not stand before the others each time.
-            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-            config.load_balance_hosts(LoadBalanceHosts::Random);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name("rowmill");
+        let addresses = each_host(&address);
+        let mut hosts = Vec::with_capacity(addresses.len());
+        for address in &addresses {
+            // The message never repeats the address: it may hold a password.
+            let mut config = Config::from_str(address).map_err(|error| {
+                StoreError::Backend(format!("the database URL cannot be read: {error}").into())
+            })?;
+            config.ssl_mode(if wants.tls { SslMode::Require } else { SslMode::Disable });
+            config.connect_timeout(CONNECT_TIMEOUT).keepalives_idle(KEEPALIVE).tcp_user_timeout(KEEPALIVE);
+            if addresses.len() > 1 {
+                // Of a primary and its standbys only the primary will do.
+                config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+            }
+            if config.get_application_name().is_none() {
+                config.application_name("rowmill");
+            }
+            hosts.push(config);
         }
         let tls =
             if wants.tls { Some(MakeRustlsConnect::new(tls(wants.root_file.as_deref())?)) } else { None };
-        Ok(Self { config, tls })
+        Ok(Self { hosts, tls })
     }
 
     /// The same under a name of its own among the server's clients.
     pub(crate) fn named(mut self, name: &str) -> Self {
-        self.config.application_name(name);
+        for host in &mut self.hosts {
+            host.application_name(name);
+        }
         self
     }
 
@@ -101,22 +114,20 @@ impl Server {
             #[cfg(unix)]
             Host::Unix(path) => path.display().to_string(),
         };
-        let hosts: Vec<String> = self.config.get_hosts().iter().map(host).collect();
-        let database = self.config.get_dbname().or(self.config.get_user()).unwrap_or_default();
+        let hosts: Vec<String> = self.hosts.iter().flat_map(Config::get_hosts).map(host).collect();
+        let database =
+            self.hosts.first().and_then(|host| host.get_dbname().or(host.get_user())).unwrap_or_default();
         format!("the PostgreSQL database {database} on {}", hosts.join(", "))
     }
 
     pub(crate) fn pool(&self, options: &Options) -> Result<Pool> {
         // A closed connection is noticed without asking; one that dies under a statement is tried again.
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = match &self.tls {
-            Some(tls) => Manager::from_config(self.config.clone(), tls.clone(), recycling),
-            None => Manager::from_config(self.config.clone(), NoTls, recycling),
-        };
+        let manager = Manager::from_connect(Config::new(), self.clone(), recycling);
         Pool::builder(manager)
             .max_size(options.pool_size.max(2))
             .wait_timeout(Some(POOL_WAIT))
-            .create_timeout(Some(self.patience()))
+            .create_timeout(Some(CONNECT_TIMEOUT))
             // The same few connections do most of the work, and have its statements and pages at hand.
             .queue_mode(QueueMode::Lifo)
             .post_create(Hook::async_fn(|client, _| {
@@ -128,43 +139,59 @@ impl Server {
     }
 
     /// A connection of one's own, for listening.
-    pub(crate) async fn connect(
-        &self,
-        heard: tokio::sync::mpsc::UnboundedSender<tokio_postgres::AsyncMessage>,
-    ) -> Result<tokio_postgres::Client> {
-        let connecting = async {
-            if let Some(tls) = &self.tls {
-                let (client, connection) = self.config.connect(tls.clone()).await?;
-                tokio::spawn(forward(connection, heard));
-                return Ok(client);
-            }
-            let (client, connection) = self.config.connect(NoTls).await?;
-            tokio::spawn(forward(connection, heard));
-            Ok(client)
-        };
-        answered_within(self.patience(), connecting).await
+    pub(crate) async fn connect(&self, heard: Heard) -> Result<Client> {
+        let (client, _) = answered_within(CONNECT_TIMEOUT, self.let_in(Some(heard))).await?;
+        Ok(client)
     }
 
-    /// How long it may take to be let in, with all servers tried.
-    fn patience(&self) -> Duration {
-        let hosts = u32::try_from(self.config.get_hosts().len()).unwrap_or(1);
-        CONNECT_TIMEOUT * hosts.max(1)
+    /// Asks all hosts at once and takes the first that lets us in: one that takes connections and then says
+    /// nothing holds up nobody.
+    async fn let_in(&self, heard: Option<Heard>) -> Result<(Client, JoinHandle<()>), Error> {
+        let hosts = self.hosts.iter().map(|host| Box::pin(let_in(host, self.tls.as_ref(), heard.clone())));
+        select_ok(hosts).await.map(|(connected, _)| connected)
     }
 }
 
+impl Connect for Server {
+    fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
+        Box::pin(self.let_in(None))
+    }
+}
+
+async fn let_in(
+    host: &Config,
+    tls: Option<&MakeRustlsConnect>,
+    heard: Option<Heard>,
+) -> Result<(Client, JoinHandle<()>), Error> {
+    if let Some(tls) = tls {
+        let (client, connection) = host.connect(tls.clone()).await?;
+        return Ok((client, tokio::spawn(forward(connection, heard))));
+    }
+    let (client, connection) = host.connect(NoTls).await?;
+    Ok((client, tokio::spawn(forward(connection, heard))))
+}
+
 /// Drives a connection and passes on what the server says by itself. Ends with the connection.
-async fn forward<S, T>(
-    mut connection: tokio_postgres::Connection<S, T>,
-    heard: tokio::sync::mpsc::UnboundedSender<tokio_postgres::AsyncMessage>,
-) where
-    S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
-    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
+async fn forward<S, T>(mut connection: Connection<S, T>, heard: Option<Heard>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
 {
     while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
-        if heard.send(message).is_err() {
+        if heard.as_ref().is_some_and(|heard| heard.send(message).is_err()) {
             break;
         }
     }
+}
+
+/// An address that names several hosts, as one for each.
+fn each_host(address: &str) -> Vec<String> {
+    let Some((scheme, rest)) = address.split_once("://") else { return vec![address.to_owned()] };
+    let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+    let (user, hosts) =
+        authority.rsplit_once('@').map_or((None, authority), |(user, hosts)| (Some(user), hosts));
+    let user = user.map_or_else(String::new, |user| format!("{user}@"));
+    hosts.split(',').map(|host| format!("{scheme}://{user}{host}{path}")).collect()
 }
 
 /// What an address says about TLS.
@@ -237,6 +264,19 @@ mod tests {
         );
         Server::parse("postgres://h/d?sslmode=require").unwrap();
         assert!(Server::parse("postgres://h/d?sslmode=require&sslrootcert=/no/such/file").is_err());
+    }
+
+    #[test]
+    fn several_hosts_are_asked_each_by_itself() {
+        let check = |address: &str, expected: &[&str]| assert_eq!(each_host(address), expected, "{address}");
+        check("postgres://h/d", &["postgres://h/d"]);
+        check(
+            "postgres://u:p,@[::1]:1,h:2/d?x=a,b",
+            &["postgres://u:p,@[::1]:1/d?x=a,b", "postgres://u:p,@h:2/d?x=a,b"],
+        );
+        check("postgres://a,b", &["postgres://a", "postgres://b"]);
+        let server = Server::parse("postgres://u@a:1,b:2/d?target_session_attrs=read-write").unwrap();
+        assert_eq!(format!("{server:?}"), "Server([Tcp(\"a\"), Tcp(\"b\")])");
     }
 
     #[test]
