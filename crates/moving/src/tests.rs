@@ -46,25 +46,25 @@ impl Memory {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, shelf: Shelf, goods: Goods) {
+    fn put(&self, on: Shelf, goods: Goods) {
         let mut held = self.held();
-        let pages = match shelf.project() {
+        let pages = match on.project() {
             None => &mut held.shared,
             Some(id) => &mut held.projects.iter_mut().find(|(project, _)| project.id == id).unwrap().1,
         };
-        match pages.iter_mut().find(|(other, _)| *other == shelf) {
+        match pages.iter_mut().find(|(other, _)| *other == on) {
             Some((_, there)) => join(there, goods),
-            None => pages.push((shelf, goods)),
+            None => pages.push((on, goods)),
         }
     }
 
-    fn get(&self, shelf: Shelf) -> Option<Goods> {
+    fn get(&self, on: Shelf) -> Option<Goods> {
         let held = self.held();
-        let pages = match shelf.project() {
+        let pages = match on.project() {
             None => &held.shared,
             Some(id) => &held.projects.iter().find(|(project, _)| project.id == id)?.1,
         };
-        pages.iter().find(|(other, _)| *other == shelf).map(|(_, goods)| goods.clone())
+        pages.iter().find(|(other, _)| *other == on).map(|(_, goods)| goods.clone())
     }
 
     fn write(&self, note: String) -> Result<()> {

@@ -13,10 +13,12 @@ use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
 
 use crate::writer::in_transaction;
-use crate::{DATABASE_FILE, backend, connect, make_private, run_cached, schema, take_lock, unusable};
+use crate::{
+    DATABASE_FILE, READER_CACHE_KIB, backend, connect, make_private, run_cached, schema, take_lock, unusable,
+};
 
-/// Much is written at once, and much of it in order.
-const CACHE_KIB: u32 = 64 * 1024;
+/// Indexes are written all over; what is read is read once.
+const TARGET_CACHE_KIB: u32 = 64 * 1024;
 
 /// A data directory that is moved from or to.
 #[derive(Debug)]
@@ -35,7 +37,7 @@ impl Carrier {
             let words = format!("there is no {}: name the data folder of a Rowmill", file.display());
             return Err(StoreError::Missing(words));
         }
-        let carrier = Self::open(data_dir)?;
+        let carrier = Self::open(data_dir, READER_CACHE_KIB)?;
         let connection = lock(&carrier.connection);
         check_finished(&connection)?;
         // Held to the end: commands that visit a data directory wait, and cannot write.
@@ -47,16 +49,16 @@ impl Carrier {
     /// Opens a data directory to write into, making it if need be.
     pub fn target(data_dir: &Path) -> Result<Self> {
         make_private(data_dir).map_err(|error| unusable(data_dir, &error))?;
-        let carrier = Self::open(data_dir)?;
+        let carrier = Self::open(data_dir, TARGET_CACHE_KIB)?;
         // Whatever a power cut leaves is whole, though the last pages may be missing, and the note with them.
         // The end is synced in full.
         lock(&carrier.connection).pragma_update(None, "synchronous", "normal").map_err(backend)?;
         Ok(carrier)
     }
 
-    fn open(data_dir: &Path) -> Result<Self> {
+    fn open(data_dir: &Path, cache_kib: u32) -> Result<Self> {
         let lock = take_lock(data_dir)?;
-        let mut connection = connect(&data_dir.join(DATABASE_FILE), CACHE_KIB)?;
+        let mut connection = connect(&data_dir.join(DATABASE_FILE), cache_kib)?;
         schema::migrate(&mut connection)?;
         let whole = data_dir.canonicalize().map_err(|error| unusable(data_dir, &error))?;
         Ok(Self {

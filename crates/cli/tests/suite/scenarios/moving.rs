@@ -388,7 +388,7 @@ impl Wanderer {
     fn move_on(&mut self, old: Option<Arc<dyn Store>>) -> Arc<dyn Store> {
         drop(old);
         let runtime = tokio::runtime::Handle::current();
-        tokio::task::block_in_place(|| {
+        tokio::task::block_in_place(|| -> Arc<dyn Store> {
             if let Some(home) = self.home.take() {
                 self.kind = self.kind.other();
                 let next = Folder::on(self.kind);
@@ -397,13 +397,11 @@ impl Wanderer {
             }
             let home = self.home.get_or_insert_with(|| Folder::on(self.kind));
             let address = home.address();
-            match address.strip_prefix("sqlite:") {
-                Some(folder) => Arc::new(SqliteStore::open(Path::new(folder), Access::Serve).unwrap()),
-                None => {
-                    let connected = PostgresStore::connect(&address, Options::default());
-                    Arc::new(runtime.block_on(connected).unwrap()) as Arc<dyn Store>
-                }
+            if let Some(folder) = address.strip_prefix("sqlite:") {
+                return Arc::new(SqliteStore::open(Path::new(folder), Access::Serve).unwrap());
             }
+            let connected = PostgresStore::connect(&address, Options::default());
+            Arc::new(runtime.block_on(connected).unwrap())
         })
     }
 }
