@@ -102,13 +102,14 @@ impl Loop {
         let made = "INSERT INTO rowmill.counters (project, id, version, row_count, next_position, change_seq, \
                     lookup_slots, tally, tallied_at) SELECT $1, $2, version, row_count, next_position, change_seq, \
                     lookup_slots, tally, tallied_at FROM rowmill.counters ORDER BY project LIMIT 1";
-        client.execute(made, &[&line, &Uuid::now_v7()]).await?;
+        let own = Uuid::from_u128(u128::from(line.cast_unsigned()));
+        client.execute(made, &[&line, &own]).await?;
         let mut statements = Vec::new();
         for sql in [READY, ROWS, MARKS, MARK, CLAIM, TAKE, COUNT, LIVE, SETTLE, GIVE_BACK, GO_ON] {
             statements.push(client.prepare(sql).await?);
         }
         let statements = statements.try_into().map_err(|_| "a statement is missing")?;
-        Ok(Self { client, worker: Uuid::now_v7(), line, statements })
+        Ok(Self { client, worker: own, line, statements })
     }
 
     async fn run(&self, settled: &AtomicUsize, cells: usize) -> Outcome {

@@ -6,6 +6,7 @@ pub(crate) mod nodes;
 pub(crate) mod raw;
 pub(crate) mod settling;
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use rowmill_test_postgres::Server;
@@ -42,7 +43,7 @@ impl Cluster {
             let mut about = format!("PostgreSQL {version}");
             for setting in SETTINGS {
                 let value: String = client.query_one(&format!("SHOW {setting}"), &[]).await?.get(0);
-                about.push_str(&format!(", {setting}={value}"));
+                write!(about, ", {setting}={value}")?;
             }
             server.remove(&url).await;
             Ok(about)

@@ -65,7 +65,7 @@ pub(crate) fn serve(url: &str) -> Outcome {
         return Ok(());
     }
     let entered = runtime.enter();
-    let engine = start_engine(&store);
+    let engine = start_engine(&store, u128::from(std::process::id()));
     drop(entered);
     // Whoever started this ends it by closing its input.
     let _ = lines.next();

@@ -102,7 +102,9 @@ impl Writes {
         let inserted = std::mem::take(&mut self.rows_inserted);
         if inserted.len() >= copy::ROWS_MIN {
             let mut copied = Copied::of(num);
-            inserted.iter().for_each(|row| copied.push(row));
+            for row in &inserted {
+                copied.push(row);
+            }
             tx.copy_at_last(copy::ROWS, copied.finish());
         } else if !inserted.is_empty() {
             let RowArrays { positions, ids, vals, details } = RowArrays::of(&inserted);
