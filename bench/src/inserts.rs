@@ -120,7 +120,8 @@ pub(crate) fn at_the_store(
         for (number, header) in HEADERS.iter().enumerate() {
             table.push_manual(ColumnId::new(format!("col_{number:012}")), header);
         }
-        let mut ids = (0..).map(|number| RowId::from_uuid(Uuid::from_bytes(raw::id(number))));
+        // No two rows of a store have the same id.
+        let mut ids = (round * rows..).map(|number| RowId::from_uuid(Uuid::from_bytes(raw::id(number))));
         let calls: Vec<NewRows> = packed
             .chunks(CALL_ROWS)
             .map(|call| {
