@@ -8,6 +8,7 @@ use rowmill_model::{CellStatus, ErrorCode, Offence, RowId};
 use rowmill_store::{Rows, Standing, Stop, Stopped, StoredProject, Trigger};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::App;
 use crate::auth::Caller;
@@ -22,6 +23,12 @@ pub struct TriggerRows {
     pub row_ids: Option<Vec<String>>,
     pub column_ids: Option<Vec<String>>,
     pub view_id: Option<String>,
+    /// Filters as in a view. They hold together with the view's.
+    pub filters: Option<Value>,
+    /// It takes the place of the view's.
+    pub sorting: Option<Value>,
+    /// Text that some cell of a row must contain.
+    pub search: Option<String>,
     pub statuses: Option<Vec<CellStatus>>,
     pub error_codes: Option<Vec<ErrorCode>>,
     /// Queue cells in this many rows at most, the first of the view or of the table.
@@ -29,6 +36,14 @@ pub struct TriggerRows {
     pub force: bool,
     pub dry_run: bool,
     pub once: Option<OnceKey>,
+}
+
+impl TriggerRows {
+    /// Whether it is about some rows in some order, and not about all.
+    fn selects(&self) -> bool {
+        let Self { view_id, filters, sorting, search, .. } = self;
+        view_id.is_some() || filters.is_some() || sorting.is_some() || search.is_some()
+    }
 }
 
 #[derive(Debug, Clone, Default)]
@@ -52,9 +67,10 @@ impl App {
                 Some(ids) => Some(self.known_positions(&stored, ids).await?),
                 None => None,
             };
-            let rows = match &trigger.view_id {
-                Some(view) => Rows::At(self.positions_in_view(&stored, view, named).await?),
-                None => named.map_or(Rows::All, Rows::At),
+            let rows = if trigger.selects() {
+                Rows::At(self.selected_positions(&stored, &trigger, named).await?)
+            } else {
+                named.map_or(Rows::All, Rows::At)
             };
             let pick = Pick {
                 slots,
@@ -147,15 +163,19 @@ impl App {
         Ok(distinct(positions.into_iter().flatten()))
     }
 
-    /// The positions of a view's rows in its order; of those named only, if some are.
-    async fn positions_in_view(
+    /// The positions of the rows that a run is about, in their order; of those named only, if some are.
+    async fn selected_positions(
         &self,
         stored: &StoredProject,
-        view: &str,
+        trigger: &TriggerRows,
         named: Option<Vec<u64>>,
     ) -> Result<Vec<u64>> {
-        let view = stored.views.get(place(&stored.views, view)?);
-        let selection = self.select(stored, view, None, None, None)?;
+        let TriggerRows { view_id, filters, sorting, search, .. } = trigger;
+        let view = match view_id {
+            Some(view) => stored.views.get(place(&stored.views, view)?),
+            None => None,
+        };
+        let selection = self.select(stored, view, filters.as_ref(), sorting.as_ref(), search.clone())?;
         let mut positions = self.query.positions(stored, selection, self.clock.now()).await?;
         if let Some(named) = named {
             let named: HashSet<u64> = named.into_iter().collect();

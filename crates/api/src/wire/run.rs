@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use rowmill_app::{OnceKey, Standing, StopRows, TriggerRows};
+use rowmill_model::filter::Filters;
+use rowmill_model::sort::Sorting;
 use rowmill_model::{CellStatus, ColumnType, ErrorCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::timestamp;
+use super::{present, timestamp};
 
 /// Which cells are to run. An empty object means all that can be run.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -24,6 +27,17 @@ pub(crate) struct TriggerBody {
     /// Only the rows of this view, in its order.
     #[schemars(with = "String", length(max = 64))]
     view_id: Option<String>,
+    /// Only rows that match these filters, as in a view. They hold together with the view's.
+    #[serde(deserialize_with = "present")]
+    #[schemars(with = "Filters", extend("x-unchecked" = true))]
+    filters: Option<Value>,
+    /// In this order, as in a view. It takes the place of the view's.
+    #[serde(deserialize_with = "present")]
+    #[schemars(with = "Sorting", extend("x-unchecked" = true))]
+    sorting: Option<Value>,
+    /// Only rows with a cell that contains this text.
+    #[schemars(with = "String", length(max = 1_000))]
+    search: Option<String>,
     /// Only cells with one of these statuses.
     #[schemars(with = "Vec<CellStatus>", length(max = 6))]
     statuses: Option<Vec<CellStatus>>,
@@ -39,8 +53,20 @@ pub(crate) struct TriggerBody {
 
 impl TriggerBody {
     pub(crate) fn into_trigger(self, once: Option<OnceKey>) -> TriggerRows {
-        let Self { row_ids, force, column_ids, view_id, statuses, error_codes, limit, dry_run } = self;
-        TriggerRows { row_ids, column_ids, view_id, statuses, error_codes, limit, force, dry_run, once }
+        TriggerRows {
+            row_ids: self.row_ids,
+            column_ids: self.column_ids,
+            view_id: self.view_id,
+            filters: self.filters,
+            sorting: self.sorting,
+            search: self.search,
+            statuses: self.statuses,
+            error_codes: self.error_codes,
+            limit: self.limit,
+            force: self.force,
+            dry_run: self.dry_run,
+            once,
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-import type { FilterNode, Row, Sorting } from '../../api/types';
+import type { FilterNode, Row, Sorting, TriggerBody } from '../../api/types';
 
 /** Which rows, and in which order. */
 export interface RowQuery {
@@ -23,6 +23,15 @@ export function queryParams(query: RowQuery) {
   return {
     ...(query.filters.length > 0 && { filters: JSON.stringify(query.filters) }),
     ...(query.sorting.length > 0 && { sorting: JSON.stringify(query.sorting) }),
+    ...(query.search && { search: query.search }),
+  };
+}
+
+/** A query as a run takes it. */
+export function selected(query: RowQuery): TriggerBody {
+  return {
+    ...(query.filters.length > 0 && { filters: query.filters as TriggerBody['filters'] }),
+    ...(query.sorting.length > 0 && { sorting: query.sorting }),
     ...(query.search && { search: query.search }),
   };
 }

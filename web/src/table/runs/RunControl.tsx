@@ -4,17 +4,19 @@ import { statusQuery } from '../../api/queries';
 import { isProcessed } from '../../api/types';
 import { count } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
+import { isFiltered, selected } from '../rows/rowQuery';
 import { ExportMenu } from '../transfer/ExportMenu';
 import type { Table } from '../useTable';
 import { countCells } from './progress';
 
 /** Import, export, and the button that runs the table or stops it. */
 export function RunControl({ table, onImport }: { table: Table; onImport: () => void }) {
-  const { runs, progress, views, project } = table;
+  const { runs, progress, query, project } = table;
   const status = useQuery(statusQuery(project.id));
   const failed = status.data ? countCells(status.data).failed : 0;
   const processed = table.columns.filter(isProcessed);
-  const isViewSaved = views.view !== undefined && !views.isChanged;
+  const shown = selected(query);
+  const isPart = isFiltered(query);
 
   return (
     <Group gap={6} wrap="nowrap">
@@ -33,8 +35,8 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
           <Button
             leftSection={<Icon name="play" size={16} />}
             disabled={processed.length === 0}
-            title={processed.length === 0 ? 'Add a column that fills itself first' : undefined}
-            onClick={() => void runs.run(isViewSaved ? { viewId: views.view?.id } : {})}
+            title={processed.length === 0 ? 'Add a column that fills itself first' : isPart ? 'Runs the rows shown here' : undefined}
+            onClick={() => void runs.run(shown)}
           >
             Run
           </Button>
@@ -46,9 +48,9 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
             </Menu.Target>
             <Menu.Dropdown>
               <Menu.Label>What has not been done yet</Menu.Label>
+              {isPart && <Menu.Item onClick={() => void runs.run(shown)}>The rows shown here</Menu.Item>}
               <Menu.Item onClick={() => void runs.run({})}>All rows</Menu.Item>
-              {isViewSaved && <Menu.Item onClick={() => void runs.run({ viewId: views.view?.id })}>Rows of this view</Menu.Item>}
-              <Menu.Item onClick={() => void runs.run({ limit: 10 })}>The first 10 rows, to try it out</Menu.Item>
+              <Menu.Item onClick={() => void runs.run({ ...shown, limit: 10 })}>The first 10 rows, to try it out</Menu.Item>
               <Menu.Item disabled={failed === 0} onClick={() => void runs.run({ statuses: ['error'] })}>
                 Only what failed{failed > 0 && ` (${count(failed)})`}
               </Menu.Item>

@@ -44,6 +44,15 @@ export default async function run({ server, page }) {
     assert.equal(provider.asked.length, asked, 'a call was begun after the stop');
     assert.equal(Object.values(columns)[0].queued, 0);
 
+    // What is run is what is shown.
+    await page.getByLabel('Search all cells').fill('n399');
+    await page.getByText('1 row match').waitFor();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await grid.reads(0, 2, 'n399 Ltd');
+    assert.equal(provider.asked.length, asked + 1, 'only the row shown was run');
+    await page.getByLabel('Search all cells').fill('');
+    await grid.reads(0, 2, 'n0 Ltd');
+
     await grid.select(0, 2);
     await page.keyboard.press('Space');
     await page.getByRole('complementary').getByText('How it came about').waitFor();

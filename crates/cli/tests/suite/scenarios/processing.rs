@@ -153,6 +153,15 @@ fn a_trigger_says_which_cells_it_means(api: &Api) {
     let view = table.post("/views", view).created()["view"]["id"].clone();
     assert_eq!(dry(json!({ "viewId": view })), 3);
     assert_eq!(dry(json!({ "viewId": view, "rowIds": [ids[0], ids[2]] })), 1);
+    let name = table.column("Name");
+    let named =
+        |name: &str| json!([{ "columnId": table.column("Name"), "operator": "equals", "value": name }]);
+    assert_eq!(dry(json!({ "filters": [{ "columnId": name, "operator": "isNotEmpty" }] })), 3);
+    assert_eq!(dry(json!({ "viewId": view, "filters": named("b") })), 1);
+    assert_eq!(dry(json!({ "search": "b" })), 1);
+    assert_eq!(dry(json!({ "search": "nobody", "viewId": view })), 0);
+    let unknown = json!([{ "columnId": "col_gone", "operator": "isEmpty" }]);
+    table.post("/trigger", json!({ "filters": unknown })).offends(&["filters[0].columnId"]);
     assert_eq!(run(&table, json!({ "viewId": view, "columnIds": [other], "limit": 1 })), 1);
     let ran: Vec<bool> = ids.iter().map(|id| table.cells(id)[&other]["status"] == "error").collect();
     assert_eq!(ran, [false, false, false, true], "the first of the view");
