@@ -30,6 +30,8 @@ const ROWS_MAX: usize = 200;
 const PAUSE: Duration = Duration::from_millis(100);
 /// After this long without an event a reader is told that all is well.
 const QUIET_MAX: Duration = Duration::from_secs(15);
+/// How long a reader is believed to hold a key that holds.
+const LET_IN_FOR: Duration = Duration::from_millis(800);
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -183,6 +185,8 @@ pub struct Feed {
     closing: watch::Receiver<()>,
     waiting: VecDeque<Event>,
     last_told: Option<Instant>,
+    /// When the reader's key was last looked up.
+    let_in: Instant,
 }
 
 impl App {
@@ -208,6 +212,7 @@ impl App {
             closing,
             waiting: VecDeque::new(),
             last_told: None,
+            let_in: Instant::now(),
         };
         // Read after the project is watched: nothing falls between.
         let stored = self.project(caller, project).await?;
@@ -250,15 +255,30 @@ impl Feed {
                 tokio::select! {
                     changed = self.latest.changed() => changed.ok()?,
                     _ = self.closing.changed() => return None,
-                    () = tokio::time::sleep(QUIET_MAX) => return Some(Event::Quiet),
+                    () = tokio::time::sleep(QUIET_MAX) => return self.is_let_in().await.then_some(Event::Quiet),
                 }
                 continue;
             }
             if let Some(pause) = self.last_told.and_then(|at| PAUSE.checked_sub(at.elapsed())) {
                 tokio::time::sleep(pause).await;
             }
+            if !self.is_let_in().await {
+                return None;
+            }
             self.gather().await.ok()?;
         }
+    }
+
+    /// Whether the reader's key was not revoked since the stream began.
+    async fn is_let_in(&mut self) -> bool {
+        let Caller::Key(principal) = self.caller else { return true };
+        if self.let_in.elapsed() >= LET_IN_FOR {
+            if !matches!(self.app.store.key(principal.key).await, Ok(Some(_))) {
+                return false;
+            }
+            self.let_in = Instant::now();
+        }
+        true
     }
 
     /// Reads what the changes so far are about.

@@ -1,5 +1,6 @@
 import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Shell } from '../app/Shell';
+import { tellError } from '../ui/notify';
 import { AddColumnButton } from './columns/AddColumnButton';
 import { HeaderMenu, type HeaderMenuTarget } from './columns/HeaderMenu';
 import { useColumnActions } from './columns/useColumnActions';
@@ -7,7 +8,7 @@ import { EmptyTable } from './EmptyTable';
 import { Grid, type GridHandle, type HoveredCell } from './grid/Grid';
 import { HoverNote } from './cell/HoverNote';
 import { ProjectTrail } from './ProjectTrail';
-import { useClipboard } from './rows/useClipboard';
+import { clear, useClipboard } from './rows/useClipboard';
 import { useTyped } from './rows/useTyped';
 import { isFiltered } from './rows/rowQuery';
 import { RunControl } from './runs/RunControl';
@@ -102,6 +103,7 @@ export function TableView({ table }: { table: Table }) {
                 if (row) void table.runs.run({ rowIds: [row.id], columnIds: [columnId] });
               }}
               onOpenCell={({ rowIndex, columnId }) => openCell(rowIndex, columnId)}
+              onClear={(selection) => void clear(table, selection).catch((error: unknown) => tellError(error, 'This was not saved'))}
               onDeleteRows={() => setIsDeleting(true)}
               onHover={setHovered}
               onColumnMoved={actions.move}

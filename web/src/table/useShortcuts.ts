@@ -1,7 +1,10 @@
 import { type RefObject, useEffect, useRef } from 'react';
-import { counted } from '../ui/format';
-import { tell } from '../ui/notify';
+import { count, counted } from '../ui/format';
+import { tell, tellError } from '../ui/notify';
+import { fetchIds } from './rows/fetchRows';
 import type { Table } from './useTable';
+
+const ROWS_MAX = 100_000;
 
 /** Keys that work anywhere on the page, unless somebody is typing. */
 export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>, onEscape: () => void): void {
@@ -26,7 +29,7 @@ export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>,
         void now.editor.redo();
       } else if (isCommand && event.key === 'Enter' && frame.current?.contains(document.activeElement)) {
         event.preventDefault();
-        runRange(now);
+        void runRange(now).catch((error: unknown) => tellError(error, 'Nothing was run'));
       } else if (event.key === 'Escape' && !document.querySelector('[role="dialog"],[role="menu"]')) {
         current.current.onEscape();
       }
@@ -38,18 +41,17 @@ export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>,
 }
 
 /** Runs the cells that are selected. */
-function runRange(table: Table): void {
+async function runRange(table: Table): Promise<void> {
   const { range } = table.selection;
   if (!range) return;
   const columnIds = table.shownColumns.slice(range.firstColumn, range.endColumn).map((column) => column.id);
-  const rowIds: string[] = [];
-  for (let index = range.firstRow; index < range.endRow; index++) {
-    const row = table.store.rowAt(index);
-    if (row) rowIds.push(row.id);
-  }
-  if (rowIds.length === 0) return;
+  const endRow = Math.min(range.endRow, table.total ?? 0);
+  const rows = endRow - range.firstRow;
+  if (rows <= 0) return;
+  if (rows > ROWS_MAX) return tell(`Select up to ${count(ROWS_MAX)} rows, or use Run above for all of them.`);
+  const rowIds = await fetchIds(table.project.id, table.query, range.firstRow, endRow);
   tell(`Running ${counted(rowIds.length, 'row')} of the selection.`);
-  void table.runs.run({ rowIds, columnIds });
+  await table.runs.run({ rowIds, columnIds });
 }
 
 function isTyping(target: EventTarget | null): boolean {

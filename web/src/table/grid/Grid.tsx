@@ -51,6 +51,7 @@ export interface GridProps {
   onTyped: (cells: TypedCell[]) => void;
   onRunCell: (place: CellPlace) => void;
   onOpenCell: (place: CellPlace) => void;
+  onClear: (selection: Selection) => void;
   onDeleteRows: () => void;
   onHover: (cell: HoveredCell | undefined) => void;
   onColumnMoved: (from: number, to: number) => void;
@@ -184,8 +185,9 @@ export function Grid(props: GridProps) {
       onFinishedEditing={onFinishedEditing}
       cellActivationBehavior="double-click"
       onDelete={(deleted) => {
-        if (deleted.rows.length === 0) return true;
-        props.onDeleteRows();
+        // Not left to the grid, which knows only the rows in sight.
+        if (deleted.rows.length === 0) props.onClear(toSelection(deleted, columns));
+        else props.onDeleteRows();
         return false;
       }}
       onCellClicked={(item, event) => {

@@ -49,7 +49,13 @@ export class Editor {
     if (rows.length > 0) this.options.store().startAdding(rows);
     return this.enqueue(async () => {
       const step: Step = { cells, madeRowIds: [] };
-      await this.sendCells(cells, 'after');
+      try {
+        await this.sendCells(cells, 'after');
+      } catch (error) {
+        // Reading again may fail as well; what was not saved must not look as if it was.
+        this.show(cells, 'before');
+        throw error;
+      }
       step.madeRowIds = await this.sendRows(rows, added);
       rows.forEach((row, place) => {
         for (const [columnId, value] of Object.entries(added[place] ?? {})) {

@@ -84,14 +84,12 @@ export class RowStore {
     for (let page = Math.floor(first / pageSize); page * pageSize < end; page++) {
       const from = Math.max(first, page * pageSize);
       const to = Math.min(end, (page + 1) * pageSize);
-      if (this.cache.missing(from, to - 1).length > 0) {
+      const atHand = Array.from({ length: to - from }, (_, place) => this.rowAt(from + place)).filter((row) => row !== undefined);
+      if (atHand.length === to - from) {
+        rows.push(...atHand);
+      } else {
         const answer = await this.options.fetchPage(page, pageSize, new AbortController().signal);
         rows.push(...answer.rows.slice(from - page * pageSize, to - page * pageSize));
-      } else {
-        for (let index = from; index < to; index++) {
-          const row = this.cache.rowAt(index);
-          if (row) rows.push(row);
-        }
       }
     }
     return rows;

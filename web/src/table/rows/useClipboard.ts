@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef } from 'react';
 import { counted } from '../../ui/format';
 import { tell, tellError } from '../../ui/notify';
-import type { CellRange } from '../grid/selection';
+import type { CellRange, Selection } from '../grid/selection';
 import type { Table } from '../useTable';
 import type { CellWrite } from './editor';
 import { addedRow, planPaste } from './paste';
@@ -27,7 +27,7 @@ export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>)
     const onCut = (event: ClipboardEvent) => {
       if (!isOurs()) return;
       copy(current.current, event);
-      void clear(current.current);
+      void clear(current.current).catch((error: unknown) => tellError(error, 'This was not cut'));
     };
     const onPaste = (event: ClipboardEvent) => {
       const text = event.clipboardData?.getData('text/plain');
@@ -47,8 +47,8 @@ export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>)
 }
 
 /** The rectangle to copy: the range, or the selected rows or column whole. */
-function rangeOf(table: Table): CellRange | undefined {
-  const { rows, columns, range } = table.selection;
+function rangeOf(table: Table, selection: Selection = table.selection): CellRange | undefined {
+  const { rows, columns, range } = selection;
   const whole = { firstColumn: 0, endColumn: table.shownColumns.length };
   const firstRow = rows.first();
   if (firstRow !== undefined) return { ...whole, firstRow, endRow: (rows.last() ?? firstRow) + 1 };
@@ -97,10 +97,13 @@ async function copyFar(table: Table, range: CellRange, endRow: number): Promise<
   }
 }
 
-async function clear(table: Table): Promise<void> {
-  const range = rangeOf(table);
+/** Empties what is selected, in sight or not. */
+export async function clear(table: Table, selection?: Selection): Promise<void> {
+  const range = rangeOf(table, selection);
   if (!range) return;
-  const rows = await table.store.rowsBetween(range.firstRow, Math.min(range.endRow, table.store.total ?? 0));
+  const endRow = Math.min(range.endRow, table.store.total ?? 0);
+  if (endRow - range.firstRow > COPY_ROWS_MAX) return tell(`That is more than ${counted(COPY_ROWS_MAX, 'row')}. Select fewer.`);
+  const rows = await table.store.rowsBetween(range.firstRow, endRow);
   const columns = table.shownColumns.slice(range.firstColumn, range.endColumn).filter((column) => column.type !== 'reference');
   const writes = rows.flatMap((row) => columns.map((column): CellWrite => ({ rowId: row.id, columnId: column.id, value: null })));
   await table.editor.change(writes);

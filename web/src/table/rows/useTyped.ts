@@ -1,25 +1,46 @@
 import type { Json } from '../../api/types';
+import { counted } from '../../ui/format';
+import { tell, tellError } from '../../ui/notify';
 import type { TypedCell } from '../grid/Grid';
 import type { Table } from '../useTable';
 import type { CellWrite } from './editor';
 import { readTyped } from './typed';
 
+/** More rows than this are not written by hand at once. */
+const ROWS_MAX = 50_000;
+
 /** Takes what was typed or filled: cells of rows that are there are written, the row after the last is added. */
 export function useTyped(table: Table): (cells: TypedCell[]) => void {
-  return (cells) => {
-    const { store, editor } = table;
-    const total = store.total ?? 0;
-    const writes: CellWrite[] = [];
-    const added = new Map<number, Record<string, Json>>();
-    for (const { rowIndex, columnId, text } of cells) {
-      const row = store.rowAt(rowIndex);
-      if (row) {
-        const before = row.cells[columnId]?.value ?? null;
-        writes.push({ rowId: row.id, columnId, value: readTyped(text, before) });
-      } else if (rowIndex >= total && text !== '') {
-        added.set(rowIndex, { ...added.get(rowIndex), [columnId]: text });
-      }
-    }
-    void editor.change(writes, [...added.values()]);
-  };
+  return (cells) => void write(table, cells).catch((error: unknown) => tellError(error, 'This was not saved'));
+}
+
+async function write(table: Table, cells: TypedCell[]): Promise<void> {
+  const { store, editor } = table;
+  const total = store.total ?? 0;
+  const followers = new Set(table.columns.filter((column) => column.type === 'reference').map((column) => column.id));
+  const added = new Map<number, Record<string, Json>>();
+  const inside: TypedCell[] = [];
+  for (const cell of cells) {
+    if (followers.has(cell.columnId)) continue;
+    if (cell.rowIndex < total) inside.push(cell);
+    else if (cell.text !== '') added.set(cell.rowIndex, { ...added.get(cell.rowIndex), [cell.columnId]: cell.text });
+  }
+  const rowAt = await reach(table, inside);
+  if (!rowAt) return tell(`That is more than ${counted(ROWS_MAX, 'row')} at once. Select fewer.`);
+  const writes = inside.flatMap(({ rowIndex, columnId, text }): CellWrite[] => {
+    const row = rowAt(rowIndex);
+    return row ? [{ rowId: row.id, columnId, value: readTyped(text, row.cells[columnId]?.value ?? null) }] : [];
+  });
+  // A range that reaches one row too far is no wish for another row.
+  await editor.change(writes, inside.length > 0 ? [] : [...added.values()]);
+}
+
+/** How to get at the rows of these cells. Those out of sight are fetched first; undefined if they are too many. */
+async function reach({ store }: Table, cells: readonly TypedCell[]) {
+  if (cells.every(({ rowIndex }) => store.rowAt(rowIndex))) return store.rowAt;
+  const first = cells.reduce((least, { rowIndex }) => Math.min(least, rowIndex), Infinity);
+  const last = cells.reduce((most, { rowIndex }) => Math.max(most, rowIndex), 0);
+  if (last - first >= ROWS_MAX) return undefined;
+  const rows = await store.rowsBetween(first, last + 1);
+  return (rowIndex: number) => rows[rowIndex - first];
 }

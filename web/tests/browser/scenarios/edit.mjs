@@ -43,4 +43,20 @@ export default async function edit({ server, page }) {
   await holds(['Ada', 'Ada']);
   await page.getByText('2 rows', { exact: true }).waitFor();
   assert.equal((await stored()).length, 2);
+
+  // What is selected is changed, in sight or not.
+  const many = Array.from({ length: 450 }, (_, index) => ({ Name: `n${index}` }));
+  await server.api('POST', `/projects/${project.id}/rows`, many);
+  await page.getByText('452 rows', { exact: true }).waitFor();
+  const values = async () => {
+    const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=1000`);
+    return new Set(rows.map((row) => row.cells[name]));
+  };
+  const areAll = (value) => until(`all rows are ${value}`, async () => (await values()).size === 1 && (await values()).has(value));
+  await grid.select(0, 1);
+  await page.keyboard.press('Control+Shift+ArrowDown');
+  await page.keyboard.press('Control+d');
+  await areAll('Ada');
+  await page.keyboard.press('Delete');
+  await areAll(null);
 }

@@ -18,6 +18,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("events", Shared:
 pub(crate) const OWN: &[Scenario] = &scenarios!("events", Own:
     a_service_that_stops_ends_its_streams,
     a_reader_that_does_not_read_holds_nobody_back,
+    a_stream_ends_with_its_key,
 );
 
 /// One event as it came.
@@ -107,6 +108,23 @@ fn changes_are_told_as_they_happen(api: &Api) {
     table.delete("").ok();
     assert!(stream.next().is_none(), "the project is gone");
     table.get("/events").refused(404, "project_not_found");
+}
+
+fn a_stream_ends_with_its_key() {
+    let server = Server::start(&[]);
+    let table = server.api().table(&["Name"]);
+    let made = server.command(&["key", "create", "--team", "default", "--name", "doomed"]);
+    let doomed = server.api_with(String::from_utf8(made.stdout).unwrap().trim());
+    let mut stream = Stream::open(&table.through(&doomed), "");
+    stream.expect("status");
+    let keys: Value = serde_json::from_slice(&server.command(&["key", "list"]).stdout).unwrap();
+    let key = keys.as_array().unwrap().iter().find(|key| key["name"] == "doomed").unwrap();
+    assert!(server.command(&["key", "revoke", key["id"].as_str().unwrap()]).status.success());
+    eventually("the key is refused", std::time::Duration::from_secs(30), || {
+        (doomed.get("/v4/team").status() == 403).then_some(())
+    });
+    table.insert(json!([{ "Name": "not for everybody" }]));
+    assert!(stream.next().is_none(), "the stream ends, and tells nothing more");
 }
 
 fn a_stream_is_resumed_where_it_broke_off(api: &Api) {
