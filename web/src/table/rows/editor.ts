@@ -10,6 +10,8 @@ export interface CellWrite {
   rowId: string;
   columnId: string;
   value: Json;
+  /** What it was, where the row may be out of sight. */
+  before?: Json;
 }
 
 interface Options {
@@ -41,7 +43,10 @@ export class Editor {
   /** Writes cells and adds rows as one step. */
   change(writes: readonly CellWrite[], added: readonly Record<string, Json>[] = []): Promise<void> {
     const cells = writes
-      .map((write): CellEdit => ({ ...write, before: this.valueOf(write), after: write.value }))
+      .map((write): CellEdit => {
+        const { rowId, columnId, value, before = this.valueOf(write) } = write;
+        return { rowId, columnId, before, after: value };
+      })
       .filter((edit) => !isSame(edit.before, edit.after));
     if (cells.length === 0 && added.length === 0) return Promise.resolve();
     this.show(cells, 'after');

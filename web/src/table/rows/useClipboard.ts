@@ -1,4 +1,5 @@
 import { type RefObject, useEffect, useRef } from 'react';
+import type { Column, Row } from '../../api/types';
 import { counted } from '../../ui/format';
 import { tell, tellError } from '../../ui/notify';
 import type { CellRange, Selection } from '../grid/selection';
@@ -105,7 +106,13 @@ export async function clear(table: Table, selection?: Selection): Promise<void> 
   if (endRow - range.firstRow > COPY_ROWS_MAX) return tell(`That is more than ${counted(COPY_ROWS_MAX, 'row')}. Select fewer.`);
   const rows = await table.store.rowsBetween(range.firstRow, endRow);
   const columns = table.shownColumns.slice(range.firstColumn, range.endColumn).filter((column) => column.type !== 'reference');
-  const writes = rows.flatMap((row) => columns.map((column): CellWrite => ({ rowId: row.id, columnId: column.id, value: null })));
+  const emptied = (row: Row, { id }: Column): CellWrite => ({
+    rowId: row.id,
+    columnId: id,
+    value: null,
+    before: row.cells[id]?.value ?? null,
+  });
+  const writes = rows.flatMap((row) => columns.map((column) => emptied(row, column)));
   await table.editor.change(writes);
 }
 
@@ -129,7 +136,8 @@ async function paste(table: Table, values: string[][]): Promise<void> {
   const rows = plan.writes.length > 0 ? await table.store.rowsBetween(range.firstRow, Math.min(total, lastRow + 1)) : [];
   const writes = plan.writes.flatMap(({ rowIndex, columnId, text }): CellWrite[] => {
     const row = rows[rowIndex - range.firstRow];
-    return row ? [{ rowId: row.id, columnId, value: readTyped(text, row.cells[columnId]?.value ?? null) }] : [];
+    const before = row?.cells[columnId]?.value ?? null;
+    return row ? [{ rowId: row.id, columnId, value: readTyped(text, before), before }] : [];
   });
   await table.editor.change(writes, plan.added.map(addedRow));
   if (plan.leftOut > 0) tell(`${counted(plan.leftOut, 'value')} had no place: only cells that can be written were filled.`);

@@ -59,4 +59,6 @@ export default async function edit({ server, page }) {
   await areAll('Ada');
   await page.keyboard.press('Delete');
   await areAll(null);
+  await page.keyboard.press('Control+z');
+  await areAll('Ada');
 }
