@@ -7,11 +7,14 @@ import { QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { queryClient } from './api/queries';
+import { onSignedOutElsewhere } from './api/session';
 import { App } from './app/App';
 import { theme } from './app/theme';
 
 const root = document.getElementById('root');
 if (!root) throw new Error('The page has no element to draw into.');
+
+onSignedOutElsewhere(() => window.location.reload());
 
 createRoot(root).render(
   <StrictMode>

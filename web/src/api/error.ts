@@ -19,8 +19,9 @@ export interface Offence {
 /** The sentence to show for anything that was thrown. */
 export function sentence(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
-  const details = error.details.slice(0, 3).map((offence) => `${offence.path}: ${offence.message}`);
-  return [error.message, ...details].join(' · ');
+  // One offence is the message already.
+  const details = error.details.filter((offence) => !error.message.includes(offence.message)).slice(0, 3);
+  return [error.message, ...details.map(({ path, message }) => (path ? `${path}: ${message}` : message))].join(' · ');
 }
 
 export function toApiError(status: number, body: unknown): ApiError {

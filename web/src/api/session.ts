@@ -11,4 +11,15 @@ export interface SignedIn {
 
 export const readSession = () => request<Session>('GET', '/session');
 export const signIn = (key: string) => request<Session>('POST', '/session', { key });
-export const signOut = () => request<void>('DELETE', '/session');
+
+/** Windows of one browser are signed out together. */
+const windows = new BroadcastChannel('rowmill-session');
+
+export async function signOut(): Promise<void> {
+  await request<void>('DELETE', '/session');
+  windows.postMessage('signed-out');
+}
+
+export function onSignedOutElsewhere(act: () => void): void {
+  windows.onmessage = act;
+}

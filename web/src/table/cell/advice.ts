@@ -6,7 +6,7 @@ const ADVICE: Record<ErrorCode, string> = {
   invalid_input: 'Correct what this cell was given, then run it again.',
   condition_not_met: 'Nothing to do: the column’s condition leaves this row out.',
   dependency_error: 'Mend the cell it depends on first, then run it again.',
-  missing_credentials: 'Add the provider’s key under Settings, Providers, then run the failed cells again.',
+  missing_credentials: 'Add what is missing under Settings (a provider’s key under Providers, a secret under Secrets), then run the failed cells again.',
   invalid_credentials: 'The provider refused the key. Replace it under Settings, Providers, or check the request’s headers.',
   out_of_credits: 'The provider’s account has no credit left. Top it up, then run the failed cells again.',
   rate_limited: 'The provider asked for a slower pace. Set a rate limit in the column, then run the failed cells again.',

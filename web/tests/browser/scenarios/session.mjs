@@ -14,9 +14,14 @@ export default async function session({ browser, server, page, complaints }) {
 
   await signIn(page, server);
   await page.reload();
+  const beside = await page.context().newPage();
+  await beside.goto(server.url);
+  await beside.getByRole('button', { name: /^Team/ }).waitFor();
   await page.getByRole('button', { name: /^Team/ }).click();
   await page.getByRole('menuitem', { name: 'Sign out' }).click();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await beside.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await beside.close();
   await page.reload();
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 
