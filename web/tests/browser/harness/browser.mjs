@@ -62,6 +62,9 @@ export function gridOf(page) {
         ([id, wanted]) => document.getElementById(id)?.textContent === wanted,
         [`glide-cell-${column + 1}-${row}`, text],
       ),
+    /** Waits until the grid itself knows of so many rows, its header not counted. */
+    has: (rows) =>
+      page.waitForFunction((wanted) => Number(document.querySelector('[role="grid"]')?.getAttribute('aria-rowcount')) > wanted, rows),
     async type(row, column, text) {
       await this.select(row, column);
       await page.keyboard.type(text);

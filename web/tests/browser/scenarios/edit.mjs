@@ -47,7 +47,7 @@ export default async function edit({ server, page }) {
   // What is selected is changed, in sight or not.
   const many = Array.from({ length: 450 }, (_, index) => ({ Name: `n${index}` }));
   await server.api('POST', `/projects/${project.id}/rows`, many);
-  await page.getByText('452 rows', { exact: true }).waitFor();
+  await grid.has(452);
   const values = async () => {
     const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=1000`);
     return new Set(rows.map((row) => row.cells[name]));

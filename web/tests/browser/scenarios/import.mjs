@@ -26,6 +26,7 @@ export default async function imported({ server, page }) {
   await grid.reads(0, 1, 'person0@example.com');
   await grid.reads(0, 3, 'Note; 0');
 
+  await grid.has(ROWS);
   await grid.select(0, 1);
   await page.keyboard.press('Control+End');
   await grid.reads(ROWS - 1, 1, `person${ROWS - 1}@example.com`);
