@@ -185,8 +185,8 @@ pub struct Feed {
     closing: watch::Receiver<()>,
     waiting: VecDeque<Event>,
     last_told: Option<Instant>,
-    /// When the reader's key was last looked up.
-    let_in: Instant,
+    /// When the reader's key was last looked up, since the stream began.
+    let_in: Option<Instant>,
 }
 
 impl App {
@@ -212,7 +212,7 @@ impl App {
             closing,
             waiting: VecDeque::new(),
             last_told: None,
-            let_in: Instant::now(),
+            let_in: None,
         };
         // Read after the project is watched: nothing falls between.
         let stored = self.project(caller, project).await?;
@@ -272,11 +272,11 @@ impl Feed {
     /// Whether the reader's key was not revoked since the stream began.
     async fn is_let_in(&mut self) -> bool {
         let Caller::Key(principal) = self.caller else { return true };
-        if self.let_in.elapsed() >= LET_IN_FOR {
+        if self.let_in.is_none_or(|looked_up| looked_up.elapsed() >= LET_IN_FOR) {
             if !matches!(self.app.store.key(principal.key).await, Ok(Some(_))) {
                 return false;
             }
-            self.let_in = Instant::now();
+            self.let_in = Some(Instant::now());
         }
         true
     }
