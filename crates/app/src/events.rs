@@ -1,8 +1,9 @@
 //! What happens in a project, as it happens.
 //!
 //! The store tells of every change, of this node's and of others'; here the last ones are remembered, by number
-//! only, so that a reader who was cut off can go on, here or at another node. A feed asks for what came after the number it has seen and reads the rows as they are by then,
-//! so that a slow reader gets fewer and fresher events, and holds nobody back.
+//! only, so that a reader who was cut off can go on, here or at another node. A feed asks for what came after
+//! the number it has seen and reads the rows as they are by then, so that a slow reader gets fewer and fresher
+//! events, and holds nobody back.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,8 +20,8 @@ use crate::error::{Error, Result};
 
 /// How many feeds may be open at once.
 const FEEDS_MAX: usize = 1_000;
-/// How many projects' changes are remembered at once. Of those nobody watches, the one that came into notice first
-/// is forgotten first.
+/// How many projects' changes are remembered at once. Of those nobody watches, the one that came into notice
+/// first is forgotten first.
 const PROJECTS_MAX: usize = 256;
 /// How many rows the remembered changes of a project name at most.
 const NAMED_MAX: usize = 20_000;

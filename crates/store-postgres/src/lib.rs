@@ -455,13 +455,7 @@ impl Store for PostgresStore {
         self.node.news.employ(claim.worker.0);
         let projects = claim.asks.iter().map(|(lane, _)| lane.project).collect();
         let (node, claim) = (self.node(), Arc::new(claim));
-        let work = again!((node, claim), |tx| work::claim(
-            tx,
-            &node.documents,
-            &node.tokens,
-            &claim,
-            claim.expires_at_ms
-        ));
+        let work = again!((node, claim), |tx| work::claim(tx, &node.documents, &node.tokens, &claim));
         self.change(projects, Doubt::Tell, work).await
     }
 

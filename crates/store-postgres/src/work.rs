@@ -156,7 +156,6 @@ pub(crate) async fn claim(
     documents: &Documents,
     tokens: &Tokens,
     claim: &Claim,
-    expires_at_ms: i64,
 ) -> Result<(Vec<Claimed>, Vec<Change>)> {
     let now_ms = claim.now.as_millisecond();
     let projects: BTreeSet<ProjectId> = claim.asks.iter().map(|(lane, _)| lane.project).collect();
@@ -187,7 +186,7 @@ pub(crate) async fn claim(
     // Projects in which nothing happened are left as they are.
     desks.0.retain(|_, desk| desk.is_touched());
     let changes = desks.finish(tx, now_ms)?;
-    see_worker(tx, claim.worker, expires_at_ms);
+    see_worker(tx, claim.worker, claim.expires_at_ms);
     Ok((claimed, changes))
 }
 
