@@ -162,18 +162,14 @@ impl Teller {
 }
 
 fn say(moved: &Moved, took: Duration, source: &str, target: &str) -> std::io::Result<()> {
-    let Moved { teams, keys, sealed, receipts, projects, rows, guests, retries, cells, bytes, rows_now } =
-        moved;
+    let Moved { teams, keys, sealed, receipts, projects, rows, guests, cells, bytes, rows_now, .. } = moved;
     let Cells { idle, queued, completed, error, skipped } = cells;
     let seconds = took.as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "a rate for people")]
     let rate = *rows_now as f64 / seconds.max(0.001);
     let mut out = std::io::stdout().lock();
     writeln!(out, "Moved and verified: {source} is now in {target}.")?;
-    writeln!(
-        out,
-        "  teams: {teams}, API keys: {keys}, sealed credentials and secrets: {sealed}, kept answers: {receipts}"
-    )?;
+    writeln!(out, "  teams: {teams}, API keys: {keys}, sealed entries: {sealed}, kept answers: {receipts}")?;
     writeln!(
         out,
         "  projects: {projects}, rows: {} ({}), guests: {guests}",
@@ -182,8 +178,7 @@ fn say(moved: &Moved, took: Duration, source: &str, target: &str) -> std::io::Re
     )?;
     writeln!(
         out,
-        "  cells: {completed} completed, {error} in error, {skipped} skipped, {queued} queued ({retries} of them at \
-         a time to come), {idle} idle"
+        "  cells: {completed} completed, {error} in error, {skipped} skipped, {queued} queued, {idle} idle"
     )?;
     writeln!(out, "  {seconds:.1} s, {rate:.0} rows a second, verification included")?;
     writeln!(out, "The source is as it was. Start Rowmill on the target only, from now on.")?;
