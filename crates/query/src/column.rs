@@ -49,11 +49,11 @@ impl Column {
         }
     }
 
-    /// Writes a row's cell; the row behind the last is a new one.
-    pub(crate) fn set(&mut self, row: usize, cell: &Cell) -> Result<(), Full> {
+    /// Writes a row's cell with a change of the snapshot; the row behind the last is a new one.
+    pub(crate) fn set(&mut self, row: usize, cell: &Cell, epoch: u64) -> Result<(), Full> {
         match (self, cell) {
-            (Self::Values(column), Cell::Value(raw)) => column.set(row, raw),
-            (Self::Values(column), Cell::State(_)) => column.set(row, ""),
+            (Self::Values(column), Cell::Value(raw)) => column.set(row, raw, epoch),
+            (Self::Values(column), Cell::State(_)) => column.set(row, "", epoch),
             (Self::States(column), cell) => {
                 let facts = if let Cell::State(facts) = cell { *facts } else { Facts::default() };
                 match column.get_mut(row) {
@@ -117,6 +117,38 @@ pub(crate) struct ValueColumn {
     known: Option<Known>,
     /// The values in order, once somebody sorts by them.
     pub(crate) ranks: Option<Ranks>,
+    /// What rows had before, of a column that is in order.
+    pub(crate) replaced: Replaced,
+}
+
+/// The values that were replaced by others, by number. Their labels are kept: orders find rows by them.
+#[derive(Debug, Default)]
+pub(crate) struct Replaced {
+    /// All that were replaced from this change of the snapshot on.
+    since: u64,
+    /// In the order of the changes.
+    list: Vec<Was>,
+}
+
+/// A row's value before a change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Was {
+    epoch: u64,
+    pub(crate) row: u32,
+    pub(crate) number: u32,
+}
+
+impl Replaced {
+    /// Forgets all before a change.
+    pub(crate) fn start(&mut self, epoch: u64) {
+        *self = Self { since: epoch, list: Vec::new() };
+    }
+
+    /// What was replaced since a change; `None` if not all of that is known.
+    pub(crate) fn since(&self, epoch: u64) -> Option<&[Was]> {
+        let from = self.list.partition_point(|was| was.epoch < epoch);
+        self.list.get(from..).filter(|_| self.since <= epoch)
+    }
 }
 
 type Known = HashMap<u64, u32, BuildHasherDefault<AsIs>>;
@@ -129,6 +161,7 @@ impl Default for ValueColumn {
             numbers: Some(Vec::new()),
             known: Some(Known::default()),
             ranks: None,
+            replaced: Replaced::default(),
         }
     }
 }
@@ -162,7 +195,7 @@ impl ValueColumn {
         self.values.get(self.number(row))
     }
 
-    pub(crate) fn set(&mut self, row: usize, raw: &str) -> Result<(), Full> {
+    pub(crate) fn set(&mut self, row: usize, raw: &str, epoch: u64) -> Result<(), Full> {
         if row < self.rows {
             if self.raw(row) == raw {
                 return Ok(());
@@ -171,7 +204,11 @@ impl ValueColumn {
             let rows = u32::try_from(self.rows).map_err(|_| Full)?;
             let numbers = self.numbers.get_or_insert_with(|| (0..rows).collect());
             if let Some(old) = numbers.get_mut(row) {
-                *old = number;
+                let was = std::mem::replace(old, number);
+                if self.ranks.is_some() {
+                    let row = u32::try_from(row).map_err(|_| Full)?;
+                    self.replaced.list.push(Was { epoch, row, number: was });
+                }
             }
             return Ok(());
         }
@@ -181,7 +218,7 @@ impl ValueColumn {
             numbers.push(number);
         }
         if self.rows.is_multiple_of(Self::LOOK_EVERY) {
-            self.stop_sharing_in_vain()?;
+            self.stop_sharing_in_vain(epoch)?;
         }
         Ok(())
     }
@@ -202,7 +239,7 @@ impl ValueColumn {
         }
     }
 
-    fn stop_sharing_in_vain(&mut self) -> Result<(), Full> {
+    fn stop_sharing_in_vain(&mut self, epoch: u64) -> Result<(), Full> {
         let len = self.values.len();
         if self.known.is_none() || len <= Self::SHARED_MIN || len <= self.rows / 4 {
             return Ok(());
@@ -216,12 +253,14 @@ impl ValueColumn {
         if self.ranks.is_some() {
             self.ranks = Some(Ranks::of(&self.values));
         }
+        // The numbers of old values mean nothing any more.
+        self.replaced.start(epoch + 1);
         Ok(())
     }
 
-    /// How many values no row has any more, at most.
+    /// How many values no row has any more, at least.
     pub(crate) fn wasted(&self) -> usize {
-        if self.known.is_some() { 0 } else { self.values.len().saturating_sub(self.rows) }
+        self.values.len().saturating_sub(self.rows)
     }
 
     fn shrink(&mut self) {
@@ -234,7 +273,8 @@ impl ValueColumn {
     pub(crate) fn bytes(&self) -> usize {
         let numbers = self.numbers.as_ref().map_or(0, |numbers| numbers.capacity() * 4);
         let known = self.known.as_ref().map_or(0, |known| known.capacity() * 2 * 16);
-        self.values.bytes() + numbers + known + self.ranks.as_ref().map_or(0, Ranks::bytes)
+        let replaced = self.replaced.list.capacity() * size_of::<Was>();
+        self.values.bytes() + numbers + known + replaced + self.ranks.as_ref().map_or(0, Ranks::bytes)
     }
 }
 

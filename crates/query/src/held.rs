@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Rw
 use std::time::{Duration, Instant};
 
 use rowmill_model::ProjectId;
-use rowmill_store::{Change, Store, StoreError, StoredProject};
+use rowmill_store::{Change, Spans, Store, StoreError, StoredProject};
 
 use crate::column::Name;
 use crate::kept::KeptOrders;
@@ -53,6 +53,12 @@ impl Held {
 
     fn snapshot_mut(&self) -> RwLockWriteGuard<'_, Snapshot> {
         self.snapshot.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether rows are as they were between two changes, as far as that will be known.
+    pub(crate) async fn are_untouched(&self, rows: &Spans, from: u64, to: u64) -> bool {
+        let told = tokio::time::timeout(NEWS_PATIENCE, self.notes.wait_for(to)).await;
+        told.is_ok() && self.notes.are_untouched(rows, from, to)
     }
 
     fn is_refused(&self, names: &[Name]) -> bool {
@@ -192,7 +198,8 @@ impl Keeper {
         let id = project.project.id;
         let held = self.memory.held(id);
         let names = plan.names();
-        if is_ready(&held, plan, &names, seq) {
+        let sorted: Vec<Name> = plan.keys.iter().map(|(name, _)| name.clone()).collect();
+        if is_ready(&held, &names, &sorted, seq) {
             return Ok(Some(held));
         }
         if held.is_refused(&names) {
@@ -200,7 +207,6 @@ impl Keeper {
         }
         // Read to the end even if whoever asked goes away: the next one asks the same.
         let task = Task { keeper: self.clone(), held: Arc::clone(&held), id, rows_about: project.row_count };
-        let sorted: Vec<Name> = plan.keys.iter().map(|(name, _)| name.clone()).collect();
         let made = tokio::spawn(async move { task.make_ready(&names, &sorted, seq, until).await });
         match made.await.map_err(|failure| StoreError::Backend(failure.into()))? {
             Ok(()) => Ok(Some(held)),
@@ -221,11 +227,11 @@ pub(crate) fn is_current(snapshot: &Snapshot, seq: u64) -> bool {
 }
 
 /// Whether a project has all that a plan needs, and is as new as that.
-fn is_ready(held: &Held, plan: &Plan, names: &[Name], seq: u64) -> bool {
+fn is_ready(held: &Held, names: &[Name], sorted: &[Name], seq: u64) -> bool {
     let snapshot = held.snapshot();
     is_current(&snapshot, seq)
         && names.iter().all(|name| snapshot.column(name).is_some())
-        && plan.keys.iter().all(|(name, _)| snapshot.ranks(name).is_some())
+        && sorted.iter().all(|name| snapshot.ranks(name).is_some())
 }
 
 struct Task {
@@ -244,6 +250,10 @@ impl Task {
         until: Instant,
     ) -> Result<(), Refusal> {
         let _turn = self.held.gate.lock().await;
+        // Whoever had the turn before may have done it for all who waited.
+        if is_ready(&self.held, names, sorted, seq) {
+            return Ok(());
+        }
         self.held.notes.start();
         // News may be lost, or states change, while columns are read: then they are read anew.
         for _ in 0..READS_MAX {
@@ -330,6 +340,10 @@ impl Task {
             if !touched.is_empty() {
                 let store = &*self.keeper.store;
                 (patch, read_at) = read_patch(store, self.id, touched, names, until).await?;
+                // What others wrote meanwhile is no matter unless it was to these rows.
+                if read_at > known && self.held.are_untouched(&patch.spans, known, read_at).await {
+                    read_at = known;
+                }
             }
             let (held, is_long) = (Arc::clone(&self.held), patch.rows.len() > SHORT_PATCH_ROWS);
             let apply = move || {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 
 use crate::order::{self, Keys};
+use crate::pieces::Pieces;
 use crate::plan::Plan;
 use crate::snapshot::Snapshot;
 use crate::{Selection, Start};
@@ -33,7 +34,7 @@ pub(crate) struct KeptOrder {
 struct Ordered {
     generation: u64,
     epoch: u64,
-    rows: Vec<u32>,
+    rows: Pieces,
 }
 
 /// Some rows of an order.
@@ -95,7 +96,7 @@ impl KeptOrders {
     pub(crate) fn bytes(&self) -> usize {
         let bytes = |order: &Arc<KeptOrder>| {
             // One that is being made is counted when it is done.
-            order.rows.try_lock().map_or(0, |ordered| ordered.rows.capacity() * 4)
+            order.rows.try_lock().map_or(0, |ordered| ordered.rows.bytes())
         };
         self.orders().iter().map(|(name, order)| name.len() + bytes(order)).sum()
     }
@@ -119,33 +120,31 @@ impl KeptOrder {
         let is_known = ordered.generation == snapshot.generation;
         match snapshot.changed_since(ordered.epoch).filter(|_| is_known) {
             Some([]) => {}
-            Some(changed) => order::patch(&self.plan, snapshot, now, &mut ordered.rows, changed)?,
-            None => ordered.rows = order::make(&self.plan, snapshot, now)?,
+            Some(_) => {
+                let epoch = ordered.epoch;
+                order::patch(&self.plan, snapshot, now, &mut ordered.rows, epoch)?;
+            }
+            None => ordered.rows = order::make(&self.plan, snapshot, now)?.into(),
         }
         (ordered.generation, ordered.epoch) = (snapshot.generation, snapshot.epoch());
         slice(&self.plan, snapshot, &ordered.rows, part)
     }
 }
 
-fn slice(plan: &Plan, snapshot: &Snapshot, rows: &[u32], part: Part) -> Option<Slice> {
-    let start = match part.start {
-        Start::Offset(offset) => usize::try_from(offset).unwrap_or(usize::MAX),
+fn slice(plan: &Plan, snapshot: &Snapshot, rows: &Pieces, part: Part) -> Option<Slice> {
+    let place = match part.start {
+        Start::Offset(offset) => rows.place_at(usize::try_from(offset).unwrap_or(usize::MAX)),
         Start::After(cursor) if plan.keys.is_empty() => {
             let before = snapshot.rows_up_to(cursor.position);
-            rows.partition_point(|row| *row < before)
+            rows.partition_point(|row| row < before)
         }
         Start::After(cursor) => match snapshot.row_at(cursor.position) {
-            Some(row) => Keys::of(plan, snapshot)?.rows_up_to(rows, row),
+            Some(row) => Keys::of(plan, snapshot)?.behind(rows, row),
             // The row the last page ended with is gone: go on by counting.
-            None => usize::try_from(cursor.rank).unwrap_or(usize::MAX),
+            None => rows.place_at(usize::try_from(cursor.rank).unwrap_or(usize::MAX)),
         },
     };
-    let behind = rows.get(start..).unwrap_or_default();
-    let taken = behind.get(..part.limit).unwrap_or(behind);
-    Some(Slice {
-        seq: snapshot.seq,
-        positions: taken.iter().map(|row| snapshot.position(*row)).collect(),
-        total: rows.len() as u64,
-        more: behind.len() > taken.len(),
-    })
+    let mut behind = rows.iter_from(place);
+    let positions = behind.by_ref().take(part.limit).map(|row| snapshot.position(row)).collect();
+    Some(Slice { seq: snapshot.seq, positions, total: rows.len() as u64, more: behind.next().is_some() })
 }

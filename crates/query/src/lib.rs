@@ -15,6 +15,7 @@ mod load;
 mod notes;
 mod order;
 mod pick;
+mod pieces;
 mod plan;
 mod ranks;
 mod scan;
@@ -34,7 +35,7 @@ use jiff::Timestamp;
 use rowmill_model::ProjectId;
 use rowmill_model::filter::Filters;
 use rowmill_model::sort::Sorting;
-use rowmill_store::{PageStart, Result, Store, StoredProject, StoredRow};
+use rowmill_store::{PageStart, Result, Spans, Store, StoredProject, StoredRow};
 
 pub use crate::budget::Budget;
 pub use crate::cursor::Cursor;
@@ -181,10 +182,16 @@ impl Query {
             };
             let Slice { seq: found_at, positions, total, more } = slice;
             let (last, count) = (positions.last().copied(), positions.len());
+            let spans = Spans::of(positions.iter().map(|position| (*position, *position)));
             let read = self.keeper.store.rows_at(project.project.id, positions).await?;
             // What changed between the two is looked for again, so that rows and total are of one moment. Where
-            // others write without pause it must do that a row may have changed, and one that is gone is left out.
-            if read.change_seq == found_at || tries == TRIES_MAX {
+            // others write these rows without pause it must do that one may have changed, and one that is gone is
+            // left out.
+            let is_of_one_moment = read.change_seq == found_at || {
+                let held = self.keeper.memory.held(project.project.id);
+                held.are_untouched(&spans, found_at, read.change_seq).await
+            };
+            if is_of_one_moment || tries == TRIES_MAX {
                 let next = more.then(|| cursor_behind(last, count, before)).flatten();
                 return Ok(Some(Page { rows: read.rows, total: include_total.then_some(total), next }));
             }

@@ -203,9 +203,9 @@ fn fill(name: &Name, lane: usize, runs: &[Run], positions: &[u32]) -> Result<Col
 fn put(column: &mut Column, row: usize, lane: &Lane, index: Option<usize>) -> Result<(), Refusal> {
     match (column, lane) {
         (Column::Values(column), Lane::Values(values)) => {
-            column.set(row, index.map_or("", |index| values.get(index))).map_err(|_| Refusal::TooLarge)
+            column.set(row, index.map_or("", |index| values.get(index)), 0).map_err(|_| Refusal::TooLarge)
         }
-        (Column::Values(column), Lane::States(_)) => column.set(row, "").map_err(|_| Refusal::TooLarge),
+        (Column::Values(column), Lane::States(_)) => column.set(row, "", 0).map_err(|_| Refusal::TooLarge),
         (Column::States(column), lane) => {
             let facts = match lane {
                 Lane::States(facts) => index.and_then(|index| facts.get(index)).copied(),

@@ -22,6 +22,12 @@ struct List {
     runs: usize,
 }
 
+impl List {
+    fn after(&self, seq: u64) -> impl Iterator<Item = &Note> {
+        self.notes.range(self.notes.partition_point(|note| note.seq <= seq)..)
+    }
+}
+
 #[derive(Debug)]
 struct Note {
     seq: u64,
@@ -48,6 +54,8 @@ impl Notes {
     /// How many runs of rows are remembered. Whoever looks at a project again only after more than that has
     /// happened reads it anew.
     const RUNS_MAX: usize = 1 << 16;
+    /// How many changes are remembered that everybody has read. By the last one a gap is noticed.
+    const KEPT: usize = if cfg!(test) { 2 } else { 1_024 };
 
     fn list(&self) -> MutexGuard<'_, List> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
@@ -62,6 +70,18 @@ impl Notes {
     pub(crate) fn stop(&self) {
         self.is_on.store(false, Ordering::Release);
         *self.list() = List::default();
+    }
+
+    /// Whether these rows are as they were between two changes; `false` if that is not known.
+    pub(crate) fn are_untouched(&self, rows: &Spans, from: u64, to: u64) -> bool {
+        let list = self.list();
+        let notes = list.after(from).take_while(|note| note.seq <= to);
+        let mut apart = notes.map(|note| {
+            let is_apart = !note.restated && !note.touched.meets(rows);
+            is_apart.then_some(note.seq)
+        });
+        // Changes have consecutive numbers.
+        apart.try_fold(from, |last, seq| seq.filter(|seq| *seq == last + 1)) == Some(to)
     }
 
     /// Writers wait for this.
@@ -93,7 +113,7 @@ impl Notes {
     /// What came after a change that is in memory.
     pub(crate) fn since(&self, seq: u64) -> News {
         let list = self.list();
-        let mut news = list.notes.iter().filter(|note| note.seq > seq).peekable();
+        let mut news = list.after(seq).peekable();
         match news.peek() {
             Some(first) if first.seq != seq + 1 => return News::Lost,
             None if *self.latest.borrow() > seq => return News::Lost,
@@ -111,11 +131,10 @@ impl Notes {
         News::Known { seq: latest, touched: touched.tidied(), restated }
     }
 
-    /// Forgets what everybody has read.
+    /// Forgets what everybody has read, save for the latest: what was read a moment ago may be asked about.
     pub(crate) fn forget_up_to(&self, seq: u64) {
         let mut list = self.list();
-        // The last one is kept: by it a gap is noticed.
-        while list.notes.len() > 1 && list.notes.front().is_some_and(|note| note.seq <= seq) {
+        while list.notes.len() > Self::KEPT && list.notes.front().is_some_and(|note| note.seq <= seq) {
             if let Some(note) = list.notes.pop_front() {
                 list.runs -= note.touched.runs() + 1;
             }
@@ -166,15 +185,38 @@ mod tests {
         assert_eq!(notes.since(8), known(9, &[(4, 9)]));
         assert_eq!(notes.since(9), known(9, &[]));
         assert_eq!(notes.since(6), News::Lost);
-        notes.forget_up_to(9);
-        assert_eq!(notes.since(9), known(9, &[]));
+        notes.note(&change(10, Spans::run(20, 22)));
+        notes.forget_up_to(10);
+        assert_eq!(notes.since(8), known(10, &[(4, 9), (20, 22)]));
         assert_eq!(notes.since(7), News::Lost);
-        notes.note(&change(11, Spans::run(1, 1)));
-        assert_eq!(notes.since(9), News::Lost);
-        assert_eq!(notes.since(10), known(11, &[(1, 1)]));
-        notes.note(&change(12, Spans::all()));
-        assert_eq!(notes.since(11), News::Lost);
-        assert_eq!(notes.since(12), known(12, &[]));
+        notes.note(&change(12, Spans::run(1, 1)));
+        assert_eq!(notes.since(10), News::Lost);
+        assert_eq!(notes.since(11), known(12, &[(1, 1)]));
+        notes.note(&change(13, Spans::all()));
+        assert_eq!(notes.since(12), News::Lost);
+        assert_eq!(notes.since(13), known(13, &[]));
+    }
+
+    #[test]
+    fn what_others_changed_meanwhile_is_told_from_what_was_read() {
+        let notes = Notes::default();
+        notes.start();
+        notes.note(&change(5, Spans::run(0, 3)));
+        notes.note(&change(6, Spans::of([(10, 12), (30, 30)])));
+        let are_untouched = |rows: &[u64], from, to| {
+            notes.are_untouched(&Spans::of(rows.iter().map(|row| (*row, *row))), from, to)
+        };
+        assert!(are_untouched(&[31, 4, 13, 29], 5, 6));
+        assert!(are_untouched(&[], 4, 6));
+        assert!(are_untouched(&[11], 6, 6), "nothing happened");
+        for touched in [[4, 12], [10, 40], [30, 1]] {
+            assert!(!are_untouched(&touched, 5, 6), "{touched:?}");
+        }
+        assert!(!are_untouched(&[2], 4, 6));
+        assert!(!are_untouched(&[50], 3, 6), "what came fourth is not known");
+        assert!(!are_untouched(&[50], 5, 7), "the seventh has not come");
+        notes.note(&Change { restated: true, ..change(7, Spans::default()) });
+        assert!(!are_untouched(&[50], 6, 7), "states changed everywhere");
     }
 
     #[test]

@@ -1,18 +1,21 @@
 //! Rows in a selection's order: made, kept, and put right when few of them changed.
 
 use std::cmp::Ordering;
+use std::collections::HashMap;
 
 use fixedbitset::FixedBitSet;
 use jiff::Timestamp;
 use rowmill_model::sort::Direction;
 
 use crate::column::ValueColumn;
+use crate::pieces::{Pieces, Place};
 use crate::plan::Plan;
 use crate::ranks::{EMPTY, Ranks};
 use crate::snapshot::Snapshot;
 
-/// Changed rows that are looked for one by one; more are looked for together.
-const FEW: usize = 4;
+/// Up to this many changed rows, or this share of all rows, are put in their places one by one.
+const MOVED_MAX: usize = 64;
+const MOVED_SHARE: usize = 256;
 
 /// Fewer rows than this share of all are sorted for themselves.
 const FEW_SHARE: usize = 8;
@@ -42,9 +45,9 @@ impl<'s> Keys<'s> {
         by_key.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
     }
 
-    /// How many of these ordered rows come up to a row.
-    pub(crate) fn rows_up_to(&self, rows: &[u32], row: u32) -> usize {
-        rows.partition_point(|other| self.compare(*other, row).is_le())
+    /// The place behind a row among ordered ones.
+    pub(crate) fn behind(&self, rows: &Pieces, row: u32) -> Place {
+        rows.partition_point(|other| self.compare(other, row).is_le())
     }
 
     /// Puts rows in order.
@@ -118,7 +121,12 @@ impl Key<'_> {
     }
 
     fn label(&self, row: u32) -> u32 {
-        let label = self.ranks.label(self.column.number(row as usize));
+        self.label_of(self.column.number(row as usize))
+    }
+
+    /// The label of a value by its number.
+    fn label_of(&self, number: usize) -> u32 {
+        let label = self.ranks.label(number);
         match self.direction {
             Direction::Asc => label,
             Direction::Desc if label == EMPTY => EMPTY,
@@ -134,64 +142,75 @@ pub(crate) fn make(plan: &Plan, snapshot: &Snapshot, now: Timestamp) -> Option<V
     Some(keys.sort(&matching))
 }
 
-/// Puts an order right after some rows changed.
+/// Puts an order right that was right when the snapshot had seen so many changes.
 pub(crate) fn patch(
     plan: &Plan,
     snapshot: &Snapshot,
     now: Timestamp,
-    rows: &mut Vec<u32>,
-    changed: &[u32],
+    rows: &mut Pieces,
+    epoch: u64,
 ) -> Option<()> {
     let keys = Keys::of(plan, snapshot)?;
-    let mut changed = changed.to_vec();
+    let mut changed = snapshot.changed_since(epoch)?.to_vec();
     changed.sort_unstable();
     changed.dedup();
-    if changed.len() > (rows.len() / 8).max(64) {
-        *rows = make(plan, snapshot, now)?;
+    if changed.len() > MOVED_MAX.max(snapshot.len() / MOVED_SHARE) {
+        *rows = keys.sort(&plan.matching(snapshot, now)).into();
         return Some(());
     }
-    remove(rows, &changed, snapshot.len());
-    changed.retain(|row| plan.holds(snapshot, *row as usize, now));
-    changed.sort_unstable_by(|a, b| keys.compare(*a, *b));
-    insert(rows, &changed, &keys);
+    match Past::of(&keys, epoch) {
+        Some(past) => past.remove(rows, &changed),
+        None => {
+            let mut is_gone = FixedBitSet::with_capacity(snapshot.len());
+            changed.iter().for_each(|row| is_gone.insert(*row as usize));
+            rows.retain(|row| !is_gone.contains(row as usize));
+        }
+    }
+    for row in changed {
+        if plan.holds(snapshot, row as usize, now) {
+            rows.insert(keys.behind(rows, row), row);
+        }
+    }
     Some(())
 }
 
-fn remove(rows: &mut Vec<u32>, gone: &[u32], len: usize) {
-    if gone.len() <= FEW {
+/// What rows were sorted by when an order was made.
+struct Past<'s> {
+    keys: &'s Keys<'s>,
+    /// By key: the values that rows had which have others now.
+    replaced: Vec<HashMap<u32, u32>>,
+}
+
+impl<'s> Past<'s> {
+    /// `None` if that is not known any more.
+    fn of(keys: &'s Keys<'s>, epoch: u64) -> Option<Self> {
+        let replaced = keys.0.iter().map(|key| {
+            // What was replaced first is what was there.
+            let replaced = key.column.replaced.since(epoch)?.iter().rev();
+            Some(replaced.map(|was| (was.row, was.number)).collect())
+        });
+        Some(Self { keys, replaced: replaced.collect::<Option<_>>()? })
+    }
+
+    fn compare(&self, a: u32, b: u32) -> Ordering {
+        let label = |key: &Key<'_>, replaced: &HashMap<u32, u32>, row: u32| match replaced.get(&row) {
+            Some(number) => key.label_of(*number as usize),
+            None => key.label(row),
+        };
+        let by_key = self.keys.0.iter().zip(&self.replaced);
+        let by_key = by_key.map(|(key, replaced)| label(key, replaced, a).cmp(&label(key, replaced, b)));
+        by_key.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
+    }
+
+    /// Removes those of some rows that are there.
+    fn remove(&self, rows: &mut Pieces, gone: &[u32]) {
         for row in gone {
-            if let Some(place) = rows.iter().position(|other| other == row) {
+            let place = rows.partition_point(|other| self.compare(other, *row).is_lt());
+            if rows.get(place) == Some(*row) {
                 rows.remove(place);
             }
         }
-        return;
     }
-    let mut is_gone = FixedBitSet::with_capacity(len);
-    for row in gone {
-        is_gone.insert(*row as usize);
-    }
-    rows.retain(|row| !is_gone.contains(*row as usize));
-}
-
-/// Inserts rows that are in order themselves.
-fn insert(rows: &mut Vec<u32>, new: &[u32], keys: &Keys<'_>) {
-    if new.len() <= FEW {
-        for row in new {
-            let place = keys.rows_up_to(rows, *row);
-            rows.insert(place, *row);
-        }
-        return;
-    }
-    let mut merged = Vec::with_capacity(rows.len() + new.len());
-    let mut rest = rows.as_slice();
-    for row in new {
-        let (before, behind) = rest.split_at(keys.rows_up_to(rest, *row));
-        merged.extend_from_slice(before);
-        merged.push(*row);
-        rest = behind;
-    }
-    merged.extend_from_slice(rest);
-    *rows = merged;
 }
 
 /// Sorts numbers by so many bits of their upper halves, equal ones staying as they are, and gives the lower

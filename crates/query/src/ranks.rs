@@ -6,6 +6,7 @@
 
 use rowmill_model::sort::{Direction, is_empty_key, write_key};
 
+use crate::pieces::{Pieces, Place};
 use crate::threads;
 use crate::values::Values;
 
@@ -14,7 +15,7 @@ pub(crate) struct Ranks {
     /// By number of the value.
     labels: Vec<u32>,
     /// The numbers of the values, in order; of those that are the same, in the order of their numbers.
-    sorted: Vec<u32>,
+    sorted: Pieces,
     /// Whether any two values are the same.
     has_ties: bool,
 }
@@ -35,9 +36,8 @@ impl Ranks {
             }
         }
         let has_ties = sorted.iter().any(|value| !value.is_first);
-        let mut sorted: Vec<u32> = sorted.into_iter().map(|value| value.number).collect();
-        sorted.shrink_to_fit();
-        let mut ranks = Self { labels, sorted, has_ties };
+        let sorted: Vec<u32> = sorted.into_iter().map(|value| value.number).collect();
+        let mut ranks = Self { labels, sorted: sorted.into(), has_ties };
         ranks.spread();
         ranks
     }
@@ -52,54 +52,71 @@ impl Ranks {
 
     /// The numbers of all values in this order, in groups: within one they stay as they are whatever the order.
     pub(crate) fn in_order(&self, direction: Direction, mut take: impl FnMut(&[u32])) {
-        let filled = self.sorted.partition_point(|number| !self.is_empty(*number));
-        let (filled, empty) = self.sorted.split_at(filled);
+        let filled = self.filled();
         match direction {
-            Direction::Asc if !self.has_ties => take(filled),
-            Direction::Asc => self.groups_of(filled).for_each(&mut take),
-            Direction::Desc if !self.has_ties => {
-                filled.iter().rev().for_each(|number| take(std::slice::from_ref(number)));
+            Direction::Asc => self.each_group(self.sorted.iter().take(filled), &mut take),
+            Direction::Desc => {
+                let mut group = Vec::new();
+                let empty = self.sorted.len() - filled;
+                self.each_group(self.sorted.iter().rev().skip(empty), |backwards| {
+                    group.clear();
+                    group.extend(backwards.iter().rev());
+                    take(&group);
+                });
             }
-            Direction::Desc => self.groups_of(filled).rev().for_each(&mut take),
         }
         // Last in both directions.
-        take(empty);
+        let empty: Vec<u32> = self.sorted.iter_from(self.sorted.place_at(filled)).collect();
+        take(&empty);
     }
 
     /// The place of each value's group in this order, by number, and how many places there are.
     pub(crate) fn places(&self, direction: Direction) -> (Vec<u32>, u32) {
         let mut places = vec![0; self.labels.len()];
-        let mut place = 0;
-        let mut put = |group: &[u32], place: u32| {
-            for number in group {
-                if let Some(at) = places.get_mut(*number as usize) {
-                    *at = place;
-                }
+        let (mut place, mut last) = (0, None);
+        for number in self.sorted.iter() {
+            let label = self.label(number as usize);
+            place += u32::from(last.replace(label).is_some_and(|last| last != label));
+            if let Some(at) = places.get_mut(number as usize) {
+                *at = place;
             }
-        };
-        let filled = self.sorted.partition_point(|number| !self.is_empty(*number));
-        let (filled, empty) = self.sorted.split_at(filled);
-        for group in self.groups_of(filled) {
-            put(group, place);
-            place += 1;
         }
-        put(empty, place);
+        let empty = if last == Some(EMPTY) { place } else { place + 1 };
         if direction == Direction::Desc {
-            for at in places.iter_mut().filter(|at| **at < place) {
-                *at = place - 1 - *at;
+            for at in places.iter_mut().filter(|at| **at < empty) {
+                *at = empty - 1 - *at;
             }
         }
-        (places, place + 1)
+        (places, empty + 1)
     }
 
-    fn groups_of<'r>(&'r self, numbers: &'r [u32]) -> impl DoubleEndedIterator<Item = &'r [u32]> {
-        numbers.chunk_by(|a, b| self.label(*a as usize) == self.label(*b as usize))
+    /// How many values are not empty.
+    fn filled(&self) -> usize {
+        self.sorted.index_of(self.sorted.partition_point(|number| !self.is_empty(number)))
+    }
+
+    /// Hands out values that are the same together.
+    fn each_group(&self, numbers: impl Iterator<Item = u32>, mut take: impl FnMut(&[u32])) {
+        if !self.has_ties {
+            numbers.for_each(|number| take(&[number]));
+            return;
+        }
+        let (mut group, mut last) = (Vec::new(), None);
+        for number in numbers {
+            let label = self.label(number as usize);
+            if last.replace(label).is_some_and(|last| last != label) {
+                take(&group);
+                group.clear();
+            }
+            group.push(number);
+        }
+        take(&group);
     }
 
     /// Takes in the values that were added since.
     pub(crate) fn extend(&mut self, values: &Values) {
         let (known, len) = (self.labels.len(), values.len());
-        if len - known > 64.max(known / 64) {
+        if len - known > 64.max(known / 32) {
             *self = Self::of(values);
             return;
         }
@@ -113,14 +130,14 @@ impl Ranks {
         let key = key_of(values, number);
         // Found by the keys of the others, made anew for the few that are looked at. Behind those that are the
         // same, so that these stay in the order of their numbers.
-        let place = self.sorted.partition_point(|other| key_of(values, *other as usize) <= key);
-        let before = place.checked_sub(1).and_then(|before| self.sorted.get(before)).copied();
+        let place = self.sorted.partition_point(|other| key_of(values, other as usize) <= key);
+        let before = self.sorted.before(place);
         let is_same = before.is_some_and(|before| key_of(values, before as usize) == key);
         let label = match before.map(|before| self.label(before as usize)) {
             Some(label) if is_same => label,
             _ if is_empty_key(&key) => EMPTY,
             _ => self.room_at(place).unwrap_or_else(|| {
-                self.spread();
+                self.make_room_at(place);
                 self.room_at(place).unwrap_or(EMPTY - 1)
             }),
         };
@@ -130,26 +147,75 @@ impl Ranks {
     }
 
     /// A label between the value before this place and the one at it, if there is one.
-    fn room_at(&self, place: usize) -> Option<u32> {
-        let label_at = |place: usize| self.sorted.get(place).map(|number| self.label(*number as usize));
-        let before = place.checked_sub(1).and_then(label_at).unwrap_or_default();
-        let next = label_at(place).unwrap_or(EMPTY);
+    fn room_at(&self, place: Place) -> Option<u32> {
+        let label_of = |number: u32| self.label(number as usize);
+        let before = self.sorted.before(place).map(label_of).unwrap_or_default();
+        let next = self.sorted.get(place).map_or(EMPTY, label_of);
         let room = next.saturating_sub(before) / 2;
         // Behind the last there is much room, most of which is left for what comes later.
         let step = if next == EMPTY { room.min(LAST_GAP) } else { room };
         before.checked_add(step).filter(|_| room > 0)
     }
 
-    /// Puts the labels as far apart as can be.
-    fn spread(&mut self) {
-        let filled = self.sorted.partition_point(|number| !self.is_empty(*number));
-        let groups = self.groups_of(self.sorted.get(..filled).unwrap_or_default()).count();
+    /// Puts labels around a place further apart: as few of them as will do, and more room the more it takes, so
+    /// that it is not soon needed again.
+    fn make_room_at(&mut self, place: Place) {
+        let index = self.sorted.index_of(place);
+        let (mut reach, mut gap) = (16, ROOM_MIN);
+        while reach < self.sorted.len() {
+            if self.spread_between(index.saturating_sub(reach), index.saturating_add(reach), gap) {
+                return;
+            }
+            reach *= 2;
+            gap += gap / 4;
+        }
+        self.spread();
+    }
+
+    /// Puts the labels of some values as far apart as can be, unless that is less than this.
+    fn spread_between(&mut self, start: usize, end: usize, gap_min: u32) -> bool {
+        let first = self.sorted.place_at(start);
+        let label_of = |number: u32| self.label(number as usize);
+        let low = self.sorted.before(first).map(label_of).unwrap_or_default();
+        let high = self.sorted.get(self.sorted.place_at(end)).map_or(EMPTY, label_of);
+        let numbers: Vec<u32> = self.sorted.iter_from(first).take(end - start).collect();
+        // Those that are the same as one outside stay with it.
+        let is_inside = |label: u32| low < label && label < high;
+        let groups = numbers
+            .chunk_by(|a, b| label_of(*a) == label_of(*b))
+            .filter(|group| group.first().is_some_and(|number| is_inside(label_of(*number))))
+            .count();
         let groups = u32::try_from(groups).unwrap_or(u32::MAX);
+        let gap = high.saturating_sub(low) / groups.saturating_add(1);
+        if gap < gap_min {
+            return false;
+        }
+        let gap = if high == EMPTY { gap.min(LAST_GAP) } else { gap };
+        let (mut last, mut next) = (None, low);
+        for number in numbers {
+            let Some(label) = self.labels.get_mut(number as usize).filter(|label| is_inside(**label)) else {
+                continue;
+            };
+            if last.replace(*label) != Some(*label) {
+                next += gap;
+            }
+            *label = next;
+        }
+        true
+    }
+
+    /// Puts all labels as far apart as can be.
+    fn spread(&mut self) {
+        let (mut groups, mut last) = (0_u32, None);
+        for number in self.sorted.iter() {
+            let label = self.label(number as usize);
+            groups += u32::from(label != EMPTY && last.replace(label) != Some(label));
+        }
         // Half of the room is left for what comes behind the last.
         let gap = (EMPTY / 2 / groups.saturating_add(1)).max(1);
         let (mut last, mut next) = (None, 0_u32);
-        for number in &self.sorted {
-            let Some(label) = self.labels.get_mut(*number as usize).filter(|label| **label != EMPTY) else {
+        for number in self.sorted.iter() {
+            let Some(label) = self.labels.get_mut(number as usize).filter(|label| **label != EMPTY) else {
                 continue;
             };
             if last.replace(*label) != Some(*label) {
@@ -164,12 +230,15 @@ impl Ranks {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        (self.labels.capacity() + self.sorted.capacity()) * 4
+        self.labels.capacity() * 4 + self.sorted.bytes()
     }
 }
 
 /// How far apart values are that come one behind the other, as times do.
 const LAST_GAP: u32 = 1 << 10;
+
+/// How far apart the fewest labels are put that are moved to make room.
+const ROOM_MIN: u32 = 8;
 
 fn key_of(values: &Values, number: usize) -> Vec<u8> {
     let mut key = Vec::new();
@@ -351,8 +420,8 @@ mod tests {
             ranks.extend(&values);
         }
         let mut last = 0;
-        for number in &ranks.sorted {
-            let label = ranks.label(*number as usize);
+        for number in ranks.sorted.iter() {
+            let label = ranks.label(number as usize);
             assert!(label >= last);
             last = label;
         }

@@ -103,14 +103,19 @@ impl Snapshot {
         self.columns.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    pub(crate) fn put_column(&mut self, name: Name, column: Column) {
+    pub(crate) fn put_column(&mut self, name: Name, mut column: Column) {
         self.drop_columns(|other| *other == name);
+        if let Column::Values(column) = &mut column {
+            column.replaced.start(self.epoch());
+        }
         self.columns.push((name, column));
     }
 
     pub(crate) fn put_ranks(&mut self, name: &Name, ranks: Ranks) {
+        let epoch = self.epoch();
         let found = self.columns.iter_mut().find(|(other, _)| other == name);
         if let Some((_, Column::Values(column))) = found {
+            column.replaced.start(epoch);
             column.ranks = Some(ranks);
             if let Some(ranks) = &mut column.ranks {
                 ranks.extend(&column.values);
@@ -166,9 +171,10 @@ impl Snapshot {
     }
 
     fn set(&mut self, row: usize, names: &[Name], cells: &[Cell]) -> Result<(), Unfit> {
+        let epoch = self.epoch();
         for (name, cell) in names.iter().zip(cells) {
             if let Some((_, column)) = self.columns.iter_mut().find(|(other, _)| other == name) {
-                column.set(row, cell).map_err(|_| Unfit)?;
+                column.set(row, cell, epoch).map_err(|_| Unfit)?;
             }
         }
         self.changed.push(u32::try_from(row).map_err(|_| Unfit)?);
@@ -200,6 +206,11 @@ impl Snapshot {
         if self.changed.len() > Self::CHANGED_MAX.max(self.positions.len() / 8) {
             self.forgotten += self.changed.len() as u64;
             self.changed = Vec::new();
+            for (_, column) in &mut self.columns {
+                if let Column::Values(column) = column {
+                    column.replaced.start(self.forgotten);
+                }
+            }
         }
     }
 

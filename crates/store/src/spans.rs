@@ -71,6 +71,14 @@ impl Spans {
         self.0.contains(&(0, u64::MAX))
     }
 
+    /// Whether any position lies in both. The other's runs are in order.
+    pub fn meets(&self, other: &Self) -> bool {
+        self.iter().any(|(first, last)| {
+            let behind = other.0.partition_point(|(_, end)| *end < first);
+            other.0.get(behind).is_some_and(|(start, _)| *start <= last)
+        })
+    }
+
     /// How many runs there are.
     pub fn runs(&self) -> usize {
         self.0.len()
