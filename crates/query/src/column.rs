@@ -23,14 +23,14 @@ pub(crate) enum Name {
 /// A column's cells, by row.
 #[derive(Debug)]
 pub(crate) enum Column {
-    Values(ValueColumn),
+    Values(Box<ValueColumn>),
     States(Vec<Facts>),
 }
 
 impl Column {
     pub(crate) fn new(name: &Name) -> Self {
         match name {
-            Name::Value { .. } => Self::Values(ValueColumn::default()),
+            Name::Value { .. } => Self::Values(Box::default()),
             Name::State { .. } => Self::States(Vec::new()),
         }
     }

@@ -158,13 +158,11 @@ pub(crate) fn patch(
         *rows = keys.sort(&plan.matching(snapshot, now)).into();
         return Some(());
     }
-    match Past::of(&keys, epoch) {
-        Some(past) => past.remove(rows, &changed),
-        None => {
-            let mut is_gone = FixedBitSet::with_capacity(snapshot.len());
-            changed.iter().for_each(|row| is_gone.insert(*row as usize));
-            rows.retain(|row| !is_gone.contains(row as usize));
-        }
+    if let Some(past) = Past::of(&keys, epoch) {
+        past.remove(rows, &changed);
+    } else {
+        let is_gone: FixedBitSet = changed.iter().map(|row| *row as usize).collect();
+        rows.retain(|row| !is_gone.contains(row as usize));
     }
     for row in changed {
         if plan.holds(snapshot, row as usize, now) {

@@ -32,13 +32,20 @@ impl Pieces {
         self.len
     }
 
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.pieces.iter().flatten().copied()
     }
 
     /// The numbers from this place on.
     pub(crate) fn iter_from(&self, place: Place) -> impl Iterator<Item = u32> + '_ {
         self.pieces.get(place.piece..).unwrap_or_default().iter().flatten().copied().skip(place.at)
+    }
+
+    /// All numbers before a place, piece by piece.
+    pub(crate) fn parts_up_to(&self, place: Place) -> impl DoubleEndedIterator<Item = &[u32]> {
+        let whole = self.pieces.get(..place.piece).unwrap_or(&self.pieces);
+        let last = self.pieces.get(place.piece).and_then(|piece| piece.get(..place.at));
+        whole.iter().map(Vec::as_slice).chain(last)
     }
 
     /// The place behind so many numbers.
@@ -180,6 +187,8 @@ mod tests {
                 for index in 0..list.len() + 2 {
                     let behind: Vec<u32> = pieces.iter_from(pieces.place_at(index)).collect();
                     prop_assert_eq!(behind.as_slice(), list.get(index..).unwrap_or_default());
+                    let before: Vec<u32> = pieces.parts_up_to(pieces.place_at(index)).flatten().copied().collect();
+                    prop_assert_eq!(before.as_slice(), list.get(..index).unwrap_or(&list));
                 }
                 prop_assert!(pieces.pieces.iter().all(|piece| !piece.is_empty() && piece.len() < 2 * PIECE));
             }

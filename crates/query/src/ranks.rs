@@ -52,13 +52,18 @@ impl Ranks {
 
     /// The numbers of all values in this order, in groups: within one they stay as they are whatever the order.
     pub(crate) fn in_order(&self, direction: Direction, mut take: impl FnMut(&[u32])) {
-        let filled = self.filled();
+        let filled = self.sorted.partition_point(|number| !self.is_empty(number));
+        let parts = self.sorted.parts_up_to(filled);
         match direction {
-            Direction::Asc => self.each_group(self.sorted.iter().take(filled), &mut take),
+            // Where all values differ, no two need be kept together.
+            Direction::Asc if !self.has_ties => parts.for_each(&mut take),
+            Direction::Desc if !self.has_ties => {
+                parts.rev().flat_map(|part| part.iter().rev()).for_each(|number| take(&[*number]));
+            }
+            Direction::Asc => self.each_group(parts.flatten(), &mut take),
             Direction::Desc => {
                 let mut group = Vec::new();
-                let empty = self.sorted.len() - filled;
-                self.each_group(self.sorted.iter().rev().skip(empty), |backwards| {
+                self.each_group(parts.flatten().rev(), |backwards| {
                     group.clear();
                     group.extend(backwards.iter().rev());
                     take(&group);
@@ -66,7 +71,7 @@ impl Ranks {
             }
         }
         // Last in both directions.
-        let empty: Vec<u32> = self.sorted.iter_from(self.sorted.place_at(filled)).collect();
+        let empty: Vec<u32> = self.sorted.iter_from(filled).collect();
         take(&empty);
     }
 
@@ -90,25 +95,16 @@ impl Ranks {
         (places, empty + 1)
     }
 
-    /// How many values are not empty.
-    fn filled(&self) -> usize {
-        self.sorted.index_of(self.sorted.partition_point(|number| !self.is_empty(number)))
-    }
-
     /// Hands out values that are the same together.
-    fn each_group(&self, numbers: impl Iterator<Item = u32>, mut take: impl FnMut(&[u32])) {
-        if !self.has_ties {
-            numbers.for_each(|number| take(&[number]));
-            return;
-        }
+    fn each_group<'n>(&self, numbers: impl Iterator<Item = &'n u32>, mut take: impl FnMut(&[u32])) {
         let (mut group, mut last) = (Vec::new(), None);
         for number in numbers {
-            let label = self.label(number as usize);
+            let label = self.label(*number as usize);
             if last.replace(label).is_some_and(|last| last != label) {
                 take(&group);
                 group.clear();
             }
-            group.push(number);
+            group.push(*number);
         }
         take(&group);
     }

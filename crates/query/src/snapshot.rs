@@ -157,7 +157,9 @@ impl Snapshot {
             }
         }
         for (_, column) in &mut self.columns {
-            if let Column::Values(ValueColumn { values, ranks: Some(ranks), .. }) = column {
+            if let Column::Values(column) = column
+                && let ValueColumn { values, ranks: Some(ranks), .. } = &mut **column
+            {
                 ranks.extend(values);
             }
         }

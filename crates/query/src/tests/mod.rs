@@ -4,3 +4,4 @@ mod histories;
 mod made;
 mod memory;
 mod operators;
+mod orders;
