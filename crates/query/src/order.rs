@@ -88,10 +88,10 @@ impl Key<'_> {
         });
         let mut rows = Vec::with_capacity(count);
         match &rows_by_number {
-            None => ranks.in_order(*direction, |group| {
+            None => ranks.in_order(*direction, false, |group| {
                 rows.extend(group.iter().copied().filter(|row| matching.contains(*row as usize)));
             }),
-            Some(by_number) => ranks.in_order(*direction, |group| {
+            Some(by_number) => ranks.in_order(*direction, true, |group| {
                 let start = rows.len();
                 let found = group.iter().filter_map(|number| by_number.get(*number as usize).copied());
                 rows.extend(found.filter(|row| matching.contains(*row as usize)));

@@ -51,12 +51,13 @@ impl Ranks {
     }
 
     /// The numbers of all values in this order, in groups: within one they stay as they are whatever the order.
-    pub(crate) fn in_order(&self, direction: Direction, mut take: impl FnMut(&[u32])) {
+    /// Forwards they come so by themselves, and need not be handed out in groups.
+    pub(crate) fn in_order(&self, direction: Direction, in_groups: bool, mut take: impl FnMut(&[u32])) {
         let filled = self.sorted.partition_point(|number| !self.is_empty(number));
         let parts = self.sorted.parts_up_to(filled);
         match direction {
             // Where all values differ, no two need be kept together.
-            Direction::Asc if !self.has_ties => parts.for_each(&mut take),
+            Direction::Asc if !(self.has_ties && in_groups) => parts.for_each(&mut take),
             Direction::Desc if !self.has_ties => {
                 parts.rev().flat_map(|part| part.iter().rev()).for_each(|number| take(&[*number]));
             }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use fixedbitset::FixedBitSet;
 use jiff::Timestamp;
 use memchr::memmem::Finder;
-use rowmill_model::filter::{Leaf, PlainTest, Search};
+use rowmill_model::filter::{Leaf, PlainTest, Search, SizeTest};
 
 use crate::threads;
 use crate::values::Values;
@@ -25,6 +25,11 @@ pub(crate) trait Ask: Sync {
 
     /// The same for plain text, and whether the opposite is asked.
     fn plain(&self) -> Option<(PlainTest<'_>, bool)>;
+
+    /// The same for how large values are.
+    fn sizes(&self) -> Option<SizeTest> {
+        None
+    }
 }
 
 /// A filter, asked at a time.
@@ -37,6 +42,10 @@ impl Ask for AskFilter<'_> {
 
     fn plain(&self) -> Option<(PlainTest<'_>, bool)> {
         self.0.plain_test()
+    }
+
+    fn sizes(&self) -> Option<SizeTest> {
+        self.0.size_test()
     }
 }
 
@@ -63,6 +72,15 @@ pub(crate) fn sift(values: &Values, ask: &impl Ask) -> FixedBitSet {
 /// Sets the bits of values in `part` for which it holds, the first value's being the first.
 fn sift_part(values: &Values, part: Range<usize>, ask: &impl Ask, words: &mut [usize]) {
     let mut bits = Bits { words, start: part.start };
+    if let Some(test) = ask.sizes() {
+        let sizes = values.sizes(test.measure).get(part.clone()).unwrap_or_default();
+        for (number, size) in part.zip(sizes) {
+            if test.holds(*size).unwrap_or_else(|| ask.holds(values.get(number))) {
+                bits.set(number);
+            }
+        }
+        return;
+    }
     // The empty text is part of everything, and of what is empty, too.
     let plain = ask.plain().filter(|(test, _)| !is_about_nothing(test));
     let Some((test, negated)) = plain else {
@@ -90,6 +108,17 @@ fn sift_part(values: &Values, part: Range<usize>, ask: &impl Ask, words: &mut [u
                     .is_some_and(|end| same(end, wanted, case_sensitive))
             });
         }
+        PlainTest::Matches(pattern) => {
+            // Threads that share one wait for each other.
+            let pattern = pattern.clone();
+            for number in part.clone() {
+                let raw = values.get(number);
+                let inner = raw.get(1..raw.len().saturating_sub(1));
+                if inner.is_some_and(|inner| pattern.is_match(inner)) {
+                    bits.set(number);
+                }
+            }
+        }
         PlainTest::Equals { text: wanted, case_sensitive } => {
             if let Some(wanted) = wanted {
                 compare(values, part.clone(), &mut bits, |inner| {
@@ -102,7 +131,11 @@ fn sift_part(values: &Values, part: Range<usize>, ask: &impl Ask, words: &mut [u
         bits.turn_round(part.len());
     }
     for number in values.odd_in(part.clone()) {
-        bits.put(number, ask.holds(values.get(number)));
+        let raw = values.get(number);
+        // Numbers were searched as text is.
+        if !(matches!(test, PlainTest::Contains { .. }) && is_bare(raw.as_bytes())) {
+            bits.put(number, ask.holds(raw));
+        }
     }
     if matches!(test, PlainTest::Equals { .. }) {
         // What may read as a number or date is no text, though it stands in quotes.
@@ -122,8 +155,14 @@ fn is_about_nothing(test: &PlainTest<'_>) -> bool {
         PlainTest::Contains { part, .. }
         | PlainTest::StartsWith { part, .. }
         | PlainTest::EndsWith { part, .. } => part.is_empty(),
-        PlainTest::Equals { .. } => false,
+        PlainTest::Equals { .. } | PlainTest::Matches(_) => false,
     }
+}
+
+/// Whether a value is its own text: a number without blanks around it.
+fn is_bare(raw: &[u8]) -> bool {
+    let is_digit = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_digit);
+    (is_digit(raw.first()) || raw.first() == Some(&b'-')) && is_digit(raw.last())
 }
 
 fn same(a: &[u8], b: &str, case_sensitive: bool) -> bool {
@@ -184,7 +223,8 @@ fn find_in(haystack: &[u8], start: usize, ends: &[u32], finder: &Finder<'_>, mut
         let end = ends.get(index).map_or(haystack.len(), |end| *end as usize - start);
         let value = index.checked_sub(1).and_then(|before| ends.get(before));
         let value_start = value.map_or(0, |end| *end as usize - start);
-        let is_within = hit > value_start && hit + finder.needle().len() < end;
+        let quotes = usize::from(!haystack.get(value_start..end).is_some_and(is_bare));
+        let is_within = hit >= value_start + quotes && hit + finder.needle().len() + quotes <= end;
         if is_within {
             found(index);
             from = end;

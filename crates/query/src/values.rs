@@ -1,6 +1,11 @@
 //! Cell values one after another: raw JSON texts in one run of memory.
 
+use std::sync::OnceLock;
+
 use fixedbitset::FixedBitSet;
+use rowmill_model::filter::Measure;
+
+use crate::threads;
 
 /// Values by number, in the order they were added. Null is the empty text.
 #[derive(Debug, Default)]
@@ -9,6 +14,9 @@ pub(crate) struct Values {
     ends: Vec<u32>,
     /// Values that are not plain: anything but text in ASCII that is neither empty nor escaped.
     odd: FixedBitSet,
+    /// How large each value is, once somebody asks for that.
+    numbers: OnceLock<Vec<f64>>,
+    instants: OnceLock<Vec<f64>>,
 }
 
 /// There is no room for more: texts are found by 32 bits.
@@ -29,7 +37,27 @@ impl Values {
         if !is_plain(raw) {
             self.odd.grow_and_insert(number as usize);
         }
+        for (measure, sizes) in [(Measure::Number, &mut self.numbers), (Measure::Instant, &mut self.instants)]
+        {
+            if let Some(sizes) = sizes.get_mut() {
+                sizes.push(measure.of(raw));
+            }
+        }
         Ok(number)
+    }
+
+    /// How large the values are.
+    pub(crate) fn sizes(&self, measure: Measure) -> &[f64] {
+        let sizes = match measure {
+            Measure::Number => &self.numbers,
+            Measure::Instant => &self.instants,
+        };
+        sizes.get_or_init(|| {
+            let parts = threads::map(&threads::parts(self.len()), |part| {
+                part.clone().map(|number| measure.of(self.get(number))).collect::<Vec<f64>>()
+            });
+            parts.concat()
+        })
     }
 
     /// The raw JSON of a value; empty for null.
@@ -89,7 +117,9 @@ impl Values {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.texts.capacity() + self.ends.capacity() * 4 + self.odd.len() / 8
+        let sizes = [&self.numbers, &self.instants].into_iter().filter_map(OnceLock::get);
+        let sizes: usize = sizes.map(|sizes| sizes.capacity() * size_of::<f64>()).sum();
+        self.texts.capacity() + self.ends.capacity() * 4 + self.odd.len() / 8 + sizes
     }
 }
 

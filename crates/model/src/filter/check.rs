@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use regex::{Regex, RegexBuilder};
 use serde_json::Value as Json;
 
-use super::operand::{Among, Size};
+use super::operand::{Among, Measure, Size, SizeTest};
 use super::within::Within;
 use super::{Filter, Operator};
 use crate::cell::{CellStatus, ErrorCode};
@@ -79,6 +79,7 @@ pub enum PlainTest<'a> {
         text: Option<&'a str>,
         case_sensitive: bool,
     },
+    Matches(&'a Regex),
 }
 
 /// The largest a compiled pattern may be, in bytes.
@@ -151,12 +152,35 @@ impl ValueCheck {
             Rule::Contains(part) => Some(PlainTest::Contains { part, case_sensitive }),
             Rule::StartsWith(part) => Some(PlainTest::StartsWith { part, case_sensitive }),
             Rule::EndsWith(part) => Some(PlainTest::EndsWith { part, case_sensitive }),
+            Rule::Matches(pattern) => Some(PlainTest::Matches(pattern)),
             // Several are looked up, which is quick enough.
             Rule::Among(among) if among.texts().count() <= 1 => {
                 Some(PlainTest::Equals { text: among.texts().next(), case_sensitive })
             }
             _ => None,
         }
+    }
+
+    pub(super) fn size_test(&self) -> Option<SizeTest> {
+        let test = match &self.rule {
+            Rule::Compare(comparison, size) => {
+                let (measure, size) = size.measured();
+                match comparison {
+                    Comparison::Less | Comparison::LessOrEqual => {
+                        SizeTest { measure, low: f64::NEG_INFINITY, high: size }
+                    }
+                    Comparison::Greater | Comparison::GreaterOrEqual => {
+                        SizeTest { measure, low: size, high: f64::INFINITY }
+                    }
+                }
+            }
+            Rule::Between(low, high) => {
+                let ((measure, low), (other, high)) = (low.measured(), high.measured());
+                SizeTest { measure: (measure == other).then_some(measure)?, low, high }
+            }
+            _ => return None,
+        };
+        (test.measure == Measure::Number || self.zone == TimeZone::UTC).then_some(test)
     }
 
     /// Asks it of a cell's raw value.

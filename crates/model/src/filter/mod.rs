@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::ids::ColumnId;
 
 pub use check::PlainTest;
+pub use operand::{Measure, SizeTest};
 pub use operator::Operator;
 pub use predicate::{Leaf, Node, Predicate, Test};
 pub use search::Search;

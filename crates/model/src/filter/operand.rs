@@ -79,6 +79,14 @@ impl Size {
         }
     }
 
+    /// What it is a size of, and how large.
+    pub(super) fn measured(&self) -> (Measure, f64) {
+        match self {
+            Self::Number(number) => (Measure::Number, number.nearest()),
+            Self::Date(instant) => (Measure::Instant, nearest_instant(*instant)),
+        }
+    }
+
     pub(super) fn is_date(&self) -> bool {
         matches!(self, Self::Date(_))
     }
@@ -92,4 +100,48 @@ impl Size {
             _ => None,
         }
     }
+}
+
+/// Something values are large or small in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    Number,
+    /// Dates, those without an offset taken in UTC.
+    Instant,
+}
+
+impl Measure {
+    /// How large a raw value is, rounded: what is less than another never comes out greater. Not a number if it
+    /// has no such size.
+    pub fn of(self, raw: &str) -> f64 {
+        match (self, Kind::of(raw, &TimeZone::UTC)) {
+            (Self::Number, Kind::Number(number)) => number.nearest(),
+            (Self::Instant, Kind::Date(date)) => nearest_instant(date.instant),
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// A filter on sizes, as far as rounded ones tell: what lies between the bounds is right, what lies outside is
+/// not, and what is as large as one of them must be asked.
+#[derive(Debug, Clone, Copy)]
+pub struct SizeTest {
+    pub measure: Measure,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl SizeTest {
+    /// Whether a value of this size is right; `None` if it must be asked.
+    pub fn holds(&self, size: f64) -> Option<bool> {
+        match (size.partial_cmp(&self.low), size.partial_cmp(&self.high)) {
+            (Some(Ordering::Equal), _) | (_, Some(Ordering::Equal)) => None,
+            (low, high) => Some(low == Some(Ordering::Greater) && high == Some(Ordering::Less)),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "rounded")]
+fn nearest_instant(instant: Timestamp) -> f64 {
+    instant.as_nanosecond() as f64
 }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use super::check::{Check, PlainTest};
+use super::operand::SizeTest;
 use super::{Conjunction, Filter, FilterNode, Filters};
 use crate::cell::{CellState, CellStatus};
 use crate::path::Path;
@@ -120,6 +121,14 @@ impl Leaf {
     pub fn plain_test(&self) -> Option<(PlainTest<'_>, bool)> {
         match &self.check {
             Check::Value(check) => check.plain_test().map(|test| (test, self.negated)),
+            _ => None,
+        }
+    }
+
+    /// The filter in a form that is quick to ask of sizes.
+    pub fn size_test(&self) -> Option<SizeTest> {
+        match &self.check {
+            Check::Value(check) if !self.negated => check.size_test(),
             _ => None,
         }
     }

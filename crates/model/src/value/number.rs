@@ -68,6 +68,24 @@ impl<'a> Number<'a> {
         self.whole.bytes().chain(self.fraction.bytes())
     }
 
+    /// The nearest of the numbers that 64 bits can hold. What is less than another never comes out greater.
+    pub fn nearest(&self) -> f64 {
+        /// Up to these every digit and every power of ten is held exactly, and so one division is rounded once.
+        const DIGITS: i64 = 15;
+        const POWER: i64 = 22;
+        let len = count(&self.whole) + count(&self.fraction);
+        let exponent = self.scale.saturating_sub(len);
+        let size = if len <= DIGITS && exponent.abs() <= POWER {
+            let digits = self.digits().fold(0.0, |digits, digit| digits * 10.0 + f64::from(digit - b'0'));
+            let power = (0..exponent.abs()).fold(1.0, |power, _| power * 10.0);
+            if exponent < 0 { digits / power } else { digits * power }
+        } else {
+            let text = format!("0.{}{}e{}", self.whole, self.fraction, self.scale);
+            text.parse().unwrap_or(f64::INFINITY)
+        };
+        if self.negative { -size } else { size }
+    }
+
     fn normal(negative: bool, whole: &'a str, fraction: &'a str, exponent: i64) -> Self {
         let whole = whole.trim_start_matches('0');
         let mut scale = exponent.saturating_add(count(whole));
@@ -157,6 +175,26 @@ mod tests {
 
     fn number(text: &str) -> Number<'_> {
         Number::parse(text).unwrap_or_else(|| panic!("{text} is a number"))
+    }
+
+    proptest! {
+        #[test]
+        fn the_nearest_is_what_reading_it_gives(text in "-?(0|[1-9][0-9]{0,20})(\\.[0-9]{1,20})?(e-?[0-9]{1,3})?") {
+            let read: f64 = text.parse().unwrap();
+            prop_assert_eq!(number(&text).nearest().partial_cmp(&read), Some(Ordering::Equal));
+        }
+    }
+
+    #[test]
+    fn numbers_beyond_all_bounds_have_a_nearest() {
+        for (text, nearest) in [
+            ("1e400", f64::INFINITY),
+            ("-1e99999999999999999999", f64::NEG_INFINITY),
+            ("1e-99999999999999999999", 0.0),
+            ("0e5", 0.0),
+        ] {
+            assert_eq!(number(text).nearest().partial_cmp(&nearest), Some(Ordering::Equal), "{text}");
+        }
     }
 
     #[test]

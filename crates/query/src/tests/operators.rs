@@ -63,6 +63,9 @@ fn many_values_are_searched_across_parts_and_chunks() {
         serde_json::json!({ "columnId": "col_a", "operator": "notEquals", "value": "xx" }),
         serde_json::json!({ "columnId": "col_a", "operator": "isEmpty" }),
         serde_json::json!({ "columnId": "col_a", "operator": "greaterThan", "value": 80_000 }),
+        serde_json::json!({ "columnId": "col_a", "operator": "between", "value": [100, 80_004.5] }),
+        serde_json::json!({ "columnId": "col_a", "operator": "contains", "value": "77" }),
+        serde_json::json!({ "columnId": "col_a", "operator": "matches", "value": "^name [0-9]*7 |^8.*1$" }),
     ] {
         let table = project().table;
         let selection = selection_of(&serde_json::json!([filter]), &serde_json::json!([]), None);
@@ -72,4 +75,5 @@ fn many_values_are_searched_across_parts_and_chunks() {
     }
     check(&values, &Search::new("zÜRICH", &project().table));
     check(&values, &Search::new("\" ", &project().table));
+    check(&values, &Search::new("10", &project().table));
 }
