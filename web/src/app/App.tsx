@@ -6,7 +6,9 @@ import { whenSignedOut } from '../api/client';
 import { sessionQuery } from '../api/queries';
 import { ProjectsPage } from '../projects/ProjectsPage';
 import { SignInPage } from '../signin/SignInPage';
+import { DiscardDialog } from '../ui/DiscardDialog';
 import { ErrorState } from '../ui/ErrorState';
+import { unsaved } from '../ui/unsaved';
 import { prefix } from './base';
 import { Crash } from './Crash';
 import { NotFoundPage } from './NotFoundPage';
@@ -35,7 +37,7 @@ export function App() {
   return (
     <SessionContext value={session.data}>
       <Crash>
-        <Router base={prefix}>
+        <Router base={prefix} aroundNav={(navigate, to, options) => unsaved.first(() => navigate(to, options))}>
           <Suspense fallback={<Waiting />}>
             <Switch>
               <Route path="/" component={ProjectsPage} />
@@ -51,6 +53,7 @@ export function App() {
           </Suspense>
         </Router>
       </Crash>
+      <DiscardDialog />
     </SessionContext>
   );
 }

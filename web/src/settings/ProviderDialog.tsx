@@ -5,6 +5,7 @@ import { client, data } from '../api/client';
 import { sentence } from '../api/error';
 import { providersQuery } from '../api/queries';
 import type { Provider } from '../api/types';
+import { unsaved, useUnsaved } from '../ui/unsaved';
 
 /** Takes a provider's key. It is written, never read. */
 export function ProviderDialog({ provider, onClose }: { provider: Provider; onClose: () => void }) {
@@ -13,6 +14,8 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
   const [model, setModel] = useState('');
   const queryClient = useQueryClient();
   const isAi = provider.kind === 'ai';
+  const forget = useUnsaved(Boolean(apiKey || baseUrl || model));
+  const close = () => unsaved.first(onClose);
   const save = useMutation({
     mutationFn: () =>
       data(
@@ -27,6 +30,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
       ),
     onSuccess: () => {
       void queryClient.invalidateQueries({ queryKey: providersQuery.queryKey });
+      forget();
       onClose();
     },
   });
@@ -35,7 +39,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
     save.mutate();
   };
   return (
-    <Modal opened onClose={onClose} title={provider.label} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={close} title={provider.label} closeButtonProps={{ 'aria-label': 'Close' }}>
       <form onSubmit={submit}>
         <Stack>
           <PasswordInput
@@ -60,7 +64,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
             </Text>
           )}
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" onClick={close}>
               Cancel
             </Button>
             <Button type="submit" loading={save.isPending} disabled={!apiKey.trim() && !baseUrl.trim()}>

@@ -6,6 +6,7 @@ import { sentence } from '../api/error';
 import { secretsQuery } from '../api/queries';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { Icon } from '../ui/Icon';
+import { useUnsaved } from '../ui/unsaved';
 import { Card } from './Card';
 
 /** Texts that HTTP columns may send and nobody may read. */
@@ -14,6 +15,7 @@ export function SecretsSection() {
   const queryClient = useQueryClient();
   const [name, setName] = useState('');
   const [value, setValue] = useState('');
+  useUnsaved(value !== '');
   const [removing, setRemoving] = useState<string>();
   const reread = () => queryClient.invalidateQueries({ queryKey: secretsQuery.queryKey });
   const save = useMutation({

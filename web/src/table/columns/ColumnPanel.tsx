@@ -7,15 +7,16 @@ import { projectQuery, providersQuery } from '../../api/queries';
 import type { Column, ColumnPatch } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { SidePanel } from '../../ui/SidePanel';
+import { useUnsaved } from '../../ui/unsaved';
 import { columnIcon } from '../grid/headerIcons';
 import { withHeaders } from '../template/tokens';
 import type { Table } from '../useTable';
 import { AdvancedSection } from './AdvancedSection';
 import { DependencySection } from './DependencySection';
-import { type ColumnDraft, type DraftPart, draftOf, newDraft, toBody } from './draft';
+import { type ColumnDraft, type DraftPart, draftOf, hasChanges, newDraft, toBody } from './draft';
 import { TryBox } from './TryBox';
 import { TypeSection } from './TypeSection';
-import type { TemplateId } from './useColumnActions';
+import type { TemplateId } from './templates';
 
 interface Props {
   table: Table;
@@ -38,7 +39,8 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
   const draft: ColumnDraft = { ...start, ...changes };
   const change = (part: DraftPart) => setChanges((old) => ({ ...old, ...part }));
   const save = useSave(table.project.id, column?.id);
-  const isChanged = Object.keys(changes).length > 0;
+  const isChanged = hasChanges(start, changes);
+  const forget = useUnsaved(isChanged);
   const runs = draft.templateId !== 'manual' && draft.templateId !== 'reference';
   const { apiConfig } = draft;
   const others = table.columns.filter((candidate) => candidate.id !== column?.id);
@@ -46,6 +48,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
   const submit = async (isRunAfter: boolean) => {
     const saved = await save.mutateAsync(draft).catch(() => undefined);
     if (!saved) return;
+    forget();
     setChanges({});
     setFixes(saved.appliedFixes);
     if (isRunAfter) await table.runs.run({ columnIds: [saved.column.id] });
@@ -58,6 +61,16 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
       icon={column ? columnIcon(column) : 'plus'}
       onBack={onBack}
       onClose={onClose}
+      tray={
+        runs && (
+          <TryBox
+            table={table}
+            draft={draft}
+            columnId={column?.id}
+            onPath={apiConfig && ((responsePath) => change({ apiConfig: { ...apiConfig, responsePath } }))}
+          />
+        )
+      }
       footer={
         <>
           {column && !isChanged && isProcessed(column) && (
@@ -98,14 +111,6 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
           </Alert>
         )}
         <TypeSection table={table} draft={draft} columns={others} column={column} onChange={change} />
-        {runs && (
-          <TryBox
-            table={table}
-            draft={draft}
-            columnId={column?.id}
-            onPath={apiConfig && ((responsePath) => change({ apiConfig: { ...apiConfig, responsePath } }))}
-          />
-        )}
         {(runs || draft.templateId === 'reference') && (
           <DependencySection columns={table.columns} column={column} draft={draft} onChange={change} />
         )}

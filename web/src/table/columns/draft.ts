@@ -1,7 +1,7 @@
 import type { Column, ColumnCreate, FilterNode, Provider, WaterfallProvider } from '../../api/types';
 import type { components } from '../../api/schema';
 import { complete } from '../views/operators';
-import { templateOf, type TemplateId } from './useColumnActions';
+import { templateOf, type TemplateId } from './templates';
 
 type Schemas = components['schemas'];
 
@@ -75,6 +75,11 @@ export function draftOf(column: Column): ColumnDraft {
     rateLimit: column.rateLimit ?? null,
     cacheTtlSeconds: column.cacheTtlSeconds,
   };
+}
+
+/** Whether anything differs from what it was: what was typed and taken back does not. */
+export function hasChanges(start: ColumnDraft, changes: DraftPart): boolean {
+  return Object.entries(changes).some(([part, value]) => JSON.stringify(value) !== JSON.stringify(start[part as keyof ColumnDraft]));
 }
 
 /** The draft as the service takes it, for making, changing and trying alike. */
