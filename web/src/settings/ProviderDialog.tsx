@@ -2,7 +2,7 @@ import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@ma
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { client, data } from '../api/client';
-import { sentence } from '../api/error';
+import { fieldErrors, sentence } from '../api/error';
 import { providersQuery } from '../api/queries';
 import type { Provider } from '../api/types';
 import { unsaved, useUnsaved } from '../ui/unsaved';
@@ -34,6 +34,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
       onClose();
     },
   });
+  const errors = fieldErrors(save.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate();
@@ -45,6 +46,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
           <PasswordInput
             label="API key"
             value={apiKey}
+            error={errors.apiKey}
             autoComplete="off"
             data-autofocus
             onChange={(event) => setApiKey(event.currentTarget.value)}
@@ -55,10 +57,11 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
             description={isAi && provider.id === 'openai' ? 'With /v1 at its end, as is customary. Empty for OpenAI itself.' : 'Only if it is not the provider’s own.'}
             placeholder="https://…"
             value={baseUrl}
+            error={errors.baseUrl}
             onChange={(event) => setBaseUrl(event.currentTarget.value)}
           />
-          {isAi && <TextInput label="Default model" value={model} onChange={(event) => setModel(event.currentTarget.value)} />}
-          {save.isError && (
+          {isAi && <TextInput label="Default model" value={model} error={errors.model} onChange={(event) => setModel(event.currentTarget.value)} />}
+          {save.isError && Object.keys(errors).length === 0 && (
             <Text size="sm" c="red" role="alert">
               {sentence(save.error)}
             </Text>

@@ -1,7 +1,7 @@
 import { Button, Group, Table, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { sentence } from '../api/error';
+import { fieldErrors, sentence } from '../api/error';
 import { createTeam, listTeams, renameTeam } from '../api/extra';
 import { sessionQuery, teamQuery } from '../api/queries';
 import { useSession } from '../app/session';
@@ -66,6 +66,7 @@ function Teams() {
       void queryClient.invalidateQueries({ queryKey: ['teams'] });
     },
   });
+  const errors = fieldErrors(create.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate();
@@ -78,6 +79,7 @@ function Teams() {
             label="Slug"
             placeholder="acme"
             value={slug}
+            error={errors.slug}
             onChange={(event) => setSlug(event.currentTarget.value.toLowerCase().replace(/[^a-z0-9-]/g, '-'))}
           />
           <TextInput label="Name" placeholder="Acme Ltd" flex={1} value={name} onChange={(event) => setName(event.currentTarget.value)} />
@@ -85,7 +87,7 @@ function Teams() {
             Make a team
           </Button>
         </Group>
-        {create.isError && (
+        {create.isError && !errors.slug && (
           <Text size="sm" c="red" mt="xs" role="alert">
             {sentence(create.error)}
           </Text>

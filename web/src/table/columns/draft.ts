@@ -115,3 +115,17 @@ function defaultProviders(providers: readonly Provider[]): WaterfallProvider[] {
 function emptyMapping(): Record<string, string> {
   return Object.fromEntries(MAPPING_KEYS.map((key) => [key, '']));
 }
+
+/** What a column cannot do without, said at the field that lacks it. */
+export function missing(draft: ColumnDraft): Record<string, string> {
+  const { aiConfig, apiConfig, referenceConfig, scraper } = draft;
+  const lacks: [string, boolean, string][] = [
+    ['header', !draft.header.trim(), 'Give the column a name.'],
+    ['aiConfig.prompt', aiConfig !== undefined && !aiConfig.prompt?.trim(), 'Write what to ask for each row.'],
+    ['apiConfig.url', apiConfig !== undefined && !apiConfig.url.trim(), 'Say where the request goes.'],
+    ['taskConfig.webScraper.url', scraper !== undefined && !scraper.url.trim(), 'Say which page to read.'],
+    ['referenceConfig.columnId', referenceConfig?.columnId === '', 'Choose the column to take a part of.'],
+    ['referenceConfig.path', referenceConfig?.path.trim() === '', 'Say which part to take, or write $ for all of it.'],
+  ];
+  return Object.fromEntries(lacks.filter(([, isMissing]) => isMissing).map(([field, , message]) => [field, message]));
+}

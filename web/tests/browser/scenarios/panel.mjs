@@ -1,9 +1,10 @@
-// A column's panel: a try is answered in sight, and what was typed is not lost without a question.
+// A column's panel: a try is answered in sight, what was typed is not lost without a question, and what is wrong is said
+// at its field in the page's words.
 import assert from 'node:assert/strict';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
 import { startProvider } from '../harness/provider.mjs';
 
-export default async function panel({ server, page }) {
+export default async function panel({ server, page, complaints }) {
   const provider = await startProvider();
   try {
     const { project } = await server.api('POST', '/projects', { title: 'Tried', columns: [{ templateId: 'manual', header: 'Name' }] });
@@ -14,6 +15,9 @@ export default async function panel({ server, page }) {
     await openHttp(page, `${provider.url}/find?q=`);
     await triesInSight(page);
     await asksFirst(page, server, project);
+    await saysWhere(page, server, project);
+    // The browser says of its own that two requests were refused, as they were to be.
+    assert.deepEqual(complaints.splice(0).filter((words) => !words.includes('400')), []);
   } finally {
     provider.stop();
   }
@@ -91,4 +95,38 @@ async function asksFirst(page, server, project) {
   await page.getByRole('complementary', { name: 'Note', exact: true }).waitFor();
   await page.getByRole('button', { name: 'Close the panel' }).click();
   await page.getByRole('complementary').waitFor({ state: 'hidden' });
+}
+
+async function saysWhere(page, server, project) {
+  const invalid = (name) => page.locator(`[aria-invalid="true"]`).and(page.getByRole('textbox', { name }));
+  const panel = page.getByRole('complementary');
+  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await panel.getByRole('button', { name: /^HTTP/ }).click();
+  await panel.getByRole('button', { name: 'Create column' }).click();
+  await panel.getByText('Say where the request goes.').waitFor();
+  await focused(page, invalid('Address'));
+  await shot(page, 'panel-missing');
+  await page.keyboard.type('https://example.com');
+  await panel.getByText('Say where the request goes.').waitFor({ state: 'hidden' });
+  await panel.getByLabel('Keep only this part of the answer').fill('$[x');
+  await panel.getByRole('button', { name: 'Create column' }).click();
+  await panel.getByText('This was not saved').waitFor();
+  await invalid('Keep only this part of the answer').waitFor();
+  assert.doesNotMatch(await panel.textContent(), /apiConfig|responsePath/);
+  const { project: after } = await server.api('GET', `/projects/${project.id}`);
+  assert.deepEqual(after.columns.map(({ header }) => header), ['Input', 'Name', 'Note']);
+
+  await panel.getByRole('button', { name: 'Back' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click();
+  await panel.getByRole('button', { name: /^Reference/ }).click();
+  await panel.getByRole('button', { name: 'Create column' }).click();
+  await panel.getByText('Choose the column to take a part of.').waitFor();
+  await panel.getByText('Say which part to take, or write $ for all of it.').waitFor();
+
+  await page.goto(`${server.url}/settings/providers`);
+  await page.getByRole('button', { name: 'Add key: OpenAI-compatible' }).click();
+  await page.getByLabel('Base address').fill('nowhere');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await invalid('Base address').waitFor();
+  await page.getByText('Must be an http or https address with a host.').waitFor();
 }
