@@ -14,7 +14,8 @@ export function watchLeaving(): void {
   });
   // The browser has gone already when it says so: it is taken back, and goes again if that is wanted.
   window.addEventListener('popstate', (event) => {
-    if (!unsaved.isAny) return remember();
+    const isSamePage = new URL(place).pathname === window.location.pathname;
+    if (isSamePage || !unsaved.isAny) return remember();
     event.stopImmediatePropagation();
     window.history.pushState(null, '', place);
     unsaved.first(() => window.history.back());
