@@ -1,7 +1,7 @@
 import { Center, Loader } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect } from 'react';
-import { Route, Router, Switch } from 'wouter';
+import { Redirect, Route, Router, Switch } from 'wouter';
 import { whenSignedOut } from '../api/client';
 import { sessionQuery } from '../api/queries';
 import { ProjectsPage } from '../projects/ProjectsPage';
@@ -41,6 +41,9 @@ export function App() {
           <Suspense fallback={<Waiting />}>
             <Switch>
               <Route path="/" component={ProjectsPage} />
+              <Route path="/projects">
+                <Redirect to="/" replace />
+              </Route>
               <Route path="/projects/:projectId">
                 {({ projectId }) => <TablePage key={projectId} projectId={projectId} />}
               </Route>

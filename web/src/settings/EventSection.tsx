@@ -18,8 +18,6 @@ interface EventSettings {
 
 const INTEGRATION = 'eventplatform-event';
 const TYPED = ['eventId', 'eventName', 'signingSecret'] as const;
-/** How the service shows a secret it has. */
-const HIDDEN = '***';
 
 /** Guests of an event, as rows. */
 export function EventSection({ project }: { project: Project }) {
@@ -35,10 +33,7 @@ export function EventSection({ project }: { project: Project }) {
     event.preventDefault();
     const { signingSecret, ...rest } = settings;
     const eventplatform = { ...rest, ...(signingSecret && { signingSecret }) };
-    patch.mutate(
-      { metadata: { ...project.metadata, integration: INTEGRATION, eventplatform } },
-      { onSuccess: () => signingSecret && change({ signingSecret: HIDDEN }) },
-    );
+    patch.mutate({ metadata: { ...project.metadata, integration: INTEGRATION, eventplatform } });
   };
   const disconnect = () => {
     const { integration: _, eventplatform: __, ...rest } = project.metadata;

@@ -10,11 +10,11 @@ import { unsaved, useUnsaved } from '../ui/unsaved';
 /** Takes a provider's key. It is written, never read. */
 export function ProviderDialog({ provider, onClose }: { provider: Provider; onClose: () => void }) {
   const [apiKey, setApiKey] = useState('');
-  const [baseUrl, setBaseUrl] = useState('');
-  const [model, setModel] = useState('');
+  const [baseUrl, setBaseUrl] = useState(provider.baseUrl ?? '');
+  const [model, setModel] = useState(provider.model ?? '');
   const queryClient = useQueryClient();
   const isAi = provider.kind === 'ai';
-  const forget = useUnsaved(Boolean(apiKey || baseUrl || model));
+  const forget = useUnsaved(Boolean(apiKey) || baseUrl !== (provider.baseUrl ?? '') || model !== (provider.model ?? ''));
   const close = () => unsaved.first(onClose);
   const save = useMutation({
     mutationFn: () =>
@@ -45,6 +45,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
         <Stack>
           <PasswordInput
             label="API key"
+            description={provider.source === 'team' ? 'The saved key is never shown. Put it in again, or a new one.' : undefined}
             value={apiKey}
             error={errors.apiKey}
             autoComplete="off"

@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { Icon } from '../ui/Icon';
 import { useUnsaved } from '../ui/unsaved';
 import { Card } from './Card';
+import classes from './Settings.module.css';
 
 /** Texts that HTTP columns may send and nobody may read. */
 export function SecretsSection() {
@@ -79,7 +80,7 @@ export function SecretsSection() {
         </Text>
       )}
       {secrets.data && secrets.data.length > 0 && (
-        <Table verticalSpacing={6}>
+        <Table verticalSpacing={6} className={classes.stacked}>
           <Table.Tbody>
             {secrets.data.map((secret) => (
               <Table.Tr key={secret.name}>

@@ -2,12 +2,13 @@ import { Button, Group, Table, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { fieldErrors, sentence } from '../api/error';
-import { createTeam, listTeams, renameTeam } from '../api/extra';
+import { createTeam, listTeams, renameTeam } from '../api/operations';
 import { sessionQuery, teamQuery } from '../api/queries';
 import { useSession } from '../app/session';
 import { CopyField } from '../ui/CopyField';
 import { tell } from '../ui/notify';
 import { Card } from './Card';
+import classes from './Settings.module.css';
 import { ShownOnce } from './ShownOnce';
 
 export function TeamSection() {
@@ -94,7 +95,7 @@ function Teams() {
         )}
       </form>
       {create.data && <ShownOnce label={`First key of ${create.data.team.name}`} secret={create.data.secret} onClose={() => create.reset()} />}
-      <Table fz="sm" verticalSpacing={6}>
+      <Table fz="sm" verticalSpacing={6} className={classes.stacked}>
         <Table.Tbody>
           {teams.data?.map((team) => (
             <Table.Tr key={team.id}>

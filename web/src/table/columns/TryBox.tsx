@@ -2,7 +2,7 @@ import { ActionIcon, Alert, Button, NumberInput, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { sentence } from '../../api/error';
-import { tryColumn } from '../../api/extra';
+import { tryColumn } from '../../api/operations';
 import { Icon } from '../../ui/Icon';
 import { withHeaders } from '../template/tokens';
 import type { Table } from '../useTable';

@@ -1,7 +1,6 @@
 import { Alert, Badge, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { TryResult } from '../../api/extra';
-import type { Json } from '../../api/types';
+import type { Json, TryResult } from '../../api/types';
 import { advice } from '../cell/advice';
 import { MetaList } from '../cell/MetaList';
 import { isJson, toPretty } from '../rows/typed';

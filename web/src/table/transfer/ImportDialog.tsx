@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { sentence } from '../../api/error';
 import { projectQuery } from '../../api/queries';
+import type { ImportResult } from '../../api/types';
 import { counted } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import type { Table } from '../useTable';
@@ -10,7 +11,7 @@ import { ImportDone } from './ImportDone';
 import { ImportMapping } from './ImportMapping';
 import classes from './Import.module.css';
 import { type Preview, readPreview } from './preview';
-import { type ImportOptions, type ImportResult, type Upload, uploadFile } from './upload';
+import { type ImportOptions, type Upload, uploadFile } from './upload';
 
 interface Props {
   table: Table;

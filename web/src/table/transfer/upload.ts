@@ -1,16 +1,8 @@
 import { prefix } from '../../app/base';
 import { toApiError, unreachable } from '../../api/error';
+import type { ImportResult } from '../../api/types';
 import { asUtf8 } from './encoding';
 import type { Preview } from './preview';
-
-export interface ImportResult {
-  importedCount: number;
-  updatedCount: number;
-  rejectedCount: number;
-  columnsCreated: { id: string; header: string }[];
-  rejected: { line: number; reason: string; values: string[] }[];
-  stopped?: boolean;
-}
 
 export interface ImportOptions {
   header: boolean;

@@ -99,7 +99,7 @@ function Comparison({ kind, column, operator, onChoose }: ComparisonProps) {
       data={[...likely, ...(isAll || !isLikely ? others : [more])]}
       value={operator}
       allowDeselect={false}
-      maxDropdownHeight={320}
+      maxDropdownHeight={400}
       comboboxProps={{ withinPortal: false }}
       dropdownOpened={isOpen}
       onDropdownOpen={() => setIsOpen(true)}
