@@ -188,7 +188,7 @@ impl<S: Service> Finished<S> {
     /// The operations and what stands beside them. Serve it with `into_make_service_with_connect_info::<SocketAddr>()`, or clients
     /// cannot be told apart.
     pub fn router(self, state: S, settings: Settings) -> Router {
-        self.router_beside(state, settings, |_| Router::new())
+        self.router_beside(state, settings, |_| Router::new().fallback(unknown_path))
     }
 
     /// The same, beside routes that are no operations.
@@ -211,7 +211,6 @@ impl<S: Service> Finished<S> {
             .merge(beside(shared))
             .merge(system::routes(state, &self.document, metrics))
             .merge(webhook::without_team())
-            .fallback(unknown_path)
             .method_not_allowed_fallback(method_not_allowed);
         layers::wrap(router, &cors, request_ids)
     }
@@ -232,7 +231,7 @@ impl<S: Service> fmt::Debug for Finished<S> {
     }
 }
 
-async fn unknown_path(request: Request) -> Response {
+pub(crate) async fn unknown_path(request: Request) -> Response {
     Error::UnknownPath.respond(&RequestId::of(&request))
 }
 

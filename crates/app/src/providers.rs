@@ -9,10 +9,11 @@ use url::Url;
 use crate::App;
 use crate::auth::Caller;
 use crate::credentials::{Checked, Credentials, Source, Unopened};
+use crate::environment::Environment;
 use crate::error::{Error, Noun, Result};
 
 /// A provider as a team sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderState {
     pub provider: &'static Provider,
     /// Whether it can be called.
@@ -21,19 +22,36 @@ pub struct ProviderState {
     pub source: Option<Source>,
     /// Why the team's own credential is of no use.
     pub fault: Option<Unopened>,
+    /// What the team named beside its key, to be changed later.
+    pub base_url: Option<String>,
+    pub model: Option<String>,
 }
 
 impl ProviderState {
-    fn new(provider: &'static Provider, credentials: &Credentials) -> Self {
+    fn new(provider: &'static Provider, credentials: &Credentials, operators: &Environment) -> Self {
         let configured = credentials.is_configured(provider);
+        let state = Self { provider, configured, source: None, fault: None, base_url: None, model: None };
         match credentials.provider(provider.id) {
-            Ok(access) => {
-                Self { provider, configured, source: access.map(|access| access.source), fault: None }
+            Ok(Some(access)) if access.source == Source::Team => {
+                let base_url = access.base_url.as_ref().filter(|url| url.source == Source::Team);
+                let base_url = base_url.map(|url| url.address.clone()).filter(|url| is_showable(url));
+                // Where a team names no model, the operator's is asked, which is nothing the team has said.
+                let model = access.model.clone().filter(|model| operators.ai_model() != Some(model));
+                Self { source: Some(Source::Team), base_url, model, ..state }
             }
+            Ok(access) => Self { source: access.map(|access| access.source), ..state },
             // Only what teams sealed is ever opened.
-            Err(unopened) => Self { provider, configured, source: Some(Source::Team), fault: Some(unopened) },
+            Err(unopened) => Self { source: Some(Source::Team), fault: Some(unopened), ..state },
         }
     }
+}
+
+/// An address may hold a credential, before the host or after the path. Then it is not shown.
+fn is_showable(address: &str) -> bool {
+    Url::parse(address).is_ok_and(|url| {
+        let parts = (url.username(), url.password(), url.query(), url.fragment());
+        parts == ("", None, None, None)
+    })
 }
 
 /// A credential as a team gives it.
@@ -48,7 +66,10 @@ impl App {
     /// All providers, as the caller's team sees them.
     pub async fn providers(&self, caller: Caller) -> Result<Vec<ProviderState>> {
         let credentials = self.credentials(caller.with_key()?.team).await?;
-        Ok(PROVIDERS.iter().map(|provider| ProviderState::new(provider, &credentials)).collect())
+        Ok(PROVIDERS
+            .iter()
+            .map(|provider| ProviderState::new(provider, &credentials, &self.environment))
+            .collect())
     }
 
     /// Gives a team its own credential of a provider, in place of the one it had.
@@ -61,7 +82,7 @@ impl App {
         let team = caller.with_key()?.team;
         let provider = Provider::named(provider).ok_or(Error::NotFound(Noun::Provider))?;
         self.seal_provider(team, provider, check(provider, new)?).await?;
-        Ok(ProviderState::new(provider, &*self.credentials(team).await?))
+        Ok(ProviderState::new(provider, &*self.credentials(team).await?, &self.environment))
     }
 
     /// Says whether the team had a credential of its own.

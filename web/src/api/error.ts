@@ -1,3 +1,5 @@
+import { fieldMessage, fieldOf, offenceSentence } from './words';
+
 /** A request the service refused, or one that never reached it (`status` 0). */
 export class ApiError extends Error {
   constructor(
@@ -16,12 +18,19 @@ export interface Offence {
   message: string;
 }
 
-/** The sentence to show for anything that was thrown. */
+/** The sentence to show for anything that was thrown, in the page's words. */
 export function sentence(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
-  // One offence is the message already.
-  const details = error.details.filter((offence) => !error.message.includes(offence.message)).slice(0, 3);
-  return [error.message, ...details.map(({ path, message }) => (path ? `${path}: ${message}` : message))].join(' · ');
+  if (error.status === 401) return 'You are signed out. Sign in again, then repeat this.';
+  if (error.details.length === 0) return error.message;
+  const told = [...new Set(error.details.map(offenceSentence))];
+  return told.length > 3 ? `${told.slice(0, 3).join(' ')} And ${told.length - 3} more.` : told.join(' ');
+}
+
+/** What is wrong with each field of a form, by the service's name of the field. */
+export function fieldErrors(error: unknown): Record<string, string> {
+  if (!(error instanceof ApiError)) return {};
+  return Object.fromEntries(error.details.map((offence) => [fieldOf(offence), fieldMessage(offence)]));
 }
 
 export function toApiError(status: number, body: unknown): ApiError {

@@ -20,9 +20,18 @@ export type TriggerBody = Schemas['TriggerBody'];
 export type Sorting = Schemas['Sorting'];
 export type HttpMethod = Schemas['HttpMethod'];
 export type ProjectPatch = Schemas['ProjectPatch'];
+export type ApiKey = Schemas['KeyOut'];
+export type TryBody = Schemas['TryBody'];
+export type ImportResult = Schemas['FileOutcome'];
 
 /** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
+
+/** What came of a try. Of values the document says no more than that they are JSON. */
+export type TryResult = Schemas['TriedOut'] & {
+  resolved: Record<string, Json>;
+  result?: Schemas['TriedResult'] & { value?: Json; meta?: Record<string, Json> };
+};
 
 /** A cell as a list with `withState` shows it, with whatever more a single read knows of it. */
 export interface Cell {

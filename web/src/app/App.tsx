@@ -1,12 +1,14 @@
 import { Center, Loader } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect } from 'react';
-import { Route, Router, Switch } from 'wouter';
+import { Redirect, Route, Router, Switch } from 'wouter';
 import { whenSignedOut } from '../api/client';
 import { sessionQuery } from '../api/queries';
 import { ProjectsPage } from '../projects/ProjectsPage';
 import { SignInPage } from '../signin/SignInPage';
+import { DiscardDialog } from '../ui/DiscardDialog';
 import { ErrorState } from '../ui/ErrorState';
+import { unsaved } from '../ui/unsaved';
 import { prefix } from './base';
 import { Crash } from './Crash';
 import { NotFoundPage } from './NotFoundPage';
@@ -35,10 +37,13 @@ export function App() {
   return (
     <SessionContext value={session.data}>
       <Crash>
-        <Router base={prefix}>
+        <Router base={prefix} aroundNav={(navigate, to, options) => unsaved.first(() => navigate(to, options))}>
           <Suspense fallback={<Waiting />}>
             <Switch>
               <Route path="/" component={ProjectsPage} />
+              <Route path="/projects">
+                <Redirect to="/" replace />
+              </Route>
               <Route path="/projects/:projectId">
                 {({ projectId }) => <TablePage key={projectId} projectId={projectId} />}
               </Route>
@@ -51,6 +56,7 @@ export function App() {
           </Suspense>
         </Router>
       </Crash>
+      <DiscardDialog />
     </SessionContext>
   );
 }

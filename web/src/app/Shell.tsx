@@ -6,6 +6,7 @@ import { sessionQuery } from '../api/queries';
 import { signOut } from '../api/session';
 import { Icon } from '../ui/Icon';
 import { tellError } from '../ui/notify';
+import { unsaved } from '../ui/unsaved';
 import { Brand } from './Brand';
 import { useSession } from './session';
 import classes from './Shell.module.css';
@@ -108,7 +109,7 @@ function TeamMenu() {
           API reference
         </Menu.Item>
         <Menu.Divider />
-        <Menu.Item leftSection={<Icon name="signOut" />} onClick={() => void leave()}>
+        <Menu.Item leftSection={<Icon name="signOut" />} onClick={() => unsaved.first(() => void leave())}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

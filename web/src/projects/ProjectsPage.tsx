@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { useLocation } from 'wouter';
 import { client, data } from '../api/client';
-import { createSample } from '../api/extra';
+import { createSample } from '../api/operations';
 import { projectsQuery } from '../api/queries';
 import { Shell } from '../app/Shell';
 import { usePageTitle } from '../app/usePageTitle';
@@ -13,6 +13,7 @@ import { NameDialog } from '../ui/NameDialog';
 import { tellError } from '../ui/notify';
 import { FirstProject } from './FirstProject';
 import { ProjectCard } from './ProjectCard';
+import type { Arrival } from '../table/useRunOnArrival';
 
 export function ProjectsPage() {
   usePageTitle('Projects');
@@ -82,9 +83,9 @@ export function ProjectsPage() {
 function useNewProject() {
   const queryClient = useQueryClient();
   const [, navigate] = useLocation();
-  const open = async (projectId: string) => {
+  const open = (projectId: string, state?: Arrival) => {
     void queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
-    navigate(`/projects/${projectId}`);
+    navigate(`/projects/${projectId}`, { state });
   };
   const create = useMutation({
     mutationFn: (title: string) => data(client.POST('/v4/projects', { body: { title } })),
@@ -92,7 +93,7 @@ function useNewProject() {
   });
   const sample = useMutation({
     mutationFn: createSample,
-    onSuccess: ({ project }) => open(project.id),
+    onSuccess: ({ project }) => open(project.id, { runs: true }),
     onError: (error) => tellError(error, 'The sample project was not made'),
   });
   return { create, sample };

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { teamQuery } from '../api/queries';
 import type { Project } from '../api/types';
 import { CopyField } from '../ui/CopyField';
+import { useUnsaved } from '../ui/unsaved';
 import { Card } from './Card';
 import { usePatchProject } from './usePatchProject';
 
@@ -16,6 +17,7 @@ interface EventSettings {
 }
 
 const INTEGRATION = 'eventplatform-event';
+const TYPED = ['eventId', 'eventName', 'signingSecret'] as const;
 
 /** Guests of an event, as rows. */
 export function EventSection({ project }: { project: Project }) {
@@ -23,18 +25,15 @@ export function EventSection({ project }: { project: Project }) {
   const patch = usePatchProject(project.id);
   const isConnected = project.metadata.integration === INTEGRATION;
   const stored = (project.metadata.eventplatform ?? {}) as Partial<EventSettings>;
-  const [settings, setSettings] = useState<EventSettings>({ eventId: '', webhookEnabled: true, addApprovalColumn: true, ...stored });
+  const saved: EventSettings = { eventId: '', webhookEnabled: true, addApprovalColumn: true, ...stored };
+  const [settings, setSettings] = useState(saved);
+  useUnsaved(TYPED.some((part) => (settings[part] ?? '') !== (saved[part] ?? '')));
   const change = (part: Partial<EventSettings>) => setSettings((old) => ({ ...old, ...part }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const { signingSecret, ...rest } = settings;
-    patch.mutate({
-      metadata: {
-        ...project.metadata,
-        integration: INTEGRATION,
-        eventplatform: { ...rest, ...(signingSecret && { signingSecret }) },
-      },
-    });
+    const eventplatform = { ...rest, ...(signingSecret && { signingSecret }) };
+    patch.mutate({ metadata: { ...project.metadata, integration: INTEGRATION, eventplatform } });
   };
   const disconnect = () => {
     const { integration: _, eventplatform: __, ...rest } = project.metadata;

@@ -1,13 +1,15 @@
 import { Badge, Button, Group, Table, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type ApiKey, createKey, listKeys, revokeKey } from '../api/extra';
+import { createKey, listKeys, revokeKey } from '../api/operations';
+import type { ApiKey } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { ErrorState } from '../ui/ErrorState';
 import { when } from '../ui/format';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
 import { Card } from './Card';
+import classes from './Settings.module.css';
 import { ShownOnce } from './ShownOnce';
 
 const KEYS = ['keys'];
@@ -39,7 +41,7 @@ export function KeysSection() {
         </Button>
       </div>
       {secret && <ShownOnce label="The new key" secret={secret} onClose={() => setSecret(undefined)} />}
-      <Table verticalSpacing={8} fz="sm">
+      <Table verticalSpacing={8} fz="sm" className={classes.stacked}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Name</Table.Th>
@@ -59,8 +61,8 @@ export function KeysSection() {
                   {key.current && <Badge variant="light">in use here</Badge>}
                 </Group>
               </Table.Td>
-              <Table.Td>{when(key.createdAt)}</Table.Td>
-              <Table.Td>{key.lastUsedAt ? when(key.lastUsedAt) : 'never'}</Table.Td>
+              <Table.Td data-label="Made">{when(key.createdAt)}</Table.Td>
+              <Table.Td data-label="Last used">{key.lastUsedAt ? when(key.lastUsedAt) : 'never'}</Table.Td>
               <Table.Td ta="right">
                 <Button
                   size="compact-sm"

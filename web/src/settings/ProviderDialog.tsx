@@ -2,17 +2,20 @@ import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@ma
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { client, data } from '../api/client';
-import { sentence } from '../api/error';
+import { fieldErrors, sentence } from '../api/error';
 import { providersQuery } from '../api/queries';
 import type { Provider } from '../api/types';
+import { unsaved, useUnsaved } from '../ui/unsaved';
 
 /** Takes a provider's key. It is written, never read. */
 export function ProviderDialog({ provider, onClose }: { provider: Provider; onClose: () => void }) {
   const [apiKey, setApiKey] = useState('');
-  const [baseUrl, setBaseUrl] = useState('');
-  const [model, setModel] = useState('');
+  const [baseUrl, setBaseUrl] = useState(provider.baseUrl ?? '');
+  const [model, setModel] = useState(provider.model ?? '');
   const queryClient = useQueryClient();
   const isAi = provider.kind === 'ai';
+  const forget = useUnsaved(Boolean(apiKey) || baseUrl !== (provider.baseUrl ?? '') || model !== (provider.model ?? ''));
+  const close = () => unsaved.first(onClose);
   const save = useMutation({
     mutationFn: () =>
       data(
@@ -27,20 +30,24 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
       ),
     onSuccess: () => {
       void queryClient.invalidateQueries({ queryKey: providersQuery.queryKey });
+      forget();
       onClose();
     },
   });
+  const errors = fieldErrors(save.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     save.mutate();
   };
   return (
-    <Modal opened onClose={onClose} title={provider.label} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={close} title={provider.label} closeButtonProps={{ 'aria-label': 'Close' }}>
       <form onSubmit={submit}>
         <Stack>
           <PasswordInput
             label="API key"
+            description={provider.source === 'team' ? 'The saved key is never shown. Put it in again, or a new one.' : undefined}
             value={apiKey}
+            error={errors.apiKey}
             autoComplete="off"
             data-autofocus
             onChange={(event) => setApiKey(event.currentTarget.value)}
@@ -51,16 +58,17 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
             description={isAi && provider.id === 'openai' ? 'With /v1 at its end, as is customary. Empty for OpenAI itself.' : 'Only if it is not the provider’s own.'}
             placeholder="https://…"
             value={baseUrl}
+            error={errors.baseUrl}
             onChange={(event) => setBaseUrl(event.currentTarget.value)}
           />
-          {isAi && <TextInput label="Default model" value={model} onChange={(event) => setModel(event.currentTarget.value)} />}
-          {save.isError && (
+          {isAi && <TextInput label="Default model" value={model} error={errors.model} onChange={(event) => setModel(event.currentTarget.value)} />}
+          {save.isError && Object.keys(errors).length === 0 && (
             <Text size="sm" c="red" role="alert">
               {sentence(save.error)}
             </Text>
           )}
           <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" onClick={close}>
               Cancel
             </Button>
             <Button type="submit" loading={save.isPending} disabled={!apiKey.trim() && !baseUrl.trim()}>

@@ -3,13 +3,14 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client, data } from '../api/client';
 import { sentence } from '../api/error';
-import { testProvider } from '../api/extra';
+import { testProvider } from '../api/operations';
 import { providersQuery } from '../api/queries';
 import type { Provider } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { ErrorState } from '../ui/ErrorState';
 import { Card } from './Card';
 import { ProviderDialog } from './ProviderDialog';
+import classes from './Settings.module.css';
 
 /** Who is asked, and with whose key. */
 export function ProvidersSection() {
@@ -34,7 +35,7 @@ export function ProvidersSection() {
 
 function ProviderTable({ providers }: { providers: Provider[] }) {
   return (
-    <Table verticalSpacing={8} fz="sm">
+    <Table verticalSpacing={8} fz="sm" className={classes.stacked}>
       <Table.Tbody>
         {providers.map((provider) => (
           <ProviderRow key={provider.id} provider={provider} />
@@ -59,6 +60,11 @@ function ProviderRow({ provider }: { provider: Provider }) {
         <Text size="sm" fw={600}>
           {provider.label}
         </Text>
+        {(provider.baseUrl ?? provider.model) && (
+          <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            {[provider.baseUrl, provider.model].filter(Boolean).join(' · ')}
+          </Text>
+        )}
         <Stack gap={2} role="status">
           {provider.error && (
             <Text size="xs" c="red">
@@ -82,7 +88,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
       </Table.Td>
       <Table.Td>
         {!needsNoKey && (
-          <Group gap={6} justify="flex-end" wrap="nowrap">
+          <Group gap={6} justify="flex-end">
             {provider.configured && (
               <Button size="compact-sm" variant="default" loading={test.isPending} onClick={() => test.mutate()} aria-label={`Test: ${provider.label}`}>
                 Test

@@ -6,7 +6,9 @@ import { sentence } from '../api/error';
 import { secretsQuery } from '../api/queries';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { Icon } from '../ui/Icon';
+import { useUnsaved } from '../ui/unsaved';
 import { Card } from './Card';
+import classes from './Settings.module.css';
 
 /** Texts that HTTP columns may send and nobody may read. */
 export function SecretsSection() {
@@ -14,6 +16,7 @@ export function SecretsSection() {
   const queryClient = useQueryClient();
   const [name, setName] = useState('');
   const [value, setValue] = useState('');
+  useUnsaved(value !== '');
   const [removing, setRemoving] = useState<string>();
   const reread = () => queryClient.invalidateQueries({ queryKey: secretsQuery.queryKey });
   const save = useMutation({
@@ -77,7 +80,7 @@ export function SecretsSection() {
         </Text>
       )}
       {secrets.data && secrets.data.length > 0 && (
-        <Table verticalSpacing={6}>
+        <Table verticalSpacing={6} className={classes.stacked}>
           <Table.Tbody>
             {secrets.data.map((secret) => (
               <Table.Tr key={secret.name}>

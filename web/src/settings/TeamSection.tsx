@@ -1,13 +1,14 @@
 import { Button, Group, Table, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { sentence } from '../api/error';
-import { createTeam, listTeams, renameTeam } from '../api/extra';
+import { fieldErrors, sentence } from '../api/error';
+import { createTeam, listTeams, renameTeam } from '../api/operations';
 import { sessionQuery, teamQuery } from '../api/queries';
 import { useSession } from '../app/session';
 import { CopyField } from '../ui/CopyField';
 import { tell } from '../ui/notify';
 import { Card } from './Card';
+import classes from './Settings.module.css';
 import { ShownOnce } from './ShownOnce';
 
 export function TeamSection() {
@@ -66,6 +67,7 @@ function Teams() {
       void queryClient.invalidateQueries({ queryKey: ['teams'] });
     },
   });
+  const errors = fieldErrors(create.error);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     create.mutate();
@@ -78,6 +80,7 @@ function Teams() {
             label="Slug"
             placeholder="acme"
             value={slug}
+            error={errors.slug}
             onChange={(event) => setSlug(event.currentTarget.value.toLowerCase().replace(/[^a-z0-9-]/g, '-'))}
           />
           <TextInput label="Name" placeholder="Acme Ltd" flex={1} value={name} onChange={(event) => setName(event.currentTarget.value)} />
@@ -85,14 +88,14 @@ function Teams() {
             Make a team
           </Button>
         </Group>
-        {create.isError && (
+        {create.isError && !errors.slug && (
           <Text size="sm" c="red" mt="xs" role="alert">
             {sentence(create.error)}
           </Text>
         )}
       </form>
       {create.data && <ShownOnce label={`First key of ${create.data.team.name}`} secret={create.data.secret} onClose={() => create.reset()} />}
-      <Table fz="sm" verticalSpacing={6}>
+      <Table fz="sm" verticalSpacing={6} className={classes.stacked}>
         <Table.Tbody>
           {teams.data?.map((team) => (
             <Table.Tr key={team.id}>

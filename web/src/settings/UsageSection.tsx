@@ -1,7 +1,7 @@
 import { Anchor, Loader, SimpleGrid, Table, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
-import { readUsage } from '../api/extra';
+import { readUsage } from '../api/operations';
 import { ErrorState } from '../ui/ErrorState';
 import { count } from '../ui/format';
 import { Card } from './Card';

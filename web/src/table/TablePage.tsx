@@ -4,11 +4,13 @@ import { usePageTitle } from '../app/usePageTitle';
 import { ProjectError } from '../ui/ProjectError';
 import { ProjectTrail } from './ProjectTrail';
 import { TableView } from './TableView';
+import { useRunOnArrival } from './useRunOnArrival';
 import { useTable } from './useTable';
 
 export default function TablePage({ projectId }: { projectId: string }) {
   const { table, error, retry } = useTable(projectId);
   usePageTitle(table?.project.title);
+  useRunOnArrival(table);
 
   if (table) return <TableView table={table} />;
   return (

@@ -1,7 +1,7 @@
 import { CellPanel } from './cell/CellPanel';
 import { ColumnPanel } from './columns/ColumnPanel';
 import { GalleryPanel } from './columns/GalleryPanel';
-import type { TemplateId } from './columns/useColumnActions';
+import type { TemplateId } from './columns/templates';
 import type { Table } from './useTable';
 
 export type PanelTarget =

@@ -1,6 +1,7 @@
 import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Shell } from '../app/Shell';
 import { tellError } from '../ui/notify';
+import { unsaved } from '../ui/unsaved';
 import { AddColumnButton } from './columns/AddColumnButton';
 import { HeaderMenu, type HeaderMenuTarget } from './columns/HeaderMenu';
 import { useColumnActions } from './columns/useColumnActions';
@@ -30,7 +31,8 @@ export function TableView({ table }: { table: Table }) {
   const { project, store } = table;
   const frame = useRef<HTMLDivElement>(null);
   const grid = useRef<GridHandle>(null);
-  const [panel, setPanel] = useState<PanelTarget>();
+  const [panel, showPanel] = useState<PanelTarget>();
+  const setPanel = (target: PanelTarget | undefined) => unsaved.first(() => showPanel(target));
   const [hovered, setHovered] = useState<HoveredCell>();
   const [menu, setMenu] = useState<HeaderMenuTarget>();
   const [importing, setImporting] = useState<{ file?: File }>();

@@ -5,6 +5,7 @@ import { ApiError } from '../api/error';
 import { projectQuery } from '../api/queries';
 import { ErrorState } from './ErrorState';
 import { Icon } from './Icon';
+import { NotFound } from './NotFound';
 import { tellError } from './notify';
 
 interface Props {
@@ -27,6 +28,7 @@ export function ProjectError({ projectId, error, onRetry }: Props) {
     onSuccess: () => queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey }),
     onError: (failure) => tellError(failure),
   });
+  if (error instanceof ApiError && error.status === 404) return <NotFound />;
   if (!(error instanceof ApiError) || error.status !== 403) return <ErrorState error={error} onRetry={onRetry} />;
   return (
     <Center h="100%" p="xl">

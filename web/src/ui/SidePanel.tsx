@@ -7,13 +7,15 @@ interface Props {
   title: string;
   icon?: IconName;
   children: ReactNode;
+  /** Stays in sight between what scrolls and the footer. */
+  tray?: ReactNode;
   footer?: ReactNode;
   onBack?: () => void;
   onClose: () => void;
 }
 
 /** A panel beside the table; on a phone it covers it. */
-export function SidePanel({ title, icon, children, footer, onBack, onClose }: Props) {
+export function SidePanel({ title, icon, children, tray, footer, onBack, onClose }: Props) {
   const panel = useRef<HTMLElement>(null);
   useEffect(() => {
     panel.current?.focus();
@@ -45,6 +47,7 @@ export function SidePanel({ title, icon, children, footer, onBack, onClose }: Pr
         </ActionIcon>
       </div>
       <div className={classes.panelBody}>{children}</div>
+      {tray}
       {footer && <div className={classes.panelFoot}>{footer}</div>}
     </aside>
   );

@@ -18,7 +18,8 @@ use super::ProjectPath;
 use super::rows::{columns_of, parsed};
 use crate::endpoint::{Answer, Call, Endpoint, Examples, FileText, Media, Nothing};
 use crate::error::Error;
-use crate::files::outgoing::Writer;
+use crate::files::formulas::Formulas;
+use crate::files::outgoing::{Dialect, Writer};
 use crate::rowmill::Rowmill;
 
 /// Bytes that are sent at once.
@@ -47,10 +48,12 @@ pub(crate) struct ExportQuery {
     /// Only these columns: ids, separated by commas.
     #[schemars(length(max = 10_000), extend("x-document" = { "pattern": "^[A-Za-z0-9_, ]*$" }))]
     column_ids: Option<String>,
-    /// Cells of CSV that a spreadsheet would run get an apostrophe before them: `neutralize`, the default. `keep`
-    /// leaves them as they are.
+    /// Cells of CSV that a spreadsheet would run get an apostrophe before them, which an import takes off again:
+    /// `neutralize`, the default. `keep` leaves them as they are.
     #[schemars(with = "Formulas")]
     formulas: Option<Formulas>,
+    /// Begin CSV with the mark by which Excel knows UTF-8. Programs rarely expect it: left out by default.
+    bom: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -59,14 +62,6 @@ pub(crate) struct ExportQuery {
 enum Format {
     Csv,
     Jsonl,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-enum Formulas {
-    Neutralize,
-    Keep,
 }
 
 impl Endpoint<Rowmill> for ExportFile {
@@ -108,12 +103,13 @@ impl Endpoint<Rowmill> for ExportFile {
         let export = app.begin_export(call.caller()?, &path.project_id, list).await?;
         let is_csv = query.format != Some(Format::Jsonl);
         let neutralizes = query.formulas != Some(Formulas::Keep);
+        let dialect = Dialect { neutralizes, has_bom: query.bom.unwrap_or_default() };
         let project = Arc::clone(&export.project.project);
         let columns: Vec<&Column> = match &query.column_ids {
             Some(ids) => columns_of(&project.table, Some(ids))?,
             None => export.columns_shown(query.view_id.as_deref()),
         };
-        let writer = Writer::new(&project.table, &columns, is_csv, neutralizes);
+        let writer = Writer::new(&project.table, &columns, is_csv, dialect);
         let name = disposition(&project.title, if is_csv { "csv" } else { "jsonl" });
 
         let file = Outgoing { app, export, project, writer, is_begun: false, is_ended: false };

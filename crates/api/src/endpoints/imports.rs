@@ -13,6 +13,7 @@ use super::ProjectPath;
 use crate::endpoint::{Answer, Call, Endpoint, Examples, File};
 use crate::error::Error;
 use crate::files::csv::{CsvReader, delimiter_of};
+use crate::files::formulas::{Formulas, unmark};
 use crate::files::incoming::{Format, Incoming};
 use crate::files::lines::LineReader;
 use crate::files::{FileRow, Flaw};
@@ -46,6 +47,11 @@ pub(crate) struct ImportQuery {
     /// Update the row whose value in this column (id or header) is the same, instead of inserting.
     #[schemars(length(min = 1, max = 255))]
     match_on: Option<String>,
+    /// The apostrophe that an export puts before cells of CSV that a spreadsheet would run is taken off: `neutralize`,
+    /// the default. `keep` takes cells as they are written. Other apostrophes stay in either case.
+    #[serde(default)]
+    #[schemars(with = "Formulas")]
+    formulas: Option<Formulas>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -151,7 +157,8 @@ impl Endpoint<Rowmill> for ImportFile {
                 Format::Csv => {
                     let has_header = query.header.unwrap_or(true);
                     let delimiter = query.delimiter.unwrap_or(Delimiter::Auto);
-                    take_csv(&mut taker, &mut incoming, delimiter, has_header).await?;
+                    let shape = Shape { has_header, is_marked: query.formulas != Some(Formulas::Keep) };
+                    take_csv(&mut taker, &mut incoming, delimiter, shape).await?;
                 }
                 Format::JsonLines => take_lines(&mut taker, &mut incoming).await?,
             }
@@ -173,11 +180,25 @@ fn mapping(text: Option<&str>, limits: &Limits) -> Result<BTreeMap<String, Optio
     })
 }
 
+/// What a CSV file is like.
+#[derive(Clone, Copy)]
+struct Shape {
+    has_header: bool,
+    /// Cells that a spreadsheet would run stand behind an apostrophe.
+    is_marked: bool,
+}
+
+impl Shape {
+    fn text(self, cell: &str) -> &str {
+        if self.is_marked { unmark(cell) } else { cell }
+    }
+}
+
 async fn take_csv(
     taker: &mut Taker<'_>,
     incoming: &mut Incoming,
     delimiter: Delimiter,
-    has_header: bool,
+    shape: Shape,
 ) -> Result<(), Error> {
     let head = incoming.head().await?;
     let delimiter = match delimiter {
@@ -201,13 +222,13 @@ async fn take_csv(
                 let first = content.as_ref().map_err(|flaw| {
                     Error::offence("", format!("the first line of the file {}", flaw.reason))
                 })?;
-                columns = Some(taker.settle(csv_fields(first, has_header)).await?);
-                if has_header {
+                columns = Some(taker.settle(csv_fields(first, shape)).await?);
+                if shape.has_header {
                     continue;
                 }
             }
             let columns = columns.as_deref().unwrap_or_default();
-            taker.take(line, content.and_then(|cells| csv_row(cells, columns, has_header))).await?;
+            taker.take(line, content.and_then(|cells| csv_row(cells, columns, shape))).await?;
             if taker.is_stopped() {
                 return Ok(());
             }
@@ -218,12 +239,12 @@ async fn take_csv(
     }
 }
 
-fn csv_fields(first: &[String], has_header: bool) -> Vec<ImportField> {
+fn csv_fields(first: &[String], shape: Shape) -> Vec<ImportField> {
     let numbered = |place: usize| format!("Column {}", place + 1);
     let mut seen = std::collections::HashSet::new();
     let field = |(place, text): (usize, &String)| {
-        let text = text.trim();
-        if !has_header {
+        let text = shape.text(text).trim();
+        if !shape.has_header {
             return ImportField { name: place.to_string(), header: numbered(place) };
         }
         let header = if text.is_empty() { numbered(place) } else { text.to_owned() };
@@ -236,16 +257,16 @@ fn csv_fields(first: &[String], has_header: bool) -> Vec<ImportField> {
 
 type Row = (ImportRow, Vec<String>);
 
-fn csv_row(cells: Vec<String>, columns: &[Option<ImportColumn>], has_header: bool) -> Result<Row, Flaw> {
+fn csv_row(cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shape) -> Result<Row, Flaw> {
     if cells.len() > columns.len() {
-        let first = if has_header { "header" } else { "first line" };
+        let first = if shape.has_header { "header" } else { "first line" };
         let reason = format!("has {} cells, but the {first} has {}", cells.len(), columns.len());
         return Err(Flaw { reason, values: cells });
     }
     let filled = cells.iter().zip(columns).filter(|(cell, _)| !cell.is_empty());
     let row = filled.filter_map(|(cell, column)| {
         let column = column.as_ref()?;
-        Some((column.clone(), column.value_of(cell)))
+        Some((column.clone(), column.value_of(shape.text(cell))))
     });
     Ok((row.collect(), cells))
 }

@@ -1,6 +1,7 @@
 //! Files that come in and go out: read and written piece by piece, never held whole.
 
 pub(crate) mod csv;
+pub(crate) mod formulas;
 pub(crate) mod incoming;
 pub(crate) mod lines;
 pub(crate) mod outgoing;

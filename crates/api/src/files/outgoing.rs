@@ -6,22 +6,33 @@ use rowmill_app::StoredRow;
 use rowmill_model::row::{RowView, Source};
 use rowmill_model::{Column, Table};
 
+use super::formulas::mark;
+
 /// Writes rows as CSV or as JSON Lines.
 #[derive(Debug)]
 pub(crate) struct Writer {
     headers: Vec<String>,
     sources: Vec<Source>,
     is_csv: bool,
-    neutralizes: bool,
+    dialect: Dialect,
+}
+
+/// How CSV is written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dialect {
+    /// Cells that a spreadsheet would run are kept from it.
+    pub(crate) neutralizes: bool,
+    /// Begins with the mark by which Excel knows UTF-8.
+    pub(crate) has_bom: bool,
 }
 
 impl Writer {
-    pub(crate) fn new(table: &Table, columns: &[&Column], is_csv: bool, neutralizes: bool) -> Self {
+    pub(crate) fn new(table: &Table, columns: &[&Column], is_csv: bool, dialect: Dialect) -> Self {
         Self {
             headers: columns.iter().map(|column| column.header.clone()).collect(),
             sources: columns.iter().map(|column| Source::compile(table, column)).collect(),
             is_csv,
-            neutralizes,
+            dialect,
         }
     }
 
@@ -29,6 +40,7 @@ impl Writer {
     pub(crate) fn head(&self) -> String {
         let mut line = String::new();
         if self.is_csv {
+            line.push_str(if self.dialect.has_bom { "\u{feff}" } else { "" });
             for (index, header) in self.headers.iter().enumerate() {
                 self.push_cell(&mut line, index, header);
             }
@@ -66,7 +78,7 @@ impl Writer {
         if index > 0 {
             line.push(',');
         }
-        let mark = if self.neutralizes && is_formula(cell) { "'" } else { "" };
+        let mark = if self.dialect.neutralizes { mark(cell) } else { "" };
         let needs_quotes =
             cell.contains([',', '"', '\n', '\r']) || cell.starts_with(' ') || cell.ends_with(' ');
         // A row that is one empty cell would be a blank line, which readers pass over.
@@ -99,32 +111,9 @@ fn push_on_one_line(text: &mut String, raw: &str) {
     }
 }
 
-/// Whether a spreadsheet would run the cell. A plain number is none, whatever its sign.
-fn is_formula(cell: &str) -> bool {
-    let begins = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
-    let is_number = || {
-        let digits = cell.strip_prefix(['+', '-']).unwrap_or(cell);
-        digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
-            && cell.parse::<f64>().is_ok()
-    };
-    begins && !is_number()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn formulas_are_told_from_numbers() {
-        for formula in
-            ["=1+1", "+1+1", "-a", "@SUM(A1)", "\tx", "\r=1", "-", "+49 170 1234", "-inf", "+nan", "=5"]
-        {
-            assert!(is_formula(formula), "{formula:?}");
-        }
-        for harmless in ["", "a=1", "-5", "+5", "-1.5e3", "+.5", "5-3", " =1"] {
-            assert!(!is_formula(harmless), "{harmless:?}");
-        }
-    }
 
     #[test]
     fn cells_are_quoted_where_they_must_be() {
@@ -132,7 +121,7 @@ mod tests {
             headers: vec![String::new(); count],
             sources: Vec::new(),
             is_csv: true,
-            neutralizes,
+            dialect: Dialect { neutralizes, has_bom: false },
         };
         let check = |neutralizes: bool, cells: &[&str], expected: &str| {
             let mut line = String::new();

@@ -4,15 +4,28 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
-use axum::http::{Response, StatusCode};
+use axum::http::{Method, Response, StatusCode};
 use axum::routing::get;
 use rowmill_web::File;
 use sha2::{Digest as _, Sha256};
 
+use crate::api::unknown_path;
 use crate::rowmill::Rowmill;
 
 /// Where the page finds its way by itself. The rest of the addresses are the API's.
-const PAGES: &[&str] = &["/", "/signin", "/projects", "/projects/{*rest}", "/settings", "/settings/{*rest}"];
+const PAGES: &[&str] = &[
+    "/",
+    "/signin",
+    "/projects",
+    "/projects/",
+    "/projects/{*rest}",
+    "/settings",
+    "/settings/",
+    "/settings/{*rest}",
+];
+
+/// Where only programs call: they are told in JSON that there is nothing, whatever they accept.
+const PROGRAMS: &[&str] = &["v2", "v3", "v4", "webhooks"];
 
 /// Nothing from elsewhere, nothing inline but styles, which the grid sets on its elements.
 const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; \
@@ -31,7 +44,30 @@ pub(crate) fn routes(state: Rowmill) -> Router {
                 get(move |headers: HeaderMap| async move { serve(file, &headers) }),
             )
         })
+        .fallback(unknown)
         .with_state(state)
+}
+
+/// An address where nothing is. People are shown the page, which says so and knows the way back.
+async fn unknown(State(state): State<Rowmill>, mut request: Request) -> Response<Body> {
+    if !is_persons(&request) {
+        return unknown_path(request).await;
+    }
+    // Nobody keeps this answer.
+    request.headers_mut().remove(header::IF_NONE_MATCH);
+    let mut response = page(State(state), request).await;
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+/// Whether a browser asks for a page to show.
+fn is_persons(request: &Request) -> bool {
+    let accepted =
+        request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let takes_pages = accepted.split(',').any(|entry| entry.trim_start().starts_with("text/html"));
+    let first = request.uri().path().split('/').nth(1).unwrap_or_default();
+    let reads = matches!(*request.method(), Method::GET | Method::HEAD);
+    reads && takes_pages && !PROGRAMS.contains(&first)
 }
 
 /// The page, with the path that everything lies below.

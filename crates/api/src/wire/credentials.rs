@@ -1,4 +1,4 @@
-//! Credentials and team secrets on the wire. What is sent in is never sent out.
+//! Credentials and team secrets on the wire. Keys and secrets that are sent in are never sent out.
 
 use rowmill_app::{NewCredential, ProviderState, SecretState, Source, Unopened};
 use rowmill_model::{ProviderKind, Secret};
@@ -53,6 +53,14 @@ pub(crate) struct ProviderOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 1_000))]
     error: Option<String>,
+    /// The address the team gave, unless it holds a credential.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 2_048))]
+    base_url: Option<String>,
+    /// The model the team gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 255))]
+    model: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -63,13 +71,14 @@ enum SourceOut {
 }
 
 impl From<ProviderState> for ProviderOut {
-    fn from(ProviderState { provider, configured, source, fault }: ProviderState) -> Self {
+    fn from(state: ProviderState) -> Self {
+        let ProviderState { provider, configured, source, fault, base_url, model } = state;
         let source = source.map(|source| match source {
             Source::Team => SourceOut::Team,
             Source::Environment => SourceOut::Environment,
         });
         let rowmill_model::Provider { id, label, kind, credential: _ } = *provider;
-        Self { id, kind, label, configured, source, error: told(fault) }
+        Self { id, kind, label, configured, source, error: told(fault), base_url, model }
     }
 }
 

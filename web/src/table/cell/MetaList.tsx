@@ -1,6 +1,6 @@
 import { Anchor, Badge, Table, Text } from '@mantine/core';
 import type { Json } from '../../api/types';
-import { count } from '../../ui/format';
+import { count, took } from '../../ui/format';
 
 interface Tried {
   provider?: string;
@@ -71,7 +71,7 @@ function TriedList({ tried }: { tried: Tried[] }) {
 }
 
 function fact(name: string, value: Json) {
-  if (name === 'milliseconds' && typeof value === 'number') return value < 1000 ? `${value} ms` : `${(value / 1000).toFixed(1)} s`;
+  if (name === 'milliseconds' && typeof value === 'number') return took(value);
   if (typeof value === 'number') return count(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string' && /^https?:\/\//.test(value)) {

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { providersQuery } from '../../api/queries';
+import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import { SchemaEditor } from './SchemaEditor';
@@ -12,6 +13,7 @@ import type { SectionProps } from './TypeSection';
 export function AiSection({ draft, columns, onChange }: SectionProps) {
   const providers = useQuery(providersQuery);
   const [isOpen, setIsOpen] = useState(false);
+  const errors = useFieldErrors();
   const config = draft.aiConfig ?? {};
   const change = (part: Partial<typeof config>) => onChange({ aiConfig: { ...config, ...part } });
   const models = providers.data?.filter((provider) => provider.kind === 'ai') ?? [];
@@ -34,6 +36,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
         placeholder="Write one friendly sentence to @…"
         rows={6}
         value={config.prompt ?? ''}
+        error={errors['aiConfig.prompt']}
         columns={columns}
         onChange={(prompt) => change({ prompt })}
       />
@@ -53,6 +56,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
           label="Model"
           placeholder="The provider’s default"
           value={config.model ?? ''}
+          error={errors['aiConfig.model']}
           onChange={(event) => change({ model: event.currentTarget.value || null })}
         />
       </Group>
@@ -69,6 +73,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
             description="Who the model is to be, for every row."
             rows={3}
             value={config.system ?? ''}
+            error={errors['aiConfig.system']}
             columns={columns}
             onChange={(system) => change({ system: system || null })}
           />
@@ -80,6 +85,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
               step={0.1}
               placeholder="Default"
               value={config.temperature ?? ''}
+              error={errors['aiConfig.temperature']}
               onChange={(value) => change({ temperature: value === '' ? null : Number(value) })}
             />
             <NumberInput
@@ -87,6 +93,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
               min={1}
               placeholder="Default"
               value={config.maxTokens ?? ''}
+              error={errors['aiConfig.maxTokens']}
               onChange={(value) => change({ maxTokens: value === '' ? null : Number(value) })}
             />
           </Group>

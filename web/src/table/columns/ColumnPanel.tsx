@@ -1,21 +1,23 @@
 import { Alert, Button, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { client, data } from '../../api/client';
-import { sentence } from '../../api/error';
+import { fieldErrors, sentence } from '../../api/error';
 import { projectQuery, providersQuery } from '../../api/queries';
 import type { Column, ColumnPatch } from '../../api/types';
 import { isProcessed } from '../../api/types';
+import { FieldErrors } from '../../ui/fieldErrors';
 import { SidePanel } from '../../ui/SidePanel';
+import { useUnsaved } from '../../ui/unsaved';
 import { columnIcon } from '../grid/headerIcons';
 import { withHeaders } from '../template/tokens';
 import type { Table } from '../useTable';
 import { AdvancedSection } from './AdvancedSection';
 import { DependencySection } from './DependencySection';
-import { type ColumnDraft, type DraftPart, draftOf, newDraft, toBody } from './draft';
+import { type ColumnDraft, type DraftPart, draftOf, hasChanges, missing, newDraft, toBody } from './draft';
 import { TryBox } from './TryBox';
 import { TypeSection } from './TypeSection';
-import type { TemplateId } from './useColumnActions';
+import type { TemplateId } from './templates';
 
 interface Props {
   table: Table;
@@ -38,14 +40,30 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
   const draft: ColumnDraft = { ...start, ...changes };
   const change = (part: DraftPart) => setChanges((old) => ({ ...old, ...part }));
   const save = useSave(table.project.id, column?.id);
-  const isChanged = Object.keys(changes).length > 0;
+  const isChanged = hasChanges(start, changes);
+  const forget = useUnsaved(isChanged);
   const runs = draft.templateId !== 'manual' && draft.templateId !== 'reference';
   const { apiConfig } = draft;
   const others = table.columns.filter((candidate) => candidate.id !== column?.id);
 
+  // Once saving was tried, what is missing is said until it is there.
+  const [isAsked, setIsAsked] = useState(false);
+  const lacks = missing(draft);
+  const errors = { ...fieldErrors(save.error), ...(isAsked && lacks) };
+  const body = useRef<HTMLDivElement>(null);
+  const showFirst = () =>
+    requestAnimationFrame(() => {
+      body.current?.querySelector('[role="alert"]')?.scrollIntoView({ block: 'nearest' });
+      body.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    });
+
   const submit = async (isRunAfter: boolean) => {
+    setIsAsked(true);
+    if (Object.keys(lacks).length > 0) return showFirst();
     const saved = await save.mutateAsync(draft).catch(() => undefined);
-    if (!saved) return;
+    if (!saved) return showFirst();
+    setIsAsked(false);
+    forget();
     setChanges({});
     setFixes(saved.appliedFixes);
     if (isRunAfter) await table.runs.run({ columnIds: [saved.column.id] });
@@ -58,6 +76,16 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
       icon={column ? columnIcon(column) : 'plus'}
       onBack={onBack}
       onClose={onClose}
+      tray={
+        runs && (
+          <TryBox
+            table={table}
+            draft={draft}
+            columnId={column?.id}
+            onPath={apiConfig && ((responsePath) => change({ apiConfig: { ...apiConfig, responsePath } }))}
+          />
+        )
+      }
       footer={
         <>
           {column && !isChanged && isProcessed(column) && (
@@ -66,51 +94,46 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
             </Button>
           )}
           {(isChanged || !column) && runs && (
-            <Button variant="default" disabled={!draft.header.trim()} loading={save.isPending} onClick={() => void submit(true)}>
+            <Button variant="default" loading={save.isPending} onClick={() => void submit(true)}>
               Save and run
             </Button>
           )}
-          <Button disabled={(!isChanged && column !== undefined) || !draft.header.trim()} loading={save.isPending} onClick={() => void submit(false)}>
+          <Button disabled={!isChanged && column !== undefined} loading={save.isPending} onClick={() => void submit(false)}>
             {column ? 'Save' : 'Create column'}
           </Button>
         </>
       }
     >
-      <Stack gap="md">
-        <TextInput
-          label="Header"
-          value={draft.header}
-          maxLength={255}
-          onChange={(event) => change({ header: event.currentTarget.value })}
-        />
-        {fixes.length > 0 && (
-          <Alert color="blue" title="Put right while saving" withCloseButton onClose={() => setFixes([])} closeButtonLabel="Close">
-            <ul style={{ margin: 0, paddingLeft: 18 }}>
-              {fixes.map((fix) => (
-                <li key={fix}>{withHeaders(fix, table.columns)}</li>
-              ))}
-            </ul>
-          </Alert>
-        )}
-        {save.isError && (
-          <Alert color="red" title="This was not saved">
-            {sentence(save.error)}
-          </Alert>
-        )}
-        <TypeSection table={table} draft={draft} columns={others} column={column} onChange={change} />
-        {runs && (
-          <TryBox
-            table={table}
-            draft={draft}
-            columnId={column?.id}
-            onPath={apiConfig && ((responsePath) => change({ apiConfig: { ...apiConfig, responsePath } }))}
+      <FieldErrors value={errors}>
+        <Stack gap="md" ref={body}>
+          <TextInput
+            label="Header"
+            value={draft.header}
+            error={errors.header}
+            maxLength={255}
+            onChange={(event) => change({ header: event.currentTarget.value })}
           />
-        )}
-        {(runs || draft.templateId === 'reference') && (
-          <DependencySection columns={table.columns} column={column} draft={draft} onChange={change} />
-        )}
-        {runs && <AdvancedSection columns={others} draft={draft} onChange={change} />}
-      </Stack>
+          {fixes.length > 0 && (
+            <Alert color="blue" title="Put right while saving" withCloseButton onClose={() => setFixes([])} closeButtonLabel="Close">
+              <ul style={{ margin: 0, paddingLeft: 18 }}>
+                {fixes.map((fix) => (
+                  <li key={fix}>{withHeaders(fix, table.columns)}</li>
+                ))}
+              </ul>
+            </Alert>
+          )}
+          {save.isError && (
+            <Alert color="red" title="This was not saved">
+              {sentence(save.error)}
+            </Alert>
+          )}
+          <TypeSection table={table} draft={draft} columns={others} column={column} onChange={change} />
+          {(runs || draft.templateId === 'reference') && (
+            <DependencySection columns={table.columns} column={column} draft={draft} onChange={change} />
+          )}
+          {runs && <AdvancedSection columns={others} draft={draft} onChange={change} />}
+        </Stack>
+      </FieldErrors>
     </SidePanel>
   );
 }

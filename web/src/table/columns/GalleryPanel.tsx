@@ -5,7 +5,7 @@ import { Icon } from '../../ui/Icon';
 import { SidePanel } from '../../ui/SidePanel';
 import { columnIcon } from '../grid/headerIcons';
 import classes from './Columns.module.css';
-import type { TemplateId } from './useColumnActions';
+import type { TemplateId } from './templates';
 
 interface Props {
   projectId: string;

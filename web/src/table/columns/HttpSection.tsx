@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { secretsQuery } from '../../api/queries';
 import type { HttpMethod, Json } from '../../api/types';
+import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import { KeyValueEditor } from './KeyValueEditor';
@@ -13,6 +14,7 @@ const METHODS: HttpMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** A request to any HTTP API. */
 export function HttpSection({ draft, columns, onChange }: SectionProps) {
   const secrets = useQuery(secretsQuery).data?.map(({ name }) => name) ?? [];
+  const errors = useFieldErrors();
   const config = draft.apiConfig;
   const [isOpen, setIsOpen] = useState(false);
   const [body, setBody] = useState(bodyText(config?.body as Json | undefined));
@@ -41,6 +43,7 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
             isSingleLine
             placeholder="https://api.example.com/search"
             value={config.url}
+            error={errors['apiConfig.url']}
             columns={columns}
             secrets={secrets}
             onChange={(url) => change({ url })}
@@ -56,6 +59,7 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
           placeholder={'{"name": "@Name"}'}
           rows={4}
           value={body}
+          error={errors['apiConfig.body']}
           columns={columns}
           secrets={secrets}
           onChange={(text) => {
@@ -66,10 +70,11 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
       )}
       <TextInput
         label="Keep only this part of the answer"
-        description="A path such as company.name. Test the request below and click the part to keep."
+        description="A path such as company.name. Try it below and click the part to keep."
         placeholder="All of it"
         classNames={{ input: 'mono' }}
         value={config.responsePath ?? ''}
+        error={errors['apiConfig.responsePath']}
         onChange={(event) => change({ responsePath: event.currentTarget.value || null })}
       />
       <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fz="sm" c="dimmed">
@@ -83,11 +88,13 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
           <TagsInput
             label="Statuses that are a success"
             value={config.successStatuses.map(String)}
+            error={errors['apiConfig.successStatuses']}
             onChange={(statuses) => change({ successStatuses: statuses.map(readStatus) })}
           />
           <TagsInput
             label="Statuses that mean “nothing found”"
             value={config.emptyOn.map(String)}
+            error={errors['apiConfig.emptyOn']}
             onChange={(statuses) => change({ emptyOn: statuses.map(readStatus) })}
           />
           <NumberInput
@@ -96,6 +103,7 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
             min={1}
             max={300}
             value={config.timeoutSeconds}
+            error={errors['apiConfig.timeoutSeconds']}
             onChange={(value) => change({ timeoutSeconds: Number(value) || 30 })}
           />
         </Stack>

@@ -1,4 +1,5 @@
 import { NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
+import { useFieldErrors } from '../../ui/fieldErrors';
 import { isJson } from '../rows/typed';
 import { JsonTree } from './JsonTree';
 import { useSampleRow } from './sampleRow';
@@ -7,6 +8,7 @@ import type { SectionProps } from './TypeSection';
 /** A part of what another column holds, chosen by clicking in a sample. */
 export function ReferenceSection({ table, draft, columns, onChange }: SectionProps) {
   const sample = useSampleRow(table);
+  const errors = useFieldErrors();
   const config = draft.referenceConfig ?? { columnId: '', path: '' };
   const source = sample.row?.cells[config.columnId]?.value ?? null;
   const change = (part: Partial<typeof config>) => onChange({ referenceConfig: { ...config, ...part } });
@@ -18,14 +20,16 @@ export function ReferenceSection({ table, draft, columns, onChange }: SectionPro
         searchable
         data={columns.map((column) => ({ value: column.id, label: column.header }))}
         value={config.columnId || null}
+        error={errors['referenceConfig.columnId']}
         onChange={(columnId) => change({ columnId: columnId ?? '' })}
       />
       <TextInput
         label="Path"
-        description="Dotted, as in items[0].name, or JSONPath from $."
+        description="Dotted, as in items[0].name, or JSONPath from $, which alone is all of it."
         placeholder="company.name"
         classNames={{ input: 'mono' }}
         value={config.path}
+        error={errors['referenceConfig.path']}
         onChange={(event) => change({ path: event.currentTarget.value })}
       />
       {config.columnId && (
@@ -48,7 +52,7 @@ export function ReferenceSection({ table, draft, columns, onChange }: SectionPro
             <Text size="sm" c="dimmed">
               {source === null
                 ? 'This row has nothing there yet. Run that column first, or choose another row.'
-                : 'This row holds plain text there, which has no parts. Leave the path empty to take all of it.'}
+                : 'This row holds plain text there, which has no parts. Write $ as the path to take all of it.'}
             </Text>
           )}
         </Stack>

@@ -1,9 +1,11 @@
 import { Checkbox, Group, NumberInput, Stack, Switch } from '@mantine/core';
+import { useFieldErrors } from '../../ui/fieldErrors';
 import { TemplateField } from '../template/TemplateField';
 import type { SectionProps } from './TypeSection';
 
 /** A web page, read. */
 export function ScraperSection({ draft, columns, onChange }: SectionProps) {
+  const errors = useFieldErrors();
   const scraper = draft.scraper;
   if (!scraper) return null;
   const change = (part: Partial<typeof scraper>) => onChange({ scraper: { ...scraper, ...part } });
@@ -15,12 +17,14 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
         placeholder="@Website"
         isSingleLine
         value={scraper.url}
+        error={errors['taskConfig.webScraper.url']}
         columns={columns}
         onChange={(url) => change({ url })}
       />
       <Checkbox.Group
         label="What to keep"
         value={scraper.formats}
+        error={errors['taskConfig.webScraper.formats']}
         onChange={(formats) => change({ formats: formats as typeof scraper.formats })}
       >
         <Group mt={6}>
@@ -47,6 +51,7 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
         min={1}
         max={300}
         value={scraper.timeoutSeconds}
+        error={errors['taskConfig.webScraper.timeoutSeconds']}
         onChange={(value) => change({ timeoutSeconds: Number(value) || 30 })}
       />
     </Stack>

@@ -1,7 +1,7 @@
 import type { Column, ColumnCreate, FilterNode, Provider, WaterfallProvider } from '../../api/types';
 import type { components } from '../../api/schema';
 import { complete } from '../views/operators';
-import { templateOf, type TemplateId } from './useColumnActions';
+import { templateOf, type TemplateId } from './templates';
 
 type Schemas = components['schemas'];
 
@@ -77,6 +77,11 @@ export function draftOf(column: Column): ColumnDraft {
   };
 }
 
+/** Whether anything differs from what it was: what was typed and taken back does not. */
+export function hasChanges(start: ColumnDraft, changes: DraftPart): boolean {
+  return Object.entries(changes).some(([part, value]) => JSON.stringify(value) !== JSON.stringify(start[part as keyof ColumnDraft]));
+}
+
 /** The draft as the service takes it, for making, changing and trying alike. */
 export function toBody(draft: ColumnDraft): ColumnCreate {
   const { templateId, header, waterfall, scraper } = draft;
@@ -109,4 +114,18 @@ function defaultProviders(providers: readonly Provider[]): WaterfallProvider[] {
 
 function emptyMapping(): Record<string, string> {
   return Object.fromEntries(MAPPING_KEYS.map((key) => [key, '']));
+}
+
+/** What a column cannot do without, said at the field that lacks it. */
+export function missing(draft: ColumnDraft): Record<string, string> {
+  const { aiConfig, apiConfig, referenceConfig, scraper } = draft;
+  const lacks: [string, boolean, string][] = [
+    ['header', !draft.header.trim(), 'Give the column a name.'],
+    ['aiConfig.prompt', aiConfig !== undefined && !aiConfig.prompt?.trim(), 'Write what to ask for each row.'],
+    ['apiConfig.url', apiConfig !== undefined && !apiConfig.url.trim(), 'Say where the request goes.'],
+    ['taskConfig.webScraper.url', scraper !== undefined && !scraper.url.trim(), 'Say which page to read.'],
+    ['referenceConfig.columnId', referenceConfig?.columnId === '', 'Choose the column to take a part of.'],
+    ['referenceConfig.path', referenceConfig?.path.trim() === '', 'Say which part to take, or write $ for all of it.'],
+  ];
+  return Object.fromEntries(lacks.filter(([, isMissing]) => isMissing).map(([field, , message]) => [field, message]));
 }

@@ -6,6 +6,7 @@ import { tellError, tellFixes } from '../../ui/notify';
 import type { PanelTarget } from '../TablePanel';
 import type { Table } from '../useTable';
 import { withHidden } from '../views/viewState';
+import { templateOf } from './templates';
 
 export interface ColumnActions {
   /** By place among the shown columns. */
@@ -84,22 +85,4 @@ function moved(columns: readonly Column[], columnId: string, order: number): Col
   const column = columns.find((candidate) => candidate.id === columnId);
   const others = columns.filter((candidate) => candidate.id !== columnId);
   return column ? [...others.slice(0, order), column, ...others.slice(order)] : [...columns];
-}
-
-export type TemplateId = 'manual' | 'ai-text' | 'ai-json' | 'waterfall-email' | 'web-scraper' | 'http-api' | 'reference';
-
-/** The template a column was made from. */
-export function templateOf(column: Pick<Column, 'type' | 'dataShape'>): TemplateId {
-  switch (column.type) {
-    case 'ai':
-      return column.dataShape === 'json' ? 'ai-json' : 'ai-text';
-    case 'task':
-      return column.dataShape === 'waterfall' ? 'waterfall-email' : 'web-scraper';
-    case 'api':
-      return 'http-api';
-    case 'reference':
-      return 'reference';
-    default:
-      return 'manual';
-  }
 }

@@ -18,6 +18,7 @@ interface Props {
   secrets?: readonly string[];
   isSingleLine?: boolean;
   rows?: number;
+  error?: string;
   /** The label is read out but not shown. */
   isLabelHidden?: boolean;
 }
@@ -105,6 +106,8 @@ export function TemplateField(props: Props) {
         aria-label={props.isLabelHidden ? label : undefined}
         aria-labelledby={props.isLabelHidden ? undefined : `${id}-label`}
         aria-autocomplete="list"
+        aria-invalid={props.error ? true : undefined}
+        aria-describedby={props.error ? `${id}-error` : undefined}
         aria-controls={completion ? `${id}-list` : undefined}
         aria-activedescendant={completion ? `${id}-${completion.active}` : undefined}
         data-placeholder={props.placeholder}
@@ -155,6 +158,11 @@ export function TemplateField(props: Props) {
             </div>
           ))}
         </Paper>
+      )}
+      {props.error && (
+        <Input.Error id={`${id}-error`} mt={4}>
+          {props.error}
+        </Input.Error>
       )}
       {props.description && (
         <Text size="xs" c="dimmed" mt={4}>

@@ -1,23 +1,31 @@
-import { Button, Menu } from '@mantine/core';
+import { Button, Menu, Text } from '@mantine/core';
 import { prefix } from '../../app/base';
 import { Icon } from '../../ui/Icon';
 import { isPlain, queryParams, type RowQuery } from '../rows/rowQuery';
 import type { Table } from '../useTable';
+
+const KINDS: { label: string; note: string; params: Record<string, string> }[] = [
+  { label: 'CSV for spreadsheets (safe)', note: 'An apostrophe keeps cells from running as formulas.', params: { format: 'csv', bom: 'true' } },
+  { label: 'CSV with exact values', note: 'For programs: every cell as it is.', params: { format: 'csv', formulas: 'keep' } },
+  { label: 'JSON Lines', note: 'For programs: numbers, lists and objects, too.', params: { format: 'jsonl' } },
+];
 
 /** Downloads what is shown, or everything. The service streams it, so the browser holds none of it. */
 export function ExportMenu({ table }: { table: Table }) {
   const { project, query, shownColumns, columns } = table;
   const isPart = !isPlain(query) || shownColumns.length < columns.length;
   const columnIds = shownColumns.length < columns.length ? shownColumns.map((column) => column.id) : undefined;
-  const link = (format: 'csv' | 'jsonl', isView: boolean) =>
-    isView ? exportUrl(project.id, format, query, columnIds) : exportUrl(project.id, format);
-  const item = (label: string, href: string) => (
-    <Menu.Item component="a" href={href} download leftSection={<Icon name="download" />}>
-      {label}
-    </Menu.Item>
-  );
+  const items = (shown?: RowQuery) =>
+    KINDS.map(({ label, note, params }) => (
+      <Menu.Item key={label} component="a" href={exportUrl(project.id, params, shown, shown && columnIds)} download leftSection={<Icon name="download" />}>
+        {label}
+        <Text size="xs" c="dimmed">
+          {note}
+        </Text>
+      </Menu.Item>
+    ));
   return (
-    <Menu position="bottom-end" width={260}>
+    <Menu position="bottom-end" width={310}>
       <Menu.Target>
         <Button variant="subtle" color="gray" px={10} leftSection={<Icon name="download" />} style={{ flexShrink: 0 }}>
           Export
@@ -27,20 +35,18 @@ export function ExportMenu({ table }: { table: Table }) {
         {isPart && (
           <>
             <Menu.Label>What is shown now</Menu.Label>
-            {item('CSV', link('csv', true))}
-            {item('JSON Lines', link('jsonl', true))}
+            {items(query)}
           </>
         )}
         <Menu.Label>All rows and columns</Menu.Label>
-        {item('CSV', link('csv', false))}
-        {item('JSON Lines', link('jsonl', false))}
+        {items()}
       </Menu.Dropdown>
     </Menu>
   );
 }
 
-function exportUrl(projectId: string, format: 'csv' | 'jsonl', query?: RowQuery, columnIds?: string[]): string {
-  const params = new URLSearchParams({ format, ...(query && queryParams(query)) });
+function exportUrl(projectId: string, kind: Record<string, string>, query?: RowQuery, columnIds?: string[]): string {
+  const params = new URLSearchParams({ ...kind, ...(query && queryParams(query)) });
   if (columnIds) params.set('columnIds', columnIds.join(','));
   return `${prefix}/v4/projects/${projectId}/export?${params.toString()}`;
 }

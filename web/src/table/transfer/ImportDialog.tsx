@@ -3,6 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { sentence } from '../../api/error';
 import { projectQuery } from '../../api/queries';
+import type { ImportResult } from '../../api/types';
 import { counted } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import type { Table } from '../useTable';
@@ -10,7 +11,7 @@ import { ImportDone } from './ImportDone';
 import { ImportMapping } from './ImportMapping';
 import classes from './Import.module.css';
 import { type Preview, readPreview } from './preview';
-import { type ImportOptions, type ImportResult, type Upload, uploadFile } from './upload';
+import { type ImportOptions, type Upload, uploadFile } from './upload';
 
 interface Props {
   table: Table;
@@ -21,7 +22,7 @@ interface Props {
 type Stage =
   | { at: 'choose'; error?: string }
   | { at: 'map'; preview: Preview }
-  | { at: 'send'; file: File; sentBytes: number }
+  | { at: 'send'; sentBytes: number; bytes: number }
   | { at: 'done'; result: ImportResult };
 
 /** Takes a file in: choose, look, map, send, and see what was refused. */
@@ -30,10 +31,10 @@ export default function ImportDialog({ table, file, onClose }: Props) {
   const upload = useRef<Upload>(undefined);
   const queryClient = useQueryClient();
 
-  const choose = async (chosen: File | null | undefined) => {
+  const choose = async (chosen: File | null | undefined, encoding?: string) => {
     if (!chosen) return;
     try {
-      setStage({ at: 'map', preview: await readPreview(chosen) });
+      setStage({ at: 'map', preview: await readPreview(chosen, encoding) });
     } catch (error) {
       setStage({ at: 'choose', error: sentence(error) });
     }
@@ -44,9 +45,10 @@ export default function ImportDialog({ table, file, onClose }: Props) {
     // Only the file it was opened with.
   }, []);
 
-  const send = async (chosen: File, options: ImportOptions) => {
-    setStage({ at: 'send', file: chosen, sentBytes: 0 });
-    upload.current = uploadFile(table.project.id, chosen, options, (sentBytes) => setStage({ at: 'send', file: chosen, sentBytes }));
+  const send = async (preview: Preview, options: ImportOptions) => {
+    const show = (sentBytes: number, bytes: number) => setStage({ at: 'send', sentBytes, bytes });
+    show(0, preview.file.size);
+    upload.current = uploadFile(table.project.id, preview, options, show);
     try {
       const result = await upload.current.done;
       void queryClient.invalidateQueries({ queryKey: projectQuery(table.project.id).queryKey });
@@ -70,15 +72,21 @@ export default function ImportDialog({ table, file, onClose }: Props) {
     >
       {stage.at === 'choose' && <Choose error={stage.error} onChoose={choose} />}
       {stage.at === 'map' && (
-        <ImportMapping preview={stage.preview} columns={table.columns} onImport={(options) => void send(stage.preview.file, options)} onBack={() => setStage({ at: 'choose' })} />
+        <ImportMapping
+          preview={stage.preview}
+          columns={table.columns}
+          onEncoding={(encoding) => void choose(stage.preview.file, encoding)}
+          onImport={(options) => void send(stage.preview, options)}
+          onBack={() => setStage({ at: 'choose' })}
+        />
       )}
       {isSending && (
         <Stack>
-          <Text size="sm">{stage.sentBytes < stage.file.size ? 'Sending the file' : 'The service is writing the last rows'}</Text>
-          <Progress value={(stage.sentBytes / Math.max(1, stage.file.size)) * 100} animated aria-label="How much of the file was sent" />
+          <Text size="sm">{stage.sentBytes < stage.bytes ? 'Sending the file' : 'The service is writing the last rows'}</Text>
+          <Progress value={(stage.sentBytes / Math.max(1, stage.bytes)) * 100} animated aria-label="How much of the file was sent" />
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
-              {megabytes(stage.sentBytes)} of {megabytes(stage.file.size)} · {counted(table.total ?? 0, 'row')} in the table
+              {megabytes(stage.sentBytes)} of {megabytes(stage.bytes)} · {counted(table.total ?? 0, 'row')} in the table
             </Text>
             <Button variant="default" onClick={() => upload.current?.abort()}>
               Stop
@@ -119,7 +127,7 @@ function Choose({ error, onChoose }: { error?: string; onChoose: (file: File | n
         <Icon name="upload" size={28} />
         <Text fw={600}>Drop a file here</Text>
         <Text size="sm" c="dimmed">
-          CSV with a comma, semicolon or tab between cells, or JSON Lines. Of any size: it is read as it goes.
+          CSV with a comma, semicolon or tab between cells, or JSON Lines. Of any size and in any language: it is read as it goes.
         </Text>
         <FileButton onChange={(chosen) => void onChoose(chosen)} accept=".csv,.tsv,.txt,.jsonl,.ndjson,text/csv">
           {(props) => (

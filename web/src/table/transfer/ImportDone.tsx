@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Stack, Table, Text } from '@mantine/core';
+import type { ImportResult } from '../../api/types';
 import { count, counted } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import { formatCsv } from './csv';
-import type { ImportResult } from './upload';
 
 /** What became of a file, and what was refused of it. */
 export function ImportDone({ result, onClose }: { result: ImportResult; onClose: () => void }) {

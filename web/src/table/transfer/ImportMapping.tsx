@@ -1,6 +1,9 @@
 import { Button, Group, ScrollArea, Select, Stack, Switch, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Column } from '../../api/types';
+import { fieldNames } from './csv';
+import { ENCODINGS } from './encoding';
+import { unmark } from './formulas';
 import type { Preview } from './preview';
 import type { ImportOptions } from './upload';
 
@@ -10,27 +13,32 @@ const LEFT_OUT = 'out';
 interface Props {
   preview: Preview;
   columns: readonly Column[];
+  onEncoding: (encoding: string) => void;
   onImport: (options: ImportOptions) => void;
   onBack: () => void;
 }
 
 /** Which column each part of the file goes to, beside its first rows. */
-export function ImportMapping({ preview, columns, onImport, onBack }: Props) {
+export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }: Props) {
   const [hasHeader, setHasHeader] = useState(true);
+  const [isForeign] = useState(preview.encoding !== 'utf-8');
+  const [isUnmarked, setIsUnmarked] = useState(true);
   const [targets, setTargets] = useState<Record<number, string>>({});
   const [matchOn, setMatchOn] = useState<string | null>(null);
-  const width = Math.max(...preview.rows.map((row) => row.length));
-  const names = Array.from({ length: width }, (_, place) => (hasHeader ? (preview.rows[0]?.[place] ?? '') : `Column ${place + 1}`));
-  const body = hasHeader ? preview.rows.slice(1) : preview.rows;
+  const rows = isUnmarked && preview.hasMarks ? preview.rows.map((row) => row.map(unmark)) : preview.rows;
+  const width = Math.max(...rows.map((row) => row.length));
+  const names = Array.from({ length: width }, (_, place) => (hasHeader ? (rows[0]?.[place] ?? '') : `Column ${place + 1}`));
+  const body = hasHeader ? rows.slice(1) : rows;
   const writable = columns.filter((column) => column.type !== 'reference');
   const target = (place: number) => targets[place] ?? suggested(names[place] ?? '', writable);
   const used = names.map((_, place) => target(place)).filter((id) => id !== NEW && id !== LEFT_OUT);
   const twins = used.filter((id, place) => used.indexOf(id) !== place);
 
   const mapping = () => {
+    const keys = hasHeader ? fieldNames(names) : names.map((_, place) => String(place));
     const entries = names.map((name, place): [string, string | null] | undefined => {
       const chosen = target(place);
-      const key = hasHeader ? name : String(place);
+      const key = keys[place] ?? name;
       if (chosen === LEFT_OUT) return [key, null];
       return chosen === NEW ? undefined : [key, chosen];
     });
@@ -41,6 +49,25 @@ export function ImportMapping({ preview, columns, onImport, onBack }: Props) {
     <Stack>
       {preview.isCsv && (
         <Switch label="The first line names the columns" checked={hasHeader} onChange={(event) => setHasHeader(event.currentTarget.checked)} />
+      )}
+      {preview.hasMarks && (
+        <Switch
+          label="Take off the apostrophes before formulas"
+          description="Some cells begin with ' and then =, +, - or @. An export puts the apostrophe there to protect spreadsheets."
+          checked={isUnmarked}
+          onChange={(event) => setIsUnmarked(event.currentTarget.checked)}
+        />
+      )}
+      {isForeign && (
+        <Select
+          label="Letters are written for"
+          description="If letters look wrong below, choose another one."
+          data={ENCODINGS}
+          value={preview.encoding}
+          allowDeselect={false}
+          searchable
+          onChange={(encoding) => encoding && onEncoding(encoding)}
+        />
       )}
       <ScrollArea type="auto" offsetScrollbars>
         <Table withTableBorder withColumnBorders fz="sm">
@@ -103,7 +130,7 @@ export function ImportMapping({ preview, columns, onImport, onBack }: Props) {
         </Button>
         <Button
           disabled={twins.length > 0}
-          onClick={() => onImport({ header: hasHeader, mapping: mapping(), ...(matchOn && { matchOn }) })}
+          onClick={() => onImport({ header: hasHeader, isUnmarked, mapping: mapping(), ...(matchOn && { matchOn }) })}
         >
           Import
         </Button>

@@ -59,3 +59,14 @@ export function parseCsv(text: string, delimiter: string, rowsMax = Infinity): s
 export function formatCsv(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => row.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')).join('\r\n');
 }
+
+/** What the service calls the fields of a file by its first line: none without a name, no two the same. */
+export function fieldNames(headers: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return headers.map((header, place) => {
+    const name = header.trim() || `Column ${place + 1}`;
+    if (seen.has(name)) return `${name} (${place})`;
+    seen.add(name);
+    return name;
+  });
+}

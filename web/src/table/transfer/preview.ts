@@ -1,27 +1,38 @@
 import { toText } from '../rows/typed';
 import type { Json } from '../../api/types';
 import { sampleCsv } from './csv';
+import { encodingOf } from './encoding';
+import { isMarked } from './formulas';
 import { isJsonLines } from './upload';
 
 export interface Preview {
   file: File;
+  encoding: string;
   /** CSV may have a line of names first; JSON Lines name every value. */
   isCsv: boolean;
+  delimiter: string;
   rows: string[][];
+  /** Whether cells stand behind the apostrophe that our export puts before formulas. */
+  hasMarks: boolean;
 }
 
 const SAMPLE_BYTES = 128 * 1024;
 const ROWS_MAX = 6;
+/** Rows that are looked through for marks. */
+const MARKS_ROWS_MAX = 1000;
 
-/** The first rows of a file, read without the rest of it. */
-export async function readPreview(file: File): Promise<Preview> {
+/** The first rows of a file as they will be, without holding the rest of it. Its encoding is found unless it is said. */
+export async function readPreview(file: File, chosen?: string): Promise<Preview> {
   if (file.size === 0) throw new Error('This file is empty. Choose another one.');
-  const text = await file.slice(0, SAMPLE_BYTES).text();
+  const head = new Uint8Array(await file.slice(0, SAMPLE_BYTES).arrayBuffer());
+  const encoding = chosen ?? (await encodingOf(file, head));
   const isWhole = file.size <= SAMPLE_BYTES;
-  if (isJsonLines(file)) return { file, isCsv: false, rows: sampleJsonLines(text) };
-  const { rows } = sampleCsv(text, ROWS_MAX, isWhole);
+  const text = new TextDecoder(encoding).decode(head, { stream: !isWhole });
+  const known = { file, encoding };
+  if (isJsonLines(file)) return { ...known, isCsv: false, delimiter: ',', rows: sampleJsonLines(text), hasMarks: false };
+  const { rows, delimiter } = sampleCsv(text, MARKS_ROWS_MAX, isWhole);
   if (rows.length === 0) throw new Error('No row could be read from this file. Is it a CSV file?');
-  return { file, isCsv: true, rows };
+  return { ...known, isCsv: true, delimiter, rows: rows.slice(0, ROWS_MAX), hasMarks: rows.some((row) => row.some(isMarked)) };
 }
 
 function sampleJsonLines(text: string): string[][] {

@@ -1,19 +1,15 @@
 import { prefix } from '../../app/base';
 import { toApiError, unreachable } from '../../api/error';
-
-export interface ImportResult {
-  importedCount: number;
-  updatedCount: number;
-  rejectedCount: number;
-  columnsCreated: { id: string; header: string }[];
-  rejected: { line: number; reason: string; values: string[] }[];
-  stopped?: boolean;
-}
+import type { ImportResult } from '../../api/types';
+import { asUtf8 } from './encoding';
+import type { Preview } from './preview';
 
 export interface ImportOptions {
   header: boolean;
   mapping: Record<string, string | null>;
   matchOn?: string;
+  /** Whether apostrophes before formulas are taken off. */
+  isUnmarked: boolean;
 }
 
 export interface Upload {
@@ -21,31 +17,57 @@ export interface Upload {
   abort: () => void;
 }
 
-/** Sends a file as it is; the browser reads it from the disk while it goes. Only this kind of request tells how far it is. */
+const DELIMITERS: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' };
+
+/** Sends a file as it was looked at; the browser reads it from the disk while it goes. */
 export function uploadFile(
   projectId: string,
-  file: File,
+  { file, encoding, delimiter }: Preview,
   options: ImportOptions,
-  onProgress: (sentBytes: number) => void,
+  onProgress: (sentBytes: number, bytes: number) => void,
 ): Upload {
-  const params = new URLSearchParams({ header: String(options.header), delimiter: 'auto', createColumns: 'true' });
+  const params = new URLSearchParams({
+    header: String(options.header),
+    delimiter: DELIMITERS[delimiter] ?? 'auto',
+    createColumns: 'true',
+    formulas: options.isUnmarked ? 'neutralize' : 'keep',
+  });
   if (Object.keys(options.mapping).length > 0) params.set('mapping', JSON.stringify(options.mapping));
   if (options.matchOn) params.set('matchOn', options.matchOn);
-  const request = new XMLHttpRequest();
-  request.open('POST', `${prefix}/v4/projects/${projectId}/import?${params.toString()}`);
-  request.setRequestHeader('Content-Type', isJsonLines(file) ? 'application/x-ndjson' : 'text/csv');
-  request.responseType = 'json';
-  const done = new Promise<ImportResult>((resolve, reject) => {
-    request.upload.onprogress = (event) => onProgress(event.loaded);
+  const stopping = new AbortController();
+  const send = async () => {
+    const body = await asUtf8(file, encoding, stopping.signal).catch(() => {
+      throw stopping.signal.aborted ? new Error('The import was stopped before anything was sent.') : new Error('The file could not be read.');
+    });
+    const url = `${prefix}/v4/projects/${projectId}/import?${params.toString()}`;
+    return post(url, body, isJsonLines(file) ? 'application/x-ndjson' : 'text/csv', stopping.signal, onProgress);
+  };
+  return { done: send(), abort: () => stopping.abort() };
+}
+
+/** Only this kind of request tells how far it is. */
+function post(
+  url: string,
+  body: Blob,
+  mediaType: string,
+  signal: AbortSignal,
+  onProgress: (sentBytes: number, bytes: number) => void,
+): Promise<ImportResult> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', url);
+    request.setRequestHeader('Content-Type', mediaType);
+    request.responseType = 'json';
+    signal.addEventListener('abort', () => request.abort());
+    request.upload.onprogress = (event) => onProgress(event.loaded, body.size);
     request.onerror = () => reject(unreachable());
     request.onabort = () => reject(new Error('The import was stopped. What was imported before stays.'));
     request.onload = () => {
       if (request.status === 200) resolve(request.response as ImportResult);
       else reject(toApiError(request.status, request.response));
     };
-    request.send(file);
+    request.send(body);
   });
-  return { done, abort: () => request.abort() };
 }
 
 export function isJsonLines(file: File): boolean {

@@ -1,11 +1,13 @@
 import { ActionIcon, Button, CloseButton, Group, Popover, TextInput, Tooltip } from '@mantine/core';
 import { lazy, type ReactNode, Suspense } from 'react';
+import type { Json } from '../../api/types';
 import { Icon, type IconName } from '../../ui/Icon';
 import classes from '../Table.module.css';
 import { ExportMenu } from '../transfer/ExportMenu';
 import type { Table } from '../useTable';
 import { ColumnsList } from './ColumnsList';
-import { countFilters } from './operators';
+import { kindOf } from './kinds';
+import { complete, countFilters } from './operators';
 import { SortBuilder } from './SortBuilder';
 
 const FilterBuilder = lazy(() => import('./FilterBuilder'));
@@ -20,13 +22,18 @@ interface Props {
 /** Filter, sort, columns, search, undo. */
 export function TableTools({ table, onAddColumn, onConfigure, onImport }: Props) {
   const { state, change } = table.views;
-  const filters = countFilters(state.filters);
+  const filters = countFilters(complete(state.filters));
   const hidden = table.columns.length - table.shownColumns.length;
   return (
     <div className={classes.tools} role="toolbar" aria-label="What the table shows">
       <Tool icon="filter" label={filters > 0 ? `Filter · ${filters}` : 'Filter'} isActive={filters > 0} width={640}>
         <Suspense>
-          <FilterBuilder columns={table.columns} filters={state.filters} onChange={(next) => change({ ...state, filters: next })} />
+          <FilterBuilder
+            columns={table.columns}
+            kindOf={(columnId) => kindOf(sampleOf(table, columnId))}
+            filters={state.filters}
+            onChange={(next) => change({ ...state, filters: next })}
+          />
         </Suspense>
       </Tool>
       <Tool icon="sort" label={state.sorting.length > 0 ? `Sort · ${state.sorting.length}` : 'Sort'} isActive={state.sorting.length > 0} width={440}>
@@ -107,4 +114,11 @@ function Tool({ icon, label, isActive, width, children }: ToolProps) {
       <Popover.Dropdown aria-label={label}>{children}</Popover.Dropdown>
     </Popover>
   );
+}
+
+const SAMPLE_ROWS = 20;
+
+/** What the first rows hold in a column. */
+function sampleOf(table: Table, columnId: string): Json[] {
+  return Array.from({ length: SAMPLE_ROWS }, (_, index) => table.store.rowAt(index)?.cells[columnId]?.value ?? null);
 }

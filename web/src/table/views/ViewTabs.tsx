@@ -4,7 +4,7 @@ import type { View } from '../../api/types';
 import { ConfirmDialog } from '../../ui/ConfirmDialog';
 import { Icon } from '../../ui/Icon';
 import { NameDialog } from '../../ui/NameDialog';
-import { tellError } from '../../ui/notify';
+import { tell, tellError } from '../../ui/notify';
 import classes from '../Table.module.css';
 import type { Views } from './useViews';
 
@@ -30,6 +30,9 @@ export function ViewTabs({ views }: { views: Views }) {
             <Menu.Dropdown>
               <Menu.Item leftSection={<Icon name="pencil" />} onClick={() => setDialog({ kind: 'rename', view })}>
                 Rename
+              </Menu.Item>
+              <Menu.Item leftSection={<Icon name="copy" />} onClick={() => copyLink(views.url(view.id))}>
+                Copy link
               </Menu.Item>
               <Menu.Item disabled={place === 0} onClick={() => attempt(views.move(view.id, place - 1))}>
                 Move left
@@ -110,6 +113,14 @@ function Tab({ label, isOpen, onOpen, children }: TabProps) {
       {isOpen && children}
     </span>
   );
+}
+
+/** A page without TLS may not write to the clipboard: then the link is shown. */
+function copyLink(url: string): void {
+  navigator.clipboard?.writeText(url).then(
+    () => tell('The link was copied.'),
+    () => tell(url, 'Copy this link'),
+  ) ?? tell(url, 'Copy this link');
 }
 
 /** Icon names of other programs are no emoji. */

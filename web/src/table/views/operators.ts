@@ -58,11 +58,11 @@ export function valueFor(operator: Operator, before: Json | undefined): Json | u
     case 'date':
       return typeof before === 'string' ? before : '';
     case 'number':
-      return typeof before === 'number' ? before : 0;
+      return numberIn(before);
     case 'list':
       return isList ? before : typeof before === 'string' && before ? [before] : [];
     case 'range':
-      return isList && before.length === 2 ? before : [0, 100];
+      return isList && before.length === 2 ? before : [numberIn(before), null];
     case 'within':
       return { mode: 'pastDays', n: 7 };
     case 'status':
@@ -87,17 +87,50 @@ export const DEPTH_MAX = 3;
  */
 export function complete(nodes: readonly FilterNode[]): FilterNode[] {
   return nodes.flatMap((node): FilterNode[] => {
-    if (!isGroup(node)) return isWhole(node) ? [node] : [];
+    if (!isGroup(node)) return problem(node) ? [] : [node];
     const filters = complete(node.filters);
     return filters.length > 0 ? [{ ...node, filters }] : [];
   });
 }
 
-function isWhole({ operator, value }: Filter): boolean {
+/** What a condition still lacks, as a sentence; undefined once it is whole. */
+export function problem({ operator, value }: Filter): string | undefined {
   const { value: kind } = operatorOf(operator);
-  if (kind === 'none') return true;
-  if (kind === 'list' || kind === 'statuses' || kind === 'codes') return Array.isArray(value) && value.length > 0;
-  return value !== undefined && value !== null && value !== '';
+  const isFilled = Array.isArray(value) && value.length > 0;
+  switch (kind) {
+    case 'none':
+      return undefined;
+    case 'list':
+      return isFilled ? undefined : 'Type a value, then Enter.';
+    case 'statuses':
+    case 'codes':
+      return isFilled ? undefined : 'Choose at least one.';
+    case 'number':
+      return typeof value === 'number' || (typeof value === 'string' && value !== '') ? undefined : 'Type a number.';
+    case 'range':
+      return isFilled && value.every((end) => end !== null && end !== '') ? undefined : 'Type both numbers.';
+    case 'date':
+      return value ? undefined : 'Choose a date.';
+    default:
+      if (value === undefined || value === null || value === '') return 'Type a value.';
+      return operator === 'matches' ? patternProblem(String(value)) : undefined;
+  }
+}
+
+/** The service reads patterns a little differently from browsers: what both refuse is told before it is sent. */
+function patternProblem(pattern: string): string | undefined {
+  if (/\(\?(=|!|<=|<!)/.test(pattern)) return 'Patterns cannot look ahead or back here.';
+  try {
+    new RegExp(pattern.replace(/^\(\?[imsx]+\)/, '').replaceAll('(?P<', '(?<'));
+    return undefined;
+  } catch {
+    return 'This pattern is not finished, or cannot be read.';
+  }
+}
+
+function numberIn(value: Json | undefined): number | null {
+  const isNumber = typeof value === 'number' || (typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value)));
+  return isNumber ? Number(value) : null;
 }
 
 /** How many conditions there are, in groups too. */

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'react';
 import { client, data } from '../../api/client';
 import { viewsQuery } from '../../api/queries';
 import type { View } from '../../api/types';
-import { useStored } from '../../ui/useStored';
+import { useViewAddress, viewUrl } from './useViewAddress';
 import { isSameState, stateOf, type ViewState } from './viewState';
 
 export interface Views {
@@ -13,6 +13,8 @@ export interface Views {
   state: ViewState;
   isChanged: boolean;
   open: (viewId: string | undefined) => void;
+  /** The address of a view, to pass on. */
+  url: (viewId: string) => string;
   change: (state: ViewState) => void;
   discard: () => void;
   save: () => Promise<void>;
@@ -27,8 +29,11 @@ export function useViews(projectId: string): Views {
   const queryClient = useQueryClient();
   const saved = useQuery(viewsQuery(projectId));
   const views = useMemo(() => saved.data ?? [], [saved.data]);
-  const [viewId, setViewId] = useStored<string | null>(`view:${projectId}`, null);
-  const [draft, setDraft] = useState<ViewState>();
+  const [viewId, openView] = useViewAddress(projectId);
+  const [changed, setChanged] = useState<{ viewId: string | undefined; state: ViewState }>();
+  // Changes belong to the view they were made in.
+  const draft = changed?.viewId === viewId ? changed?.state : undefined;
+  const setDraft = (next: ViewState | undefined) => setChanged(next && { viewId, state: next });
   const view = views.find((candidate) => candidate.id === viewId);
   const base = useMemo(() => stateOf(view), [view]);
   const state = draft ?? base;
@@ -51,9 +56,10 @@ export function useViews(projectId: string): Views {
     state,
     isChanged: draft !== undefined && !isSameState(draft, base),
     open: (id) => {
-      setViewId(id ?? null);
       setDraft(undefined);
+      openView(id);
     },
+    url: (id) => viewUrl(projectId, id),
     change: setDraft,
     discard: () => setDraft(undefined),
     save: async () => {
@@ -66,8 +72,8 @@ export function useViews(projectId: string): Views {
         client.POST('/v4/projects/{projectId}/views', { params: { path }, body: { name, ...state } as never }),
       );
       await reread();
-      setViewId(answer.view.id);
       setDraft(undefined);
+      openView(answer.view.id);
     },
     rename: (id, name) => patch(id, { name }),
     move: (id, order) => patch(id, { order }),
@@ -75,7 +81,7 @@ export function useViews(projectId: string): Views {
       await data(
         client.DELETE('/v4/projects/{projectId}/views/{viewId}', { params: { path: { ...path, viewId: id } } }),
       );
-      if (id === viewId) setViewId(null);
+      if (id === viewId) openView(undefined);
       setDraft(undefined);
       await reread();
     },

@@ -15,7 +15,7 @@ export default async function firstMinute({ server, page }) {
   const projectId = page.url().split('/').at(-1);
   const status = () => server.api('GET', `/projects/${projectId}/status`);
 
-  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  // Nothing was pressed but the sample's button.
   await until('every cell of the sample is done', async () => {
     const { columns } = await status();
     const counts = Object.values(columns);

@@ -25,15 +25,27 @@ export default async function pages({ browser, server }) {
           throw new Error(`${look} ${name}: ${error.message}`);
         }
         await shot(page, `${look}-${name}`);
+        for (const wide of await overflowing(page)) findings.push(`${look} ${name}: reaches beyond the page: ${wide}`);
         for (const finding of await seriousFindings(page)) findings.push(`${look} ${name}: ${finding}`);
       }
-      assert.deepEqual(complaints, []);
+      // The browser says of its own that a project was not there.
+      assert.deepEqual(complaints.filter((words) => !words.includes('404')), []);
       await context.close();
     }
     assert.equal(findings.length, 0, `\n${findings.join('\n')}`);
   } finally {
     provider.stop();
   }
+}
+
+/** What cannot be seen without scrolling sideways, where nothing is made to scroll so. */
+function overflowing(page) {
+  return page.evaluate(() => {
+    const isHeld = ({ parentElement: up }) => up.id !== 'main' && (/auto|scroll|hidden|clip/.test(getComputedStyle(up).overflowX) || isHeld(up));
+    return [...document.querySelectorAll('#main *')]
+      .filter((element) => element.getBoundingClientRect().right > window.innerWidth + 1 && !isHeld(element))
+      .map((element) => element.outerHTML.slice(0, 120));
+  });
 }
 
 /** How each page is come to. They follow each other in one window, the first one signed out. */
@@ -104,6 +116,7 @@ function visits(server, project) {
     'project-api': at(`/projects/${project.id}/settings/api`, 'API access'),
     'project-event': at(`/projects/${project.id}/settings/event`, 'Event platform'),
     'not-found': at('/projects/none/such/page', 'There is nothing at this address'),
+    'no-project': at('/projects/none', 'There is nothing at this address'),
   };
 }
 

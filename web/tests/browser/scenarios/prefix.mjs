@@ -5,7 +5,7 @@ import { gridOf, openTable, signIn } from '../harness/browser.mjs';
 
 const PREFIX = '/tools/mill';
 
-export default async function prefix({ server, page }) {
+export default async function prefix({ server, page, complaints }) {
   const { project } = await server.api('POST', '/projects', { title: 'Below', columns: [{ templateId: 'manual', header: 'Name' }] });
   await server.api('POST', `/projects/${project.id}/rows`, [{ Name: 'one' }]);
   const proxy = await startProxy(server.url);
@@ -19,7 +19,18 @@ export default async function prefix({ server, page }) {
     await grid.reads(0, 1, 'one');
     await server.api('POST', `/projects/${project.id}/rows`, [{ Name: 'told by an event' }]);
     await grid.reads(1, 1, 'told by an event');
+    for (const lost of ['/nope', '/nope/further', '/projects/none']) {
+      await page.goto(below.url + lost);
+      await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor();
+      await page.getByRole('link', { name: 'Go to the projects' }).click();
+      await page.getByRole('link', { name: 'Below' }).waitFor();
+      assert.equal(page.url(), `${below.url}/`);
+    }
+    await page.goto(`${below.url}/projects/`);
+    await page.getByRole('link', { name: 'Below' }).waitFor();
     assert.deepEqual(proxy.strayed, []);
+    // The browser says of its own that there was nothing.
+    assert.deepEqual(complaints.splice(0).filter((words) => !words.includes('404')), []);
   } finally {
     proxy.stop();
   }

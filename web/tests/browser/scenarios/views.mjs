@@ -20,6 +20,7 @@ export default async function views({ server, page }) {
   await page.getByRole('button', { name: 'Add a condition' }).click();
   await page.getByRole('textbox', { name: 'Value' }).fill('town');
   await page.getByText('100 rows match').waitFor();
+  await unfinished(page);
   await shot(page, 'table-filter');
   await page.keyboard.press('Escape');
 
@@ -49,4 +50,63 @@ export default async function views({ server, page }) {
   await grid.reads(0, 1, 'Town 0');
   await page.getByLabel('Search all cells').fill('Village 100');
   await until('one row is found', () => page.getByText('1 row match').isVisible());
+  await page.getByLabel('Search all cells').fill('');
+  await addresses(server, page, saved[0].id);
+}
+
+/** What is unfinished is said and not asked for: the table goes on showing what it showed. */
+async function unfinished(page) {
+  const box = page.getByRole('dialog');
+  const match = box.getByRole('combobox', { name: 'How the conditions count' });
+  await box.getByRole('textbox', { name: 'Value' }).fill('');
+  await box.getByText('Type a value. Until then').waitFor();
+  await page.getByText('100 rows match').waitFor();
+  await box.getByRole('textbox', { name: 'Value' }).fill('town');
+
+  await box.getByRole('button', { name: 'Add a condition' }).click();
+  await box.getByRole('combobox', { name: 'Column' }).last().click();
+  await box.getByRole('option', { name: 'Size' }).click();
+  await box.getByText('Type a number. Until then').waitFor();
+  const comparison = box.getByRole('combobox', { name: 'Comparison' }).last();
+  await comparison.click();
+  if ((await box.getByRole('option').allTextContents()).includes('contains')) throw new Error('text comes first for numbers');
+  await shot(page, 'table-filter-comparisons');
+  await box.getByRole('option', { name: 'More comparisons…' }).click();
+  await box.getByRole('option', { name: 'matches the pattern' }).click();
+  await box.getByRole('textbox', { name: 'Value' }).last().fill('^(1');
+  await box.getByText('This pattern is not finished').waitFor();
+  await page.getByText('100 rows match').waitFor();
+  await box.getByRole('textbox', { name: 'Value' }).last().fill('^(10|1)$');
+  await page.getByText('0 rows match').waitFor();
+  await match.click();
+  await box.getByRole('option', { name: 'Match any of these' }).click();
+  await page.getByText('102 rows match').waitFor();
+  await box.getByRole('button', { name: 'Remove this condition' }).last().click();
+  await match.click();
+  await box.getByRole('option', { name: 'Match all of these' }).click();
+  await page.getByText('100 rows match').waitFor();
+}
+
+/** A view is reloaded, gone back to and passed on by its address. */
+async function addresses(server, page, viewId) {
+  const open = page.getByRole('navigation', { name: 'Views' }).locator('[aria-current]');
+  const isOpen = (name) => until(`${name} is open`, async () => (await open.textContent()) === name);
+  await page.getByRole('button', { name: 'Towns, largest first', exact: true }).click();
+  await page.waitForURL(`**?view=${viewId}`);
+  await page.reload();
+  await isOpen('Towns, largest first');
+  await page.getByText('100 rows match').waitFor();
+  await page.getByRole('button', { name: 'All rows' }).click();
+  await isOpen('All rows');
+  await page.goBack();
+  await isOpen('Towns, largest first');
+  await page.goForward();
+  await isOpen('All rows');
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goBack();
+  await page.getByRole('button', { name: /^Menu of the view/ }).click();
+  await page.getByRole('menuitem', { name: 'Copy link' }).click();
+  await page.getByText('The link was copied.').waitFor();
+  const link = await page.evaluate(() => navigator.clipboard.readText());
+  if (link !== page.url() || !link.startsWith(server.url)) throw new Error(`The link is ${link}`);
 }

@@ -80,6 +80,16 @@ fn a_teams_credential_beats_the_environments() {
     assert_eq!(provider(&api, "hunter"), expected);
     let own = json!({ "apiKey": "k", "baseUrl": "https://llm.example/v1", "model": "small" });
     assert_eq!(set(&api, "openai", own).ok()["provider"]["source"], "team");
+    let shown = provider(&api, "openai");
+    assert_eq!((&shown["baseUrl"], &shown["model"]), (&json!("https://llm.example/v1"), &json!("small")));
+    assert!(shown.get("apiKey").is_none());
+    for address in ["https://me:secret@llm.example/v1", "https://llm.example/v1?key=secret"] {
+        set(&api, "openai", json!({ "baseUrl": address })).ok();
+        assert!(
+            provider(&api, "openai").get("baseUrl").is_none(),
+            "an address with a credential is not shown"
+        );
+    }
     set(&api, "openai", json!({ "apiKey": null, "baseUrl": "https://llm.example/v1", "model": null })).ok();
     set(&api, "anthropic", json!({ "apiKey": " k " })).ok();
     server.crash_and_restart();

@@ -19,6 +19,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("files", Shared:
     an_export_follows_its_view,
     formulas_are_neutralized,
     what_comes_out_goes_in_again,
+    marks_come_off_again_and_nothing_else_does,
     files_may_be_compressed,
 );
 pub(crate) const OWN: &[Scenario] = &scenarios!("files", Own:
@@ -254,6 +255,45 @@ fn what_comes_out_goes_in_again(api: &Api) {
         assert_eq!((counts(&told), &told["columnsCreated"]), ((3, 0, 0), &json!([])));
         assert_eq!(export(&second, &query), out);
     }
+}
+
+fn marks_come_off_again_and_nothing_else_does(api: &Api) {
+    let values = [
+        "=1+1",
+        "'=1+1",
+        "''=1",
+        "+39 02 1234",
+        "+39-02-1234",
+        "@handle",
+        "-5",
+        "-1.5e3",
+        "'tis",
+        "'",
+        "'-5",
+        "-",
+        "\t=x",
+        "＝1",
+        "=HYPERLINK(\"http://x\",\"y\")",
+        "a,b",
+        " outer ",
+        "\r\nlines",
+    ];
+    let first = api.table(&["=Header", "Text"]);
+    first.insert(values.iter().map(|value| json!({ "=Header": value, "Text": "x" })).collect());
+    let safe = export(&first, &[("bom", "true")]);
+    let head = "\u{feff}Input,'=Header,Text\r\n,'=1+1,x\r\n,''=1+1,x\r\n,'''=1,x\r\n,+39 02 1234,x\r\n,'+39-02-1234,x\r\n,'@handle,x\r\n,-5,x\r\n";
+    assert!(safe.starts_with(head), "{safe}");
+    let second = api.table(&["=Header", "Text"]);
+    let told = import(&second, &[], safe.clone());
+    assert_eq!((&told["columnsCreated"], &told["rejected"]), (&json!([]), &json!([])));
+    assert_eq!(texts(&second, "=Header"), values);
+    assert_eq!(export(&second, &[("bom", "true")]), safe);
+
+    let exact = export(&first, &[("formulas", "keep")]);
+    let third = api.table(&["=Header", "Text"]);
+    import(&third, &[("formulas", "keep")], exact.clone());
+    assert_eq!(texts(&third, "=Header"), values);
+    assert_eq!(export(&third, &[("formulas", "keep")]), exact);
 }
 
 fn files_may_be_compressed(api: &Api) {

@@ -7,6 +7,7 @@ use crate::harness::{Api, Request, Scenario, Server};
 pub(crate) const SHARED: &[Scenario] = &scenarios!("site", Shared:
     the_real_page_is_served_with_all_it_needs,
     addresses_of_the_page_serve_it_and_others_are_the_apis,
+    people_are_shown_the_way_back_and_programs_are_told,
     the_page_is_shut_off_from_elsewhere,
 );
 pub(crate) const OWN: &[Scenario] = &scenarios!("site", Own:
@@ -71,6 +72,8 @@ fn addresses_of_the_page_serve_it_and_others_are_the_apis(api: &Api) {
     for path in [
         "/signin",
         "/projects",
+        "/projects/",
+        "/settings/",
         "/projects/proj_0190f0e0a1b27c3d8e4f0123456789ab",
         "/projects/a/b/c",
         "/settings",
@@ -88,6 +91,33 @@ fn addresses_of_the_page_serve_it_and_others_are_the_apis(api: &Api) {
     }
     let posted = exchange(&api.address, &Request::post("/projects")).unwrap();
     assert_eq!(posted.status, 405);
+}
+
+fn people_are_shown_the_way_back_and_programs_are_told(api: &Api) {
+    let ask = |request: Request| exchange(&api.address, &request).unwrap();
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    let page = text(&get(&api.address, "/"));
+    for path in ["/nope", "/nope/", "/project/x", "/index.htm", "/assets/nope"] {
+        let shown = ask(Request::get(path).header("Accept", browser));
+        assert_eq!(
+            (shown.status, shown.header("content-type")),
+            (404, Some("text/html; charset=utf-8")),
+            "{path}"
+        );
+        assert_eq!(text(&shown), page, "{path}");
+        for accepted in ["application/json", "*/*"] {
+            let told = ask(Request::get(path).header("Accept", accepted));
+            assert_eq!((told.status, told.header("content-type")), (404, Some("application/json")), "{path}");
+        }
+    }
+    for path in ["/v4/nope", "/v4", "/v3/x", "/webhooks/x"] {
+        let told = ask(Request::get(path).header("Accept", browser));
+        assert_eq!(told.header("content-type"), Some("application/json"), "{path}");
+    }
+    let posted = ask(Request::post("/nope").header("Accept", browser));
+    assert_eq!((posted.status, posted.header("content-type")), (404, Some("application/json")));
+    let below = Request::get("/nope").header("Accept", browser).header("X-Forwarded-Prefix", "/deep");
+    assert!(text(&ask(below)).contains("<base href=\"/deep/\" />"));
 }
 
 fn the_page_is_shut_off_from_elsewhere(api: &Api) {

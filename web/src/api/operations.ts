@@ -1,0 +1,21 @@
+import { client, data } from './client';
+import type { TryBody, TryResult } from './types';
+
+// Operations that pages ask in one way only, by the service's names for them.
+
+export const listKeys = () => data(client.GET('/v4/keys'));
+export const createKey = (name: string) => data(client.POST('/v4/keys', { body: { name } }));
+export const revokeKey = (keyId: string) => data(client.DELETE('/v4/keys/{keyId}', { params: { path: { keyId } } }));
+
+export const renameTeam = (name: string) => data(client.PATCH('/v4/team', { body: { name } }));
+export const listTeams = () => data(client.GET('/v4/teams'));
+export const createTeam = (slug: string, name: string) => data(client.POST('/v4/teams', { body: { slug, ...(name && { name }) } }));
+
+export const createSample = () => data(client.POST('/v4/projects/sample'));
+export const readUsage = () => data(client.GET('/v4/usage'));
+
+export const testProvider = (provider: string) =>
+  data(client.POST('/v4/team/providers/{provider}/test', { params: { path: { provider } } }));
+
+export const tryColumn = (projectId: string, body: TryBody): Promise<TryResult> =>
+  data(client.POST('/v4/projects/{projectId}/try', { params: { path: { projectId } }, body })) as Promise<TryResult>;

@@ -1,0 +1,83 @@
+import type { Offence } from './error';
+
+/** What the page calls the fields that the service names. The first that fits counts. */
+const LABELS: [RegExp, string][] = [
+  [/^header$/, 'Header'],
+  [/^aiConfig\.prompt$/, 'Prompt'],
+  [/^aiConfig\.system$/, 'System text'],
+  [/^aiConfig\.provider$/, 'Provider'],
+  [/^aiConfig\.model$/, 'Model'],
+  [/^aiConfig\.temperature$/, 'Temperature'],
+  [/^aiConfig\.maxTokens$/, 'Longest answer'],
+  [/^aiConfig\.outputSchema/, 'Shape of the answer'],
+  [/^apiConfig\.url$/, 'Address'],
+  [/^apiConfig\.method$/, 'Method'],
+  [/^apiConfig\.headers/, 'Headers'],
+  [/^apiConfig\.query/, 'Query parameters'],
+  [/^apiConfig\.body/, 'Body'],
+  [/^apiConfig\.responsePath$/, 'Keep only this part of the answer'],
+  [/^apiConfig\.successStatuses/, 'Statuses that are a success'],
+  [/^apiConfig\.emptyOn/, 'Statuses that mean “nothing found”'],
+  [/timeoutSeconds$/, 'Give up after'],
+  [/^referenceConfig\.columnId$/, 'Take a part of'],
+  [/^referenceConfig\.path$/, 'Path'],
+  [/webScraper\.url$/, 'Address of the page'],
+  [/webScraper\.formats/, 'What to keep'],
+  [/waterfallEmail\.inputMapping/, 'What to search by'],
+  [/waterfallEmail\.providers/, 'Who is asked'],
+  [/^retry/, 'Tries at most'],
+  [/^rateLimit\.requests$/, 'Requests'],
+  [/^rateLimit\.perSeconds$/, 'In so many seconds'],
+  [/^cacheTtlSeconds$/, 'Reuse answers for'],
+  [/^runCondition/, 'Run only where'],
+  [/^filters/, 'Filter'],
+  [/^sorting/, 'Sorting'],
+  [/^matchOn$/, 'Rows that are there already'],
+  [/^mapping$/, 'Where the parts of the file go'],
+  [/^apiKey$/, 'API key'],
+  [/^baseUrl$/, 'Base address'],
+  [/^model$/, 'Default model'],
+  [/^slug$/, 'Slug'],
+  [/^(name|title)$/, 'Name'],
+  [/^value$/, 'Value'],
+  [/eventplatform\.eventId$/, 'Event id at the platform'],
+  [/eventplatform\.eventName$/, 'Name of the event'],
+  [/eventplatform\.signingSecret$/, 'Signing secret'],
+];
+
+/** What is said of a field better than by the service. */
+const MESSAGES: [RegExp, string][] = [
+  [/^apiConfig\.(successStatuses|emptyOn)/, 'must be numbers such as 200, or ranges such as 200..299'],
+  [/^slug$/, 'must begin with a letter or a digit, and have only small letters, digits and hyphens'],
+];
+
+/** The field an offence is about, as a form knows it: without places in lists, and as if the column stood alone. */
+export function fieldOf({ path }: Offence): string {
+  return path.replace(/^column\./, '').replace(/\[\d+\]/g, '');
+}
+
+/** What is wrong with a field, beside which it is shown. */
+export function fieldMessage(offence: Offence): string {
+  const words = wordsOf(offence);
+  return ended(words.slice(0, 1).toUpperCase() + words.slice(1));
+}
+
+/** An offence as a sentence that names the field as the page does. */
+export function offenceSentence(offence: Offence): string {
+  const field = fieldOf(offence);
+  const label = LABELS.find(([pattern]) => pattern.test(field))?.[1];
+  const words = wordsOf(offence);
+  if (!label) return fieldMessage(offence);
+  return ended(/^[A-Z]/.test(words) ? `${label}: ${words}` : `${label} ${words}`);
+}
+
+function wordsOf(offence: Offence): string {
+  const field = fieldOf(offence);
+  const better = MESSAGES.find(([pattern]) => pattern.test(field) && /pattern/.test(offence.message))?.[1];
+  // Of a pattern that cannot be read, only why.
+  return better ?? offence.message.replace('regular expression', 'pattern').replace(/regex parse error:[\s\S]*error: /, '');
+}
+
+function ended(sentence: string): string {
+  return /[.!?]$/.test(sentence) ? sentence : `${sentence}.`;
+}

@@ -1,0 +1,120 @@
+import { Alert, Badge, Group, Stack, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import type { Json, TryResult } from '../../api/types';
+import { advice } from '../cell/advice';
+import { MetaList } from '../cell/MetaList';
+import { isJson, toPretty } from '../rows/typed';
+import { spent } from './attempt';
+import classes from './Columns.module.css';
+import { JsonTree } from './JsonTree';
+
+type Result = NonNullable<TryResult['result']>;
+
+interface Props {
+  answer: TryResult & { milliseconds: number };
+  /** The part of the answer that is kept. */
+  path: string;
+  onPath?: (path: string) => void;
+}
+
+/** What came of a try: how it went, what came back, and what was sent for it. */
+export function TryOutcome({ answer, path, onPath }: Props) {
+  const { result, resolved, appliedFixes, milliseconds } = answer;
+  return (
+    <Stack gap="sm">
+      {result && <Ending result={result} milliseconds={milliseconds} />}
+      {result && !result.error && <Answered value={result.value ?? null} path={path} onPath={onPath} />}
+      {appliedFixes.map((fix) => (
+        <Text key={fix} size="xs" c="dimmed">
+          {fix}
+        </Text>
+      ))}
+      {result?.meta && <Folded title="How it came about" content={<MetaList meta={result.meta} />} />}
+      {result ? <Folded title="What was sent" content={<Sent resolved={resolved} />} /> : <Sent title="What would be sent" resolved={resolved} />}
+    </Stack>
+  );
+}
+
+const ENDINGS = { completed: ['mill', 'Done'], error: ['red', 'Failed'], skipped: ['yellow', 'Skipped'] } as const;
+
+function Ending({ result, milliseconds }: { result: Result; milliseconds: number }) {
+  const [color, word] = ENDINGS[result.status as keyof typeof ENDINGS];
+  return (
+    <>
+      <Group gap={8}>
+        <Badge color={color} variant="light">
+          {word}
+        </Badge>
+        <Text size="sm" c="dimmed">
+          {spent(result.meta ?? {}, milliseconds)}
+        </Text>
+      </Group>
+      {result.error && (
+        <Alert color={color} title={result.error.message}>
+          {advice(result.error.code)}
+        </Alert>
+      )}
+    </>
+  );
+}
+
+function Answered({ value, path, onPath }: { value: Json; path: string; onPath?: (path: string) => void }) {
+  if (value === null) return <Text size="sm">Nothing was found for this row.</Text>;
+  if (isJson(value) && onPath) return <JsonTree value={value} chosen={path} onChoose={onPath} />;
+  return <pre className={classes.code}>{toPretty(value)}</pre>;
+}
+
+function Folded({ title, content }: { title: string; content: ReactNode }) {
+  return (
+    <details>
+      <summary className={classes.fold}>{title}</summary>
+      {content}
+    </details>
+  );
+}
+
+const NAMES: Record<string, string> = {
+  system: 'System text',
+  prompt: 'Prompt',
+  provider: 'Provider',
+  model: 'Model',
+  method: 'Method',
+  url: 'Address',
+  headers: 'Headers',
+  query: 'Query parameters',
+  body: 'Body',
+  firstName: 'First name',
+  lastName: 'Last name',
+  fullName: 'Full name',
+  domain: 'Domain',
+};
+
+function Sent({ title, resolved }: { title?: string; resolved: Record<string, Json> }) {
+  const parts = Object.entries(resolved).filter(([, value]) => value !== null && value !== '' && !isEmptyObject(value));
+  return (
+    <Stack gap="xs">
+      {title && (
+        <Text size="sm" fw={550}>
+          {title}
+        </Text>
+      )}
+      {parts.length === 0 && (
+        <Text size="sm" c="dimmed">
+          Nothing.
+        </Text>
+      )}
+      {parts.map(([name, value]) => (
+        <div key={name}>
+          <Text size="xs" c="dimmed" mb={2}>
+            {NAMES[name] ?? name}
+          </Text>
+          <pre className={classes.code}>{toPretty(value)}</pre>
+        </div>
+      ))}
+    </Stack>
+  );
+}
+
+function isEmptyObject(value: Json): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+}

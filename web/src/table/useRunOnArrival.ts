@@ -1,0 +1,21 @@
+import { useEffect, useRef } from 'react';
+import type { Table } from './useTable';
+
+/** What a page may say of itself to the table it leads to. */
+export interface Arrival {
+  /** Run everything once somebody watches. */
+  runs?: boolean;
+}
+
+/** A sample that was just made runs as soon as its events are heard, so that people see it happen. Once: not when the page is reloaded. */
+export function useRunOnArrival(table: Table | undefined): void {
+  const hasRun = useRef(false);
+  const isReady = table?.isConnected === true && table.total !== undefined;
+  useEffect(() => {
+    const arrival = window.history.state as Arrival | null;
+    if (!isReady || !arrival?.runs || hasRun.current) return;
+    hasRun.current = true;
+    window.history.replaceState(null, '');
+    void table?.runs.run({});
+  }, [isReady, table]);
+}

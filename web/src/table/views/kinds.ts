@@ -1,0 +1,46 @@
+import type { Column, Json } from '../../api/types';
+import { isProcessed } from '../../api/types';
+import { OPERATORS, type Operator } from './operators';
+
+/** What a column mostly holds. */
+export type Kind = 'text' | 'number' | 'date' | 'boolean' | 'list' | 'json';
+
+const DATE = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}|$)/;
+
+/** What some values of a column have in common; text where they tell nothing. */
+export function kindOf(values: readonly Json[]): Kind {
+  const filled = values.filter((value) => value !== null && value !== '');
+  const areAll = (is: (value: Json) => boolean) => filled.length > 0 && filled.every(is);
+  if (areAll((value) => typeof value === 'boolean')) return 'boolean';
+  if (areAll((value) => typeof value === 'number' || (typeof value === 'string' && /^[+-]?\d+(\.\d+)?$/.test(value)))) return 'number';
+  if (areAll((value) => typeof value === 'string' && DATE.test(value))) return 'date';
+  if (areAll(Array.isArray)) return 'list';
+  return areAll((value) => typeof value === 'object') ? 'json' : 'text';
+}
+
+type GroupName = Operator['group'];
+
+const LIKELY: Record<Kind, GroupName[]> = {
+  text: ['Text', 'Any value'],
+  number: ['Numbers', 'Any value'],
+  date: ['Dates', 'Any value'],
+  boolean: ['Yes or no', 'Any value'],
+  list: ['Lists', 'Any value'],
+  json: ['Text', 'Any value'],
+};
+
+export interface OperatorGroup {
+  group: GroupName;
+  items: { value: string; label: string }[];
+}
+
+/** Comparisons by what they compare: those that make sense for a column, and the others. */
+export function groupsFor(kind: Kind, column: Column | undefined): { likely: OperatorGroup[]; others: OperatorGroup[] } {
+  const names: GroupName[] = [...LIKELY[kind], ...(column && isProcessed(column) ? (['State of the cell'] as const) : [])];
+  const rest = [...new Set(OPERATORS.map(({ group }) => group))].filter((group) => !names.includes(group));
+  const named = (group: GroupName): OperatorGroup => ({
+    group,
+    items: OPERATORS.filter((operator) => operator.group === group).map(({ id, label }) => ({ value: id, label })),
+  });
+  return { likely: names.map(named), others: rest.map(named) };
+}

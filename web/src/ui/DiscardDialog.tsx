@@ -1,0 +1,30 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useSyncExternalStore } from 'react';
+import { unsaved } from './unsaved';
+
+/** Asks before typed text is lost. */
+export function DiscardDialog() {
+  const waiting = useSyncExternalStore(unsaved.subscribe, () => unsaved.waiting);
+  return (
+    <Modal
+      opened={waiting !== undefined}
+      onClose={() => unsaved.keep()}
+      title="Discard changes?"
+      size="sm"
+      zIndex={400}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <Stack>
+        <Text size="sm">What you have changed here is not saved yet.</Text>
+        <Group justify="flex-end">
+          <Button variant="default" data-autofocus onClick={() => unsaved.keep()}>
+            Keep editing
+          </Button>
+          <Button color="red" onClick={() => unsaved.discard()}>
+            Discard changes
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

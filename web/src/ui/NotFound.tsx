@@ -1,0 +1,21 @@
+import { Button, Center, Stack, Text, Title } from '@mantine/core';
+import { Link } from 'wouter';
+
+/** Nothing here, and a way back. */
+export function NotFound() {
+  return (
+    <Center h="100%" p="xl">
+      <Stack align="center" gap="sm">
+        <Title order={1} size="h2" ta="center">
+          There is nothing at this address
+        </Title>
+        <Text c="dimmed" ta="center">
+          It may have been deleted, or it belongs to another team.
+        </Text>
+        <Button component={Link} href="/">
+          Go to the projects
+        </Button>
+      </Stack>
+    </Center>
+  );
+}

@@ -1,0 +1,132 @@
+// A column's panel: a try is answered in sight, what was typed is not lost without a question, and what is wrong is said
+// at its field in the page's words.
+import assert from 'node:assert/strict';
+import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
+import { startProvider } from '../harness/provider.mjs';
+
+export default async function panel({ server, page, complaints }) {
+  const provider = await startProvider();
+  try {
+    const { project } = await server.api('POST', '/projects', { title: 'Tried', columns: [{ templateId: 'manual', header: 'Name' }] });
+    await server.api('POST', `/projects/${project.id}/rows`, [{ Name: 'Acme' }, { Name: 'fail' }]);
+    await signIn(page, server);
+    await page.getByRole('link', { name: 'Tried' }).click();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await openHttp(page, `${provider.url}/find?q=`);
+    await triesInSight(page);
+    await asksFirst(page, server, project);
+    await saysWhere(page, server, project);
+    // The browser says of its own that two requests were refused, as they were to be.
+    assert.deepEqual(complaints.splice(0).filter((words) => !words.includes('400')), []);
+  } finally {
+    provider.stop();
+  }
+}
+
+async function openHttp(page, address) {
+  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('complementary').getByRole('button', { name: /^HTTP/ }).click();
+  const field = page.getByRole('textbox', { name: 'Address' });
+  await field.click();
+  await page.keyboard.type(`${address}@Na`);
+  await page.getByRole('option', { name: 'Name' }).click();
+}
+
+async function triesInSight(page) {
+  const box = page.getByRole('region', { name: 'Try it' });
+  const button = box.getByRole('button', { name: 'Try on this row' });
+  await button.click();
+  await box.getByText('Done', { exact: true }).waitFor();
+  await inSight(page, box.getByRole('button', { name: 'employees' }));
+  await focused(page, button);
+  await shot(page, 'panel-try');
+
+  await box.getByLabel('Row').fill('2');
+  await button.click();
+  await inSight(page, box.getByText(/no credit left/));
+  await shot(page, 'panel-try-failed');
+  await box.getByRole('button', { name: 'Close the answer' }).click();
+}
+
+/** No scrolling is needed to see it. */
+async function inSight(page, locator) {
+  await locator.waitFor();
+  const { y, height } = await locator.boundingBox();
+  assert.ok(y > 0 && y + height < page.viewportSize().height, `it lies at ${y}`);
+}
+
+function focused(page, locator) {
+  return locator.evaluate((element) => document.activeElement === element || new Promise((done) => element.addEventListener('focus', done, { once: true })));
+}
+
+async function asksFirst(page, server, project) {
+  const dialog = page.getByRole('dialog', { name: 'Discard changes?' });
+  const address = page.getByRole('textbox', { name: 'Address' });
+  const keep = async () => {
+    await dialog.getByRole('button', { name: 'Keep editing' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    assert.match(await address.textContent(), /find\?q=/);
+  };
+  await page.getByRole('button', { name: 'Close the panel' }).click();
+  await shot(page, 'panel-discard');
+  await keep();
+  await address.click();
+  await page.keyboard.press('Escape');
+  await keep();
+  await gridOf(page).select(0, 1);
+  await page.keyboard.press('Space');
+  await keep();
+  await page.getByRole('link', { name: 'Rowmill, all projects' }).click();
+  await keep();
+  await page.evaluate(() => window.history.back());
+  await keep();
+  assert.match(page.url(), new RegExp(project.id));
+
+  await page.evaluate(() => window.history.back());
+  await dialog.getByRole('button', { name: 'Discard changes' }).click();
+  await page.waitForURL(`${server.url}/`);
+
+  // What is saved is left without a question.
+  await openTable(page, server, project.id);
+  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('complementary').getByRole('button', { name: /^Text|^Manual/ }).first().click();
+  await page.getByLabel('Header').fill('Note');
+  await page.getByRole('button', { name: 'Create column' }).click();
+  await page.getByRole('complementary', { name: 'Note', exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Close the panel' }).click();
+  await page.getByRole('complementary').waitFor({ state: 'hidden' });
+}
+
+async function saysWhere(page, server, project) {
+  const invalid = (name) => page.locator(`[aria-invalid="true"]`).and(page.getByRole('textbox', { name }));
+  const panel = page.getByRole('complementary');
+  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await panel.getByRole('button', { name: /^HTTP/ }).click();
+  await panel.getByRole('button', { name: 'Create column' }).click();
+  await panel.getByText('Say where the request goes.').waitFor();
+  await focused(page, invalid('Address'));
+  await shot(page, 'panel-missing');
+  await page.keyboard.type('https://example.com');
+  await panel.getByText('Say where the request goes.').waitFor({ state: 'hidden' });
+  await panel.getByLabel('Keep only this part of the answer').fill('$[x');
+  await panel.getByRole('button', { name: 'Create column' }).click();
+  await panel.getByText('This was not saved').waitFor();
+  await invalid('Keep only this part of the answer').waitFor();
+  assert.doesNotMatch(await panel.textContent(), /apiConfig|responsePath/);
+  const { project: after } = await server.api('GET', `/projects/${project.id}`);
+  assert.deepEqual(after.columns.map(({ header }) => header), ['Input', 'Name', 'Note']);
+
+  await panel.getByRole('button', { name: 'Back' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click();
+  await panel.getByRole('button', { name: /^Reference/ }).click();
+  await panel.getByRole('button', { name: 'Create column' }).click();
+  await panel.getByText('Choose the column to take a part of.').waitFor();
+  await panel.getByText('Say which part to take, or write $ for all of it.').waitFor();
+
+  await page.goto(`${server.url}/settings/providers`);
+  await page.getByRole('button', { name: 'Add key: OpenAI-compatible' }).click();
+  await page.getByLabel('Base address').fill('nowhere');
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+  await invalid('Base address').waitFor();
+  await page.getByText('Must be an http or https address with a host.').waitFor();
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { ApiError, fieldErrors, sentence } from '../../src/api/error';
+import { missing, newDraft } from '../../src/table/columns/draft';
+
+const refused = (...details: [string, string][]) =>
+  new ApiError('invalid', 400, 'invalid_request', details.map(([path, message]) => ({ path, message })));
+
+test.each<[ApiError, string]>([
+  [refused(['apiConfig.timeoutSeconds', 'must be at most 300']), 'Give up after must be at most 300.'],
+  [refused(['column.aiConfig.model', 'is too long'], ['header', 'is required']), 'Model is too long. Header is required.'],
+  [
+    refused(['apiConfig.successStatuses[0]', 'must match the pattern ^[1-5]'], ['apiConfig.successStatuses[1]', 'must match the pattern ^[1-5]']),
+    'Statuses that are a success must be numbers such as 200, or ranges such as 200..299.',
+  ],
+  [
+    refused(['filters[0].value', 'This is no valid regular expression: regex parse error:\n  (\n  ^\nerror: unclosed group']),
+    'Filter: This is no valid pattern: unclosed group.',
+  ],
+  [refused(['', 'the file is empty']), 'The file is empty.'],
+  [new ApiError('Bearer token is required', 401, 'unauthenticated', []), 'You are signed out. Sign in again, then repeat this.'],
+  [new ApiError('Project not found', 404, 'not_found', []), 'Project not found'],
+])('%# is told in the page’s words', (error, words) => {
+  expect(sentence(error)).toBe(words);
+});
+
+test('offences are put at their fields', () => {
+  expect(fieldErrors(refused(['column.apiConfig.url', 'must be an address']))).toEqual({ 'apiConfig.url': 'Must be an address.' });
+});
+
+test.each<[Parameters<typeof newDraft>[0], string[]]>([
+  ['manual', []],
+  ['ai-text', ['aiConfig.prompt']],
+  ['http-api', ['apiConfig.url']],
+  ['web-scraper', ['taskConfig.webScraper.url']],
+  ['reference', ['referenceConfig.columnId', 'referenceConfig.path']],
+  ['waterfall-email', []],
+])('a new %s column lacks %j', (templateId, fields) => {
+  expect(Object.keys(missing(newDraft(templateId, 'x', [])))).toEqual(fields);
+});
