@@ -24,6 +24,7 @@ import type { PanelTarget } from './TablePanel';
 
 const TablePanel = lazy(() => import('./TablePanel'));
 const ImportDialog = lazy(() => import('./transfer/ImportDialog'));
+const PasteDialog = lazy(() => import('./rows/PasteDialog'));
 
 /** A table: tools above, grid in the middle, a panel at the side. */
 export function TableView({ table }: { table: Table }) {
@@ -43,7 +44,7 @@ export function TableView({ table }: { table: Table }) {
     const row = store.rowAt(rowIndex);
     if (row) setPanel({ kind: 'cell', rowId: row.id, columnId });
   };
-  useClipboard(table, frame);
+  const clipboard = useClipboard(table, frame);
   useShortcuts(table, frame, () => setPanel(undefined));
 
   // A column that was just made, or is being configured, is brought into sight.
@@ -129,6 +130,11 @@ export function TableView({ table }: { table: Table }) {
       {importing && (
         <Suspense>
           <ImportDialog table={table} file={importing.file} onClose={() => setImporting(undefined)} />
+        </Suspense>
+      )}
+      {clipboard.offer && (
+        <Suspense>
+          <PasteDialog table={table} offer={clipboard.offer} onClose={clipboard.closeOffer} />
         </Suspense>
       )}
     </Shell>

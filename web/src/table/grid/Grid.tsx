@@ -20,6 +20,7 @@ import classes from './Grid.module.css';
 import { GRID_THEMES, STATUS_COLORS } from './gridTheme';
 import { columnIcon, HEADER_ICONS } from './headerIcons';
 import { noImages } from './noImages';
+import { useDoubleClick } from './useDoubleClick';
 import { cellSelection, type Selection, toGridSelection, toSelection } from './selection';
 
 export interface CellPlace {
@@ -73,6 +74,7 @@ export function Grid(props: GridProps) {
   const scheme = useComputedColorScheme('light');
   const editor = useRef<DataEditorRef>(null);
   const added = useRef<CellPlace>(undefined);
+  const isDoubleClick = useDoubleClick();
   // A key may come before the selection it follows has been drawn.
   const chosen = useRef(selection);
   useEffect(() => {
@@ -175,7 +177,7 @@ export function Grid(props: GridProps) {
       smoothScrollY
       fillHandle={{ size: 7, shape: 'square', outline: 0, offsetX: -2, offsetY: -2 }}
       allowedFillDirections="vertical"
-      keybindings={{ downFill: true, search: false, copy: false, cut: false, paste: false, activateCell: 'Enter|shift+Enter' }}
+      keybindings={{ downFill: true, search: false, copy: false, cut: false, paste: false, activateCell: 'Enter|shift+Enter|F2' }}
       gridSelection={gridSelection}
       onGridSelectionChange={(next: GridSelection) => {
         chosen.current = toSelection(next, columns);
@@ -191,6 +193,9 @@ export function Grid(props: GridProps) {
         return false;
       }}
       onCellClicked={(item, event) => {
+        // The grid counts any two clicks on the page; one click on a cell must only select it.
+        const isTwice = isDoubleClick(item, event.isTouch);
+        if (event.isDoubleClick && !isTwice) event.preventDefault();
         const place = placeOf(item);
         const content = getCellContent(item);
         const isIdle = content.kind === 'custom' && content.data.isProcessed && content.data.cell.status === 'idle';

@@ -2,9 +2,11 @@ import { client, data } from '../../api/client';
 import type { Cell, Column, Json, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import type { RowStore } from './rowStore';
+import { inBatches } from './batches';
 import { type CellEdit, type Step, UndoStack } from './undo';
 
-const BATCH_MAX = 10_000;
+/** Told how many of the things to send are there already. */
+export type OnProgress = (sent: number, all: number) => void;
 
 export interface CellWrite {
   rowId: string;
@@ -41,7 +43,7 @@ export class Editor {
   }
 
   /** Writes cells and adds rows as one step. */
-  change(writes: readonly CellWrite[], added: readonly Record<string, Json>[] = []): Promise<void> {
+  change(writes: readonly CellWrite[], added: readonly Record<string, Json>[] = [], onProgress?: OnProgress): Promise<void> {
     const cells = writes
       .map((write): CellEdit => {
         const { rowId, columnId, value, before = this.valueOf(write) } = write;
@@ -51,23 +53,29 @@ export class Editor {
     if (cells.length === 0 && added.length === 0) return Promise.resolve();
     this.show(cells, 'after');
     const rows = added.map((body) => this.provisional(body));
+    const all = cells.length + rows.length;
+    const written = cells.length;
     if (rows.length > 0) this.options.store().startAdding(rows);
     return this.enqueue(async () => {
       const step: Step = { cells, madeRowIds: [] };
       try {
-        await this.sendCells(cells, 'after');
+        await this.sendCells(cells, 'after', (sent) => onProgress?.(sent, all));
       } catch (error) {
         // Reading again may fail as well; what was not saved must not look as if it was.
         this.show(cells, 'before');
         throw error;
       }
-      step.madeRowIds = await this.sendRows(rows, added);
-      rows.forEach((row, place) => {
-        for (const [columnId, value] of Object.entries(added[place] ?? {})) {
-          step.cells.push({ rowId: step.madeRowIds[place] ?? row.id, columnId, before: null, after: value });
-        }
-      });
-      this.steps.push(step);
+      try {
+        await this.sendRows(rows, added, step.madeRowIds, (sent) => onProgress?.(written + sent, all));
+      } finally {
+        // Rows that were taken before a failure can be taken back as well.
+        step.madeRowIds.forEach((rowId, place) => {
+          for (const [columnId, value] of Object.entries(added[place] ?? {})) {
+            step.cells.push({ rowId, columnId, before: null, after: value });
+          }
+        });
+        if (step.cells.length > 0 || step.madeRowIds.length > 0) this.steps.push(step);
+      }
     });
   }
 
@@ -124,10 +132,10 @@ export class Editor {
     this.options.store().patch([...rows.values()]);
   }
 
-  private async sendCells(cells: readonly CellEdit[], side: 'before' | 'after'): Promise<void> {
+  private async sendCells(cells: readonly CellEdit[], side: 'before' | 'after', onSent?: (sent: number) => void): Promise<void> {
     const { projectId } = this.options;
-    for (let start = 0; start < cells.length; start += BATCH_MAX) {
-      const batch = cells.slice(start, start + BATCH_MAX);
+    let sent = 0;
+    for (const batch of inBatches(cells, (edit) => edit[side])) {
       for (const edit of batch) edit.rowId = await (this.ids.get(edit.rowId) ?? edit.rowId);
       await data(
         client.PATCH('/v4/projects/{projectId}/cells', {
@@ -135,6 +143,7 @@ export class Editor {
           body: { cells: batch.map((edit) => ({ rowId: edit.rowId, columnId: edit.columnId, value: edit[side] })) },
         }),
       );
+      onSent?.((sent += batch.length));
     }
   }
 
@@ -143,31 +152,36 @@ export class Editor {
     return { id: `new_${++this.made}`, cells: Object.fromEntries(cells) };
   }
 
-  private async sendRows(rows: readonly Row[], bodies: readonly Record<string, Json>[]): Promise<string[]> {
-    if (rows.length === 0) return [];
-    const sent = insertRows(this.options.projectId, bodies);
-    rows.forEach((row, place) => this.ids.set(row.id, sent.then((ids) => ids[place] ?? row.id)));
+  /** Adds rows; the ids of those that were taken stand in `ids`, whatever happens. */
+  private async sendRows(
+    rows: readonly Row[],
+    bodies: readonly Record<string, Json>[],
+    ids: string[],
+    onSent?: (sent: number) => void,
+  ): Promise<void> {
+    if (rows.length === 0) return;
+    const sent = insertRows(this.options.projectId, bodies, ids, onSent);
+    const settled = sent.catch(() => {});
+    rows.forEach((row, place) => this.ids.set(row.id, settled.then(() => ids[place] ?? row.id)));
     try {
-      const ids = await sent;
-      this.options.store().finishAdding(rows, ids);
-      return ids;
-    } catch (error) {
-      this.options.store().finishAdding(rows, undefined);
-      throw error;
+      await sent;
+    } finally {
+      this.options.store().finishAdding(rows.slice(0, ids.length), ids);
+      if (ids.length < rows.length) this.options.store().finishAdding(rows.slice(ids.length), undefined);
     }
   }
 }
 
-async function insertRows(projectId: string, bodies: readonly Record<string, Json>[]): Promise<string[]> {
-  const ids: string[] = [];
-  for (let start = 0; start < bodies.length; start += BATCH_MAX) {
-    const answer = await data(
-      client.POST('/v4/projects/{projectId}/rows', {
-        params: { path: { projectId } },
-        body: { rows: bodies.slice(start, start + BATCH_MAX) },
-      }),
-    );
+async function insertRows(
+  projectId: string,
+  bodies: readonly Record<string, Json>[],
+  ids: string[] = [],
+  onSent?: (sent: number) => void,
+): Promise<string[]> {
+  for (const rows of inBatches(bodies, (body) => body)) {
+    const answer = await data(client.POST('/v4/projects/{projectId}/rows', { params: { path: { projectId } }, body: { rows } }));
     ids.push(...answer.rows);
+    onSent?.(ids.length);
   }
   return ids;
 }
