@@ -12,6 +12,7 @@ import { clear, useClipboard } from './rows/useClipboard';
 import { useTyped } from './rows/useTyped';
 import { isFiltered } from './rows/rowQuery';
 import { RunControl } from './runs/RunControl';
+import { RunDialog } from './runs/RunDialog';
 import { ProgressStrip } from './runs/ProgressStrip';
 import { SelectionBar } from './SelectionBar';
 import { StatusBar } from './StatusBar';
@@ -132,6 +133,7 @@ export function TableView({ table }: { table: Table }) {
           <ImportDialog table={table} file={importing.file} onClose={() => setImporting(undefined)} />
         </Suspense>
       )}
+      <RunDialog table={table} />
       {clipboard.offer && (
         <Suspense>
           <PasteDialog table={table} offer={clipboard.offer} onClose={clipboard.closeOffer} />

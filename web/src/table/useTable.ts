@@ -11,7 +11,7 @@ import type { RowQuery } from './rows/rowQuery';
 import type { RowStore } from './rows/rowStore';
 import { useLive } from './rows/useLive';
 import { useRowStore } from './rows/useRowStore';
-import { type Progress, RunMeter } from './runs/progress';
+import { type Progress, RESTING, RunMeter } from './runs/progress';
 import { type Runs, useRuns } from './runs/useRuns';
 import { complete } from './views/operators';
 import { useViews, type Views } from './views/useViews';
@@ -40,12 +40,9 @@ export interface Table {
   isConnected: boolean | undefined;
 }
 
-const RESTING: Progress = { isRunning: false, done: 0, total: 0, failed: 0 };
-
 export function useTable(projectId: string): { table: Table | undefined; error: unknown; retry: () => void } {
   const project = useQuery(projectQuery(projectId));
   const views = useViews(projectId);
-  const runs = useRuns(projectId);
   const [search, setSearch] = useState('');
   const wanted = useDeferredValue(search.trim());
   const [selection, setSelection] = useState<Selection>(NOTHING);
@@ -59,13 +56,14 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     [views.state, wanted],
   );
   const store = useRowStore(projectId, query);
-  const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning);
+  const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning || next.notRun !== shown.notRun);
   const isConnected = useLive(projectId, store, (status: Status) => showProgress(meter.current.read(status, Date.now())));
 
   const subscribe = useCallback((listener: () => void) => store.subscribe(listener), [store]);
   const total = useSyncExternalStore(subscribe, () => store.total);
 
   const columns = useMemo(() => project.data?.columns ?? [], [project.data]);
+  const runs = useRuns(projectId, columns, (cells) => showProgress(meter.current.stop(cells)));
   const shownColumns = useMemo(
     () => columns.filter((column) => views.state.columnVisibility[column.id] !== false),
     [columns, views.state.columnVisibility],

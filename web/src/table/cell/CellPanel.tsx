@@ -31,6 +31,8 @@ const STATES: Record<CellStatus, { label: string; color: string }> = {
   skipped: { label: 'Skipped', color: 'yellow' },
 };
 
+const RETRYING = { label: 'Waits to retry', color: 'orange' };
+
 /** A cell at leisure: its value, where it stands, and how it came about. */
 export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
   const row = useLiveRow(table, rowId);
@@ -100,7 +102,8 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
 }
 
 function State({ cell }: { cell: Cell }) {
-  const { label, color } = STATES[cell.status];
+  const { label, color } = cell.retryAt && cell.status === 'queued' ? RETRYING : STATES[cell.status];
+  const now = useClock(cell.retryAt !== undefined);
   return (
     <Stack gap="xs">
       <Group gap={6}>
@@ -111,14 +114,16 @@ function State({ cell }: { cell: Cell }) {
         {cell.stale && <Badge variant="light" color="orange">Out of date</Badge>}
         {cell.outcome === 'no_data' && <Badge variant="light" color="gray">Nothing found</Badge>}
       </Group>
-      {cell.error ? (
+      {cell.status === 'queued' && cell.retryAt ? (
+        <Text size="sm">{describe(cell, now)}</Text>
+      ) : cell.error ? (
         <Alert color={cell.status === 'error' ? 'red' : 'yellow'} title={cell.error.message} variant="light">
           {advice(cell.error.code)}
         </Alert>
       ) : (
         (cell.manual || cell.stale) && (
           <Text size="sm" c="dimmed">
-            {describe(cell)}
+            {describe(cell, now)}
           </Text>
         )
       )}
@@ -130,7 +135,6 @@ function History({ cell, column }: { cell: Cell; column: Column }) {
   const facts = [
     cell.attempts !== undefined && `tried ${cell.attempts === 1 ? 'once' : `${cell.attempts} times`}`,
     cell.updatedAt && `last changed ${when(cell.updatedAt)}`,
-    cell.retryAt && `again at ${new Date(cell.retryAt).toLocaleTimeString()}`,
   ].filter(Boolean);
   return (
     <div>
@@ -143,6 +147,17 @@ function History({ cell, column }: { cell: Cell; column: Column }) {
       {cell.meta && <MetaList meta={cell.meta} />}
     </div>
   );
+}
+
+/** The time, told anew every second while somebody waits. */
+function useClock(isTicking: boolean): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (!isTicking) return;
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [isTicking]);
+  return now;
 }
 
 /** The row with all that is known of it, kept current by the table's events. */
@@ -177,7 +192,10 @@ function merge(old: Row | undefined, now: Row | undefined): Row | undefined {
   const cells = Object.entries(now.cells).map(([columnId, cell]) => {
     const before = old.cells[columnId];
     const isSame = before?.status === cell.status && JSON.stringify(before.value) === JSON.stringify(cell.value);
-    return [columnId, isSame ? { ...before, ...cell } : cell] as const;
+    if (!isSame) return [columnId, cell] as const;
+    // Lists tell of retries, too: what they no longer tell is over.
+    const { retryAt: _, ...lasting } = before;
+    return [columnId, { ...lasting, ...cell }] as const;
   });
   return { ...now, cells: Object.fromEntries(cells) };
 }

@@ -67,14 +67,14 @@ export function HoverNote({ table, hovered, frame }: Props) {
       <Text size="sm" fw={600} c={cell.status === 'error' ? 'red' : undefined} lineClamp={6}>
         {describe(cell)}
       </Text>
-      {cell.error && (
+      {cell.error && !cell.retryAt && (
         <Text size="sm" mt={4}>
           {advice(cell.error.code)}
         </Text>
       )}
       {cell.retryAt && (
         <Text size="xs" c="dimmed" mt={4}>
-          Tried {cell.attempts ?? 0} times, again at {new Date(cell.retryAt).toLocaleTimeString()}
+          Again at {new Date(cell.retryAt).toLocaleTimeString()}
         </Text>
       )}
     </Paper>

@@ -1,5 +1,6 @@
 // A column that asks a slow provider: it runs, shows how far it is, and stops when told to.
 import assert from 'node:assert/strict';
+import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
 import { startProvider } from '../harness/provider.mjs';
 import { until } from '../harness/until.mjs';
@@ -25,8 +26,23 @@ export default async function run({ server, page }) {
     await signIn(page, server);
     await openTable(page, server, project.id);
 
+    // Many cells are asked about; ten rows are a try.
+    const ask = page.getByRole('dialog', { name: 'Run 400 cells in “Found”?' });
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await grid.reads(0, 2, 'n0 Ltd');
+    await ask.waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
+    await shot(page, 'run-dialog');
+    await ask.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal(provider.asked.length, 0, 'nothing runs before it was said');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await ask.getByRole('button', { name: 'First 10 rows only' }).click();
+    await grid.reads(9, 2, 'n9 Ltd');
+    await page.getByText('Run ended').waitFor();
+    assert.equal(provider.asked.length, 10);
+
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('button', { name: 'Run 391', exact: true }).click();
+    await grid.reads(10, 2, 'n10 Ltd');
     await page.getByRole('region', { name: 'Progress of the run' }).getByText(/a second/).waitFor();
     await until('the failed cell says so', async () => (await grid.cell(2, 2).textContent())?.startsWith('Failed'));
     await grid.hover(2, 2);
@@ -34,7 +50,10 @@ export default async function run({ server, page }) {
     await shot(page, 'table-running');
 
     await page.getByRole('banner').getByRole('button', { name: 'Stop' }).click();
-    await page.getByText(/cells stopped/).waitFor();
+    const strip = page.getByRole('region', { name: 'Progress of the run' });
+    await strip.getByText('Stopped').waitFor();
+    await strip.getByText(/^\d+ done, 1 failed, \d+ not run$/).waitFor();
+    await shot(page, 'table-stopped');
     await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
     const asked = provider.asked.length;
     const { columns, processing } = await server.api('GET', `/projects/${project.id}/status`);
@@ -58,6 +77,14 @@ export default async function run({ server, page }) {
     await page.getByRole('complementary').getByText('How it came about').waitFor();
     await page.getByText('tried once').waitFor();
     await shot(page, 'panel-cell');
+
+    // A cell that waits for another try says so, and why.
+    const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=1`);
+    await server.api('PATCH', `/projects/${project.id}/rows/${rows[0].id}`, { Name: 'later' });
+    await page.getByRole('button', { name: 'Run this cell again' }).click();
+    await page.getByRole('complementary').getByText(/^Waits to retry \(in .* s, after: .*429/).waitFor();
+    await until('the grid says so, too', async () => (await grid.cell(0, 2).textContent())?.startsWith('Waits to retry'));
+    await shot(page, 'cell-waits');
   } finally {
     provider.stop();
   }
