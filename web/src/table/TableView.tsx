@@ -14,7 +14,8 @@ import { isFiltered } from './rows/rowQuery';
 import { RunControl } from './runs/RunControl';
 import { RunDialog } from './runs/RunDialog';
 import { ProgressStrip } from './runs/ProgressStrip';
-import { SelectionBar } from './SelectionBar';
+import { deleteSelected, UNASKED_ROWS_MAX } from './rows/deleteSelected';
+import { countSelected, SelectionBar } from './SelectionBar';
 import { StatusBar } from './StatusBar';
 import classes from './Table.module.css';
 import type { Table } from './useTable';
@@ -36,7 +37,7 @@ export function TableView({ table }: { table: Table }) {
   const [hovered, setHovered] = useState<HoveredCell>();
   const [menu, setMenu] = useState<HeaderMenuTarget>();
   const [importing, setImporting] = useState<{ file?: File }>();
-  const [isDeleting, setIsDeleting] = useState(false);
+  const [isAsked, setIsAsked] = useState(false);
   const [isDropping, setIsDropping] = useState(false);
 
   const actions = useColumnActions(table, setPanel);
@@ -45,6 +46,7 @@ export function TableView({ table }: { table: Table }) {
     const row = store.rowAt(rowIndex);
     if (row) setPanel({ kind: 'cell', rowId: row.id, columnId });
   };
+  const deleteRows = () => (countSelected(table) > UNASKED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
   const clipboard = useClipboard(table, frame);
   useShortcuts(table, frame, () => setPanel(undefined));
 
@@ -106,7 +108,7 @@ export function TableView({ table }: { table: Table }) {
               }}
               onOpenCell={({ rowIndex, columnId }) => openCell(rowIndex, columnId)}
               onClear={(selection) => void clear(table, selection).catch((error: unknown) => tellError(error, 'This was not saved'))}
-              onDeleteRows={() => setIsDeleting(true)}
+              onDeleteRows={deleteRows}
               onHover={setHovered}
               onColumnMoved={actions.move}
               onColumnResized={table.setWidth}
@@ -115,7 +117,7 @@ export function TableView({ table }: { table: Table }) {
             />
             {isEmpty && <EmptyTable onImport={() => setImporting({})} onAddColumn={() => setPanel({ kind: 'gallery' })} />}
             <HoverNote table={table} hovered={menu ? undefined : hovered} frame={frame} />
-            <SelectionBar table={table} isDeleting={isDeleting} setIsDeleting={setIsDeleting} onOpenCell={openCell} />
+            <SelectionBar table={table} isAsked={isAsked} setIsAsked={setIsAsked} onDelete={deleteRows} onOpenCell={openCell} />
           </div>
           {panel && (
             <Suspense>

@@ -10,7 +10,9 @@ import { Editor } from './rows/editor';
 import type { RowQuery } from './rows/rowQuery';
 import type { RowStore } from './rows/rowStore';
 import { useLive } from './rows/useLive';
+import { tellUndone } from './rows/tellUndone';
 import { useRowStore } from './rows/useRowStore';
+import { wireOf } from './rows/wire';
 import { type Progress, RESTING, RunMeter } from './runs/progress';
 import { type Runs, useRuns } from './runs/useRuns';
 import { complete } from './views/operators';
@@ -69,16 +71,17 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     [columns, views.state.columnVisibility],
   );
 
-  const current = useRef({ store, columns });
-  current.current = { store, columns };
+  const current = useRef({ store, columns, runs });
+  current.current = { store, columns, runs };
   const editor = useMemo(
     () =>
       new Editor({
-        projectId,
+        wire: wireOf(projectId),
         store: () => current.current.store,
         columns: () => current.current.columns,
         onError: (error) => tellError(error, 'This was not saved'),
         onChange: () => setEdits((edits) => edits + 1),
+        onUndone: (undone) => tellUndone(undone, current.current.runs.run),
       }),
     [projectId],
   );

@@ -23,8 +23,8 @@ export async function pasteInto(
   const rows = await store.rowsBetween(target.firstRow, Math.min(rowCount, endRow));
   const writes = plan.writes.flatMap(({ rowIndex, columnId, text }): CellWrite[] => {
     const row = rows[rowIndex - target.firstRow];
-    const before = row?.cells[columnId]?.value ?? null;
-    return row ? [{ rowId: row.id, columnId, value: readTyped(text, before), before }] : [];
+    const before = row?.cells[columnId];
+    return row ? [{ rowId: row.id, columnId, value: readTyped(text, before?.value ?? null), before }] : [];
   });
   await editor.change(writes, plan.added.map(addedRow), onProgress);
   return plan.leftOut;

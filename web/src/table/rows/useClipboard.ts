@@ -128,7 +128,7 @@ export async function clear(table: Table, selection?: Selection): Promise<void> 
     rowId: row.id,
     columnId: id,
     value: null,
-    before: row.cells[id]?.value ?? null,
+    before: row.cells[id],
   });
   const writes = rows.flatMap((row) => columns.map((column) => emptied(row, column)));
   await table.editor.change(writes);

@@ -20,6 +20,7 @@ export default async function run({ server, page }) {
         },
       ],
     });
+    const found = project.columns[2].id;
     const names = Array.from({ length: 400 }, (_, index) => ({ Name: index === 2 ? 'fail' : `n${index}` }));
     await server.api('POST', `/projects/${project.id}/rows`, names);
     const grid = gridOf(page);
@@ -71,6 +72,20 @@ export default async function run({ server, page }) {
     assert.equal(provider.asked.length, asked + 1, 'only the row shown was run');
     await page.getByLabel('Search all cells').fill('');
     await grid.reads(0, 2, 'n0 Ltd');
+
+    // A deleted result comes back by undo, but no longer as a result: it can be run again.
+    await grid.select(1, 2);
+    await page.keyboard.press('Delete');
+    await grid.reads(1, 2, '');
+    await page.keyboard.press('Control+z');
+    await grid.reads(1, 2, 'n1 Ltd');
+    await page.getByText('1 value is back, and counts as written by hand.').waitFor();
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await until('it is a result again', async () => {
+      const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=2&withState=true`);
+      const cell = rows[1].cells[found];
+      return cell.status === 'completed' && !cell.manual;
+    });
 
     await grid.select(0, 2);
     await page.keyboard.press('Space');
