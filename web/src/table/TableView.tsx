@@ -2,7 +2,6 @@ import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'rea
 import { Shell } from '../app/Shell';
 import { tellError } from '../ui/notify';
 import { AddColumnButton } from './columns/AddColumnButton';
-import { HeaderMenu, type HeaderMenuTarget } from './columns/HeaderMenu';
 import { useColumnActions } from './columns/useColumnActions';
 import { EmptyTable } from './EmptyTable';
 import { Grid, type GridHandle, type HoveredCell } from './grid/Grid';
@@ -18,6 +17,7 @@ import { deleteSelected, UNASKED_ROWS_MAX } from './rows/deleteSelected';
 import { countSelected, SelectionBar } from './SelectionBar';
 import { StatusBar } from './StatusBar';
 import classes from './Table.module.css';
+import { type MenuTarget, TableMenus } from './TableMenus';
 import type { Table } from './useTable';
 import { useShortcuts } from './useShortcuts';
 import { TableTools } from './views/TableTools';
@@ -35,7 +35,7 @@ export function TableView({ table }: { table: Table }) {
   const grid = useRef<GridHandle>(null);
   const [panel, setPanel] = useState<PanelTarget>();
   const [hovered, setHovered] = useState<HoveredCell>();
-  const [menu, setMenu] = useState<HeaderMenuTarget>();
+  const [menu, setMenu] = useState<MenuTarget>();
   const [importing, setImporting] = useState<{ file?: File }>();
   const [isAsked, setIsAsked] = useState(false);
   const [isDropping, setIsDropping] = useState(false);
@@ -48,7 +48,12 @@ export function TableView({ table }: { table: Table }) {
   };
   const deleteRows = () => (countSelected(table) > UNASKED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
   const clipboard = useClipboard(table, frame);
-  useShortcuts(table, frame, () => setPanel(undefined));
+  const closePanel = () => {
+    if (!panel) return;
+    setPanel(undefined);
+    grid.current?.focus();
+  };
+  useShortcuts(table, frame, closePanel);
 
   // A column that was just made, or is being configured, is brought into sight.
   const openColumn = panel?.kind === 'column' ? panel.columnId : undefined;
@@ -112,7 +117,8 @@ export function TableView({ table }: { table: Table }) {
               onHover={setHovered}
               onColumnMoved={actions.move}
               onColumnResized={table.setWidth}
-              onHeaderMenu={(columnId, bounds) => setMenu({ columnId, bounds })}
+              onHeaderMenu={(columnId, bounds) => setMenu({ kind: 'header', columnId, bounds })}
+              onCellMenu={(place, x, y) => setMenu({ ...place, kind: 'cell', x, y })}
               rightElement={<AddColumnButton onClick={() => setPanel({ kind: 'gallery' })} />}
             />
             {isEmpty && <EmptyTable onImport={() => setImporting({})} onAddColumn={() => setPanel({ kind: 'gallery' })} />}
@@ -121,7 +127,7 @@ export function TableView({ table }: { table: Table }) {
           </div>
           {panel && (
             <Suspense>
-              <TablePanel table={table} target={panel} onOpen={setPanel} onClose={() => setPanel(undefined)} />
+              <TablePanel table={table} target={panel} onOpen={setPanel} onClose={closePanel} />
             </Suspense>
           )}
         </div>
@@ -129,7 +135,15 @@ export function TableView({ table }: { table: Table }) {
         <StatusBar table={table} />
         {isDropping && <div className={classes.drop}>Drop a CSV or JSON Lines file to import it</div>}
       </div>
-      {menu && <HeaderMenu table={table} target={menu} actions={actions} onClose={() => setMenu(undefined)} />}
+      <TableMenus
+        table={table}
+        target={menu}
+        actions={actions}
+        grid={grid.current}
+        onOpen={setMenu}
+        onDetails={openCell}
+        onClose={() => setMenu(undefined)}
+      />
       {importing && (
         <Suspense>
           <ImportDialog table={table} file={importing.file} onClose={() => setImporting(undefined)} />

@@ -1,16 +1,15 @@
-import { Alert, Badge, Button, CopyButton, Group, Select, Stack, Text } from '@mantine/core';
+import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { Cell, CellStatus, Column, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { SidePanel } from '../../ui/SidePanel';
 import { when } from '../../ui/format';
 import { tellError } from '../../ui/notify';
-import columnClasses from '../columns/Columns.module.css';
 import { columnIcon } from '../grid/headerIcons';
-import { toPretty } from '../rows/typed';
 import type { PanelTarget } from '../TablePanel';
 import type { Table } from '../useTable';
 import { advice, describe } from './advice';
+import { CellValue } from './CellValue';
 import { MetaList } from './MetaList';
 import { readRow } from './readRow';
 
@@ -41,7 +40,6 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
   const cell: Cell = row?.cells[columnId] ?? { value: null, status: 'idle' };
   const index = table.store.indexOf(rowId);
   const isRun = isProcessed(column);
-  const text = toPretty(cell.value);
 
   return (
     <SidePanel
@@ -70,31 +68,7 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
           onChange={(id) => id && onOpen({ kind: 'cell', rowId, columnId: id })}
         />
         {isRun && <State cell={cell} />}
-        <div>
-          <Group justify="space-between" mb={4}>
-            <Text size="sm" fw={620}>
-              Value
-            </Text>
-            {text && (
-              <CopyButton value={text}>
-                {({ copied, copy }) => (
-                  <Button size="compact-xs" variant="subtle" onClick={copy}>
-                    {copied ? 'Copied' : 'Copy'}
-                  </Button>
-                )}
-              </CopyButton>
-            )}
-          </Group>
-          {text ? (
-            <pre className={columnClasses.code} style={{ maxHeight: '46vh' }} tabIndex={0}>
-              {text}
-            </pre>
-          ) : (
-            <Text size="sm" c="dimmed">
-              Empty
-            </Text>
-          )}
-        </div>
+        <CellValue table={table} column={column} value={cell.value} />
         {isRun && <History cell={cell} column={column} />}
       </Stack>
     </SidePanel>
