@@ -3,7 +3,7 @@ import { Shell } from '../app/Shell';
 import { tellError } from '../ui/notify';
 import { AddColumnButton } from './columns/AddColumnButton';
 import { useColumnActions } from './columns/useColumnActions';
-import { EmptyTable } from './EmptyTable';
+import { EmptyTable, NoMatch } from './EmptyTable';
 import { Grid, type GridHandle, type HoveredCell } from './grid/Grid';
 import { HoverNote } from './cell/HoverNote';
 import { ProjectTrail } from './ProjectTrail';
@@ -103,6 +103,7 @@ export function TableView({ table }: { table: Table }) {
               store={store}
               columns={table.shownColumns}
               widths={table.widths}
+              frozenCount={table.frozenCount}
               canAddRows={!isFiltered(table.query) && table.total !== undefined}
               selection={table.selection}
               onSelectionChange={table.setSelection}
@@ -121,6 +122,7 @@ export function TableView({ table }: { table: Table }) {
               onCellMenu={(place, x, y) => setMenu({ ...place, kind: 'cell', x, y })}
               rightElement={<AddColumnButton onClick={() => setPanel({ kind: 'gallery' })} />}
             />
+            {table.total === 0 && isFiltered(table.query) && <NoMatch table={table} />}
             {isEmpty && <EmptyTable onImport={() => setImporting({})} onAddColumn={() => setPanel({ kind: 'gallery' })} />}
             <HoverNote table={table} hovered={menu ? undefined : hovered} frame={frame} />
             <SelectionBar table={table} isAsked={isAsked} setIsAsked={setIsAsked} onDelete={deleteRows} onOpenCell={openCell} />

@@ -5,6 +5,7 @@ import type { Column, Project, Status } from '../api/types';
 import { tellError } from '../ui/notify';
 import { useStored } from '../ui/useStored';
 import { useThrottled } from '../ui/useThrottled';
+import { countFrozen, FIRST_COLUMN } from './grid/frozen';
 import { NOTHING, type Selection } from './grid/selection';
 import { Editor } from './rows/editor';
 import type { RowQuery } from './rows/rowQuery';
@@ -38,6 +39,9 @@ export interface Table {
   setSelection: (selection: Selection) => void;
   widths: Record<string, number>;
   setWidth: (columnId: string, width: number) => void;
+  /** How many columns at the left stay when the others are scrolled. */
+  frozenCount: number;
+  setFrozen: (columnId: string | null) => void;
   /** Undefined until the connection first stands. */
   isConnected: boolean | undefined;
 }
@@ -49,6 +53,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
   const wanted = useDeferredValue(search.trim());
   const [selection, setSelection] = useState<Selection>(NOTHING);
   const [widths, setWidths] = useStored<Record<string, number>>(`widths:${projectId}`, {});
+  const [frozen, setFrozen] = useStored<string | null>(`frozen:${projectId}`, FIRST_COLUMN);
   const [, setEdits] = useState(0);
   const [progress, setProgress] = useState(RESTING);
   const meter = useRef(new RunMeter());
@@ -102,6 +107,8 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     selection,
     setSelection,
     widths,
+    frozenCount: countFrozen(frozen, shownColumns),
+    setFrozen,
     setWidth: (columnId: string, width: number) => setWidths({ ...widths, [columnId]: width }),
     isConnected,
   };

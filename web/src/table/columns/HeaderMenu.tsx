@@ -6,6 +6,7 @@ import { Icon } from '../../ui/Icon';
 import { NameDialog } from '../../ui/NameDialog';
 import { tellError } from '../../ui/notify';
 import { LostWithColumn } from '../LostWithColumn';
+import { FreezeItem } from '../FreezeItem';
 import type { Table } from '../useTable';
 import type { ColumnActions } from './useColumnActions';
 
@@ -75,6 +76,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
           >
             Filter by this column
           </Menu.Item>
+          <FreezeItem table={table} columnId={column.id} />
           <Menu.Item leftSection={<Icon name="eyeOff" />} onClick={() => actions.hide(column.id)}>
             Hide
           </Menu.Item>

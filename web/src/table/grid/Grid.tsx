@@ -11,12 +11,14 @@ import {
   type Rectangle,
 } from '@glideapps/glide-data-grid';
 import { useComputedColorScheme } from '@mantine/core';
+import { useViewportSize } from '@mantine/hooks';
 import { type ReactNode, type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef } from 'react';
 import type { Cell, Column } from '../../api/types';
 import type { RowStore } from '../rows/rowStore';
 import { cellContent, isRowmillCell, loadingContent } from './cellContent';
 import { cellRenderer, RUN_BUTTON_WIDTH } from './cellRenderer';
 import classes from './Grid.module.css';
+import { fitFrozen } from './frozen';
 import { GRID_THEMES, STATUS_COLORS } from './gridTheme';
 import { columnIcon, HEADER_ICONS } from './headerIcons';
 import { isComputed, keyAction } from './keys';
@@ -50,6 +52,7 @@ export interface GridProps {
   store: RowStore;
   columns: readonly Column[];
   widths: Readonly<Record<string, number>>;
+  frozenCount: number;
   /** Whether a row to type into follows the last. */
   canAddRows: boolean;
   selection: Selection;
@@ -157,6 +160,8 @@ export function Grid(props: GridProps) {
     }
   };
 
+  const { width: screenWidth } = useViewportSize();
+  const frozenCount = fitFrozen(props.frozenCount, gridColumns.map((column) => ('width' in column ? column.width : WIDTH_DEFAULT)), screenWidth);
   const gridSelection = useMemo(() => toGridSelection(selection, columns), [selection, columns]);
   const customRenderers = useMemo(() => [cellRenderer(STATUS_COLORS[scheme])], [scheme]);
 
@@ -177,6 +182,7 @@ export function Grid(props: GridProps) {
       headerIcons={HEADER_ICONS}
       rowHeight={ROW_HEIGHT}
       headerHeight={36}
+      freezeColumns={frozenCount}
       rowMarkers={{ kind: 'both', checkboxStyle: 'square' }}
       rowSelect="multi"
       columnSelect="single"

@@ -69,6 +69,21 @@ export default async function hands({ server, page }) {
     await panel.getByText('12', { exact: true }).waitFor();
     await page.keyboard.press('Escape');
 
+    // Columns that stay when the others are scrolled.
+    await grid.selectHeader(1);
+    await page.keyboard.press('Enter');
+    await item('Freeze up to here').click();
+    await menu.waitFor({ state: 'detached' });
+    await page.setViewportSize({ width: 820, height: 600 });
+    await page.evaluate(() => document.querySelector('.dvn-scroller').scrollTo(900, 0));
+    await shot(page, 'table-frozen');
+    await page.setViewportSize({ width: 1360, height: 820 });
+    await page.evaluate(() => document.querySelector('.dvn-scroller').scrollTo(0, 0));
+    await page.keyboard.press('Enter');
+    await item('Unfreeze').waitFor();
+    await page.keyboard.press('Escape');
+    await menu.waitFor({ state: 'detached' });
+
     // A header's menu by keys, and what is lost with a column.
     await grid.selectHeader(2);
     await page.keyboard.press('Enter');

@@ -49,6 +49,9 @@ export default async function run({ server, page }) {
     await grid.hover(2, 2);
     await page.getByRole('tooltip').getByText('no credit left').waitFor();
     await shot(page, 'table-running');
+    await page.evaluate(() => document.querySelector('.dvn-scroller').scrollBy(0, 40));
+    await page.getByRole('tooltip').waitFor({ state: 'detached' });
+    await page.evaluate(() => document.querySelector('.dvn-scroller').scrollTo(0, 0));
 
     await page.getByRole('banner').getByRole('button', { name: 'Stop' }).click();
     const strip = page.getByRole('region', { name: 'Progress of the run' });
