@@ -21,7 +21,7 @@ watchLeaving();
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto">
-      <Notifications position="bottom-right" limit={4} />
+      <Notifications position="bottom-left" limit={4} style={{ marginBottom: 76 }} />
       <QueryClientProvider client={queryClient}>
         <App />
       </QueryClientProvider>

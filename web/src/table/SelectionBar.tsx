@@ -4,7 +4,7 @@ import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { Icon } from '../ui/Icon';
 import { tell, tellError } from '../ui/notify';
 import { NOTHING, rowRuns } from './grid/selection';
-import { deleteRows } from './rows/editor';
+import { deleteSelected, UNDO_ROWS_MAX } from './rows/deleteSelected';
 import { fetchIds } from './rows/fetchRows';
 import classes from './Table.module.css';
 import type { Table } from './useTable';
@@ -13,15 +13,16 @@ const ROWS_MAX = 100_000;
 
 interface Props {
   table: Table;
-  isDeleting: boolean;
-  setIsDeleting: (isDeleting: boolean) => void;
+  isAsked: boolean;
+  setIsAsked: (isAsked: boolean) => void;
+  onDelete: () => void;
   onOpenCell: (rowIndex: number, columnId: string) => void;
 }
 
 /** What can be done with the selected rows. */
-export function SelectionBar({ table, isDeleting, setIsDeleting, onOpenCell }: Props) {
-  const { selection, runs, project } = table;
-  const selected = selection.rows.length - (selection.rows.hasIndex(table.total ?? 0) ? 1 : 0);
+export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell }: Props) {
+  const { selection, runs } = table;
+  const selected = countSelected(table);
   if (selected <= 0) return null;
 
   const withIds = async (act: (rowIds: string[]) => Promise<unknown>) => {
@@ -61,7 +62,7 @@ export function SelectionBar({ table, isDeleting, setIsDeleting, onOpenCell }: P
           variant="subtle"
           color="red"
           leftSection={<Icon name="trash" size={14} />}
-          onClick={() => setIsDeleting(true)}
+          onClick={onDelete}
         >
           Delete
         </Button>
@@ -71,24 +72,23 @@ export function SelectionBar({ table, isDeleting, setIsDeleting, onOpenCell }: P
           </ActionIcon>
         </Tooltip>
       </Group>
-      {isDeleting && (
+      {isAsked && (
         <ConfirmDialog
           title={`Delete ${counted(selected, 'row')}?`}
           action={`Delete ${counted(selected, 'row')}`}
-          onClose={() => setIsDeleting(false)}
-          onConfirm={() =>
-            withIds(async (rowIds) => {
-              table.setSelection(NOTHING);
-              const deleted = await deleteRows(project.id, rowIds);
-              tell(`${counted(deleted, 'row')} deleted.`);
-            })
-          }
+          onClose={() => setIsAsked(false)}
+          onConfirm={() => deleteSelected(table)}
         >
-          They go for everybody, with everything in them. This cannot be undone.
+          They go for everybody, with everything in them.{' '}
+          {selected > UNDO_ROWS_MAX ? 'This cannot be undone.' : 'You can undo it while this page is open.'}
         </ConfirmDialog>
       )}
     </Paper>
   );
+}
+
+export function countSelected({ selection, total = 0 }: Table): number {
+  return selection.rows.length - (selection.rows.hasIndex(total) ? 1 : 0);
 }
 
 async function selectedIds(table: Table): Promise<string[]> {

@@ -3,9 +3,8 @@ import { Shell } from '../app/Shell';
 import { tellError } from '../ui/notify';
 import { unsaved } from '../ui/unsaved';
 import { AddColumnButton } from './columns/AddColumnButton';
-import { HeaderMenu, type HeaderMenuTarget } from './columns/HeaderMenu';
 import { useColumnActions } from './columns/useColumnActions';
-import { EmptyTable } from './EmptyTable';
+import { EmptyTable, NoMatch } from './EmptyTable';
 import { Grid, type GridHandle, type HoveredCell } from './grid/Grid';
 import { HoverNote } from './cell/HoverNote';
 import { ProjectTrail } from './ProjectTrail';
@@ -13,10 +12,13 @@ import { clear, useClipboard } from './rows/useClipboard';
 import { useTyped } from './rows/useTyped';
 import { isFiltered } from './rows/rowQuery';
 import { RunControl } from './runs/RunControl';
+import { RunDialog } from './runs/RunDialog';
 import { ProgressStrip } from './runs/ProgressStrip';
-import { SelectionBar } from './SelectionBar';
+import { deleteSelected, UNASKED_ROWS_MAX } from './rows/deleteSelected';
+import { countSelected, SelectionBar } from './SelectionBar';
 import { StatusBar } from './StatusBar';
 import classes from './Table.module.css';
+import { type MenuTarget, TableMenus } from './TableMenus';
 import type { Table } from './useTable';
 import { useShortcuts } from './useShortcuts';
 import { TableTools } from './views/TableTools';
@@ -25,6 +27,7 @@ import type { PanelTarget } from './TablePanel';
 
 const TablePanel = lazy(() => import('./TablePanel'));
 const ImportDialog = lazy(() => import('./transfer/ImportDialog'));
+const PasteDialog = lazy(() => import('./rows/PasteDialog'));
 
 /** A table: tools above, grid in the middle, a panel at the side. */
 export function TableView({ table }: { table: Table }) {
@@ -34,9 +37,9 @@ export function TableView({ table }: { table: Table }) {
   const [panel, showPanel] = useState<PanelTarget>();
   const setPanel = (target: PanelTarget | undefined) => unsaved.first(() => showPanel(target));
   const [hovered, setHovered] = useState<HoveredCell>();
-  const [menu, setMenu] = useState<HeaderMenuTarget>();
+  const [menu, setMenu] = useState<MenuTarget>();
   const [importing, setImporting] = useState<{ file?: File }>();
-  const [isDeleting, setIsDeleting] = useState(false);
+  const [isAsked, setIsAsked] = useState(false);
   const [isDropping, setIsDropping] = useState(false);
 
   const actions = useColumnActions(table, setPanel);
@@ -45,8 +48,14 @@ export function TableView({ table }: { table: Table }) {
     const row = store.rowAt(rowIndex);
     if (row) setPanel({ kind: 'cell', rowId: row.id, columnId });
   };
-  useClipboard(table, frame);
-  useShortcuts(table, frame, () => setPanel(undefined));
+  const deleteRows = () => (countSelected(table) > UNASKED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
+  const clipboard = useClipboard(table, frame);
+  const closePanel = () => {
+    if (!panel) return;
+    setPanel(undefined);
+    grid.current?.focus();
+  };
+  useShortcuts(table, frame, closePanel);
 
   // A column that was just made, or is being configured, is brought into sight.
   const openColumn = panel?.kind === 'column' ? panel.columnId : undefined;
@@ -96,6 +105,7 @@ export function TableView({ table }: { table: Table }) {
               store={store}
               columns={table.shownColumns}
               widths={table.widths}
+              frozenCount={table.frozenCount}
               canAddRows={!isFiltered(table.query) && table.total !== undefined}
               selection={table.selection}
               onSelectionChange={table.setSelection}
@@ -106,20 +116,22 @@ export function TableView({ table }: { table: Table }) {
               }}
               onOpenCell={({ rowIndex, columnId }) => openCell(rowIndex, columnId)}
               onClear={(selection) => void clear(table, selection).catch((error: unknown) => tellError(error, 'This was not saved'))}
-              onDeleteRows={() => setIsDeleting(true)}
+              onDeleteRows={deleteRows}
               onHover={setHovered}
               onColumnMoved={actions.move}
               onColumnResized={table.setWidth}
-              onHeaderMenu={(columnId, bounds) => setMenu({ columnId, bounds })}
+              onHeaderMenu={(columnId, bounds) => setMenu({ kind: 'header', columnId, bounds })}
+              onCellMenu={(place, x, y) => setMenu({ ...place, kind: 'cell', x, y })}
               rightElement={<AddColumnButton onClick={() => setPanel({ kind: 'gallery' })} />}
             />
+            {table.total === 0 && isFiltered(table.query) && <NoMatch table={table} />}
             {isEmpty && <EmptyTable onImport={() => setImporting({})} onAddColumn={() => setPanel({ kind: 'gallery' })} />}
             <HoverNote table={table} hovered={menu ? undefined : hovered} frame={frame} />
-            <SelectionBar table={table} isDeleting={isDeleting} setIsDeleting={setIsDeleting} onOpenCell={openCell} />
+            <SelectionBar table={table} isAsked={isAsked} setIsAsked={setIsAsked} onDelete={deleteRows} onOpenCell={openCell} />
           </div>
           {panel && (
             <Suspense>
-              <TablePanel table={table} target={panel} onOpen={setPanel} onClose={() => setPanel(undefined)} />
+              <TablePanel table={table} target={panel} onOpen={setPanel} onClose={closePanel} />
             </Suspense>
           )}
         </div>
@@ -127,10 +139,24 @@ export function TableView({ table }: { table: Table }) {
         <StatusBar table={table} />
         {isDropping && <div className={classes.drop}>Drop a CSV or JSON Lines file to import it</div>}
       </div>
-      {menu && <HeaderMenu table={table} target={menu} actions={actions} onClose={() => setMenu(undefined)} />}
+      <TableMenus
+        table={table}
+        target={menu}
+        actions={actions}
+        grid={grid.current}
+        onOpen={setMenu}
+        onDetails={openCell}
+        onClose={() => setMenu(undefined)}
+      />
       {importing && (
         <Suspense>
           <ImportDialog table={table} file={importing.file} onClose={() => setImporting(undefined)} />
+        </Suspense>
+      )}
+      <RunDialog table={table} />
+      {clipboard.offer && (
+        <Suspense>
+          <PasteDialog table={table} offer={clipboard.offer} onClose={clipboard.closeOffer} />
         </Suspense>
       )}
     </Shell>

@@ -1,5 +1,5 @@
 import { type RefObject, useEffect, useRef } from 'react';
-import { count, counted } from '../ui/format';
+import { count } from '../ui/format';
 import { tell, tellError } from '../ui/notify';
 import { fetchIds } from './rows/fetchRows';
 import type { Table } from './useTable';
@@ -50,7 +50,6 @@ async function runRange(table: Table): Promise<void> {
   if (rows <= 0) return;
   if (rows > ROWS_MAX) return tell(`Select up to ${count(ROWS_MAX)} rows, or use Run above for all of them.`);
   const rowIds = await fetchIds(table.project.id, table.query, range.firstRow, endRow);
-  tell(`Running ${counted(rowIds.length, 'row')} of the selection.`);
   await table.runs.run({ rowIds, columnIds });
 }
 

@@ -5,13 +5,16 @@ import type { Column, Project, Status } from '../api/types';
 import { tellError } from '../ui/notify';
 import { useStored } from '../ui/useStored';
 import { useThrottled } from '../ui/useThrottled';
+import { countFrozen, FIRST_COLUMN } from './grid/frozen';
 import { NOTHING, type Selection } from './grid/selection';
 import { Editor } from './rows/editor';
 import type { RowQuery } from './rows/rowQuery';
 import type { RowStore } from './rows/rowStore';
 import { useLive } from './rows/useLive';
+import { tellUndone } from './rows/tellUndone';
 import { useRowStore } from './rows/useRowStore';
-import { type Progress, RunMeter } from './runs/progress';
+import { wireOf } from './rows/wire';
+import { type Progress, RESTING, RunMeter } from './runs/progress';
 import { type Runs, useRuns } from './runs/useRuns';
 import { complete } from './views/operators';
 import { useViews, type Views } from './views/useViews';
@@ -36,20 +39,21 @@ export interface Table {
   setSelection: (selection: Selection) => void;
   widths: Record<string, number>;
   setWidth: (columnId: string, width: number) => void;
+  /** How many columns at the left stay when the others are scrolled. */
+  frozenCount: number;
+  setFrozen: (columnId: string | null) => void;
   /** Undefined until the connection first stands. */
   isConnected: boolean | undefined;
 }
 
-const RESTING: Progress = { isRunning: false, done: 0, total: 0, failed: 0 };
-
 export function useTable(projectId: string): { table: Table | undefined; error: unknown; retry: () => void } {
   const project = useQuery(projectQuery(projectId));
   const views = useViews(projectId);
-  const runs = useRuns(projectId);
   const [search, setSearch] = useState('');
   const wanted = useDeferredValue(search.trim());
   const [selection, setSelection] = useState<Selection>(NOTHING);
   const [widths, setWidths] = useStored<Record<string, number>>(`widths:${projectId}`, {});
+  const [frozen, setFrozen] = useStored<string | null>(`frozen:${projectId}`, FIRST_COLUMN);
   const [, setEdits] = useState(0);
   const [progress, setProgress] = useState(RESTING);
   const meter = useRef(new RunMeter());
@@ -59,28 +63,30 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     [views.state, wanted],
   );
   const store = useRowStore(projectId, query);
-  const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning);
+  const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning || next.notRun !== shown.notRun);
   const isConnected = useLive(projectId, store, (status: Status) => showProgress(meter.current.read(status, Date.now())));
 
   const subscribe = useCallback((listener: () => void) => store.subscribe(listener), [store]);
   const total = useSyncExternalStore(subscribe, () => store.total);
 
   const columns = useMemo(() => project.data?.columns ?? [], [project.data]);
+  const runs = useRuns(projectId, columns, (cells) => showProgress(meter.current.stop(cells)));
   const shownColumns = useMemo(
     () => columns.filter((column) => views.state.columnVisibility[column.id] !== false),
     [columns, views.state.columnVisibility],
   );
 
-  const current = useRef({ store, columns });
-  current.current = { store, columns };
+  const current = useRef({ store, columns, runs });
+  current.current = { store, columns, runs };
   const editor = useMemo(
     () =>
       new Editor({
-        projectId,
+        wire: wireOf(projectId),
         store: () => current.current.store,
         columns: () => current.current.columns,
         onError: (error) => tellError(error, 'This was not saved'),
         onChange: () => setEdits((edits) => edits + 1),
+        onUndone: (undone) => tellUndone(undone, current.current.runs.run),
       }),
     [projectId],
   );
@@ -101,6 +107,8 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     selection,
     setSelection,
     widths,
+    frozenCount: countFrozen(frozen, shownColumns),
+    setFrozen,
     setWidth: (columnId: string, width: number) => setWidths({ ...widths, [columnId]: width }),
     isConnected,
   };

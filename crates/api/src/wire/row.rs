@@ -208,6 +208,9 @@ fn write_state(state: &CellState, out: &mut Vec<u8>) -> std::io::Result<()> {
         out.extend_from_slice(br#","error":"#);
         serde_json::to_writer(&mut *out, error)?;
     }
+    if let Some(at) = state.retry_at {
+        write!(out, r#","retryAt":"{}""#, timestamp(at))?;
+    }
     Ok(())
 }
 

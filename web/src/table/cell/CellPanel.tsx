@@ -1,16 +1,15 @@
-import { Alert, Badge, Button, CopyButton, Group, Select, Stack, Text } from '@mantine/core';
+import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import type { Cell, CellStatus, Column, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { SidePanel } from '../../ui/SidePanel';
 import { when } from '../../ui/format';
 import { tellError } from '../../ui/notify';
-import columnClasses from '../columns/Columns.module.css';
 import { columnIcon } from '../grid/headerIcons';
-import { toPretty } from '../rows/typed';
 import type { PanelTarget } from '../TablePanel';
 import type { Table } from '../useTable';
 import { advice, describe } from './advice';
+import { CellValue } from './CellValue';
 import { MetaList } from './MetaList';
 import { readRow } from './readRow';
 
@@ -31,6 +30,8 @@ const STATES: Record<CellStatus, { label: string; color: string }> = {
   skipped: { label: 'Skipped', color: 'yellow' },
 };
 
+const RETRYING = { label: 'Waits to retry', color: 'orange' };
+
 /** A cell at leisure: its value, where it stands, and how it came about. */
 export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
   const row = useLiveRow(table, rowId);
@@ -39,7 +40,6 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
   const cell: Cell = row?.cells[columnId] ?? { value: null, status: 'idle' };
   const index = table.store.indexOf(rowId);
   const isRun = isProcessed(column);
-  const text = toPretty(cell.value);
 
   return (
     <SidePanel
@@ -68,31 +68,7 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
           onChange={(id) => id && onOpen({ kind: 'cell', rowId, columnId: id })}
         />
         {isRun && <State cell={cell} />}
-        <div>
-          <Group justify="space-between" mb={4}>
-            <Text size="sm" fw={620}>
-              Value
-            </Text>
-            {text && (
-              <CopyButton value={text}>
-                {({ copied, copy }) => (
-                  <Button size="compact-xs" variant="subtle" onClick={copy}>
-                    {copied ? 'Copied' : 'Copy'}
-                  </Button>
-                )}
-              </CopyButton>
-            )}
-          </Group>
-          {text ? (
-            <pre className={columnClasses.code} style={{ maxHeight: '46vh' }} tabIndex={0}>
-              {text}
-            </pre>
-          ) : (
-            <Text size="sm" c="dimmed">
-              Empty
-            </Text>
-          )}
-        </div>
+        <CellValue table={table} column={column} value={cell.value} />
         {isRun && <History cell={cell} column={column} />}
       </Stack>
     </SidePanel>
@@ -100,7 +76,8 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
 }
 
 function State({ cell }: { cell: Cell }) {
-  const { label, color } = STATES[cell.status];
+  const { label, color } = cell.retryAt && cell.status === 'queued' ? RETRYING : STATES[cell.status];
+  const now = useClock(cell.retryAt !== undefined);
   return (
     <Stack gap="xs">
       <Group gap={6}>
@@ -111,14 +88,16 @@ function State({ cell }: { cell: Cell }) {
         {cell.stale && <Badge variant="light" color="orange">Out of date</Badge>}
         {cell.outcome === 'no_data' && <Badge variant="light" color="gray">Nothing found</Badge>}
       </Group>
-      {cell.error ? (
+      {cell.status === 'queued' && cell.retryAt ? (
+        <Text size="sm">{describe(cell, now)}</Text>
+      ) : cell.error ? (
         <Alert color={cell.status === 'error' ? 'red' : 'yellow'} title={cell.error.message} variant="light">
           {advice(cell.error.code)}
         </Alert>
       ) : (
         (cell.manual || cell.stale) && (
           <Text size="sm" c="dimmed">
-            {describe(cell)}
+            {describe(cell, now)}
           </Text>
         )
       )}
@@ -130,7 +109,6 @@ function History({ cell, column }: { cell: Cell; column: Column }) {
   const facts = [
     cell.attempts !== undefined && `tried ${cell.attempts === 1 ? 'once' : `${cell.attempts} times`}`,
     cell.updatedAt && `last changed ${when(cell.updatedAt)}`,
-    cell.retryAt && `again at ${new Date(cell.retryAt).toLocaleTimeString()}`,
   ].filter(Boolean);
   return (
     <div>
@@ -143,6 +121,17 @@ function History({ cell, column }: { cell: Cell; column: Column }) {
       {cell.meta && <MetaList meta={cell.meta} />}
     </div>
   );
+}
+
+/** The time, told anew every second while somebody waits. */
+function useClock(isTicking: boolean): number {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (!isTicking) return;
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [isTicking]);
+  return now;
 }
 
 /** The row with all that is known of it, kept current by the table's events. */
@@ -177,7 +166,10 @@ function merge(old: Row | undefined, now: Row | undefined): Row | undefined {
   const cells = Object.entries(now.cells).map(([columnId, cell]) => {
     const before = old.cells[columnId];
     const isSame = before?.status === cell.status && JSON.stringify(before.value) === JSON.stringify(cell.value);
-    return [columnId, isSame ? { ...before, ...cell } : cell] as const;
+    if (!isSame) return [columnId, cell] as const;
+    // Lists tell of retries, too: what they no longer tell is over.
+    const { retryAt: _, ...lasting } = before;
+    return [columnId, { ...lasting, ...cell }] as const;
   });
   return { ...now, cells: Object.fromEntries(cells) };
 }

@@ -9,6 +9,8 @@ import { advice, describe } from './advice';
 import { readRow } from './readRow';
 
 const DELAY_MILLISECONDS = 350;
+/** Whoever begins to do something has read enough; and what is scrolled is no longer there. */
+const ENOUGH = ['keydown', 'mousedown', 'wheel', 'scroll'] as const;
 
 interface Props {
   table: Table;
@@ -33,21 +35,19 @@ export function HoverNote({ table, hovered, frame }: Props) {
       isOver = true;
       clearTimeout(timer);
     };
-    window.addEventListener('mousedown', cancel, { capture: true, once: true });
+    for (const event of ENOUGH) window.addEventListener(event, cancel, { capture: true, once: true });
     return () => {
-      window.removeEventListener('mousedown', cancel, true);
+      for (const event of ENOUGH) window.removeEventListener(event, cancel, true);
       cancel();
     };
     // A move within the same cell is no new hover.
   }, [key]);
 
-  // Whoever begins to do something has read enough.
   useEffect(() => {
     const hide = () => setShown(undefined);
-    const events = ['keydown', 'mousedown', 'wheel'] as const;
-    for (const event of events) window.addEventListener(event, hide, true);
+    for (const event of ENOUGH) window.addEventListener(event, hide, true);
     return () => {
-      for (const event of events) window.removeEventListener(event, hide, true);
+      for (const event of ENOUGH) window.removeEventListener(event, hide, true);
     };
   }, []);
 
@@ -67,14 +67,14 @@ export function HoverNote({ table, hovered, frame }: Props) {
       <Text size="sm" fw={600} c={cell.status === 'error' ? 'red' : undefined} lineClamp={6}>
         {describe(cell)}
       </Text>
-      {cell.error && (
+      {cell.error && !cell.retryAt && (
         <Text size="sm" mt={4}>
           {advice(cell.error.code)}
         </Text>
       )}
       {cell.retryAt && (
         <Text size="xs" c="dimmed" mt={4}>
-          Tried {cell.attempts ?? 0} times, again at {new Date(cell.retryAt).toLocaleTimeString()}
+          Again at {new Date(cell.retryAt).toLocaleTimeString()}
         </Text>
       )}
     </Paper>

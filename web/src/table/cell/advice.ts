@@ -1,4 +1,5 @@
 import type { Cell, ErrorCode } from '../../api/types';
+import { duration } from '../../ui/format';
 
 /** What a person can do about an error, by its code. */
 const ADVICE: Record<ErrorCode, string> = {
@@ -23,13 +24,19 @@ export function advice(code: ErrorCode): string {
 }
 
 /** A cell's state in words: what a hover, a screen reader and the panel say. */
-export function describe(cell: Cell): string {
+export function describe(cell: Cell, now = Date.now()): string {
   if (cell.status === 'error') return cell.error ? `Failed: ${cell.error.message}` : 'Failed';
   if (cell.status === 'skipped') return cell.error ? `Skipped: ${cell.error.message}` : 'Skipped';
-  if (cell.status === 'queued') return cell.retryAt ? 'Waiting to be tried again' : 'Queued';
+  if (cell.status === 'queued') return cell.retryAt ? waits(cell, cell.retryAt, now) : 'Queued';
   if (cell.status === 'generating') return 'Running';
   if (cell.manual) return 'Written by hand. Runs leave it alone unless forced.';
   if (cell.stale) return 'Out of date: something it was made from has changed since. Run it again.';
   if (cell.outcome === 'no_data') return 'Done: nothing was found.';
   return cell.status === 'completed' ? 'Done' : 'Not run yet';
+}
+
+function waits({ error }: Cell, retryAt: string, now: number): string {
+  const seconds = Math.ceil((Date.parse(retryAt) - now) / 1000);
+  const parts = [seconds > 0 && `in ${duration(seconds)}`, error && `after: ${error.message}`].filter(Boolean);
+  return parts.length > 0 ? `Waits to retry (${parts.join(', ')})` : 'Waits to retry';
 }

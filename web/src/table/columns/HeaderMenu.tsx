@@ -5,6 +5,8 @@ import { ConfirmDialog } from '../../ui/ConfirmDialog';
 import { Icon } from '../../ui/Icon';
 import { NameDialog } from '../../ui/NameDialog';
 import { tellError } from '../../ui/notify';
+import { LostWithColumn } from '../LostWithColumn';
+import { FreezeItem } from '../FreezeItem';
 import type { Table } from '../useTable';
 import type { ColumnActions } from './useColumnActions';
 
@@ -74,6 +76,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
           >
             Filter by this column
           </Menu.Item>
+          <FreezeItem table={table} columnId={column.id} />
           <Menu.Item leftSection={<Icon name="eyeOff" />} onClick={() => actions.hide(column.id)}>
             Hide
           </Menu.Item>
@@ -110,7 +113,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
           onConfirm={() => actions.remove(column.id)}
           onClose={onClose}
         >
-          Its values go with it, in every row. Columns and views that refer to it are corrected. This cannot be undone.
+          <LostWithColumn table={table} column={column} />
         </ConfirmDialog>
       )}
     </>

@@ -1,5 +1,7 @@
 import type { ProvideEditorComponent } from '@glideapps/glide-data-grid';
-import { type KeyboardEvent, useLayoutEffect, useRef } from 'react';
+import { type ClipboardEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
+import { isBlock } from '../rows/pasteBlock';
+import { parseTsv } from '../rows/tsv';
 import { isJson, toPretty } from '../rows/typed';
 import type { RowmillCell } from './cellContent';
 import classes from './Grid.module.css';
@@ -12,8 +14,10 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
   const start = initialValue ?? toPretty(data.cell.value);
   const isStructured = isJson(data.cell.value);
 
+  const [isUntouched, setIsUntouched] = useState(initialValue === undefined);
   const latest = useRef<RowmillCell>(undefined);
   const take = (text: string) => {
+    setIsUntouched(false);
     latest.current = { ...content, data: { ...data, text } };
     onChange(latest.current);
   };
@@ -41,6 +45,11 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
   const isBreak = ({ shiftKey, altKey, ctrlKey, metaKey }: KeyboardEvent) =>
     shiftKey || altKey || (isStructured && !isReadOnly && !ctrlKey && !metaKey);
 
+  /** Several cells are meant for the grid, which takes them as soon as nobody edits any more. */
+  const onPaste = (event: ClipboardEvent) => {
+    if (isUntouched && isBlock(parseTsv(event.clipboardData.getData('text/plain')))) onFinishedEditing(undefined, [0, 0]);
+  };
+
   return (
     <div className={classes.editor} style={{ minWidth: Math.max(target.width, start.length > 60 ? 380 : 0) }}>
       <textarea
@@ -52,7 +61,9 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
         defaultValue={start}
         readOnly={isReadOnly}
         spellCheck={false}
+        data-untouched={isUntouched || undefined}
         onKeyDown={onKeyDown}
+        onPaste={onPaste}
         onChange={(event) => {
           grow(event.currentTarget);
           take(event.currentTarget.value);

@@ -11,15 +11,20 @@ import {
   type Rectangle,
 } from '@glideapps/glide-data-grid';
 import { useComputedColorScheme } from '@mantine/core';
-import { type ReactNode, type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef, useState } from 'react';
+import { useViewportSize } from '@mantine/hooks';
+import { type ReactNode, type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef } from 'react';
 import type { Cell, Column } from '../../api/types';
 import type { RowStore } from '../rows/rowStore';
 import { cellContent, isRowmillCell, loadingContent } from './cellContent';
 import { cellRenderer, RUN_BUTTON_WIDTH } from './cellRenderer';
 import classes from './Grid.module.css';
+import { fitFrozen } from './frozen';
 import { GRID_THEMES, STATUS_COLORS } from './gridTheme';
 import { columnIcon, HEADER_ICONS } from './headerIcons';
+import { isComputed, keyAction } from './keys';
 import { noImages } from './noImages';
+import { useDoubleClick } from './useDoubleClick';
+import { useRedraw } from './useRedraw';
 import { cellSelection, type Selection, toGridSelection, toSelection } from './selection';
 
 export interface CellPlace {
@@ -38,12 +43,16 @@ export interface TypedCell extends CellPlace {
 
 export interface GridHandle {
   showColumn: (columnId: string) => void;
+  focus: () => void;
+  /** Where a cell is on the screen, or the header of a column. */
+  boundsOf: (columnId: string, rowIndex?: number) => Rectangle | undefined;
 }
 
 export interface GridProps {
   store: RowStore;
   columns: readonly Column[];
   widths: Readonly<Record<string, number>>;
+  frozenCount: number;
   /** Whether a row to type into follows the last. */
   canAddRows: boolean;
   selection: Selection;
@@ -57,6 +66,7 @@ export interface GridProps {
   onColumnMoved: (from: number, to: number) => void;
   onColumnResized: (columnId: string, width: number) => void;
   onHeaderMenu: (columnId: string, bounds: Rectangle) => void;
+  onCellMenu: (place: CellPlace, x: number, y: number) => void;
   rightElement?: ReactNode;
   ref?: Ref<GridHandle>;
 }
@@ -73,6 +83,7 @@ export function Grid(props: GridProps) {
   const scheme = useComputedColorScheme('light');
   const editor = useRef<DataEditorRef>(null);
   const added = useRef<CellPlace>(undefined);
+  const isDoubleClick = useDoubleClick();
   // A key may come before the selection it follows has been drawn.
   const chosen = useRef(selection);
   useEffect(() => {
@@ -82,7 +93,11 @@ export function Grid(props: GridProps) {
   const total = store.total ?? 0;
   const rowCount = total + (canAddRows ? 1 : 0);
 
+  const boundsOf = (columnId: string, rowIndex = -1) =>
+    editor.current?.getBounds(columns.findIndex(({ id }) => id === columnId), rowIndex);
   useImperativeHandle(props.ref, () => ({
+    boundsOf,
+    focus: () => editor.current?.focus(),
     showColumn: (columnId) => {
       const index = columns.findIndex((column) => column.id === columnId);
       if (index >= 0) editor.current?.scrollTo(index, 0, 'horizontal', 40);
@@ -145,6 +160,8 @@ export function Grid(props: GridProps) {
     }
   };
 
+  const { width: screenWidth } = useViewportSize();
+  const frozenCount = fitFrozen(props.frozenCount, gridColumns.map((column) => ('width' in column ? column.width : WIDTH_DEFAULT)), screenWidth);
   const gridSelection = useMemo(() => toGridSelection(selection, columns), [selection, columns]);
   const customRenderers = useMemo(() => [cellRenderer(STATUS_COLORS[scheme])], [scheme]);
 
@@ -165,6 +182,7 @@ export function Grid(props: GridProps) {
       headerIcons={HEADER_ICONS}
       rowHeight={ROW_HEIGHT}
       headerHeight={36}
+      freezeColumns={frozenCount}
       rowMarkers={{ kind: 'both', checkboxStyle: 'square' }}
       rowSelect="multi"
       columnSelect="single"
@@ -175,7 +193,7 @@ export function Grid(props: GridProps) {
       smoothScrollY
       fillHandle={{ size: 7, shape: 'square', outline: 0, offsetX: -2, offsetY: -2 }}
       allowedFillDirections="vertical"
-      keybindings={{ downFill: true, search: false, copy: false, cut: false, paste: false, activateCell: 'Enter|shift+Enter' }}
+      keybindings={{ downFill: true, search: false, copy: false, cut: false, paste: false, activateCell: 'Enter|shift+Enter|F2' }}
       gridSelection={gridSelection}
       onGridSelectionChange={(next: GridSelection) => {
         chosen.current = toSelection(next, columns);
@@ -191,18 +209,37 @@ export function Grid(props: GridProps) {
         return false;
       }}
       onCellClicked={(item, event) => {
+        // The grid counts any two clicks on the page; one click on a cell must only select it.
+        const isTwice = isDoubleClick(item, event.isTouch);
+        if (event.isDoubleClick && !isTwice) event.preventDefault();
         const place = placeOf(item);
+        if (place && isTwice && isComputed(columns, place.columnId)) {
+          event.preventDefault();
+          return props.onOpenCell(place);
+        }
         const content = getCellContent(item);
         const isIdle = content.kind === 'custom' && content.data.isProcessed && content.data.cell.status === 'idle';
         if (!place || !isIdle || content.data.cell.value !== null || event.isTouch) return;
         if (event.localEventX > event.bounds.width - RUN_BUTTON_WIDTH) props.onRunCell(place);
       }}
       onKeyDown={(event) => {
-        const place = chosen.current.cell;
-        if (!place || place.rowIndex >= total || event.key !== ' ' || event.ctrlKey || event.shiftKey) return;
+        const action = keyAction(event, chosen.current, columns, total);
+        if (!action) return;
         event.cancel();
         event.preventDefault();
-        props.onOpenCell(place);
+        if (action.kind === 'details') return props.onOpenCell(action);
+        const bounds = action.kind === 'cellMenu' ? boundsOf(action.columnId, action.rowIndex) : boundsOf(action.columnId);
+        if (!bounds) return;
+        // Later, because a menu closes by keys pressed outside it, and this one is still on its way.
+        setTimeout(() => {
+          if (action.kind === 'headerMenu') props.onHeaderMenu(action.columnId, bounds);
+          else props.onCellMenu(action, bounds.x + 12, bounds.y + bounds.height);
+        });
+      }}
+      onCellContextMenu={([columnIndex, rowIndex], event) => {
+        event.preventDefault();
+        const place = placeOf([Math.max(0, columnIndex), rowIndex]);
+        if (place) props.onCellMenu(place, event.bounds.x + event.localEventX, event.bounds.y + event.localEventY);
       }}
       onItemHovered={(event) => {
         const place = event.kind === 'cell' ? placeOf(event.location) : undefined;
@@ -226,36 +263,4 @@ export function Grid(props: GridProps) {
       rightElementProps={{ fill: false, sticky: false }}
     />
   );
-}
-
-/**
- * How long single changes gather before the table that screen readers read is made anew. The grid itself waits until
- * nothing has changed for 200 ms, so this must be longer, or they would read nothing new while a run goes on.
- */
-const READERS_MILLISECONDS = 800;
-
-/** Draws again what the store says has changed: single rows in place, everything by a new version. */
-function useRedraw(store: RowStore, columnCount: number, editor: React.RefObject<DataEditorRef | null>): number {
-  const [version, setVersion] = useState(0);
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const redrawAll = () => {
-      clearTimeout(timer);
-      timer = undefined;
-      setVersion((old) => old + 1);
-    };
-    const unsubscribe = store.subscribe((damage) => {
-      if (damage === 'all') return redrawAll();
-      const cells = damage.flatMap((row) =>
-        Array.from({ length: columnCount }, (_, column) => ({ cell: [column, row] as Item })),
-      );
-      editor.current?.updateCells(cells);
-      timer ??= setTimeout(redrawAll, READERS_MILLISECONDS);
-    });
-    return () => {
-      clearTimeout(timer);
-      unsubscribe();
-    };
-  }, [store, columnCount, editor]);
-  return version;
 }

@@ -34,7 +34,8 @@ export function cellContent(column: Column, cell: Cell = EMPTY, hint?: string): 
     kind: GridCellKind.Custom,
     allowOverlay: true,
     readonly: column.type === 'reference',
-    copyData: text || (isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describe(cell) : ''),
+    // What is read aloud is what is drawn.
+    copyData: isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describe(cell) : text,
     data: { kind: 'rowmill', cell, isProcessed: isRunColumn, text, ...(hint && { hint }) },
   };
 }

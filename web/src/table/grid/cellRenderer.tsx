@@ -26,7 +26,7 @@ function draw(args: Args, colors: StatusColors): void {
   switch (args.cell.data.isProcessed ? cell.status : 'idle') {
     case 'queued':
       ring(args, colors.queued);
-      return words(args, cell.retryAt ? 'Waiting to retry' : 'Queued', colors.quiet);
+      return words(args, cell.retryAt ? `Waits to retry${cell.error ? `: ${cell.error.message}` : ''}` : 'Queued', colors.quiet);
     case 'generating':
       spinner(args, colors.generating);
       return words(args, 'Running', colors.generating);

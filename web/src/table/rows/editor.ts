@@ -1,25 +1,36 @@
-import { client, data } from '../../api/client';
 import type { Cell, Column, Json, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import type { RowStore } from './rowStore';
-import { type CellEdit, type Step, UndoStack } from './undo';
-
-const BATCH_MAX = 10_000;
+import { bodyOf, type CellEdit, editsOfOldRows, isAsMade, isSame, madeBodies, type Step, unchangedSince, UndoStack } from './undo';
+import type { OnSent, RowBody, Wire } from './wire';
 
 export interface CellWrite {
   rowId: string;
   columnId: string;
   value: Json;
   /** What it was, where the row may be out of sight. */
-  before?: Json;
+  before?: Cell | undefined;
+}
+
+/** What came of undoing or redoing something. */
+export interface Undone {
+  /** Cells that somebody has changed since: they were left alone. */
+  skippedCells: number;
+  /** Rows that somebody has changed since: they were not deleted. */
+  keptRows: number;
+  /** Rows that were made again. */
+  restoredRows: number;
+  /** Values the service had filled in, which now count as written by hand. */
+  byHand: CellEdit[];
 }
 
 interface Options {
-  projectId: string;
-  store: () => RowStore;
+  wire: Wire;
+  store: () => Pick<RowStore, 'indexOf' | 'rowAt' | 'patch' | 'startAdding' | 'finishAdding' | 'refresh'>;
   columns: () => readonly Column[];
   onError: (error: unknown) => void;
   onChange: () => void;
+  onUndone: (undone: Undone) => void;
 }
 
 /** What a person writes: shown at once, sent in order, taken back on failure, undone when asked. */
@@ -41,45 +52,65 @@ export class Editor {
   }
 
   /** Writes cells and adds rows as one step. */
-  change(writes: readonly CellWrite[], added: readonly Record<string, Json>[] = []): Promise<void> {
-    const cells = writes
-      .map((write): CellEdit => {
-        const { rowId, columnId, value, before = this.valueOf(write) } = write;
-        return { rowId, columnId, before, after: value };
-      })
-      .filter((edit) => !isSame(edit.before, edit.after));
+  change(writes: readonly CellWrite[], added: readonly RowBody[] = [], onProgress?: (sent: number, all: number) => void): Promise<void> {
+    const cells = this.editsOf(writes);
     if (cells.length === 0 && added.length === 0) return Promise.resolve();
     this.show(cells, 'after');
     const rows = added.map((body) => this.provisional(body));
+    const all = cells.length + rows.length;
     if (rows.length > 0) this.options.store().startAdding(rows);
     return this.enqueue(async () => {
-      const step: Step = { cells, madeRowIds: [] };
+      const step: Step = { cells: [...cells], madeRowIds: [] };
       try {
-        await this.sendCells(cells, 'after');
+        await this.sendCells(cells, 'after', (sent) => onProgress?.(sent, all));
       } catch (error) {
         // Reading again may fail as well; what was not saved must not look as if it was.
         this.show(cells, 'before');
         throw error;
       }
-      step.madeRowIds = await this.sendRows(rows, added);
-      rows.forEach((row, place) => {
-        for (const [columnId, value] of Object.entries(added[place] ?? {})) {
-          step.cells.push({ rowId: step.madeRowIds[place] ?? row.id, columnId, before: null, after: value });
-        }
-      });
-      this.steps.push(step);
+      try {
+        await this.sendRows(rows, added, step.madeRowIds, (sent) => onProgress?.(cells.length + sent, all));
+      } finally {
+        // Rows that were taken before a failure can be taken back as well.
+        step.madeRowIds.forEach((rowId, place) => {
+          for (const [columnId, after] of Object.entries(added[place] ?? {})) step.cells.push({ rowId, columnId, before: null, after });
+        });
+        if (step.cells.length > 0 || step.madeRowIds.length > 0) this.steps.push(step);
+      }
     });
   }
 
-  undo(): Promise<void> {
+  /** Deletes rows as a step that can be taken back. */
+  async remove(rows: readonly Row[]): Promise<Step | undefined> {
+    const columns = this.options.columns();
+    const deletedRows = rows.map((row) => ({ id: row.id, body: bodyOf(row, columns) }));
+    const step: Step = { cells: [], madeRowIds: [], deletedRows };
+    let isDone = false;
+    await this.enqueue(async () => {
+      await this.options.wire.deleteRows(deletedRows.map(({ id }) => id));
+      this.steps.push(step);
+      isDone = true;
+    });
+    return isDone ? step : undefined;
+  }
+
+  /** Takes back the last step, or the one that is named. */
+  undo(wanted?: Step): Promise<void> {
     return this.enqueue(async () => {
-      const step = this.steps.undo();
+      const step = this.steps.undo(wanted);
       if (!step) return;
-      const isOfOldRow = (edit: CellEdit) => !step.madeRowIds.includes(edit.rowId);
-      const cells = step.cells.filter(isOfOldRow);
-      this.show(cells, 'before');
-      await this.sendCells(cells, 'before');
-      if (step.madeRowIds.length > 0) await deleteRows(this.options.projectId, step.madeRowIds);
+      const edits = editsOfOldRows(step);
+      const rows = await this.rowsNow([...edits.map(({ rowId }) => rowId), ...step.madeRowIds]);
+      const open = unchangedSince(edits, 'after', rows);
+      await this.rewrite(open, 'before');
+      const bodies = madeBodies(step);
+      const there = step.madeRowIds.filter((id) => rows.has(id));
+      const isLeft = (id: string) => isAsMade(rows.get(id) as Row, bodies.get(id) ?? {}, this.options.columns());
+      const gone = there.filter(isLeft);
+      if (gone.length > 0) await this.options.wire.deleteRows(gone);
+      const restoredRows = await this.makeAgain(step.deletedRows ?? []);
+      const byHand = [...open.filter((edit) => edit.wasFilled && edit.before !== null), ...this.filledIn(step.deletedRows ?? [])];
+      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: there.length - gone.length, restoredRows, byHand });
     });
   }
 
@@ -87,14 +118,14 @@ export class Editor {
     return this.enqueue(async () => {
       const step = this.steps.redo();
       if (!step) return;
-      const bodies = step.madeRowIds.map((rowId) =>
-        Object.fromEntries(step.cells.filter((edit) => edit.rowId === rowId).map((edit) => [edit.columnId, edit.after])),
-      );
-      const cells = step.cells.filter((edit) => !step.madeRowIds.includes(edit.rowId));
-      this.show(cells, 'after');
-      await this.sendCells(cells, 'after');
-      const ids = await insertRows(this.options.projectId, bodies);
-      this.steps.rename(new Map(step.madeRowIds.map((old, place) => [old, ids[place] ?? old])));
+      const edits = editsOfOldRows(step);
+      const rows = await this.rowsNow([...edits.map(({ rowId }) => rowId), ...step.madeRowIds]);
+      const open = unchangedSince(edits, 'before', rows);
+      await this.rewrite(open, 'after');
+      const missing = [...madeBodies(step)].filter(([id]) => !rows.has(id)).map(([id, body]) => ({ id, body }));
+      await this.makeAgain(missing);
+      if (step.deletedRows) await this.options.wire.deleteRows(step.deletedRows.map(({ id }) => id));
+      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: 0, restoredRows: 0, byHand: [] });
     });
   }
 
@@ -107,14 +138,67 @@ export class Editor {
     return done.then(() => this.options.onChange());
   }
 
-  private valueOf({ rowId, columnId }: CellWrite): Json {
+  private editsOf(writes: readonly CellWrite[]): CellEdit[] {
+    const processed = this.processed();
+    return writes
+      .map((write): CellEdit => {
+        const { rowId, columnId, value, before = this.rowAtHand(write.rowId)?.cells[columnId] } = write;
+        const wasFilled = processed.has(columnId) && before?.manual !== true;
+        return { rowId, columnId, before: before?.value ?? null, after: value, wasFilled };
+      })
+      .filter((edit) => !isSame(edit.before, edit.after));
+  }
+
+  private rowAtHand(rowId: string): Row | undefined {
     const index = this.options.store().indexOf(rowId);
-    const row = index === undefined ? undefined : this.options.store().rowAt(index);
-    return row?.cells[columnId]?.value ?? null;
+    return index === undefined ? undefined : this.options.store().rowAt(index);
+  }
+
+  private processed(): Set<string> {
+    return new Set(this.options.columns().filter(isProcessed).map((column) => column.id));
+  }
+
+  private async rowsNow(rowIds: readonly string[]): Promise<Map<string, Row>> {
+    const rows = new Map<string, Row>();
+    const far: string[] = [];
+    for (const rowId of new Set(rowIds)) {
+      const row = this.rowAtHand(rowId);
+      if (row) rows.set(rowId, row);
+      else far.push(rowId);
+    }
+    if (far.length > 0) for (const [rowId, row] of await this.options.wire.readRows(far)) rows.set(rowId, row);
+    return rows;
+  }
+
+  private async rewrite(edits: readonly CellEdit[], side: 'before' | 'after'): Promise<void> {
+    this.show(edits, side);
+    await this.sendCells(edits, side);
+  }
+
+  /** Rows that were deleted come back with new ids, at the end. */
+  private async makeAgain(rows: readonly { id: string; body: RowBody }[]): Promise<number> {
+    if (rows.length === 0) return 0;
+    const ids: string[] = [];
+    try {
+      await this.options.wire.insertRows(rows.map(({ body }) => body), ids);
+    } finally {
+      this.steps.rename(new Map(ids.map((id, place) => [rows[place]?.id ?? id, id])));
+    }
+    return ids.length;
+  }
+
+  /** What columns that fill themselves hold in rows that were made again. */
+  private filledIn(rows: readonly { id: string; body: RowBody }[]): CellEdit[] {
+    const processed = this.processed();
+    return rows.flatMap(({ id, body }) =>
+      Object.entries(body)
+        .filter(([columnId]) => processed.has(columnId))
+        .map(([columnId, before]): CellEdit => ({ rowId: id, columnId, before, after: null })),
+    );
   }
 
   private show(cells: readonly CellEdit[], side: 'before' | 'after'): void {
-    const processed = new Set(this.options.columns().filter(isProcessed).map((column) => column.id));
+    const processed = this.processed();
     const rows = new Map<string, Row>();
     for (const edit of cells) {
       const row = rows.get(edit.rowId) ?? { id: edit.rowId, cells: {} };
@@ -124,66 +208,32 @@ export class Editor {
     this.options.store().patch([...rows.values()]);
   }
 
-  private async sendCells(cells: readonly CellEdit[], side: 'before' | 'after'): Promise<void> {
-    const { projectId } = this.options;
-    for (let start = 0; start < cells.length; start += BATCH_MAX) {
-      const batch = cells.slice(start, start + BATCH_MAX);
-      for (const edit of batch) edit.rowId = await (this.ids.get(edit.rowId) ?? edit.rowId);
-      await data(
-        client.PATCH('/v4/projects/{projectId}/cells', {
-          params: { path: { projectId } },
-          body: { cells: batch.map((edit) => ({ rowId: edit.rowId, columnId: edit.columnId, value: edit[side] })) },
-        }),
-      );
-    }
+  private async sendCells(cells: readonly CellEdit[], side: 'before' | 'after', onSent?: OnSent): Promise<void> {
+    for (const edit of cells) edit.rowId = await (this.ids.get(edit.rowId) ?? edit.rowId);
+    const writes = cells.map((edit) => ({ rowId: edit.rowId, columnId: edit.columnId, value: edit[side] }));
+    await this.options.wire.writeCells(writes, onSent);
   }
 
-  private provisional(body: Record<string, Json>): Row {
+  private provisional(body: RowBody): Row {
     const cells = Object.entries(body).map(([columnId, value]) => [columnId, written(value, false)] as const);
     return { id: `new_${++this.made}`, cells: Object.fromEntries(cells) };
   }
 
-  private async sendRows(rows: readonly Row[], bodies: readonly Record<string, Json>[]): Promise<string[]> {
-    if (rows.length === 0) return [];
-    const sent = insertRows(this.options.projectId, bodies);
-    rows.forEach((row, place) => this.ids.set(row.id, sent.then((ids) => ids[place] ?? row.id)));
+  private async sendRows(rows: readonly Row[], bodies: readonly RowBody[], ids: string[], onSent?: OnSent): Promise<void> {
+    if (rows.length === 0) return;
+    const sent = this.options.wire.insertRows(bodies, ids, onSent);
+    const settled = sent.catch(() => {});
+    rows.forEach((row, place) => this.ids.set(row.id, settled.then(() => ids[place] ?? row.id)));
     try {
-      const ids = await sent;
-      this.options.store().finishAdding(rows, ids);
-      return ids;
-    } catch (error) {
-      this.options.store().finishAdding(rows, undefined);
-      throw error;
+      await sent;
+    } finally {
+      this.options.store().finishAdding(rows.slice(0, ids.length), ids);
+      if (ids.length < rows.length) this.options.store().finishAdding(rows.slice(ids.length), undefined);
     }
   }
-}
-
-async function insertRows(projectId: string, bodies: readonly Record<string, Json>[]): Promise<string[]> {
-  const ids: string[] = [];
-  for (let start = 0; start < bodies.length; start += BATCH_MAX) {
-    const answer = await data(
-      client.POST('/v4/projects/{projectId}/rows', {
-        params: { path: { projectId } },
-        body: { rows: bodies.slice(start, start + BATCH_MAX) },
-      }),
-    );
-    ids.push(...answer.rows);
-  }
-  return ids;
-}
-
-export async function deleteRows(projectId: string, rowIds: readonly string[]): Promise<number> {
-  const answer = await data(
-    client.DELETE('/v4/projects/{projectId}/rows', { params: { path: { projectId } }, body: { rowIds: [...rowIds] } }),
-  );
-  return answer.deletedCount;
 }
 
 function written(value: Json, isProcessedColumn: boolean): Cell {
   if (!isProcessedColumn || value === null) return { value, status: 'idle' };
   return { value, status: 'completed', manual: true };
-}
-
-function isSame(a: Json, b: Json): boolean {
-  return a === b || JSON.stringify(a) === JSON.stringify(b);
 }

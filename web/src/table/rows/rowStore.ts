@@ -139,7 +139,8 @@ export class RowStore {
 
   /** The service has taken the rows, and these are their ids; or it has refused them. */
   finishAdding(rows: readonly Row[], ids: readonly string[] | undefined): void {
-    this.adding = this.adding.filter((row) => !rows.includes(row));
+    const finished = new Set(rows);
+    this.adding = this.adding.filter((row) => !finished.has(row));
     if (ids) rows.forEach((row, place) => this.append({ ...row, id: ids[place] ?? row.id }));
     this.tell('all');
     if (this.adding.length === 0 && this.totalAfterAdding !== undefined) {

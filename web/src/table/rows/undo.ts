@@ -1,17 +1,22 @@
-import type { Json } from '../../api/types';
+import type { Column, Json, Row } from '../../api/types';
+import type { RowBody } from './wire';
 
 export interface CellEdit {
   rowId: string;
   columnId: string;
   before: Json;
   after: Json;
+  /** What stood there was filled in by the service, and not by hand. */
+  wasFilled?: boolean;
 }
 
-/** One thing a person did: cells written, in rows that were made for them or were there. */
+/** One thing a person did: cells written, in rows that were made for them or were there, or rows deleted. */
 export interface Step {
   cells: CellEdit[];
   /** Rows this step made. */
   madeRowIds: string[];
+  /** Rows this step deleted, and what stood in them. */
+  deletedRows?: { id: string; body: RowBody }[];
 }
 
 /** What a person did and can take back, newest last. */
@@ -35,8 +40,10 @@ export class UndoStack {
     this.undone = [];
   }
 
-  undo(): Step | undefined {
-    const step = this.done.pop();
+  /** The last step, or the one that is named, if it was not taken back yet. */
+  undo(wanted = this.done.at(-1)): Step | undefined {
+    const step = this.done.find((candidate) => candidate === wanted);
+    this.done = this.done.filter((candidate) => candidate !== step);
     if (step) this.undone.push(step);
     return step;
   }
@@ -53,6 +60,7 @@ export class UndoStack {
     for (const step of [...this.done, ...this.undone]) {
       step.madeRowIds = step.madeRowIds.map(renamed);
       for (const cell of step.cells) cell.rowId = renamed(cell.rowId);
+      for (const row of step.deletedRows ?? []) row.id = renamed(row.id);
     }
   }
 
@@ -60,4 +68,44 @@ export class UndoStack {
     this.done = [];
     this.undone = [];
   }
+}
+
+/** The edits of rows that were there before the step. */
+export function editsOfOldRows({ cells, madeRowIds }: Step): CellEdit[] {
+  const made = new Set(madeRowIds);
+  return cells.filter((edit) => !made.has(edit.rowId));
+}
+
+/** What stood in the rows a step made, row by row. */
+export function madeBodies({ cells, madeRowIds }: Step): Map<string, RowBody> {
+  const bodies = new Map<string, RowBody>(madeRowIds.map((id) => [id, {}]));
+  for (const { rowId, columnId, after } of cells) {
+    const body = bodies.get(rowId);
+    if (body) body[columnId] = after;
+  }
+  return bodies;
+}
+
+/** The edits whose cells still hold what `side` says: nobody has changed them since. */
+export function unchangedSince(edits: readonly CellEdit[], side: 'before' | 'after', rows: ReadonlyMap<string, Row>): CellEdit[] {
+  return edits.filter((edit) => {
+    const row = rows.get(edit.rowId);
+    return row !== undefined && isSame(row.cells[edit.columnId]?.value ?? null, edit[side]);
+  });
+}
+
+/** Whether people have left a row as it was made. What the service filled in does not count. */
+export function isAsMade(row: Row, body: RowBody, columns: readonly Column[]): boolean {
+  const written = columns.filter((column) => column.type === 'manual');
+  return written.every(({ id }) => isSame(row.cells[id]?.value ?? null, body[id] ?? null));
+}
+
+/** What is needed to make a row again. */
+export function bodyOf(row: Row, columns: readonly Column[]): RowBody {
+  const kept = columns.filter(({ id, type }) => type !== 'reference' && (row.cells[id]?.value ?? null) !== null);
+  return Object.fromEntries(kept.map(({ id }) => [id, row.cells[id]?.value ?? null]));
+}
+
+export function isSame(a: Json, b: Json): boolean {
+  return a === b || JSON.stringify(a) === JSON.stringify(b);
 }

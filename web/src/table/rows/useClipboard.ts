@@ -1,20 +1,28 @@
-import { type RefObject, useEffect, useRef } from 'react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import type { Column, Row } from '../../api/types';
 import { counted } from '../../ui/format';
 import { tell, tellError } from '../../ui/notify';
 import type { CellRange, Selection } from '../grid/selection';
 import type { Table } from '../useTable';
 import type { CellWrite } from './editor';
-import { addedRow, planPaste } from './paste';
-import { isFiltered } from './rowQuery';
+import type { PasteOffer } from './PasteDialog';
+import { isBlock, isTooLarge, needsAnswer, PASTE_CELLS_MAX, PASTE_ROWS_MAX } from './pasteBlock';
+import { pasteInto } from './pasteInto';
 import { formatTsv, parseTsv } from './tsv';
-import { readTyped, toText } from './typed';
+import { toText } from './typed';
 
 /** A copy of more rows than this is better made as an export. */
 const COPY_ROWS_MAX = 50_000;
 
+export interface Clipboard {
+  /** A paste that waits for an answer. */
+  offer: PasteOffer | undefined;
+  closeOffer: () => void;
+}
+
 /** Copy, cut and paste as in a spreadsheet, while the grid has the focus. */
-export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>): void {
+export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>): Clipboard {
+  const [offer, setOffer] = useState<PasteOffer>();
   const current = useRef(table);
   current.current = table;
   useEffect(() => {
@@ -32,9 +40,13 @@ export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>)
     };
     const onPaste = (event: ClipboardEvent) => {
       const text = event.clipboardData?.getData('text/plain');
-      if (!isOurs() || !text) return;
+      if (!text) return;
+      // An empty table takes a paste wherever one stands.
+      const isFirst = current.current.store.total === 0 && document.activeElement === document.body;
+      const isLeft = isUntouchedEditor(event.target) && isBlock(parseTsv(text));
+      if (!isOurs() && !isFirst && !isLeft) return;
       event.preventDefault();
-      void paste(current.current, parseTsv(text)).catch((error: unknown) => tellError(error, 'It was not pasted'));
+      paste(current.current, parseTsv(text), setOffer).catch((error: unknown) => tellError(error, 'It was not pasted'));
     };
     document.addEventListener('copy', onCopy);
     document.addEventListener('cut', onCut);
@@ -45,6 +57,12 @@ export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>)
       document.removeEventListener('paste', onPaste);
     };
   }, [frame]);
+  return { offer, closeOffer: () => setOffer(undefined) };
+}
+
+/** A cell's editor in which nobody has typed gives way to a block of cells, and closes by itself. */
+function isUntouchedEditor(target: EventTarget | null): boolean {
+  return target instanceof HTMLElement && target.dataset.untouched !== undefined;
 }
 
 /** The rectangle to copy: the range, or the selected rows or column whole. */
@@ -110,35 +128,23 @@ export async function clear(table: Table, selection?: Selection): Promise<void> 
     rowId: row.id,
     columnId: id,
     value: null,
-    before: row.cells[id]?.value ?? null,
+    before: row.cells[id],
   });
   const writes = rows.flatMap((row) => columns.map((column) => emptied(row, column)));
   await table.editor.change(writes);
 }
 
-async function paste(table: Table, values: string[][]): Promise<void> {
-  const { range } = table.selection;
-  const total = table.store.total ?? 0;
+async function paste(table: Table, block: string[][], ask: (offer: PasteOffer) => void): Promise<void> {
+  const isEmptyTable = table.store.total === 0;
+  const range = table.selection.range ?? (isEmptyTable ? { firstRow: 0, endRow: 1, firstColumn: 0, endColumn: 1 } : undefined);
   if (!range) return tell('Select the cell to paste into first.');
-  const plan = planPaste(values, {
-    columns: table.shownColumns.map((column) => ({ id: column.id, isWritable: column.type !== 'reference' })),
-    firstColumn: range.firstColumn,
-    firstRow: range.firstRow,
-    rowCount: total,
-    selectedRows: range.endRow - range.firstRow,
-    selectedColumns: range.endColumn - range.firstColumn,
-  });
-  if (plan.added.length > 0 && isFiltered(table.query)) {
-    plan.leftOut += plan.added.length;
-    plan.added = [];
+  if (isTooLarge(block)) {
+    return tell(`That is more than ${counted(PASTE_ROWS_MAX, 'row')} or ${counted(PASTE_CELLS_MAX, 'cell')}. Import it as a file instead.`);
   }
-  const lastRow = Math.max(...plan.writes.map((write) => write.rowIndex), range.firstRow);
-  const rows = plan.writes.length > 0 ? await table.store.rowsBetween(range.firstRow, Math.min(total, lastRow + 1)) : [];
-  const writes = plan.writes.flatMap(({ rowIndex, columnId, text }): CellWrite[] => {
-    const row = rows[rowIndex - range.firstRow];
-    const before = row?.cells[columnId]?.value ?? null;
-    return row ? [{ rowId: row.id, columnId, value: readTyped(text, before), before }] : [];
-  });
-  await table.editor.change(writes, plan.added.map(addedRow));
-  if (plan.leftOut > 0) tell(`${counted(plan.leftOut, 'value')} had no place: only cells that can be written were filled.`);
+  const { firstRow, firstColumn } = range;
+  const columns = table.shownColumns.map(({ id, header, type }) => ({ id, header, isWritable: type !== 'reference' }));
+  if (needsAnswer(block, columns, firstColumn, isEmptyTable)) return ask({ block, columns, firstRow, firstColumn, isEmptyTable });
+  const selected = { selectedRows: range.endRow - firstRow, selectedColumns: range.endColumn - firstColumn };
+  const leftOut = await pasteInto(table, block, { columns, firstColumn, firstRow, ...selected });
+  if (leftOut > 0) tell(`${counted(leftOut, 'value')} had no place: only cells that can be written were filled.`);
 }

@@ -29,8 +29,8 @@ async function write(table: Table, cells: TypedCell[]): Promise<void> {
   if (!rowAt) return tell(`That is more than ${counted(ROWS_MAX, 'row')} at once. Select fewer.`);
   const writes = inside.flatMap(({ rowIndex, columnId, text }): CellWrite[] => {
     const row = rowAt(rowIndex);
-    const before = row?.cells[columnId]?.value ?? null;
-    return row ? [{ rowId: row.id, columnId, value: readTyped(text, before), before }] : [];
+    const before = row?.cells[columnId];
+    return row ? [{ rowId: row.id, columnId, value: readTyped(text, before?.value ?? null), before }] : [];
   });
   // A range that reaches one row too far is no wish for another row.
   await editor.change(writes, inside.length > 0 ? [] : [...added.values()]);

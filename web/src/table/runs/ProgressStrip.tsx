@@ -7,7 +7,7 @@ import type { Table } from '../useTable';
 import type { Progress } from './progress';
 
 /** A finished run says so for this long. */
-const LINGER_MILLISECONDS = 6_000;
+const LINGER_MILLISECONDS = 10_000;
 
 /** How a run is going. */
 export function ProgressStrip({ table }: { table: Table }) {
@@ -15,13 +15,14 @@ export function ProgressStrip({ table }: { table: Table }) {
   const isShown = useLinger(progress);
   if (!isShown) return null;
   const percent = progress.total === 0 ? 100 : (progress.done / progress.total) * 100;
+  const ended = progress.notRun > 0 ? 'Stopped' : 'Run ended';
   return (
     <div className={classes.progress} role="region" aria-label="Progress of the run">
       <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-        {progress.isRunning ? `${count(progress.done)} of ${count(progress.total)}` : 'Run ended'}
+        {progress.isRunning ? `${count(progress.done)} of ${count(progress.total)}` : ended}
       </Text>
       <Bar value={percent} animated={progress.isRunning} style={{ flex: 1, minWidth: 60 }} aria-label="Cells done" />
-      <Text size="sm" c="dimmed" style={{ whiteSpace: 'nowrap' }} visibleFrom="xs">
+      <Text size="sm" c="dimmed" style={{ whiteSpace: 'nowrap' }} visibleFrom={progress.isRunning ? 'xs' : undefined}>
         {words(progress)}
       </Text>
       {progress.isRunning && (
@@ -40,7 +41,11 @@ export function ProgressStrip({ table }: { table: Table }) {
   );
 }
 
-function words({ isRunning, rate, secondsLeft, failed, total }: Progress): string {
+function words({ isRunning, rate, secondsLeft, failed, done, total, notRun }: Progress): string {
+  if (!isRunning && notRun > 0) {
+    const parts = [`${count(done - failed)} done`, failed > 0 && `${count(failed)} failed`, `${count(notRun)} not run`];
+    return parts.filter(Boolean).join(', ');
+  }
   const parts: string[] = [];
   if (isRunning && rate !== undefined) parts.push(`${rate >= 10 ? Math.round(rate) : rate.toFixed(1)} a second`);
   if (isRunning && secondsLeft !== undefined) parts.push(`${duration(secondsLeft)} left`);

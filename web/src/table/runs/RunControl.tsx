@@ -6,6 +6,7 @@ import { count } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import { isFiltered, selected } from '../rows/rowQuery';
 import { ExportMenu } from '../transfer/ExportMenu';
+import classes from '../Table.module.css';
 import type { Table } from '../useTable';
 import { countCells } from './progress';
 
@@ -62,7 +63,7 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
                 </Menu.Item>
               ))}
               <Menu.Divider />
-              <Menu.Item color="red" onClick={() => void runs.run({ force: true })}>
+              <Menu.Item className={classes.danger} onClick={() => void runs.run({ force: true })}>
                 Run again from the start, all rows
               </Menu.Item>
             </Menu.Dropdown>

@@ -5,6 +5,8 @@ export interface Progress {
   done: number;
   total: number;
   failed: number;
+  /** Cells that were stopped before anything came of them. */
+  notRun: number;
   /** Cells a second over the last moments; undefined until it can be said. */
   rate?: number;
   secondsLeft?: number;
@@ -15,6 +17,8 @@ interface Moment {
   pending: number;
 }
 
+export const RESTING: Progress = { isRunning: false, done: 0, total: 0, failed: 0, notRun: 0 };
+
 /** Rates are taken over this long. */
 const WINDOW_MILLISECONDS = 12_000;
 
@@ -23,33 +27,57 @@ export class RunMeter {
   private total = 0;
   private failedBefore = 0;
   private moments: Moment[] = [];
-  private isRunning = false;
+  private last: Progress = RESTING;
+  private idle = 0;
+  /** Cells that were stopped: as this page was told, and as the counts suggest when somebody else did it. */
+  private stoppedCells = 0;
+  private returnedCells = 0;
+  private failedInRun = 0;
 
   read(status: Status, now: number): Progress {
-    const { pending, failed } = countCells(status);
+    const { pending, failed, idle } = countCells(status);
     if (pending === 0) {
-      const ended = { isRunning: false, done: this.total, total: this.total, failed: failed - this.failedBefore };
-      this.isRunning = false;
+      // Cells that wait no more and are idle again were stopped.
+      if (this.last.isRunning) this.returnedCells = Math.min(Math.max(0, idle - this.idle), this.moments.at(-1)?.pending ?? 0);
       this.moments = [];
-      return { ...ended, failed: Math.max(0, ended.failed) };
+      const { total } = this;
+      return this.say({ isRunning: false, done: total, total, failed: Math.max(0, failed - this.failedBefore), notRun: 0 });
     }
-    if (!this.isRunning) {
-      this.isRunning = true;
+    if (!this.last.isRunning) {
       this.total = 0;
       this.failedBefore = failed;
+      this.stoppedCells = 0;
+      this.returnedCells = 0;
     }
+    this.idle = idle;
     // More work was added while it ran: what is done stays done.
     const before = this.moments.at(-1)?.pending ?? pending;
     this.total = this.total === 0 ? pending : this.total + Math.max(0, pending - before);
     this.moments = [...this.moments.filter((moment) => now - moment.at < WINDOW_MILLISECONDS), { at: now, pending }];
     const rate = this.rate();
-    return {
+    return this.say({
       isRunning: true,
       done: this.total - pending,
       total: this.total,
       failed: Math.max(0, failed - this.failedBefore),
+      notRun: 0,
       ...(rate !== undefined && { rate, secondsLeft: pending / rate }),
-    };
+    });
+  }
+
+  /** So many cells were stopped from here. It may be told before or after the counts show it. */
+  stop(cells: number): Progress {
+    this.stoppedCells += cells;
+    return this.say({ ...this.last, done: this.last.done + this.last.notRun, notRun: 0 });
+  }
+
+  private say(next: Progress): Progress {
+    const notRun = Math.min(Math.max(this.stoppedCells, this.returnedCells), next.done);
+    // What had failed before and was stopped has failed again, but not in this run.
+    const failed = notRun > 0 && !next.isRunning ? Math.min(next.failed, this.failedInRun) : next.failed;
+    if (next.isRunning) this.failedInRun = next.failed;
+    this.last = { ...next, failed, notRun, done: next.done - notRun };
+    return this.last;
   }
 
   private rate(): number | undefined {

@@ -1,26 +1,59 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { client, data } from '../../api/client';
 import { statusQuery } from '../../api/queries';
-import type { TriggerBody } from '../../api/types';
+import type { Column, TriggerBody } from '../../api/types';
+import { isProcessed } from '../../api/types';
 import { counted } from '../../ui/format';
 import { tell, tellError } from '../../ui/notify';
+import { type Measured, measure, UNASKED_CELLS_MAX } from './measure';
+
+/** A run that is large enough to be asked about. */
+export interface RunQuestion extends Measured {
+  body: TriggerBody;
+}
 
 export interface Runs {
+  /** Runs cells; many of them only once somebody has said so. */
   run: (body: TriggerBody) => Promise<void>;
   stop: (rowIds?: string[]) => Promise<void>;
   isStopping: boolean;
+  question: RunQuestion | undefined;
+  /** Runs what was asked about, or something smaller, or nothing. */
+  answer: (body?: TriggerBody) => Promise<void>;
 }
 
-export function useRuns(projectId: string): Runs {
+export function useRuns(projectId: string, columns: readonly Column[], onStopped: (cells: number) => void): Runs {
   const queryClient = useQueryClient();
   const [isStopping, setIsStopping] = useState(false);
+  const [question, setQuestion] = useState<RunQuestion>();
+  const current = useRef(columns);
+  current.current = columns;
   const params = { path: { projectId } };
+  const trigger = async (body: TriggerBody) =>
+    (await data(client.POST('/v4/projects/{projectId}/trigger', { params, body }))).triggeredCount;
 
   const run = async (body: TriggerBody) => {
     try {
-      const { triggeredCount } = await data(client.POST('/v4/projects/{projectId}/trigger', { params, body }));
-      if (triggeredCount === 0) tell(nothingRan(body));
+      const columnIds = body.columnIds ?? current.current.filter(isProcessed).map((column) => column.id);
+      if (body.rowIds?.length === 1 && columnIds.length === 1) {
+        if ((await trigger(body)) === 0) tell(nothingRan(body));
+        return;
+      }
+      const measured = await measure(body, columnIds, (part) => trigger({ ...part, dryRun: true }));
+      if (measured.cells > UNASKED_CELLS_MAX) return setQuestion({ ...measured, body });
+      if (measured.cells === 0 || (await trigger(body)) === 0) return tell(nothingRan(body));
+      tell(`Running ${measured.isAtMost ? 'up to ' : ''}${counted(measured.cells, 'cell')}.`);
+    } catch (error) {
+      tellError(error, 'Nothing was run');
+    }
+  };
+
+  const answer = async (body?: TriggerBody) => {
+    setQuestion(undefined);
+    if (!body) return;
+    try {
+      if ((await trigger(body)) === 0) tell(nothingRan(body));
     } catch (error) {
       tellError(error, 'Nothing was run');
     }
@@ -31,7 +64,10 @@ export function useRuns(projectId: string): Runs {
     try {
       const body = rowIds ? { rowIds } : {};
       const { stoppedCells } = await data(client.POST('/v4/projects/{projectId}/stop', { params, body }));
-      tell(stoppedCells > 0 ? `${counted(stoppedCells, 'cell')} stopped.` : 'Nothing was running.');
+      onStopped(stoppedCells);
+      // Where everything was stopped, the strip at the bottom says so.
+      if (stoppedCells === 0) tell('Nothing was running.');
+      else if (rowIds) tell(`${counted(stoppedCells, 'cell')} stopped.`);
       await queryClient.invalidateQueries({ queryKey: statusQuery(projectId).queryKey });
     } catch (error) {
       tellError(error, 'It was not stopped');
@@ -40,7 +76,7 @@ export function useRuns(projectId: string): Runs {
     }
   };
 
-  return { run, stop, isStopping };
+  return { run, stop, isStopping, question, answer };
 }
 
 function nothingRan(body: TriggerBody): string {

@@ -55,6 +55,9 @@ export function gridOf(page) {
       await page.mouse.click(...(await point(row, column)));
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
     },
+    rightClick: async (row, column) => page.mouse.click(...(await point(row, column)), { button: 'right' }),
+    doubleClick: async (row, column) => page.mouse.dblclick(...(await point(row, column))),
+    selectHeader: async (column) => page.mouse.click(...(await point(-1, column))),
     hover: async (row, column) => page.mouse.move(...(await point(row, column))),
     /** Waits until a cell reads so. */
     reads: (row, column, text) =>

@@ -39,7 +39,22 @@ export default async function edit({ server, page }) {
 
   await page.keyboard.press('Shift+Space');
   await page.getByRole('toolbar', { name: 'Selected rows' }).getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('button', { name: 'Delete 1 row' }).click();
+  await holds(['Ada', 'Ada']);
+  await page.getByRole('button', { name: 'Undo', exact: true }).last().click();
+  await holds(['Ada', 'Ada', null]);
+  await page.keyboard.press('Control+y');
+  await holds(['Ada', 'Ada']);
+
+  // What somebody else has written since is not undone.
+  await grid.type(0, 1, 'Mine');
+  await holds(['Mine', 'Ada']);
+  const { rows: [first] } = await server.api('GET', `/projects/${project.id}/rows`);
+  await server.api('PATCH', `/projects/${project.id}/rows/${first.id}`, { Name: 'Theirs' });
+  await grid.reads(0, 1, 'Theirs');
+  await page.keyboard.press('Control+z');
+  await page.getByText('1 cell was left alone').waitFor();
+  await holds(['Theirs', 'Ada']);
+  await grid.type(0, 1, 'Ada');
   await holds(['Ada', 'Ada']);
   await page.getByText('2 rows', { exact: true }).waitFor();
   assert.equal((await stored()).length, 2);

@@ -1,5 +1,7 @@
-// A block from a spreadsheet: over what is there, and past the end.
-import { gridOf, openTable, paste, signIn } from '../harness/browser.mjs';
+// A block from a spreadsheet: over what is there, past the end, and wider than the table.
+import assert from 'node:assert/strict';
+import { seriousFindings } from '../harness/axe.mjs';
+import { gridOf, openTable, paste, shot, signIn } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
 
 export default async function pasted({ server, page }) {
@@ -45,4 +47,47 @@ export default async function pasted({ server, page }) {
   await page.keyboard.press('Shift+ArrowDown');
   await paste(page, 'Paris');
   await holds([['one', 'Paris'], ['Ada', 'Paris'], ...after.slice(2)]);
+
+  // A click on a selected cell selects it; only two clicks on it open its editor.
+  const editor = page.getByLabel('Edit cell');
+  await page.getByText('Live', { exact: true }).click();
+  await grid.select(0, 2);
+  assert.equal(await editor.count(), 0);
+
+  // Several cells go to the grid although an editor is open, unless somebody has typed in it.
+  await grid.select(2, 1);
+  await page.keyboard.press('F2');
+  await editor.waitFor();
+  await paste(page, 'Grace\tRome\nMary\tOslo');
+  await editor.waitFor({ state: 'detached' });
+  await holds([['one', 'Paris'], ['Ada', 'Paris'], ['Grace', 'Rome'], ['Mary', 'Oslo']]);
+
+  // Beyond the last column: what fits, or all of it.
+  await grid.select(3, 2);
+  await paste(page, 'Turin\t1\nBern\t2');
+  await page.getByRole('dialog', { name: 'Paste 2 columns × 2 rows' }).getByText('Column 4').waitFor();
+  await page.getByRole('button', { name: 'Only what fits' }).click();
+  await holds([['one', 'Paris'], ['Ada', 'Paris'], ['Grace', 'Rome'], ['Mary', 'Turin'], [null, 'Bern']]);
+
+  await intoNewTable({ server, page, grid });
+}
+
+/** A table nobody has touched takes headers and rows by one key. */
+async function intoNewTable({ server, page, grid }) {
+  const { project } = await server.api('POST', '/projects', { title: 'New' });
+  await openTable(page, server, project.id);
+  await page.getByText('No rows yet').waitFor();
+  const lines = Array.from({ length: 340 }, (_, index) => [`n${index}`, `${index}`, `https://n${index}.example`, '', 'x', 'y'].join('\t'));
+  await paste(page, ['Company\tPeople\tSite\tNote\tA\tB', ...lines].join('\n'));
+  const dialog = page.getByRole('dialog', { name: 'Paste 6 columns × 340 rows' });
+  await dialog.getByText('New column').first().waitFor();
+  assert.equal(await dialog.getByLabel('The first line names the columns').isChecked(), true);
+  assert.deepEqual(await seriousFindings(page), []);
+  await shot(page, 'paste-dialog');
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await grid.reads(0, 2, 'https://n0.example');
+  const stored = await server.api('GET', `/projects/${project.id}`);
+  assert.deepEqual(stored.project.columns.map(({ header }) => header), ['Company', 'People', 'Site', 'Note', 'A', 'B']);
+  assert.equal(stored.project.rowCount, 340);
 }

@@ -1,5 +1,6 @@
 // A column that asks a slow provider: it runs, shows how far it is, and stops when told to.
 import assert from 'node:assert/strict';
+import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
 import { startProvider } from '../harness/provider.mjs';
 import { until } from '../harness/until.mjs';
@@ -19,22 +20,44 @@ export default async function run({ server, page }) {
         },
       ],
     });
+    const found = project.columns[2].id;
     const names = Array.from({ length: 400 }, (_, index) => ({ Name: index === 2 ? 'fail' : `n${index}` }));
     await server.api('POST', `/projects/${project.id}/rows`, names);
     const grid = gridOf(page);
     await signIn(page, server);
     await openTable(page, server, project.id);
 
+    // Many cells are asked about; ten rows are a try.
+    const ask = page.getByRole('dialog', { name: 'Run 400 cells in “Found”?' });
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await grid.reads(0, 2, 'n0 Ltd');
+    await ask.waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
+    await shot(page, 'run-dialog');
+    await ask.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal(provider.asked.length, 0, 'nothing runs before it was said');
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await ask.getByRole('button', { name: 'First 10 rows only' }).click();
+    await grid.reads(9, 2, 'n9 Ltd');
+    await page.getByText('Run ended').waitFor();
+    assert.equal(provider.asked.length, 10);
+
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
+    await page.getByRole('button', { name: 'Run 391', exact: true }).click();
+    await grid.reads(10, 2, 'n10 Ltd');
     await page.getByRole('region', { name: 'Progress of the run' }).getByText(/a second/).waitFor();
     await until('the failed cell says so', async () => (await grid.cell(2, 2).textContent())?.startsWith('Failed'));
     await grid.hover(2, 2);
     await page.getByRole('tooltip').getByText('no credit left').waitFor();
     await shot(page, 'table-running');
+    await page.evaluate(() => document.querySelector('.dvn-scroller').scrollBy(0, 40));
+    await page.getByRole('tooltip').waitFor({ state: 'detached' });
+    await page.evaluate(() => document.querySelector('.dvn-scroller').scrollTo(0, 0));
 
     await page.getByRole('banner').getByRole('button', { name: 'Stop' }).click();
-    await page.getByText(/cells stopped/).waitFor();
+    const strip = page.getByRole('region', { name: 'Progress of the run' });
+    await strip.getByText('Stopped').waitFor();
+    await strip.getByText(/^\d+ done, 1 failed, \d+ not run$/).waitFor();
+    await shot(page, 'table-stopped');
     await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
     const asked = provider.asked.length;
     const { columns, processing } = await server.api('GET', `/projects/${project.id}/status`);
@@ -53,11 +76,33 @@ export default async function run({ server, page }) {
     await page.getByLabel('Search all cells').fill('');
     await grid.reads(0, 2, 'n0 Ltd');
 
+    // A deleted result comes back by undo, but no longer as a result: it can be run again.
+    await grid.select(1, 2);
+    await page.keyboard.press('Delete');
+    await grid.reads(1, 2, '');
+    await page.keyboard.press('Control+z');
+    await grid.reads(1, 2, 'n1 Ltd');
+    await page.getByText('1 value is back, and counts as written by hand.').waitFor();
+    await page.getByRole('button', { name: 'Run again' }).click();
+    await until('it is a result again', async () => {
+      const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=2&withState=true`);
+      const cell = rows[1].cells[found];
+      return cell.status === 'completed' && !cell.manual;
+    });
+
     await grid.select(0, 2);
     await page.keyboard.press('Space');
     await page.getByRole('complementary').getByText('How it came about').waitFor();
     await page.getByText('tried once').waitFor();
     await shot(page, 'panel-cell');
+
+    // A cell that waits for another try says so, and why.
+    const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=1`);
+    await server.api('PATCH', `/projects/${project.id}/rows/${rows[0].id}`, { Name: 'later' });
+    await page.getByRole('button', { name: 'Run this cell again' }).click();
+    await page.getByRole('complementary').getByText(/^Waits to retry \(in .* s, after: .*429/).waitFor();
+    await until('the grid says so, too', async () => (await grid.cell(0, 2).textContent())?.startsWith('Waits to retry'));
+    await shot(page, 'cell-waits');
   } finally {
     provider.stop();
   }

@@ -50,7 +50,12 @@ export default async function views({ server, page }) {
   await grid.reads(0, 1, 'Town 0');
   await page.getByLabel('Search all cells').fill('Village 100');
   await until('one row is found', () => page.getByText('1 row match').isVisible());
-  await page.getByLabel('Search all cells').fill('');
+
+  await page.getByLabel('Search all cells').fill('nowhere');
+  await page.getByText('No row matches').waitFor();
+  await shot(page, 'table-no-match');
+  await page.getByRole('button', { name: 'Clear the search' }).last().click();
+  await grid.reads(0, 1, 'Town 0');
   await addresses(server, page, saved[0].id);
 }
 

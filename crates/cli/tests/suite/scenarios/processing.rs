@@ -24,6 +24,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("processing", Own:
     what_a_hand_wrote_is_overwritten_only_by_force,
     cells_are_skipped_for_a_reason,
     errors_that_may_pass_are_tried_again,
+    lists_tell_which_cells_wait_to_be_tried_again,
     a_delivery_runs_what_it_made,
     every_cell_ends_right_however_often_the_process_dies,
 );
@@ -401,6 +402,23 @@ fn errors_that_may_pass_are_tried_again() {
     run(&table, json!({ "columnIds": [other], "limit": 1 }));
     let cell = table.cells(&ids[0])[&other].clone();
     assert_eq!((&cell["value"], &cell["attempts"], cell.get("error")), (&json!("at last"), &json!(4), None));
+}
+
+fn lists_tell_which_cells_wait_to_be_tried_again() {
+    let outside =
+        Outside::start(|_, _| Reply::With(429, vec![("Retry-After", "60".to_owned())], "{}".to_owned()));
+    let server = started(&[]);
+    let table = server.api().table(&["Name"]);
+    let column = asks(&table, "Told", &outside, "/@{Name}", json!({}));
+    let ids = table.insert(json!([{ "Name": "Ada" }]));
+    table.post("/trigger", json!({})).ok();
+    let cell = eventually("it waits for its time", Duration::from_mins(1), || {
+        let cell = table.cells(&ids[0])[&column].clone();
+        cell["retryAt"].is_string().then_some(cell)
+    });
+    let listed = table.rows(&[("withState", "true")])["rows"][0]["cells"][&column].clone();
+    assert_eq!((&listed["status"], &listed["retryAt"]), (&json!("queued"), &cell["retryAt"]));
+    assert_eq!(listed["error"]["code"], "rate_limited");
 }
 
 fn a_delivery_runs_what_it_made() {

@@ -1,0 +1,31 @@
+import type { Column } from '../../api/types';
+import type { Selection } from './selection';
+
+interface Key {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  shiftKey: boolean;
+  altKey: boolean;
+}
+
+export type KeyAction = { kind: 'details' | 'cellMenu'; rowIndex: number; columnId: string } | { kind: 'headerMenu'; columnId: string };
+
+/** What a key does beside what the grid makes of it. */
+export function keyAction(key: Key, selection: Selection, columns: readonly Column[], rowCount: number): KeyAction | undefined {
+  const isPlain = !key.ctrlKey && !key.metaKey && !key.shiftKey && !key.altKey;
+  const isMenu = key.key === 'ContextMenu' || (key.key === 'F10' && key.shiftKey);
+  const isEnter = key.key === 'Enter' && isPlain;
+  const header = columns[selection.columns.first() ?? -1];
+  if (header) return isMenu || isEnter ? { kind: 'headerMenu', columnId: header.id } : undefined;
+  const { cell } = selection;
+  if (!cell || cell.rowIndex >= rowCount) return undefined;
+  if (isMenu) return { kind: 'cellMenu', ...cell };
+  // What was computed is looked at more often than it is written over.
+  const isDetails = (key.key === ' ' && isPlain) || (isEnter && isComputed(columns, cell.columnId));
+  return isDetails ? { kind: 'details', ...cell } : undefined;
+}
+
+export function isComputed(columns: readonly Column[], columnId: string): boolean {
+  return columns.some(({ id, type }) => id === columnId && type !== 'manual');
+}

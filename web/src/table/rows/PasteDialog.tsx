@@ -1,0 +1,107 @@
+import { Alert, Button, Group, Modal, Progress, Stack, Switch, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { sentence } from '../../api/error';
+import { projectQuery } from '../../api/queries';
+import { count, counted } from '../../ui/format';
+import { tell } from '../../ui/notify';
+import type { Table } from '../useTable';
+import { makeColumns } from './makeColumns';
+import { type Block, destinations, guessHeader, NEW_COLUMNS_MAX, type PasteColumn, widthOf } from './pasteBlock';
+import { pasteInto } from './pasteInto';
+import { PastePreview } from './PastePreview';
+import { isFiltered } from './rowQuery';
+
+export interface PasteOffer {
+  block: Block;
+  columns: PasteColumn[];
+  firstRow: number;
+  firstColumn: number;
+  isEmptyTable: boolean;
+}
+
+interface Props {
+  table: Table;
+  offer: PasteOffer;
+  onClose: () => void;
+}
+
+/** Asks what to do with more columns than there is room for, and with what may be headers. */
+export default function PasteDialog({ table, offer, onClose }: Props) {
+  const { block, columns, firstRow, isEmptyTable } = offer;
+  const projectId = table.project.id;
+  const queryClient = useQueryClient();
+  const [hasHeader, setHasHeader] = useState(() => guessHeader(block, columns, isEmptyTable));
+  const [percent, setPercent] = useState<number>();
+  const [error, setError] = useState<unknown>();
+  const goals = destinations(block, columns, { ...offer, hasHeader });
+  const body = hasHeader ? block.slice(1) : block;
+  const newCount = goals.filter(({ columnId }) => columnId === undefined).length;
+  const isBusy = percent !== undefined;
+
+  const paste = async (isAll: boolean) => {
+    setPercent(0);
+    setError(undefined);
+    try {
+      const ids = isAll ? await makeColumns(projectId, goals) : goals.map(({ columnId }) => columnId);
+      if (isAll) await queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
+      const target = { columns: ids.map((id = '') => ({ id, isWritable: id !== '' })), firstColumn: 0, firstRow };
+      const leftOut = await pasteInto(table, body, target, (done, all) => setPercent((done / all) * 100));
+      if (isAll && leftOut > 0) tell(`${counted(leftOut, 'row')} had no place and ${leftOut === 1 ? 'was' : 'were'} left out.`);
+      onClose();
+    } catch (failure) {
+      setPercent(undefined);
+      setError(failure);
+    }
+  };
+
+  return (
+    <Modal
+      opened
+      onClose={() => !isBusy && onClose()}
+      title={`Paste ${counted(widthOf(block), 'column')} × ${counted(body.length, 'row')}`}
+      size="lg"
+      withCloseButton={!isBusy}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <Stack>
+        {error !== undefined && (
+          <Alert color="red" title="It was not pasted">
+            {sentence(error)}
+          </Alert>
+        )}
+        <Switch
+          label="The first line names the columns"
+          checked={hasHeader}
+          disabled={isBusy || block.length < 2}
+          onChange={(event) => setHasHeader(event.currentTarget.checked)}
+        />
+        <PastePreview goals={goals} body={body} />
+        {isFiltered(table.query) && (
+          <Text size="sm" c="dimmed">
+            A filter or a search is on: rows that are shown are filled, and none is added.
+          </Text>
+        )}
+        {newCount > NEW_COLUMNS_MAX && (
+          <Text size="sm" c="red">
+            That would make more than {count(NEW_COLUMNS_MAX)} new columns. Import it as a file instead.
+          </Text>
+        )}
+        {isBusy && <Progress value={percent} animated aria-label="How much has been pasted" />}
+        <Group justify="flex-end">
+          <Button variant="default" disabled={isBusy} onClick={onClose}>
+            Cancel
+          </Button>
+          {newCount > 0 && newCount < goals.length && (
+            <Button variant="default" disabled={isBusy} onClick={() => void paste(false)}>
+              Only what fits
+            </Button>
+          )}
+          <Button data-autofocus loading={isBusy} disabled={newCount > NEW_COLUMNS_MAX} onClick={() => void paste(true)}>
+            {newCount > 0 ? `Paste and make ${counted(newCount, 'new column')}` : 'Paste'}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

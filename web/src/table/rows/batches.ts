@@ -1,0 +1,21 @@
+import type { Json } from '../../api/types';
+
+/** What the service takes in one call, and what goes over quickly enough to be told of. */
+const ITEMS_MAX = 5_000;
+const LETTERS_MAX = 4_000_000;
+
+/** Cuts a long list into calls that the service takes. */
+export function* inBatches<T>(items: readonly T[], valueOf: (item: T) => Json): Generator<T[]> {
+  let batch: T[] = [];
+  let letters = 0;
+  for (const item of items) {
+    const size = JSON.stringify(valueOf(item)).length + 80;
+    if (batch.length > 0 && (batch.length >= ITEMS_MAX || letters + size > LETTERS_MAX)) {
+      yield batch;
+      [batch, letters] = [[], 0];
+    }
+    batch.push(item);
+    letters += size;
+  }
+  if (batch.length > 0) yield batch;
+}

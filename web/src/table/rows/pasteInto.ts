@@ -1,0 +1,31 @@
+import type { Table } from '../useTable';
+import type { CellWrite } from './editor';
+import { addedRow, planPaste, type PasteTarget } from './paste';
+import type { Block } from './pasteBlock';
+import { isFiltered } from './rowQuery';
+import { readTyped } from './typed';
+
+/** Writes a block and answers how many of its values had no place. */
+export async function pasteInto(
+  table: Table,
+  block: Block,
+  target: Omit<PasteTarget, 'rowCount'>,
+  onProgress?: (sentCells: number, allCells: number) => void,
+): Promise<number> {
+  const { store, editor, query } = table;
+  const rowCount = store.total ?? 0;
+  const plan = planPaste(block, { ...target, rowCount });
+  if (plan.added.length > 0 && isFiltered(query)) {
+    plan.leftOut += plan.added.length;
+    plan.added = [];
+  }
+  const endRow = plan.writes.reduce((most, { rowIndex }) => Math.max(most, rowIndex + 1), target.firstRow);
+  const rows = await store.rowsBetween(target.firstRow, Math.min(rowCount, endRow));
+  const writes = plan.writes.flatMap(({ rowIndex, columnId, text }): CellWrite[] => {
+    const row = rows[rowIndex - target.firstRow];
+    const before = row?.cells[columnId];
+    return row ? [{ rowId: row.id, columnId, value: readTyped(text, before?.value ?? null), before }] : [];
+  });
+  await editor.change(writes, plan.added.map(addedRow), onProgress);
+  return plan.leftOut;
+}

@@ -1,0 +1,31 @@
+import type { TriggerBody } from '../../api/types';
+
+export interface Measured {
+  cells: number;
+  /** Cells by column, where each was counted. */
+  byColumn: Map<string, number>;
+  /** It may be fewer: rows were counted, not cells. */
+  isAtMost: boolean;
+}
+
+/** Runs of more cells than this are asked about. */
+export const UNASKED_CELLS_MAX = 100;
+const COLUMNS_COUNTED_MAX = 12;
+const ROW_IDS_COUNTED_MAX = 1_000;
+
+/** How many cells a run would begin. `rowsOf` asks the service how many rows a run touches. */
+export async function measure(
+  body: TriggerBody,
+  columnIds: readonly string[],
+  rowsOf: (body: TriggerBody) => Promise<number>,
+): Promise<Measured> {
+  const isLong = (body.rowIds?.length ?? 0) > ROW_IDS_COUNTED_MAX;
+  if (columnIds.length > 1 && (isLong || columnIds.length > COLUMNS_COUNTED_MAX)) {
+    const cells = (await rowsOf(body)) * columnIds.length;
+    return { cells, byColumn: new Map(), isAtMost: true };
+  }
+  // A run of one column has as many cells as rows.
+  const counts = await Promise.all(columnIds.map((columnId) => rowsOf({ ...body, columnIds: [columnId] })));
+  const byColumn = new Map(columnIds.map((columnId, place) => [columnId, counts[place] ?? 0]));
+  return { cells: counts.reduce((sum, cells) => sum + cells, 0), byColumn, isAtMost: false };
+}

@@ -1,0 +1,27 @@
+import { Button, Group } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+
+/** A message with something to do about it. */
+export function tellAction(message: string, action: string, onAct: () => void): void {
+  const id = notifications.show({
+    message: (
+      <Group justify="space-between" wrap="nowrap" gap="sm">
+        <span>{message}</span>
+        <Button
+          size="compact-sm"
+          variant="light"
+          style={{ flexShrink: 0 }}
+          onClick={() => {
+            notifications.hide(id);
+            onAct();
+          }}
+        >
+          {action}
+        </Button>
+      </Group>
+    ),
+    color: 'mill',
+    autoClose: 10_000,
+    withBorder: true,
+  });
+}

@@ -1,0 +1,86 @@
+import { expect, test } from 'vitest';
+import type { Cell, Column, Json, Row } from '../../src/api/types';
+import { Editor, type Undone } from '../../src/table/rows/editor';
+
+const COLUMNS = [{ id: 'a', type: 'manual' }, { id: 'ai', type: 'ai' }] as Column[];
+
+/** A service in memory, none of whose rows is in sight. */
+function world(values: Record<string, Record<string, Json>>) {
+  const rows = new Map<string, Record<string, Json>>(Object.entries(values));
+  const told: Undone[] = [];
+  let made = 0;
+  const cell = (value: Json): Cell => ({ value, status: 'idle' });
+  const row = (id: string, body: Record<string, Json>): Row => ({
+    id,
+    cells: Object.fromEntries(Object.entries(body).map(([columnId, value]) => [columnId, cell(value)])),
+  });
+  const editor = new Editor({
+    wire: {
+      writeCells: async (cells) => cells.forEach(({ rowId, columnId, value }) => rows.set(rowId, { ...rows.get(rowId), [columnId]: value })),
+      insertRows: async (bodies, ids) =>
+        bodies.forEach((body) => {
+          made += 1;
+          rows.set(`made${made}`, { ...body });
+          ids.push(`made${made}`);
+        }),
+      deleteRows: async (ids) => ids.filter((id) => rows.delete(id)).length,
+      readRows: async (ids) => new Map(ids.flatMap((id) => (rows.has(id) ? [[id, row(id, rows.get(id) ?? {})]] : []))),
+    },
+    store: () => ({ indexOf: () => undefined, rowAt: () => undefined, patch: () => {}, startAdding: () => {}, finishAdding: () => {}, refresh: () => {} }),
+    columns: () => COLUMNS,
+    onError: (error) => {
+      throw error;
+    },
+    onChange: () => {},
+    onUndone: (undone) => told.push(undone),
+  });
+  return { editor, rows, told, stored: () => Object.fromEntries(rows), row };
+}
+
+test('undo leaves alone what somebody else has changed since', async () => {
+  const { editor, rows, told, stored } = world({ 1: { a: 'x' }, 2: { a: 'y' } });
+  await editor.change([
+    { rowId: '1', columnId: 'a', value: 'mine', before: { value: 'x', status: 'idle' } },
+    { rowId: '2', columnId: 'a', value: 'mine', before: { value: 'y', status: 'idle' } },
+  ]);
+  rows.set('2', { a: 'theirs' });
+  await editor.undo();
+  expect(stored()).toEqual({ 1: { a: 'x' }, 2: { a: 'theirs' } });
+  expect(told[0]).toMatchObject({ skippedCells: 1, byHand: [] });
+  await editor.redo();
+  expect(stored()).toEqual({ 1: { a: 'mine' }, 2: { a: 'theirs' } });
+});
+
+test('a value that a column had filled in comes back, and it is said that it counts as written by hand', async () => {
+  const { editor, told, stored } = world({ 1: { ai: 'found' }, 2: { ai: 'typed' } });
+  await editor.change([
+    { rowId: '1', columnId: 'ai', value: null, before: { value: 'found', status: 'completed' } },
+    { rowId: '2', columnId: 'ai', value: null, before: { value: 'typed', status: 'completed', manual: true } },
+  ]);
+  await editor.undo();
+  expect(stored()).toEqual({ 1: { ai: 'found' }, 2: { ai: 'typed' } });
+  expect(told[0]?.byHand.map(({ rowId }) => rowId)).toEqual(['1']);
+});
+
+test('rows that were added go again, unless somebody has written into them', async () => {
+  const { editor, rows, told, stored } = world({});
+  await editor.change([], [{ a: 'one' }, { a: 'two' }]);
+  rows.set('made2', { a: 'theirs' });
+  await editor.undo();
+  expect(stored()).toEqual({ made2: { a: 'theirs' } });
+  expect(told[0]).toMatchObject({ keptRows: 1 });
+  await editor.redo();
+  expect(stored()).toEqual({ made2: { a: 'theirs' }, made3: { a: 'one' } });
+});
+
+test('rows that were deleted come back, also when something else was done since', async () => {
+  const { editor, told, stored, row } = world({ 1: { a: 'x', ai: 'found' }, 2: { a: 'y' } });
+  const step = await editor.remove([row('1', { a: 'x', ai: 'found' })]);
+  await editor.change([{ rowId: '2', columnId: 'a', value: 'z', before: { value: 'y', status: 'idle' } }]);
+  await editor.undo(step);
+  expect(stored()).toEqual({ 2: { a: 'z' }, made1: { a: 'x', ai: 'found' } });
+  expect(told[0]).toMatchObject({ restoredRows: 1, byHand: [{ rowId: 'made1', columnId: 'ai' }] });
+  await editor.undo(step);
+  await editor.redo();
+  expect(stored()).toEqual({ 2: { a: 'z' } });
+});
