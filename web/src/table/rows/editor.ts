@@ -108,6 +108,7 @@ export class Editor {
       const isLeft = (id: string) => isAsMade(rows.get(id) as Row, bodies.get(id) ?? {}, this.options.columns());
       const gone = there.filter(isLeft);
       if (gone.length > 0) await this.options.wire.deleteRows(gone);
+      step.goneRowIds = gone;
       const restoredRows = await this.makeAgain(step.deletedRows ?? []);
       const byHand = [...open.filter((edit) => edit.wasFilled && edit.before !== null), ...this.filledIn(step.deletedRows ?? [])];
       this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: there.length - gone.length, restoredRows, byHand });
@@ -119,11 +120,11 @@ export class Editor {
       const step = this.steps.redo();
       if (!step) return;
       const edits = editsOfOldRows(step);
-      const rows = await this.rowsNow([...edits.map(({ rowId }) => rowId), ...step.madeRowIds]);
+      const rows = await this.rowsNow(edits.map(({ rowId }) => rowId));
       const open = unchangedSince(edits, 'before', rows);
       await this.rewrite(open, 'after');
-      const missing = [...madeBodies(step)].filter(([id]) => !rows.has(id)).map(([id, body]) => ({ id, body }));
-      await this.makeAgain(missing);
+      const bodies = madeBodies(step);
+      await this.makeAgain((step.goneRowIds ?? []).map((id) => ({ id, body: bodies.get(id) ?? {} })));
       if (step.deletedRows) await this.options.wire.deleteRows(step.deletedRows.map(({ id }) => id));
       this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: 0, restoredRows: 0, byHand: [] });
     });

@@ -15,6 +15,8 @@ export interface Step {
   cells: CellEdit[];
   /** Rows this step made. */
   madeRowIds: string[];
+  /** Those of them that were deleted when it was taken back. */
+  goneRowIds?: string[] | undefined;
   /** Rows this step deleted, and what stood in them. */
   deletedRows?: { id: string; body: RowBody }[];
 }
@@ -59,6 +61,7 @@ export class UndoStack {
     const renamed = (id: string) => ids.get(id) ?? id;
     for (const step of [...this.done, ...this.undone]) {
       step.madeRowIds = step.madeRowIds.map(renamed);
+      step.goneRowIds = step.goneRowIds?.map(renamed);
       for (const cell of step.cells) cell.rowId = renamed(cell.rowId);
       for (const row of step.deletedRows ?? []) row.id = renamed(row.id);
     }

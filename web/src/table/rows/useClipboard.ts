@@ -142,7 +142,12 @@ async function paste(table: Table, block: string[][], ask: (offer: PasteOffer) =
     return tell(`That is more than ${counted(PASTE_ROWS_MAX, 'row')} or ${counted(PASTE_CELLS_MAX, 'cell')}. Import it as a file instead.`);
   }
   const { firstRow, firstColumn } = range;
-  const columns = table.shownColumns.map(({ id, header, type }) => ({ id, header, isWritable: type !== 'reference' }));
+  const columns = table.shownColumns.map(({ id, header, type }) => ({
+    id,
+    header,
+    isWritable: type !== 'reference',
+    isComputed: type !== 'manual',
+  }));
   if (needsAnswer(block, columns, firstColumn, isEmptyTable)) return ask({ block, columns, firstRow, firstColumn, isEmptyTable });
   const selected = { selectedRows: range.endRow - firstRow, selectedColumns: range.endColumn - firstColumn };
   const leftOut = await pasteInto(table, block, { columns, firstColumn, firstRow, ...selected });
