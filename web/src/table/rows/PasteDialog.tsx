@@ -47,7 +47,7 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
       if (isAll) await queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
       const target = { columns: ids.map((id = '') => ({ id, isWritable: id !== '' })), firstColumn: 0, firstRow };
       const leftOut = await pasteInto(table, body, target, (done, all) => setPercent((done / all) * 100));
-      if (isAll && leftOut > 0) tell(`${counted(leftOut, 'row')} had no place and ${leftOut === 1 ? 'was' : 'were'} left out.`);
+      if (isAll && leftOut) tell(`${counted(leftOut, 'row')} had no place and ${leftOut === 1 ? 'was' : 'were'} left out.`);
       onClose();
     } catch (failure) {
       setPercent(undefined);

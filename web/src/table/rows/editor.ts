@@ -51,10 +51,10 @@ export class Editor {
     return this.steps.canRedo;
   }
 
-  /** Writes cells and adds rows as one step. */
-  change(writes: readonly CellWrite[], added: readonly RowBody[] = [], onProgress?: (sent: number, all: number) => void): Promise<void> {
+  /** Writes cells and adds rows as one step. Answers whether all of it was taken; if not, that has been told. */
+  change(writes: readonly CellWrite[], added: readonly RowBody[] = [], onProgress?: (sent: number, all: number) => void): Promise<boolean> {
     const cells = this.editsOf(writes);
-    if (cells.length === 0 && added.length === 0) return Promise.resolve();
+    if (cells.length === 0 && added.length === 0) return Promise.resolve(true);
     this.show(cells, 'after');
     const rows = added.map((body) => this.provisional(body));
     const all = cells.length + rows.length;
@@ -85,23 +85,21 @@ export class Editor {
     const columns = this.options.columns();
     const deletedRows = rows.map((row) => ({ id: row.id, body: bodyOf(row, columns) }));
     const step: Step = { cells: [], madeRowIds: [], deletedRows };
-    let isDone = false;
-    await this.enqueue(async () => {
+    const isDone = await this.enqueue(async () => {
       await this.options.wire.deleteRows(deletedRows.map(({ id }) => id));
       this.steps.push(step);
-      isDone = true;
     });
     return isDone ? step : undefined;
   }
 
   /** Takes back the last step, or the one that is named. */
-  undo(wanted?: Step): Promise<void> {
+  undo(wanted?: Step): Promise<boolean> {
     return this.enqueue(async () => {
       const step = this.steps.undo(wanted);
       if (!step) return;
       const edits = editsOfOldRows(step);
       const rows = await this.rowsNow([...edits.map(({ rowId }) => rowId), ...step.madeRowIds]);
-      const open = unchangedSince(edits, 'after', rows);
+      const open = unchangedSince(this.ofColumnsThere(edits), 'after', rows);
       await this.rewrite(open, 'before');
       const bodies = madeBodies(step);
       const there = step.madeRowIds.filter((id) => rows.has(id));
@@ -115,13 +113,13 @@ export class Editor {
     });
   }
 
-  redo(): Promise<void> {
+  redo(): Promise<boolean> {
     return this.enqueue(async () => {
       const step = this.steps.redo();
       if (!step) return;
       const edits = editsOfOldRows(step);
       const rows = await this.rowsNow(edits.map(({ rowId }) => rowId));
-      const open = unchangedSince(edits, 'before', rows);
+      const open = unchangedSince(this.ofColumnsThere(edits), 'before', rows);
       await this.rewrite(open, 'after');
       const bodies = madeBodies(step);
       await this.makeAgain((step.goneRowIds ?? []).map((id) => ({ id, body: bodies.get(id) ?? {} })));
@@ -130,13 +128,20 @@ export class Editor {
     });
   }
 
-  private enqueue(work: () => Promise<void>): Promise<void> {
-    const done = this.queue.then(work).catch((error: unknown) => {
-      this.options.store().refresh();
-      this.options.onError(error);
-    });
+  private enqueue(work: () => Promise<void>): Promise<boolean> {
+    const done = this.queue.then(work).then(
+      () => true,
+      (error: unknown) => {
+        this.options.store().refresh();
+        this.options.onError(error);
+        return false;
+      },
+    );
     this.queue = done;
-    return done.then(() => this.options.onChange());
+    return done.then((isDone) => {
+      this.options.onChange();
+      return isDone;
+    });
   }
 
   private editsOf(writes: readonly CellWrite[]): CellEdit[] {
@@ -181,11 +186,22 @@ export class Editor {
     if (rows.length === 0) return 0;
     const ids: string[] = [];
     try {
-      await this.options.wire.insertRows(rows.map(({ body }) => body), ids);
+      await this.options.wire.insertRows(rows.map(({ body }) => this.ofThisTable(body)), ids);
     } finally {
       this.steps.rename(new Map(ids.map((id, place) => [rows[place]?.id ?? id, id])));
     }
     return ids.length;
+  }
+
+  /** Columns may have been deleted since. */
+  private ofColumnsThere(edits: readonly CellEdit[]): CellEdit[] {
+    const there = new Set(this.options.columns().map((column) => column.id));
+    return edits.filter((edit) => there.has(edit.columnId));
+  }
+
+  private ofThisTable(body: RowBody): RowBody {
+    const there = this.options.columns().filter((column) => column.id in body);
+    return Object.fromEntries(there.map(({ id }) => [id, body[id] ?? null]));
   }
 
   /** What columns that fill themselves hold in rows that were made again. */
