@@ -1,7 +1,19 @@
 import type { Cell, Column, Json, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import type { RowStore } from './rowStore';
-import { bodyOf, type CellEdit, editsOfOldRows, isAsMade, isSame, madeBodies, type Step, unchangedSince, UndoStack } from './undo';
+import {
+  bodyOf,
+  type CellEdit,
+  editsOfOldRows,
+  filledIn,
+  isAsMade,
+  isSame,
+  madeBodies,
+  type Step,
+  unchangedSince,
+  UndoStack,
+  withoutOldColumns,
+} from './undo';
 import type { OnSent, RowBody, Wire } from './wire';
 
 export interface CellWrite {
@@ -18,10 +30,18 @@ export interface Undone {
   skippedCells: number;
   /** Rows that somebody has changed since: they were not deleted. */
   keptRows: number;
+  /** Columns that were made for it, and are still there. */
+  keptColumns: number;
   /** Rows that were made again. */
   restoredRows: number;
   /** Values the service had filled in, which now count as written by hand. */
   byHand: CellEdit[];
+}
+
+interface ChangeOptions {
+  onProgress?: ((sent: number, all: number) => void) | undefined;
+  /** How many columns were made for it. */
+  madeColumns?: number;
 }
 
 interface Options {
@@ -52,7 +72,8 @@ export class Editor {
   }
 
   /** Writes cells and adds rows as one step. Answers whether all of it was taken; if not, that has been told. */
-  change(writes: readonly CellWrite[], added: readonly RowBody[] = [], onProgress?: (sent: number, all: number) => void): Promise<boolean> {
+  change(writes: readonly CellWrite[], added: readonly RowBody[] = [], options: ChangeOptions = {}): Promise<boolean> {
+    const { onProgress, madeColumns = 0 } = options;
     const cells = this.editsOf(writes);
     if (cells.length === 0 && added.length === 0) return Promise.resolve(true);
     this.show(cells, 'after');
@@ -60,7 +81,7 @@ export class Editor {
     const all = cells.length + rows.length;
     if (rows.length > 0) this.options.store().startAdding(rows);
     return this.enqueue(async () => {
-      const step: Step = { cells: [...cells], madeRowIds: [] };
+      const step: Step = { cells: [...cells], madeRowIds: [], madeColumns };
       try {
         await this.sendCells(cells, 'after', (sent) => onProgress?.(sent, all));
       } catch (error) {
@@ -99,7 +120,7 @@ export class Editor {
       if (!step) return;
       const edits = editsOfOldRows(step);
       const rows = await this.rowsNow([...edits.map(({ rowId }) => rowId), ...step.madeRowIds]);
-      const open = unchangedSince(this.ofColumnsThere(edits), 'after', rows);
+      const open = unchangedSince(edits, 'after', rows, this.options.columns());
       await this.rewrite(open, 'before');
       const bodies = madeBodies(step);
       const there = step.madeRowIds.filter((id) => rows.has(id));
@@ -108,8 +129,9 @@ export class Editor {
       if (gone.length > 0) await this.options.wire.deleteRows(gone);
       step.goneRowIds = gone;
       const restoredRows = await this.makeAgain(step.deletedRows ?? []);
-      const byHand = [...open.filter((edit) => edit.wasFilled && edit.before !== null), ...this.filledIn(step.deletedRows ?? [])];
-      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: there.length - gone.length, restoredRows, byHand });
+      const byHand = [...open.filter((edit) => edit.wasFilled && edit.before !== null), ...filledIn(step.deletedRows ?? [], this.processed())];
+      const keptRows = there.length - gone.length;
+      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows, keptColumns: step.madeColumns ?? 0, restoredRows, byHand });
     });
   }
 
@@ -119,12 +141,12 @@ export class Editor {
       if (!step) return;
       const edits = editsOfOldRows(step);
       const rows = await this.rowsNow(edits.map(({ rowId }) => rowId));
-      const open = unchangedSince(this.ofColumnsThere(edits), 'before', rows);
+      const open = unchangedSince(edits, 'before', rows, this.options.columns());
       await this.rewrite(open, 'after');
       const bodies = madeBodies(step);
       await this.makeAgain((step.goneRowIds ?? []).map((id) => ({ id, body: bodies.get(id) ?? {} })));
       if (step.deletedRows) await this.options.wire.deleteRows(step.deletedRows.map(({ id }) => id));
-      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: 0, restoredRows: 0, byHand: [] });
+      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: 0, keptColumns: 0, restoredRows: 0, byHand: [] });
     });
   }
 
@@ -186,32 +208,11 @@ export class Editor {
     if (rows.length === 0) return 0;
     const ids: string[] = [];
     try {
-      await this.options.wire.insertRows(rows.map(({ body }) => this.ofThisTable(body)), ids);
+      await this.options.wire.insertRows(rows.map(({ body }) => withoutOldColumns(body, this.options.columns())), ids);
     } finally {
       this.steps.rename(new Map(ids.map((id, place) => [rows[place]?.id ?? id, id])));
     }
     return ids.length;
-  }
-
-  /** Columns may have been deleted since. */
-  private ofColumnsThere(edits: readonly CellEdit[]): CellEdit[] {
-    const there = new Set(this.options.columns().map((column) => column.id));
-    return edits.filter((edit) => there.has(edit.columnId));
-  }
-
-  private ofThisTable(body: RowBody): RowBody {
-    const there = this.options.columns().filter((column) => column.id in body);
-    return Object.fromEntries(there.map(({ id }) => [id, body[id] ?? null]));
-  }
-
-  /** What columns that fill themselves hold in rows that were made again. */
-  private filledIn(rows: readonly { id: string; body: RowBody }[]): CellEdit[] {
-    const processed = this.processed();
-    return rows.flatMap(({ id, body }) =>
-      Object.entries(body)
-        .filter(([columnId]) => processed.has(columnId))
-        .map(([columnId, before]): CellEdit => ({ rowId: id, columnId, before, after: null })),
-    );
   }
 
   private show(cells: readonly CellEdit[], side: 'before' | 'after'): void {

@@ -10,7 +10,7 @@ export async function pasteInto(
   table: Table,
   block: Block,
   target: Omit<PasteTarget, 'rowCount'>,
-  onProgress?: (sentCells: number, allCells: number) => void,
+  options: Parameters<Table['editor']['change']>[2] = {},
 ): Promise<number | undefined> {
   const { store, editor, query } = table;
   const rowCount = store.total ?? 0;
@@ -26,6 +26,6 @@ export async function pasteInto(
     const before = row?.cells[columnId];
     return row ? [{ rowId: row.id, columnId, value: readTyped(text, before?.value ?? null), before }] : [];
   });
-  const isDone = await editor.change(writes, plan.added.map(addedRow), onProgress);
+  const isDone = await editor.change(writes, plan.added.map(addedRow), options);
   return isDone ? plan.leftOut : undefined;
 }
