@@ -62,9 +62,13 @@ export function TableView({ table }: { table: Table }) {
   const columnCount = table.shownColumns.length;
   useEffect(() => {
     if (!openColumn) return;
-    // Once the panel has taken its place beside the grid.
-    const timer = setTimeout(() => grid.current?.showColumn(openColumn), 150);
-    return () => clearTimeout(timer);
+    // Once the panel has taken its place beside the grid, and the grid knows of the column: twice, as either may be late.
+    let shown = 0;
+    const timer = setInterval(() => {
+      if (grid.current?.showColumn(openColumn)) shown += 1;
+      if (shown === 2) clearInterval(timer);
+    }, 150);
+    return () => clearInterval(timer);
   }, [openColumn, columnCount]);
 
   const onDrop = (event: DragEvent) => {

@@ -107,7 +107,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     selection,
     setSelection,
     widths,
-    frozenCount: countFrozen(frozen, shownColumns),
+    frozenCount: countFrozen(frozen, shownColumns, store.rowAt),
     setFrozen,
     setWidth: (columnId: string, width: number) => setWidths({ ...widths, [columnId]: width }),
     isConnected,

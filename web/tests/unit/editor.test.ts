@@ -73,6 +73,16 @@ test('rows that were added go again, unless somebody has written into them', asy
   expect(stored()).toEqual({ made2: { a: 'theirs' }, made3: { a: 'one' } });
 });
 
+test('what a column held that was deleted since is left out', async () => {
+  const { editor, stored, row } = world({ 1: { a: 'x', old: 'y' } });
+  await editor.change([{ rowId: '1', columnId: 'old', value: null, before: { value: 'y', status: 'idle' } }]);
+  await editor.undo();
+  expect(stored()).toEqual({ 1: { a: 'x', old: null } });
+  await editor.remove([row('1', { a: 'x', old: null })]);
+  await editor.undo();
+  expect(stored()).toEqual({ made1: { a: 'x' } });
+});
+
 test('rows that were deleted come back, also when something else was done since', async () => {
   const { editor, told, stored, row } = world({ 1: { a: 'x', ai: 'found' }, 2: { a: 'y' } });
   const step = await editor.remove([row('1', { a: 'x', ai: 'found' })]);

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { destinations, guessHeader, needsAnswer, type PasteColumn } from '../../src/table/rows/pasteBlock';
 
-const input: PasteColumn = { id: '_trigger', header: 'Input', isWritable: true };
-const name: PasteColumn = { id: 'n', header: 'Name', isWritable: true };
-const part: PasteColumn = { id: 'p', header: 'Part', isWritable: false };
+const input: PasteColumn = { id: '_trigger', header: 'Input', isWritable: true, isComputed: false };
+const name: PasteColumn = { id: 'n', header: 'Name', isWritable: true, isComputed: false };
+const part: PasteColumn = { id: 'p', header: 'Part', isWritable: false, isComputed: true };
+const found: PasteColumn = { id: 'f', header: 'Found', isWritable: true, isComputed: true };
 
 function header(isGuessed: boolean, block: string[][], columns: PasteColumn[] = [input], isEmptyTable = true) {
   expect(guessHeader(block, columns, isEmptyTable)).toBe(isGuessed);
@@ -37,6 +38,12 @@ test('what is there is filled by place, the rest becomes columns', () => {
 test('a header finds the column of its name wherever it stands', () => {
   goes([['City', 'name'], ['x', 'y']], true, [name], ['new:City', 'n:Name']);
   goes([['Age', 'Name'], ['x', 'y']], true, [input, name], ['_trigger:Input', 'n:Name']);
+});
+
+test('what has another name is not put into a column that fills itself', () => {
+  goes([['City'], ['x']], true, [found], ['new:City']);
+  goes([['Found'], ['x']], true, [found], ['f:Found']);
+  goes([['x']], false, [found], ['f:Found']);
 });
 
 test('an empty table takes the headers over', () => {

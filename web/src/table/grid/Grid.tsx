@@ -42,7 +42,8 @@ export interface TypedCell extends CellPlace {
 }
 
 export interface GridHandle {
-  showColumn: (columnId: string) => void;
+  /** Scrolls to a column; answers whether the grid has drawn it yet. */
+  showColumn: (columnId: string) => boolean;
   focus: () => void;
   /** Where a cell is on the screen, or the header of a column. */
   boundsOf: (columnId: string, rowIndex?: number) => Rectangle | undefined;
@@ -101,6 +102,7 @@ export function Grid(props: GridProps) {
     showColumn: (columnId) => {
       const index = columns.findIndex((column) => column.id === columnId);
       if (index >= 0) editor.current?.scrollTo(index, 0, 'horizontal', 40);
+      return index >= 0 && boundsOf(columnId) !== undefined;
     },
   }));
 

@@ -1,23 +1,31 @@
-import type { Column } from '../../api/types';
+import type { Column, Row } from '../../api/types';
 
-/** Until somebody says otherwise the first column stays, whichever it is. */
+/** Until somebody says otherwise the first column stays that holds something. */
 export const FIRST_COLUMN = 'first';
+const ROWS_LOOKED_AT = 20;
 
 /** How many columns stay when the others are scrolled: up to the one that is named, or none. */
-export function countFrozen(columnId: string | null, shown: readonly Pick<Column, 'id'>[]): number {
+export function countFrozen(
+  columnId: string | null,
+  shown: readonly Pick<Column, 'id'>[],
+  rowAt: (index: number) => Row | undefined,
+): number {
   if (columnId === null) return 0;
   const index = shown.findIndex(({ id }) => id === columnId);
-  return Math.min(Math.max(index, 0) + 1, shown.length);
+  const first = isUnusedInput(shown[0]?.id, rowAt) ? 1 : 0;
+  return Math.min((index >= 0 ? index : first) + 1, shown.length);
 }
 
-/** Columns that stay may take half of the screen, lest nothing is left to scroll. */
+/** Every table begins with the column for input, and many never use it. */
+function isUnusedInput(columnId: string | undefined, rowAt: (index: number) => Row | undefined): boolean {
+  const rows = Array.from({ length: ROWS_LOOKED_AT }, (_, index) => rowAt(index)).filter((row) => row !== undefined);
+  return columnId === '_trigger' && rows.length > 0 && rows.every((row) => (row.cells._trigger?.value ?? null) === null);
+}
+
+/** Columns that take more than this part of the screen do not stay: too little would be left to scroll. */
+const SCREEN_PART_MAX = 0.6;
+
 export function fitFrozen(count: number, widths: readonly number[], screenWidth: number): number {
-  let used = 0;
-  let fitting = 0;
-  for (const width of widths.slice(0, count)) {
-    used += width;
-    if (used > screenWidth / 2) break;
-    fitting += 1;
-  }
-  return fitting;
+  const used = widths.slice(0, count).reduce((sum, width) => sum + width, 0);
+  return used <= screenWidth * SCREEN_PART_MAX ? count : 0;
 }

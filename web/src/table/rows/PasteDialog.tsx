@@ -46,8 +46,11 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
       const ids = isAll ? await makeColumns(projectId, goals) : goals.map(({ columnId }) => columnId);
       if (isAll) await queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
       const target = { columns: ids.map((id = '') => ({ id, isWritable: id !== '' })), firstColumn: 0, firstRow };
-      const leftOut = await pasteInto(table, body, target, (done, all) => setPercent((done / all) * 100));
-      if (isAll && leftOut > 0) tell(`${counted(leftOut, 'row')} had no place and ${leftOut === 1 ? 'was' : 'were'} left out.`);
+      const leftOut = await pasteInto(table, body, target, {
+        onProgress: (done, all) => setPercent((done / all) * 100),
+        madeColumns: isAll ? newCount : 0,
+      });
+      if (isAll && leftOut) tell(`${counted(leftOut, 'row')} had no place and ${leftOut === 1 ? 'was' : 'were'} left out.`);
       onClose();
     } catch (failure) {
       setPercent(undefined);

@@ -1,7 +1,19 @@
 import type { Cell, Column, Json, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import type { RowStore } from './rowStore';
-import { bodyOf, type CellEdit, editsOfOldRows, isAsMade, isSame, madeBodies, type Step, unchangedSince, UndoStack } from './undo';
+import {
+  bodyOf,
+  type CellEdit,
+  editsOfOldRows,
+  filledIn,
+  isAsMade,
+  isSame,
+  madeBodies,
+  type Step,
+  unchangedSince,
+  UndoStack,
+  withoutOldColumns,
+} from './undo';
 import type { OnSent, RowBody, Wire } from './wire';
 
 export interface CellWrite {
@@ -18,10 +30,18 @@ export interface Undone {
   skippedCells: number;
   /** Rows that somebody has changed since: they were not deleted. */
   keptRows: number;
+  /** Columns that were made for it, and are still there. */
+  keptColumns: number;
   /** Rows that were made again. */
   restoredRows: number;
   /** Values the service had filled in, which now count as written by hand. */
   byHand: CellEdit[];
+}
+
+interface ChangeOptions {
+  onProgress?: ((sent: number, all: number) => void) | undefined;
+  /** How many columns were made for it. */
+  madeColumns?: number;
 }
 
 interface Options {
@@ -51,16 +71,17 @@ export class Editor {
     return this.steps.canRedo;
   }
 
-  /** Writes cells and adds rows as one step. */
-  change(writes: readonly CellWrite[], added: readonly RowBody[] = [], onProgress?: (sent: number, all: number) => void): Promise<void> {
+  /** Writes cells and adds rows as one step. Answers whether all of it was taken; if not, that has been told. */
+  change(writes: readonly CellWrite[], added: readonly RowBody[] = [], options: ChangeOptions = {}): Promise<boolean> {
+    const { onProgress, madeColumns = 0 } = options;
     const cells = this.editsOf(writes);
-    if (cells.length === 0 && added.length === 0) return Promise.resolve();
+    if (cells.length === 0 && added.length === 0) return Promise.resolve(true);
     this.show(cells, 'after');
     const rows = added.map((body) => this.provisional(body));
     const all = cells.length + rows.length;
     if (rows.length > 0) this.options.store().startAdding(rows);
     return this.enqueue(async () => {
-      const step: Step = { cells: [...cells], madeRowIds: [] };
+      const step: Step = { cells: [...cells], madeRowIds: [], madeColumns };
       try {
         await this.sendCells(cells, 'after', (sent) => onProgress?.(sent, all));
       } catch (error) {
@@ -85,57 +106,64 @@ export class Editor {
     const columns = this.options.columns();
     const deletedRows = rows.map((row) => ({ id: row.id, body: bodyOf(row, columns) }));
     const step: Step = { cells: [], madeRowIds: [], deletedRows };
-    let isDone = false;
-    await this.enqueue(async () => {
+    const isDone = await this.enqueue(async () => {
       await this.options.wire.deleteRows(deletedRows.map(({ id }) => id));
       this.steps.push(step);
-      isDone = true;
     });
     return isDone ? step : undefined;
   }
 
   /** Takes back the last step, or the one that is named. */
-  undo(wanted?: Step): Promise<void> {
+  undo(wanted?: Step): Promise<boolean> {
     return this.enqueue(async () => {
       const step = this.steps.undo(wanted);
       if (!step) return;
       const edits = editsOfOldRows(step);
       const rows = await this.rowsNow([...edits.map(({ rowId }) => rowId), ...step.madeRowIds]);
-      const open = unchangedSince(edits, 'after', rows);
+      const open = unchangedSince(edits, 'after', rows, this.options.columns());
       await this.rewrite(open, 'before');
       const bodies = madeBodies(step);
       const there = step.madeRowIds.filter((id) => rows.has(id));
       const isLeft = (id: string) => isAsMade(rows.get(id) as Row, bodies.get(id) ?? {}, this.options.columns());
       const gone = there.filter(isLeft);
       if (gone.length > 0) await this.options.wire.deleteRows(gone);
+      step.goneRowIds = gone;
       const restoredRows = await this.makeAgain(step.deletedRows ?? []);
-      const byHand = [...open.filter((edit) => edit.wasFilled && edit.before !== null), ...this.filledIn(step.deletedRows ?? [])];
-      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: there.length - gone.length, restoredRows, byHand });
+      const byHand = [...open.filter((edit) => edit.wasFilled && edit.before !== null), ...filledIn(step.deletedRows ?? [], this.processed())];
+      const keptRows = there.length - gone.length;
+      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows, keptColumns: step.madeColumns ?? 0, restoredRows, byHand });
     });
   }
 
-  redo(): Promise<void> {
+  redo(): Promise<boolean> {
     return this.enqueue(async () => {
       const step = this.steps.redo();
       if (!step) return;
       const edits = editsOfOldRows(step);
-      const rows = await this.rowsNow([...edits.map(({ rowId }) => rowId), ...step.madeRowIds]);
-      const open = unchangedSince(edits, 'before', rows);
+      const rows = await this.rowsNow(edits.map(({ rowId }) => rowId));
+      const open = unchangedSince(edits, 'before', rows, this.options.columns());
       await this.rewrite(open, 'after');
-      const missing = [...madeBodies(step)].filter(([id]) => !rows.has(id)).map(([id, body]) => ({ id, body }));
-      await this.makeAgain(missing);
+      const bodies = madeBodies(step);
+      await this.makeAgain((step.goneRowIds ?? []).map((id) => ({ id, body: bodies.get(id) ?? {} })));
       if (step.deletedRows) await this.options.wire.deleteRows(step.deletedRows.map(({ id }) => id));
-      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: 0, restoredRows: 0, byHand: [] });
+      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: 0, keptColumns: 0, restoredRows: 0, byHand: [] });
     });
   }
 
-  private enqueue(work: () => Promise<void>): Promise<void> {
-    const done = this.queue.then(work).catch((error: unknown) => {
-      this.options.store().refresh();
-      this.options.onError(error);
-    });
+  private enqueue(work: () => Promise<void>): Promise<boolean> {
+    const done = this.queue.then(work).then(
+      () => true,
+      (error: unknown) => {
+        this.options.store().refresh();
+        this.options.onError(error);
+        return false;
+      },
+    );
     this.queue = done;
-    return done.then(() => this.options.onChange());
+    return done.then((isDone) => {
+      this.options.onChange();
+      return isDone;
+    });
   }
 
   private editsOf(writes: readonly CellWrite[]): CellEdit[] {
@@ -180,21 +208,11 @@ export class Editor {
     if (rows.length === 0) return 0;
     const ids: string[] = [];
     try {
-      await this.options.wire.insertRows(rows.map(({ body }) => body), ids);
+      await this.options.wire.insertRows(rows.map(({ body }) => withoutOldColumns(body, this.options.columns())), ids);
     } finally {
       this.steps.rename(new Map(ids.map((id, place) => [rows[place]?.id ?? id, id])));
     }
     return ids.length;
-  }
-
-  /** What columns that fill themselves hold in rows that were made again. */
-  private filledIn(rows: readonly { id: string; body: RowBody }[]): CellEdit[] {
-    const processed = this.processed();
-    return rows.flatMap(({ id, body }) =>
-      Object.entries(body)
-        .filter(([columnId]) => processed.has(columnId))
-        .map(([columnId, before]): CellEdit => ({ rowId: id, columnId, before, after: null })),
-    );
   }
 
   private show(cells: readonly CellEdit[], side: 'before' | 'after'): void {

@@ -6,6 +6,8 @@ export interface PasteColumn {
   id: string;
   header: string;
   isWritable: boolean;
+  /** Filled by the service: what comes under another name does not belong there. */
+  isComputed: boolean;
 }
 
 /** Where one column of a block goes: to a column that is there, perhaps renamed, or to a new one of this name. */
@@ -65,7 +67,7 @@ export function destinations(
     if (named && byName.indexOf(named) === place) return { columnId: named.id, header: named.header, isRenamed: false };
     const header = name.slice(0, HEADER_LENGTH_MAX);
     const below = columns[firstColumn + place];
-    if (below?.isWritable && !taken.has(below.id)) {
+    if (below?.isWritable && !taken.has(below.id) && !(name && below.isComputed)) {
       // Nobody has named the column that every table begins with.
       const isRenamed = isEmptyTable && header !== '' && below.id === '_trigger' && below.header === 'Input';
       return { columnId: below.id, header: isRenamed ? header : below.header, isRenamed };

@@ -5,13 +5,13 @@ import type { Block } from './pasteBlock';
 import { isFiltered } from './rowQuery';
 import { readTyped } from './typed';
 
-/** Writes a block and answers how many of its values had no place. */
+/** Writes a block and answers how many of its values had no place; undefined if it failed, which has been told. */
 export async function pasteInto(
   table: Table,
   block: Block,
   target: Omit<PasteTarget, 'rowCount'>,
-  onProgress?: (sentCells: number, allCells: number) => void,
-): Promise<number> {
+  options: Parameters<Table['editor']['change']>[2] = {},
+): Promise<number | undefined> {
   const { store, editor, query } = table;
   const rowCount = store.total ?? 0;
   const plan = planPaste(block, { ...target, rowCount });
@@ -26,6 +26,6 @@ export async function pasteInto(
     const before = row?.cells[columnId];
     return row ? [{ rowId: row.id, columnId, value: readTyped(text, before?.value ?? null), before }] : [];
   });
-  await editor.change(writes, plan.added.map(addedRow), onProgress);
-  return plan.leftOut;
+  const isDone = await editor.change(writes, plan.added.map(addedRow), options);
+  return isDone ? plan.leftOut : undefined;
 }

@@ -15,10 +15,11 @@ export function tellUndone(undone: Undone, run: (body: TriggerBody) => Promise<v
   tellAction(message, 'Run again', () => void run({ rowIds, columnIds, force: true }));
 }
 
-export function wordsOf({ skippedCells, keptRows, restoredRows, byHand }: Undone): string {
+export function wordsOf({ skippedCells, keptRows, keptColumns, restoredRows, byHand }: Undone): string {
   const parts: string[] = [];
   if (skippedCells > 0) parts.push(`${counted(skippedCells, 'cell')} ${were(skippedCells)} left alone: changed by somebody else since, or deleted.`);
   if (keptRows > 0) parts.push(`${counted(keptRows, 'row')} ${were(keptRows)} kept: changed by somebody else since.`);
+  if (keptColumns > 0) parts.push(`The ${counted(keptColumns, 'column')} made for it stay${keptColumns === 1 ? 's' : ''}. Delete what you do not need by the header’s menu.`);
   if (restoredRows > 0) parts.push(`${counted(restoredRows, 'row')} ${are(restoredRows)} back, at the end of the table.`);
   if (byHand.length > 0) parts.push(`${counted(byHand.length, 'value')} ${are(byHand.length)} back, and ${byHand.length === 1 ? 'counts' : 'count'} as written by hand.`);
   return parts.join(' ');

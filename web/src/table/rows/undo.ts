@@ -15,6 +15,10 @@ export interface Step {
   cells: CellEdit[];
   /** Rows this step made. */
   madeRowIds: string[];
+  /** Those of them that were deleted when it was taken back. */
+  goneRowIds?: string[] | undefined;
+  /** How many columns were made for it. They stay when it is taken back. */
+  madeColumns?: number;
   /** Rows this step deleted, and what stood in them. */
   deletedRows?: { id: string; body: RowBody }[];
 }
@@ -59,6 +63,7 @@ export class UndoStack {
     const renamed = (id: string) => ids.get(id) ?? id;
     for (const step of [...this.done, ...this.undone]) {
       step.madeRowIds = step.madeRowIds.map(renamed);
+      step.goneRowIds = step.goneRowIds?.map(renamed);
       for (const cell of step.cells) cell.rowId = renamed(cell.rowId);
       for (const row of step.deletedRows ?? []) row.id = renamed(row.id);
     }
@@ -86,12 +91,33 @@ export function madeBodies({ cells, madeRowIds }: Step): Map<string, RowBody> {
   return bodies;
 }
 
-/** The edits whose cells still hold what `side` says: nobody has changed them since. */
-export function unchangedSince(edits: readonly CellEdit[], side: 'before' | 'after', rows: ReadonlyMap<string, Row>): CellEdit[] {
+/** The edits whose cells still hold what `side` says: nobody has changed them since, or deleted their column. */
+export function unchangedSince(
+  edits: readonly CellEdit[],
+  side: 'before' | 'after',
+  rows: ReadonlyMap<string, Row>,
+  columns: readonly Column[],
+): CellEdit[] {
+  const there = new Set(columns.map(({ id }) => id));
   return edits.filter((edit) => {
     const row = rows.get(edit.rowId);
-    return row !== undefined && isSame(row.cells[edit.columnId]?.value ?? null, edit[side]);
+    return row !== undefined && there.has(edit.columnId) && isSame(row.cells[edit.columnId]?.value ?? null, edit[side]);
   });
+}
+
+/** What columns that fill themselves hold in rows that were made again. */
+export function filledIn(rows: readonly { id: string; body: RowBody }[], processed: ReadonlySet<string>): CellEdit[] {
+  return rows.flatMap(({ id, body }) =>
+    Object.entries(body)
+      .filter(([columnId]) => processed.has(columnId))
+      .map(([columnId, before]): CellEdit => ({ rowId: id, columnId, before, after: null })),
+  );
+}
+
+/** A row's body without columns that were deleted since. */
+export function withoutOldColumns(body: RowBody, columns: readonly Column[]): RowBody {
+  const there = columns.filter(({ id }) => id in body);
+  return Object.fromEntries(there.map(({ id }) => [id, body[id] ?? null]));
 }
 
 /** Whether people have left a row as it was made. What the service filled in does not count. */

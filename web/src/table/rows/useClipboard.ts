@@ -11,6 +11,8 @@ import { pasteInto } from './pasteInto';
 import { formatTsv, parseTsv } from './tsv';
 import { toText } from './typed';
 
+/** Pastes of so many rows take a while and say when they are done. */
+const LONG_ROWS = 5_000;
 /** A copy of more rows than this is better made as an export. */
 const COPY_ROWS_MAX = 50_000;
 
@@ -142,9 +144,17 @@ async function paste(table: Table, block: string[][], ask: (offer: PasteOffer) =
     return tell(`That is more than ${counted(PASTE_ROWS_MAX, 'row')} or ${counted(PASTE_CELLS_MAX, 'cell')}. Import it as a file instead.`);
   }
   const { firstRow, firstColumn } = range;
-  const columns = table.shownColumns.map(({ id, header, type }) => ({ id, header, isWritable: type !== 'reference' }));
+  const columns = table.shownColumns.map(({ id, header, type }) => ({
+    id,
+    header,
+    isWritable: type !== 'reference',
+    isComputed: type !== 'manual',
+  }));
   if (needsAnswer(block, columns, firstColumn, isEmptyTable)) return ask({ block, columns, firstRow, firstColumn, isEmptyTable });
   const selected = { selectedRows: range.endRow - firstRow, selectedColumns: range.endColumn - firstColumn };
+  const isLong = block.length >= LONG_ROWS;
+  if (isLong) tell(`Pasting ${counted(block.length, 'row')}.`);
   const leftOut = await pasteInto(table, block, { columns, firstColumn, firstRow, ...selected });
-  if (leftOut > 0) tell(`${counted(leftOut, 'value')} had no place: only cells that can be written were filled.`);
+  if (isLong && leftOut !== undefined) tell(`${counted(block.length, 'row')} pasted.`);
+  if (leftOut) tell(`${counted(leftOut, 'value')} had no place: only cells that can be written were filled.`);
 }

@@ -72,6 +72,9 @@ export default async function hands({ server, page }) {
     // Columns that stay when the others are scrolled.
     await grid.selectHeader(1);
     await page.keyboard.press('Enter');
+    await item('Unfreeze').click();
+    await menu.waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
     await item('Freeze up to here').click();
     await menu.waitFor({ state: 'detached' });
     await page.setViewportSize({ width: 820, height: 600 });

@@ -90,4 +90,8 @@ async function intoNewTable({ server, page, grid }) {
   const stored = await server.api('GET', `/projects/${project.id}`);
   assert.deepEqual(stored.project.columns.map(({ header }) => header), ['Company', 'People', 'Site', 'Note', 'A', 'B']);
   assert.equal(stored.project.rowCount, 340);
+
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await page.getByText('The 5 columns made for it stay.').waitFor();
+  await page.getByText('No rows yet').waitFor();
 }
