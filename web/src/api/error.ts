@@ -27,6 +27,11 @@ export function sentence(error: unknown): string {
   return told.length > 3 ? `${told.slice(0, 3).join(' ')} And ${told.length - 3} more.` : told.join(' ');
 }
 
+/** Whether what was asked for is not there. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
+}
+
 /** What is wrong with each field of a form, by the service's name of the field. */
 export function fieldErrors(error: unknown): Record<string, string> {
   if (!(error instanceof ApiError)) return {};
