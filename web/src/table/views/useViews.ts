@@ -3,8 +3,8 @@ import { useMemo, useState } from 'react';
 import { client, data } from '../../api/client';
 import { viewsQuery } from '../../api/queries';
 import type { View } from '../../api/types';
-import { useViewAddress, viewUrl } from './useViewAddress';
 import { complete } from './operators';
+import { useViewAddress, viewUrl } from './useViewAddress';
 import { isSameState, stateOf, type ViewState } from './viewState';
 
 export interface Views {

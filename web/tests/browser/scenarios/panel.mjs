@@ -81,6 +81,7 @@ async function asksFirst(page, server, project) {
   await page.evaluate(() => window.history.back());
   await keep();
   assert.match(page.url(), new RegExp(project.id));
+  assert.ok(await holdsTheWindow(page), 'the window would close without a question');
 
   await page.evaluate(() => window.history.back());
   await dialog.getByRole('button', { name: 'Discard changes' }).click();
@@ -95,6 +96,12 @@ async function asksFirst(page, server, project) {
   await page.getByRole('complementary', { name: 'Note', exact: true }).waitFor();
   await page.getByRole('button', { name: 'Close the panel' }).click();
   await page.getByRole('complementary').waitFor({ state: 'hidden' });
+  assert.ok(!(await holdsTheWindow(page)), 'the window asks though all is saved');
+}
+
+/** Whether the browser would ask before it closes the window. */
+function holdsTheWindow(page) {
+  return page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })));
 }
 
 async function saysWhere(page, server, project) {
