@@ -136,4 +136,16 @@ async function saysWhere(page, server, project) {
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await invalid('Base address').waitFor();
   await page.getByText('Must be an http or https address with a host.').waitFor();
+
+  // What was saved is there to be changed; the key is not.
+  await server.api('PUT', '/team/providers/openai', { apiKey: 'sk-secret', baseUrl: 'https://llm.example/v1', model: 'small' });
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click();
+  await page.reload();
+  await page.getByText('https://llm.example/v1 · small').waitFor();
+  await page.getByRole('button', { name: 'Replace: OpenAI-compatible' }).click();
+  assert.equal(await page.getByLabel('Base address').inputValue(), 'https://llm.example/v1');
+  assert.equal(await page.getByLabel('Default model').inputValue(), 'small');
+  assert.equal(await page.getByRole('dialog').locator('input[type="password"]').inputValue(), '');
+  await shot(page, 'provider-dialog');
 }
