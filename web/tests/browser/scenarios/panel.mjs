@@ -147,5 +147,8 @@ async function saysWhere(page, server, project) {
   assert.equal(await page.getByLabel('Base address').inputValue(), 'https://llm.example/v1');
   assert.equal(await page.getByLabel('Default model').inputValue(), 'small');
   assert.equal(await page.getByRole('dialog').locator('input[type="password"]').inputValue(), '');
+  assert.ok(await page.getByRole('dialog').getByRole('button', { name: 'Save' }).isDisabled(), 'the key would be lost unasked');
+  await page.getByLabel('Save without a key').check();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).isEnabled();
   await shot(page, 'provider-dialog');
 }
