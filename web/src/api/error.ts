@@ -1,4 +1,4 @@
-import { fieldMessage, fieldOf, offenceSentence } from './words';
+import { fieldMessage, fieldOf, offenceSentence, plainly } from './words';
 
 /** A request the service refused, or one that never reached it (`status` 0). */
 export class ApiError extends Error {
@@ -22,9 +22,14 @@ export interface Offence {
 export function sentence(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   if (error.status === 401) return 'You are signed out. Sign in again, then repeat this.';
-  if (error.details.length === 0) return error.message;
+  if (error.details.length === 0) return plainly(error.message);
   const told = [...new Set(error.details.map(offenceSentence))];
   return told.length > 3 ? `${told.slice(0, 3).join(' ')} And ${told.length - 3} more.` : told.join(' ');
+}
+
+/** Whether what was asked for is not there. */
+export function isNotFound(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404;
 }
 
 /** What is wrong with each field of a form, by the service's name of the field. */

@@ -75,7 +75,12 @@ function wordsOf(offence: Offence): string {
   const field = fieldOf(offence);
   const better = MESSAGES.find(([pattern]) => pattern.test(field) && /pattern/.test(offence.message))?.[1];
   // Of a pattern that cannot be read, only why.
-  return better ?? offence.message.replace('regular expression', 'pattern').replace(/regex parse error:[\s\S]*error: /, '');
+  return better ?? plainly(offence.message).replace('regular expression', 'pattern').replace(/regex parse error:[\s\S]*error: /, '');
+}
+
+/** Without the names by which settings call limits. */
+export function plainly(message: string): string {
+  return message.replace(/ \([a-z]+[A-Za-z]*Max\)/g, '');
 }
 
 function ended(sentence: string): string {

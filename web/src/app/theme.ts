@@ -44,6 +44,10 @@ export const theme = createTheme({
       defaultProps: { centered: true, overlayProps: { backgroundOpacity: 0.4, blur: 2 } },
       styles: { title: { fontWeight: 620, fontSize: '1.05rem' } },
     },
+    Notification: {
+      defaultProps: { closeButtonProps: { 'aria-label': 'Close' } },
+      styles: { description: { color: 'var(--mantine-color-dimmed)' } },
+    },
     Menu: { defaultProps: { shadow: 'md', withinPortal: true } },
   },
 });

@@ -1,4 +1,4 @@
-import { Button, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Checkbox, Group, Modal, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { client, data } from '../api/client';
@@ -12,6 +12,9 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
   const [apiKey, setApiKey] = useState('');
   const [baseUrl, setBaseUrl] = useState(provider.baseUrl ?? '');
   const [model, setModel] = useState(provider.model ?? '');
+  // What is saved takes the place of all there was: a key that is not put in again is gone.
+  const [isKeyless, setIsKeyless] = useState(false);
+  const losesKey = provider.source === 'team' && !apiKey.trim();
   const queryClient = useQueryClient();
   const isAi = provider.kind === 'ai';
   const forget = useUnsaved(Boolean(apiKey) || baseUrl !== (provider.baseUrl ?? '') || model !== (provider.model ?? ''));
@@ -62,6 +65,14 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
             onChange={(event) => setBaseUrl(event.currentTarget.value)}
           />
           {isAi && <TextInput label="Default model" value={model} error={errors.model} onChange={(event) => setModel(event.currentTarget.value)} />}
+          {losesKey && provider.id === 'openai' && (
+            <Checkbox
+              label="Save without a key"
+              description="For a server of your own that wants none. The saved key is forgotten."
+              checked={isKeyless}
+              onChange={(event) => setIsKeyless(event.currentTarget.checked)}
+            />
+          )}
           {save.isError && Object.keys(errors).length === 0 && (
             <Text size="sm" c="red" role="alert">
               {sentence(save.error)}
@@ -71,7 +82,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
             <Button variant="default" onClick={close}>
               Cancel
             </Button>
-            <Button type="submit" loading={save.isPending} disabled={!apiKey.trim() && !baseUrl.trim()}>
+            <Button type="submit" loading={save.isPending} disabled={losesKey ? !isKeyless : !apiKey.trim() && !baseUrl.trim()}>
               Save
             </Button>
           </Group>

@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'react';
 import { CellPanel } from './cell/CellPanel';
 import { ColumnPanel } from './columns/ColumnPanel';
 import { GalleryPanel } from './columns/GalleryPanel';
@@ -29,14 +30,7 @@ export default function TablePanel({ table, target, onOpen, onClose }: Props) {
       );
     case 'newColumn':
       return (
-        <ColumnPanel
-          key={target.templateId}
-          table={table}
-          template={target}
-          onBack={() => onOpen({ kind: 'gallery' })}
-          onSaved={(columnId) => onOpen({ kind: 'column', columnId })}
-          onClose={onClose}
-        />
+        <NewColumnPanel key={target.templateId} table={table} target={target} onOpen={onOpen} onClose={onClose} />
       );
     case 'column': {
       const column = table.columns.find((candidate) => candidate.id === target.columnId);
@@ -55,4 +49,16 @@ export default function TablePanel({ table, target, onOpen, onClose }: Props) {
         />
       );
   }
+}
+
+type NewColumn = Extract<PanelTarget, { kind: 'newColumn' }>;
+
+/** A column to be made. Its panel stays until the table has it, so that the grid beside it keeps its width. */
+function NewColumnPanel({ table, target, onOpen, onClose }: Omit<Props, 'target'> & { target: NewColumn }) {
+  const [madeId, setMadeId] = useState<string>();
+  const isThere = table.columns.some((column) => column.id === madeId);
+  useEffect(() => {
+    if (isThere && madeId) onOpen({ kind: 'column', columnId: madeId });
+  }, [isThere, madeId, onOpen]);
+  return <ColumnPanel table={table} template={target} onBack={() => onOpen({ kind: 'gallery' })} onSaved={setMadeId} onClose={onClose} />;
 }

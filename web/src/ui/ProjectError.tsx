@@ -1,7 +1,7 @@
 import { Button, Center, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { client, data } from '../api/client';
-import { ApiError } from '../api/error';
+import { ApiError, isNotFound } from '../api/error';
 import { projectQuery } from '../api/queries';
 import { ErrorState } from './ErrorState';
 import { Icon } from './Icon';
@@ -28,7 +28,7 @@ export function ProjectError({ projectId, error, onRetry }: Props) {
     onSuccess: () => queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey }),
     onError: (failure) => tellError(failure),
   });
-  if (error instanceof ApiError && error.status === 404) return <NotFound />;
+  if (isNotFound(error)) return <NotFound />;
   if (!(error instanceof ApiError) || error.status !== 403) return <ErrorState error={error} onRetry={onRetry} />;
   return (
     <Center h="100%" p="xl">

@@ -18,6 +18,7 @@ test.each<[ApiError, string]>([
   ],
   [refused(['', 'the file is empty']), 'The file is empty.'],
   [new ApiError('Bearer token is required', 401, 'unauthenticated', []), 'You are signed out. Sign in again, then repeat this.'],
+  [new ApiError('The file is larger than 5 bytes, the most this server takes (importBytesMax)', 413, 'x', []), 'The file is larger than 5 bytes, the most this server takes'],
   [new ApiError('Project not found', 404, 'not_found', []), 'Project not found'],
 ])('%# is told in the page’s words', (error, words) => {
   expect(sentence(error)).toBe(words);

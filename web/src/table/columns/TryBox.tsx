@@ -72,7 +72,7 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
         <Button size="xs" variant="light" disabled={!sample.row} loading={attempt.isPending && isReal} onClick={(event) => press(event.currentTarget, false)}>
           Try on this row
         </Button>
-        <Button size="xs" variant="subtle" color="gray" disabled={!sample.row} loading={attempt.isPending && !isReal} onClick={(event) => press(event.currentTarget, true)}>
+        <Button size="xs" px={8} variant="subtle" color="gray" disabled={!sample.row} loading={attempt.isPending && !isReal} onClick={(event) => press(event.currentTarget, true)}>
           What is sent
         </Button>
         {isOpen && (

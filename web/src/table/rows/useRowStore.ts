@@ -1,4 +1,5 @@
 import { useEffect, useMemo } from 'react';
+import { isNotFound } from '../../api/error';
 import { tellError } from '../../ui/notify';
 import { fetchPage } from './fetchRows';
 import type { RowQuery } from './rowQuery';
@@ -12,7 +13,8 @@ export function useRowStore(projectId: string, query: RowQuery): RowStore {
     return new RowStore({
       query: wanted,
       fetchPage: (page, pageSize, signal) => fetchPage(projectId, wanted, page, pageSize, signal),
-      onError: (error) => tellError(error, 'Some rows could not be read'),
+      // Where the project itself is not there, the page says so.
+      onError: (error) => isNotFound(error) || tellError(error, 'Some rows could not be read'),
     });
   }, [projectId, key]);
 

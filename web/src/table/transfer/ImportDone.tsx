@@ -1,5 +1,6 @@
 import { Alert, Button, Group, Stack, Table, Text } from '@mantine/core';
 import type { ImportResult } from '../../api/types';
+import { plainly } from '../../api/words';
 import { count, counted } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import { formatCsv } from './csv';
@@ -30,7 +31,7 @@ export function ImportDone({ result, onClose }: { result: ImportResult; onClose:
                 {rejected.slice(0, 5).map(({ line, reason }) => (
                   <Table.Tr key={line}>
                     <Table.Td w={90}>Line {count(line)}</Table.Td>
-                    <Table.Td>{reason}</Table.Td>
+                    <Table.Td>{plainly(reason)}</Table.Td>
                   </Table.Tr>
                 ))}
               </Table.Tbody>

@@ -3,6 +3,7 @@ import { useMemo, useState } from 'react';
 import { client, data } from '../../api/client';
 import { viewsQuery } from '../../api/queries';
 import type { View } from '../../api/types';
+import { complete } from './operators';
 import { useViewAddress, viewUrl } from './useViewAddress';
 import { isSameState, stateOf, type ViewState } from './viewState';
 
@@ -37,6 +38,8 @@ export function useViews(projectId: string): Views {
   const view = views.find((candidate) => candidate.id === viewId);
   const base = useMemo(() => stateOf(view), [view]);
   const state = draft ?? base;
+  // What is unfinished is neither a change nor saved.
+  const whole = { ...state, filters: complete(state.filters) };
   const path = { projectId };
 
   const reread = () => queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey });
@@ -54,7 +57,7 @@ export function useViews(projectId: string): Views {
     views,
     view,
     state,
-    isChanged: draft !== undefined && !isSameState(draft, base),
+    isChanged: draft !== undefined && !isSameState(whole, base),
     open: (id) => {
       setDraft(undefined);
       openView(id);
@@ -64,12 +67,12 @@ export function useViews(projectId: string): Views {
     discard: () => setDraft(undefined),
     save: async () => {
       if (!view) return;
-      await patch(view.id, state);
+      await patch(view.id, whole);
       setDraft(undefined);
     },
     saveAs: async (name) => {
       const answer = await data(
-        client.POST('/v4/projects/{projectId}/views', { params: { path }, body: { name, ...state } as never }),
+        client.POST('/v4/projects/{projectId}/views', { params: { path }, body: { name, ...whole } as never }),
       );
       await reread();
       setDraft(undefined);

@@ -32,6 +32,8 @@ export default async function imported({ server, page }) {
 
   const download = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Export' }).first().click();
+  await page.getByRole('menuitem', { name: 'CSV with exact values' }).waitFor();
+  await shot(page, 'export-menu');
   await page.getByRole('menuitem', { name: 'CSV for spreadsheets' }).click();
   const stream = await (await download).createReadStream();
   let count = 0;

@@ -81,6 +81,7 @@ async function asksFirst(page, server, project) {
   await page.evaluate(() => window.history.back());
   await keep();
   assert.match(page.url(), new RegExp(project.id));
+  assert.ok(await holdsTheWindow(page), 'the window would close without a question');
 
   await page.evaluate(() => window.history.back());
   await dialog.getByRole('button', { name: 'Discard changes' }).click();
@@ -95,6 +96,12 @@ async function asksFirst(page, server, project) {
   await page.getByRole('complementary', { name: 'Note', exact: true }).waitFor();
   await page.getByRole('button', { name: 'Close the panel' }).click();
   await page.getByRole('complementary').waitFor({ state: 'hidden' });
+  assert.ok(!(await holdsTheWindow(page)), 'the window asks though all is saved');
+}
+
+/** Whether the browser would ask before it closes the window. */
+function holdsTheWindow(page) {
+  return page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })));
 }
 
 async function saysWhere(page, server, project) {
@@ -129,4 +136,19 @@ async function saysWhere(page, server, project) {
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await invalid('Base address').waitFor();
   await page.getByText('Must be an http or https address with a host.').waitFor();
+
+  // What was saved is there to be changed; the key is not.
+  await server.api('PUT', '/team/providers/openai', { apiKey: 'sk-secret', baseUrl: 'https://llm.example/v1', model: 'small' });
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click();
+  await page.reload();
+  await page.getByText('https://llm.example/v1 · small').waitFor();
+  await page.getByRole('button', { name: 'Replace: OpenAI-compatible' }).click();
+  assert.equal(await page.getByLabel('Base address').inputValue(), 'https://llm.example/v1');
+  assert.equal(await page.getByLabel('Default model').inputValue(), 'small');
+  assert.equal(await page.getByRole('dialog').locator('input[type="password"]').inputValue(), '');
+  assert.ok(await page.getByRole('dialog').getByRole('button', { name: 'Save' }).isDisabled(), 'the key would be lost unasked');
+  await page.getByLabel('Save without a key').check();
+  await page.getByRole('dialog').getByRole('button', { name: 'Save' }).isEnabled();
+  await shot(page, 'provider-dialog');
 }
