@@ -25,8 +25,10 @@ mod rows;
 mod runs;
 mod schema;
 mod sealed;
+mod taken;
 mod teams;
 mod turns;
+mod versions;
 mod work;
 mod writes;
 
@@ -59,6 +61,7 @@ use crate::news::News;
 use crate::pages::Scan;
 use crate::projects::Documents;
 use crate::runs::Parts;
+use crate::taken::Taken;
 use crate::turns::SharedTurns;
 use crate::work::{Leaving, Tokens};
 
@@ -101,6 +104,7 @@ struct Node {
     gates: Gates,
     news: Arc<News>,
     tokens: Tokens,
+    taken: Arc<Taken>,
     /// How far the database's clock is ahead of this machine's.
     skew_ms: AtomicI64,
     machine_ms: fn() -> i64,
@@ -122,7 +126,8 @@ impl PostgresStore {
         });
         database.write(Doubt::Repeat, open).await?;
         let (clerk, callers) = Clerk::new();
-        let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)));
+        let taken = Arc::<Taken>::default();
+        let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)), Arc::clone(&taken));
         let node = Arc::new(Node {
             database: Arc::clone(&database),
             documents: Documents::default(),
@@ -130,6 +135,7 @@ impl PostgresStore {
             gates: Gates::default(),
             news: Arc::new(news),
             tokens: Tokens::default(),
+            taken,
             skew_ms: AtomicI64::new(0),
             machine_ms: options.machine_ms,
             graves: tokio::sync::Notify::new(),
@@ -181,6 +187,7 @@ impl PostgresStore {
             let _entered = node.database.turn(node.gates.enter(projects)).await?;
             let (done, changes) = node.database.write(doubt, work).await?;
             for change in changes {
+                node.taken.forget(change.project, &change.touched);
                 node.news.tell(change);
             }
             Ok(done)
@@ -456,13 +463,24 @@ impl Store for PostgresStore {
         let projects = claim.asks.iter().map(|(lane, _)| lane.project).collect();
         let (node, claim) = (self.node(), Arc::new(claim));
         let work = again!((node, claim), |tx| work::claim(tx, &node.documents, &node.tokens, &claim));
-        self.change(projects, Doubt::Tell, work).await
+        let (claimed, rows) = self.change(projects, Doubt::Tell, work).await?;
+        for (project, rows) in rows {
+            self.node.taken.put(project, rows);
+        }
+        Ok(claimed)
     }
 
     async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
         let projects = results.iter().map(|settlement| settlement.ticket.lane.project).collect();
         let (node, results) = (self.node(), Arc::new(results));
-        let work = again!((node, results), |tx| work::settle(tx, &node.documents, worker, now_ms, &results));
+        let work = again!((node, results), |tx| work::settle(
+            tx,
+            &node.documents,
+            &node.taken,
+            worker,
+            now_ms,
+            &results
+        ));
         self.change(projects, Doubt::Tell, work).await
     }
 

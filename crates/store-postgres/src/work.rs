@@ -18,6 +18,7 @@ use crate::database::Tx;
 use crate::desk::{self, Desk, unasked};
 use crate::pages::RawRow;
 use crate::projects::{self, Busy, Documents, State};
+use crate::taken::{Known, Taken};
 use crate::{narrow, signed, unsigned};
 
 /// How many cells of a project whose time has come are queued again in one go.
@@ -103,11 +104,12 @@ impl Desks {
         Ok(Self(desks))
     }
 
-    /// Takes projects and brings these rows of them onto the desks: in one round trip where it is one project
-    /// whose number is known.
+    /// Takes projects and brings these rows of them onto the desks, as they are known or else read: in one round
+    /// trip where it is one project whose number is known.
     async fn open_at(
         tx: &mut Tx,
         documents: &Documents,
+        taken: &Taken,
         positions: &BTreeMap<ProjectId, BTreeSet<u64>>,
     ) -> Result<Self> {
         let ids: Vec<ProjectId> = positions.keys().copied().collect();
@@ -115,10 +117,13 @@ impl Desks {
             [one] => documents.num(*one),
             _ => None,
         };
+        let mut taken: BTreeMap<ProjectId, Vec<Known>> =
+            positions.iter().map(|(id, rows)| (*id, taken.take(*id, rows.iter().copied()))).collect();
         if let Some(num) = known {
             let rows = positions.values().flatten().copied();
             let blocks: BTreeSet<u64> = rows.clone().map(block_of).collect();
-            let (firsts, lasts) = desk::runs_of(rows);
+            let at_hand: BTreeSet<u64> = taken.values().flatten().map(|(row, _)| row.position).collect();
+            let (firsts, lasts) = desk::runs_of(rows.filter(|position| !at_hand.contains(position)));
             let asked: Vec<i64> = blocks.iter().copied().map(signed).collect();
             let (states, answers) = projects::lock_and_ask(
                 tx,
@@ -132,7 +137,8 @@ impl Desks {
             )
             .await?;
             let mut desks = Self::open(tx, documents, states).await?;
-            for desk in desks.0.values_mut() {
+            for (project, desk) in &mut desks.0 {
+                taken.remove(project).into_iter().flatten().for_each(|known| desk.know(known));
                 desk.take(&answers, blocks.iter().copied())?;
             }
             return Ok(desks);
@@ -140,6 +146,7 @@ impl Desks {
         let states = projects::lock(tx, &ids, Busy::Wait).await?;
         let mut desks = Self::open(tx, documents, states).await?;
         for (project, desk) in &mut desks.0 {
+            taken.remove(project).into_iter().flatten().for_each(|known| desk.know(known));
             let rows = positions.get(project).into_iter().flatten().copied();
             desk.load(tx, rows.clone(), rows.map(block_of)).await?;
         }
@@ -151,12 +158,15 @@ impl Desks {
     }
 }
 
+/// The rows of claimed cells, as they are.
+pub(crate) type TakenRows = BTreeMap<ProjectId, Vec<Known>>;
+
 pub(crate) async fn claim(
     tx: &mut Tx,
     documents: &Documents,
     tokens: &Tokens,
     claim: &Claim,
-) -> Result<(Vec<Claimed>, Vec<Change>)> {
+) -> Result<((Vec<Claimed>, TakenRows), Vec<Change>)> {
     let now_ms = claim.now.as_millisecond();
     let projects: BTreeSet<ProjectId> = claim.asks.iter().map(|(lane, _)| lane.project).collect();
     let projects: Vec<ProjectId> = projects.into_iter().collect();
@@ -183,11 +193,16 @@ pub(crate) async fn claim(
         }
     }
     let claimed = take.claimed;
+    let mut rows = TakenRows::new();
+    for Claimed { ticket, .. } in &claimed {
+        let known = desks.0.get_mut(&ticket.lane.project).and_then(|desk| desk.lend(ticket.position));
+        rows.entry(ticket.lane.project).or_default().extend(known);
+    }
     // Projects in which nothing happened are left as they are.
     desks.0.retain(|_, desk| desk.is_touched());
     let changes = desks.finish(tx, now_ms)?;
     see_worker(tx, claim.worker, claim.expires_at_ms);
-    Ok((claimed, changes))
+    Ok(((claimed, rows), changes))
 }
 
 /// What a claim must see of the projects it has taken, asked for in the round trip that takes them.
@@ -448,6 +463,7 @@ async fn queue_due(tx: &mut Tx, desk: &mut Desk, due: Vec<(i64, Slot, u64)>, now
 pub(crate) async fn settle(
     tx: &mut Tx,
     documents: &Documents,
+    taken_rows: &Taken,
     worker: WorkerId,
     now_ms: i64,
     results: &[Settlement],
@@ -456,7 +472,7 @@ pub(crate) async fn settle(
     for Settlement { ticket, .. } in results {
         positions.entry(ticket.lane.project).or_default().insert(ticket.position);
     }
-    let mut desks = Desks::open_at(tx, documents, &positions).await?;
+    let mut desks = Desks::open_at(tx, documents, taken_rows, &positions).await?;
     let mut taken = Vec::with_capacity(results.len());
     for Settlement { ticket, result } in results {
         let desk = desks.0.get_mut(&ticket.lane.project);
