@@ -15,6 +15,7 @@ mod desk;
 mod gates;
 mod guests;
 mod lookups;
+mod maps;
 mod news;
 mod pages;
 mod positions;
@@ -57,6 +58,7 @@ pub use crate::connect::Options;
 use crate::connect::Server;
 use crate::database::{Database, Doubt, Tx};
 use crate::gates::Gates;
+use crate::maps::Maps;
 use crate::news::News;
 use crate::pages::Scan;
 use crate::projects::Documents;
@@ -105,6 +107,7 @@ struct Node {
     news: Arc<News>,
     tokens: Tokens,
     taken: Arc<Taken>,
+    maps: Maps,
     /// How far the database's clock is ahead of this machine's.
     skew_ms: AtomicI64,
     machine_ms: fn() -> i64,
@@ -136,6 +139,7 @@ impl PostgresStore {
             news: Arc::new(news),
             tokens: Tokens::default(),
             taken,
+            maps: Maps::default(),
             skew_ms: AtomicI64::new(0),
             machine_ms: options.machine_ms,
             graves: tokio::sync::Notify::new(),
@@ -384,7 +388,7 @@ impl Store for PostgresStore {
     }
 
     async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
-        pages::page(&self.node.database, project, start, limit).await
+        pages::page(&self.node.database, &self.node.maps, project, start, limit).await
     }
 
     async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {

@@ -18,55 +18,55 @@ const BYTES_MAX: usize = 64 * 1024 * 1024;
 pub(crate) type Known = (RawRow, Version);
 
 #[derive(Debug, Default)]
-pub(crate) struct Taken(Mutex<Shelf>);
+pub(crate) struct Taken(Mutex<Kept>);
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct Kept {
     rows: HashMap<ProjectId, BTreeMap<u64, Known>>,
     bytes: usize,
 }
 
 impl Taken {
     pub(crate) fn put(&self, project: ProjectId, rows: Vec<Known>) {
-        let mut shelf = self.shelf();
+        let mut kept = self.kept();
         for known in rows {
-            if shelf.bytes > BYTES_MAX {
-                *shelf = Shelf::default();
+            if kept.bytes > BYTES_MAX {
+                *kept = Kept::default();
             }
-            shelf.bytes += bytes_of(&known);
-            let before = shelf.rows.entry(project).or_default().insert(known.0.position, known);
-            shelf.bytes -= before.as_ref().map_or(0, bytes_of);
+            kept.bytes += bytes_of(&known);
+            let before = kept.rows.entry(project).or_default().insert(known.0.position, known);
+            kept.bytes -= before.as_ref().map_or(0, bytes_of);
         }
     }
 
     /// Takes out those of these rows that are known.
     pub(crate) fn take(&self, project: ProjectId, positions: impl IntoIterator<Item = u64>) -> Vec<Known> {
-        let mut shelf = self.shelf();
-        let Some(rows) = shelf.rows.get_mut(&project) else { return Vec::new() };
+        let mut kept = self.kept();
+        let Some(rows) = kept.rows.get_mut(&project) else { return Vec::new() };
         let known: Vec<Known> = positions.into_iter().filter_map(|position| rows.remove(&position)).collect();
-        shelf.let_go(project, known.iter().map(bytes_of).sum());
+        kept.let_go(project, known.iter().map(bytes_of).sum());
         known
     }
 
     /// Forgets rows that have changed.
     pub(crate) fn forget(&self, project: ProjectId, changed: &Spans) {
-        let mut shelf = self.shelf();
-        let Some(rows) = shelf.rows.get_mut(&project) else { return };
+        let mut kept = self.kept();
+        let Some(rows) = kept.rows.get_mut(&project) else { return };
         let mut bytes = 0;
         for (first, last) in changed.iter() {
             while let Some(position) = rows.range(first..=last).next().map(|(position, _)| *position) {
                 bytes += rows.remove(&position).as_ref().map_or(0, bytes_of);
             }
         }
-        shelf.let_go(project, bytes);
+        kept.let_go(project, bytes);
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf> {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shelf {
+impl Kept {
     fn let_go(&mut self, project: ProjectId, bytes: usize) {
         self.bytes -= bytes;
         if self.rows.get(&project).is_some_and(BTreeMap::is_empty) {
@@ -105,7 +105,7 @@ mod tests {
         taken.forget(project, &Spans::of([(0, 2), (6, 8)]));
         assert_eq!(positions(taken.take(project, 0..9)), [5]);
         taken.forget(project, &Spans::all());
-        let shelf = taken.shelf();
-        assert_eq!((shelf.bytes, shelf.rows.len()), (0, 0));
+        let kept = taken.kept();
+        assert_eq!((kept.bytes, kept.rows.len()), (0, 0));
     }
 }
