@@ -171,6 +171,36 @@ fn what_is_written_by_hand_beside_a_running_cell_is_kept() {
 }
 
 #[test]
+fn rows_are_found_among_deleted_ones_whichever_node_deletes_them() {
+    on_a_database(async |address| {
+        let (one, other) = (open(&address).await, open(&address).await);
+        let project = project(&one, 1).await;
+        one.insert_rows(rows(project, 0, 1_000)).await.unwrap();
+        let mut left: Vec<u128> = (0..1_000).collect();
+        for round in 0..4_u128 {
+            let is_gone = |number: &u128| number % 7 == round || (300..700).contains(number) && round == 2;
+            let (gone, rest): (Vec<u128>, Vec<u128>) = left.into_iter().partition(is_gone);
+            left = rest;
+            let gone = gone.into_iter().map(|number| RowId::from_uuid(Uuid::from_u128(number))).collect();
+            other.delete_rows(project, gone).await.unwrap();
+            if round == 3 {
+                other.insert_rows(rows(project, 1_000, 50)).await.unwrap();
+                left.extend(1_000..1_050);
+            }
+            // The first looks find out, the later ones know.
+            for offset in [0, 1, 90, 255, 256, 400, left.len() - 1, left.len(), 2_000].repeat(2) {
+                let start = PageStart::Offset(u64::try_from(offset).unwrap());
+                let page = one.rows(project, start, 20).await.unwrap();
+                let found: Vec<u128> = page.rows.iter().map(|row| row.id.uuid().as_u128()).collect();
+                let expected: Vec<u128> = left.iter().skip(offset).take(20).copied().collect();
+                assert_eq!((found, page.more), (expected, offset + 20 < left.len()), "{round} {offset}");
+                assert_eq!(page.total, u64::try_from(left.len()).unwrap());
+            }
+        }
+    });
+}
+
+#[test]
 fn a_newer_or_altered_database_is_refused() {
     on_a_database(async |address| {
         drop(open(&address).await);
