@@ -43,6 +43,7 @@ pub(crate) struct Desk {
     pub(crate) project: Arc<Project>,
     pub(crate) plan: Arc<Plan>,
     rows: BTreeMap<u64, Kept>,
+    /// Of the rows that were asked for by id.
     by_id: HashMap<RowId, u64>,
     /// The positions at which a value may stand, by column and hash, as far as they were asked for.
     pub(crate) found: HashMap<(Slot, i64), BTreeSet<u64>>,
@@ -180,6 +181,9 @@ impl Desk {
         let sql = "SELECT position, id, vals, details, xmin FROM rowmill.rows \
                    WHERE project = $1 AND id = ANY($2)";
         let rows = tx.query(sql, &[&self.num(), &ids]).await?;
+        for row in &rows {
+            self.by_id.insert(RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
+        }
         self.take_rows(&rows)
     }
 
@@ -206,7 +210,6 @@ impl Desk {
 
     /// Takes a row onto the desk that was read before, if it is not there yet.
     pub(crate) fn know(&mut self, (row, version): Known) {
-        self.by_id.insert(row.id, row.position);
         let kept = Kept { row, fate: Fate::Read, version: Some(version) };
         self.rows.entry(kept.row.position).or_insert(kept);
     }
@@ -291,7 +294,6 @@ impl Desk {
         }
         self.look_up(position, None, Some(&cells));
         let raw = RawRow { id: row.id, position, values: row.values.clone(), details };
-        self.by_id.insert(row.id, position);
         self.rows.insert(position, Kept { row: raw, fate: Fate::Inserted, version: None });
         self.live.add(position, 1);
         self.state.next_position += 1;
@@ -354,21 +356,20 @@ impl Desk {
         slots.iter().any(|slot| self.plan.concerns(*slot))
     }
 
-    /// Writes a row's values and details, and whatever follows from the values alone.
-    pub(crate) fn put(&mut self, position: u64, values: Record, details: Details) -> Result<()> {
-        if !self.state.lookup_slots.is_empty() {
-            let stored = self.row(position).ok_or_else(not_loaded)?.values.clone();
-            self.look_up(position, Some(&stored.cells()?), Some(&values.cells()?));
+    /// Writes a row's values and details, and whatever follows from the values alone. Says what the values were.
+    pub(crate) fn put(&mut self, position: u64, values: Record, details: Details) -> Result<Record> {
+        let kept = self.rows.get_mut(&position).ok_or_else(not_loaded)?;
+        let old = std::mem::replace(&mut kept.row.values, values);
+        kept.row.details = details;
+        if kept.fate == Fate::Read {
+            kept.fate = Fate::Updated;
         }
-        if let Some(kept) = self.rows.get_mut(&position) {
-            kept.row.values = values;
-            kept.row.details = details;
-            if kept.fate == Fate::Read {
-                kept.fate = Fate::Updated;
-            }
+        if !self.state.lookup_slots.is_empty() {
+            let new = kept.row.values.clone();
+            self.look_up(position, Some(&old.cells()?), Some(&new.cells()?));
         }
         self.touch(position);
-        Ok(())
+        Ok(old)
     }
 
     pub(crate) fn delete(&mut self, position: u64) -> Result<()> {
@@ -657,7 +658,7 @@ fn written_at(now_ms: i64) -> Detail {
 }
 
 /// Something was used that nobody brought onto the desk.
-fn not_loaded() -> StoreError {
+pub(crate) fn not_loaded() -> StoreError {
     StoreError::Damaged("a row or block is missing".to_owned())
 }
 

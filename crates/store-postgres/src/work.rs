@@ -15,7 +15,7 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::database::Tx;
-use crate::desk::{self, Desk, unasked};
+use crate::desk::{self, Desk, not_loaded, unasked};
 use crate::pages::RawRow;
 use crate::projects::{self, Busy, Documents, State};
 use crate::taken::{Known, Taken};
@@ -390,18 +390,19 @@ impl Take<'_> {
 
     /// Says whether the cell was taken, and not skipped.
     fn take_one(&mut self, desk: &mut Desk, slot: Slot, position: u64) -> Result<bool> {
-        let Some(row) = desk.row(position).cloned() else { return Ok(false) };
-        if let ControlFlow::Break(error) = self.judge(desk, slot, &row)? {
-            settle_one(desk, &row, slot, CellResult::Skipped(error), self.claim.now.as_millisecond())?;
+        let Some(row) = desk.row(position) else { return Ok(false) };
+        if let ControlFlow::Break(error) = self.judge(desk, slot, row)? {
+            let now_ms = self.claim.now.as_millisecond();
+            settle_one(desk, position, slot, CellResult::Skipped(error), now_ms)?;
             return Ok(false);
         }
         desk.step(position, |steps| steps.begin(slot))?;
-        self.bytes += row.values.as_bytes().len();
         let ticket = Ticket { token: 0, lane: desk.lane(slot), position };
         let mark = desk.block(block_of(position))?.get(slot, place_of(position));
-        let attempts = row.details.tries(slot, mark);
-        let project = Arc::clone(&desk.project);
-        self.claimed.push(Claimed { ticket, row: row.id, values: row.values, attempts, project });
+        let row = desk.row(position).ok_or_else(not_loaded)?;
+        self.bytes += row.values.as_bytes().len();
+        let (attempts, project) = (row.details.tries(slot, mark), Arc::clone(&desk.project));
+        self.claimed.push(Claimed { ticket, row: row.id, values: row.values.clone(), attempts, project });
         Ok(true)
     }
 
@@ -477,12 +478,12 @@ pub(crate) async fn settle(
     for Settlement { ticket, result } in results {
         let desk = desks.0.get_mut(&ticket.lane.project);
         let held = desk.and_then(|desk| {
-            let row = desk.row(ticket.position)?.clone();
-            desk.give_back(worker.0, *ticket).then_some((desk, row))
+            desk.row(ticket.position)?;
+            desk.give_back(worker.0, *ticket).then_some(desk)
         });
         taken.push(held.is_some());
-        if let Some((desk, row)) = held {
-            settle_one(desk, &row, ticket.lane.slot, result.clone(), now_ms)?;
+        if let Some(desk) = held {
+            settle_one(desk, ticket.position, ticket.lane.slot, result.clone(), now_ms)?;
         }
     }
     desks.0.retain(|_, desk| desk.is_touched());
@@ -490,19 +491,20 @@ pub(crate) async fn settle(
 }
 
 /// Ends a cell, or a try of it, and all that follows from that.
-fn settle_one(desk: &mut Desk, row: &RawRow, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
-    let mark = desk.block(block_of(row.position))?.get(slot, place_of(row.position));
+fn settle_one(desk: &mut Desk, position: u64, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
+    let mark = desk.block(block_of(position))?.get(slot, place_of(position));
+    let row = desk.row(position).ok_or_else(not_loaded)?;
     let Ended { ending, value, detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
-    if let Some(at) = retry_at_ms {
-        desk.writes.retries_made.push((at, slot, row.position));
-    }
     let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
     let mut details = row.details.clone();
     details.set(slot, &detail)?;
-    desk.put(row.position, values.clone(), details)?;
-    let (old, new) = (row.values.cells()?, values.cells()?);
+    if let Some(at) = retry_at_ms {
+        desk.writes.retries_made.push((at, slot, position));
+    }
+    let old = desk.put(position, values.clone(), details)?;
+    let (old, new) = (old.cells()?, values.cells()?);
     let project = Arc::clone(&desk.project);
-    desk.step(row.position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
+    desk.step(position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
 }
 
 /// Says that a worker lives. Its line is the last that a transaction locks.
