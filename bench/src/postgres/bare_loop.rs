@@ -49,6 +49,11 @@ const GO_ON: &str = "INSERT INTO rowmill.ready (project, slot, block) \
      SELECT a.project, a.slot + 1, a.block FROM unnest($1::int8[], $2::int8[], $3::int8[]) \
      a (project, slot, block) WHERE a.slot < $4";
 
+/// What the store tells its sessions, too: left to itself the planner goes over whole tables now and then.
+const BY_INDEX: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+     SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+     SET enable_material = off; SET jit = off";
+
 /// Some loops, connected and prepared.
 pub(crate) struct Loops(Vec<Arc<Loop>>);
 
@@ -116,6 +121,7 @@ impl Loop {
                     lookup_slots, tally, tallied_at FROM rowmill.counters ORDER BY project LIMIT 1";
         let own = Uuid::from_u128(u128::from(line.cast_unsigned()));
         client.execute(made, &[&line, &own]).await?;
+        client.batch_execute(BY_INDEX).await?;
         let mut statements = Vec::new();
         for sql in [READY, ROWS, MARKS, MARK, CLAIM, TAKE, COUNT, LIVE, SETTLE, GIVE_BACK, GO_ON] {
             statements.push(client.prepare(sql).await?);

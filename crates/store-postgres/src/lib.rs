@@ -388,7 +388,8 @@ impl Store for PostgresStore {
     }
 
     async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
-        pages::page(&self.node.database, &self.node.maps, project, start, limit).await
+        let Node { database, documents, maps, .. } = &*self.node;
+        pages::page(database, documents, maps, project, start, limit).await
     }
 
     async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {

@@ -15,7 +15,7 @@ use tokio_postgres::types::{ToSql, Type};
 use crate::database::{Database, Tx, backend};
 use crate::desk::unasked;
 use crate::maps::{Maps, Shape};
-use crate::projects;
+use crate::projects::{self, Documents};
 use crate::{signed, unsigned};
 
 /// Rows of a scan read in one go.
@@ -92,6 +92,21 @@ macro_rules! sheet {
     };
 }
 
+/// The same of a project whose number is known.
+macro_rules! sheet_of {
+    ($with:literal, $rows:literal, $blocks:literal) => {
+        concat!(
+            $with,
+            "SELECT NULL::int8, NULL::uuid, int8send(c.row_count) || int8send(c.next_position) \
+             || int8send(c.change_seq), NULL::bytea FROM rowmill.counters c WHERE c.project = $1 \
+             UNION ALL SELECT r.position, r.id, r.vals, r.details FROM ",
+            $rows,
+            " UNION ALL SELECT b.block, NULL, b.marks, NULL FROM rowmill.blocks b WHERE b.project = $1 AND ",
+            $blocks
+        )
+    };
+}
+
 /// Rows from a position on. Looking only so far, the planner needs no statistics to see that few are wanted.
 const FROM_POSITION: &str = sheet!(
     ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
@@ -132,11 +147,20 @@ const FROM_OFFSET: &str = sheet!(
      ORDER BY position OFFSET (SELECT rest FROM l0) LIMIT $3)"
 );
 
-/// Rows of a run whose beginning is known, some of them passed over.
-const FROM_RUN: &str = sheet!(
-    ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
-     WHERE project = (SELECT project FROM c) AND position >= $2 AND position < $2 + $4 \
-     ORDER BY position OFFSET $5 LIMIT $3)"
+/// The same by the project's number, which is a fifth of the server's work less. It is on the caller to see that no
+/// row was ever deleted.
+const FROM_OFFSET_OF: &str = sheet_of!(
+    "",
+    "rowmill.rows r WHERE r.project = $1 AND r.position >= $2 AND r.position < $2 + $3",
+    "b.block BETWEEN $2 >> 8 AND ($2 + $3) >> 8"
+);
+
+/// Rows of a run whose beginning is known, some of them passed over; by the project's number.
+const FROM_RUN_OF: &str = sheet_of!(
+    "WITH r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = $1 AND position >= $2 AND position < $2 + $4 ORDER BY position OFFSET $5 LIMIT $3) ",
+    "r",
+    "b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 FROM r))"
 );
 
 const AT_POSITIONS: &str = sheet!(
@@ -163,16 +187,8 @@ impl Sheet {
         self.shape.row_count == self.shape.next_position
     }
 
-    async fn ask(
-        database: &Database,
-        sql: &'static str,
-        project: ProjectId,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Self> {
-        let id = project.uuid();
-        let mut all: Vec<&(dyn ToSql + Sync)> = vec![&id];
-        all.extend(params);
-        let found = database.ask(sql, &all).await?;
+    async fn ask(database: &Database, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Self> {
+        let found = database.ask(sql, params).await?;
         let mut head = None;
         let mut rows = Vec::with_capacity(found.len());
         let mut blocks = Blocks(HashMap::new());
@@ -208,6 +224,7 @@ impl Sheet {
 
 pub(crate) async fn page(
     database: &Database,
+    documents: &Documents,
     maps: &Maps,
     project: ProjectId,
     start: PageStart,
@@ -218,9 +235,11 @@ pub(crate) async fn page(
     let mut sheet = match start {
         PageStart::After(position) => {
             let from = signed(position.saturating_add(1)).min(POSITION_MAX);
-            sparse_page(database, project, FROM_POSITION, from, count, None).await?
+            sparse_page(database, FROM_POSITION, &project.uuid(), from, count, None).await?
         }
-        PageStart::Offset(offset) => page_from(database, maps, project, offset, count).await?,
+        PageStart::Offset(offset) => {
+            page_from(database, documents.num(project), maps, project, offset, count).await?
+        }
     };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = sheet.rows.len() > limit;
@@ -231,16 +250,18 @@ pub(crate) async fn page(
 /// Rows from the n-th on.
 async fn page_from(
     database: &Database,
+    num: Option<i64>,
     maps: &Maps,
     project: ProjectId,
     offset: u64,
     count: i64,
 ) -> Result<Sheet> {
-    if let Some(map) = maps.get(project)
+    if let Some(num) = num
+        && let Some(map) = maps.get(project)
         && let Some((from, passed)) = map.find(offset)
     {
-        let sheet =
-            sparse_page(database, project, FROM_RUN, signed(from), count, Some(signed(passed))).await?;
+        let (from, passed) = (signed(from), Some(signed(passed)));
+        let sheet = sparse_page(database, FROM_RUN_OF, &num, from, count, passed).await?;
         if sheet.shape == map.shape {
             return Ok(sheet);
         }
@@ -248,12 +269,15 @@ async fn page_from(
     }
     let from = signed(offset).min(POSITION_MAX);
     if !maps.has_holes(project) {
-        let sheet = Sheet::ask(database, FROM_OFFSET_DENSE, project, &[&from, &count]).await?;
-        if sheet.is_dense() || unsigned(from) >= sheet.shape.row_count {
+        let sheet = match num {
+            Some(num) => Sheet::ask(database, FROM_OFFSET_OF, &[&num, &from, &count]).await?,
+            None => Sheet::ask(database, FROM_OFFSET_DENSE, &[&project.uuid(), &from, &count]).await?,
+        };
+        if sheet.is_dense() {
             return Ok(sheet);
         }
     }
-    let sheet = sparse_page(database, project, FROM_OFFSET, from, count, None).await?;
+    let sheet = sparse_page(database, FROM_OFFSET, &project.uuid(), from, count, None).await?;
     if sheet.is_dense() {
         maps.forget(project);
     } else {
@@ -265,29 +289,30 @@ async fn page_from(
 /// Rows among which some were deleted: looked for nearby, and if there are too few, as far as it takes.
 async fn sparse_page(
     database: &Database,
-    project: ProjectId,
     sql: &'static str,
+    project: &(dyn ToSql + Sync),
     from: i64,
     count: i64,
     passed: Option<i64>,
 ) -> Result<Sheet> {
     let near = count.saturating_mul(4).saturating_add(NEAR_MIN);
-    let ask = async |far: i64| match &passed {
-        Some(passed) => Sheet::ask(database, sql, project, &[&from, &count, &far, passed]).await,
-        None => Sheet::ask(database, sql, project, &[&from, &count, &far]).await,
-    };
-    let sheet = ask(near).await?;
+    let mut params: Vec<&(dyn ToSql + Sync)> = vec![project, &from, &count, &near];
+    params.extend(passed.as_ref().map(|passed| -> &(dyn ToSql + Sync) { passed }));
+    let sheet = Sheet::ask(database, sql, &params).await?;
     let is_full = i64::try_from(sheet.rows.len()).is_ok_and(|len| len == count);
     // The n-th row stands at the n-th position or later, and is looked for from the start of its run of 256.
     if is_full || signed(sheet.shape.next_position) <= from + near - 256 {
         return Ok(sheet);
     }
-    ask(POSITION_MAX).await
+    if let Some(far) = params.get_mut(3) {
+        *far = &POSITION_MAX;
+    }
+    Sheet::ask(database, sql, &params).await
 }
 
 pub(crate) async fn at(database: &Database, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
     let wanted: Vec<i64> = positions.iter().copied().map(signed).collect();
-    let sheet = Sheet::ask(database, AT_POSITIONS, project, &[&wanted]).await?;
+    let sheet = Sheet::ask(database, AT_POSITIONS, &[&project.uuid(), &wanted]).await?;
     let find = |position: &u64| {
         let place = sheet.rows.binary_search_by_key(position, |row| row.position).ok()?;
         sheet.rows.get(place).cloned()
@@ -296,7 +321,7 @@ pub(crate) async fn at(database: &Database, project: ProjectId, positions: &[u64
 }
 
 pub(crate) async fn one(database: &Database, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
-    Ok(Sheet::ask(database, WITH_ID, project, &[&row.uuid()]).await?.rows.pop())
+    Ok(Sheet::ask(database, WITH_ID, &[&project.uuid(), &row.uuid()]).await?.rows.pop())
 }
 
 pub(crate) async fn positions(tx: &mut Tx, project: ProjectId, rows: &[RowId]) -> Result<Vec<Option<u64>>> {
