@@ -37,6 +37,10 @@ use crate::report::Report;
 use crate::rowmill::Rowmill;
 use crate::store::{Backend, Kind};
 
+/// The service's own, which nodes have, too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Measures the service beside the raw limits of this machine and prints one table.
@@ -63,6 +67,9 @@ struct Args {
     /// A folder in which npm installed graphile-worker, to compare nodes with.
     #[arg(long)]
     graphile: Option<PathBuf>,
+    /// With how many nodes: of those that are measured, only these.
+    #[arg(long, value_delimiter = ',')]
+    nodes: Vec<usize>,
     /// Works on the cells of this database. For the bench's own use.
     #[arg(long, hide = true)]
     node: Option<String>,
@@ -89,6 +96,8 @@ enum Part {
 #[derive(Debug, Clone)]
 struct Effort {
     only: Vec<Part>,
+    /// Numbers of nodes; all if there are none.
+    nodes: Vec<usize>,
     rounds: usize,
     round_time: Duration,
     /// Rows inserted by one side before it is the other's turn.
@@ -99,9 +108,10 @@ struct Effort {
 }
 
 impl Effort {
-    fn full(only: Vec<Part>) -> Self {
+    fn full(only: Vec<Part>, nodes: Vec<usize>) -> Self {
         Self {
             only,
+            nodes,
             rounds: 5,
             round_time: Duration::from_secs(1),
             round_rows: 100_000,
@@ -110,9 +120,10 @@ impl Effort {
         }
     }
 
-    fn quick(only: Vec<Part>) -> Self {
+    fn quick(only: Vec<Part>, nodes: Vec<usize>) -> Self {
         Self {
             only,
+            nodes,
             rounds: 1,
             round_time: Duration::from_millis(200),
             round_rows: 20_000,
@@ -143,8 +154,9 @@ fn main() -> ExitCode {
 }
 
 fn bench(args: Args) -> Outcome {
-    let Args { rows, quick, only, store, server, python, graphile, bare: _, node: _ } = args;
-    let (rows, effort) = if quick { (vec![20_000], Effort::quick(only)) } else { (rows, Effort::full(only)) };
+    let Args { rows, quick, only, store, server, python, graphile, nodes, bare: _, node: _ } = args;
+    let (rows, effort) =
+        if quick { (vec![20_000], Effort::quick(only, nodes)) } else { (rows, Effort::full(only, nodes)) };
     let own = std::env::current_exe()?;
     let server = server.unwrap_or_else(|| own.with_file_name("rowmill"));
     if !server.is_file() {

@@ -1,5 +1,6 @@
 //! Cells settled by the engine with a provider that costs nothing, beside the store alone doing the same.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -70,10 +71,12 @@ pub(crate) fn measure(
 }
 
 async fn settled_by_engine(place: &Place, rows: usize) -> Outcome<f64> {
-    let store = furnished(place, 1, rows).await?;
+    let store = place.open().await?;
+    furnish(&store, 0..1, rows).await?;
+    trigger(&store, 0..1).await?;
     let start = Instant::now();
     let engine = start_engine(&store, 7);
-    all_settled(&store, 1).await?;
+    all_settled(&store, 0..1).await?;
     let rate = per_second(rows * COLUMNS, start.elapsed());
     engine.stop().await;
     store.close().await?;
@@ -93,8 +96,8 @@ pub(crate) fn start_engine(store: &Arc<dyn Store>, worker: u128) -> Engine {
 }
 
 /// Waits until nothing of these projects is under way.
-pub(crate) async fn all_settled(store: &Arc<dyn Store>, projects: usize) -> Outcome {
-    for number in 0..projects {
+pub(crate) async fn all_settled(store: &Arc<dyn Store>, projects: Range<usize>) -> Outcome {
+    for number in projects {
         loop {
             let standing = store.standing(project(number)).await?.ok_or("the project is gone")?;
             if !standing.tally.is_processing() {
@@ -107,7 +110,9 @@ pub(crate) async fn all_settled(store: &Arc<dyn Store>, projects: usize) -> Outc
 }
 
 async fn settled_by_store(place: &Place, rows: usize) -> Outcome<f64> {
-    let store = furnished(place, 1, rows).await?;
+    let store = place.open().await?;
+    furnish(&store, 0..1, rows).await?;
+    trigger(&store, 0..1).await?;
     let worker = WorkerId(Uuid::from_u128(7));
     let slots = 1..=u32::try_from(COLUMNS)?;
     let asks: Vec<_> = slots.map(|slot| (Lane { project: project(0), slot }, CLAIM)).collect();
@@ -132,24 +137,23 @@ pub(crate) fn project(number: usize) -> ProjectId {
     ProjectId::from_uuid(Uuid::from_u128(1 + number as u128))
 }
 
-/// A store with some tables of dependent columns and rows to fill, all of them queued.
-pub(crate) async fn furnished(place: &Place, projects: usize, rows: usize) -> Outcome<Arc<dyn Store>> {
-    let store = place.open().await?;
-    for number in 0..projects {
+/// Makes tables of dependent columns with so many rows to fill, in all.
+pub(crate) async fn furnish(store: &Arc<dyn Store>, projects: Range<usize>, rows: usize) -> Outcome {
+    let each = rows / projects.len();
+    for number in projects {
         store.save_project(sample::creation(project(number), dependent_columns())).await?;
-        insert(&store, number, rows / projects).await?;
-        store
-            .trigger(Trigger {
-                project: project(number),
-                rows: Rows::All,
-                pick: Pick::default(),
-                limit: None,
-                dry_run: false,
-                now_ms: 0,
-            })
-            .await?;
+        insert(store, number, each).await?;
     }
-    Ok(store)
+    Ok(())
+}
+
+/// Queues all cells.
+pub(crate) async fn trigger(store: &Arc<dyn Store>, projects: Range<usize>) -> Outcome {
+    for number in projects {
+        let (project, rows, pick) = (project(number), Rows::All, Pick::default());
+        store.trigger(Trigger { project, rows, pick, limit: None, dry_run: false, now_ms: 0 }).await?;
+    }
+    Ok(())
 }
 
 fn dependent_columns() -> Table {

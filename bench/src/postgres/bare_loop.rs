@@ -7,7 +7,7 @@
 //! that loops wait for nobody.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use rowmill_model::Record;
@@ -49,25 +49,40 @@ const GO_ON: &str = "INSERT INTO rowmill.ready (project, slot, block) \
      SELECT a.project, a.slot + 1, a.block FROM unnest($1::int8[], $2::int8[], $3::int8[]) \
      a (project, slot, block) WHERE a.slot < $4";
 
-/// Runs so many loops until all of these cells are settled.
-pub(crate) async fn run(url: &str, loops: usize, cells: usize) -> Outcome<Duration> {
-    let settled = Arc::new(AtomicUsize::new(0));
-    let mut ready = Vec::new();
-    for number in 0..loops {
-        ready.push(Loop::prepare(connect(url).await?, number).await?);
+/// What the store tells its sessions, too: left to itself the planner goes over whole tables now and then.
+const BY_INDEX: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+     SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+     SET enable_material = off; SET jit = off";
+
+/// Some loops, connected and prepared.
+pub(crate) struct Loops(Vec<Arc<Loop>>);
+
+impl Loops {
+    pub(crate) async fn prepare(url: &str, count: usize) -> Outcome<Self> {
+        let mut loops = Vec::new();
+        for number in 0..count {
+            loops.push(Arc::new(Loop::prepare(connect(url).await?, number).await?));
+        }
+        Ok(Self(loops))
     }
-    let start = Instant::now();
-    let running: Vec<_> = ready
-        .into_iter()
-        .map(|one| {
-            let settled = Arc::clone(&settled);
-            tokio::spawn(async move { one.run(&settled, cells).await })
-        })
-        .collect();
-    for one in running {
-        one.await??;
+
+    /// Runs them until all of these cells are settled; says how long that takes.
+    pub(crate) async fn run(&self, cells: usize) -> Outcome<Duration> {
+        let settled = Arc::new(AtomicUsize::new(0));
+        let start = Instant::now();
+        let running: Vec<_> = self
+            .0
+            .iter()
+            .map(|one| {
+                let (one, settled) = (Arc::clone(one), Arc::clone(&settled));
+                tokio::spawn(async move { one.run(&settled, cells).await })
+            })
+            .collect();
+        for one in running {
+            one.await??;
+        }
+        Ok(start.elapsed())
     }
-    Ok(start.elapsed())
 }
 
 struct Loop {
@@ -75,6 +90,8 @@ struct Loop {
     worker: Uuid,
     /// Its line in the counters.
     line: i64,
+    /// Tokens given out.
+    tokens: AtomicI64,
     statements: [Statement; 11],
 }
 
@@ -104,18 +121,18 @@ impl Loop {
                     lookup_slots, tally, tallied_at FROM rowmill.counters ORDER BY project LIMIT 1";
         let own = Uuid::from_u128(u128::from(line.cast_unsigned()));
         client.execute(made, &[&line, &own]).await?;
+        client.batch_execute(BY_INDEX).await?;
         let mut statements = Vec::new();
         for sql in [READY, ROWS, MARKS, MARK, CLAIM, TAKE, COUNT, LIVE, SETTLE, GIVE_BACK, GO_ON] {
             statements.push(client.prepare(sql).await?);
         }
         let statements = statements.try_into().map_err(|_| "a statement is missing")?;
-        Ok(Self { client, worker: own, line, statements })
+        Ok(Self { client, worker: own, line, tokens: AtomicI64::new(line * 1_000_000), statements })
     }
 
     async fn run(&self, settled: &AtomicUsize, cells: usize) -> Outcome {
-        let mut token = self.line * 1_000_000;
         while settled.load(Ordering::Relaxed) < cells {
-            let Some((batch, rows)) = self.claim(&mut token).await? else {
+            let Some((batch, rows)) = self.claim().await? else {
                 // The others have the rest.
                 tokio::time::sleep(Duration::from_millis(1)).await;
                 continue;
@@ -125,7 +142,7 @@ impl Loop {
         Ok(())
     }
 
-    async fn claim(&self, token: &mut i64) -> Outcome<Option<(Batch, Vec<Row>)>> {
+    async fn claim(&self) -> Outcome<Option<(Batch, Vec<Row>)>> {
         let [ready, rows, marks, mark, claim, take, count, live, ..] = &self.statements;
         let client = &self.client;
         let ((), found) =
@@ -136,11 +153,10 @@ impl Loop {
         }
         let mut batch = Batch::default();
         for row in &found {
-            *token += 1;
             batch.projects.push(row.get(0));
             batch.slots.push(row.get(1));
             batch.blocks.push(row.get(2));
-            batch.tokens.push(*token);
+            batch.tokens.push(self.tokens.fetch_add(1, Ordering::Relaxed));
         }
         let Batch { projects, slots, blocks, tokens } = &batch;
         let places: Vec<u8> = (0..=u8::MAX).collect();

@@ -1,11 +1,14 @@
 //! Claim and settle with several nodes on one database, beside the bare loop and graphile-worker.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::{bare_loop, connect, graphile, nodes};
+use tokio_postgres::Client;
+
+use super::bare_loop::Loops;
+use super::{connect, graphile, nodes};
 use crate::report::{Goal, Pairs, Report};
-use crate::settling::{COLUMNS, all_settled, furnished};
+use crate::settling::{COLUMNS, all_settled, furnish, trigger};
 use crate::store::{Backend, Place, runtime};
 use crate::{Effort, Outcome, per_second};
 
@@ -13,6 +16,10 @@ use crate::{Effort, Outcome, per_second};
 const WAYS: [(usize, usize); 5] = [(1, 4), (2, 4), (4, 4), (1, 1), (4, 1)];
 /// Jobs that graphile-worker works off: it takes several times as long for each.
 const JOBS: usize = 30_000;
+
+/// Rows of as many other projects that are filled before it counts, so that connections are open and the server
+/// knows the statements: whole blocks.
+const WARM_UP: usize = 10_240;
 
 /// What a run of all cells took.
 #[derive(Debug, Clone, Copy)]
@@ -31,16 +38,17 @@ pub(crate) fn measure(
     report: &mut Report,
 ) -> Outcome {
     let rows = rows.min(60_000);
-    for (count, projects) in WAYS {
+    let is_wanted = |count: &usize| effort.nodes.is_empty() || effort.nodes.contains(count);
+    for (count, projects) in WAYS.into_iter().filter(|(count, _)| is_wanted(count)) {
         let mut beside_bare = Pairs::default();
         let mut beside_graphile = Pairs::default();
         let mut log = Pairs::default();
         for _ in 0..effort.rounds.min(3) {
-            let bare = run(backend, scratch, projects, rows, |place| {
-                let url = place.url().ok_or("not a PostgreSQL database")?;
-                runtime()?.block_on(bare_loop::run(url, count, rows * COLUMNS))
+            let bare = run(backend, scratch, projects, rows, |place, log| {
+                runtime()?.block_on(by_loops(place, count, projects, rows, log))
             })?;
-            let own = run(backend, scratch, projects, rows, |place| by_nodes(place, count, projects))?;
+            let own =
+                run(backend, scratch, projects, rows, |place, log| by_nodes(place, count, projects, log))?;
             beside_bare.push(own.rate, bare.rate);
             log.push(own.log_bytes, bare.log_bytes);
             if let Some(modules) = modules.filter(|_| projects > 1) {
@@ -66,46 +74,76 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// Furnishes a database, lets all cells be settled in it, and looks at its log.
+/// Furnishes a database, lets all cells be settled in it, and looks at its log. `settle` says how long that took
+/// and how long the log was when it began.
 fn run(
     backend: &Backend,
     scratch: &Path,
     projects: usize,
     rows: usize,
-    settle: impl FnOnce(&Place) -> Outcome<Duration>,
+    settle: impl FnOnce(&Place, &Log) -> Outcome<(Duration, f64)>,
 ) -> Outcome<Run> {
     let place = backend.place(scratch)?;
+    let url = place.url().ok_or("not a PostgreSQL database")?;
     let runtime = runtime()?;
-    runtime.block_on(async {
-        let store = furnished(&place, projects, rows).await?;
-        Outcome::Ok(store.close().await?)
-    })?;
-    let log = || -> Outcome<f64> {
-        runtime.block_on(async {
-            let client = connect(place.url().unwrap_or_default()).await?;
-            let sql = "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8";
-            Ok(client.query_one(sql, &[]).await?.get(0))
-        })
-    };
-    // Both sides begin with the same tables and nothing left to write.
-    runtime.block_on(async {
-        let client = connect(place.url().unwrap_or_default()).await?;
+    let log = runtime.block_on(async {
+        let store = place.open().await?;
+        furnish(&store, 0..projects, rows).await?;
+        furnish(&store, projects..2 * projects, WARM_UP).await?;
+        trigger(&store, projects..2 * projects).await?;
+        store.close().await?;
+        let client = connect(url).await?;
+        // Both sides begin with the same tables and nothing left to write.
         client.batch_execute("VACUUM ANALYZE").await?;
-        Outcome::Ok(client.batch_execute("CHECKPOINT").await?)
+        client.batch_execute("CHECKPOINT").await?;
+        Outcome::Ok(Log(client))
     })?;
-    let before = log()?;
-    let time = settle(&place)?;
+    let (time, before) = settle(&place, &log)?;
     let cells = rows * COLUMNS;
-    Ok(Run { rate: per_second(cells, time), log_bytes: (log()? - before) / crate::count(cells) })
+    let after = runtime.block_on(log.bytes())?;
+    Ok(Run { rate: per_second(cells, time), log_bytes: (after - before) / crate::count(cells) })
 }
 
-fn by_nodes(place: &Place, count: usize, projects: usize) -> Outcome<Duration> {
-    let url = place.url().ok_or("not a PostgreSQL database")?;
-    let mut helpers = nodes::start(url, count)?;
+/// The database's log.
+struct Log(Client);
+
+impl Log {
+    async fn bytes(&self) -> Outcome<f64> {
+        let sql = "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8";
+        Ok(self.0.query_one(sql, &[]).await?.get(0))
+    }
+}
+
+async fn by_loops(
+    place: &Place,
+    count: usize,
+    projects: usize,
+    rows: usize,
+    log: &Log,
+) -> Outcome<(Duration, f64)> {
+    let loops = Loops::prepare(place.url().unwrap_or_default(), count).await?;
+    loops.run(WARM_UP * COLUMNS).await?;
+    let store = place.open().await?;
+    trigger(&store, 0..projects).await?;
+    store.close().await?;
+    let before = log.bytes().await?;
+    Ok((loops.run(rows * COLUMNS).await?, before))
+}
+
+/// The clock runs before anything is queued, so that no node begins too early.
+fn by_nodes(place: &Place, count: usize, projects: usize, log: &Log) -> Outcome<(Duration, f64)> {
+    let mut helpers = nodes::start(place.url().unwrap_or_default(), count)?;
     let runtime = runtime()?;
     let store = runtime.block_on(place.open())?;
-    let time = nodes::race(&mut helpers, || runtime.block_on(all_settled(&store, projects)))?;
+    nodes::race(&mut helpers, || runtime.block_on(all_settled(&store, projects..2 * projects)))?;
+    let before = runtime.block_on(log.bytes())?;
+    let start = Instant::now();
+    runtime.block_on(async {
+        trigger(&store, 0..projects).await?;
+        all_settled(&store, 0..projects).await
+    })?;
+    let time = start.elapsed();
     drop(helpers);
     runtime.block_on(store.close())?;
-    Ok(time)
+    Ok((time, before))
 }

@@ -39,7 +39,7 @@ impl Default for Config {
             retry_max: Duration::from_mins(1),
             retry_after_max: Duration::from_hours(1),
             claim_bytes_max: 32 * 1024 * 1024,
-            settle_cells_max: 1_000,
+            settle_cells_max: 2_000,
             look_every: Duration::from_secs(1),
             store_pause: Duration::from_millis(250),
             cell_deadline: Duration::from_mins(15),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 /// Cells finished in this time are what is claimed ahead.
-const AHEAD: Duration = Duration::from_millis(60);
+const AHEAD: Duration = Duration::from_millis(120);
 /// How often the rate is worked out anew.
 const WINDOW: Duration = Duration::from_millis(100);
 /// Cells a second from which on they count as quick.
@@ -68,9 +68,9 @@ mod tests {
         let pace = Pace::new(at(0));
         assert_eq!(pace.ahead(at(50), 999), 0);
         (0..1_000).for_each(|_| pace.finished());
-        assert_eq!(pace.ahead(at(100), 999), 600);
+        assert_eq!(pace.ahead(at(100), 9_999), 1_200);
         assert_eq!(pace.ahead(at(150), 64), 64);
-        (0..10).for_each(|_| pace.finished());
+        (0..8).for_each(|_| pace.finished());
         assert_eq!(pace.ahead(at(1_100), 999), 0);
     }
 }

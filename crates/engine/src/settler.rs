@@ -17,7 +17,7 @@ const WRITERS: usize = 4;
 /// whether it takes ten of them or two hundred.
 const GATHER: Duration = Duration::from_millis(15);
 /// Nobody waits for more than that.
-const ENOUGH: usize = 256;
+const ENOUGH: usize = 1_024;
 
 /// Where results are handed in.
 #[derive(Debug)]

@@ -29,8 +29,11 @@ const POOL_WAIT: Duration = Duration::from_secs(10);
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
 /// Statements are planned once a connection and not for each set of values: they are written so that one plan
-/// does for all. Behind a pooler this may be of no use, and does no harm.
-const PLAN_ONCE: &str = "SET plan_cache_mode = force_generic_plan";
+/// does for all, which finds rows by an index, one after the other. The planner would think otherwise of tables it
+/// knows nothing of yet, and go over all of a project. Behind a pooler this may be of no use, and does no harm.
+const PLAN_ONCE: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
+     SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
+     SET enable_material = off; SET jit = off";
 
 #[derive(Debug, Clone)]
 pub struct Options {

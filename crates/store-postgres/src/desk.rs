@@ -22,14 +22,17 @@ use crate::database::Tx;
 use crate::pages::{RawRow, raw_row};
 use crate::positions::LiveDelta;
 use crate::projects::{self, Documents, State};
+use crate::taken::Known;
+use crate::versions::Version;
 use crate::writes::Writes;
 use crate::{narrow, signed, unsigned};
 
-/// Rows in runs of positions: neighbours are found at the cost of one.
-pub(crate) const ROWS_AT: &str = "SELECT r.position, r.id, r.vals, r.details \
+/// Rows in runs of positions: neighbours are found at the cost of one. OFFSET keeps the planner from going over all
+/// rows of a project and comparing each with the runs.
+pub(crate) const ROWS_AT: &str = "SELECT r.position, r.id, r.vals, r.details, r.xmin \
      FROM unnest($2::int8[], $3::int8[]) run (first, last) \
-     CROSS JOIN LATERAL (SELECT position, id, vals, details FROM rowmill.rows \
-     WHERE project = $1 AND position BETWEEN run.first AND run.last) r";
+     CROSS JOIN LATERAL (SELECT position, id, vals, details, xmin FROM rowmill.rows \
+     WHERE project = $1 AND position BETWEEN run.first AND run.last OFFSET 0) r";
 pub(crate) const BLOCKS_AT: &str =
     "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)";
 pub(crate) const CLAIMS_AT: &str = "SELECT token, worker, slot, block, places FROM rowmill.claims \
@@ -40,6 +43,7 @@ pub(crate) struct Desk {
     pub(crate) project: Arc<Project>,
     pub(crate) plan: Arc<Plan>,
     rows: BTreeMap<u64, Kept>,
+    /// Of the rows that were asked for by id.
     by_id: HashMap<RowId, u64>,
     /// The positions at which a value may stand, by column and hash, as far as they were asked for.
     pub(crate) found: HashMap<(Slot, i64), BTreeSet<u64>>,
@@ -58,6 +62,8 @@ pub(crate) struct Desk {
 struct Kept {
     row: RawRow,
     fate: Fate,
+    /// None of a row that is new.
+    version: Option<Version>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,8 +178,12 @@ impl Desk {
     /// Brings rows onto the desk by id.
     pub(crate) async fn load_ids(&mut self, tx: &mut Tx, ids: &[RowId]) -> Result<()> {
         let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
-        let sql = "SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND id = ANY($2)";
+        let sql = "SELECT position, id, vals, details, xmin FROM rowmill.rows \
+                   WHERE project = $1 AND id = ANY($2)";
         let rows = tx.query(sql, &[&self.num(), &ids]).await?;
+        for row in &rows {
+            self.by_id.insert(RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
+        }
         self.take_rows(&rows)
     }
 
@@ -193,11 +203,22 @@ impl Desk {
 
     fn take_rows(&mut self, rows: &[Row]) -> Result<()> {
         for row in rows {
-            let row = raw_row(row)?;
-            self.by_id.insert(row.id, row.position);
-            self.rows.entry(row.position).or_insert(Kept { row, fate: Fate::Read });
+            self.know((raw_row(row)?, row.get(4)));
         }
         Ok(())
+    }
+
+    /// Takes a row onto the desk that was read before, if it is not there yet.
+    pub(crate) fn know(&mut self, (row, version): Known) {
+        let kept = Kept { row, fate: Fate::Read, version: Some(version) };
+        self.rows.entry(kept.row.position).or_insert(kept);
+    }
+
+    /// Takes a row off the desk that was only read.
+    pub(crate) fn lend(&mut self, position: u64) -> Option<Known> {
+        let kept = self.rows.get(&position).filter(|kept| kept.fate == Fate::Read)?;
+        let version = kept.version?;
+        self.rows.remove(&position).map(|kept| (kept.row, version))
     }
 
     pub(crate) fn take_blocks<'a>(
@@ -273,8 +294,7 @@ impl Desk {
         }
         self.look_up(position, None, Some(&cells));
         let raw = RawRow { id: row.id, position, values: row.values.clone(), details };
-        self.by_id.insert(row.id, position);
-        self.rows.insert(position, Kept { row: raw, fate: Fate::Inserted });
+        self.rows.insert(position, Kept { row: raw, fate: Fate::Inserted, version: None });
         self.live.add(position, 1);
         self.state.next_position += 1;
         self.state.row_count += 1;
@@ -336,21 +356,20 @@ impl Desk {
         slots.iter().any(|slot| self.plan.concerns(*slot))
     }
 
-    /// Writes a row's values and details, and whatever follows from the values alone.
-    pub(crate) fn put(&mut self, position: u64, values: Record, details: Details) -> Result<()> {
-        let stored = self.rows.get(&position).ok_or_else(not_loaded)?.row.values.clone();
-        if !self.state.lookup_slots.is_empty() {
-            self.look_up(position, Some(&stored.cells()?), Some(&values.cells()?));
+    /// Writes a row's values and details, and whatever follows from the values alone. Says what the values were.
+    pub(crate) fn put(&mut self, position: u64, values: Record, details: Details) -> Result<Record> {
+        let kept = self.rows.get_mut(&position).ok_or_else(not_loaded)?;
+        let old = std::mem::replace(&mut kept.row.values, values);
+        kept.row.details = details;
+        if kept.fate == Fate::Read {
+            kept.fate = Fate::Updated;
         }
-        if let Some(kept) = self.rows.get_mut(&position) {
-            kept.row.values = values;
-            kept.row.details = details;
-            if kept.fate == Fate::Read {
-                kept.fate = Fate::Updated;
-            }
+        if !self.state.lookup_slots.is_empty() {
+            let new = kept.row.values.clone();
+            self.look_up(position, Some(&old.cells()?), Some(&new.cells()?));
         }
         self.touch(position);
-        Ok(())
+        Ok(old)
     }
 
     pub(crate) fn delete(&mut self, position: u64) -> Result<()> {
@@ -555,11 +574,12 @@ impl Desk {
     /// counts keep theirs.
     pub(crate) fn finish(mut self, tx: &mut Tx, now_ms: impl Into<Option<i64>>) -> Result<Change> {
         let ready = self.close_blocks();
-        for Kept { row, fate } in std::mem::take(&mut self.rows).into_values() {
-            match fate {
-                Fate::Read => {}
-                Fate::Inserted => self.writes.rows_inserted.push(row),
-                Fate::Updated => self.writes.rows_updated.push(row),
+        for Kept { row, fate, version } in std::mem::take(&mut self.rows).into_values() {
+            match (fate, version) {
+                (Fate::Read, _) => {}
+                (Fate::Inserted, _) => self.writes.rows_inserted.push(row),
+                (Fate::Updated, Some(version)) => self.writes.rows_updated.push((row, version)),
+                (Fate::Updated, None) => return Err(not_loaded()),
             }
         }
         for (token, held) in std::mem::take(&mut self.claims) {
@@ -638,7 +658,7 @@ fn written_at(now_ms: i64) -> Detail {
 }
 
 /// Something was used that nobody brought onto the desk.
-fn not_loaded() -> StoreError {
+pub(crate) fn not_loaded() -> StoreError {
     StoreError::Damaged("a row or block is missing".to_owned())
 }
 

@@ -15,6 +15,7 @@ mod desk;
 mod gates;
 mod guests;
 mod lookups;
+mod maps;
 mod news;
 mod pages;
 mod positions;
@@ -25,8 +26,10 @@ mod rows;
 mod runs;
 mod schema;
 mod sealed;
+mod taken;
 mod teams;
 mod turns;
+mod versions;
 mod work;
 mod writes;
 
@@ -55,10 +58,12 @@ pub use crate::connect::Options;
 use crate::connect::Server;
 use crate::database::{Database, Doubt, Tx};
 use crate::gates::Gates;
+use crate::maps::Maps;
 use crate::news::News;
 use crate::pages::Scan;
 use crate::projects::Documents;
 use crate::runs::Parts;
+use crate::taken::Taken;
 use crate::turns::SharedTurns;
 use crate::work::{Leaving, Tokens};
 
@@ -101,6 +106,8 @@ struct Node {
     gates: Gates,
     news: Arc<News>,
     tokens: Tokens,
+    taken: Arc<Taken>,
+    maps: Maps,
     /// How far the database's clock is ahead of this machine's.
     skew_ms: AtomicI64,
     machine_ms: fn() -> i64,
@@ -122,7 +129,8 @@ impl PostgresStore {
         });
         database.write(Doubt::Repeat, open).await?;
         let (clerk, callers) = Clerk::new();
-        let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)));
+        let taken = Arc::<Taken>::default();
+        let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)), Arc::clone(&taken));
         let node = Arc::new(Node {
             database: Arc::clone(&database),
             documents: Documents::default(),
@@ -130,6 +138,8 @@ impl PostgresStore {
             gates: Gates::default(),
             news: Arc::new(news),
             tokens: Tokens::default(),
+            taken,
+            maps: Maps::default(),
             skew_ms: AtomicI64::new(0),
             machine_ms: options.machine_ms,
             graves: tokio::sync::Notify::new(),
@@ -181,6 +191,7 @@ impl PostgresStore {
             let _entered = node.database.turn(node.gates.enter(projects)).await?;
             let (done, changes) = node.database.write(doubt, work).await?;
             for change in changes {
+                node.taken.forget(change.project, &change.touched);
                 node.news.tell(change);
             }
             Ok(done)
@@ -377,7 +388,8 @@ impl Store for PostgresStore {
     }
 
     async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
-        pages::page(&self.node.database, project, start, limit).await
+        let Node { database, documents, maps, .. } = &*self.node;
+        pages::page(database, documents, maps, project, start, limit).await
     }
 
     async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {
@@ -456,13 +468,24 @@ impl Store for PostgresStore {
         let projects = claim.asks.iter().map(|(lane, _)| lane.project).collect();
         let (node, claim) = (self.node(), Arc::new(claim));
         let work = again!((node, claim), |tx| work::claim(tx, &node.documents, &node.tokens, &claim));
-        self.change(projects, Doubt::Tell, work).await
+        let (claimed, rows) = self.change(projects, Doubt::Tell, work).await?;
+        for (project, rows) in rows {
+            self.node.taken.put(project, rows);
+        }
+        Ok(claimed)
     }
 
     async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
         let projects = results.iter().map(|settlement| settlement.ticket.lane.project).collect();
         let (node, results) = (self.node(), Arc::new(results));
-        let work = again!((node, results), |tx| work::settle(tx, &node.documents, worker, now_ms, &results));
+        let work = again!((node, results), |tx| work::settle(
+            tx,
+            &node.documents,
+            &node.taken,
+            worker,
+            now_ms,
+            &results
+        ));
         self.change(projects, Doubt::Tell, work).await
     }
 

@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use crate::connect::Server;
 use crate::database::{Database, Doubt, Tx, backend};
+use crate::taken::Taken;
 use crate::unsigned;
 
 const CHANNEL: &str = "rowmill_changes";
@@ -93,6 +94,8 @@ struct Question {
 pub(crate) struct News {
     node: Uuid,
     listeners: RwLock<Vec<Listener>>,
+    /// Rows that are known here as long as they do not change.
+    taken: Arc<Taken>,
     /// The last change told of each project. Held while listeners are called, so that they hear one change
     /// after the other.
     seen: Mutex<HashMap<ProjectId, u64>>,
@@ -112,12 +115,13 @@ impl std::fmt::Debug for News {
 }
 
 impl News {
-    pub(crate) fn new(node: Uuid) -> (Self, mpsc::UnboundedReceiver<Post>) {
+    pub(crate) fn new(node: Uuid, taken: Arc<Taken>) -> (Self, mpsc::UnboundedReceiver<Post>) {
         let (outbox, posted) = mpsc::unbounded_channel();
         (
             Self {
                 node,
                 listeners: RwLock::default(),
+                taken,
                 seen: Mutex::default(),
                 outbox: Mutex::new(Some(outbox)),
                 workers: Mutex::default(),
@@ -251,6 +255,7 @@ impl News {
         let ticket = |(token, slot, position)| Ticket { token, lane: Lane { project, slot }, position };
         let revoked = revoked.into_iter().map(ticket).collect();
         let touched = touched.map_or_else(Spans::all, Spans::of);
+        self.taken.forget(project, &touched);
         self.tell_here(Change { project, seq, rows, touched, restated, revoked, ready });
     }
 
@@ -439,7 +444,7 @@ mod tests {
 
     /// What another node hears of changes, in the order given.
     fn heard(changes: Vec<Change>) -> Vec<(u64, ChangedRows, usize)> {
-        let (news, _posted) = News::new(Uuid::from_u128(2));
+        let (news, _posted) = News::new(Uuid::from_u128(2), Arc::default());
         let told: Arc<Mutex<Vec<Change>>> = Arc::default();
         let listening = Arc::clone(&told);
         news.listen(Box::new(move |change| listening.lock().unwrap().push(change.clone())));

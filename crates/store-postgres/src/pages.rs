@@ -13,7 +13,9 @@ use tokio_postgres::binary_copy::BinaryCopyOutStream;
 use tokio_postgres::types::{ToSql, Type};
 
 use crate::database::{Database, Tx, backend};
-use crate::projects;
+use crate::desk::unasked;
+use crate::maps::{Maps, Shape};
+use crate::projects::{self, Documents};
 use crate::{signed, unsigned};
 
 /// Rows of a scan read in one go.
@@ -69,7 +71,7 @@ impl Blocks {
 }
 
 /// A statement that finds a project, some of its rows and the blocks these lie in, all at one moment. What
-/// comes first says how the project stands.
+/// has no position says how the project stands; what has no id is a block.
 macro_rules! sheet {
     ($rows:literal) => {
         sheet!($rows, "r", "b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 FROM r))")
@@ -79,11 +81,27 @@ macro_rules! sheet {
             "WITH c AS MATERIALIZED (SELECT project, row_count, next_position, change_seq \
              FROM rowmill.counters WHERE id = $1) ",
             $with,
-            " SELECT 0::int8, c.row_count, NULL::uuid, NULL::bytea, NULL::bytea, c.next_position, c.change_seq \
-             FROM c UNION ALL SELECT 1, r.position, r.id, r.vals, r.details, 0, 0 FROM ",
+            " SELECT NULL::int8, NULL::uuid, int8send(c.row_count) || int8send(c.next_position) \
+             || int8send(c.change_seq), NULL::bytea FROM c \
+             UNION ALL SELECT r.position, r.id, r.vals, r.details FROM ",
             $rows,
-            " UNION ALL SELECT 2, b.block, NULL, b.marks, NULL, 0, 0 FROM rowmill.blocks b \
+            " UNION ALL SELECT b.block, NULL, b.marks, NULL FROM rowmill.blocks b \
              WHERE b.project = (SELECT project FROM c) AND ",
+            $blocks
+        )
+    };
+}
+
+/// The same of a project whose number is known.
+macro_rules! sheet_of {
+    ($with:literal, $rows:literal, $blocks:literal) => {
+        concat!(
+            $with,
+            "SELECT NULL::int8, NULL::uuid, int8send(c.row_count) || int8send(c.next_position) \
+             || int8send(c.change_seq), NULL::bytea FROM rowmill.counters c WHERE c.project = $1 \
+             UNION ALL SELECT r.position, r.id, r.vals, r.details FROM ",
+            $rows,
+            " UNION ALL SELECT b.block, NULL, b.marks, NULL FROM rowmill.blocks b WHERE b.project = $1 AND ",
             $blocks
         )
     };
@@ -129,6 +147,22 @@ const FROM_OFFSET: &str = sheet!(
      ORDER BY position OFFSET (SELECT rest FROM l0) LIMIT $3)"
 );
 
+/// The same by the project's number, which is a fifth of the server's work less. It is on the caller to see that no
+/// row was ever deleted.
+const FROM_OFFSET_OF: &str = sheet_of!(
+    "",
+    "rowmill.rows r WHERE r.project = $1 AND r.position >= $2 AND r.position < $2 + $3",
+    "b.block BETWEEN $2 >> 8 AND ($2 + $3) >> 8"
+);
+
+/// Rows of a run whose beginning is known, some of them passed over; by the project's number.
+const FROM_RUN_OF: &str = sheet_of!(
+    "WITH r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
+     WHERE project = $1 AND position >= $2 AND position < $2 + $4 ORDER BY position OFFSET $5 LIMIT $3) ",
+    "r",
+    "b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 FROM r))"
+);
+
 const AT_POSITIONS: &str = sheet!(
     ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
      WHERE project = (SELECT project FROM c) AND position = ANY($2) ORDER BY position)"
@@ -141,104 +175,144 @@ const WITH_ID: &str = sheet!(
 
 /// The answer to such a statement.
 struct Sheet {
-    row_count: u64,
-    next_position: u64,
+    shape: Shape,
     change_seq: u64,
     /// By position.
     rows: Vec<StoredRow>,
 }
 
 impl Sheet {
-    async fn ask(
-        database: &Database,
-        sql: &'static str,
-        project: ProjectId,
-        params: &[&(dyn ToSql + Sync)],
-    ) -> Result<Self> {
-        let id = project.uuid();
-        let mut all: Vec<&(dyn ToSql + Sync)> = vec![&id];
-        all.extend(params);
-        let found = database.ask(sql, &all).await?;
+    /// Whether no row was ever deleted.
+    fn is_dense(&self) -> bool {
+        self.shape.row_count == self.shape.next_position
+    }
+
+    async fn ask(database: &Database, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Self> {
+        let found = database.ask(sql, params).await?;
         let mut head = None;
         let mut rows = Vec::with_capacity(found.len());
         let mut blocks = Blocks(HashMap::new());
         for row in &found {
-            match row.get::<_, i64>(0) {
-                0 => head = Some(row),
-                1 => rows.push(row),
-                _ => drop(blocks.0.insert(unsigned(row.get(1)), Block::decode(row.get(3))?)),
+            match (row.get::<_, Option<i64>>(0), row.get::<_, Option<uuid::Uuid>>(1)) {
+                (None, _) => head = Some(Self::read_head(row.get(2))?),
+                (Some(_), Some(_)) => rows.push(row),
+                (Some(block), None) => {
+                    blocks.0.insert(unsigned(block), Block::decode(row.get(2))?);
+                }
             }
         }
-        let head = head.ok_or(StoreError::UnknownProject)?;
+        let (shape, change_seq) = head.ok_or(StoreError::UnknownProject)?;
         let complete = |row: &Row| {
-            let details: Option<&[u8]> = row.get(4);
-            let details = details.map(Details::from_bytes).transpose()?.unwrap_or_default();
-            let position = unsigned(row.get(1));
+            let RawRow { id, position, values, details } = raw_row(row)?;
             let states = blocks.states(position, &details).unwrap_or_default();
-            let values = Record::from_bytes(row.get::<_, &[u8]>(3));
-            Ok(StoredRow { id: RowId::from_uuid(row.get(2)), position, values, states })
+            Ok(StoredRow { id, position, values, states })
         };
         let mut rows = rows.into_iter().map(complete).collect::<Result<Vec<StoredRow>>>()?;
         rows.sort_unstable_by_key(|row| row.position);
-        Ok(Self {
-            row_count: unsigned(head.get(1)),
-            next_position: unsigned(head.get(5)),
-            change_seq: unsigned(head.get(6)),
-            rows,
-        })
+        Ok(Self { shape, change_seq, rows })
+    }
+
+    /// Three numbers, as the database sends them.
+    fn read_head(bytes: &[u8]) -> Result<(Shape, u64)> {
+        let number = |place: usize| {
+            let found = bytes.get(place * 8..place * 8 + 8).and_then(|bytes| bytes.try_into().ok());
+            found.map(|bytes| unsigned(i64::from_be_bytes(bytes))).ok_or_else(unasked)
+        };
+        Ok((Shape { row_count: number(0)?, next_position: number(1)? }, number(2)?))
     }
 }
 
 pub(crate) async fn page(
     database: &Database,
+    documents: &Documents,
+    maps: &Maps,
     project: ProjectId,
     start: PageStart,
     limit: u32,
 ) -> Result<RowsPage> {
     // One row more than asked for tells whether any follow.
     let count = i64::from(limit) + 1;
-    let sparse = |sql: &'static str, from: i64| sparse_page(database, project, sql, from, count);
     let mut sheet = match start {
         PageStart::After(position) => {
-            sparse(FROM_POSITION, signed(position.saturating_add(1)).min(POSITION_MAX)).await?
+            let from = signed(position.saturating_add(1)).min(POSITION_MAX);
+            sparse_page(database, FROM_POSITION, &project.uuid(), from, count, None).await?
         }
         PageStart::Offset(offset) => {
-            let offset = signed(offset).min(POSITION_MAX);
-            let sheet = Sheet::ask(database, FROM_OFFSET_DENSE, project, &[&offset, &count]).await?;
-            if sheet.row_count == sheet.next_position || unsigned(offset) >= sheet.row_count {
-                sheet
-            } else {
-                sparse(FROM_OFFSET, offset).await?
-            }
+            page_from(database, documents.num(project), maps, project, offset, count).await?
         }
     };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let more = sheet.rows.len() > limit;
     sheet.rows.truncate(limit);
-    Ok(RowsPage { rows: sheet.rows, total: sheet.row_count, more })
+    Ok(RowsPage { rows: sheet.rows, total: sheet.shape.row_count, more })
+}
+
+/// Rows from the n-th on.
+async fn page_from(
+    database: &Database,
+    num: Option<i64>,
+    maps: &Maps,
+    project: ProjectId,
+    offset: u64,
+    count: i64,
+) -> Result<Sheet> {
+    if let Some(num) = num
+        && let Some(map) = maps.get(project)
+        && let Some((from, passed)) = map.find(offset)
+    {
+        let (from, passed) = (signed(from), Some(signed(passed)));
+        let sheet = sparse_page(database, FROM_RUN_OF, &num, from, count, passed).await?;
+        if sheet.shape == map.shape {
+            return Ok(sheet);
+        }
+        maps.forget(project);
+    }
+    let from = signed(offset).min(POSITION_MAX);
+    if !maps.has_holes(project) {
+        let sheet = match num {
+            Some(num) => Sheet::ask(database, FROM_OFFSET_OF, &[&num, &from, &count]).await?,
+            None => Sheet::ask(database, FROM_OFFSET_DENSE, &[&project.uuid(), &from, &count]).await?,
+        };
+        if sheet.is_dense() {
+            return Ok(sheet);
+        }
+    }
+    let sheet = sparse_page(database, FROM_OFFSET, &project.uuid(), from, count, None).await?;
+    if sheet.is_dense() {
+        maps.forget(project);
+    } else {
+        maps.note(database, project, sheet.shape).await?;
+    }
+    Ok(sheet)
 }
 
 /// Rows among which some were deleted: looked for nearby, and if there are too few, as far as it takes.
 async fn sparse_page(
     database: &Database,
-    project: ProjectId,
     sql: &'static str,
+    project: &(dyn ToSql + Sync),
     from: i64,
     count: i64,
+    passed: Option<i64>,
 ) -> Result<Sheet> {
     let near = count.saturating_mul(4).saturating_add(NEAR_MIN);
-    let sheet = Sheet::ask(database, sql, project, &[&from, &count, &near]).await?;
+    let mut params: Vec<&(dyn ToSql + Sync)> = vec![project, &from, &count, &near];
+    params.extend(passed.as_ref().map(|passed| -> &(dyn ToSql + Sync) { passed }));
+    let sheet = Sheet::ask(database, sql, &params).await?;
     let is_full = i64::try_from(sheet.rows.len()).is_ok_and(|len| len == count);
     // The n-th row stands at the n-th position or later, and is looked for from the start of its run of 256.
-    if is_full || signed(sheet.next_position) <= from + near - 256 {
+    if is_full || signed(sheet.shape.next_position) <= from + near - 256 {
         return Ok(sheet);
     }
-    Sheet::ask(database, sql, project, &[&from, &count, &POSITION_MAX]).await
+    if let Some(far) = params.get_mut(3) {
+        *far = &POSITION_MAX;
+    }
+    Sheet::ask(database, sql, &params).await
 }
 
 pub(crate) async fn at(database: &Database, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
     let wanted: Vec<i64> = positions.iter().copied().map(signed).collect();
-    let sheet = Sheet::ask(database, AT_POSITIONS, project, &[&wanted]).await?;
+    let sheet = Sheet::ask(database, AT_POSITIONS, &[&project.uuid(), &wanted]).await?;
     let find = |position: &u64| {
         let place = sheet.rows.binary_search_by_key(position, |row| row.position).ok()?;
         sheet.rows.get(place).cloned()
@@ -247,7 +321,7 @@ pub(crate) async fn at(database: &Database, project: ProjectId, positions: &[u64
 }
 
 pub(crate) async fn one(database: &Database, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
-    Ok(Sheet::ask(database, WITH_ID, project, &[&row.uuid()]).await?.rows.pop())
+    Ok(Sheet::ask(database, WITH_ID, &[&project.uuid(), &row.uuid()]).await?.rows.pop())
 }
 
 pub(crate) async fn positions(tx: &mut Tx, project: ProjectId, rows: &[RowId]) -> Result<Vec<Option<u64>>> {

@@ -8,6 +8,7 @@ use crate::database::Tx;
 const MIGRATIONS: &[(&str, &str)] = &[
     ("foundation", include_str!("migrations/0001_foundation.sql")),
     ("turns", include_str!("migrations/0002_turns.sql")),
+    ("versions", include_str!("migrations/0003_versions.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

@@ -15,9 +15,10 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::database::Tx;
-use crate::desk::{self, Desk, unasked};
+use crate::desk::{self, Desk, not_loaded, unasked};
 use crate::pages::RawRow;
 use crate::projects::{self, Busy, Documents, State};
+use crate::taken::{Known, Taken};
 use crate::{narrow, signed, unsigned};
 
 /// How many cells of a project whose time has come are queued again in one go.
@@ -103,11 +104,12 @@ impl Desks {
         Ok(Self(desks))
     }
 
-    /// Takes projects and brings these rows of them onto the desks: in one round trip where it is one project
-    /// whose number is known.
+    /// Takes projects and brings these rows of them onto the desks, as they are known or else read: in one round
+    /// trip where it is one project whose number is known.
     async fn open_at(
         tx: &mut Tx,
         documents: &Documents,
+        taken: &Taken,
         positions: &BTreeMap<ProjectId, BTreeSet<u64>>,
     ) -> Result<Self> {
         let ids: Vec<ProjectId> = positions.keys().copied().collect();
@@ -115,10 +117,13 @@ impl Desks {
             [one] => documents.num(*one),
             _ => None,
         };
+        let mut taken: BTreeMap<ProjectId, Vec<Known>> =
+            positions.iter().map(|(id, rows)| (*id, taken.take(*id, rows.iter().copied()))).collect();
         if let Some(num) = known {
             let rows = positions.values().flatten().copied();
             let blocks: BTreeSet<u64> = rows.clone().map(block_of).collect();
-            let (firsts, lasts) = desk::runs_of(rows);
+            let at_hand: BTreeSet<u64> = taken.values().flatten().map(|(row, _)| row.position).collect();
+            let (firsts, lasts) = desk::runs_of(rows.filter(|position| !at_hand.contains(position)));
             let asked: Vec<i64> = blocks.iter().copied().map(signed).collect();
             let (states, answers) = projects::lock_and_ask(
                 tx,
@@ -132,7 +137,8 @@ impl Desks {
             )
             .await?;
             let mut desks = Self::open(tx, documents, states).await?;
-            for desk in desks.0.values_mut() {
+            for (project, desk) in &mut desks.0 {
+                taken.remove(project).into_iter().flatten().for_each(|known| desk.know(known));
                 desk.take(&answers, blocks.iter().copied())?;
             }
             return Ok(desks);
@@ -140,6 +146,7 @@ impl Desks {
         let states = projects::lock(tx, &ids, Busy::Wait).await?;
         let mut desks = Self::open(tx, documents, states).await?;
         for (project, desk) in &mut desks.0 {
+            taken.remove(project).into_iter().flatten().for_each(|known| desk.know(known));
             let rows = positions.get(project).into_iter().flatten().copied();
             desk.load(tx, rows.clone(), rows.map(block_of)).await?;
         }
@@ -151,12 +158,15 @@ impl Desks {
     }
 }
 
+/// The rows of claimed cells, as they are.
+pub(crate) type TakenRows = BTreeMap<ProjectId, Vec<Known>>;
+
 pub(crate) async fn claim(
     tx: &mut Tx,
     documents: &Documents,
     tokens: &Tokens,
     claim: &Claim,
-) -> Result<(Vec<Claimed>, Vec<Change>)> {
+) -> Result<((Vec<Claimed>, TakenRows), Vec<Change>)> {
     let now_ms = claim.now.as_millisecond();
     let projects: BTreeSet<ProjectId> = claim.asks.iter().map(|(lane, _)| lane.project).collect();
     let projects: Vec<ProjectId> = projects.into_iter().collect();
@@ -183,11 +193,16 @@ pub(crate) async fn claim(
         }
     }
     let claimed = take.claimed;
+    let mut rows = TakenRows::new();
+    for Claimed { ticket, .. } in &claimed {
+        let known = desks.0.get_mut(&ticket.lane.project).and_then(|desk| desk.lend(ticket.position));
+        rows.entry(ticket.lane.project).or_default().extend(known);
+    }
     // Projects in which nothing happened are left as they are.
     desks.0.retain(|_, desk| desk.is_touched());
     let changes = desks.finish(tx, now_ms)?;
     see_worker(tx, claim.worker, claim.expires_at_ms);
-    Ok((claimed, changes))
+    Ok(((claimed, rows), changes))
 }
 
 /// What a claim must see of the projects it has taken, asked for in the round trip that takes them.
@@ -375,18 +390,19 @@ impl Take<'_> {
 
     /// Says whether the cell was taken, and not skipped.
     fn take_one(&mut self, desk: &mut Desk, slot: Slot, position: u64) -> Result<bool> {
-        let Some(row) = desk.row(position).cloned() else { return Ok(false) };
-        if let ControlFlow::Break(error) = self.judge(desk, slot, &row)? {
-            settle_one(desk, &row, slot, CellResult::Skipped(error), self.claim.now.as_millisecond())?;
+        let Some(row) = desk.row(position) else { return Ok(false) };
+        if let ControlFlow::Break(error) = self.judge(desk, slot, row)? {
+            let now_ms = self.claim.now.as_millisecond();
+            settle_one(desk, position, slot, CellResult::Skipped(error), now_ms)?;
             return Ok(false);
         }
         desk.step(position, |steps| steps.begin(slot))?;
-        self.bytes += row.values.as_bytes().len();
         let ticket = Ticket { token: 0, lane: desk.lane(slot), position };
         let mark = desk.block(block_of(position))?.get(slot, place_of(position));
-        let attempts = row.details.tries(slot, mark);
-        let project = Arc::clone(&desk.project);
-        self.claimed.push(Claimed { ticket, row: row.id, values: row.values, attempts, project });
+        let row = desk.row(position).ok_or_else(not_loaded)?;
+        self.bytes += row.values.as_bytes().len();
+        let (attempts, project) = (row.details.tries(slot, mark), Arc::clone(&desk.project));
+        self.claimed.push(Claimed { ticket, row: row.id, values: row.values.clone(), attempts, project });
         Ok(true)
     }
 
@@ -448,6 +464,7 @@ async fn queue_due(tx: &mut Tx, desk: &mut Desk, due: Vec<(i64, Slot, u64)>, now
 pub(crate) async fn settle(
     tx: &mut Tx,
     documents: &Documents,
+    taken_rows: &Taken,
     worker: WorkerId,
     now_ms: i64,
     results: &[Settlement],
@@ -456,17 +473,17 @@ pub(crate) async fn settle(
     for Settlement { ticket, .. } in results {
         positions.entry(ticket.lane.project).or_default().insert(ticket.position);
     }
-    let mut desks = Desks::open_at(tx, documents, &positions).await?;
+    let mut desks = Desks::open_at(tx, documents, taken_rows, &positions).await?;
     let mut taken = Vec::with_capacity(results.len());
     for Settlement { ticket, result } in results {
         let desk = desks.0.get_mut(&ticket.lane.project);
         let held = desk.and_then(|desk| {
-            let row = desk.row(ticket.position)?.clone();
-            desk.give_back(worker.0, *ticket).then_some((desk, row))
+            desk.row(ticket.position)?;
+            desk.give_back(worker.0, *ticket).then_some(desk)
         });
         taken.push(held.is_some());
-        if let Some((desk, row)) = held {
-            settle_one(desk, &row, ticket.lane.slot, result.clone(), now_ms)?;
+        if let Some(desk) = held {
+            settle_one(desk, ticket.position, ticket.lane.slot, result.clone(), now_ms)?;
         }
     }
     desks.0.retain(|_, desk| desk.is_touched());
@@ -474,19 +491,20 @@ pub(crate) async fn settle(
 }
 
 /// Ends a cell, or a try of it, and all that follows from that.
-fn settle_one(desk: &mut Desk, row: &RawRow, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
-    let mark = desk.block(block_of(row.position))?.get(slot, place_of(row.position));
+fn settle_one(desk: &mut Desk, position: u64, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
+    let mark = desk.block(block_of(position))?.get(slot, place_of(position));
+    let row = desk.row(position).ok_or_else(not_loaded)?;
     let Ended { ending, value, detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
-    if let Some(at) = retry_at_ms {
-        desk.writes.retries_made.push((at, slot, row.position));
-    }
     let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
     let mut details = row.details.clone();
     details.set(slot, &detail)?;
-    desk.put(row.position, values.clone(), details)?;
-    let (old, new) = (row.values.cells()?, values.cells()?);
+    if let Some(at) = retry_at_ms {
+        desk.writes.retries_made.push((at, slot, position));
+    }
+    let old = desk.put(position, values.clone(), details)?;
+    let (old, new) = (old.cells()?, values.cells()?);
     let project = Arc::clone(&desk.project);
-    desk.step(row.position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
+    desk.step(position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
 }
 
 /// Says that a worker lives. Its line is the last that a transaction locks.

@@ -1,8 +1,13 @@
 //! What a transaction leaves of one project, gathered and then written with one statement a table.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 
+use bytes::{BufMut as _, BytesMut};
+use rowmill_model::Record;
+use rowmill_model::cell::Details;
 use rowmill_model::record::Slot;
+use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
 use uuid::Uuid;
 
 use crate::copy::{self, Copied};
@@ -11,11 +16,19 @@ use crate::desk::Held;
 use crate::pages::RawRow;
 use crate::projects::State;
 use crate::signed;
+use crate::taken::Known;
+use crate::versions::Version;
+
+/// Writes over rows, and fails if one is not as it was known.
+const UPDATE_ROWS: &str = "WITH done AS (UPDATE rowmill.rows r SET vals = new.vals, details = new.details \
+     FROM unnest($2::int8[], $3::xid[], $4::bytea[], $5::bytea[]) new (position, version, vals, details) \
+     WHERE r.project = $1 AND r.position = new.position AND r.xmin = new.version RETURNING 1) \
+     SELECT CASE WHEN count(*) <> cardinality($2) THEN rowmill.moved_on() END FROM done";
 
 #[derive(Debug, Default)]
 pub(crate) struct Writes {
     pub(crate) rows_inserted: Vec<RawRow>,
-    pub(crate) rows_updated: Vec<RawRow>,
+    pub(crate) rows_updated: Vec<Known>,
     pub(crate) rows_deleted: Vec<i64>,
     /// By column, hash and position: whether it is there from now on.
     pub(crate) lookups: BTreeMap<(Slot, i64, u64), bool>,
@@ -38,20 +51,42 @@ pub(crate) struct Writes {
 struct RowArrays {
     positions: Vec<i64>,
     ids: Vec<Uuid>,
-    vals: Vec<Vec<u8>>,
-    details: Vec<Option<Vec<u8>>>,
+    vals: Vec<Packed<Record>>,
+    details: Vec<Packed<Details>>,
 }
 
 impl RowArrays {
-    fn of(rows: &[RawRow]) -> Self {
-        Self {
-            positions: rows.iter().map(|row| signed(row.position)).collect(),
-            ids: rows.iter().map(|row| row.id.uuid()).collect(),
-            vals: rows.iter().map(|row| row.values.as_bytes().to_vec()).collect(),
-            details: rows.iter().map(|row| row.details.as_bytes().map(<[u8]>::to_vec)).collect(),
-        }
+    fn of(rows: Vec<RawRow>) -> Self {
+        let positions = rows.iter().map(|row| signed(row.position)).collect();
+        let ids = rows.iter().map(|row| row.id.uuid()).collect();
+        let packed = |row: RawRow| (Packed(row.values), Packed(row.details));
+        let (vals, details) = rows.into_iter().map(packed).unzip();
+        Self { positions, ids, vals, details }
     }
 }
+
+/// What is sent as it is kept.
+#[derive(Debug)]
+struct Packed<T>(T);
+
+macro_rules! sent_as_kept {
+    ($kind:ty, |$packed:ident| $bytes:expr) => {
+        impl ToSql for Packed<$kind> {
+            fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+                let $packed = &self.0;
+                let Some(bytes): Option<&[u8]> = $bytes else { return Ok(IsNull::Yes) };
+                out.put_slice(bytes);
+                Ok(IsNull::No)
+            }
+
+            accepts!(BYTEA);
+            to_sql_checked!();
+        }
+    };
+}
+
+sent_as_kept!(Record, |record| Some(record.as_bytes()));
+sent_as_kept!(Details, |details| details.as_bytes());
 
 #[derive(Debug, Default)]
 pub(crate) struct ClaimArrays {
@@ -107,7 +142,7 @@ impl Writes {
             }
             tx.copy_at_last(copy::ROWS, copied.finish());
         } else if !inserted.is_empty() {
-            let RowArrays { positions, ids, vals, details } = RowArrays::of(&inserted);
+            let RowArrays { positions, ids, vals, details } = RowArrays::of(inserted);
             tx.at_last(
                 "INSERT INTO rowmill.rows (project, position, id, vals, details) \
                  SELECT $1, * FROM unnest($2::int8[], $3::uuid[], $4::bytea[], $5::bytea[])",
@@ -116,12 +151,17 @@ impl Writes {
         }
         let updated = std::mem::take(&mut self.rows_updated);
         if !updated.is_empty() {
-            let RowArrays { positions, ids: _, vals, details } = RowArrays::of(&updated);
+            let (rows, versions): (Vec<RawRow>, Vec<Version>) = updated.into_iter().unzip();
+            let RowArrays { positions, ids: _, vals, details } = RowArrays::of(rows);
             tx.at_last(
-                "UPDATE rowmill.rows r SET vals = new.vals, details = new.details \
-                 FROM unnest($2::int8[], $3::bytea[], $4::bytea[]) new (position, vals, details) \
-                 WHERE r.project = $1 AND r.position = new.position",
-                vec![Box::new(num), Box::new(positions), Box::new(vals), Box::new(details)],
+                UPDATE_ROWS,
+                vec![
+                    Box::new(num),
+                    Box::new(positions),
+                    Box::new(versions),
+                    Box::new(vals),
+                    Box::new(details),
+                ],
             );
         }
         if !self.rows_deleted.is_empty() {

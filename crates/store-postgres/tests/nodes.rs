@@ -16,8 +16,8 @@ use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Spa
 use rowmill_store::carry::Carry as _;
 use rowmill_store::turns::Ask;
 use rowmill_store::{
-    CellResult, Change, Claim, Claimed, Lane, NewRow, NewRows, Once, ProjectSave, Rows, Settlement, Stop,
-    Store, StoreError, Ticket, Trigger, WorkerId,
+    CellResult, CellWrite, Change, Claim, Claimed, Lane, NewRow, NewRows, Once, PageStart, ProjectSave, Rows,
+    Settlement, Stop, Store, StoreError, Ticket, Trigger, WorkerId, WriteCells,
 };
 use rowmill_store_postgres::{Carrier, Options, PostgresStore};
 use uuid::Uuid;
@@ -27,6 +27,8 @@ use rowmill_test_postgres::{client, server};
 /// The column that is processed, and the one it needs.
 const ANSWER: Slot = 2;
 const NAME: Slot = 1;
+/// One that nobody processes.
+const OTHER: Slot = 3;
 
 async fn open(address: &str) -> PostgresStore {
     PostgresStore::connect(address, Options::default()).await.unwrap()
@@ -47,6 +49,7 @@ async fn project(store: &dyn Store, number: u128) -> ProjectId {
     column.kind = ColumnType::Ai;
     column.dependencies = vec![Dependency { column_id: ColumnId::new("col_name00000000"), required: true }];
     assert_eq!(column.slot, ANSWER);
+    table.push_manual(ColumnId::new("col_other0000000"), "Other");
     let project = Project {
         id: ProjectId::from_uuid(Uuid::from_u128(number)),
         team: TeamId(Uuid::from_u128(1)),
@@ -125,7 +128,75 @@ fn nodes_that_start_at_once_migrate_once() {
         }
         let sql = "SELECT count(*) FROM rowmill.migrations";
         let migrations: i64 = client(&address).await.query_one(sql, &[]).await.unwrap().get(0);
-        assert_eq!(migrations, 2);
+        assert_eq!(migrations, 3);
+    });
+}
+
+#[test]
+fn what_is_written_by_hand_beside_a_running_cell_is_kept() {
+    on_a_database(async |address| {
+        let (one, other) = (open(&address).await, open(&address).await);
+        let project = project(&one, 1).await;
+        one.insert_rows(rows(project, 0, 300)).await.unwrap();
+        trigger(&one, project).await;
+        let claimed = claim(&one, 7, project, 300).await;
+        assert_eq!(claimed.len(), 300);
+        // Neither node waits until the other has heard of it.
+        for store in [&one, &other] {
+            for number in [1_u128, 2, 299] {
+                let cells = vec![CellWrite {
+                    row: RowId::from_uuid(Uuid::from_u128(number)),
+                    slot: OTHER,
+                    value: format!("\"{number}\"").into(),
+                }];
+                let (project_save, returning) = (None, Vec::new());
+                let batch = WriteCells { project, version: 1, project_save, cells, now_ms: 9, returning };
+                store.write_cells(batch).await.unwrap();
+            }
+        }
+        let settlement = |cell: &Claimed| Settlement {
+            ticket: cell.ticket,
+            result: CellResult::Value("\"ok\"".into(), Meta::new()),
+        };
+        let results = claimed.iter().map(settlement).collect();
+        let taken = one.settle(WorkerId(Uuid::from_u128(7)), 10, results).await.unwrap();
+        assert_eq!(taken, vec![true; 300]);
+        let page = other.rows(project, PageStart::Offset(0), 300).await.unwrap();
+        for row in page.rows {
+            let by_hand = [1, 2, 299].contains(&row.position).then(|| format!("\"{}\"", row.position));
+            let cells = row.values.cells().unwrap();
+            assert_eq!((cells.get(ANSWER), cells.get(OTHER)), (Some("\"ok\""), by_hand.as_deref()));
+        }
+    });
+}
+
+#[test]
+fn rows_are_found_among_deleted_ones_whichever_node_deletes_them() {
+    on_a_database(async |address| {
+        let (one, other) = (open(&address).await, open(&address).await);
+        let project = project(&one, 1).await;
+        one.insert_rows(rows(project, 0, 1_000)).await.unwrap();
+        let mut left: Vec<u128> = (0..1_000).collect();
+        for round in 0..4_u128 {
+            let is_gone = |number: &u128| number % 7 == round || (300..700).contains(number) && round == 2;
+            let (gone, rest): (Vec<u128>, Vec<u128>) = left.into_iter().partition(is_gone);
+            left = rest;
+            let gone = gone.into_iter().map(|number| RowId::from_uuid(Uuid::from_u128(number))).collect();
+            other.delete_rows(project, gone).await.unwrap();
+            if round == 3 {
+                other.insert_rows(rows(project, 1_000, 50)).await.unwrap();
+                left.extend(1_000..1_050);
+            }
+            // The first looks find out, the later ones know.
+            for offset in [0, 1, 90, 255, 256, 400, left.len() - 1, left.len(), 2_000].repeat(2) {
+                let start = PageStart::Offset(u64::try_from(offset).unwrap());
+                let page = one.rows(project, start, 20).await.unwrap();
+                let found: Vec<u128> = page.rows.iter().map(|row| row.id.uuid().as_u128()).collect();
+                let expected: Vec<u128> = left.iter().skip(offset).take(20).copied().collect();
+                assert_eq!((found, page.more), (expected, offset + 20 < left.len()), "{round} {offset}");
+                assert_eq!(page.total, u64::try_from(left.len()).unwrap());
+            }
+        }
     });
 }
 
@@ -135,10 +206,10 @@ fn a_newer_or_altered_database_is_refused() {
         drop(open(&address).await);
         let beside = client(&address).await;
         let refused = async || PostgresStore::connect(&address, Options::default()).await.unwrap_err();
-        beside.batch_execute("INSERT INTO rowmill.migrations VALUES (3, 'later', '')").await.unwrap();
-        assert!(matches!(refused().await, StoreError::Newer { found: 3, known: 2 }));
+        beside.batch_execute("INSERT INTO rowmill.migrations VALUES (4, 'later', '')").await.unwrap();
+        assert!(matches!(refused().await, StoreError::Newer { found: 4, known: 3 }));
         let alter =
-            "DELETE FROM rowmill.migrations WHERE version = 3; UPDATE rowmill.migrations SET sql = ''";
+            "DELETE FROM rowmill.migrations WHERE version = 4; UPDATE rowmill.migrations SET sql = ''";
         beside.batch_execute(alter).await.unwrap();
         assert!(matches!(refused().await, StoreError::Damaged(_)));
     });

@@ -1,0 +1,141 @@
+//! Where the n-th row stands in projects some of whose rows were deleted.
+//!
+//! The database knows how many rows are live in each run of 256 positions. Adding them up for every page takes longer
+//! than reading it, so a node remembers the sums. They hold as long as no row comes or goes, and that can be told by
+//! two numbers: a new row always moves the next position on, and without new rows each deletion lowers the count.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rowmill_model::ProjectId;
+use rowmill_store::Result;
+
+use crate::database::Database;
+use crate::unsigned;
+
+/// Projects remembered. When there are more, all are forgotten.
+const PROJECTS_MAX: usize = 64;
+/// A project with more runs is not remembered: some 16 million rows.
+const RUNS_MAX: usize = 65_536;
+
+/// How many rows there are, and the position of the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) row_count: u64,
+    pub(crate) next_position: u64,
+}
+
+/// Runs that have rows, with how many rows come before each.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Map {
+    pub(crate) shape: Shape,
+    runs: Vec<(u64, u64)>,
+}
+
+#[derive(Debug, Clone)]
+enum Known {
+    /// It was like this when it was last looked at.
+    Seen(Shape),
+    Mapped(Arc<Map>),
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Maps(Mutex<HashMap<ProjectId, Known>>);
+
+impl Maps {
+    pub(crate) fn get(&self, project: ProjectId) -> Option<Arc<Map>> {
+        match self.lock().get(&project) {
+            Some(Known::Mapped(map)) => Some(Arc::clone(map)),
+            _ => None,
+        }
+    }
+
+    /// Says whether rows of this project were missing when it was last looked at.
+    pub(crate) fn has_holes(&self, project: ProjectId) -> bool {
+        self.lock().contains_key(&project)
+    }
+
+    pub(crate) fn forget(&self, project: ProjectId) {
+        self.lock().remove(&project);
+    }
+
+    /// Takes note of a project with missing rows. What looks the same twice is worth a map.
+    pub(crate) async fn note(&self, database: &Database, project: ProjectId, shape: Shape) -> Result<()> {
+        if !self.is_second_look(project, shape) {
+            return Ok(());
+        }
+        let sql = "SELECT c.row_count, c.next_position, l.segment, l.count FROM rowmill.counters c \
+                   JOIN rowmill.live l ON l.project = c.project AND l.level = 0 WHERE c.id = $1 ORDER BY l.segment";
+        let found = database.ask(sql, &[&project.uuid()]).await?;
+        let Some(first) = found.first() else { return Ok(()) };
+        let shape = Shape { row_count: unsigned(first.get(0)), next_position: unsigned(first.get(1)) };
+        let map = Map::of(shape, found.iter().map(|row| (unsigned(row.get(2)), unsigned(row.get(3)))));
+        self.lock().insert(project, Known::Mapped(Arc::new(map)));
+        Ok(())
+    }
+
+    fn is_second_look(&self, project: ProjectId, shape: Shape) -> bool {
+        let mut known = self.lock();
+        if known.len() >= PROJECTS_MAX && !known.contains_key(&project) {
+            known.clear();
+        }
+        let before = known.insert(project, Known::Seen(shape));
+        let is_small = usize::try_from(shape.next_position >> 8).is_ok_and(|runs| runs < RUNS_MAX);
+        is_small && matches!(before, Some(Known::Seen(before)) if before == shape)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<ProjectId, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Map {
+    /// Of runs and how many rows each has.
+    fn of(shape: Shape, counts: impl Iterator<Item = (u64, u64)>) -> Self {
+        let mut before = 0;
+        let runs = counts.map(|(run, count)| {
+            let entry = (run, before);
+            before += count;
+            entry
+        });
+        Self { shape, runs: runs.collect() }
+    }
+
+    /// The position at which the run of the n-th row begins, and how many rows of the run come before it.
+    pub(crate) fn find(&self, nth: u64) -> Option<(u64, u64)> {
+        let place = self.runs.partition_point(|(_, before)| *before <= nth).checked_sub(1)?;
+        self.runs.get(place).map(|(run, before)| (run << 8, nth - before))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nth_row_is_found_in_its_run() {
+        let shape = Shape { row_count: 30, next_position: 2_000 };
+        let map = Map::of(shape, [(0, 10), (2, 5), (3, 15)].into_iter());
+        let check = |nth, expected| assert_eq!(map.find(nth), Some(expected), "{nth}");
+        check(0, (0, 0));
+        check(9, (0, 9));
+        check(10, (512, 0));
+        check(14, (512, 4));
+        check(15, (768, 0));
+        check(29, (768, 14));
+        assert_eq!(Map::of(shape, std::iter::empty()).find(0), None);
+    }
+
+    #[test]
+    fn what_looks_the_same_twice_is_mapped() {
+        let (maps, project) = (Maps::default(), ProjectId::from_uuid(uuid::Uuid::from_u128(1)));
+        let shape = |row_count| Shape { row_count, next_position: 9 };
+        assert!(!maps.has_holes(project));
+        assert!(!maps.is_second_look(project, shape(5)));
+        assert!(!maps.is_second_look(project, shape(4)));
+        assert!(maps.is_second_look(project, shape(4)));
+        assert!(maps.has_holes(project) && maps.get(project).is_none());
+        maps.forget(project);
+        assert!(!maps.has_holes(project));
+    }
+}

@@ -1,0 +1,29 @@
+//! Versions of rows, told apart by the transaction that wrote them. Whoever has read a row and knows its version can
+//! write over it later without reading it again, and is told if somebody else was there before.
+
+use std::error::Error;
+
+use bytes::{BufMut as _, BytesMut};
+use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
+
+/// A row's `xmin`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Version(u32);
+
+impl<'a> FromSql<'a> for Version {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+        Ok(Self(u32::from_be_bytes(raw.try_into()?)))
+    }
+
+    accepts!(XID);
+}
+
+impl ToSql for Version {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        out.put_u32(self.0);
+        Ok(IsNull::No)
+    }
+
+    accepts!(XID);
+    to_sql_checked!();
+}
