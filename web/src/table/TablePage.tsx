@@ -14,7 +14,7 @@ export default function TablePage({ projectId }: { projectId: string }) {
 
   if (table) return <TableView table={table} />;
   return (
-    <Shell trail={<ProjectTrail projectId={projectId} title="" />}>
+    <Shell trail={error ? undefined : <ProjectTrail projectId={projectId} title="" />}>
       {error ? (
         <ProjectError projectId={projectId} error={error} onRetry={retry} />
       ) : (
