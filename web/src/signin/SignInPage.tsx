@@ -14,7 +14,9 @@ export function SignInPage() {
   const submit = useMutation({
     mutationFn: () => signIn(key.trim()),
     onSuccess: (session) => {
-      window.history.replaceState(null, '', window.location.pathname);
+      const query = new URLSearchParams(window.location.search);
+      query.delete('signin');
+      window.history.replaceState(null, '', window.location.pathname + (query.size > 0 ? `?${query}` : ''));
       queryClient.setQueryData(sessionQuery.queryKey, session);
     },
   });

@@ -12,7 +12,7 @@ interface Props {
   actions: ColumnActions;
   grid: GridHandle | null;
   onOpen: (target: MenuTarget) => void;
-  onDetails: (rowIndex: number, columnId: string) => void;
+  onDetails: (rowId: string, columnId: string) => void;
   onClose: () => void;
 }
 
@@ -24,12 +24,12 @@ export function TableMenus({ table, target, actions, grid, onOpen, onDetails, on
     grid?.focus();
   };
   if (target.kind === 'header') return <HeaderMenu table={table} target={target} actions={actions} onClose={close} />;
-  const { rowIndex, columnId } = target;
+  const { row, columnId } = target;
   return (
     <CellMenu
       table={table}
       target={target}
-      onDetails={() => onDetails(rowIndex, columnId)}
+      onDetails={() => onDetails(row.id, columnId)}
       onHeaderMenu={() => {
         const bounds = grid?.boundsOf(columnId);
         // Once this menu has closed.

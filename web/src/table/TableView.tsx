@@ -44,9 +44,10 @@ export function TableView({ table }: { table: Table }) {
 
   const actions = useColumnActions(table, setPanel);
   const onTyped = useTyped(table);
+  const openDetails = (rowId: string, columnId: string) => setPanel({ kind: 'cell', rowId, columnId });
   const openCell = (rowIndex: number, columnId: string) => {
     const row = store.rowAt(rowIndex);
-    if (row) setPanel({ kind: 'cell', rowId: row.id, columnId });
+    if (row) openDetails(row.id, columnId);
   };
   const deleteRows = () => (countSelected(table) > UNASKED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
   const clipboard = useClipboard(table, frame);
@@ -125,7 +126,10 @@ export function TableView({ table }: { table: Table }) {
               onColumnMoved={actions.move}
               onColumnResized={table.setWidth}
               onHeaderMenu={(columnId, bounds) => setMenu({ kind: 'header', columnId, bounds })}
-              onCellMenu={(place, x, y) => setMenu({ ...place, kind: 'cell', x, y })}
+              onCellMenu={(place, x, y) => {
+                const row = store.rowAt(place.rowIndex);
+                if (row) setMenu({ ...place, kind: 'cell', row, x, y });
+              }}
               rightElement={<AddColumnButton onClick={() => setPanel({ kind: 'gallery' })} />}
             />
             {table.total === 0 && isFiltered(table.query) && <NoMatch table={table} />}
@@ -149,7 +153,7 @@ export function TableView({ table }: { table: Table }) {
         actions={actions}
         grid={grid.current}
         onOpen={setMenu}
-        onDetails={openCell}
+        onDetails={openDetails}
         onClose={() => setMenu(undefined)}
       />
       {importing && (

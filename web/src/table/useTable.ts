@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useDeferredValue, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import { mayPass } from '../api/error';
 import { projectQuery } from '../api/queries';
 import type { Column, Project, Status } from '../api/types';
 import { tellError } from '../ui/notify';
 import { useStored } from '../ui/useStored';
 import { useThrottled } from '../ui/useThrottled';
 import { countFrozen, FIRST_COLUMN } from './grid/frozen';
-import { NOTHING, type Selection } from './grid/selection';
+import type { Selection } from './grid/selection';
+import { useFollowing } from './grid/useFollowing';
 import { Editor } from './rows/editor';
 import type { RowQuery } from './rows/rowQuery';
 import type { RowStore } from './rows/rowStore';
@@ -51,7 +53,6 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
   const views = useViews(projectId);
   const [search, setSearch] = useState('');
   const wanted = useDeferredValue(search.trim());
-  const [selection, setSelection] = useState<Selection>(NOTHING);
   const [widths, setWidths] = useStored<Record<string, number>>(`widths:${projectId}`, {});
   const [frozen, setFrozen] = useStored<string | null>(`frozen:${projectId}`, FIRST_COLUMN);
   const [, setEdits] = useState(0);
@@ -63,6 +64,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     [views.state, wanted],
   );
   const store = useRowStore(projectId, query);
+  const [selection, setSelection] = useFollowing(store);
   const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning || next.notRun !== shown.notRun);
   const isConnected = useLive(projectId, store, (status: Status) => showProgress(meter.current.read(status, Date.now())));
 
@@ -84,7 +86,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
         wire: wireOf(projectId),
         store: () => current.current.store,
         columns: () => current.current.columns,
-        onError: (error) => tellError(error, 'This was not saved'),
+        onError: (error, again) => tellError(error, 'This was not saved', mayPass(error) ? again : undefined),
         onChange: () => setEdits((edits) => edits + 1),
         onUndone: (undone) => tellUndone(undone, current.current.runs.run),
       }),

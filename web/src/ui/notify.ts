@@ -1,8 +1,10 @@
 import { notifications } from '@mantine/notifications';
 import { sentence } from '../api/error';
+import { tellAction } from './tellAction';
 
 /** A message that something went wrong, with what to do about it. */
-export function tellError(error: unknown, title = 'That did not work'): void {
+export function tellError(error: unknown, title = 'That did not work', again?: () => void): void {
+  if (again) return tellAction(sentence(error), 'Try again', again, { title, color: 'red', autoClose: false });
   notifications.show({ title, message: sentence(error), color: 'red', autoClose: 8000, withBorder: true });
 }
 

@@ -1,8 +1,14 @@
 import { Button, Group } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 
+interface Looks {
+  title?: string;
+  color?: string;
+  autoClose?: number | false;
+}
+
 /** A message with something to do about it. */
-export function tellAction(message: string, action: string, onAct: () => void): void {
+export function tellAction(message: string, action: string, onAct: () => void, looks: Looks = {}): void {
   const id = notifications.show({
     message: (
       <Group justify="space-between" wrap="nowrap" gap="sm">
@@ -23,5 +29,6 @@ export function tellAction(message: string, action: string, onAct: () => void): 
     color: 'mill',
     autoClose: 10_000,
     withBorder: true,
+    ...looks,
   });
 }

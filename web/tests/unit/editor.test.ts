@@ -14,7 +14,7 @@ function world(values: Record<string, Record<string, Json>>) {
     id,
     cells: Object.fromEntries(Object.entries(body).map(([columnId, value]) => [columnId, cell(value)])),
   });
-  const editor = new Editor({
+  const options: ConstructorParameters<typeof Editor>[0] = {
     wire: {
       writeCells: async (cells) => cells.forEach(({ rowId, columnId, value }) => rows.set(rowId, { ...rows.get(rowId), [columnId]: value })),
       insertRows: async (bodies, ids) =>
@@ -33,9 +33,25 @@ function world(values: Record<string, Record<string, Json>>) {
     },
     onChange: () => {},
     onUndone: (undone) => told.push(undone),
-  });
-  return { editor, rows, told, stored: () => Object.fromEntries(rows), row };
+  };
+  const editor = new Editor(options);
+  return { editor, options, rows, told, stored: () => Object.fromEntries(rows), row };
 }
+
+test('what was written while the service was away can be sent again', async () => {
+  const errors: { again?: (() => void) | undefined }[] = [];
+  const { editor, stored, options } = world({ 1: { a: 'x' } });
+  const { writeCells } = options.wire;
+  options.onError = (_, again) => errors.push({ again });
+  options.wire.writeCells = () => Promise.reject(new Error('away'));
+  expect(await editor.change([{ rowId: '1', columnId: 'a', value: 'mine', before: { value: 'x', status: 'idle' } }])).toBe(false);
+  options.wire.writeCells = writeCells;
+  errors[0]?.again?.();
+  await expect.poll(stored).toEqual({ 1: { a: 'mine' } });
+  options.wire.insertRows = () => Promise.reject(new Error('away'));
+  await editor.change([], [{ a: 'new' }]);
+  expect(errors[1], 'a row may have been taken').toEqual({ again: undefined });
+});
 
 test('undo leaves alone what somebody else has changed since', async () => {
   const { editor, rows, told, stored } = world({ 1: { a: 'x' }, 2: { a: 'y' } });

@@ -1,5 +1,5 @@
 import { Menu } from '@mantine/core';
-import { isProcessed } from '../../api/types';
+import { isProcessed, type Row } from '../../api/types';
 import { Icon } from '../../ui/Icon';
 import { tellError } from '../../ui/notify';
 import { deleteRows } from '../rows/deleteSelected';
@@ -8,7 +8,9 @@ import classes from '../Table.module.css';
 import type { Table } from '../useTable';
 
 export interface CellMenuTarget {
+  /** Where the row stood as the menu opened, and which it was. */
   rowIndex: number;
+  row: Row;
   columnId: string;
   x: number;
   y: number;
@@ -25,9 +27,9 @@ interface Props {
 
 /** What can be done with a cell and its row. */
 export function CellMenu({ table, target, onDetails, onHeaderMenu, onCopy, onClose }: Props) {
-  const row = table.store.rowAt(target.rowIndex);
+  const { row } = target;
   const column = table.columns.find(({ id }) => id === target.columnId);
-  if (!row || !column) return null;
+  if (!column) return null;
   const { runs } = table;
   const isFilled = (row.cells[column.id]?.value ?? null) !== null;
   const hasRuns = table.columns.some(isProcessed);

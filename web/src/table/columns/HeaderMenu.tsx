@@ -8,6 +8,7 @@ import { tellError } from '../../ui/notify';
 import { LostWithColumn } from '../LostWithColumn';
 import { FreezeItem } from '../FreezeItem';
 import type { Table } from '../useTable';
+import { openFilters } from '../views/TableTools';
 import type { ColumnActions } from './useColumnActions';
 
 export interface HeaderMenuTarget {
@@ -72,7 +73,10 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
           </Menu.Item>
           <Menu.Item
             leftSection={<Icon name="filter" />}
-            onClick={() => change({ ...state, filters: [...state.filters, { columnId: column.id, operator: 'contains', value: '' }] })}
+            onClick={() => {
+              change({ ...state, filters: [...state.filters, { columnId: column.id, operator: 'contains', value: '' }] });
+              openFilters();
+            }}
           >
             Filter by this column
           </Menu.Item>

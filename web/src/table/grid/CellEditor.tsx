@@ -4,21 +4,24 @@ import { isBlock } from '../rows/pasteBlock';
 import { parseTsv } from '../rows/tsv';
 import { isJson, toPretty } from '../rows/typed';
 import type { RowmillCell } from './cellContent';
+import { takeFirstLetters } from './firstLetter';
 import classes from './Grid.module.css';
 
 /** The editor over a cell: grows with its text, and shows JSON spread out. */
 export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
-  const { value: content, onChange, onFinishedEditing, initialValue, target } = props;
+  const { value: content, onChange, onFinishedEditing, target } = props;
+  const [initialValue] = useState(() => props.initialValue ?? takeFirstLetters());
   const { data, readonly: isReadOnly } = content;
   const field = useRef<HTMLTextAreaElement>(null);
   const start = initialValue ?? toPretty(data.cell.value);
-  const isStructured = isJson(data.cell.value);
+  // What is typed over JSON is a line like any other.
+  const isStructured = isJson(data.cell.value) && initialValue === undefined;
 
   const [isUntouched, setIsUntouched] = useState(initialValue === undefined);
   const latest = useRef<RowmillCell>(undefined);
   const take = (text: string) => {
     setIsUntouched(false);
-    latest.current = { ...content, data: { ...data, text } };
+    latest.current = { ...content, data: { ...data, text, ...(data.rowId && { typedInto: data.rowId }) } };
     onChange(latest.current);
   };
 

@@ -18,6 +18,7 @@ import type { RowStore } from '../rows/rowStore';
 import { cellContent, isRowmillCell, loadingContent } from './cellContent';
 import { cellRenderer, RUN_BUTTON_WIDTH } from './cellRenderer';
 import classes from './Grid.module.css';
+import { isLetter, openByLetter } from './firstLetter';
 import { fitFrozen } from './frozen';
 import { GRID_THEMES, STATUS_COLORS } from './gridTheme';
 import { columnIcon, HEADER_ICONS } from './headerIcons';
@@ -39,6 +40,8 @@ export interface HoveredCell extends CellPlace {
 
 export interface TypedCell extends CellPlace {
   text: string;
+  /** The row that was opened, and what it held then; rows may have moved since. */
+  row?: { id: string; before: Cell };
 }
 
 export interface GridHandle {
@@ -90,6 +93,7 @@ export function Grid(props: GridProps) {
   useEffect(() => {
     chosen.current = selection;
   }, [selection]);
+  const firstInSight = useRef(0);
   const version = useRedraw(store, columns.length, editor);
   const total = store.total ?? 0;
   const rowCount = total + (canAddRows ? 1 : 0);
@@ -124,9 +128,9 @@ export function Grid(props: GridProps) {
     ([columnIndex, rowIndex]: Item) => {
       const column = columns[columnIndex];
       if (!column) return loadingContent();
-      if (rowIndex >= total) return cellContent(column, undefined, columnIndex === 0 ? 'Type to add a row' : undefined);
+      if (rowIndex >= total) return cellContent(column, undefined, columnIndex === 0 ? { hint: 'Type to add a row' } : {});
       const row = store.rowAt(rowIndex);
-      return row ? cellContent(column, row.cells[column.id]) : loadingContent();
+      return row ? cellContent(column, row.cells[column.id], { rowId: row.id }) : loadingContent();
     },
     // `version` says that the store holds something else now.
     [store, columns, total, version],
@@ -142,11 +146,12 @@ export function Grid(props: GridProps) {
     for (const { location, value } of edits) {
       const column = columns[location[0]];
       if (column && value.kind === 'custom' && isRowmillCell(value)) {
-        typed.push({ rowIndex: location[1], columnId: column.id, text: value.data.text });
+        const { text, typedInto, cell } = value.data;
+        typed.push({ rowIndex: location[1], columnId: column.id, text, ...(typedInto && { row: { id: typedInto, before: cell } }) });
       }
     }
     props.onTyped(typed);
-    added.current = typed.find((cell) => cell.rowIndex >= total);
+    added.current = typed.find((cell) => cell.rowIndex >= total && !cell.row);
     return true;
   };
 
@@ -164,6 +169,12 @@ export function Grid(props: GridProps) {
 
   const { width: screenWidth } = useViewportSize();
   const frozenCount = fitFrozen(props.frozenCount, gridColumns.map((column) => ('width' in column ? column.width : WIDTH_DEFAULT)), screenWidth);
+  /** Whether the selected cell is in a frozen column and the ones next to it are scrolled away. */
+  const isFrozenAway = () => {
+    const { cell } = chosen.current;
+    const index = cell ? columns.findIndex(({ id }) => id === cell.columnId) : -1;
+    return index >= 0 && index < frozenCount && index < firstInSight.current;
+  };
   const gridSelection = useMemo(() => toGridSelection(selection, columns), [selection, columns]);
   const customRenderers = useMemo(() => [cellRenderer(STATUS_COLORS[scheme])], [scheme]);
 
@@ -226,6 +237,11 @@ export function Grid(props: GridProps) {
       }}
       onKeyDown={(event) => {
         const action = keyAction(event, chosen.current, columns, total);
+        if (!action && isLetter(event) && isFrozenAway()) {
+          event.cancel();
+          event.preventDefault();
+          return openByLetter(event.key, event.rawEvent?.target ?? null);
+        }
         if (!action) return;
         event.cancel();
         event.preventDefault();
@@ -248,7 +264,10 @@ export function Grid(props: GridProps) {
         const cell = place && store.rowAt(place.rowIndex)?.cells[place.columnId];
         onHover(place && cell && event.kind === 'cell' ? { ...place, cell, bounds: event.bounds } : undefined);
       }}
-      onVisibleRegionChanged={(range) => store.look(range.y, range.y + range.height)}
+      onVisibleRegionChanged={(range) => {
+        firstInSight.current = range.x;
+        store.look(range.y, range.y + range.height);
+      }}
       onColumnMoved={props.onColumnMoved}
       onColumnProposeMove={(from, to) => from !== 0 && to !== 0}
       onColumnResize={(column, width) => column.id && props.onColumnResized(column.id, width)}

@@ -13,6 +13,10 @@ export interface CellData {
   /** What was typed; a number, a truth value or JSON is read from it when it is written. */
   text: string;
   hint?: string;
+  /** The row it stands in. */
+  rowId?: string;
+  /** The row whose cell was opened to type this, wherever that row stands by now. */
+  typedInto?: string;
 }
 
 export type RowmillCell = CustomCell<CellData>;
@@ -27,7 +31,7 @@ export function loadingContent(): LoadingCell {
   return LOADING;
 }
 
-export function cellContent(column: Column, cell: Cell = EMPTY, hint?: string): RowmillCell {
+export function cellContent(column: Column, cell: Cell = EMPTY, { hint, rowId }: Pick<CellData, 'hint' | 'rowId'> = {}): RowmillCell {
   const text = toText(cell.value);
   const isRunColumn = isProcessed(column);
   return {
@@ -36,7 +40,7 @@ export function cellContent(column: Column, cell: Cell = EMPTY, hint?: string): 
     readonly: column.type === 'reference',
     // What is read aloud is what is drawn.
     copyData: isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describe(cell) : text,
-    data: { kind: 'rowmill', cell, isProcessed: isRunColumn, text, ...(hint && { hint }) },
+    data: { kind: 'rowmill', cell, isProcessed: isRunColumn, text, ...(hint && { hint }), ...(rowId && { rowId }) },
   };
 }
 

@@ -28,7 +28,9 @@ interface Props {
 
 /** Asks what to do with more columns than there is room for, and with what may be headers. */
 export default function PasteDialog({ table, offer, onClose }: Props) {
-  const { block, columns, firstRow, isEmptyTable } = offer;
+  const { block, columns, isEmptyTable } = offer;
+  // The selection stays with its rows while this is open.
+  const firstRow = isEmptyTable ? offer.firstRow : table.selection.range?.firstRow;
   const projectId = table.project.id;
   const queryClient = useQueryClient();
   const [hasHeader, setHasHeader] = useState(() => guessHeader(block, columns, isEmptyTable));
@@ -40,6 +42,7 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
   const isBusy = percent !== undefined;
 
   const paste = async (isAll: boolean) => {
+    if (firstRow === undefined) return setError(new Error('The row to paste into is gone. Close this and select another.'));
     setPercent(0);
     setError(undefined);
     try {

@@ -48,7 +48,8 @@ interface Options {
   wire: Wire;
   store: () => Pick<RowStore, 'indexOf' | 'rowAt' | 'patch' | 'startAdding' | 'finishAdding' | 'refresh'>;
   columns: () => readonly Column[];
-  onError: (error: unknown) => void;
+  /** What was written by hand can be sent again. */
+  onError: (error: unknown, again?: () => void) => void;
   onChange: () => void;
   onUndone: (undone: Undone) => void;
 }
@@ -98,7 +99,8 @@ export class Editor {
         });
         if (step.cells.length > 0 || step.madeRowIds.length > 0) this.steps.push(step);
       }
-    });
+      // Rows are not sent twice: some of them may have been taken.
+    }, added.length === 0 ? () => void this.change(writes, [], options) : undefined);
   }
 
   /** Deletes rows as a step that can be taken back. */
@@ -150,12 +152,12 @@ export class Editor {
     });
   }
 
-  private enqueue(work: () => Promise<void>): Promise<boolean> {
+  private enqueue(work: () => Promise<void>, again?: () => void): Promise<boolean> {
     const done = this.queue.then(work).then(
       () => true,
       (error: unknown) => {
         this.options.store().refresh();
-        this.options.onError(error);
+        this.options.onError(error, again);
         return false;
       },
     );

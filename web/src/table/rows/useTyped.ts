@@ -22,12 +22,13 @@ async function write(table: Table, cells: TypedCell[]): Promise<void> {
   const inside: TypedCell[] = [];
   for (const cell of cells) {
     if (followers.has(cell.columnId)) continue;
-    if (cell.rowIndex < total) inside.push(cell);
+    if (cell.row || cell.rowIndex < total) inside.push(cell);
     else if (cell.text !== '') added.set(cell.rowIndex, { ...added.get(cell.rowIndex), [cell.columnId]: cell.text });
   }
   const rowAt = await reach(table, inside);
   if (!rowAt) return tell(`That is more than ${counted(ROWS_MAX, 'row')} at once. Select fewer.`);
-  const writes = inside.flatMap(({ rowIndex, columnId, text }): CellWrite[] => {
+  const writes = inside.flatMap(({ rowIndex, columnId, text, row: opened }): CellWrite[] => {
+    if (opened) return [{ rowId: opened.id, columnId, value: readTyped(text, opened.before.value), before: opened.before }];
     const row = rowAt(rowIndex);
     const before = row?.cells[columnId];
     return row ? [{ rowId: row.id, columnId, value: readTyped(text, before?.value ?? null), before }] : [];
@@ -37,7 +38,8 @@ async function write(table: Table, cells: TypedCell[]): Promise<void> {
 }
 
 /** How to get at the rows of these cells. Those out of sight are fetched first; undefined if they are too many. */
-async function reach({ store }: Table, cells: readonly TypedCell[]) {
+async function reach({ store }: Table, all: readonly TypedCell[]) {
+  const cells = all.filter(({ row }) => !row);
   if (cells.every(({ rowIndex }) => store.rowAt(rowIndex))) return store.rowAt;
   const first = cells.reduce((least, { rowIndex }) => Math.min(least, rowIndex), Infinity);
   const last = cells.reduce((most, { rowIndex }) => Math.max(most, rowIndex), 0);

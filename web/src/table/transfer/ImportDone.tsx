@@ -7,14 +7,13 @@ import { formatCsv } from './csv';
 
 /** What became of a file, and what was refused of it. */
 export function ImportDone({ result, onClose }: { result: ImportResult; onClose: () => void }) {
-  const { importedCount, updatedCount, rejectedCount, columnsCreated, rejected } = result;
+  const { rejectedCount, columnsCreated, rejected } = result;
   return (
     <Stack>
       <Group gap="sm">
         <Icon name="check" style={{ color: 'var(--mantine-color-mill-6)' }} />
         <Text fw={600}>
-          {counted(importedCount, 'row')} imported
-          {updatedCount > 0 && `, ${count(updatedCount)} updated`}
+          {summary(result)}
         </Text>
       </Group>
       {columnsCreated.length > 0 && (
@@ -51,6 +50,12 @@ export function ImportDone({ result, onClose }: { result: ImportResult; onClose:
       </Group>
     </Stack>
   );
+}
+
+/** What is there already is said: nothing to do is no failure. */
+function summary({ importedCount, updatedCount, rejectedCount }: ImportResult): string {
+  if (importedCount + updatedCount + rejectedCount === 0) return 'Nothing new: these rows were there already, as they are in the file';
+  return `${counted(importedCount, 'row')} imported${updatedCount > 0 ? `, ${count(updatedCount)} updated` : ''}`;
 }
 
 function download({ rejected }: ImportResult): void {

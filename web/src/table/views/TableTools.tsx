@@ -10,6 +10,14 @@ import { kindOf } from './kinds';
 import { complete, countFilters } from './operators';
 import { SortBuilder } from './SortBuilder';
 
+/** Opens the filters, once what is open now has closed. */
+export function openFilters(): void {
+  setTimeout(() => {
+    const tool = document.querySelector<HTMLElement>('[data-tool=filter]');
+    if (tool?.getAttribute('aria-expanded') !== 'true') tool?.click();
+  }, 250);
+}
+
 const FilterBuilder = lazy(() => import('./FilterBuilder'));
 
 interface Props {
@@ -100,6 +108,7 @@ function Tool({ icon, label, isActive, width, children }: ToolProps) {
     <Popover position="bottom-start" shadow="md" trapFocus width={Math.min(width, window.innerWidth - 16)}>
       <Popover.Target>
         <Button
+          data-tool={icon}
           size="compact-md"
           fz="sm"
           fw={550}

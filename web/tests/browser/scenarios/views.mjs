@@ -1,8 +1,8 @@
 // Filters, sorting and hidden columns, tried out, saved, changed and discarded.
-import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
+import { gridOf, openTable, openWindow, shot, signIn } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
 
-export default async function views({ server, page }) {
+export default async function views({ browser, server, page }) {
   const { project } = await server.api('POST', '/projects', {
     title: 'Cities',
     columns: [
@@ -56,7 +56,8 @@ export default async function views({ server, page }) {
   await shot(page, 'table-no-match');
   await page.getByRole('button', { name: 'Clear the search' }).last().click();
   await grid.reads(0, 1, 'Town 0');
-  await addresses(server, page, saved[0].id);
+  await addresses(browser, server, page, saved[0].id);
+  await byHeader(page, grid);
 }
 
 /** What is unfinished is said and not asked for: the table goes on showing what it showed. */
@@ -93,7 +94,7 @@ async function unfinished(page) {
 }
 
 /** A view is reloaded, gone back to and passed on by its address. */
-async function addresses(server, page, viewId) {
+async function addresses(browser, server, page, viewId) {
   const open = page.getByRole('navigation', { name: 'Views' }).locator('[aria-current]');
   const isOpen = (name) => until(`${name} is open`, async () => (await open.textContent()) === name);
   await page.getByRole('button', { name: 'Towns, largest first', exact: true }).click();
@@ -114,4 +115,19 @@ async function addresses(server, page, viewId) {
   await page.getByText('The link was copied.').waitFor();
   const link = await page.evaluate(() => navigator.clipboard.readText());
   if (link !== page.url() || !link.startsWith(server.url)) throw new Error(`The link is ${link}`);
+
+  // Whoever must sign in first finds the view behind it.
+  const other = await openWindow(browser);
+  await other.page.goto(link);
+  await other.page.getByLabel('API key').fill(server.key);
+  await other.page.getByRole('button', { name: 'Sign in' }).click();
+  await other.page.getByText('100 rows match').waitFor();
+  await other.context.close();
+}
+
+/** A filter that is begun at a column's header is open to be finished. */
+async function byHeader(page, grid) {
+  await grid.rightClick(-1, 1);
+  await page.getByRole('menuitem', { name: 'Filter by this column' }).click();
+  await page.getByRole('dialog').getByRole('textbox', { name: 'Value' }).last().waitFor();
 }

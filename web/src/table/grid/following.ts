@@ -1,0 +1,107 @@
+import { CompactSelection } from '@glideapps/glide-data-grid';
+import type { RowStore } from '../rows/rowStore';
+import { type CellRange, NOTHING, rowRuns, type Selection } from './selection';
+
+type Rows = Pick<RowStore, 'rowAt' | 'indexOf' | 'total'>;
+
+/** More rows than this are not remembered one by one. */
+const REMEMBERED_MAX = 10_000;
+
+/** Which rows a selection is about: the ids of those that are known, by the index they had. */
+export interface Anchors {
+  ids: ReadonlyMap<number, string>;
+  /** The cell is in the row to type into, behind the last. */
+  isAtEnd: boolean;
+  /** Every row there is was ticked. */
+  isEverything: boolean;
+}
+
+/** What a selection holds on to. */
+export function anchorsOf(selection: Selection, rows: Rows): Anchors {
+  const total = rows.total ?? 0;
+  const ids = new Map<number, string>();
+  const note = (first: number, end: number) => {
+    for (let index = first; index < end && ids.size < REMEMBERED_MAX; index++) {
+      const row = rows.rowAt(index);
+      if (row && !isBeingAdded(row.id)) ids.set(index, row.id);
+    }
+  };
+  if (selection.cell) note(selection.cell.rowIndex, selection.cell.rowIndex + 1);
+  if (selection.range) note(selection.range.firstRow, selection.range.endRow);
+  for (const [first, end] of rowRuns(selection.rows)) note(first, end);
+  return {
+    ids,
+    isAtEnd: selection.cell !== undefined && selection.cell.rowIndex >= total,
+    isEverything: total > 0 && selection.rows.length >= total,
+  };
+}
+
+/** Whether the row of the selected cell has become known, or is being added, only now. */
+export function isLoose({ cell }: Selection, anchors: Anchors, rows: Rows): boolean {
+  return cell !== undefined && !anchors.ids.has(cell.rowIndex) && rows.rowAt(cell.rowIndex) !== undefined;
+}
+
+/** The same selection where its rows stand now. Undefined if nothing has moved. */
+export function follow(selection: Selection, anchors: Anchors, rows: Rows): Selection | undefined {
+  const total = rows.total ?? 0;
+  // Until it is known what there is, nothing has moved.
+  if (rows.total === undefined || anchors.isEverything) return undefined;
+  if (anchors.isAtEnd) return followEnd(selection, rows, total);
+  const hasMoved = [...anchors.ids].some(([index, id]) => {
+    const row = rows.rowAt(index);
+    // A page that is not at hand says nothing.
+    return row ? row.id !== id : index >= total;
+  });
+  if (!hasMoved) return undefined;
+  const now = (index: number) => {
+    const id = anchors.ids.get(index);
+    return id === undefined ? undefined : rows.rowAt(index)?.id === id ? index : rows.indexOf(id);
+  };
+  const cellRow = selection.cell && now(selection.cell.rowIndex);
+  return {
+    ...NOTHING,
+    columns: selection.columns,
+    rows: ticked(selection, now),
+    ...(selection.cell &&
+      selection.range &&
+      cellRow !== undefined && {
+        cell: { ...selection.cell, rowIndex: cellRow },
+        range: moved(selection.range, selection.cell.rowIndex, cellRow, now),
+      }),
+  };
+}
+
+/** Rows that came meanwhile push the row to type into down, unless they were typed there. */
+function followEnd(selection: Selection, rows: Rows, total: number): Selection | undefined {
+  const { cell, range } = selection;
+  if (!cell || !range || cell.rowIndex === total) return undefined;
+  const there = rows.rowAt(cell.rowIndex);
+  if (there && isBeingAdded(there.id)) return undefined;
+  // One row behind the end: it will be there as soon as the one before it is.
+  if (cell.rowIndex === total + 1) return undefined;
+  return { ...selection, cell: { ...cell, rowIndex: total }, range: { ...range, firstRow: total, endRow: total + 1 } };
+}
+
+/** Ticks stay with their rows; those of rows that are gone, or nowhere to be found, go. */
+function ticked(selection: Selection, now: (index: number) => number | undefined): CompactSelection {
+  let rows = CompactSelection.empty();
+  for (const index of selection.rows) {
+    const place = now(index);
+    if (place !== undefined) rows = rows.add(place);
+  }
+  return rows;
+}
+
+/** A range goes with its rows as long as they stay together; else the cell alone is left. */
+function moved(range: CellRange, from: number, to: number, now: (index: number) => number | undefined): CellRange {
+  const shift = to - from;
+  const together = Array.from({ length: Math.min(range.endRow - range.firstRow, REMEMBERED_MAX) }, (_, place) => range.firstRow + place);
+  if (together.every((index) => now(index) === index + shift)) {
+    return { ...range, firstRow: range.firstRow + shift, endRow: range.endRow + shift };
+  }
+  return { ...range, firstRow: to, endRow: to + 1 };
+}
+
+function isBeingAdded(id: string): boolean {
+  return id.startsWith('new_');
+}

@@ -1,0 +1,65 @@
+import { CompactSelection } from '@glideapps/glide-data-grid';
+import { describe, expect, it } from 'vitest';
+import { anchorsOf, follow, isLoose } from '../../src/table/grid/following';
+import { NOTHING, type Selection } from '../../src/table/grid/selection';
+
+/** Rows by one letter each; a dot is a row that is not at hand. */
+function rowsOf(letters: string) {
+  const ids = letters.split(' ').filter((id) => id !== '');
+  return {
+    total: ids.length,
+    rowAt: (index: number) => (ids[index] && ids[index] !== '.' ? { id: ids[index], cells: {} } : undefined),
+    indexOf: (id: string) => (ids.includes(id) ? ids.indexOf(id) : undefined),
+  };
+}
+
+function cell(rowIndex: number, rows = 1): Selection {
+  return { ...NOTHING, cell: { rowIndex, columnId: 'x' }, range: { firstRow: rowIndex, endRow: rowIndex + rows, firstColumn: 0, endColumn: 1 } };
+}
+
+function moved(selection: Selection, before: string, after: string): Selection | undefined {
+  return follow(selection, anchorsOf(selection, rowsOf(before)), rowsOf(after));
+}
+
+describe('a selection', () => {
+  it('stays where it is while its rows do', () => {
+    expect(moved(cell(1), 'a b c', 'a b c d')).toBeUndefined();
+    expect(moved(cell(1), 'a b c', 'a b x')).toBeUndefined();
+    expect(moved(cell(1), 'a b c', '. . .')).toBeUndefined();
+  });
+
+  it('goes with its row', () => {
+    expect(moved(cell(2), 'a b c d', 'b c d')).toEqual(cell(1));
+    expect(moved(cell(1, 2), 'a b c d', 'x a b c d')).toEqual(cell(2, 2));
+  });
+
+  it('is only the cell where the rows of a range part', () => {
+    expect(moved(cell(1, 2), 'a b c d', 'b d c')).toEqual(cell(0));
+  });
+
+  it('ends with its row', () => {
+    expect(moved(cell(1), 'a b c', 'a c')?.cell).toBeUndefined();
+    expect(moved(cell(2), 'a b c', 'a b')?.cell).toBeUndefined();
+  });
+
+  it('keeps ticks at their rows and drops those of rows that are gone', () => {
+    const ticked = { ...NOTHING, rows: CompactSelection.fromSingleSelection([1, 4]) };
+    const after = moved(ticked, 'a b c d e', 'b d e');
+    expect(after && [...after.rows]).toEqual([0, 1]);
+  });
+
+  it('leaves everything ticked', () => {
+    expect(moved({ ...NOTHING, rows: CompactSelection.fromSingleSelection([0, 3]) }, 'a b c', 'a c')).toBeUndefined();
+  });
+
+  it('stays behind the last row, unless that is being typed there', () => {
+    expect(moved(cell(2), 'a b', 'a b other')).toEqual(cell(3));
+    expect(moved(cell(2), 'a b', 'a')).toBeUndefined();
+    expect(moved(cell(3), 'a b c', 'a')).toEqual(cell(1));
+    const typed = cell(2);
+    const anchors = anchorsOf(typed, rowsOf('a b'));
+    expect(follow(typed, anchors, rowsOf('a b new_1'))).toBeUndefined();
+    expect(isLoose(typed, anchors, rowsOf('a b new_1'))).toBe(true);
+    expect(follow(typed, anchorsOf(typed, rowsOf('a b new_1')), rowsOf('a b c'))).toBeUndefined();
+  });
+});
