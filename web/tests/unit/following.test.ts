@@ -48,8 +48,22 @@ describe('a selection', () => {
     expect(after && [...after.rows]).toEqual([0, 1]);
   });
 
-  it('leaves everything ticked', () => {
-    expect(moved({ ...NOTHING, rows: CompactSelection.fromSingleSelection([0, 3]) }, 'a b c', 'a c')).toBeUndefined();
+  it('ticks no row that came later, though all that were there are ticked', () => {
+    const after = moved({ ...NOTHING, rows: CompactSelection.fromSingleSelection([0, 3]) }, 'a b c', 'a new b c');
+    expect(after && [...after.rows]).toEqual([0, 2, 3]);
+  });
+
+  it('leaves everything ticked where that is too much to remember', () => {
+    const many = Array.from({ length: 10_001 }, (_, index) => `r${index}`);
+    const everything = { ...NOTHING, rows: CompactSelection.fromSingleSelection([0, many.length]) };
+    expect(moved(everything, many.join(' '), many.slice(1).join(' '))).toBeUndefined();
+  });
+
+  it('drops ticks of rows that are out of reach when rows have gone', () => {
+    const ticked = { ...NOTHING, rows: CompactSelection.fromSingleSelection(3) };
+    const after = moved(ticked, 'a b c d e', 'b c . .');
+    expect(after && [...after.rows]).toEqual([]);
+    expect(moved(ticked, 'a b c d e', 'a b c . .')).toBeUndefined();
   });
 
   it('stays behind the last row, unless that is being typed there', () => {

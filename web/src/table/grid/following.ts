@@ -12,8 +12,9 @@ export interface Anchors {
   ids: ReadonlyMap<number, string>;
   /** The cell is in the row to type into, behind the last. */
   isAtEnd: boolean;
-  /** Every row there is was ticked. */
+  /** Every row there is was ticked, and there are too many to remember. */
   isEverything: boolean;
+  total: number;
 }
 
 /** What a selection holds on to. */
@@ -32,7 +33,8 @@ export function anchorsOf(selection: Selection, rows: Rows): Anchors {
   return {
     ids,
     isAtEnd: selection.cell !== undefined && selection.cell.rowIndex >= total,
-    isEverything: total > 0 && selection.rows.length >= total,
+    isEverything: total > REMEMBERED_MAX && selection.rows.length >= total,
+    total,
   };
 }
 
@@ -49,8 +51,8 @@ export function follow(selection: Selection, anchors: Anchors, rows: Rows): Sele
   if (anchors.isAtEnd) return followEnd(selection, rows, total);
   const hasMoved = [...anchors.ids].some(([index, id]) => {
     const row = rows.rowAt(index);
-    // A page that is not at hand says nothing.
-    return row ? row.id !== id : index >= total;
+    // A page that is not at hand says nothing, but where rows have gone it may hold others.
+    return row ? row.id !== id : total < anchors.total;
   });
   if (!hasMoved) return undefined;
   const now = (index: number) => {

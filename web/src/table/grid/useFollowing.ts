@@ -12,6 +12,8 @@ export function useFollowing(store: RowStore): [Selection, (selection: Selection
     current.current = { ...current.current, selection: next, anchors: anchorsOf(next, current.current.store) };
     setSelection(next);
   }, []);
+  // Another list has other rows at the same places.
+  useEffect(() => () => select(NOTHING), [store, select]);
   useEffect(() => {
     const look = (damage: Damage) => {
       if (damage !== 'all') return;
@@ -20,7 +22,6 @@ export function useFollowing(store: RowStore): [Selection, (selection: Selection
       if (next) select(next);
       else if (isLoose(selection, anchors, store)) current.current.anchors = anchorsOf(selection, store);
     };
-    look('all');
     return store.subscribe(look);
   }, [store, select]);
   return [selection, select];
