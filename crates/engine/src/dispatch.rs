@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use jiff::Timestamp;
 use rowmill_model::{Column, Project, ProjectId};
-use rowmill_store::{Claim, Claimed, Lane, StoreError};
+use rowmill_store::{Claimed, Lane, StoreError};
 
 use crate::caller::Cell;
 use crate::engine::Shared;
@@ -21,9 +21,6 @@ const LANES_MAX: usize = 256;
 
 /// Claims at once, each of other projects.
 const CLAIMS_MAX: usize = 4;
-
-/// Cells claimed ahead for each place, at most.
-const AHEAD_MAX: usize = 16;
 
 /// When to look for work again.
 enum Next {
@@ -55,8 +52,8 @@ async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
     #[expect(clippy::cast_precision_loss, reason = "a gauge need not be exact beyond 2^52")]
     metrics::gauge!("rowmill_cells_in_flight").set(running as f64);
     let now = shared.clock.now();
-    let ahead = shared.pace.ahead(now, AHEAD_MAX * config.concurrency);
-    let most = config.concurrency + ahead;
+    let most = shared.in_hand_max();
+    let ahead = most - config.concurrency;
     // Results that wait to be written count, too: a store that is slow is not given ever more to do.
     let free = most.saturating_sub(running).min((2 * most).saturating_sub(in_hand));
     // While every place is taken there is no hurry: what is claimed ahead comes in batches.
@@ -111,22 +108,15 @@ async fn claim(shared: &Arc<Shared>, asks: Vec<(Lane, u32)>) -> Result<usize, St
     let groups = apart(asks);
     let bytes_max = shared.config.claim_bytes_max / groups.len().max(1);
     // Before the claims, so that no revocation of their tickets is missed.
-    shared.registry.begin_claim();
+    let number = shared.registry.begin_claim();
     let claims = groups.into_iter().map(|asks| async move {
-        let claim = Claim {
-            worker: shared.worker,
-            expires_at_ms: shared.expires_at_ms(),
-            now: shared.clock.now(),
-            asks,
-            bytes_max,
-        };
-        let claimed = shared.store.claim(claim).await?;
+        let claimed = shared.store.claim(shared.claim_of(asks, bytes_max)).await?;
         let count = claimed.len();
         start(shared, claimed);
         Ok(count)
     });
     let counts = join_all(claims).await;
-    shared.registry.end_claim();
+    shared.registry.end_claim(number);
     counts.into_iter().sum()
 }
 
@@ -145,7 +135,8 @@ fn apart(asks: Vec<(Lane, u32)>) -> Vec<Vec<(Lane, u32)>> {
     groups
 }
 
-fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
+/// Starts the tasks of claimed cells.
+pub(crate) fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
     let mut columns: BTreeMap<Lane, Arc<Column>> = BTreeMap::new();
     for Claimed { ticket, row, values, attempts, project } in claimed {
         let lane = ticket.lane;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rowmill_providers::Clock;
-use rowmill_store::{Change, ChangedRows, Store, StoreError, WorkerId};
+use rowmill_store::{Change, ChangedRows, Claim, Lane, Store, StoreError, WorkerId};
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 
@@ -17,6 +17,8 @@ use crate::registry::Registry;
 use crate::settler::Outlets;
 use crate::{dispatch, pulse, settler};
 
+/// Cells claimed ahead for each place, at most.
+const AHEAD_MAX: usize = 16;
 /// How long to wait for the last results to be written.
 const LAST_RESULTS_MAX: Duration = Duration::from_secs(5);
 
@@ -142,6 +144,18 @@ impl Shared {
     pub(crate) fn expires_at_ms(&self) -> i64 {
         let expires_at = self.clock.now().saturating_add(self.config.lease);
         expires_at.unwrap_or(Timestamp::MAX).as_millisecond()
+    }
+
+    /// A claim of so many cells as of now.
+    pub(crate) fn claim_of(&self, asks: Vec<(Lane, u32)>, bytes_max: usize) -> Claim {
+        let (worker, expires_at_ms, now) = (self.worker, self.expires_at_ms(), self.clock.now());
+        Claim { worker, expires_at_ms, now, asks, bytes_max }
+    }
+
+    /// How many cells may be in hand without a result, running or claimed ahead.
+    pub(crate) fn in_hand_max(&self) -> usize {
+        let Config { concurrency, .. } = self.config;
+        concurrency + self.pace.ahead(self.clock.now(), AHEAD_MAX * concurrency)
     }
 
     pub(crate) fn random(&self) -> MutexGuard<'_, fastrand::Rng> {

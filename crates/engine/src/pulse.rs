@@ -7,10 +7,11 @@ use rowmill_model::{CellError, ErrorCode};
 use rowmill_store::{CellResult, Settlement, Ticket};
 
 use crate::engine::Shared;
+use crate::registry::Strays;
 
 /// Says in time that this worker lives, and lets go of what it does not hold any more.
 pub(crate) async fn beat(shared: Arc<Shared>) {
-    let mut strays = BTreeSet::new();
+    let mut strays = Strays::new();
     loop {
         tokio::select! {
             biased;
@@ -23,25 +24,24 @@ pub(crate) async fn beat(shared: Arc<Shared>) {
             Ok(held) => {
                 let held: BTreeSet<Ticket> = held.into_iter().collect();
                 shared.registry.keep_only(&known, &held);
-                strays = give_back_strays(&shared, &strays, shared.registry.strays(&held));
+                strays = give_back_strays(&shared, &strays, &held);
             }
             Err(error) => shared.store_failed("heartbeat", &error).await,
         }
     }
 }
 
-/// A claim whose answer was lost leaves cells in this worker's name that it does not know of. Seen twice,
-/// they are such and are put back.
-fn give_back_strays(shared: &Shared, before: &BTreeSet<Ticket>, now: BTreeSet<Ticket>) -> BTreeSet<Ticket> {
-    let (lost, new): (BTreeSet<Ticket>, BTreeSet<Ticket>) =
-        now.into_iter().partition(|ticket| before.contains(ticket));
+/// A claim whose answer was lost leaves cells in this worker's name that it does not know of. Seen twice, and once
+/// no claim can bring them any more, they are such and are put back.
+fn give_back_strays(shared: &Shared, before: &Strays, held: &BTreeSet<Ticket>) -> Strays {
+    let (lost, strays) = shared.registry.strays(held, before);
     for ticket in lost {
         let message = "The server lost sight of this cell and begins it anew.".to_owned();
         let error = CellError { code: ErrorCode::ProviderError, message };
         let result = CellResult::Later(shared.clock.now().as_millisecond(), error);
         shared.registry.give_back(Settlement { ticket, result });
     }
-    new
+    strays
 }
 
 /// Queues again what lost workers held.

@@ -8,20 +8,26 @@ use rowmill_model::ProjectId;
 use rowmill_store::{Settlement, Ticket};
 use tokio::task::AbortHandle;
 
-use crate::settler::Outlets;
+use crate::settler::{Finished, Outlets};
 
 /// Which tasks run for which tickets, and which results wait to be written.
 #[derive(Debug)]
 pub(crate) struct Registry(Mutex<Inner>);
+
+/// Tickets held by nobody knows whom, each with the last claim that may still bring it.
+pub(crate) type Strays = BTreeMap<Ticket, u64>;
 
 #[derive(Debug)]
 struct Inner {
     hands: BTreeMap<Ticket, Hand>,
     running: usize,
     running_by_project: BTreeMap<ProjectId, usize>,
-    /// Whether a claim is under way: its tickets may be revoked before they are known here.
-    claiming: bool,
-    revoked_early: BTreeSet<Ticket>,
+    /// The claims under way, by number: their tickets may be revoked before they are known here.
+    claiming: BTreeSet<u64>,
+    /// The number of the last claim that began.
+    last_claim: u64,
+    /// Revoked tickets that a claim may still bring, each with the last claim that may.
+    revoked_early: BTreeMap<Ticket, u64>,
     /// Takes results to the settler. `None` once the engine stops.
     results: Option<Outlets>,
 }
@@ -42,27 +48,36 @@ impl Registry {
             hands: BTreeMap::new(),
             running: 0,
             running_by_project: BTreeMap::new(),
-            claiming: false,
-            revoked_early: BTreeSet::new(),
+            claiming: BTreeSet::new(),
+            last_claim: 0,
+            revoked_early: BTreeMap::new(),
             results: Some(results),
         }))
     }
 
-    /// From now on revoked tickets are remembered that are not known yet.
-    pub(crate) fn begin_claim(&self) {
-        self.lock().claiming = true;
+    /// From now on revoked tickets are remembered that are not known yet. Says the claim's number.
+    pub(crate) fn begin_claim(&self) -> u64 {
+        let mut inner = self.lock();
+        inner.last_claim += 1;
+        let claim = inner.last_claim;
+        inner.claiming.insert(claim);
+        claim
     }
 
-    pub(crate) fn end_claim(&self) {
+    /// All that a claim brought is in hand.
+    pub(crate) fn end_claim(&self, claim: u64) {
         let mut inner = self.lock();
-        inner.claiming = false;
-        inner.revoked_early.clear();
+        inner.claiming.remove(&claim);
+        match inner.claiming.first().copied() {
+            Some(oldest) => inner.revoked_early.retain(|_, last| *last >= oldest),
+            None => inner.revoked_early.clear(),
+        }
     }
 
     /// Takes a claimed cell in hand, unless it was revoked meanwhile. `spawn` starts its task.
     pub(crate) fn admit(&self, ticket: Ticket, spawn: impl FnOnce(Arc<AtomicBool>) -> AbortHandle) {
         let mut inner = self.lock();
-        if inner.revoked_early.contains(&ticket) || inner.results.is_none() {
+        if inner.revoked_early.contains_key(&ticket) || inner.results.is_none() {
             return;
         }
         let revoked = Arc::new(AtomicBool::new(false));
@@ -73,13 +88,13 @@ impl Registry {
     }
 
     /// Hands a result to the settler, unless the cell was revoked. Says how many others run.
-    pub(crate) fn finish(&self, settlement: Settlement) -> usize {
+    pub(crate) fn finish(&self, finished: Finished) -> usize {
         let mut inner = self.lock();
-        let ticket = settlement.ticket;
+        let ticket = finished.settlement.ticket;
         if let Some(hand @ Hand::Running { .. }) = inner.hands.get_mut(&ticket) {
             *hand = Hand::Settling;
             inner.count(ticket, -1);
-            inner.send(settlement);
+            inner.send(finished);
         }
         inner.running
     }
@@ -88,7 +103,7 @@ impl Registry {
     pub(crate) fn give_back(&self, settlement: Settlement) {
         let mut inner = self.lock();
         inner.hands.insert(settlement.ticket, Hand::Settling);
-        inner.send(settlement);
+        inner.send(Finished { settlement, project: None });
     }
 
     /// Results were written, or dropped by the store.
@@ -104,8 +119,9 @@ impl Registry {
         let mut inner = self.lock();
         for ticket in tickets {
             inner.abort(*ticket);
-            if inner.claiming {
-                inner.revoked_early.insert(*ticket);
+            if !inner.claiming.is_empty() {
+                let last_claim = inner.last_claim;
+                inner.revoked_early.insert(*ticket, last_claim);
             }
         }
     }
@@ -125,13 +141,19 @@ impl Registry {
         running.map(|(ticket, _)| *ticket).collect()
     }
 
-    /// Tickets the store says are held that nobody here knows of.
-    pub(crate) fn strays(&self, held: &BTreeSet<Ticket>) -> BTreeSet<Ticket> {
+    /// Tickets the store says are held that nobody here knows of, each with the last claim that may still bring
+    /// it. Those that no claim can bring any more, of the ones seen before, are lost.
+    pub(crate) fn strays(&self, held: &BTreeSet<Ticket>, before: &Strays) -> (Vec<Ticket>, Strays) {
         let inner = self.lock();
-        if inner.claiming {
-            return BTreeSet::new();
+        let oldest = inner.claiming.first().copied().unwrap_or(u64::MAX);
+        let (mut lost, mut strays) = (Vec::new(), Strays::new());
+        for ticket in held.iter().filter(|ticket| !inner.hands.contains_key(ticket)) {
+            match before.get(ticket) {
+                Some(last) if *last < oldest => lost.push(*ticket),
+                seen => drop(strays.insert(*ticket, seen.copied().unwrap_or(inner.last_claim))),
+            }
         }
-        held.iter().filter(|ticket| !inner.hands.contains_key(ticket)).copied().collect()
+        (lost, strays)
     }
 
     /// How many cells run, and how many are in hand at all.
@@ -179,9 +201,9 @@ impl Inner {
         }
     }
 
-    fn send(&self, settlement: Settlement) {
+    fn send(&self, finished: Finished) {
         if let Some(results) = &self.results {
-            results.send(settlement);
+            results.send(finished);
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::engine::Shared;
 use crate::fit::{self, Unfit};
 use crate::retry;
+use crate::settler::Finished;
 
 /// Runs a cell and hands in its result.
 pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
@@ -29,7 +30,8 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     shared.pace.finished();
     broken.is_armed = false;
     let result = conclude(&shared, &cell, outcome);
-    let running = shared.registry.finish(Settlement { ticket: cell.ticket, result });
+    let settlement = Settlement { ticket: cell.ticket, result };
+    let running = shared.registry.finish(Finished { settlement, project: Some(cell.project) });
     if running <= shared.wanted.load(Ordering::Relaxed) {
         shared.wake.notify_one();
     }
@@ -85,7 +87,8 @@ impl Drop for Broken<'_> {
             let message = "The server broke off while it ran this cell.".to_owned();
             let error = CellError { code: ErrorCode::ProviderError, message };
             let result = CellResult::Failed(error, Meta::new());
-            self.shared.registry.finish(Settlement { ticket: self.ticket, result });
+            let settlement = Settlement { ticket: self.ticket, result };
+            self.shared.registry.finish(Finished { settlement, project: None });
             self.shared.wake.notify_one();
         }
     }

@@ -1,13 +1,17 @@
 //! Results on their way into the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rowmill_store::{CellResult, Settlement};
+use rowmill_model::record::Slot;
+use rowmill_model::{Column, ColumnId, Project, ProjectId};
+use rowmill_store::{CellResult, Lane, Settlement};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 
+use crate::caller::Room;
+use crate::dispatch::start;
 use crate::engine::Shared;
 
 /// Writers at once. A project's results all go to the same one, so none waits for another's transaction.
@@ -19,28 +23,35 @@ const GATHER: Duration = Duration::from_millis(15);
 /// Nobody waits for more than that.
 const ENOUGH: usize = 1_024;
 
+/// A cell's result, and the project it belongs to where that is known.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) settlement: Settlement,
+    pub(crate) project: Option<Arc<Project>>,
+}
+
 /// Where results are handed in.
 #[derive(Debug)]
-pub(crate) struct Outlets(Vec<UnboundedSender<Settlement>>);
+pub(crate) struct Outlets(Vec<UnboundedSender<Finished>>);
 
 impl Outlets {
     /// One outlet for each writer, and their other ends.
-    pub(crate) fn new() -> (Self, Vec<UnboundedReceiver<Settlement>>) {
+    pub(crate) fn new() -> (Self, Vec<UnboundedReceiver<Finished>>) {
         let (outlets, results) = (0..WRITERS).map(|_| mpsc::unbounded_channel()).unzip();
         (Self(outlets), results)
     }
 
-    pub(crate) fn send(&self, settlement: Settlement) {
-        let writer = settlement.ticket.lane.project.uuid().as_u128() % WRITERS as u128;
+    pub(crate) fn send(&self, finished: Finished) {
+        let writer = finished.settlement.ticket.lane.project.uuid().as_u128() % WRITERS as u128;
         if let Some(outlet) = usize::try_from(writer).ok().and_then(|writer| self.0.get(writer)) {
             // The writer is gone only when the whole engine is.
-            let _ = outlet.send(settlement);
+            let _ = outlet.send(finished);
         }
     }
 }
 
 /// Writes results until nobody can hand in any more.
-pub(crate) async fn settle(shared: Arc<Shared>, results: Vec<UnboundedReceiver<Settlement>>) {
+pub(crate) async fn settle(shared: Arc<Shared>, results: Vec<UnboundedReceiver<Finished>>) {
     let mut writers: JoinSet<()> =
         results.into_iter().map(|results| write(Arc::clone(&shared), results)).collect();
     while writers.join_next().await.is_some() {}
@@ -49,25 +60,33 @@ pub(crate) async fn settle(shared: Arc<Shared>, results: Vec<UnboundedReceiver<S
 /// Writes whatever has finished in one transaction, again and again. While one is under way the next
 /// batch gathers. A batch that fails is kept and written again: a result that was written already has no
 /// ticket any more, so nothing is written twice.
-async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Settlement>) {
-    let mut batch = Vec::new();
+async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Finished>) {
+    let mut finished = Vec::new();
     let most = shared.config.settle_cells_max;
-    while results.recv_many(&mut batch, most).await > 0 {
-        if batch.len() < ENOUGH && shared.pace.is_quick() {
+    while results.recv_many(&mut finished, most).await > 0 {
+        if finished.len() < ENOUGH && shared.pace.is_quick() {
             shared.clock.sleep(GATHER).await;
-            while batch.len() < most
+            while finished.len() < most
                 && let Ok(result) = results.try_recv()
             {
-                batch.push(result);
+                finished.push(result);
             }
         }
-        let taken = loop {
-            let now_ms = shared.clock.now().as_millisecond();
-            match shared.store.settle(shared.worker, now_ms, batch.clone()).await {
-                Ok(taken) => break taken,
+        let asks = if shared.pace.is_quick() { next_of(&shared, &finished).await } else { Vec::new() };
+        let batch: Vec<Settlement> = finished.drain(..).map(|finished| finished.settlement).collect();
+        // Before the claim, so that no revocation of its tickets is missed.
+        let number = shared.registry.begin_claim();
+        let (taken, claimed) = loop {
+            let now = shared.clock.now();
+            let next = (!asks.is_empty()).then(|| shared.claim_of(asks.clone(), shared.config.claim_bytes_max));
+            let (worker, now_ms) = (shared.worker, now.as_millisecond());
+            match shared.store.settle_and_claim(worker, now_ms, batch.clone(), next).await {
+                Ok(done) => break done,
                 Err(error) => shared.store_failed("settle", &error).await,
             }
         };
+        start(&shared, claimed);
+        shared.registry.end_claim(number);
         let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
         for (settlement, _) in batch.iter().zip(taken).filter(|(_, taken)| *taken) {
             *counts.entry(word(&settlement.result)).or_default() += 1;
@@ -75,9 +94,46 @@ async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Settlement>) 
         for (word, count) in counts {
             metrics::counter!("rowmill_cells_settled_total", "outcome" => word).increment(count);
         }
-        shared.registry.settled(batch.drain(..).map(|settlement| settlement.ticket));
+        shared.registry.settled(batch.into_iter().map(|settlement| settlement.ticket));
         shared.wake.notify_one();
     }
+}
+
+/// The cells that waited for these results are begun along with writing them, where there is room for all of them: a
+/// row goes through quick columns without being looked for again. Where a rate or a slow call holds them back
+/// there is nothing to be gained, and whoever else waits has their turn first.
+async fn next_of(shared: &Shared, finished: &[Finished]) -> Vec<(Lane, u32)> {
+    let mut settled: BTreeMap<ProjectId, (&Arc<Project>, BTreeSet<Slot>)> = BTreeMap::new();
+    for Finished { settlement, project } in finished {
+        if let Some(project) = project {
+            let (_, slots) = settled.entry(project.id).or_insert_with(|| (project, BTreeSet::new()));
+            slots.insert(settlement.ticket.lane.slot);
+        }
+    }
+    // They take the places of those that are done.
+    let (_, in_hand) = shared.registry.load();
+    let free = (2 * shared.in_hand_max() + finished.len()).saturating_sub(in_hand).min(finished.len());
+    let mut wishes = Vec::new();
+    for (project, slots) in settled.into_values() {
+        for column in waiting_for(project, &slots) {
+            let room = shared.caller.room(project, column).await;
+            wishes.push((Lane { project: project.id, slot: column.slot }, room));
+        }
+    }
+    let needed = free * wishes.len();
+    let has_room = |room: &Room| room.limits.iter().all(|(_, available)| *available >= needed);
+    let free = u32::try_from(free).unwrap_or(u32::MAX);
+    wishes.into_iter().filter(|(_, room)| has_room(room)).map(|(lane, _)| (lane, free)).collect()
+}
+
+/// The columns that wait for some of these.
+fn waiting_for<'a>(project: &'a Project, slots: &BTreeSet<Slot>) -> impl Iterator<Item = &'a Column> {
+    let columns = &project.table.columns;
+    let settled: BTreeSet<&ColumnId> =
+        columns.iter().filter(|column| slots.contains(&column.slot)).map(|column| &column.id).collect();
+    columns.iter().filter(move |column| {
+        column.dependencies.iter().any(|dependency| settled.contains(&dependency.column_id))
+    })
 }
 
 fn word(result: &CellResult) -> &'static str {

@@ -221,6 +221,13 @@ impl Desk {
         self.rows.remove(&position).map(|kept| (kept.row, version))
     }
 
+    /// A row as it will be known once this transaction, whose version this is, is through.
+    pub(crate) fn known(&self, position: u64, own: Version) -> Option<Known> {
+        let kept = self.rows.get(&position)?;
+        let version = if kept.fate == Fate::Read { kept.version? } else { own };
+        Some((kept.row.clone(), version))
+    }
+
     pub(crate) fn take_blocks<'a>(
         &mut self,
         marks: impl IntoIterator<Item = &'a Row>,

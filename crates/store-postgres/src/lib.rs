@@ -65,7 +65,7 @@ use crate::projects::Documents;
 use crate::runs::Parts;
 use crate::taken::Taken;
 use crate::turns::SharedTurns;
-use crate::work::{Leaving, Tokens};
+use crate::work::{Leaving, Settle, Tokens};
 
 /// Work that can be begun anew: a closure that makes a future of its own share of what it is given.
 macro_rules! again {
@@ -469,24 +469,27 @@ impl Store for PostgresStore {
         let (node, claim) = (self.node(), Arc::new(claim));
         let work = again!((node, claim), |tx| work::claim(tx, &node.documents, &node.tokens, &claim));
         let (claimed, rows) = self.change(projects, Doubt::Tell, work).await?;
-        for (project, rows) in rows {
-            self.node.taken.put(project, rows);
-        }
+        self.node.taken.put_all(rows);
         Ok(claimed)
     }
 
-    async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
+    async fn settle_and_claim(
+        &self,
+        worker: WorkerId,
+        now_ms: i64,
+        results: Vec<Settlement>,
+        next: Option<Claim>,
+    ) -> Result<(Vec<bool>, Vec<Claimed>)> {
+        self.node.news.employ(worker.0);
         let projects = results.iter().map(|settlement| settlement.ticket.lane.project).collect();
-        let (node, results) = (self.node(), Arc::new(results));
-        let work = again!((node, results), |tx| work::settle(
-            tx,
-            &node.documents,
-            &node.taken,
-            worker,
-            now_ms,
-            &results
-        ));
-        self.change(projects, Doubt::Tell, work).await
+        let (node, settle) = (self.node(), Arc::new(Settle { worker, now_ms, results, next }));
+        let work = again!((node, settle), |tx| async {
+            let Node { documents, taken, tokens, .. } = &*node;
+            work::settle(tx, documents, taken, tokens, &settle).await
+        });
+        let (taken, claimed, rows) = self.change(projects, Doubt::Tell, work).await?;
+        self.node.taken.put_all(rows);
+        Ok((taken, claimed))
     }
 
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {

@@ -26,10 +26,13 @@ struct Kept {
     bytes: usize,
 }
 
+/// Rows of several projects.
+pub(crate) type TakenRows = BTreeMap<ProjectId, Vec<Known>>;
+
 impl Taken {
-    pub(crate) fn put(&self, project: ProjectId, rows: Vec<Known>) {
+    pub(crate) fn put_all(&self, rows: TakenRows) {
         let mut kept = self.kept();
-        for known in rows {
+        for (project, known) in rows.into_iter().flat_map(|(id, rows)| rows.into_iter().map(move |row| (id, row))) {
             if kept.bytes > BYTES_MAX {
                 *kept = Kept::default();
             }
@@ -99,8 +102,8 @@ mod tests {
         };
         let taken = Taken::default();
         let positions = |rows: Vec<Known>| rows.iter().map(|(row, _)| row.position).collect::<Vec<_>>();
-        taken.put(project, (0..10).map(row).collect());
-        taken.put(project, vec![row(3)]);
+        taken.put_all([(project, (0..10).map(row).collect())].into());
+        taken.put_all([(project, vec![row(3)])].into());
         assert_eq!(positions(taken.take(project, [3, 4, 11])), [3, 4]);
         taken.forget(project, &Spans::of([(0, 2), (6, 8)]));
         assert_eq!(positions(taken.take(project, 0..9)), [5]);

@@ -4,14 +4,28 @@
 use std::error::Error;
 
 use bytes::{BufMut as _, BytesMut};
+use rowmill_store::Result;
+use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
+
+use crate::desk::unasked;
 
 /// A row's `xmin`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Version(u32);
 
+impl Version {
+    /// Asks for the version of the rows that this transaction writes.
+    pub(crate) const OF_WRITTEN: &str = "SELECT pg_current_xact_id()::xid";
+
+    /// What the answer says.
+    pub(crate) fn told(answer: Option<Vec<Row>>) -> Result<Self> {
+        answer.and_then(|rows| rows.first().map(|row| row.get(0))).ok_or_else(unasked)
+    }
+}
+
 impl<'a> FromSql<'a> for Version {
-    fn from_sql(_: &Type, raw: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
+    fn from_sql(_: &Type, raw: &'a [u8]) -> std::result::Result<Self, Box<dyn Error + Sync + Send>> {
         Ok(Self(u32::from_be_bytes(raw.try_into()?)))
     }
 
@@ -19,7 +33,7 @@ impl<'a> FromSql<'a> for Version {
 }
 
 impl ToSql for Version {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn Error + Sync + Send>> {
         out.put_u32(self.0);
         Ok(IsNull::No)
     }

@@ -18,7 +18,8 @@ use crate::database::Tx;
 use crate::desk::{self, Desk, not_loaded, unasked};
 use crate::pages::RawRow;
 use crate::projects::{self, Busy, Documents, State};
-use crate::taken::{Known, Taken};
+use crate::taken::{Known, Taken, TakenRows};
+use crate::versions::Version;
 use crate::{narrow, signed, unsigned};
 
 /// How many cells of a project whose time has come are queued again in one go.
@@ -105,13 +106,13 @@ impl Desks {
     }
 
     /// Takes projects and brings these rows of them onto the desks, as they are known or else read: in one round
-    /// trip where it is one project whose number is known.
+    /// trip where it is one project whose number is known. Says which version the rows have that are written.
     async fn open_at(
         tx: &mut Tx,
         documents: &Documents,
         taken: &Taken,
         positions: &BTreeMap<ProjectId, BTreeSet<u64>>,
-    ) -> Result<Self> {
+    ) -> Result<(Self, Version)> {
         let ids: Vec<ProjectId> = positions.keys().copied().collect();
         let known = match ids.as_slice() {
             [one] => documents.num(*one),
@@ -125,7 +126,7 @@ impl Desks {
             let at_hand: BTreeSet<u64> = taken.values().flatten().map(|(row, _)| row.position).collect();
             let (firsts, lasts) = desk::runs_of(rows.filter(|position| !at_hand.contains(position)));
             let asked: Vec<i64> = blocks.iter().copied().map(signed).collect();
-            let (states, answers) = projects::lock_and_ask(
+            let (states, mut answers) = projects::lock_and_ask(
                 tx,
                 &ids,
                 Busy::Wait,
@@ -133,33 +134,34 @@ impl Desks {
                     (desk::ROWS_AT, &[&num, &firsts, &lasts]),
                     (desk::BLOCKS_AT, &[&num, &asked]),
                     (desk::CLAIMS_AT, &[&num, &asked]),
+                    (Version::OF_WRITTEN, &[]),
                 ],
             )
             .await?;
+            let version = Version::told(answers.pop())?;
             let mut desks = Self::open(tx, documents, states).await?;
             for (project, desk) in &mut desks.0 {
                 taken.remove(project).into_iter().flatten().for_each(|known| desk.know(known));
                 desk.take(&answers, blocks.iter().copied())?;
             }
-            return Ok(desks);
+            return Ok((desks, version));
         }
-        let states = projects::lock(tx, &ids, Busy::Wait).await?;
+        let (states, mut answers) =
+            projects::lock_and_ask(tx, &ids, Busy::Wait, &[(Version::OF_WRITTEN, &[])]).await?;
+        let version = Version::told(answers.pop())?;
         let mut desks = Self::open(tx, documents, states).await?;
         for (project, desk) in &mut desks.0 {
             taken.remove(project).into_iter().flatten().for_each(|known| desk.know(known));
             let rows = positions.get(project).into_iter().flatten().copied();
             desk.load(tx, rows.clone(), rows.map(block_of)).await?;
         }
-        Ok(desks)
+        Ok((desks, version))
     }
 
     fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>> + Copy) -> Result<Vec<Change>> {
         self.0.into_values().map(|desk| desk.finish(tx, now_ms)).collect()
     }
 }
-
-/// The rows of claimed cells, as they are.
-pub(crate) type TakenRows = BTreeMap<ProjectId, Vec<Known>>;
 
 pub(crate) async fn claim(
     tx: &mut Tx,
@@ -361,6 +363,29 @@ impl Take<'_> {
         self.hand_out(tx, desk, slot, first).await
     }
 
+    /// Takes cells of rows that are on the desk.
+    async fn from_desk(
+        &mut self,
+        tx: &mut Tx,
+        desk: &mut Desk,
+        slot: Slot,
+        most: u32,
+        positions: &BTreeSet<u64>,
+    ) -> Result<()> {
+        let first = self.claimed.len();
+        let mut wanted = most;
+        for position in positions {
+            if wanted == 0 || self.bytes >= self.claim.bytes_max {
+                break;
+            }
+            let is_ready = desk.block(block_of(*position))?.is_ready(slot, place_of(*position));
+            if is_ready && self.take_one(desk, slot, *position)? {
+                wanted -= 1;
+            }
+        }
+        self.hand_out(tx, desk, slot, first).await
+    }
+
     async fn take_some(
         &mut self,
         tx: &mut Tx,
@@ -461,19 +486,30 @@ async fn queue_due(tx: &mut Tx, desk: &mut Desk, due: Vec<(i64, Slot, u64)>, now
     Ok(())
 }
 
+/// Results to write, and what to take in their place.
+#[derive(Debug)]
+pub(crate) struct Settle {
+    pub(crate) worker: WorkerId,
+    pub(crate) now_ms: i64,
+    pub(crate) results: Vec<Settlement>,
+    pub(crate) next: Option<Claim>,
+}
+
+/// Says of each result whether it was taken, and which cells were taken in their place, with their rows.
 pub(crate) async fn settle(
     tx: &mut Tx,
     documents: &Documents,
     taken_rows: &Taken,
-    worker: WorkerId,
-    now_ms: i64,
-    results: &[Settlement],
-) -> Result<(Vec<bool>, Vec<Change>)> {
+    tokens: &Tokens,
+    settle: &Settle,
+) -> Result<((Vec<bool>, Vec<Claimed>, TakenRows), Vec<Change>)> {
+    let Settle { worker, now_ms, results, next } = settle;
+    let now_ms = *now_ms;
     let mut positions: BTreeMap<ProjectId, BTreeSet<u64>> = BTreeMap::new();
     for Settlement { ticket, .. } in results {
         positions.entry(ticket.lane.project).or_default().insert(ticket.position);
     }
-    let mut desks = Desks::open_at(tx, documents, taken_rows, &positions).await?;
+    let (mut desks, version) = Desks::open_at(tx, documents, taken_rows, &positions).await?;
     let mut taken = Vec::with_capacity(results.len());
     for Settlement { ticket, result } in results {
         let desk = desks.0.get_mut(&ticket.lane.project);
@@ -487,7 +523,39 @@ pub(crate) async fn settle(
         }
     }
     desks.0.retain(|_, desk| desk.is_touched());
-    Ok((taken, desks.finish(tx, now_ms)?))
+    let claimed = match next {
+        Some(claim) => go_on(tx, tokens, &mut desks, claim, &positions).await?,
+        None => Vec::new(),
+    };
+    let mut rows = TakenRows::new();
+    for Claimed { ticket, .. } in &claimed {
+        let desk = desks.0.get(&ticket.lane.project);
+        let known = desk.and_then(|desk| desk.known(ticket.position, version));
+        rows.entry(ticket.lane.project).or_default().extend(known);
+    }
+    Ok(((taken, claimed, rows), desks.finish(tx, now_ms)?))
+}
+
+/// Takes ready cells of rows that this transaction has on its desks.
+async fn go_on(
+    tx: &mut Tx,
+    tokens: &Tokens,
+    desks: &mut Desks,
+    claim: &Claim,
+    positions: &BTreeMap<ProjectId, BTreeSet<u64>>,
+) -> Result<Vec<Claimed>> {
+    let mut take = Take { claim, tokens, bytes: 0, claimed: Vec::new() };
+    for (lane, most) in &claim.asks {
+        let (Some(desk), Some(positions)) = (desks.0.get_mut(&lane.project), positions.get(&lane.project))
+        else {
+            continue;
+        };
+        take.from_desk(tx, desk, lane.slot, *most, positions).await?;
+    }
+    if !take.claimed.is_empty() {
+        see_worker(tx, claim.worker, claim.expires_at_ms);
+    }
+    Ok(take.claimed)
 }
 
 /// Ends a cell, or a try of it, and all that follows from that.

@@ -311,9 +311,17 @@ impl Store for SqliteStore {
         self.change(move |connection, documents| work::claim(connection, documents, &claim)).await
     }
 
-    async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
-        self.change(move |connection, documents| work::settle(connection, documents, worker, now_ms, results))
-            .await
+    async fn settle_and_claim(
+        &self,
+        worker: WorkerId,
+        now_ms: i64,
+        results: Vec<Settlement>,
+        next: Option<Claim>,
+    ) -> Result<(Vec<bool>, Vec<Claimed>)> {
+        self.change(move |connection, documents| {
+            work::settle(connection, documents, worker, now_ms, results, next.as_ref())
+        })
+        .await
     }
 
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {

@@ -97,20 +97,36 @@ pub(crate) fn claim(
     let mut desks = Desks::new(connection, documents);
     queue_due(connection, &mut desks, now_ms)?;
     see_worker(connection, claim.worker, claim.expires_at_ms)?;
-    let mut claimed = Vec::new();
-    let mut bytes = 0;
+    let mut take = Take { claim, bytes: 0, claimed: Vec::new() };
     for (lane, most) in &claim.asks {
         let Some(desk) = desks.of(lane.project)? else { continue };
         let mut wanted = *most;
         for block in ready_blocks(desk, lane.slot, wanted)? {
-            if wanted == 0 || bytes >= claim.bytes_max {
-                break;
-            }
-            let mut take = Take { claim, slot: lane.slot, block, wanted: &mut wanted, bytes: &mut bytes };
-            take.from(desk, &mut claimed)?;
+            let ready = desk.block(block)?.ready(lane.slot).collect();
+            take.from(desk, lane.slot, block, &mut wanted, ready)?;
         }
     }
-    Ok((claimed, desks.finish(now_ms)?))
+    Ok((take.claimed, desks.finish(now_ms)?))
+}
+
+/// Takes the ready cells of rows that were written a moment ago.
+fn go_on(
+    desks: &mut Desks<'_>,
+    claim: &Claim,
+    rows: &BTreeMap<(ProjectId, u64), Places>,
+) -> Result<Vec<Claimed>> {
+    see_worker(desks.connection, claim.worker, claim.expires_at_ms)?;
+    let mut take = Take { claim, bytes: 0, claimed: Vec::new() };
+    for (lane, most) in &claim.asks {
+        let Some(desk) = desks.of(lane.project)? else { continue };
+        let mut wanted = *most;
+        for ((_, block), places) in rows.range((lane.project, 0)..=(lane.project, u64::MAX)) {
+            let ready = desk.block(*block)?.ready(lane.slot).filter(|place| places.contains(*place));
+            let ready = ready.collect();
+            take.from(desk, lane.slot, *block, &mut wanted, ready)?;
+        }
+    }
+    Ok(take.claimed)
 }
 
 /// Blocks of a lane that have ready cells: each has one at least, so as many as cells are wanted.
@@ -122,76 +138,81 @@ fn ready_blocks(desk: &Desk<'_>, slot: Slot, wanted: u32) -> Result<Vec<u64>> {
         .map_err(backend)
 }
 
-/// Taking the ready cells of one column in one block.
+/// Taking ready cells.
 struct Take<'a> {
     claim: &'a Claim,
-    slot: Slot,
-    block: u64,
-    wanted: &'a mut u32,
-    bytes: &'a mut usize,
+    bytes: usize,
+    claimed: Vec<Claimed>,
 }
 
 impl Take<'_> {
-    fn from(&mut self, desk: &mut Desk<'_>, claimed: &mut Vec<Claimed>) -> Result<()> {
-        let first = claimed.len();
+    /// Takes these ready cells of one column in one block, as many as are wanted.
+    fn from(
+        &mut self,
+        desk: &mut Desk<'_>,
+        slot: Slot,
+        block: u64,
+        wanted: &mut u32,
+        ready: Vec<u8>,
+    ) -> Result<()> {
+        let first = self.claimed.len();
         let mut places = Places::default();
-        let ready: Vec<u8> = desk.block(self.block)?.ready(self.slot).collect();
         for place in ready {
-            if *self.wanted == 0 || *self.bytes >= self.claim.bytes_max {
+            if *wanted == 0 || self.bytes >= self.claim.bytes_max {
                 break;
             }
-            let position = position_of(self.block, place);
+            let position = position_of(block, place);
             let Some(row) = desk.raw(position)? else { continue };
-            if let ControlFlow::Break(error) = self.judge(desk, &row)? {
+            if let ControlFlow::Break(error) = self.judge(desk, slot, &row)? {
                 let now_ms = self.claim.now.as_millisecond();
-                settle_one(desk, &row, self.slot, CellResult::Skipped(error), now_ms)?;
+                settle_one(desk, &row, slot, CellResult::Skipped(error), now_ms)?;
                 continue;
             }
-            desk.step(position, |steps| steps.begin(self.slot))?;
+            desk.step(position, |steps| steps.begin(slot))?;
             places.insert(place);
-            *self.wanted -= 1;
-            *self.bytes += row.values.as_bytes().len();
-            let ticket = Ticket { token: 0, lane: desk.lane(self.slot), position };
-            let attempts = row.details.tries(self.slot, desk.block(self.block)?.get(self.slot, place));
+            *wanted -= 1;
+            self.bytes += row.values.as_bytes().len();
+            let ticket = Ticket { token: 0, lane: desk.lane(slot), position };
+            let attempts = row.details.tries(slot, desk.block(block)?.get(slot, place));
             let project = Arc::clone(&desk.project);
-            claimed.push(Claimed { ticket, row: row.id, values: row.values, attempts, project });
+            self.claimed.push(Claimed { ticket, row: row.id, values: row.values, attempts, project });
         }
         if places.is_empty() {
             return Ok(());
         }
-        let token = self.hand_out(desk, places)?;
-        for cell in claimed.iter_mut().skip(first) {
+        let token = self.hand_out(desk, slot, block, places)?;
+        for cell in self.claimed.iter_mut().skip(first) {
             cell.ticket.token = token;
         }
         Ok(())
     }
 
     /// Breaks with the reason not to run the cell.
-    fn judge(&self, desk: &mut Desk<'_>, row: &RawRow) -> Result<ControlFlow<CellError>> {
+    fn judge(&self, desk: &mut Desk<'_>, slot: Slot, row: &RawRow) -> Result<ControlFlow<CellError>> {
         let (project, plan) = (Arc::clone(&desk.project), Arc::clone(&desk.plan));
-        let block = desk.block(self.block)?;
+        let block = desk.block(block_of(row.position))?;
         let place = place_of(row.position);
         // Only a condition looks at states.
-        let states = if plan.is_conditional(self.slot) {
+        let states = if plan.is_conditional(slot) {
             CellStates::of(block, place, &row.details)
         } else {
             CellStates::IDLE
         };
         let view = RowView::new(&project.table, row.values.cells()?, &states);
-        Ok(match plan.judge(self.slot, place, block, &view, self.claim.now) {
+        Ok(match plan.judge(slot, place, block, &view, self.claim.now) {
             Verdict::Run => ControlFlow::Continue(()),
             Verdict::Skip(error) => ControlFlow::Break(error),
         })
     }
 
-    fn hand_out(&self, desk: &Desk<'_>, places: Places) -> Result<u64> {
+    fn hand_out(&self, desk: &Desk<'_>, slot: Slot, block: u64, places: Places) -> Result<u64> {
         let worker = self.claim.worker.0;
         desk.connection
             .prepare_cached(
                 "INSERT INTO claims (worker, project, slot, block, places) VALUES (?1, ?2, ?3, ?4, ?5)",
             )
             .and_then(|mut insert| {
-                insert.insert((worker.as_bytes(), desk.num(), self.slot, self.block, places.to_bytes()))
+                insert.insert((worker.as_bytes(), desk.num(), slot, block, places.to_bytes()))
             })
             .map(i64::cast_unsigned)
             .map_err(backend)
@@ -236,7 +257,9 @@ pub(crate) fn settle(
     worker: WorkerId,
     now_ms: i64,
     results: Vec<Settlement>,
-) -> Result<(Vec<bool>, Vec<Change>)> {
+    next: Option<&Claim>,
+) -> Result<((Vec<bool>, Vec<Claimed>), Vec<Change>)> {
+    let mut rows: BTreeMap<(ProjectId, u64), Places> = BTreeMap::new();
     let mut desks = Desks::new(connection, documents);
     let mut claims: BTreeMap<u64, Option<Held>> = BTreeMap::new();
     let mut taken = Vec::with_capacity(results.len());
@@ -265,6 +288,7 @@ pub(crate) fn settle(
         };
         held.places.remove(place);
         settle_one(desk, &row, ticket.lane.slot, result, now_ms)?;
+        rows.entry((ticket.lane.project, block_of(ticket.position))).or_default().insert(place);
         taken.push(true);
     }
     for (token, left) in claims.into_iter().filter_map(|(token, held)| Some((token, held?.places))) {
@@ -272,7 +296,8 @@ pub(crate) fn settle(
         let kept = held(connection, token)?.map_or(Places::default(), |held| held.places);
         write_places(connection, token, kept.and(left))?;
     }
-    Ok((taken, desks.finish(now_ms)?))
+    let claimed = next.map(|claim| go_on(&mut desks, claim, &rows)).transpose()?.unwrap_or_default();
+    Ok(((taken, claimed), desks.finish(now_ms)?))
 }
 
 /// Ends a cell, or a try of it, and all that follows from that.

@@ -162,7 +162,19 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     /// Writes results, with all they cause. Says of each whether it was taken; one whose ticket does not
     /// hold any more is dropped.
-    async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>>;
+    async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
+        Ok(self.settle_and_claim(worker, now_ms, results, None).await?.0)
+    }
+
+    /// Writes results, and then takes as many as are asked for of the cells that are ready in the same rows: what
+    /// waited for them goes on in the same transaction.
+    async fn settle_and_claim(
+        &self,
+        worker: WorkerId,
+        now_ms: i64,
+        results: Vec<Settlement>,
+        next: Option<Claim>,
+    ) -> Result<(Vec<bool>, Vec<Claimed>)>;
 
     /// Says that a worker lives, and tells it what it still holds.
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>>;

@@ -70,6 +70,12 @@ impl Block {
         places.filter(|(_, bits)| Mark::bits_are_ready(**bits)).map(|(place, _)| place)
     }
 
+    /// Whether a worker may take a cell.
+    pub fn is_ready(&self, slot: Slot, place: u8) -> bool {
+        let bits = self.lanes.get(&slot).and_then(|lane| lane.get(usize::from(place)));
+        bits.is_some_and(|bits| Mark::bits_are_ready(*bits))
+    }
+
     /// Forgets the columns that are not among these.
     pub fn keep_only(&mut self, slots: impl Iterator<Item = Slot>) {
         let slots: BTreeSet<Slot> = slots.collect();

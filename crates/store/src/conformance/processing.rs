@@ -101,6 +101,47 @@ pub(super) async fn a_run_goes_through_every_column(store: &dyn Store) {
     check_counts(store, id).await;
 }
 
+pub(super) async fn what_waited_goes_on_with_the_result(store: &dyn Store) {
+    let id = create(store, processed(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 600)).await;
+    store.trigger(everything(id)).await.unwrap();
+    let next = |most| Claim {
+        worker: WORKER,
+        expires_at_ms: 1_000,
+        now: Timestamp::from_millisecond(11).unwrap(),
+        asks: vec![(Lane { project: id, slot: ANSWER }, 9), (Lane { project: id, slot: SECOND }, most)],
+        bytes_max: usize::MAX,
+    };
+    let go_on = async |results, most| store.settle_and_claim(WORKER, 11, results, Some(next(most))).await;
+    let first = claim(store, id, ANSWER, 300).await;
+    let mut results: Vec<Settlement> = first.iter().map(|cell| value(cell.ticket, "1")).collect();
+    results[1].result = CellResult::Failed(failure(ErrorCode::TimedOut), Meta::new());
+    let (taken, second) = go_on(results.clone(), 298).await.unwrap();
+    assert!(taken.iter().all(|taken| *taken));
+    // Of the rows that were written alone, and as many as were asked for.
+    let rows: Vec<u64> = first.iter().map(|cell| cell.ticket.position).filter(|row| *row != 1).collect();
+    let positions: Vec<u64> = second.iter().map(|cell| cell.ticket.position).collect();
+    assert_eq!(positions, rows[..298]);
+    assert_eq!(second[0].values.cells().unwrap().get(ANSWER), Some("1"));
+    assert_eq!((second[0].row, second[0].ticket.lane.slot, second[0].attempts), (row_id(1), SECOND, 0));
+    assert_eq!(status(store, id, 1, SECOND).await, CellStatus::Generating);
+    assert_eq!(status(store, id, 2, SECOND).await, CellStatus::Skipped, "its input failed");
+    assert_eq!(status(store, id, 300, SECOND).await, CellStatus::Queued);
+    check_counts(store, id).await;
+    let (again, nothing) = go_on(results, 298).await.unwrap();
+    assert!(again.iter().all(|taken| !taken), "a result is taken once");
+    assert_eq!(nothing.len(), 0, "and nothing goes on with one that is not taken");
+    // What was taken is the worker's own, as from any claim.
+    let mut held = store.heartbeat(WORKER, 1_000).await.unwrap();
+    held.sort_unstable();
+    assert_eq!(held, second.iter().map(|cell| cell.ticket).collect::<Vec<_>>());
+    let results = second.iter().map(|cell| value(cell.ticket, "2")).collect();
+    assert!(settle(store, results).await.iter().all(|taken| *taken));
+    assert_eq!(claim(store, id, SECOND, 9).await.len(), 1);
+    assert_eq!(cell(&store.row(id, row_id(1)).await.unwrap().unwrap(), SECOND).unwrap(), "2");
+    check_counts(store, id).await;
+}
+
 pub(super) async fn a_cell_without_its_input_is_skipped(store: &dyn Store) {
     let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, vec![row(1, &[]), row(2, &[(NAME, "2")])]).await;

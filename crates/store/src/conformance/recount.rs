@@ -30,8 +30,8 @@ pub enum Event {
     },
     Stop(Option<Slot>),
     Claim(Slot, u8),
-    /// Settles one of the cells that were claimed, however long ago.
-    Settle(Index, u8),
+    /// Settles one of the cells that were claimed, however long ago, and goes on with its row or does not.
+    Settle(Index, u8, bool),
     Lose,
     Wait(u16),
     Autoplay(bool),
@@ -50,7 +50,7 @@ pub fn events() -> impl Strategy<Value = Vec<Event>> {
             .prop_map(|(force, slot, error_only, limit)| Event::Trigger { force, slot, error_only, limit }),
         1 => prop::option::of(slot()).prop_map(Event::Stop),
         6 => (slot(), 0..20_u8).prop_map(|(slot, most)| Event::Claim(slot, most)),
-        12 => (any::<Index>(), 0..6_u8).prop_map(|(cell, kind)| Event::Settle(cell, kind)),
+        12 => (any::<Index>(), 0..6_u8, any::<bool>()).prop_map(|(cell, kind, goes_on)| Event::Settle(cell, kind, goes_on)),
         1 => Just(Event::Lose),
         2 => (0..3_000_u16).prop_map(Event::Wait),
         1 => any::<bool>().prop_map(Event::Autoplay),
@@ -129,18 +129,11 @@ impl World {
                 store.stop(Stop { project: id, rows: Rows::All, slots, now_ms: self.now_ms }).await.unwrap();
             }
             Event::Claim(slot, most) => {
-                let claim = Claim {
-                    worker: self.worker(),
-                    expires_at_ms: self.now_ms + 2_000,
-                    now: Timestamp::from_millisecond(self.now_ms).unwrap(),
-                    asks: vec![(Lane { project: id, slot }, u32::from(most))],
-                    bytes_max: usize::MAX,
-                };
-                let cells = store.claim(claim).await.unwrap();
+                let cells = store.claim(self.claim(&[slot], u32::from(most))).await.unwrap();
                 assert!(cells.len() <= usize::from(most));
                 self.claimed.extend(cells);
             }
-            Event::Settle(cell, kind) => self.settle(store, cell, kind).await,
+            Event::Settle(cell, kind, goes_on) => self.settle(store, cell, kind, goes_on).await,
             Event::Lose => {
                 self.worker += 1;
                 store.requeue_lost(self.now_ms + 2_000).await.unwrap();
@@ -158,7 +151,17 @@ impl World {
         }
     }
 
-    async fn settle(&mut self, store: &dyn Store, cell: Index, kind: u8) {
+    fn claim(&self, slots: &[Slot], most: u32) -> Claim {
+        Claim {
+            worker: self.worker(),
+            expires_at_ms: self.now_ms + 2_000,
+            now: Timestamp::from_millisecond(self.now_ms).unwrap(),
+            asks: slots.iter().map(|slot| (Lane { project: self.id, slot: *slot }, most)).collect(),
+            bytes_max: usize::MAX,
+        }
+    }
+
+    async fn settle(&mut self, store: &dyn Store, cell: Index, kind: u8, goes_on: bool) {
         if self.claimed.is_empty() {
             return;
         }
@@ -173,7 +176,11 @@ impl World {
         let slot = claimed.ticket.lane.slot;
         let before = store.row(self.id, claimed.row).await.unwrap();
         let results = vec![Settlement { ticket: claimed.ticket, result }];
-        let taken = store.settle(self.worker(), self.now_ms, results).await.unwrap()[0];
+        let next = goes_on.then(|| self.claim(&[ANSWER, SECOND], 3));
+        let settled = store.settle_and_claim(self.worker(), self.now_ms, results, next).await.unwrap();
+        let (taken, next) = (settled.0[0], settled.1);
+        assert!(next.iter().all(|next| taken && next.row == claimed.row));
+        self.claimed.extend(next);
         let was_running = before.as_ref().is_some_and(|row| status(row, slot) == CellStatus::Generating);
         assert!(was_running || !taken, "a cell that does not run takes no result");
         if !taken {

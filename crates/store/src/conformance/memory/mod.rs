@@ -444,9 +444,17 @@ impl Store for MemoryStore {
         self.call("claim", || self.write(|state, changes| state.claim(changes, &claim))).await
     }
 
-    async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
-        self.call("settle", || self.write(|state, changes| state.settle(changes, worker, now_ms, results)))
-            .await
+    async fn settle_and_claim(
+        &self,
+        worker: WorkerId,
+        now_ms: i64,
+        results: Vec<Settlement>,
+        next: Option<Claim>,
+    ) -> Result<(Vec<bool>, Vec<Claimed>)> {
+        self.call("settle", || {
+            self.write(|state, changes| state.settle(changes, worker, now_ms, results, next.as_ref()))
+        })
+        .await
     }
 
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {

@@ -1,6 +1,6 @@
 //! Triggering, stopping, claiming and settling.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rowmill_model::cell::{Detail, Meta, Trying};
@@ -120,8 +120,17 @@ impl State {
     }
 
     pub(super) fn claim(&mut self, changes: &mut Changes, claim: &Claim) -> Result<Vec<Claimed>> {
-        let now_ms = claim.now.as_millisecond();
-        self.make_due(changes, now_ms)?;
+        self.make_due(changes, claim.now.as_millisecond())?;
+        self.take_from(changes, claim, None)
+    }
+
+    /// Takes ready cells, of all rows or of these.
+    fn take_from(
+        &mut self,
+        changes: &mut Changes,
+        claim: &Claim,
+        rows: Option<&BTreeMap<ProjectId, BTreeSet<u64>>>,
+    ) -> Result<Vec<Claimed>> {
         self.workers.insert(claim.worker, claim.expires_at_ms);
         let mut claimed = Vec::new();
         let mut bytes_left = claim.bytes_max;
@@ -131,12 +140,13 @@ impl State {
                 Some(kept) if kept.is_processed(lane.slot) => kept.blocks.keys().copied().collect(),
                 _ => continue,
             };
+            let rows = rows.map(|rows| rows.get(&lane.project).cloned().unwrap_or_default());
             for block in blocks {
                 self.claim_block(
                     changes,
                     claim,
                     *lane,
-                    block,
+                    (block, rows.as_ref()),
                     &mut count_left,
                     &mut bytes_left,
                     &mut claimed,
@@ -152,7 +162,7 @@ impl State {
         changes: &mut Changes,
         claim: &Claim,
         lane: Lane,
-        block: u64,
+        (block, rows): (u64, Option<&BTreeSet<u64>>),
         count_left: &mut u32,
         bytes_left: &mut usize,
         claimed: &mut Vec<Claimed>,
@@ -164,11 +174,11 @@ impl State {
         let project = Arc::clone(&kept.project);
         let places: Vec<u8> =
             kept.blocks.get(&block).map(|block| block.ready(lane.slot).collect()).unwrap_or_default();
-        for place in places {
+        let positions_ready = places.into_iter().map(|place| position_of(block, place));
+        for position in positions_ready.filter(|position| rows.is_none_or(|rows| rows.contains(position))) {
             if *count_left == 0 || *bytes_left == 0 {
                 break;
             }
-            let position = position_of(block, place);
             let Some((verdict, values, row)) = self.kept(lane.project)?.judge(lane, position, claim.now)?
             else {
                 continue;
@@ -208,8 +218,10 @@ impl State {
         worker: WorkerId,
         now_ms: i64,
         results: Vec<Settlement>,
-    ) -> Result<Vec<bool>> {
+        next: Option<&Claim>,
+    ) -> Result<(Vec<bool>, Vec<Claimed>)> {
         let mut taken = Vec::with_capacity(results.len());
+        let mut settled: BTreeMap<ProjectId, BTreeSet<u64>> = BTreeMap::new();
         for Settlement { ticket, result } in results {
             let holds = self.claims.get(&ticket.token).is_some_and(|held| {
                 held.worker == worker && held.lane == ticket.lane && held.positions.contains(&ticket.position)
@@ -217,10 +229,12 @@ impl State {
             if holds {
                 self.drop_ticket(ticket);
                 self.end(changes, ticket.lane, ticket.position, now_ms, result)?;
+                settled.entry(ticket.lane.project).or_default().insert(ticket.position);
             }
             taken.push(holds);
         }
-        Ok(taken)
+        let claimed = next.map(|claim| self.take_from(changes, claim, Some(&settled))).transpose()?;
+        Ok((taken, claimed.unwrap_or_default()))
     }
 
     /// Ends a cell, or a try of it.
