@@ -38,7 +38,7 @@ impl Bare {
     }
 
     pub(crate) fn processor_time(&self) -> Outcome<Duration> {
-        processor_time(&self.process)
+        processor_time(self.process.id())
     }
 }
 

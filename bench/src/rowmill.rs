@@ -117,7 +117,7 @@ impl Rowmill {
     }
 
     pub(crate) fn processor_time(&self) -> Outcome<Duration> {
-        processor_time(&self.process)
+        processor_time(self.process.id())
     }
 
     pub(crate) fn memory(&self) -> Outcome<Memory> {
@@ -161,9 +161,9 @@ fn spawn(binary: &Path, place: &Place, address: SocketAddr) -> Outcome<Child> {
 }
 
 /// The time a process has been running on any processor, in all its threads that still live.
-pub(crate) fn processor_time(process: &Child) -> Outcome<Duration> {
+pub(crate) fn processor_time(process: u32) -> Outcome<Duration> {
     let mut total = Duration::ZERO;
-    for thread in std::fs::read_dir(format!("/proc/{}/task", process.id()))? {
+    for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
         let times = std::fs::read_to_string(thread?.path().join("schedstat"))?;
         let nanoseconds = times.split_whitespace().next().unwrap_or_default().parse()?;
         total += Duration::from_nanos(nanoseconds);

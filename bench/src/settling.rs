@@ -25,7 +25,7 @@ pub(crate) const COLUMNS: usize = 3;
 const CLAIM: u32 = 1_000;
 const INSERT: usize = 10_000;
 /// How often it is looked whether all is done.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A provider that knows every answer at once.
 #[derive(Debug)]

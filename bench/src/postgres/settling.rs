@@ -8,6 +8,7 @@ use tokio_postgres::Client;
 use super::bare_loop::Loops;
 use super::{connect, graphile, nodes};
 use crate::report::{Goal, Pairs, Report};
+use crate::rowmill::processor_time;
 use crate::settling::{COLUMNS, all_settled, furnish, trigger};
 use crate::store::{Backend, Place, runtime};
 use crate::{Effort, Outcome, per_second};
@@ -25,8 +26,27 @@ const WARM_UP: usize = 10_240;
 #[derive(Debug, Clone, Copy)]
 struct Run {
     rate: f64,
-    /// Bytes of the database's log for each cell.
+    /// Of the server, for each cell.
+    cost: Cost,
+}
+
+/// What the server has done.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    /// Bytes of its log.
     log_bytes: f64,
+    /// Microseconds of processor time, of all its processes that still live.
+    processor: f64,
+}
+
+impl Cost {
+    fn of_each(self, before: Self, cells: usize) -> Self {
+        let each = |after: f64, before: f64| (after - before) / crate::count(cells);
+        Self {
+            log_bytes: each(self.log_bytes, before.log_bytes),
+            processor: each(self.processor, before.processor),
+        }
+    }
 }
 
 pub(crate) fn measure(
@@ -42,15 +62,17 @@ pub(crate) fn measure(
     for (count, projects) in WAYS.into_iter().filter(|(count, _)| is_wanted(count)) {
         let mut beside_bare = Pairs::default();
         let mut beside_graphile = Pairs::default();
-        let mut log = Pairs::default();
+        let (mut log, mut processor) = (Pairs::default(), Pairs::default());
         for _ in 0..effort.rounds.min(3) {
-            let bare = run(backend, scratch, projects, rows, |place, log| {
-                runtime()?.block_on(by_loops(place, count, projects, rows, log))
+            let bare = run(backend, scratch, projects, rows, |place, gauges| {
+                runtime()?.block_on(by_loops(place, count, projects, rows, gauges))
             })?;
-            let own =
-                run(backend, scratch, projects, rows, |place, log| by_nodes(place, count, projects, log))?;
+            let own = run(backend, scratch, projects, rows, |place, gauges| {
+                by_nodes(place, count, projects, gauges)
+            })?;
             beside_bare.push(own.rate, bare.rate);
-            log.push(own.log_bytes, bare.log_bytes);
+            log.push(own.cost.log_bytes, bare.cost.log_bytes);
+            processor.push(own.cost.processor, bare.cost.processor);
             if let Some(modules) = modules.filter(|_| projects > 1) {
                 let place = backend.place(scratch)?;
                 let jobs = JOBS.min(rows);
@@ -66,6 +88,7 @@ pub(crate) fn measure(
         let what = format!("cells claimed and settled, {who}, beside a bare SKIP LOCKED loop");
         report.pair(&what, "cells/s", &beside_bare, Some(Goal::AtLeast(0.7)));
         report.pair("the same: bytes of the database's log a cell", "bytes", &log, None);
+        report.pair("the same: the database's processor time a cell", "µs", &processor, None);
         if modules.is_some() && projects > 1 {
             let what = format!("the same beside graphile-worker, {}", several(count, "process", "processes"));
             report.pair(&what, "cells/s", &beside_graphile, Some(Goal::AtLeast(3.0)));
@@ -74,19 +97,19 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// Furnishes a database, lets all cells be settled in it, and looks at its log. `settle` says how long that took
-/// and how long the log was when it began.
+/// Furnishes a database and lets all cells be settled in it. `settle` says how long that took, and what the server
+/// had done before and after.
 fn run(
     backend: &Backend,
     scratch: &Path,
     projects: usize,
     rows: usize,
-    settle: impl FnOnce(&Place, &Log) -> Outcome<(Duration, f64)>,
+    settle: impl FnOnce(&Place, &Gauges) -> Outcome<(Duration, [Cost; 2])>,
 ) -> Outcome<Run> {
     let place = backend.place(scratch)?;
     let url = place.url().ok_or("not a PostgreSQL database")?;
     let runtime = runtime()?;
-    let log = runtime.block_on(async {
+    let gauges = runtime.block_on(async {
         let store = place.open().await?;
         furnish(&store, 0..projects, rows).await?;
         furnish(&store, projects..2 * projects, WARM_UP).await?;
@@ -96,22 +119,50 @@ fn run(
         // Both sides begin with the same tables and nothing left to write.
         client.batch_execute("VACUUM ANALYZE").await?;
         client.batch_execute("CHECKPOINT").await?;
-        Outcome::Ok(Log(client))
+        Gauges::of(client).await
     })?;
-    let (time, before) = settle(&place, &log)?;
+    let (time, [before, after]) = settle(&place, &gauges)?;
     let cells = rows * COLUMNS;
-    let after = runtime.block_on(log.bytes())?;
-    Ok(Run { rate: per_second(cells, time), log_bytes: (after - before) / crate::count(cells) })
+    Ok(Run { rate: per_second(cells, time), cost: after.of_each(before, cells) })
 }
 
-/// The database's log.
-struct Log(Client);
+/// Tells what the server has done so far.
+struct Gauges {
+    client: Client,
+    /// The process whose children serve the connections.
+    server: u32,
+}
 
-impl Log {
-    async fn bytes(&self) -> Outcome<f64> {
-        let sql = "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8";
-        Ok(self.0.query_one(sql, &[]).await?.get(0))
+impl Gauges {
+    async fn of(client: Client) -> Outcome<Self> {
+        let own: i32 = client.query_one("SELECT pg_backend_pid()", &[]).await?.get(0);
+        let server = parent(&own.to_string())?.ok_or("the server's process is not to be seen")?;
+        Ok(Self { client, server })
     }
+
+    async fn read(&self) -> Outcome<Cost> {
+        let sql = "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8";
+        let log_bytes = self.client.query_one(sql, &[]).await?.get(0);
+        let mut processor = Duration::ZERO;
+        for process in std::fs::read_dir("/proc")? {
+            let name = process?.file_name();
+            let Some(name) = name.to_str().filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
+            else {
+                continue;
+            };
+            // A process may end while it is looked at.
+            if parent(name).ok().flatten() == Some(self.server) {
+                processor += processor_time(name.parse()?).unwrap_or_default();
+            }
+        }
+        Ok(Cost { log_bytes, processor: processor.as_secs_f64() * 1_000_000.0 })
+    }
+}
+
+/// The process that started this one.
+fn parent(process: &str) -> Outcome<Option<u32>> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    Ok(status.lines().find_map(|line| line.strip_prefix("PPid:")).and_then(|id| id.trim().parse().ok()))
 }
 
 async fn by_loops(
@@ -119,31 +170,33 @@ async fn by_loops(
     count: usize,
     projects: usize,
     rows: usize,
-    log: &Log,
-) -> Outcome<(Duration, f64)> {
+    gauges: &Gauges,
+) -> Outcome<(Duration, [Cost; 2])> {
     let loops = Loops::prepare(place.url().unwrap_or_default(), count).await?;
     loops.run(WARM_UP * COLUMNS).await?;
     let store = place.open().await?;
     trigger(&store, 0..projects).await?;
     store.close().await?;
-    let before = log.bytes().await?;
-    Ok((loops.run(rows * COLUMNS).await?, before))
+    let before = gauges.read().await?;
+    let time = loops.run(rows * COLUMNS).await?;
+    Ok((time, [before, gauges.read().await?]))
 }
 
 /// The clock runs before anything is queued, so that no node begins too early.
-fn by_nodes(place: &Place, count: usize, projects: usize, log: &Log) -> Outcome<(Duration, f64)> {
+fn by_nodes(place: &Place, count: usize, projects: usize, gauges: &Gauges) -> Outcome<(Duration, [Cost; 2])> {
     let mut helpers = nodes::start(place.url().unwrap_or_default(), count)?;
     let runtime = runtime()?;
     let store = runtime.block_on(place.open())?;
     nodes::race(&mut helpers, || runtime.block_on(all_settled(&store, projects..2 * projects)))?;
-    let before = runtime.block_on(log.bytes())?;
+    let before = runtime.block_on(gauges.read())?;
     let start = Instant::now();
     runtime.block_on(async {
         trigger(&store, 0..projects).await?;
         all_settled(&store, 0..projects).await
     })?;
     let time = start.elapsed();
+    let after = runtime.block_on(gauges.read())?;
     drop(helpers);
     runtime.block_on(store.close())?;
-    Ok((time, before))
+    Ok((time, [before, after]))
 }

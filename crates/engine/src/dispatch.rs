@@ -13,6 +13,7 @@ use rowmill_store::{Claimed, Lane, StoreError};
 use crate::caller::Cell;
 use crate::engine::Shared;
 use crate::run::run;
+use crate::settler::GATHER;
 use crate::share::{Wish, share};
 use crate::traffic::until;
 
@@ -35,11 +36,16 @@ pub(crate) async fn dispatch(shared: Arc<Shared>) {
     loop {
         match round(&shared, turn).await {
             Ok(Next::AtOnce) => tokio::task::yield_now().await,
-            Ok(Next::After(wait)) => tokio::select! {
-                biased;
-                () = shared.wake.notified() => {}
-                () = shared.clock.sleep(wait) => {}
-            },
+            Ok(Next::After(wait)) => {
+                if shared.pace.is_quick() {
+                    shared.clock.sleep(GATHER.min(wait)).await;
+                }
+                tokio::select! {
+                    biased;
+                    () = shared.wake.notified() => {}
+                    () = shared.clock.sleep(wait) => {}
+                }
+            }
             Err(error) => shared.store_failed("claim", &error).await,
         }
         turn += 1;

@@ -149,7 +149,7 @@ impl Registry {
         let (mut lost, mut strays) = (Vec::new(), Strays::new());
         for ticket in held.iter().filter(|ticket| !inner.hands.contains_key(ticket)) {
             match before.get(ticket) {
-                Some(last) if *last < oldest => lost.push(*ticket),
+                Some(claim) if *claim < oldest => lost.push(*ticket),
                 seen => drop(strays.insert(*ticket, seen.copied().unwrap_or(inner.last_claim))),
             }
         }
@@ -205,5 +205,48 @@ impl Inner {
         if let Some(results) = &self.results {
             results.send(finished);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rowmill_store::Lane;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn ticket(token: u64) -> Ticket {
+        let lane = Lane { project: ProjectId::from_uuid(Uuid::from_u128(1)), slot: 1 };
+        Ticket { token, lane, position: 0 }
+    }
+
+    #[tokio::test]
+    async fn a_ticket_revoked_before_it_is_known_is_not_admitted() {
+        let registry = Registry::new(Outlets::new().0);
+        let admit = |token| registry.admit(ticket(token), |_| tokio::spawn(async {}).abort_handle());
+        let (first, second) = (registry.begin_claim(), registry.begin_claim());
+        registry.revoke(&[ticket(1), ticket(2)]);
+        registry.end_claim(second);
+        admit(1);
+        assert_eq!(registry.load(), (0, 0), "an older claim may still bring it");
+        registry.end_claim(first);
+        let third = registry.begin_claim();
+        admit(2);
+        assert_eq!(registry.load(), (1, 1), "no claim that began later brings it");
+        registry.end_claim(third);
+    }
+
+    #[test]
+    fn what_nobody_knows_is_lost_once_no_claim_can_bring_it() {
+        let registry = Registry::new(Outlets::new().0);
+        let held = BTreeSet::from([ticket(1)]);
+        let claim = registry.begin_claim();
+        let (lost, seen) = registry.strays(&held, &Strays::new());
+        assert_eq!((lost.len(), seen.len()), (0, 1));
+        registry.begin_claim();
+        let (lost, seen) = registry.strays(&held, &seen);
+        assert_eq!((lost.len(), seen.len()), (0, 1), "its claim is still under way");
+        registry.end_claim(claim);
+        assert_eq!(registry.strays(&held, &seen), (vec![ticket(1)], Strays::new()));
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rowmill_model::record::Slot;
 use rowmill_model::{Column, ColumnId, Project, ProjectId};
-use rowmill_store::{CellResult, Lane, Settlement};
+use rowmill_store::{CellResult, Lane, Settled, Settlement};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 
@@ -17,9 +17,9 @@ use crate::engine::Shared;
 /// Writers at once. A project's results all go to the same one, so none waits for another's transaction.
 const WRITERS: usize = 4;
 
-/// Where results come thick and fast they are gathered for so long: a transaction costs much the same
-/// whether it takes ten of them or two hundred.
-const GATHER: Duration = Duration::from_millis(15);
+/// Where results come thick and fast they are gathered for so long, and so are places that fall free: a
+/// transaction costs much the same whether it is about ten cells or two hundred.
+pub(crate) const GATHER: Duration = Duration::from_millis(15);
 /// Nobody waits for more than that.
 const ENOUGH: usize = 1_024;
 
@@ -76,9 +76,10 @@ async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Finished>) {
         let batch: Vec<Settlement> = finished.drain(..).map(|finished| finished.settlement).collect();
         // Before the claim, so that no revocation of its tickets is missed.
         let number = shared.registry.begin_claim();
-        let (taken, claimed) = loop {
+        let Settled { taken, claimed } = loop {
             let now = shared.clock.now();
-            let next = (!asks.is_empty()).then(|| shared.claim_of(asks.clone(), shared.config.claim_bytes_max));
+            let next =
+                (!asks.is_empty()).then(|| shared.claim_of(asks.clone(), shared.config.claim_bytes_max));
             let (worker, now_ms) = (shared.worker, now.as_millisecond());
             match shared.store.settle_and_claim(worker, now_ms, batch.clone(), next).await {
                 Ok(done) => break done,

@@ -14,6 +14,7 @@ mod database;
 mod desk;
 mod gates;
 mod guests;
+mod leases;
 mod lookups;
 mod maps;
 mod news;
@@ -45,8 +46,8 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
     Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
-    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    Sealed, SealedKind, Settled, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError,
+    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
@@ -58,6 +59,7 @@ pub use crate::connect::Options;
 use crate::connect::Server;
 use crate::database::{Database, Doubt, Tx};
 use crate::gates::Gates;
+use crate::leases::Leaving;
 use crate::maps::Maps;
 use crate::news::News;
 use crate::pages::Scan;
@@ -65,7 +67,7 @@ use crate::projects::Documents;
 use crate::runs::Parts;
 use crate::taken::Taken;
 use crate::turns::SharedTurns;
-use crate::work::{Leaving, Settle, Tokens};
+use crate::work::{Settle, Tokens};
 
 /// Work that can be begun anew: a closure that makes a future of its own share of what it is given.
 macro_rules! again {
@@ -205,14 +207,19 @@ impl PostgresStore {
 
     /// Lets workers go, with what they hold.
     async fn dismiss(&self, leaving: Leaving) -> Result<u64> {
-        let (workers, projects) = self.read(again!((), |tx| work::leaving(tx, leaving))).await?;
+        let (workers, projects) = self.read(again!((), |tx| leases::leaving(tx, leaving))).await?;
         if workers.is_empty() {
             return Ok(0);
         }
         let node = self.node();
         let (workers, held) = (Arc::new(workers), Arc::new(projects.clone()));
-        let work =
-            again!((node, workers, held), |tx| work::dismiss(tx, &node.documents, leaving, &workers, &held));
+        let work = again!((node, workers, held), |tx| leases::dismiss(
+            tx,
+            &node.documents,
+            leaving,
+            &workers,
+            &held
+        ));
         self.change(projects, Doubt::Tell, work).await
     }
 }
@@ -460,7 +467,7 @@ impl Store for PostgresStore {
     }
 
     async fn lanes(&self, now_ms: i64) -> Result<Lanes> {
-        self.read(again!((), |tx| work::lanes(tx, now_ms))).await
+        work::lanes(&self.node.database, now_ms).await
     }
 
     async fn claim(&self, claim: Claim) -> Result<Vec<Claimed>> {
@@ -479,7 +486,7 @@ impl Store for PostgresStore {
         now_ms: i64,
         results: Vec<Settlement>,
         next: Option<Claim>,
-    ) -> Result<(Vec<bool>, Vec<Claimed>)> {
+    ) -> Result<Settled> {
         self.node.news.employ(worker.0);
         let projects = results.iter().map(|settlement| settlement.ticket.lane.project).collect();
         let (node, settle) = (self.node(), Arc::new(Settle { worker, now_ms, results, next }));
@@ -487,13 +494,13 @@ impl Store for PostgresStore {
             let Node { documents, taken, tokens, .. } = &*node;
             work::settle(tx, documents, taken, tokens, &settle).await
         });
-        let (taken, claimed, rows) = self.change(projects, Doubt::Tell, work).await?;
+        let (settled, rows) = self.change(projects, Doubt::Tell, work).await?;
         self.node.taken.put_all(rows);
-        Ok((taken, claimed))
+        Ok(settled)
     }
 
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {
-        self.write(Doubt::Repeat, again!((), |tx| work::heartbeat(tx, worker, expires_at_ms))).await
+        self.write(Doubt::Repeat, again!((), |tx| leases::heartbeat(tx, worker, expires_at_ms))).await
     }
 
     async fn requeue_lost(&self, now_ms: i64) -> Result<u64> {

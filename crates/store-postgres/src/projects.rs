@@ -16,7 +16,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::database::{Database, Tx};
 use crate::desk::Desk;
-use crate::{damaged, narrow, receipts, signed, unsigned, work};
+use crate::{damaged, leases, narrow, receipts, signed, unsigned};
 
 /// What every read and write needs to know of a project: its line in `counters`.
 #[derive(Debug, Clone)]
@@ -288,7 +288,7 @@ async fn create(tx: &mut Tx, project: &Project, views: &[View]) -> Result<()> {
 /// are left to be swept up.
 pub(crate) async fn delete(tx: &mut Tx, id: ProjectId) -> Result<(bool, Vec<Change>)> {
     let Some(state) = lock(tx, &[id], Busy::Wait).await?.pop() else { return Ok((false, Vec::new())) };
-    let revoked = work::tickets_of(tx, state.num).await?;
+    let revoked = leases::tickets_of(tx, state.num).await?;
     for sql in [
         "INSERT INTO rowmill.graves (project) VALUES ($1)",
         "DELETE FROM rowmill.projects WHERE project = $1",

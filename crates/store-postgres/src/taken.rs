@@ -32,7 +32,9 @@ pub(crate) type TakenRows = BTreeMap<ProjectId, Vec<Known>>;
 impl Taken {
     pub(crate) fn put_all(&self, rows: TakenRows) {
         let mut kept = self.kept();
-        for (project, known) in rows.into_iter().flat_map(|(id, rows)| rows.into_iter().map(move |row| (id, row))) {
+        for (project, known) in
+            rows.into_iter().flat_map(|(id, rows)| rows.into_iter().map(move |row| (id, row)))
+        {
             if kept.bytes > BYTES_MAX {
                 *kept = Kept::default();
             }

@@ -33,7 +33,11 @@ impl<'a> FromSql<'a> for Version {
 }
 
 impl ToSql for Version {
-    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> std::result::Result<IsNull, Box<dyn Error + Sync + Send>> {
+    fn to_sql(
+        &self,
+        _: &Type,
+        out: &mut BytesMut,
+    ) -> std::result::Result<IsNull, Box<dyn Error + Sync + Send>> {
         out.put_u32(self.0);
         Ok(IsNull::No)
     }

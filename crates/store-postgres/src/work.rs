@@ -9,13 +9,14 @@ use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, CellStatus, ProjectId};
 use rowmill_store::{
-    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settlement, Ticket, WorkerId,
+    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settled, Settlement, Ticket, WorkerId,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::database::Tx;
+use crate::database::{Database, Tx};
 use crate::desk::{self, Desk, not_loaded, unasked};
+use crate::leases::see_worker;
 use crate::pages::RawRow;
 use crate::projects::{self, Busy, Documents, State};
 use crate::taken::{Known, Taken, TakenRows};
@@ -31,41 +32,31 @@ const LANES_MAX: i64 = 10_000;
 /// How many tokens the database's sequence moves on at a time.
 const TOKENS_AT_ONCE: u64 = 1_000;
 
-/// The columns with ready cells and those with cells that are due, found by leaping from one to the next.
-pub(crate) async fn lanes(tx: &mut Tx, now_ms: i64) -> Result<Lanes> {
-    let answers = tx
-        .queries(&[
-            (
-                "WITH RECURSIVE lane (project, slot) AS ( \
-                 (SELECT project, slot FROM rowmill.ready ORDER BY project, slot LIMIT 1) UNION ALL \
-                 SELECT next.project, next.slot FROM lane CROSS JOIN LATERAL (SELECT project, slot \
-                 FROM rowmill.ready r WHERE (r.project, r.slot) > (lane.project, lane.slot) \
-                 ORDER BY r.project, r.slot LIMIT 1) next) \
-                 SELECT c.id, l.slot FROM (SELECT * FROM lane LIMIT $1) l \
-                 JOIN rowmill.counters c USING (project)",
-                &[&LANES_MAX],
-            ),
-            (
-                "WITH RECURSIVE late (project) AS ( \
-                 (SELECT project FROM rowmill.retries ORDER BY project LIMIT 1) UNION ALL \
-                 SELECT next.project FROM late CROSS JOIN LATERAL (SELECT project FROM rowmill.retries r \
-                 WHERE r.project > late.project ORDER BY r.project LIMIT 1) next) \
-                 SELECT c.id, \
-                 ARRAY(SELECT DISTINCT due.slot FROM (SELECT r.slot FROM rowmill.retries r \
-                 WHERE r.project = late.project AND r.at <= $1 ORDER BY r.at LIMIT $2) due), \
-                 (SELECT r.at FROM rowmill.retries r WHERE r.project = late.project AND r.at > $1 \
-                 ORDER BY r.at LIMIT 1) \
-                 FROM late JOIN rowmill.counters c USING (project)",
-                &[&now_ms, &DUE_AT_ONCE],
-            ),
-        ])
-        .await?;
+/// The columns with ready cells and those with cells that are due, found by leaping from one to the next: a project,
+/// its columns, and when the next of its cells is due.
+const LANES: &str = "WITH RECURSIVE lane (project, slot) AS ( \
+     (SELECT project, slot FROM rowmill.ready ORDER BY project, slot LIMIT 1) UNION ALL \
+     SELECT next.project, next.slot FROM lane CROSS JOIN LATERAL (SELECT project, slot \
+     FROM rowmill.ready r WHERE (r.project, r.slot) > (lane.project, lane.slot) \
+     ORDER BY r.project, r.slot LIMIT 1) next), \
+     late (project) AS ( \
+     (SELECT project FROM rowmill.retries ORDER BY project LIMIT 1) UNION ALL \
+     SELECT next.project FROM late CROSS JOIN LATERAL (SELECT project FROM rowmill.retries r \
+     WHERE r.project > late.project ORDER BY r.project LIMIT 1) next) \
+     SELECT c.id, ARRAY[l.slot], NULL::int8 FROM (SELECT * FROM lane LIMIT $3) l \
+     JOIN rowmill.counters c USING (project) UNION ALL \
+     SELECT c.id, \
+     ARRAY(SELECT DISTINCT due.slot FROM (SELECT r.slot FROM rowmill.retries r \
+     WHERE r.project = late.project AND r.at <= $1 ORDER BY r.at LIMIT $2) due), \
+     (SELECT r.at FROM rowmill.retries r WHERE r.project = late.project AND r.at > $1 \
+     ORDER BY r.at LIMIT 1) \
+     FROM late JOIN rowmill.counters c USING (project)";
+
+pub(crate) async fn lanes(database: &Database, now_ms: i64) -> Result<Lanes> {
+    let found = database.ask(LANES, &[&now_ms, &DUE_AT_ONCE, &LANES_MAX]).await?;
     let mut ready = BTreeSet::new();
     let mut next_due_ms: Option<i64> = None;
-    for row in answers.first().into_iter().flatten() {
-        ready.insert(Lane { project: ProjectId::from_uuid(row.get(0)), slot: narrow(row.get(1))? });
-    }
-    for row in answers.get(1).into_iter().flatten() {
+    for row in &found {
         let project = ProjectId::from_uuid(row.get(0));
         for slot in row.get::<_, Vec<i64>>(1) {
             ready.insert(Lane { project, slot: narrow(slot)? });
@@ -94,10 +85,10 @@ impl Tokens {
 }
 
 /// The desks of all projects that one transaction is about.
-struct Desks(BTreeMap<ProjectId, Desk>);
+pub(crate) struct Desks(pub(crate) BTreeMap<ProjectId, Desk>);
 
 impl Desks {
-    async fn open(tx: &mut Tx, documents: &Documents, states: Vec<State>) -> Result<Self> {
+    pub(crate) async fn open(tx: &mut Tx, documents: &Documents, states: Vec<State>) -> Result<Self> {
         let mut desks = BTreeMap::new();
         for state in states {
             desks.insert(state.id, Desk::open(tx, documents, state).await?);
@@ -158,7 +149,7 @@ impl Desks {
         Ok((desks, version))
     }
 
-    fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>> + Copy) -> Result<Vec<Change>> {
+    pub(crate) fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>> + Copy) -> Result<Vec<Change>> {
         self.0.into_values().map(|desk| desk.finish(tx, now_ms)).collect()
     }
 }
@@ -364,7 +355,7 @@ impl Take<'_> {
     }
 
     /// Takes cells of rows that are on the desk.
-    async fn from_desk(
+    async fn on_desk(
         &mut self,
         tx: &mut Tx,
         desk: &mut Desk,
@@ -502,7 +493,7 @@ pub(crate) async fn settle(
     taken_rows: &Taken,
     tokens: &Tokens,
     settle: &Settle,
-) -> Result<((Vec<bool>, Vec<Claimed>, TakenRows), Vec<Change>)> {
+) -> Result<((Settled, TakenRows), Vec<Change>)> {
     let Settle { worker, now_ms, results, next } = settle;
     let now_ms = *now_ms;
     let mut positions: BTreeMap<ProjectId, BTreeSet<u64>> = BTreeMap::new();
@@ -533,7 +524,7 @@ pub(crate) async fn settle(
         let known = desk.and_then(|desk| desk.known(ticket.position, version));
         rows.entry(ticket.lane.project).or_default().extend(known);
     }
-    Ok(((taken, claimed, rows), desks.finish(tx, now_ms)?))
+    Ok(((Settled { taken, claimed }, rows), desks.finish(tx, now_ms)?))
 }
 
 /// Takes ready cells of rows that this transaction has on its desks.
@@ -550,7 +541,7 @@ async fn go_on(
         else {
             continue;
         };
-        take.from_desk(tx, desk, lane.slot, *most, positions).await?;
+        take.on_desk(tx, desk, lane.slot, *most, positions).await?;
     }
     if !take.claimed.is_empty() {
         see_worker(tx, claim.worker, claim.expires_at_ms);
@@ -573,117 +564,6 @@ fn settle_one(desk: &mut Desk, position: u64, slot: Slot, result: CellResult, no
     let (old, new) = (old.cells()?, values.cells()?);
     let project = Arc::clone(&desk.project);
     desk.step(position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
-}
-
-/// Says that a worker lives. Its line is the last that a transaction locks.
-fn see_worker(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64) {
-    tx.at_last(
-        "INSERT INTO rowmill.workers AS w (id, expires_at) VALUES ($1, $2) \
-         ON CONFLICT (id) DO UPDATE SET expires_at = greatest(w.expires_at, excluded.expires_at)",
-        vec![Box::new(worker.0), Box::new(expires_at_ms)],
-    );
-}
-
-pub(crate) async fn heartbeat(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {
-    let sql = "SELECT h.token, c.id, h.slot, h.block, h.places FROM rowmill.claims h \
-               JOIN rowmill.counters c USING (project) WHERE h.worker = $1 ORDER BY h.token";
-    let found = tx.query(sql, &[&worker.0]).await?;
-    see_worker(tx, worker, expires_at_ms);
-    read_tickets(&found)
-}
-
-/// What anybody holds of a project's cells.
-pub(crate) async fn tickets_of(tx: &mut Tx, num: i64) -> Result<Vec<Ticket>> {
-    let sql = "SELECT h.token, c.id, h.slot, h.block, h.places FROM rowmill.claims h \
-               JOIN rowmill.counters c USING (project) WHERE h.project = $1 ORDER BY h.token";
-    read_tickets(&tx.query(sql, &[&num]).await?)
-}
-
-fn read_tickets(claims: &[Row]) -> Result<Vec<Ticket>> {
-    let mut tickets = Vec::new();
-    for row in claims {
-        let token = unsigned(row.get(0));
-        let lane = Lane { project: ProjectId::from_uuid(row.get(1)), slot: narrow(row.get(2))? };
-        let block = unsigned(row.get(3));
-        let places: &[u8] = row.get(4);
-        let ticket = |place: &u8| Ticket { token, lane, position: position_of(block, *place) };
-        tickets.extend(places.iter().map(ticket));
-    }
-    Ok(tickets)
-}
-
-/// Who is to be let go.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Leaving {
-    One(WorkerId),
-    /// Whoever was not heard of until now.
-    Lost(i64),
-}
-
-/// The workers that are to be let go, and the projects they hold cells of.
-pub(crate) async fn leaving(tx: &mut Tx, leaving: Leaving) -> Result<(Vec<Uuid>, Vec<ProjectId>)> {
-    let workers: Vec<Uuid> = match leaving {
-        Leaving::One(worker) => vec![worker.0],
-        Leaving::Lost(now_ms) => {
-            // A claim whose worker nobody knows would be held for ever.
-            let sql = "SELECT id FROM rowmill.workers WHERE expires_at <= $1 UNION \
-                       SELECT worker FROM rowmill.claims h WHERE NOT EXISTS \
-                       (SELECT 1 FROM rowmill.workers w WHERE w.id = h.worker)";
-            tx.query(sql, &[&now_ms]).await?.iter().map(|row| row.get(0)).collect()
-        }
-    };
-    if workers.is_empty() {
-        return Ok((workers, Vec::new()));
-    }
-    let sql = "SELECT DISTINCT c.id FROM rowmill.claims h JOIN rowmill.counters c USING (project) \
-               WHERE h.worker = ANY($1)";
-    let found = tx.query(sql, &[&workers]).await?;
-    Ok((workers, found.iter().map(|row| ProjectId::from_uuid(row.get(0))).collect()))
-}
-
-/// Queues again what workers hold in these projects, and forgets the workers.
-pub(crate) async fn dismiss(
-    tx: &mut Tx,
-    documents: &Documents,
-    leaving: Leaving,
-    workers: &[Uuid],
-    projects: &[ProjectId],
-) -> Result<(u64, Vec<Change>)> {
-    let states = projects::lock(tx, projects, Busy::Wait).await?;
-    // Now that the projects stand still: a worker that was heard of meanwhile keeps what it has.
-    let workers: Vec<Uuid> = match leaving {
-        Leaving::One(_) => workers.to_vec(),
-        Leaving::Lost(now_ms) => {
-            let sql = "SELECT id FROM rowmill.workers WHERE id = ANY($1) AND expires_at > $2";
-            let alive = tx.query(sql, &[&workers, &now_ms]).await?;
-            let alive: BTreeSet<Uuid> = alive.iter().map(|row| row.get(0)).collect();
-            workers.iter().copied().filter(|worker| !alive.contains(worker)).collect()
-        }
-    };
-    let mut desks = Desks::open(tx, documents, states).await?;
-    let mut cells = 0;
-    for desk in desks.0.values_mut() {
-        let sql = "SELECT DISTINCT block FROM rowmill.claims WHERE project = $1 AND worker = ANY($2)";
-        let found = tx.query(sql, &[&desk.num(), &workers]).await?;
-        desk.load(tx, [], found.iter().map(|row| unsigned(row.get(0)))).await?;
-        let tokens: Vec<u64> = desk.claims_of(&workers).map(|(token, _)| token).collect();
-        for token in tokens {
-            cells += desk.requeue(token)?;
-        }
-    }
-    desks.0.retain(|_, desk| desk.is_touched());
-    let changes = desks.finish(tx, None)?;
-    // One that was heard of meanwhile, or holds something else by now, stays.
-    let until = match leaving {
-        Leaving::One(_) => i64::MAX,
-        Leaving::Lost(now_ms) => now_ms,
-    };
-    tx.at_last(
-        "DELETE FROM rowmill.workers w WHERE id = ANY($1) AND expires_at <= $2 \
-         AND NOT EXISTS (SELECT 1 FROM rowmill.claims h WHERE h.worker = w.id)",
-        vec![Box::new(workers), Box::new(until)],
-    );
-    Ok((cells, changes))
 }
 
 #[cfg(test)]

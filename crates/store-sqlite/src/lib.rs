@@ -32,8 +32,8 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
     Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
-    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    Sealed, SealedKind, Settled, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError,
+    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -317,7 +317,7 @@ impl Store for SqliteStore {
         now_ms: i64,
         results: Vec<Settlement>,
         next: Option<Claim>,
-    ) -> Result<(Vec<bool>, Vec<Claimed>)> {
+    ) -> Result<Settled> {
         self.change(move |connection, documents| {
             work::settle(connection, documents, worker, now_ms, results, next.as_ref())
         })

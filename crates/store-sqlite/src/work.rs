@@ -9,7 +9,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, CellStatus, ProjectId};
 use rowmill_store::{
-    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settlement, Ticket, WorkerId,
+    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settled, Settlement, Ticket, WorkerId,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -258,7 +258,7 @@ pub(crate) fn settle(
     now_ms: i64,
     results: Vec<Settlement>,
     next: Option<&Claim>,
-) -> Result<((Vec<bool>, Vec<Claimed>), Vec<Change>)> {
+) -> Result<(Settled, Vec<Change>)> {
     let mut rows: BTreeMap<(ProjectId, u64), Places> = BTreeMap::new();
     let mut desks = Desks::new(connection, documents);
     let mut claims: BTreeMap<u64, Option<Held>> = BTreeMap::new();
@@ -297,7 +297,7 @@ pub(crate) fn settle(
         write_places(connection, token, kept.and(left))?;
     }
     let claimed = next.map(|claim| go_on(&mut desks, claim, &rows)).transpose()?.unwrap_or_default();
-    Ok(((taken, claimed), desks.finish(now_ms)?))
+    Ok((Settled { taken, claimed }, desks.finish(now_ms)?))
 }
 
 /// Ends a cell, or a try of it, and all that follows from that.

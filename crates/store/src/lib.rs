@@ -31,7 +31,7 @@ pub use crate::types::{
     SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::work::{
-    CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, Rows, Settlement,
+    CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, Rows, Settled, Settlement,
     Standing, Stop, Stopped, Ticket, Trigger, WorkerId,
 };
 
@@ -163,7 +163,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Writes results, with all they cause. Says of each whether it was taken; one whose ticket does not
     /// hold any more is dropped.
     async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
-        Ok(self.settle_and_claim(worker, now_ms, results, None).await?.0)
+        Ok(self.settle_and_claim(worker, now_ms, results, None).await?.taken)
     }
 
     /// Writes results, and then takes as many as are asked for of the cells that are ready in the same rows: what
@@ -174,7 +174,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
         now_ms: i64,
         results: Vec<Settlement>,
         next: Option<Claim>,
-    ) -> Result<(Vec<bool>, Vec<Claimed>)>;
+    ) -> Result<Settled>;
 
     /// Says that a worker lives, and tells it what it still holds.
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>>;

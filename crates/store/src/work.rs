@@ -109,6 +109,15 @@ pub struct Claimed {
     pub project: Arc<Project>,
 }
 
+/// What became of results.
+#[derive(Debug, Clone, Default)]
+pub struct Settled {
+    /// Of each, whether it was taken: one whose ticket does not hold any more is dropped.
+    pub taken: Vec<bool>,
+    /// The cells taken in their place.
+    pub claimed: Vec<Claimed>,
+}
+
 #[derive(Debug, Clone)]
 pub struct Settlement {
     pub ticket: Ticket,

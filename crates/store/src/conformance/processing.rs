@@ -14,8 +14,8 @@ use super::make::{
 };
 use super::recount::check_counts;
 use crate::{
-    CellResult, Change, Claim, Claimed, Lane, PageStart, ProjectSave, Rows, Settlement, Stop, Store, Ticket,
-    Trigger, WorkerId,
+    CellResult, Change, Claim, Claimed, Lane, PageStart, ProjectSave, Rows, Settled, Settlement, Stop, Store,
+    Ticket, Trigger, WorkerId,
 };
 
 const WORKER: WorkerId = WorkerId(Uuid::from_u128(1));
@@ -116,7 +116,7 @@ pub(super) async fn what_waited_goes_on_with_the_result(store: &dyn Store) {
     let first = claim(store, id, ANSWER, 300).await;
     let mut results: Vec<Settlement> = first.iter().map(|cell| value(cell.ticket, "1")).collect();
     results[1].result = CellResult::Failed(failure(ErrorCode::TimedOut), Meta::new());
-    let (taken, second) = go_on(results.clone(), 298).await.unwrap();
+    let Settled { taken, claimed: second } = go_on(results.clone(), 298).await.unwrap();
     assert!(taken.iter().all(|taken| *taken));
     // Of the rows that were written alone, and as many as were asked for.
     let rows: Vec<u64> = first.iter().map(|cell| cell.ticket.position).filter(|row| *row != 1).collect();
@@ -128,7 +128,7 @@ pub(super) async fn what_waited_goes_on_with_the_result(store: &dyn Store) {
     assert_eq!(status(store, id, 2, SECOND).await, CellStatus::Skipped, "its input failed");
     assert_eq!(status(store, id, 300, SECOND).await, CellStatus::Queued);
     check_counts(store, id).await;
-    let (again, nothing) = go_on(results, 298).await.unwrap();
+    let Settled { taken: again, claimed: nothing } = go_on(results, 298).await.unwrap();
     assert!(again.iter().all(|taken| !taken), "a result is taken once");
     assert_eq!(nothing.len(), 0, "and nothing goes on with one that is not taken");
     // What was taken is the worker's own, as from any claim.

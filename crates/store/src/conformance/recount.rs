@@ -178,7 +178,7 @@ impl World {
         let results = vec![Settlement { ticket: claimed.ticket, result }];
         let next = goes_on.then(|| self.claim(&[ANSWER, SECOND], 3));
         let settled = store.settle_and_claim(self.worker(), self.now_ms, results, next).await.unwrap();
-        let (taken, next) = (settled.0[0], settled.1);
+        let (taken, next) = (settled.taken[0], settled.claimed);
         assert!(next.iter().all(|next| taken && next.row == claimed.row));
         self.claimed.extend(next);
         let was_running = before.as_ref().is_some_and(|row| status(row, slot) == CellStatus::Generating);

@@ -25,8 +25,8 @@ use work::Held;
 use crate::{
     ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lane, Lanes, Listener, Look, NewRows, Once,
     PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
-    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    Sealed, SealedKind, Settled, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError,
+    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 
 /// Keeps everything until it is dropped.
@@ -450,7 +450,7 @@ impl Store for MemoryStore {
         now_ms: i64,
         results: Vec<Settlement>,
         next: Option<Claim>,
-    ) -> Result<(Vec<bool>, Vec<Claimed>)> {
+    ) -> Result<Settled> {
         self.call("settle", || {
             self.write(|state, changes| state.settle(changes, worker, now_ms, results, next.as_ref()))
         })

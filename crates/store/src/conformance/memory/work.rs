@@ -12,8 +12,8 @@ use super::State;
 use super::change::Changes;
 use super::kept::Kept;
 use crate::{
-    CellResult, Claim, Claimed, Lane, Lanes, Result, Rows, Settlement, Stop, Stopped, Ticket, Trigger,
-    WorkerId,
+    CellResult, Claim, Claimed, Lane, Lanes, Result, Rows, Settled, Settlement, Stop, Stopped, Ticket,
+    Trigger, WorkerId,
 };
 
 /// Cells of one column and block that a worker took together.
@@ -219,7 +219,7 @@ impl State {
         now_ms: i64,
         results: Vec<Settlement>,
         next: Option<&Claim>,
-    ) -> Result<(Vec<bool>, Vec<Claimed>)> {
+    ) -> Result<Settled> {
         let mut taken = Vec::with_capacity(results.len());
         let mut settled: BTreeMap<ProjectId, BTreeSet<u64>> = BTreeMap::new();
         for Settlement { ticket, result } in results {
@@ -234,7 +234,7 @@ impl State {
             taken.push(holds);
         }
         let claimed = next.map(|claim| self.take_from(changes, claim, Some(&settled))).transpose()?;
-        Ok((taken, claimed.unwrap_or_default()))
+        Ok(Settled { taken, claimed: claimed.unwrap_or_default() })
     }
 
     /// Ends a cell, or a try of it.
