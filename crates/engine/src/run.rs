@@ -58,7 +58,7 @@ fn conclude(shared: &Shared, cell: &Cell, outcome: Outcome) -> CellResult {
                     (ErrorCode::InvalidOutput, "The result has the character U+0000 in a text.".to_owned())
                 }
             };
-            CellResult::Failed(CellError { code, message }, Meta::new())
+            CellResult::Failed(CellError { code, message }, meta)
         }
         Outcome::NoData(meta) => CellResult::NoData(meta),
         Outcome::Skipped(error) => CellResult::Skipped(error),

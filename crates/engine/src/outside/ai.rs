@@ -2,7 +2,7 @@
 
 use rowmill_model::cell::Meta;
 use rowmill_model::column::{AiConfig, AiProvider};
-use rowmill_model::{Column, DataShape, ErrorCode};
+use rowmill_model::{Column, DataShape, ErrorCode, Spent};
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::llm::{self, Output, Question, Reply, Schema, read_json};
 use rowmill_providers::{Access, Failure, FailureKind};
@@ -94,7 +94,8 @@ impl Outside {
             }
             Err(problems) => problems,
         };
-        let repaired = self.ask_once(cell, model, &question.repair(&reply.text, &problems)).await?;
+        let repaired = self.ask_once(cell, model, &question.repair(&reply.text, &problems)).await;
+        let repaired = repaired.map_err(|outcome| also_spent(outcome, reply.spent))?;
         let meta = self.ai_meta(model, question, &[&reply, &repaired], started);
         match read_json(&repaired.text, schema.as_ref()) {
             Ok(json) => Ok(Outcome::Value(json.get().into(), meta)),
@@ -140,11 +141,24 @@ impl Outside {
                 meta.insert(name.to_owned(), tokens.into());
             }
         }
+        let mut spent = Spent::NOTHING;
+        replies.iter().for_each(|reply| spent += reply.spent);
+        spent.note(&mut meta);
         if last.is_some_and(|reply| reply.truncated) {
             meta.insert("truncated".to_owned(), true.into());
         }
         meta
     }
+}
+
+/// With what was paid before it came to this.
+fn also_spent(mut outcome: Outcome, before: Spent) -> Outcome {
+    if let Outcome::Failed(trouble) = &mut outcome {
+        let mut spent = Spent::of(&trouble.meta);
+        spent += before;
+        spent.note(&mut trouble.meta);
+    }
+    outcome
 }
 
 /// Whom a column would ask, and which model, as far as that is settled.

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use rowmill_model::ErrorCode;
 use rowmill_model::column::AiProvider::{self, Anthropic, Openai};
+use rowmill_model::{Amount, ErrorCode, Spent};
 use rowmill_providers::llm::{Output, Question, Reply, Schema, ask, read_json};
 use rowmill_providers::{Access, Failure, Reach};
 use serde_json::{Value, json};
@@ -54,6 +54,7 @@ async fn openai_is_asked_in_its_words() {
             model: Some("some-model-2026".to_owned()),
             input_tokens: Some(10),
             output_tokens: Some(20),
+            spent: Spent::NOTHING,
             finish: Some("stop".to_owned()),
             truncated: false,
         }
@@ -84,6 +85,36 @@ async fn openai_is_asked_in_its_words() {
     assert_eq!(seen.json()["response_format"], json!({"type": "json_object"}));
     // OpenAI refuses `json_object` unless the word JSON is in a message.
     assert!(seen.json()["messages"][0]["content"].as_str().unwrap().contains("JSON"));
+}
+
+#[tokio::test]
+async fn what_an_answer_cost_is_read_where_it_is_told() {
+    const HEADER: &str = "x-litellm-response-cost";
+    let priced = |content: &str, cost: Value| {
+        server::json(
+            200,
+            &json!({"choices": [{"message": {"content": content}, "finish_reason": "length"}], "usage": {"cost": cost}}),
+        )
+    };
+    let text = || chat(&json!({"content": "Ada"}), &json!("stop"));
+    for (provider, answer, expected) in [
+        (Openai, priced("Ada", json!(0.00014)), Some(0.00014)),
+        (Openai, priced("Ada", json!(0)).with(HEADER, "0.5"), Some(0.0)),
+        (Openai, priced("Ada", json!(-1)), None),
+        (Openai, priced("Ada", json!("soon")), None),
+        (Openai, text().with(HEADER, "2.5e-05"), Some(0.000_025)),
+        (Openai, text().with(HEADER, "None"), None),
+        (Openai, text().with(HEADER, "inf"), None),
+        (Openai, text(), None),
+        (Anthropic, message(&json!([{"text": "Ada"}]), "end_turn").with(HEADER, "0.25"), Some(0.25)),
+        // An answer without text was paid for, too.
+        (Openai, priced("", json!(0.5)), Some(0.5)),
+        (Openai, chat(&json!({"refusal": "No."}), &json!("stop")).with(HEADER, "0.5"), Some(0.5)),
+    ] {
+        let (reply, _) = asked(provider, &question(), answer).await;
+        let spent = reply.map_or_else(|failure| failure.spent, |reply| reply.spent);
+        assert_eq!(spent, Spent::cost(expected.and_then(Amount::told)));
+    }
 }
 
 #[tokio::test]

@@ -73,6 +73,7 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::an_insert_is_carried_out_once,
     rows::many_writers_lose_nothing,
     processing::a_run_goes_through_every_column,
+    processing::a_run_is_summed_up,
     processing::a_cell_without_its_input_is_skipped,
     processing::a_failed_cell_is_tried_again_at_its_time,
     processing::what_is_stopped_is_as_it_was,
