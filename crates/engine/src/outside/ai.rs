@@ -43,13 +43,14 @@ impl Outside {
         credentials: &TeamCredentials,
     ) -> Result<Outcome, Outcome> {
         let config = cell.column.ai_config.as_ref().filter(|config| !config.prompt.trim().is_empty());
-        let config = config.ok_or_else(|| invalid("The column has no prompt: fill in `aiConfig.prompt`."))?;
+        let config =
+            config.ok_or_else(|| invalid("The column has no prompt yet: write one in its settings."))?;
         let model = choose(config, credentials)?;
         let credential = credentials.providers.get(model.provider.about.id);
         let name =
             config.model.clone().or_else(|| credential.and_then(|credential| credential.model.clone()));
         let name = name.filter(|name| !name.trim().is_empty()).ok_or_else(|| {
-            invalid("No model is chosen: fill in `aiConfig.model`, or set a default for the provider.")
+            invalid("No model is chosen: choose one in the column's settings, or a default for the provider.")
         })?;
         let mut fill = Fill::new(cell, None)?;
         let output = match cell.column.data_shape {
@@ -100,7 +101,7 @@ impl Outside {
         match read_json(&repaired.text, schema.as_ref()) {
             Ok(json) => Ok(Outcome::Value(json.get().into(), meta)),
             Err(problems) => {
-                let words = format!("The answer is not what the schema asks for: {}", problems.join(" "));
+                let words = format!("The answer is not in the shape asked for: {}", problems.join(" "));
                 let mut outcome = Outcome::failed(ErrorCode::InvalidOutput, words);
                 if let Outcome::Failed(trouble) = &mut outcome {
                     trouble.meta = meta;
@@ -142,7 +143,9 @@ impl Outside {
             }
         }
         let mut spent = Spent::NOTHING;
-        replies.iter().for_each(|reply| spent += reply.spent);
+        for reply in replies {
+            spent += reply.spent;
+        }
         spent.note(&mut meta);
         if last.is_some_and(|reply| reply.truncated) {
             meta.insert("truncated".to_owned(), true.into());
@@ -185,7 +188,7 @@ fn choose(config: &AiConfig, credentials: &TeamCredentials) -> Result<Model, Fai
             reach(AiProvider::Anthropic).map_err(|_| match first.kind {
                 FailureKind::MissingCredentials => Failure::new(
                     FailureKind::MissingCredentials,
-                    "There is no API key for a language model: OpenAI's, one that is compatible, or Anthropic's.",
+                    "There is no API key for a language model yet: OpenAI's, a compatible service's, or Anthropic's.",
                 ),
                 _ => first,
             })

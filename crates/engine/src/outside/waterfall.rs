@@ -36,18 +36,18 @@ impl Outside {
         credentials: &TeamCredentials,
     ) -> Result<Outcome, Outcome> {
         let config = waterfall(&cell.column)
-            .ok_or_else(|| invalid("The column has no finders: fill in `taskConfig.waterfallEmail`."))?;
+            .ok_or_else(|| invalid("The column has no finders yet: choose some in its settings."))?;
         let entries = enabled(config);
         if entries.is_empty() {
-            return Err(invalid(
-                "No finder is enabled: enable one in `taskConfig.waterfallEmail.providers`.",
-            ));
+            return Err(invalid("No finder is switched on: switch one on in the column's settings."));
         }
         let mut row = Fill::new(cell, None)?;
         let [first, last, full, domain] = WaterfallEmail::INPUT_KEYS
             .map(|key| config.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
         let person = Person::new(&first, &last, &full, &domain).ok_or_else(|| {
-            let message = "A domain and a first and last name, or a full name, are needed.".to_owned();
+            let message =
+                "To find an address, a domain and a name are needed: the full name, or first and last."
+                    .to_owned();
             Outcome::Skipped(CellError { code: ErrorCode::MissingInput, message })
         })?;
         let asked: Vec<String> = entries.iter().map(|entry| asked_as(entry, credentials)).collect();
@@ -299,7 +299,7 @@ fn most_telling(failures: Vec<Failure>, entries: usize) -> Option<Failure> {
 
 /// A finder that was not asked because it rests.
 fn resting(provider: &Provider, closed: &Outcome, now: Timestamp) -> Failure {
-    let words = format!("{} rests and was not asked.", provider.about.label);
+    let words = format!("{} is paused for a moment, and was not asked.", provider.about.label);
     let mut failure = Failure::new(FailureKind::RateLimited, words);
     if let Outcome::Later(at, _) = closed {
         failure.retry_after = Some(until(now, *at));
@@ -347,7 +347,7 @@ impl Condemned {
     fn recall(&self, account: (Lane, Digest), now: Timestamp) -> Option<Failure> {
         let accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, failure) = accounts.get(&account).filter(|(until, _)| *until > now)?;
-        let message = format!("It was not asked again, because a moment ago: {}", failure.message);
+        let message = format!("Not asked again, because of what came a moment ago: {}", failure.message);
         Some(Failure { message, spent: Spent::NOTHING, ..failure.clone() })
     }
 

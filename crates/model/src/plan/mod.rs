@@ -17,7 +17,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use block::{BLOCK_BITS, BLOCK_ROWS, Block, block_of, place_of, position_of};
-pub use judge::Verdict;
+pub use judge::{Verdict, condition_not_met, missing_input};
 pub use mark::{Mark, Phase};
 pub use run::RunTally;
 pub use steps::{Ending, Pick, Steps};

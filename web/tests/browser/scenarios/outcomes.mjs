@@ -58,6 +58,10 @@ async function tellsEmpty(page, server, provider) {
   await strip(page).getByText('12 done, all of them empty: try the column on one row to see why').waitFor();
   assert.deepEqual(await seriousFindings(page), []);
   await shot(page, 'run-empty');
+  const { width, height } = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 760 });
+  await shot(page, 'run-empty-phone');
+  await page.setViewportSize({ width, height });
 
   const grid = gridOf(page);
   await grid.hover(3, 2);
