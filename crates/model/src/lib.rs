@@ -5,6 +5,7 @@
 //! view's filters, a cell's state) is defined here once, with serde; how an HTTP answer is laid out is
 //! not known here.
 
+pub mod answer_schema;
 pub mod cell;
 pub mod column;
 pub mod corrections;
@@ -30,6 +31,7 @@ pub mod template;
 pub mod value;
 pub mod view;
 
+pub use answer_schema::AnswerSchema;
 pub use cell::{CellError, CellState, CellStates, CellStatus, ErrorCode};
 pub use column::{Column, ColumnType, DataShape};
 pub use ids::{ColumnId, KeyId, ProjectId, RowId, Slug, TeamId, ViewId};

@@ -2,9 +2,9 @@
 
 use rowmill_model::cell::Meta;
 use rowmill_model::column::{AiConfig, AiProvider};
-use rowmill_model::{Column, DataShape, ErrorCode, Spent};
+use rowmill_model::{AnswerSchema, Column, DataShape, ErrorCode, Spent};
 use rowmill_providers::catalogue::Provider;
-use rowmill_providers::llm::{self, Output, Question, Reply, Schema, read_json};
+use rowmill_providers::llm::{self, Output, Question, Reply, read_json};
 use rowmill_providers::{Access, Failure, FailureKind};
 
 use super::fill::Fill;
@@ -78,16 +78,19 @@ impl Outside {
     /// Asks, and if the answer is not the JSON it should be shows the model what is wrong with it, once.
     async fn converse(&self, cell: &Cell, model: &Model, question: &Question) -> Result<Outcome, Outcome> {
         let started = self.now();
-        let reply = self.ask_once(cell, model, question).await?;
+        // Before anything is paid for.
         let schema = match &question.output {
-            Output::Text => {
-                let raw = serde_json::Value::from(reply.text.trim()).to_string();
-                let meta = self.ai_meta(model, question, &[&reply], started);
-                return Ok(Outcome::Value(raw.into(), meta));
-            }
-            Output::Json(None) => None,
-            Output::Json(Some(schema)) => Some(Schema::compile(schema).map_err(invalid)?),
+            Output::Text | Output::Json(None) => None,
+            Output::Json(Some(schema)) => Some(AnswerSchema::compile(schema).map_err(|words| {
+                invalid(format!("The shape of the answer that the column asks for cannot be used: {words}."))
+            })?),
         };
+        let reply = self.ask_once(cell, model, question).await?;
+        if question.output == Output::Text {
+            let raw = serde_json::Value::from(reply.text.trim()).to_string();
+            let meta = self.ai_meta(model, question, &[&reply], started);
+            return Ok(Outcome::Value(raw.into(), meta));
+        }
         let problems = match read_json(&reply.text, schema.as_ref()) {
             Ok(json) => {
                 let meta = self.ai_meta(model, question, &[&reply], started);

@@ -13,7 +13,7 @@ use rowmill_model::column::AiProvider;
 use rowmill_model::{Amount, Spent};
 use serde_json::Value;
 
-pub use schema::{Schema, read_json};
+pub use schema::read_json;
 
 use crate::access::Access;
 use crate::guard::{Client, Response};

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use rowmill_model::column::AiProvider::{self, Anthropic, Openai};
-use rowmill_model::{Amount, ErrorCode, Spent};
-use rowmill_providers::llm::{Output, Question, Reply, Schema, ask, read_json};
+use rowmill_model::{Amount, AnswerSchema, ErrorCode, Spent};
+use rowmill_providers::llm::{Output, Question, Reply, ask, read_json};
 use rowmill_providers::{Access, Failure, Reach};
 use serde_json::{Value, json};
 
@@ -337,7 +337,7 @@ async fn anthropic_failures_are_told_apart() {
 async fn an_answer_with_problems_is_shown_to_the_model() {
     let schema = json!({"type": "object", "required": ["name"]});
     let question = Question { output: Output::Json(Some(schema.clone())), ..question() };
-    let problems = read_json("{}", Some(&Schema::compile(&schema).unwrap())).unwrap_err();
+    let problems = read_json("{}", Some(&AnswerSchema::compile(&schema).unwrap())).unwrap_err();
     let again = question.repair("{}", &problems);
     let answer = chat(&json!({"content": "{\"name\":\"Ada\"}"}), &json!("stop"));
     let (reply, seen) = asked(Openai, &again, answer).await;
@@ -345,6 +345,6 @@ async fn an_answer_with_problems_is_shown_to_the_model() {
     assert_eq!(messages[1], json!({"role": "assistant", "content": "{}"}));
     let told = messages[2]["content"].as_str().unwrap();
     assert!(told.contains("\"name\" is a required property") && told.contains(&schema.to_string()), "{told}");
-    let json = read_json(&reply.unwrap().text, Some(&Schema::compile(&schema).unwrap())).unwrap();
+    let json = read_json(&reply.unwrap().text, Some(&AnswerSchema::compile(&schema).unwrap())).unwrap();
     assert_eq!(json.get(), "{\"name\":\"Ada\"}");
 }
