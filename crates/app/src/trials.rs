@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use rowmill_model::corrections::{self, Corrected};
 use rowmill_model::filter::Predicate;
+use rowmill_model::plan::{condition_not_met, missing_input};
 use rowmill_model::provider::Provider;
 use rowmill_model::row::{RowView, Source};
 use rowmill_model::{
-    CellError, Column, ColumnType, ErrorCode, Offence, Project, Record, RowId, TeamId, Value as CellValue,
+    CellError, Column, ColumnType, Offence, Project, Record, RowId, TeamId, Value as CellValue,
 };
 use rowmill_store::StoredRow;
 use serde_json::{Map, Value};
@@ -166,15 +167,11 @@ impl App {
             let Some(input) = project.table.by_id(dependency.column_id.as_str()) else { continue };
             let value = Source::compile(&project.table, input).value(row);
             if value.is_none_or(|raw| CellValue::parse(&raw).is_empty()) {
-                let message = format!("“{}”, which is required, is empty.", input.header);
-                return Some(CellError { code: ErrorCode::MissingInput, message });
+                return Some(missing_input(&input.header));
             }
         }
         let condition = Predicate::compile(&column.run_condition, &project.table);
-        (!condition.holds(row, self.clock.now())).then(|| CellError {
-            code: ErrorCode::ConditionNotMet,
-            message: "The run condition does not hold for this row.".to_owned(),
-        })
+        (!condition.holds(row, self.clock.now())).then(condition_not_met)
     }
 
     /// Asks a provider whether the team's credential works.

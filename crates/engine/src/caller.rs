@@ -93,8 +93,10 @@ impl Outcome {
 
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
-        let Failure { kind, message, may_pass, retry_after } = failure;
-        Self { error: CellError { code: kind.code(), message }, may_pass, retry_after, meta: Meta::new() }
+        let Failure { kind, message, may_pass, retry_after, spent } = failure;
+        let mut meta = Meta::new();
+        spent.note(&mut meta);
+        Self { error: CellError { code: kind.code(), message }, may_pass, retry_after, meta }
     }
 }
 

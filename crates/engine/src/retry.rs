@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rowmill_model::Spent;
 use rowmill_store::CellResult;
 
 use crate::caller::Trouble;
@@ -23,7 +24,7 @@ pub(crate) fn decide(
     }
     let wait = wait(config, attempts, retry_after, random);
     let at = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
-    CellResult::Retry(at.as_millisecond(), error)
+    CellResult::Retry(at.as_millisecond(), error, Spent::of(&meta))
 }
 
 /// Exponential with full jitter, so that cells which failed together do not come back together. What the
@@ -59,7 +60,7 @@ mod tests {
     fn next(trouble: Trouble, attempts: u32, random: &mut fastrand::Rng) -> Option<f64> {
         let now = Timestamp::from_second(1_000).unwrap();
         match decide(&Config::default(), trouble, attempts, 5, now, random) {
-            CellResult::Retry(at, _) => Some(f64::from(i32::try_from(at - 1_000_000).unwrap()) / 1_000.0),
+            CellResult::Retry(at, ..) => Some(f64::from(i32::try_from(at - 1_000_000).unwrap()) / 1_000.0),
             _ => None,
         }
     }

@@ -50,17 +50,20 @@ fn conclude(shared: &Shared, cell: &Cell, outcome: Outcome) -> CellResult {
             let Config { value_bytes_max, nesting_max, .. } = shared.config;
             let (code, message) = match fit::refusal(&raw, value_bytes_max, nesting_max) {
                 None => return CellResult::Value(raw, meta),
-                Some(Unfit::TooLong) => {
-                    (ErrorCode::TooLarge, format!("The result is longer than {value_bytes_max} bytes."))
-                }
-                Some(Unfit::TooDeep) => {
-                    (ErrorCode::TooLarge, format!("The result nests deeper than {nesting_max} levels."))
-                }
-                Some(Unfit::Nul) => {
-                    (ErrorCode::InvalidOutput, "The result has the character U+0000 in a text.".to_owned())
-                }
+                Some(Unfit::TooLong) => (
+                    ErrorCode::TooLarge,
+                    format!("The result is longer than a cell may be: {value_bytes_max} bytes."),
+                ),
+                Some(Unfit::TooDeep) => (
+                    ErrorCode::TooLarge,
+                    format!("The result is nested deeper than a cell may be: {nesting_max} levels."),
+                ),
+                Some(Unfit::Nul) => (
+                    ErrorCode::InvalidOutput,
+                    "The result has a character in it that no cell can hold (U+0000).".to_owned(),
+                ),
             };
-            CellResult::Failed(CellError { code, message }, Meta::new())
+            CellResult::Failed(CellError { code, message }, meta)
         }
         Outcome::NoData(meta) => CellResult::NoData(meta),
         Outcome::Skipped(error) => CellResult::Skipped(error),

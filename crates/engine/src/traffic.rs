@@ -156,7 +156,7 @@ impl Traffic {
                 let come_back = now.saturating_add(COME_BACK).unwrap_or(now);
                 let at = opens_at.unwrap_or(come_back);
                 let message =
-                    "Its turn has not come: whoever is asked rests, or is asked as often as allowed.";
+                    "It waits for its turn: whoever is asked is paused, or is asked as often as allowed.";
                 return Err(Outcome::Later(
                     at,
                     CellError { code: ErrorCode::RateLimited, message: message.into() },

@@ -28,6 +28,7 @@ use crate::filter::Filters;
 use crate::ids::ColumnId;
 use crate::limits::Limits;
 use crate::offence::Offence;
+use crate::reference::Names;
 use crate::table::Table;
 use crate::template::{Catalogue, Template};
 use crate::view::View;
@@ -156,7 +157,7 @@ impl Change<'_> {
         let mut column = wire::read(&draft, &stored, &mut self.offences);
         header::correct(&table, &mut column, &mut fixes, &mut self.offences);
         config::correct(&mut column, self.catalogue, &mut fixes);
-        self.set_run_condition(&table, &draft, &mut column);
+        self.set_run_condition(&table, &draft, &mut column, &mut fixes);
         if column.id.is_trigger() {
             config::keep_input_plain(&mut column, &mut fixes);
         }
@@ -165,7 +166,7 @@ impl Change<'_> {
         }
         links::correct(&mut table, index, &stored.dependencies, None, &mut fixes);
         if let Some(column) = table.columns.get(index) {
-            config::check(column, &mut self.offences);
+            config::check(column, &stored, &mut self.offences);
         }
         self.move_to_order(&mut table, index, &draft, &mut fixes);
         if self.offences.is_empty() {
@@ -196,12 +197,21 @@ impl Change<'_> {
 
     /// Reads the run condition. One that is stored already is not judged again: limits may have been
     /// lowered since, and a rename must still go through.
-    fn set_run_condition(&mut self, table: &Table, draft: &Map<String, Value>, column: &mut Column) {
-        let sent = draft.get("runCondition");
-        if sent == serde_json::to_value(&column.run_condition).ok().as_ref() {
+    fn set_run_condition(
+        &mut self,
+        table: &Table,
+        draft: &Map<String, Value>,
+        column: &mut Column,
+        fixes: &mut Fixes,
+    ) {
+        let mut sent = draft.get("runCondition").cloned();
+        if sent == serde_json::to_value(&column.run_condition).ok() {
             return;
         }
-        let read = sent.map(|sent| Filters::parse(sent, "runCondition", table, self.limits));
+        if let Some(sent) = &mut sent {
+            links::name_by_id(sent, &Names::of(table), 0, fixes);
+        }
+        let read = sent.map(|sent| Filters::parse(&sent, "runCondition", table, self.limits));
         match read.unwrap_or_else(|| Ok(Filters::default())) {
             Ok(condition) => column.run_condition = condition,
             Err(offences) => self.offences.extend(offences),

@@ -5,6 +5,7 @@
 //! view's filters, a cell's state) is defined here once, with serde; how an HTTP answer is laid out is
 //! not known here.
 
+pub mod answer_schema;
 pub mod cell;
 pub mod column;
 pub mod corrections;
@@ -24,11 +25,13 @@ pub mod row;
 pub mod secret;
 pub mod sort;
 pub mod spacing;
+pub mod spent;
 pub mod table;
 pub mod template;
 pub mod value;
 pub mod view;
 
+pub use answer_schema::AnswerSchema;
 pub use cell::{CellError, CellState, CellStates, CellStatus, ErrorCode};
 pub use column::{Column, ColumnType, DataShape};
 pub use ids::{ColumnId, KeyId, ProjectId, RowId, Slug, TeamId, ViewId};
@@ -39,6 +42,7 @@ pub use provider::{Provider, ProviderKind};
 pub use record::Record;
 pub use secret::Secret;
 pub use spacing::Spacing;
+pub use spent::{Amount, Spent};
 pub use table::Table;
 pub use value::Value;
 pub use view::View;

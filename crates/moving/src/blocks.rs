@@ -36,9 +36,9 @@ fn put_back(plan: &Plan, block: &mut Block) {
 }
 
 /// Counts cells and rows as they will stand.
-pub(crate) async fn recount(store: &dyn Carry, id: ProjectId, plan: &Plan) -> Result<Tally> {
+pub(crate) async fn recount(store: &dyn Carry, id: ProjectId, plan: &Plan, counted: &Tally) -> Result<Tally> {
     let most = Most { items: PAGE_BLOCKS_MAX, bytes: PAGE_BYTES_MAX };
-    let (mut tally, mut after) = (Tally::default(), None);
+    let (mut tally, mut after) = (counted.recounting(), None);
     while let Goods::Blocks(mut page) = store.read(Shelf::Blocks(id), after, most).await? {
         if page.is_empty() {
             break;

@@ -210,7 +210,7 @@ impl Mover<'_> {
         let mut project = existing(self.source, id).await?;
         let plan = blocks::plan(&project).map_err(of(self.source))?;
         if let Some((tally, _)) = &mut project.tally {
-            *tally = blocks::recount(self.source, id, &plan).await.map_err(of(self.source))?;
+            *tally = blocks::recount(self.source, id, &plan, tally).await.map_err(of(self.source))?;
         }
         self.note.step = Step::Project(id);
         self.note.after = None;

@@ -6,7 +6,7 @@ use reqwest::Method;
 use rowmill_model::column::{ApiConfig, HttpMethod, StatusRange};
 use rowmill_model::path::Path;
 use serde_json::value::RawValue;
-use url::Url;
+use url::{ParseError, Url};
 
 use crate::guard::{Client, REDIRECTS_MAX, Reach, Request, Response};
 use crate::outcome::{Failure, FailureKind};
@@ -56,7 +56,13 @@ impl Call {
     pub fn address(&self) -> Result<Url, Failure> {
         // The address is not quoted: it may hold a secret.
         Url::parse(self.url.trim()).map_err(|error| {
-            Failure::new(FailureKind::InvalidInput, format!("The address is wrong: {error}."))
+            let words = match error {
+                ParseError::RelativeUrlWithoutBase => {
+                    "The address must begin with http:// or https://.".to_owned()
+                }
+                error => format!("The address cannot be right: {error}."),
+            };
+            Failure::new(FailureKind::InvalidInput, words)
         })
     }
 }

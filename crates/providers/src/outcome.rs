@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
-use rowmill_model::ErrorCode;
+use rowmill_model::{ErrorCode, Spent};
 use serde_json::Value;
 
 use crate::secret::Redactor;
@@ -20,6 +20,8 @@ pub struct Failure {
     pub may_pass: bool,
     /// How long the provider asks to be left alone.
     pub retry_after: Option<Duration>,
+    /// What was paid all the same.
+    pub spent: Spent,
 }
 
 /// What went wrong, as the contract's error codes.
@@ -79,7 +81,7 @@ impl Failure {
     /// A failure that will not pass, unless it is one of time or rate.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         let may_pass = matches!(kind, FailureKind::RateLimited | FailureKind::TimedOut);
-        Self { kind, message: message.into(), may_pass, retry_after: None }
+        Self { kind, message: message.into(), may_pass, retry_after: None, spent: Spent::NOTHING }
     }
 
     /// A provider's failure that may pass: a lost connection, a 5xx.

@@ -402,11 +402,7 @@ impl Desk {
     pub(crate) fn step<T>(&mut self, position: u64, step: impl FnOnce(&mut Steps<'_>) -> T) -> Result<T> {
         let (place, plan) = (place_of(position), Arc::clone(&self.plan));
         let (open, tally) = self.opened(block_of(position))?;
-        tally.remove(&plan, &open.block, place);
-        let mut steps = Steps::new(&plan, &mut open.block, place);
-        let outcome = step(&mut steps);
-        let revoked = steps.into_revoked();
-        tally.add(&plan, &open.block, place);
+        let (outcome, revoked) = tally.step(&plan, &mut open.block, place, step);
         for slot in revoked {
             self.revoke(slot, position);
         }
@@ -560,7 +556,8 @@ impl Desk {
                 self.revoked.push(Ticket { token: *token, lane, position });
             }
         }
-        let mut tally = Tally::default();
+        let known = self.tally.take().map_or_else(|| self.state.tally(), Ok)?;
+        let mut tally = known.recounting();
         for open in self.blocks.values_mut() {
             open.block.keep_only(plan.slots());
             for place in 0..=u8::MAX {

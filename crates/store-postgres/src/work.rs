@@ -553,6 +553,7 @@ async fn go_on(
 fn settle_one(desk: &mut Desk, position: u64, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
     let mark = desk.block(block_of(position))?.get(slot, place_of(position));
     let row = desk.row(position).ok_or_else(not_loaded)?;
+    let spent = result.spent();
     let Ended { ending, value, detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
     let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
     let mut details = row.details.clone();
@@ -563,7 +564,10 @@ fn settle_one(desk: &mut Desk, position: u64, slot: Slot, result: CellResult, no
     let old = desk.put(position, values.clone(), details)?;
     let (old, new) = (old.cells()?, values.cells()?);
     let project = Arc::clone(&desk.project);
-    desk.step(position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
+    desk.step(position, |steps| {
+        steps.spend(spent);
+        steps.settle(&project.table, slot, ending, &old, &new);
+    })
 }
 
 #[cfg(test)]

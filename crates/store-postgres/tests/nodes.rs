@@ -12,7 +12,7 @@ use rowmill_model::column::Dependency;
 use rowmill_model::plan::Pick;
 use rowmill_model::project::ProjectSettings;
 use rowmill_model::record::Slot;
-use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Spacing, Table, TeamId};
+use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Spacing, Spent, Table, TeamId};
 use rowmill_store::carry::Carry as _;
 use rowmill_store::turns::Ask;
 use rowmill_store::{
@@ -519,7 +519,7 @@ fn clocks_that_disagree_by_minutes_do_no_harm() {
         let cells = fast.claim(3, id, 30_000).await;
         let error =
             rowmill_model::CellError { code: rowmill_model::ErrorCode::TimedOut, message: String::new() };
-        let result = CellResult::Retry(fast.now_ms() + 500, error);
+        let result = CellResult::Retry(fast.now_ms() + 500, error, Spent::NOTHING);
         let settlement = Settlement { ticket: cells[0].ticket, result };
         let worker = WorkerId(Uuid::from_u128(3));
         assert_eq!(fast.0.settle(worker, fast.now_ms(), vec![settlement]).await.unwrap(), [true]);

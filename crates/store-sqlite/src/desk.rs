@@ -238,11 +238,7 @@ impl<'c> Desk<'c> {
     pub(crate) fn step<T>(&mut self, position: u64, step: impl FnOnce(&mut Steps<'_>) -> T) -> Result<T> {
         let (place, plan) = (place_of(position), Arc::clone(&self.plan));
         let (open, tally) = self.opened(block_of(position))?;
-        tally.remove(&plan, &open.block, place);
-        let mut steps = Steps::new(&plan, &mut open.block, place);
-        let outcome = step(&mut steps);
-        let revoked = steps.into_revoked();
-        tally.add(&plan, &open.block, place);
+        let (outcome, revoked) = tally.step(&plan, &mut open.block, place, step);
         for slot in revoked {
             self.revoke(slot, position)?;
         }
@@ -344,7 +340,11 @@ impl<'c> Desk<'c> {
             .map_err(backend)?;
         let plan = Arc::clone(&self.plan);
         self.drop_claims_of_columns_gone()?;
-        self.tally = Some(Tally::default());
+        let known = match self.tally.take() {
+            Some(tally) => tally,
+            None => read_tally(self.connection, num)?.map(|(tally, _)| tally).unwrap_or_default(),
+        };
+        self.tally = Some(known.recounting());
         for block in keys.into_iter().map(block_number) {
             let (open, tally) = self.opened(block)?;
             open.block.keep_only(plan.slots());

@@ -303,6 +303,7 @@ pub(crate) fn settle(
 /// Ends a cell, or a try of it, and all that follows from that.
 fn settle_one(desk: &mut Desk<'_>, row: &RawRow, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
     let mark = desk.block(block_of(row.position))?.get(slot, place_of(row.position));
+    let spent = result.spent();
     let Ended { ending, value, detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
     if let Some(at) = retry_at_ms {
         desk.connection
@@ -319,7 +320,10 @@ fn settle_one(desk: &mut Desk<'_>, row: &RawRow, slot: Slot, result: CellResult,
     desk.put(row, &values, &details)?;
     let (old, new) = (row.values.cells()?, values.cells()?);
     let project = Arc::clone(&desk.project);
-    desk.step(row.position, |steps| steps.settle(&project.table, slot, ending, &old, &new))
+    desk.step(row.position, |steps| {
+        steps.spend(spent);
+        steps.settle(&project.table, slot, ending, &old, &new);
+    })
 }
 
 /// A claim as it is stored.

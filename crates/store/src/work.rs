@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rowmill_model::cell::{Detail, Details, Meta, Trying};
 use rowmill_model::plan::{Ending, Mark, Pick, Plan, Tally};
 use rowmill_model::record::Slot;
-use rowmill_model::{CellError, Project, ProjectId, Record, RowId};
+use rowmill_model::{CellError, Project, ProjectId, Record, RowId, Spent};
 use uuid::Uuid;
 
 use crate::Spans;
@@ -131,8 +131,8 @@ pub enum CellResult {
     Value(Box<str>, Meta),
     /// Cleanly nothing.
     NoData(Meta),
-    /// Try again at this time, in Unix milliseconds.
-    Retry(i64, CellError),
+    /// Try again at this time, in Unix milliseconds. The try may have been paid for.
+    Retry(i64, CellError, Spent),
     /// Not tried, because whoever would be asked rests: as [`CellResult::Retry`], but no try is counted.
     Later(i64, CellError),
     /// An input turned out to be missing only when it was looked at closely.
@@ -152,6 +152,15 @@ pub struct Ended {
 }
 
 impl CellResult {
+    /// What was paid for it, as far as that is known.
+    pub fn spent(&self) -> Spent {
+        match self {
+            Self::Value(_, meta) | Self::NoData(meta) | Self::Failed(_, meta) => Spent::of(meta),
+            Self::Retry(_, _, spent) => *spent,
+            Self::Later(..) | Self::Skipped(_) => Spent::NOTHING,
+        }
+    }
+
     /// `kept` is what is known of the row's cells, `mark` where this one stands.
     pub fn end(self, kept: &Details, slot: Slot, mark: Mark, now_ms: i64) -> Ended {
         let tries = kept.tries(slot, mark);
@@ -176,7 +185,7 @@ impl CellResult {
             Self::Value(_, meta) | Self::NoData(meta) => {
                 last(Ending::NoData, Some("null".into()), Detail { meta: known(meta), ..ended })
             }
-            Self::Retry(retry_at, error) => again(attempts, retry_at, error),
+            Self::Retry(retry_at, error, _) => again(attempts, retry_at, error),
             Self::Later(retry_at, error) => again(tries, retry_at, error),
             Self::Skipped(CellError { code, message }) => {
                 let detail = Detail { message: Some(message), attempts: 0, ..ended };

@@ -19,13 +19,20 @@ const LABELS: [RegExp, string][] = [
   [/^apiConfig\.successStatuses/, 'Statuses that are a success'],
   [/^apiConfig\.emptyOn/, 'Statuses that mean “nothing found”'],
   [/timeoutSeconds$/, 'Give up after'],
+  [/^(aiConfig|apiConfig|taskConfig|referenceConfig)$/, 'Settings of another kind of column'],
+  [/^dependencies$/, 'What it waits for'],
+  [/^dataShape$/, 'Kind of value'],
+  [/^taskConfig\.taskType$|waterfallType$/, 'Kind of task'],
   [/^referenceConfig\.columnId$/, 'Take a part of'],
   [/^referenceConfig\.path$/, 'Path'],
   [/webScraper\.url$/, 'Address of the page'],
   [/webScraper\.formats/, 'What to keep'],
+  [/webScraper\.(onlyMainContent|respectRobots)$/, 'How the page is read'],
+  [/^taskConfig\.(webScraper|waterfallEmail)$/, 'Settings of another task'],
   [/waterfallEmail\.inputMapping/, 'What to search by'],
   [/waterfallEmail\.providers/, 'Who is asked'],
   [/^retry/, 'Tries at most'],
+  [/^rateLimit$/, 'Rate limit'],
   [/^rateLimit\.requests$/, 'Requests'],
   [/^rateLimit\.perSeconds$/, 'In so many seconds'],
   [/^cacheTtlSeconds$/, 'Reuse answers for'],
@@ -44,6 +51,12 @@ const LABELS: [RegExp, string][] = [
   [/eventplatform\.eventName$/, 'Name of the event'],
   [/eventplatform\.signingSecret$/, 'Signing secret'],
 ];
+
+/** What the page calls a field, if it has a name for it. */
+export function labelOf(path: string): string | undefined {
+  const field = fieldOf({ path, message: '' });
+  return LABELS.find(([pattern]) => pattern.test(field))?.[1];
+}
 
 /** What is said of a field better than by the service. */
 const MESSAGES: [RegExp, string][] = [
@@ -64,8 +77,7 @@ export function fieldMessage(offence: Offence): string {
 
 /** An offence as a sentence that names the field as the page does. */
 export function offenceSentence(offence: Offence): string {
-  const field = fieldOf(offence);
-  const label = LABELS.find(([pattern]) => pattern.test(field))?.[1];
+  const label = labelOf(offence.path);
   const words = wordsOf(offence);
   if (!label) return fieldMessage(offence);
   return ended(/^[A-Z]/.test(words) ? `${label}: ${words}` : `${label} ${words}`);

@@ -65,14 +65,14 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
   );
   const store = useRowStore(projectId, query);
   const [selection, setSelection] = useFollowing(store);
-  const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning || next.notRun !== shown.notRun);
+  const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning || next.stopped !== shown.stopped);
   const isConnected = useLive(projectId, store, (status: Status) => showProgress(meter.current.read(status, Date.now())));
 
   const subscribe = useCallback((listener: () => void) => store.subscribe(listener), [store]);
   const total = useSyncExternalStore(subscribe, () => store.total);
 
   const columns = useMemo(() => project.data?.columns ?? [], [project.data]);
-  const runs = useRuns(projectId, columns, (cells) => showProgress(meter.current.stop(cells)));
+  const runs = useRuns(projectId, columns);
   const shownColumns = useMemo(
     () => columns.filter((column) => views.state.columnVisibility[column.id] !== false),
     [columns, views.state.columnVisibility],

@@ -26,6 +26,20 @@ export function counted(number: number, noun: string): string {
   return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
 
+const CENTS = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' });
+const FRACTIONS = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumSignificantDigits: 2 });
+
+/** An amount of US dollars: a call costs fractions of a cent. */
+export function money(dollars: number): string {
+  return dollars > 0 && dollars < 0.01 ? FRACTIONS.format(dollars) : CENTS.format(dollars);
+}
+
+/** What was paid, as far as it is known: `$1.20, 3 credits`. */
+export function paid({ cost, credits }: { cost?: unknown; credits?: unknown }): string {
+  const parts = [typeof cost === 'number' && money(cost), typeof credits === 'number' && counted(credits, 'credit')];
+  return parts.filter(Boolean).join(', ');
+}
+
 /** A duration as people say it. */
 export function duration(seconds: number): string {
   if (!Number.isFinite(seconds)) return '';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { describe } from '../../src/table/cell/advice';
+import type { Cell } from '../../src/api/types';
+import { describe, isEmptyEnd, isRefusal } from '../../src/table/cell/advice';
 
 test('a cell that waits to be tried again says how long and why', () => {
   const now = Date.parse('2026-01-01T00:00:00Z');
@@ -8,4 +9,21 @@ test('a cell that waits to be tried again says how long and why', () => {
   expect(describe(cell, now)).toBe('Waits to retry (in 12 s, after: Status 429)');
   expect(describe(cell, now + 60_000)).toBe('Waits to retry (after: Status 429)');
   expect(describe({ value: null, status: 'queued' }, now)).toBe('Queued');
+});
+
+test.each<[Partial<Cell>, string, boolean]>([
+  [{ meta: { status: 404 } }, 'The address answered 404, which counts as nothing found.', true],
+  [{ meta: { status: 200 } }, 'The address answered 200, but there was nothing in the answer to keep.', false],
+  [{ meta: { tried: [] } }, 'Nothing was found.', false],
+  [{}, 'Nothing was found.', false],
+])('an empty cell with %j says “%s”', (parts, words, refused) => {
+  const cell: Cell = { value: null, status: 'completed', outcome: 'no_data', ...parts };
+  expect(isEmptyEnd(cell)).toBe(true);
+  expect([describe(cell), isRefusal(cell.meta)]).toEqual([words, refused]);
+});
+
+test('what a hand emptied, or never ran, is not a run that found nothing', () => {
+  expect(isEmptyEnd({ value: null, status: 'idle' })).toBe(false);
+  expect(isEmptyEnd({ value: null, status: 'completed', manual: true })).toBe(false);
+  expect(isEmptyEnd({ value: 'x', status: 'completed' })).toBe(false);
 });

@@ -6,7 +6,8 @@ import { hasChanges, newDraft } from '../../src/table/columns/draft';
 test.each<[Record<string, Json>, string]>([
   [{}, '1.5 s'],
   [{ milliseconds: 420 }, '420 ms'],
-  [{ milliseconds: 2300, cost: 0.0004, inputTokens: 1200, outputTokens: 34 }, '2.3 s · cost 0.00040 · 1,234 tokens'],
+  [{ milliseconds: 2300, cost: 0.0004, inputTokens: 1200, outputTokens: 34 }, '2.3 s · cost $0.0004 · 1,234 tokens'],
+  [{ milliseconds: 900, credits: 1 }, '900 ms · cost 1 credit'],
 ])('a try with %j took %s', (meta, line) => {
   expect(spent(meta, 1500)).toBe(line);
 });

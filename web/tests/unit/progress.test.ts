@@ -1,59 +1,59 @@
 import { expect, test } from 'vitest';
 import type { Status } from '../../src/api/types';
-import { RunMeter } from '../../src/table/runs/progress';
+import { ended, type Progress, RESTING, RunMeter } from '../../src/table/runs/progress';
+import { isAllEmpty, summary } from '../../src/table/runs/summary';
 
-function status(queued: number, error = 0, idle = 0): Status {
-  const counts = { header: 'A', type: 'ai' as const, idle, queued, generating: 0, complete: 0, error, skipped: 0 };
+type Run = NonNullable<Status['run']>;
+
+function status(queued: number, run?: Partial<Run>): Status {
+  const counts = { header: 'A', type: 'ai' as const, idle: 0, queued, generating: 0, complete: 0, error: 0, skipped: 0 };
   const rows = { total: 0, idle: 0, queued: 0, generating: 0, complete: 0, error: 0 };
-  return { success: true, rows, columns: { a: counts }, processing: queued > 0, updatedAt: '' };
+  const told = run && { cells: 0, done: 0, empty: 0, failed: 0, skipped: 0, stopped: 0, ...run };
+  return { success: true, rows, columns: { a: counts }, processing: queued > 0, updatedAt: '', ...(told && { run: told }) };
 }
+
+test('nothing is told of a table that never ran', () => {
+  expect(new RunMeter().read(status(0), 0)).toEqual(RESTING);
+});
 
 test('counts what is done, how fast, and how long it will take', () => {
   const meter = new RunMeter();
-  meter.read(status(100), 0);
-  expect(meter.read(status(80, 1), 2000)).toEqual({ isRunning: true, done: 20, total: 100, failed: 1, notRun: 0, rate: 10, secondsLeft: 8 });
+  meter.read(status(100, { cells: 100 }), 0);
+  expect(meter.read(status(80, { cells: 100, done: 19, failed: 1, cost: 0.5 }), 2000)).toEqual({
+    ...RESTING,
+    ...{ isRunning: true, total: 100, done: 19, failed: 1, cost: 0.5, rate: 10, secondsLeft: 8 },
+  });
 });
 
-test('work added while it runs makes the whole larger, not the done smaller', () => {
+test('work added while it runs is not taken for work undone', () => {
   const meter = new RunMeter();
-  meter.read(status(10), 0);
-  meter.read(status(4), 1000);
-  expect(meter.read(status(14), 2000)).toMatchObject({ done: 6, total: 20 });
+  meter.read(status(10, { cells: 10 }), 0);
+  meter.read(status(4, { cells: 10, done: 6 }), 1000);
+  expect(meter.read(status(14, { cells: 20, done: 6 }), 2000)).toMatchObject({ done: 6, total: 20, rate: 3 });
 });
 
-test('errors from before the run are not its own', () => {
-  const meter = new RunMeter();
-  meter.read(status(10, 5), 0);
-  expect(meter.read(status(0, 7), 1000)).toEqual({ isRunning: false, done: 10, total: 10, failed: 2, notRun: 0 });
+const progress = (parts: Partial<Progress>): Progress => {
+  const made = { ...RESTING, ...parts };
+  return { ...made, total: parts.total ?? ended(made) };
+};
+
+test.each<[Partial<Progress>, string]>([
+  [{ done: 40 }, '40 cells'],
+  [{ done: 1 }, '1 cell'],
+  [{ done: 38, failed: 2, cost: 1.234 }, '38 done, 2 failed · $1.23'],
+  [{ done: 18, failed: 1, stopped: 381 }, '18 done, 1 failed, 381 stopped'],
+  [{ done: 3, empty: 2, skipped: 1, credits: 4 }, '3 done, 2 empty, 1 skipped · 4 credits'],
+  [{ empty: 40 }, '40 done, all of them empty: try the column on one row to see why'],
+  [{ empty: 1, cost: 0.00042 }, '1 done, and empty: try the column on one row to see why · $0.00042'],
+  [{ isRunning: true, total: 9, empty: 3, rate: 2.5, secondsLeft: 3, failed: 1, cost: 0 }, '2.5 a second · 3 s left · 1 failed · $0.00 so far'],
+  [{ isRunning: true, total: 9 }, ''],
+])('%j is told as “%s”', (parts, words) => {
+  expect(summary(progress(parts))).toBe(words);
 });
 
-const stopped = { isRunning: false, done: 20, total: 100, failed: 1, notRun: 80 };
-
-test('what was stopped is not done, whether it is told before the counts show it or after', () => {
-  const first = new RunMeter();
-  first.read(status(100, 0, 5), 0);
-  first.read(status(80, 1, 5), 1000);
-  first.stop(80);
-  expect(first.read(status(0, 1, 5), 2000)).toEqual(stopped);
-  const then = new RunMeter();
-  then.read(status(100), 0);
-  then.read(status(80, 1), 1000);
-  then.read(status(0, 1, 80), 2000);
-  expect(then.stop(80)).toEqual(stopped);
-});
-
-test('cells that are idle again were stopped by somebody else', () => {
-  const meter = new RunMeter();
-  meter.read(status(100), 0);
-  meter.read(status(80, 1), 1000);
-  expect(meter.read(status(0, 1, 80), 2000)).toEqual(stopped);
-  expect(meter.read(status(10, 1, 70), 3000)).toMatchObject({ isRunning: true, total: 10, notRun: 0 });
-});
-
-test('failures from before that a stop brings back are not its own', () => {
-  const meter = new RunMeter();
-  meter.read(status(100), 0);
-  meter.read(status(80, 1), 1000);
-  meter.stop(80);
-  expect(meter.read(status(0, 81), 2000)).toEqual(stopped);
+test('a run is all empty only once it has ended, and only if every cell is', () => {
+  expect(isAllEmpty(progress({ empty: 3 }))).toBe(true);
+  expect(isAllEmpty(progress({ empty: 3, done: 1 }))).toBe(false);
+  expect(isAllEmpty(progress({ empty: 3, isRunning: true }))).toBe(false);
+  expect(isAllEmpty(RESTING)).toBe(false);
 });

@@ -166,7 +166,7 @@ struct CreateShape {
     task_config: Option<TaskConfig>,
     api_config: Option<ApiConfig>,
     reference_config: Option<ReferenceConfig>,
-    /// The column runs in a row only where these hold.
+    /// The column runs in a row only where these hold. Columns may be named by their headers.
     #[schemars(extend("x-unchecked" = true))]
     run_condition: Option<Filters>,
     retry: Option<Retry>,

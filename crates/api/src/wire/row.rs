@@ -54,7 +54,8 @@ struct CellFull {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Option<String>,
-    /// Where the value came from: provider, model, milliseconds, cost, source.
+    /// Where the value came from: provider, model, milliseconds, cost (US dollars), credits (the provider's own), source,
+    /// status (of an HTTP answer), tried (each finder that was asked).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Map<String, Value>")]
     meta: Option<Map<String, Value>>,

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use rowmill_app::{OnceKey, Standing, StopRows, TriggerRows};
 use rowmill_model::filter::Filters;
+use rowmill_model::plan::{RunTally, Tally};
 use rowmill_model::sort::Sorting;
-use rowmill_model::{CellStatus, ColumnType, ErrorCode};
+use rowmill_model::{Amount, CellStatus, ColumnType, ErrorCode, Spent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -97,6 +98,10 @@ pub(crate) struct Status {
     columns: BTreeMap<String, ColumnCounts>,
     /// Whether anything waits or runs.
     processing: bool,
+    /// The present run, or the last one if nothing runs. Left out before the first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RunCounts")]
+    run: Option<RunCounts>,
     #[schemars(extend("format" = "date-time"))]
     updated_at: String,
 }
@@ -126,6 +131,47 @@ struct ColumnCounts {
     complete: u64,
     error: u64,
     skipped: u64,
+}
+
+/// What came of a run so far. It begins when a cell is queued while none waits or runs, and goes on for as long
+/// as any does.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunCounts {
+    /// All its cells: those that wait or run, and those that ended in one of the ways below.
+    cells: u64,
+    /// Ended with a value.
+    done: u64,
+    /// Ended with cleanly nothing.
+    empty: u64,
+    failed: u64,
+    skipped: u64,
+    /// Stopped before they ended, whether they waited or ran.
+    stopped: u64,
+    /// US dollars, as far as providers say what they take. Left out if none has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0))]
+    cost: Option<f64>,
+    /// Providers' own credits, as far as they say what they take. Left out if none has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0))]
+    credits: Option<f64>,
+}
+
+impl RunCounts {
+    fn of(tally: &Tally) -> Option<Self> {
+        let run = tally.run();
+        let RunTally { done, empty, failed, skipped, stopped, spent: Spent { cost, credits } } = run;
+        (tally.is_processing() || !run.is_blank()).then(|| Self {
+            cells: tally.pending() + run.ended(),
+            done,
+            empty,
+            failed,
+            skipped,
+            stopped,
+            cost: cost.map(Amount::number),
+            credits: credits.map(Amount::number),
+        })
+    }
 }
 
 impl Status {
@@ -158,6 +204,7 @@ impl Status {
             },
             columns: columns.collect(),
             processing: tally.is_processing(),
+            run: RunCounts::of(tally),
             updated_at: timestamp(updated_at_ms.unwrap_or(project.updated_at)),
         }
     }

@@ -2,9 +2,9 @@
 
 use rowmill_model::cell::Meta;
 use rowmill_model::column::{AiConfig, AiProvider};
-use rowmill_model::{Column, DataShape, ErrorCode};
+use rowmill_model::{AnswerSchema, Column, DataShape, ErrorCode, Spent};
 use rowmill_providers::catalogue::Provider;
-use rowmill_providers::llm::{self, Output, Question, Reply, Schema, read_json};
+use rowmill_providers::llm::{self, Output, Question, Reply, read_json};
 use rowmill_providers::{Access, Failure, FailureKind};
 
 use super::fill::Fill;
@@ -43,13 +43,14 @@ impl Outside {
         credentials: &TeamCredentials,
     ) -> Result<Outcome, Outcome> {
         let config = cell.column.ai_config.as_ref().filter(|config| !config.prompt.trim().is_empty());
-        let config = config.ok_or_else(|| invalid("The column has no prompt: fill in `aiConfig.prompt`."))?;
+        let config =
+            config.ok_or_else(|| invalid("The column has no prompt yet: write one in its settings."))?;
         let model = choose(config, credentials)?;
         let credential = credentials.providers.get(model.provider.about.id);
         let name =
             config.model.clone().or_else(|| credential.and_then(|credential| credential.model.clone()));
         let name = name.filter(|name| !name.trim().is_empty()).ok_or_else(|| {
-            invalid("No model is chosen: fill in `aiConfig.model`, or set a default for the provider.")
+            invalid("No model is chosen: choose one in the column's settings, or a default for the provider.")
         })?;
         let mut fill = Fill::new(cell, None)?;
         let output = match cell.column.data_shape {
@@ -77,16 +78,19 @@ impl Outside {
     /// Asks, and if the answer is not the JSON it should be shows the model what is wrong with it, once.
     async fn converse(&self, cell: &Cell, model: &Model, question: &Question) -> Result<Outcome, Outcome> {
         let started = self.now();
-        let reply = self.ask_once(cell, model, question).await?;
+        // Before anything is paid for.
         let schema = match &question.output {
-            Output::Text => {
-                let raw = serde_json::Value::from(reply.text.trim()).to_string();
-                let meta = self.ai_meta(model, question, &[&reply], started);
-                return Ok(Outcome::Value(raw.into(), meta));
-            }
-            Output::Json(None) => None,
-            Output::Json(Some(schema)) => Some(Schema::compile(schema).map_err(invalid)?),
+            Output::Text | Output::Json(None) => None,
+            Output::Json(Some(schema)) => Some(AnswerSchema::compile(schema).map_err(|words| {
+                invalid(format!("The shape of the answer that the column asks for cannot be used: {words}."))
+            })?),
         };
+        let reply = self.ask_once(cell, model, question).await?;
+        if question.output == Output::Text {
+            let raw = serde_json::Value::from(reply.text.trim()).to_string();
+            let meta = self.ai_meta(model, question, &[&reply], started);
+            return Ok(Outcome::Value(raw.into(), meta));
+        }
         let problems = match read_json(&reply.text, schema.as_ref()) {
             Ok(json) => {
                 let meta = self.ai_meta(model, question, &[&reply], started);
@@ -94,12 +98,13 @@ impl Outside {
             }
             Err(problems) => problems,
         };
-        let repaired = self.ask_once(cell, model, &question.repair(&reply.text, &problems)).await?;
+        let repaired = self.ask_once(cell, model, &question.repair(&reply.text, &problems)).await;
+        let repaired = repaired.map_err(|outcome| also_spent(outcome, reply.spent))?;
         let meta = self.ai_meta(model, question, &[&reply, &repaired], started);
         match read_json(&repaired.text, schema.as_ref()) {
             Ok(json) => Ok(Outcome::Value(json.get().into(), meta)),
             Err(problems) => {
-                let words = format!("The answer is not what the schema asks for: {}", problems.join(" "));
+                let words = format!("The answer is not in the shape asked for: {}", problems.join(" "));
                 let mut outcome = Outcome::failed(ErrorCode::InvalidOutput, words);
                 if let Outcome::Failed(trouble) = &mut outcome {
                     trouble.meta = meta;
@@ -140,11 +145,26 @@ impl Outside {
                 meta.insert(name.to_owned(), tokens.into());
             }
         }
+        let mut spent = Spent::NOTHING;
+        for reply in replies {
+            spent += reply.spent;
+        }
+        spent.note(&mut meta);
         if last.is_some_and(|reply| reply.truncated) {
             meta.insert("truncated".to_owned(), true.into());
         }
         meta
     }
+}
+
+/// With what was paid before it came to this.
+fn also_spent(mut outcome: Outcome, before: Spent) -> Outcome {
+    if let Outcome::Failed(trouble) = &mut outcome {
+        let mut spent = Spent::of(&trouble.meta);
+        spent += before;
+        spent.note(&mut trouble.meta);
+    }
+    outcome
 }
 
 /// Whom a column would ask, and which model, as far as that is settled.
@@ -171,7 +191,7 @@ fn choose(config: &AiConfig, credentials: &TeamCredentials) -> Result<Model, Fai
             reach(AiProvider::Anthropic).map_err(|_| match first.kind {
                 FailureKind::MissingCredentials => Failure::new(
                     FailureKind::MissingCredentials,
-                    "There is no API key for a language model: OpenAI's, one that is compatible, or Anthropic's.",
+                    "There is no API key for a language model yet: OpenAI's, a compatible service's, or Anthropic's.",
                 ),
                 _ => first,
             })

@@ -47,7 +47,8 @@ impl Outside {
         credentials: &TeamCredentials,
     ) -> Result<Outcome, Outcome> {
         let config = cell.column.api_config.as_ref().filter(|config| !config.url.trim().is_empty());
-        let config = config.ok_or_else(|| invalid("The column has no address: fill in `apiConfig.url`."))?;
+        let config =
+            config.ok_or_else(|| invalid("The column has no address yet: write one in its settings."))?;
         let sent = filled(cell, config, credentials)?;
         let key = digest(cell.project.team, &sent, config);
         let in_flight = config.method == HttpMethod::Get;

@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
 use rowmill_model::column::TaskConfig;
-use rowmill_model::{CellError, Column, ColumnType, ErrorCode, Project, TeamId};
+use rowmill_model::{CellError, Column, ColumnType, ErrorCode, Project, Spent, TeamId};
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::email::Finders;
 use rowmill_providers::scrape::Scraper;
@@ -218,8 +218,13 @@ impl Outside {
 const KEPT_BYTES_EACH: usize = 512;
 
 fn marked_as_reused(mut outcome: Outcome) -> Outcome {
-    if let Outcome::Value(_, meta) | Outcome::NoData(meta) = &mut outcome {
-        meta.insert("cached".to_owned(), true.into());
+    match &mut outcome {
+        Outcome::Value(_, meta) | Outcome::NoData(meta) => {
+            meta.insert("cached".to_owned(), true.into());
+            Spent::forget(meta);
+        }
+        Outcome::Failed(trouble) => Spent::forget(&mut trouble.meta),
+        Outcome::Skipped(_) | Outcome::Later(..) => {}
     }
     outcome
 }

@@ -20,8 +20,8 @@ const PAGES_AT_ONCE: usize = 8;
 impl Outside {
     pub(super) async fn read_page(&self, cell: &Cell) -> Result<Outcome, Outcome> {
         let config = scraper(cell.column.task_config.as_ref()).filter(|config| !config.url.trim().is_empty());
-        let config = config
-            .ok_or_else(|| invalid("The column has no address: fill in `taskConfig.webScraper.url`."))?;
+        let config =
+            config.ok_or_else(|| invalid("The column has no address yet: write one in its settings."))?;
         let target = Target::new(Fill::new(cell, None)?.address(&config.url), config);
         let parts = [team_part(cell.project.team), PROVIDER.to_owned(), format!("{target:?}")];
         let key = Digest::of(parts.iter().map(String::as_str));

@@ -177,11 +177,14 @@ fn value(outcome: Outcome) -> (String, Meta) {
 }
 
 fn code(outcome: &Outcome) -> ErrorCode {
-    match outcome {
-        Outcome::Failed(trouble) => trouble.error.code,
-        Outcome::Skipped(error) => error.code,
+    let error = match outcome {
+        Outcome::Failed(trouble) => &trouble.error,
+        Outcome::Skipped(error) => error,
         other => panic!("no error: {other:?}"),
-    }
+    };
+    // It is read by people who never see a field's name.
+    assert!(!error.message.contains("Config") && !error.message.is_empty(), "{}", error.message);
+    error.code
 }
 
 #[tokio::test]
@@ -213,6 +216,28 @@ async fn a_model_may_mend_its_json_once() {
     assert_eq!((raw.as_str(), &meta["inputTokens"]), ("{\"n\": 7}", &json!(6)));
     assert_eq!(code(&outside.call(&asks(config, DataShape::Json)).await), ErrorCode::InvalidOutput);
     assert_eq!(server.seen().len(), 4);
+}
+
+#[tokio::test]
+async fn every_answer_that_was_paid_for_counts() {
+    const PRICE: &str = "x-litellm-response-cost: 0.25\r\n";
+    let config = json!({"prompt": "Count", "outputSchema": {"type": "integer"}});
+    let server = Server::start(vec![
+        (200, PRICE, reply("no")),
+        (200, PRICE, reply("7")),
+        (200, PRICE, reply("no")),
+        (500, "", Json::Null),
+        (200, PRICE, reply("no")),
+        (200, "", reply("no")),
+    ])
+    .await;
+    let outside = outside(&[("openai", &server)], &[]);
+    let cell = asks(config, DataShape::Json);
+    assert_eq!(value(outside.call(&cell).await).1["cost"], json!(0.5));
+    for _ in 0..2 {
+        let Outcome::Failed(trouble) = outside.call(&cell).await else { panic!("no failure") };
+        assert_eq!(trouble.meta["cost"], json!(0.25), "{trouble:?}");
+    }
 }
 
 #[tokio::test]
@@ -366,11 +391,21 @@ async fn a_waterfall_ends_with_the_first_verified_address() {
 #[tokio::test]
 async fn an_unverified_address_is_better_than_none() {
     let first = Server::start(vec![hunter("ada@acme.com", "accept_all")]).await;
-    let second = Server::start(vec![(200, "", json!({"email_status": "not_found"}))]).await;
+    let second =
+        Server::start(vec![(200, "", json!({"email_status": "not_found", "credits_charged": 0.2}))]).await;
     let outside = outside(&[("hunter", &first), ("anymailfinder", &second)], &[]);
-    let cell = finds(&[entry("hunter", 0, true), entry("anymailfinder", 1, true), entry("wiza", 2, true)]);
+    let cell = finds(&[entry("hunter", 0, true), entry("anymailfinder", 1, true), entry("wiza", 2, true)])
+        .with(|column| column.cache_ttl_seconds = 60);
     let (raw, meta) = value(outside.call(&cell).await);
     assert_eq!((raw.as_str(), &meta["verified"]), ("\"ada@acme.com\"", &json!(false)));
+    // What a finder took counts, also if it found nothing; asking it costs nothing where it is not asked.
+    let credits = |meta: &Meta| -> Vec<Json> {
+        let tried = meta["tried"].as_array().unwrap().iter();
+        tried.map(|entry| entry["credits"].clone()).chain([meta.get("credits").cloned().into()]).collect()
+    };
+    assert_eq!(credits(&meta), [json!(null), json!(0.2), json!(null), json!(0.2)]);
+    let (_, again) = value(outside.call(&cell).await);
+    assert_eq!((&again["cached"], credits(&again)), (&json!(true), vec![Json::Null; 4]));
     let expected =
         [("hunter", "unverified"), ("anymailfinder", "not_found"), ("wiza", "missing_credentials")];
     assert_eq!(tried(&meta), told(&expected));

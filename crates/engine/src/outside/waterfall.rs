@@ -8,12 +8,12 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
 use rowmill_model::column::{TaskConfig, WaterfallEmail, WaterfallProvider};
-use rowmill_model::{CellError, Column, ErrorCode, template};
+use rowmill_model::{CellError, Column, ErrorCode, Spent, template};
 use rowmill_providers::catalogue::{Kind, Provider};
-use rowmill_providers::email::{Finder, Finding, Gate, Hit, Person};
+use rowmill_providers::email::{Finder, Finding, Gate, Hit, Person, Search};
 use rowmill_providers::{Access, Clock, Failure, FailureKind};
 use rowmill_store::Lane;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::fill::Fill;
 use super::{Outside, access, column_post, identity, invalid, millis_since, team_part};
@@ -36,18 +36,18 @@ impl Outside {
         credentials: &TeamCredentials,
     ) -> Result<Outcome, Outcome> {
         let config = waterfall(&cell.column)
-            .ok_or_else(|| invalid("The column has no finders: fill in `taskConfig.waterfallEmail`."))?;
+            .ok_or_else(|| invalid("The column has no finders yet: choose some in its settings."))?;
         let entries = enabled(config);
         if entries.is_empty() {
-            return Err(invalid(
-                "No finder is enabled: enable one in `taskConfig.waterfallEmail.providers`.",
-            ));
+            return Err(invalid("No finder is switched on: switch one on in the column's settings."));
         }
         let mut row = Fill::new(cell, None)?;
         let [first, last, full, domain] = WaterfallEmail::INPUT_KEYS
             .map(|key| config.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
         let person = Person::new(&first, &last, &full, &domain).ok_or_else(|| {
-            let message = "A domain and a first and last name, or a full name, are needed.".to_owned();
+            let message =
+                "To find an address, a domain and a name are needed: the full name, or first and last."
+                    .to_owned();
             Outcome::Skipped(CellError { code: ErrorCode::MissingInput, message })
         })?;
         let asked: Vec<String> = entries.iter().map(|entry| asked_as(entry, credentials)).collect();
@@ -71,18 +71,23 @@ impl Outside {
         let mut unverified = None;
         let mut failures = Vec::new();
         let mut put_off = Vec::new();
+        let mut spent = Spent::NOTHING;
         for entry in entries {
             let began = self.now();
-            let finding = self.ask_entry(cell, credentials, entry, person, &mut put_off).await;
-            tried.push(json!({
-                "id": entry.id,
-                "taskType": entry.task_type,
-                "outcome": word(&finding),
-                "milliseconds": millis_since(began, self.now()),
-            }));
+            let search = self.ask_entry(cell, credentials, entry, person, &mut put_off).await;
+            let taken = search.as_ref().map_or_else(|failure| failure.spent, |search| search.spent);
+            let finding = search.map(|search| search.finding);
+            let mut noted = Meta::new();
+            noted.insert("id".to_owned(), entry.id.as_str().into());
+            noted.insert("taskType".to_owned(), entry.task_type.as_str().into());
+            noted.insert("outcome".to_owned(), word(&finding).into());
+            noted.insert("milliseconds".to_owned(), millis_since(began, self.now()));
+            taken.note(&mut noted);
+            tried.push(Json::Object(noted));
+            spent += taken;
             match finding {
                 Ok(Finding::Hit(hit)) if hit.verified => {
-                    return found(entry, &hit, tried, millis_since(started, self.now()));
+                    return found(entry, &hit, self.trail(started, tried, spent));
                 }
                 Ok(Finding::Hit(hit)) => {
                     unverified.get_or_insert((*entry, hit));
@@ -91,9 +96,8 @@ impl Outside {
                 Err(failure) => failures.push(failure),
             }
         }
-        let millis = millis_since(started, self.now());
         if let Some((entry, hit)) = unverified {
-            return found(entry, &hit, tried, millis);
+            return found(entry, &hit, self.trail(started, tried, spent));
         }
         // Only those that rest could still help: waiting for them is no try.
         let is_waiting = failures.len() == entries.len()
@@ -101,13 +105,20 @@ impl Outside {
         if is_waiting && let Some(soonest) = put_off.into_iter().min_by_key(|(at, _)| *at) {
             return Outcome::Later(soonest.0, soonest.1);
         }
-        let mut meta = Meta::new();
-        meta.insert("milliseconds".to_owned(), millis);
-        meta.insert("tried".to_owned(), tried.into());
+        let meta = self.trail(started, tried, spent);
         match most_telling(failures, entries.len()) {
             Some(failure) => Outcome::Failed(Box::new(Trouble { meta, ..failure.into() })),
             None => Outcome::NoData(meta),
         }
+    }
+
+    /// What a search leaves behind, whatever came of it.
+    fn trail(&self, started: Timestamp, tried: Vec<Json>, spent: Spent) -> Meta {
+        let mut meta = Meta::new();
+        meta.insert("milliseconds".to_owned(), millis_since(started, self.now()));
+        spent.note(&mut meta);
+        meta.insert("tried".to_owned(), tried.into());
+        meta
     }
 
     /// Asks one finder. Those that need no credential have an arm of their own here.
@@ -118,9 +129,9 @@ impl Outside {
         entry: &WaterfallProvider,
         person: &Person,
         put_off: &mut Vec<(Timestamp, CellError)>,
-    ) -> Result<Finding, Failure> {
+    ) -> Result<Search, Failure> {
         if entry.task_type == template::Finder::PATTERN {
-            return self.guess(cell, person).await;
+            return self.guess(cell, person).await.map(Search::from);
         }
         match reach(entry, credentials)? {
             Some(reached) => self.ask_finder(cell, &reached, person, put_off).await,
@@ -144,7 +155,7 @@ impl Outside {
         reached: &Reached,
         person: &Person,
         put_off: &mut Vec<(Timestamp, CellError)>,
-    ) -> Result<Finding, Failure> {
+    ) -> Result<Search, Failure> {
         let Reached { provider, finder, access } = reached;
         let account = (cell.ticket.lane, identity(provider, access));
         if let Some(failure) = self.condemned.recall(account, self.now()) {
@@ -246,15 +257,12 @@ fn asked_as(entry: &WaterfallProvider, credentials: &TeamCredentials) -> String 
     format!("{} {} {account}", entry.id, entry.task_type)
 }
 
-fn found(entry: &WaterfallProvider, hit: &Hit, tried: Vec<Json>, millis: Json) -> Outcome {
-    let mut meta = Meta::new();
+fn found(entry: &WaterfallProvider, hit: &Hit, mut meta: Meta) -> Outcome {
     meta.insert("provider".to_owned(), entry.task_type.as_str().into());
     meta.insert("verified".to_owned(), hit.verified.into());
     if let Some(confidence) = hit.confidence {
         meta.insert("confidence".to_owned(), confidence.into());
     }
-    meta.insert("milliseconds".to_owned(), millis);
-    meta.insert("tried".to_owned(), tried.into());
     Outcome::Value(Json::from(hit.email.as_str()).to_string().into(), meta)
 }
 
@@ -291,7 +299,7 @@ fn most_telling(failures: Vec<Failure>, entries: usize) -> Option<Failure> {
 
 /// A finder that was not asked because it rests.
 fn resting(provider: &Provider, closed: &Outcome, now: Timestamp) -> Failure {
-    let words = format!("{} rests and was not asked.", provider.about.label);
+    let words = format!("{} is paused for a moment, and was not asked.", provider.about.label);
     let mut failure = Failure::new(FailureKind::RateLimited, words);
     if let Outcome::Later(at, _) = closed {
         failure.retry_after = Some(until(now, *at));
@@ -339,8 +347,8 @@ impl Condemned {
     fn recall(&self, account: (Lane, Digest), now: Timestamp) -> Option<Failure> {
         let accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, failure) = accounts.get(&account).filter(|(until, _)| *until > now)?;
-        let message = format!("It was not asked again, because a moment ago: {}", failure.message);
-        Some(Failure { message, ..failure.clone() })
+        let message = format!("Not asked again, because of what came a moment ago: {}", failure.message);
+        Some(Failure { message, spent: Spent::NOTHING, ..failure.clone() })
     }
 
     fn remember(&self, account: (Lane, Digest), failure: Failure, now: Timestamp) {

@@ -8,7 +8,7 @@ use rowmill_engine::{Caller, Cell, Digest, Outcome, Post, Room};
 use rowmill_model::cell::Meta;
 use rowmill_model::column::RateLimit;
 use rowmill_model::record::Slot;
-use rowmill_model::{CellError, Column, ErrorCode, Project, RowId};
+use rowmill_model::{CellError, Column, ErrorCode, Project, RowId, Spent};
 use rowmill_providers::{Clock, Failure, FailureKind};
 
 use crate::world::World;
@@ -63,6 +63,7 @@ impl Caller for FakeOutside {
                 message: String::new(),
                 may_pass: trouble.may_pass,
                 retry_after: trouble.retry_after,
+                spent: Spent::NOTHING,
             }),
             _ => Ok(()),
         };

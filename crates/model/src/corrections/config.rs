@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::fixes::{Fixes, quoted};
+use crate::answer_schema::AnswerSchema;
 use crate::column::{Column, ColumnType, DataShape, Retry, TaskConfig, WaterfallEmail, WaterfallProvider};
 use crate::offence::Offence;
 use crate::path::Path;
@@ -24,6 +25,8 @@ const OWNED: [&[&str]; 7] = [
 pub(super) const PROMPT_CHARS_MAX: usize = 100_000;
 /// The longest address, in characters, as the schemas of the scraper and the HTTP request say.
 pub(super) const URL_CHARS_MAX: usize = 10_000;
+/// The longest shape of an answer: more than any model takes.
+const SCHEMA_BYTES_MAX: usize = 100_000;
 
 /// Sets the draft's data shape to one the column may have, and says which. One that is no string is
 /// left for the reader to refuse.
@@ -142,7 +145,7 @@ pub(super) fn keep_input_plain(column: &mut Column, fixes: &mut Fixes) {
 
 /// What no correction mends in a finished column. Lengths are looked at here and not as they were
 /// sent, because an id in a reference may be longer than the header it stands for.
-pub(super) fn check(column: &Column, offences: &mut Vec<Offence>) {
+pub(super) fn check(column: &Column, stored: &Column, offences: &mut Vec<Offence>) {
     let mut check_length = |place: &str, text: &str, chars_max: usize| {
         if text.len() > chars_max && text.chars().count() > chars_max {
             let message = format!("must have at most {chars_max} characters, with ids in its references");
@@ -170,10 +173,25 @@ pub(super) fn check(column: &Column, offences: &mut Vec<Offence>) {
         column.api_config.as_ref().and_then(|api| api.response_path.as_deref()),
     );
     check_path("referenceConfig.path", column.reference_config.as_ref().map(|config| config.path.as_str()));
-    let schema = column.ai_config.as_ref().and_then(|ai| ai.output_schema.as_ref());
-    if schema.is_some_and(|schema| !schema.is_object()) {
-        offences.push(Offence::new("aiConfig.outputSchema", "must be an object"));
+    let schema = |column: &Column| column.ai_config.as_ref().and_then(|ai| ai.output_schema.clone());
+    // One that is stored already is not judged again: a rename must still go through.
+    if let Some(sent) = schema(column).filter(|sent| Some(sent) != schema(stored).as_ref())
+        && let Err(message) = check_schema(&sent)
+    {
+        offences.push(Offence::new("aiConfig.outputSchema", message));
     }
+}
+
+fn check_schema(schema: &Value) -> Result<(), String> {
+    if !schema.is_object() {
+        return Err("must be an object".to_owned());
+    }
+    if schema.to_string().len() > SCHEMA_BYTES_MAX {
+        return Err(format!("must have at most {SCHEMA_BYTES_MAX} bytes"));
+    }
+    AnswerSchema::compile(schema)
+        .map(|_| ())
+        .map_err(|words| format!("is no JSON Schema that can be used: {words}"))
 }
 
 fn set_word(place: &str, word: &mut String, right: &str, fixes: &mut Fixes) {

@@ -2,11 +2,16 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde_json::Value;
+
 use super::fixes::{Fixes, quoted};
 use crate::column::{Column, Dependency};
 use crate::ids::ColumnId;
 use crate::reference::{Names, Reference, Secrets, Unresolved, for_each_template_at, rewrite};
 use crate::table::Table;
+
+/// However deep conditions may be, deeper ones are refused.
+const DEPTH_MAX: usize = 8;
 
 /// Corrects the links of the column at `index`. The other columns have no circle among them, and
 /// neither have they with this one's `known` dependencies. `gone` is a column just deleted.
@@ -217,6 +222,23 @@ impl Links<'_> {
                 format!("deleted column {}", quoted(&gone.header))
             }
             _ => format!("unknown column {}", quoted(name)),
+        }
+    }
+}
+
+/// Names columns in a condition by their ids where they are named by their headers: whoever makes several columns
+/// at once does not know the ids yet.
+pub(super) fn name_by_id(condition: &mut Value, names: &Names<'_>, depth: usize, fixes: &mut Fixes) {
+    let Some(filters) = condition.as_array_mut().filter(|_| depth <= DEPTH_MAX) else { return };
+    for filter in filters {
+        if let Some(Value::String(name)) = filter.get_mut("columnId")
+            && let Some(id) = names.column(name).filter(|id| id != name)
+        {
+            fixes.add(format!("Rewrote {} to {} in runCondition", quoted(name), quoted(id)));
+            id.clone_into(name);
+        }
+        if let Some(inner) = filter.get_mut("filters") {
+            name_by_id(inner, names, depth + 1, fixes);
         }
     }
 }

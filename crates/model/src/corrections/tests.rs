@@ -104,9 +104,9 @@ fn a_new_column_is_its_template_with_the_body_over_it() {
             "rateLimit": {"requests": 5, "perSeconds": 1}, "retry": {"maxAttempts": 2}, "cacheTtlSeconds": 60}),
     );
     check_created(
-        &json!({"templateId": "ai-json", "aiConfig": {"outputSchema": {"anyOf": []}}}),
+        &json!({"templateId": "ai-json", "aiConfig": {"outputSchema": {"anyOf": [{}]}}}),
         &[],
-        &json!({"dataShape": "json", "aiConfig": {"outputSchema": {"anyOf": [], "type": null}}}),
+        &json!({"dataShape": "json", "aiConfig": {"outputSchema": {"anyOf": [{}], "type": null}}}),
     );
     check_created(
         &json!({"templateId": "waterfall-email", "taskConfig": {"waterfallEmail": {"inputMapping": {"domain": "a.b"}}}}),
@@ -119,6 +119,29 @@ fn a_new_column_is_its_template_with_the_body_over_it() {
         &[],
         &json!({"apiConfig": {"method": "GET", "timeoutSeconds": 30}}),
     );
+}
+
+#[test]
+fn a_condition_may_name_columns_by_their_headers() {
+    let condition = |name: &str| {
+        let filter = json!({"columnId": name, "operator": "isNotEmpty"});
+        json!([filter, {"conjunction": "or", "filters": [filter]}])
+    };
+    check_created(
+        &json!({"templateId": "ai", "runCondition": condition(" mANUAL")}),
+        &["Rewrote \" mANUAL\" to \"col_manual\" in runCondition."],
+        &json!({"runCondition": condition("col_manual")}),
+    );
+}
+
+#[test]
+fn a_stored_schema_is_not_judged_again() {
+    let mut table = table();
+    let index = table.position("col_ai-json").unwrap();
+    table.columns[index].ai_config.as_mut().unwrap().output_schema = Some(json!({"type": "text"}));
+    check_on(&table, "col_ai-json", &json!({"header": "Renamed"}), &[], &json!({"header": "Renamed"}));
+    let other = json!({"aiConfig": {"outputSchema": {"type": "texts"}}});
+    check_refused(patch_in(&table, "col_ai-json", &other), &["aiConfig.outputSchema"], &other);
 }
 
 #[test]
@@ -166,6 +189,18 @@ fn what_cannot_be_created_is_refused() {
             json!({"templateId": "ai-json", "retry": 1, "header": "", "order": "1",
                 "aiConfig": {"outputSchema": []}, "runCondition": [{"columnId": "nope", "operator": "isEmpty"}]}),
             &["retry", "header", "runCondition[0].columnId", "aiConfig.outputSchema", "order"],
+        ),
+        (
+            json!({"templateId": "ai-json", "aiConfig": {"outputSchema": {"type": "text"}}}),
+            &["aiConfig.outputSchema"],
+        ),
+        (
+            json!({"templateId": "ai-json", "aiConfig": {"outputSchema": {"$ref": "https://example.com/x"}}}),
+            &["aiConfig.outputSchema"],
+        ),
+        (
+            json!({"templateId": "ai-json", "aiConfig": {"outputSchema": {"title": "x".repeat(100_000)}}}),
+            &["aiConfig.outputSchema"],
         ),
         (json!({"templateId": "ai", "aiConfig": {"nope": 1}}), &["aiConfig"]),
         (json!({"templateId": "ai", "aiConfig": []}), &["aiConfig"]),

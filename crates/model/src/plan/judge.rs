@@ -19,38 +19,40 @@ impl Plan {
     /// Looks at a row for one of its cells. `now` is what the condition's dates count from.
     pub fn judge(&self, slot: Slot, place: u8, block: &Block, row: &RowView<'_>, now: Timestamp) -> Verdict {
         let Some(column) = self.column(slot).and_then(|index| self.columns.get(index)) else {
-            return skip(ErrorCode::InvalidInput, "The column is not processed any more.".to_owned());
+            let message = "The column is not processed any more.".to_owned();
+            return Verdict::Skip(CellError { code: ErrorCode::InvalidInput, message });
         };
         for input in column.inputs.iter().filter(|input| input.required) {
             let source = input.processed.and_then(|index| self.columns.get(index));
             let status = source.map(|source| block.get(source.slot, place).status);
             if let Some(status @ (CellStatus::Error | CellStatus::Skipped)) = status {
                 let words = match status {
-                    CellStatus::Error => "ended in an error",
+                    CellStatus::Error => "failed",
                     _ => "was skipped",
                 };
-                return skip(
-                    ErrorCode::DependencyError,
-                    format!("“{}”, which is required, {words}.", input.header),
-                );
+                let message = format!("“{}” {words}, and this column needs it.", input.header);
+                return Verdict::Skip(CellError { code: ErrorCode::DependencyError, message });
             }
             let value = input.source.value(row);
             if value.is_none_or(|raw| Value::parse(&raw).is_empty()) {
-                return skip(
-                    ErrorCode::MissingInput,
-                    format!("“{}”, which is required, is empty.", input.header),
-                );
+                return Verdict::Skip(missing_input(&input.header));
             }
         }
         match &column.condition {
-            Some(condition) if !condition.holds(row, now) => {
-                skip(ErrorCode::ConditionNotMet, "The run condition does not hold for this row.".to_owned())
-            }
+            Some(condition) if !condition.holds(row, now) => Verdict::Skip(condition_not_met()),
             _ => Verdict::Run,
         }
     }
 }
 
-fn skip(code: ErrorCode, message: String) -> Verdict {
-    Verdict::Skip(CellError { code, message })
+/// A column that must have a value has none.
+pub fn missing_input(header: &str) -> CellError {
+    let message = format!("“{header}” is empty, and this column needs it.");
+    CellError { code: ErrorCode::MissingInput, message }
+}
+
+/// The column is not meant for the row.
+pub fn condition_not_met() -> CellError {
+    let message = "The column's condition leaves this row out.".to_owned();
+    CellError { code: ErrorCode::ConditionNotMet, message }
 }

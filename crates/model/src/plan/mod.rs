@@ -8,6 +8,7 @@
 mod block;
 mod judge;
 mod mark;
+mod run;
 mod steps;
 mod tally;
 #[cfg(test)]
@@ -16,8 +17,9 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use block::{BLOCK_BITS, BLOCK_ROWS, Block, block_of, place_of, position_of};
-pub use judge::Verdict;
+pub use judge::{Verdict, condition_not_met, missing_input};
 pub use mark::{Mark, Phase};
+pub use run::RunTally;
 pub use steps::{Ending, Pick, Steps};
 pub use tally::{ColumnTally, RowTally, Tally};
 

@@ -1,9 +1,10 @@
 //! What happens to one row's cells.
 
-use super::{Block, Mark, Phase, Plan};
+use super::{Block, Mark, Phase, Plan, RunTally};
 use crate::cell::{CellStatus, ErrorCode};
 use crate::record::{Cells, Slot};
 use crate::row::RowView;
+use crate::spent::Spent;
 use crate::table::Table;
 use crate::value::same;
 
@@ -56,6 +57,8 @@ pub struct Steps<'a> {
     place: u8,
     /// Cells that were running and must not end any more.
     revoked: Vec<Slot>,
+    /// What the steps so far brought to an end.
+    ended: RunTally,
 }
 
 /// Why dependants are looked at.
@@ -69,12 +72,17 @@ enum Cause {
 
 impl<'a> Steps<'a> {
     pub fn new(plan: &'a Plan, block: &'a mut Block, place: u8) -> Self {
-        Self { plan, block, place, revoked: Vec::new() }
+        Self { plan, block, place, revoked: Vec::new(), ended: RunTally::default() }
     }
 
-    /// The running cells that the steps so far took the work away from.
-    pub fn into_revoked(self) -> Vec<Slot> {
-        self.revoked
+    /// The running cells that the steps took the work away from, and what came to an end.
+    pub fn finish(self) -> (Vec<Slot>, RunTally) {
+        (self.revoked, self.ended)
+    }
+
+    /// Something was paid for a cell.
+    pub fn spend(&mut self, spent: Spent) {
+        self.ended.spent += spent;
     }
 
     /// A row was made with values in these slots.
@@ -115,6 +123,7 @@ impl<'a> Steps<'a> {
             }
         }
         self.look_around();
+        self.ended.stopped += stopped;
         stopped
     }
 
@@ -153,6 +162,7 @@ impl<'a> Steps<'a> {
             Ending::Skipped(code) => Mark { error: Some(code), ..Mark::settled(CellStatus::Skipped) },
         };
         self.set(slot, settled);
+        self.ended.count(ending);
         self.follow(table, slot, old, new, Cause::Run);
         self.look_around();
     }

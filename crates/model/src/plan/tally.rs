@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Plan};
+use super::{Block, Plan, RunTally, Steps};
 use crate::cell::CellStatus;
 use crate::record::Slot;
 
@@ -13,6 +13,8 @@ use crate::record::Slot;
 pub struct Tally {
     rows: RowCounts,
     columns: BTreeMap<Slot, ColumnCounts>,
+    #[serde(default, skip_serializing_if = "RunTally::is_blank")]
+    run: RunTally,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +64,34 @@ enum Change {
 }
 
 impl Tally {
+    /// With nothing counted yet, and the run as it is.
+    #[must_use]
+    pub fn recounting(&self) -> Self {
+        Self { run: self.run, ..Self::default() }
+    }
+
+    /// Takes one row's cells through something and counts what came of it; says from which running cells the
+    /// work was taken away.
+    pub fn step<T>(
+        &mut self,
+        plan: &Plan,
+        block: &mut Block,
+        place: u8,
+        step: impl FnOnce(&mut Steps<'_>) -> T,
+    ) -> (T, Vec<Slot>) {
+        let was_processing = self.is_processing();
+        self.remove(plan, block, place);
+        let mut steps = Steps::new(plan, block, place);
+        let outcome = step(&mut steps);
+        let (revoked, ended) = steps.finish();
+        self.add(plan, block, place);
+        if !was_processing && self.is_processing() {
+            self.run = RunTally::default();
+        }
+        self.run.join(ended);
+        (outcome, revoked)
+    }
+
     /// Counts a row in.
     pub fn add(&mut self, plan: &Plan, block: &Block, place: u8) {
         self.change(plan, block, place, Change::More);
@@ -86,6 +116,16 @@ impl Tally {
         let ColumnCounts { queued, generating, completed, error, skipped } = counts;
         let idle = total.saturating_sub(queued + generating + completed + error + skipped);
         ColumnTally { idle, queued, generating, completed, error, skipped }
+    }
+
+    /// What came of the present run, or of the last one.
+    pub fn run(&self) -> RunTally {
+        self.run
+    }
+
+    /// How many cells wait or run.
+    pub fn pending(&self) -> u64 {
+        self.columns.values().map(|counts| counts.queued + counts.generating).sum()
     }
 
     /// Whether anything waits or runs.

@@ -68,7 +68,7 @@ impl World {
     fn step<T>(&mut self, step: impl FnOnce(&mut Steps<'_>) -> T) -> T {
         let mut steps = Steps::new(&self.plan, &mut self.block, 9);
         let outcome = step(&mut steps);
-        self.revoked = steps.into_revoked();
+        (self.revoked, _) = steps.finish();
         outcome
     }
 

@@ -11,7 +11,7 @@ use crate::outcome::Failure;
 const WHO: &str = "Anymail Finder";
 const DEADLINE: Duration = Duration::from_secs(200);
 
-pub(super) async fn find(session: &Session<'_>, person: &Person) -> Result<Finding, Failure> {
+pub(super) async fn find(session: &mut Session<'_>, person: &Person) -> Result<Finding, Failure> {
     let mut search = person.name_map("full_name");
     search.insert("domain".to_owned(), json!(person.domain()));
     let request = session
@@ -23,6 +23,7 @@ pub(super) async fn find(session: &Session<'_>, person: &Person) -> Result<Findi
         return Err(response.finder_failure(WHO));
     }
     let body = response.json(WHO)?;
+    session.note_credits(body.get("credits_charged"));
     let status = text(&body, "/email_status");
     // `blacklisted`: the person asked not to be found.
     let email = address(body.get("email")).filter(|_| !matches!(status, "not_found" | "blacklisted"));

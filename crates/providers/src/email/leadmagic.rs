@@ -11,7 +11,7 @@ use crate::outcome::Failure;
 const WHO: &str = "LeadMagic";
 const DEADLINE: Duration = Duration::from_mins(1);
 
-pub(super) async fn find(session: &Session<'_>, person: &Person) -> Result<Finding, Failure> {
+pub(super) async fn find(session: &mut Session<'_>, person: &Person) -> Result<Finding, Failure> {
     if person.last().is_empty() {
         return Ok(Finding::Ineligible);
     }
@@ -22,6 +22,7 @@ pub(super) async fn find(session: &Session<'_>, person: &Person) -> Result<Findi
         return Err(response.finder_failure(WHO));
     }
     let body = response.json(WHO)?;
+    session.note_credits(body.get("credits_consumed"));
     let status = text(&body, "/status");
     let email = address(body.get("email")).filter(|_| !matches!(status, "not_found" | "invalid"));
     Ok(hit_or_miss(email, status == "valid"))

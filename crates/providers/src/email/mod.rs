@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use pattern::Pattern;
 pub use person::Person;
+use rowmill_model::Spent;
 use session::Session;
 use snov::Tokens;
 
@@ -55,6 +56,20 @@ pub enum Finding {
     Miss,
     /// The finder needs more of the person than there is; it was not asked.
     Ineligible,
+}
+
+/// What came of a search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search {
+    pub finding: Finding,
+    /// What the finder says it took for it, also where it found nothing.
+    pub spent: Spent,
+}
+
+impl From<Finding> for Search {
+    fn from(finding: Finding) -> Self {
+        Self { finding, spent: Spent::NOTHING }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,10 +137,10 @@ impl Finders {
         person: &Person,
         gate: &dyn Gate,
         wait_max: Duration,
-    ) -> Result<Finding, Failure> {
+    ) -> Result<Search, Failure> {
         let key = access.require_key()?;
         let session = &mut Session::new(&self.client, gate, access, key, wait_max);
-        match finder {
+        let finding = match finder {
             Finder::Hunter => hunter::find(session, person).await,
             Finder::Findymail => findymail::find(session, person).await,
             Finder::Prospeo => prospeo::find(session, person).await,
@@ -136,6 +151,7 @@ impl Finders {
             Finder::Leadmagic => leadmagic::find(session, person).await,
             Finder::Anymailfinder => anymailfinder::find(session, person).await,
             Finder::Wiza => wiza::find(session, person).await,
-        }
+        }?;
+        Ok(Search { finding, spent: session.spent })
     }
 }

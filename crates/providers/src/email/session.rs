@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use reqwest::Method;
+use rowmill_model::{Amount, Spent};
 use serde_json::Value;
 
 use super::{Finding, Gate, Hit};
@@ -17,6 +18,8 @@ pub(super) struct Session<'a> {
     pub(super) access: &'a Access,
     pub(super) key: &'a Secret,
     wait_left: Duration,
+    /// What the finder says it took so far.
+    pub(super) spent: Spent,
 }
 
 /// How far an asynchronous search has come.
@@ -37,7 +40,7 @@ impl<'a> Session<'a> {
         key: &'a Secret,
         wait_max: Duration,
     ) -> Self {
-        Self { client, gate, access, key, wait_left: wait_max }
+        Self { client, gate, access, key, wait_left: wait_max, spent: Spent::NOTHING }
     }
 
     pub(super) fn get(&self, path: &str) -> Request {
@@ -64,6 +67,11 @@ impl<'a> Session<'a> {
     pub(super) async fn send(&self, request: Request) -> Result<Response, Failure> {
         self.gate.pass().await;
         self.client.send(request).await
+    }
+
+    /// Notes the credits an answer says it took.
+    pub(super) fn note_credits(&mut self, told: Option<&Value>) {
+        self.spent += Spent::credits(told.and_then(Amount::read));
     }
 
     /// Asks again and again until the search is done. A poll that fails for a moment is repeated: giving

@@ -81,7 +81,7 @@ impl Client {
         let deadline = request.deadline;
         let answered = tokio::time::timeout(deadline, self.follow(request, &redactor)).await;
         let answered = answered.unwrap_or_else(|_| {
-            let words = format!("There was no whole answer within {} ms.", deadline.as_millis());
+            let words = format!("There was no whole answer within {} s.", deadline.as_secs_f64());
             Err(Failure::new(FailureKind::TimedOut, words))
         });
         answered.map_err(|failure| failure.redacted(&redactor))

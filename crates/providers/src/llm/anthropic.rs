@@ -1,9 +1,10 @@
 //! Anthropic's messages.
 
 use reqwest::Method;
+use rowmill_model::Spent;
 use serde_json::{Map, Value, json};
 
-use super::{Output, Question, Reply, content_text, declined, settled, word};
+use super::{Output, Question, Reply, content_text, declined, word};
 use crate::access::Access;
 use crate::guard::{Request, Response};
 use crate::outcome::{Failure, FailureKind};
@@ -59,13 +60,14 @@ pub(super) fn read(response: &Response) -> Result<Reply, Failure> {
         return Err(declined(Some(&text)));
     }
     let tokens = |key: &str| body.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
-    settled(Reply {
+    Ok(Reply {
         text,
         model: word(&body, "model"),
         input_tokens: tokens("input_tokens"),
         output_tokens: tokens("output_tokens"),
         truncated: matches!(finish.as_deref(), Some("max_tokens" | "model_context_window_exceeded")),
         finish,
+        spent: Spent::NOTHING,
     })
 }
 

@@ -10,12 +10,13 @@ mod schema;
 use std::time::Duration;
 
 use rowmill_model::column::AiProvider;
+use rowmill_model::{Amount, Spent};
 use serde_json::Value;
 
-pub use schema::{Schema, read_json};
+pub use schema::read_json;
 
 use crate::access::Access;
-use crate::guard::Client;
+use crate::guard::{Client, Response};
 use crate::outcome::{Failure, FailureKind};
 
 /// What a model is asked.
@@ -68,6 +69,7 @@ pub struct Reply {
     pub model: Option<String>,
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
+    pub spent: Spent,
     /// Why the model stopped, in the server's word.
     pub finish: Option<String>,
     /// Whether the limit of tokens cut the answer off.
@@ -128,10 +130,22 @@ pub async fn ask(
         AiProvider::Anthropic => anthropic::request(access, question),
     }?;
     let response = client.send(request.deadline(deadline)).await?;
-    match provider {
+    let reply = match provider {
         AiProvider::Openai => openai::read(&response),
         AiProvider::Anthropic => anthropic::read(&response),
+    };
+    let spent = spent(&response);
+    match reply {
+        Ok(reply) => settled(Reply { spent, ..reply }),
+        Err(failure) => Err(Failure { spent, ..failure }),
     }
+}
+
+/// What an answer says it cost, in US dollars: routers say it among the tokens, LiteLLM in a header.
+fn spent(response: &Response) -> Spent {
+    let in_body = || Amount::read(response.json_lenient().pointer("/usage/cost")?);
+    let in_header = || Amount::told(response.header("x-litellm-response-cost")?.trim().parse().ok()?);
+    Spent::cost(in_body().or_else(in_header))
 }
 
 /// A reply with text in it, or the reason why there is none.
@@ -144,7 +158,7 @@ fn settled(reply: Reply) -> Result<Reply, Failure> {
     } else {
         format!("The model answered without text ({}).", reply.finish.as_deref().unwrap_or("no reason given"))
     };
-    Err(Failure::new(FailureKind::InvalidOutput, words))
+    Err(Failure { spent: reply.spent, ..Failure::new(FailureKind::InvalidOutput, words) })
 }
 
 /// A model that will not answer: asking again brings the same.

@@ -3,10 +3,11 @@
 //! Compatible servers leave fields out and invent words, so answers are read field by field.
 
 use reqwest::Method;
+use rowmill_model::Spent;
 use serde_json::{Map, Value, json};
 
 use super::schema::is_strict;
-use super::{Output, Question, Reply, content_text, declined, settled, word};
+use super::{Output, Question, Reply, content_text, declined, word};
 use crate::access::Access;
 use crate::guard::{Request, Response};
 use crate::outcome::{Failure, FailureKind, wait};
@@ -75,13 +76,14 @@ pub(super) fn read(response: &Response) -> Result<Reply, Failure> {
         return Err(declined(refusal));
     }
     let tokens = |key: &str| body.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
-    settled(Reply {
+    Ok(Reply {
         text: content_text(message.get("content").unwrap_or(&Value::Null)),
         model: word(&body, "model"),
         input_tokens: tokens("prompt_tokens"),
         output_tokens: tokens("completion_tokens"),
         truncated: finish.as_deref() == Some("length"),
         finish,
+        spent: Spent::NOTHING,
     })
 }
 

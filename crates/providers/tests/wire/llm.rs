@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use rowmill_model::ErrorCode;
 use rowmill_model::column::AiProvider::{self, Anthropic, Openai};
-use rowmill_providers::llm::{Output, Question, Reply, Schema, ask, read_json};
+use rowmill_model::{Amount, AnswerSchema, ErrorCode, Spent};
+use rowmill_providers::llm::{Output, Question, Reply, ask, read_json};
 use rowmill_providers::{Access, Failure, Reach};
 use serde_json::{Value, json};
 
@@ -54,6 +54,7 @@ async fn openai_is_asked_in_its_words() {
             model: Some("some-model-2026".to_owned()),
             input_tokens: Some(10),
             output_tokens: Some(20),
+            spent: Spent::NOTHING,
             finish: Some("stop".to_owned()),
             truncated: false,
         }
@@ -84,6 +85,36 @@ async fn openai_is_asked_in_its_words() {
     assert_eq!(seen.json()["response_format"], json!({"type": "json_object"}));
     // OpenAI refuses `json_object` unless the word JSON is in a message.
     assert!(seen.json()["messages"][0]["content"].as_str().unwrap().contains("JSON"));
+}
+
+#[tokio::test]
+async fn what_an_answer_cost_is_read_where_it_is_told() {
+    const HEADER: &str = "x-litellm-response-cost";
+    let priced = |content: &str, cost: Value| {
+        server::json(
+            200,
+            &json!({"choices": [{"message": {"content": content}, "finish_reason": "length"}], "usage": {"cost": cost}}),
+        )
+    };
+    let text = || chat(&json!({"content": "Ada"}), &json!("stop"));
+    for (provider, answer, expected) in [
+        (Openai, priced("Ada", json!(0.00014)), Some(0.00014)),
+        (Openai, priced("Ada", json!(0)).with(HEADER, "0.5"), Some(0.0)),
+        (Openai, priced("Ada", json!(-1)), None),
+        (Openai, priced("Ada", json!("soon")), None),
+        (Openai, text().with(HEADER, "2.5e-05"), Some(0.000_025)),
+        (Openai, text().with(HEADER, "None"), None),
+        (Openai, text().with(HEADER, "inf"), None),
+        (Openai, text(), None),
+        (Anthropic, message(&json!([{"text": "Ada"}]), "end_turn").with(HEADER, "0.25"), Some(0.25)),
+        // An answer without text was paid for, too.
+        (Openai, priced("", json!(0.5)), Some(0.5)),
+        (Openai, chat(&json!({"refusal": "No."}), &json!("stop")).with(HEADER, "0.5"), Some(0.5)),
+    ] {
+        let (reply, _) = asked(provider, &question(), answer).await;
+        let spent = reply.map_or_else(|failure| failure.spent, |reply| reply.spent);
+        assert_eq!(spent, Spent::cost(expected.and_then(Amount::told)));
+    }
 }
 
 #[tokio::test]
@@ -306,7 +337,7 @@ async fn anthropic_failures_are_told_apart() {
 async fn an_answer_with_problems_is_shown_to_the_model() {
     let schema = json!({"type": "object", "required": ["name"]});
     let question = Question { output: Output::Json(Some(schema.clone())), ..question() };
-    let problems = read_json("{}", Some(&Schema::compile(&schema).unwrap())).unwrap_err();
+    let problems = read_json("{}", Some(&AnswerSchema::compile(&schema).unwrap())).unwrap_err();
     let again = question.repair("{}", &problems);
     let answer = chat(&json!({"content": "{\"name\":\"Ada\"}"}), &json!("stop"));
     let (reply, seen) = asked(Openai, &again, answer).await;
@@ -314,6 +345,6 @@ async fn an_answer_with_problems_is_shown_to_the_model() {
     assert_eq!(messages[1], json!({"role": "assistant", "content": "{}"}));
     let told = messages[2]["content"].as_str().unwrap();
     assert!(told.contains("\"name\" is a required property") && told.contains(&schema.to_string()), "{told}");
-    let json = read_json(&reply.unwrap().text, Some(&Schema::compile(&schema).unwrap())).unwrap();
+    let json = read_json(&reply.unwrap().text, Some(&AnswerSchema::compile(&schema).unwrap())).unwrap();
     assert_eq!(json.get(), "{\"name\":\"Ada\"}");
 }

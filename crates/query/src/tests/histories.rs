@@ -7,7 +7,7 @@ use proptest::sample::Index;
 use rowmill_model::cell::{CellError, ErrorCode, Meta};
 use rowmill_model::plan::Pick;
 use rowmill_model::record::Slot;
-use rowmill_model::{ProjectId, Record, RowId};
+use rowmill_model::{ProjectId, Record, RowId, Spent};
 use rowmill_store::conformance::MemoryStore;
 use rowmill_store::{
     CellResult, CellWrite, Claim, Claimed, Lane, NewRow, NewRows, PageStart, ProjectSave, Rows, Settlement,
@@ -170,7 +170,7 @@ impl World {
         let result = match kind {
             0 => CellResult::Value("\"Answer\"".into(), Meta::new()),
             1 => CellResult::NoData(Meta::new()),
-            2 => CellResult::Retry(self.now_ms + 500, error(ErrorCode::RateLimited)),
+            2 => CellResult::Retry(self.now_ms + 500, error(ErrorCode::RateLimited), Spent::NOTHING),
             3 => CellResult::Skipped(error(ErrorCode::MissingInput)),
             _ => CellResult::Failed(error(ErrorCode::ProviderError), Meta::new()),
         };

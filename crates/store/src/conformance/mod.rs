@@ -74,6 +74,7 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::many_writers_lose_nothing,
     processing::a_run_goes_through_every_column,
     processing::what_waited_goes_on_with_the_result,
+    processing::a_run_is_summed_up,
     processing::a_cell_without_its_input_is_skipped,
     processing::a_failed_cell_is_tried_again_at_its_time,
     processing::what_is_stopped_is_as_it_was,

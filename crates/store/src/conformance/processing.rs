@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use rowmill_model::cell::Meta;
-use rowmill_model::plan::Pick;
+use rowmill_model::plan::{Pick, RunTally};
 use rowmill_model::record::Slot;
-use rowmill_model::{CellError, CellStatus, ErrorCode, ProjectId};
+use rowmill_model::{Amount, CellError, CellStatus, ErrorCode, ProjectId, Spent};
 use uuid::Uuid;
 
 use super::make::{
@@ -142,6 +142,54 @@ pub(super) async fn what_waited_goes_on_with_the_result(store: &dyn Store) {
     check_counts(store, id).await;
 }
 
+pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
+    let id = create(store, processed(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 6)).await;
+    let run = async || store.standing(id).await.unwrap().unwrap().tally.run();
+    assert_eq!(run().await, RunTally::default());
+    store.trigger(everything(id)).await.unwrap();
+    let cells = claim(store, id, ANSWER, 5).await;
+    let paid = |meta: serde_json::Value| meta.as_object().cloned().unwrap_or_default();
+    let priced = Spent::cost(Amount::told(0.5));
+    let results = [
+        CellResult::Value("1".into(), paid(serde_json::json!({"cost": 0.25}))),
+        CellResult::NoData(paid(serde_json::json!({"credits": 2}))),
+        CellResult::Failed(failure(ErrorCode::ProviderError), paid(serde_json::json!({"cost": "soon"}))),
+        CellResult::Retry(5_000, failure(ErrorCode::RateLimited), priced),
+    ];
+    let results = cells.iter().zip(results);
+    let results = results.map(|(cell, result)| Settlement { ticket: cell.ticket, result }).collect();
+    settle(store, results).await;
+    // Those whose answer is empty or an error are skipped.
+    let second = claim(store, id, SECOND, 9).await;
+    assert_eq!(second.len(), 1);
+    let told = RunTally {
+        done: 1,
+        empty: 1,
+        failed: 1,
+        skipped: 2,
+        stopped: 0,
+        spent: Spent { cost: Amount::told(0.75), credits: Amount::told(2.0) },
+    };
+    assert_eq!(run().await, told);
+    // The columns are changed meanwhile: all is counted anew, and the run goes on.
+    let stored = load(store, id).await;
+    let project = rowmill_model::Project { autoplay: true, ..(*stored.project).clone() };
+    let (version, views) = (Some(stored.version), stored.views.to_vec());
+    let save = ProjectSave { project, views, version, subject: None, fixes: Vec::new(), once: None };
+    store.save_project(save).await.unwrap();
+    assert_eq!(run().await, told);
+    let stopped = store.stop(stop_all(id)).await.unwrap();
+    assert_eq!(run().await, RunTally { stopped: stopped.cells, ..told });
+    assert_eq!(told.ended() + stopped.cells, 12, "every cell of the run ended in one way");
+    // The next one begins anew.
+    let again =
+        Trigger { rows: Rows::At(vec![0]), pick: Pick { force: true, ..Pick::default() }, ..everything(id) };
+    assert_eq!(store.trigger(again).await.unwrap(), 1);
+    assert_eq!(run().await, RunTally::default());
+    check_counts(store, id).await;
+}
+
 pub(super) async fn a_cell_without_its_input_is_skipped(store: &dyn Store) {
     let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, vec![row(1, &[]), row(2, &[(NAME, "2")])]).await;
@@ -163,7 +211,7 @@ pub(super) async fn a_failed_cell_is_tried_again_at_its_time(store: &dyn Store) 
     let lane = Lane { project: id, slot: ANSWER };
     store.trigger(everything(id)).await.unwrap();
     let ticket = claim(store, id, ANSWER, 9).await[0].ticket;
-    let retry = CellResult::Retry(5_000, failure(ErrorCode::RateLimited));
+    let retry = CellResult::Retry(5_000, failure(ErrorCode::RateLimited), Spent::NOTHING);
     settle(store, vec![Settlement { ticket, result: retry }]).await;
     let row = store.row(id, row_id(1)).await.unwrap().unwrap();
     let state = row.states.get(ANSWER).unwrap();
@@ -191,7 +239,7 @@ pub(super) async fn a_failed_cell_is_tried_again_at_its_time(store: &dyn Store) 
     // A run that is stopped has no tries any more when the next one begins.
     store.trigger(everything(id)).await.unwrap();
     let ticket = claim_as(store, WORKER, lane, 9, 6_000).await[0].ticket;
-    let retry = CellResult::Retry(7_000, failure(ErrorCode::RateLimited));
+    let retry = CellResult::Retry(7_000, failure(ErrorCode::RateLimited), Spent::NOTHING);
     settle(store, vec![Settlement { ticket, result: retry }]).await;
     store.stop(stop_all(id)).await.unwrap();
     store.trigger(everything(id)).await.unwrap();

@@ -6,7 +6,7 @@ use proptest::sample::Index;
 use rowmill_model::cell::Meta;
 use rowmill_model::plan::{ColumnTally, Pick, RowTally};
 use rowmill_model::record::Slot;
-use rowmill_model::{CellError, CellStatus, ErrorCode, ProjectId};
+use rowmill_model::{CellError, CellStatus, ErrorCode, ProjectId, Spent};
 use uuid::Uuid;
 
 use super::make::{
@@ -169,7 +169,7 @@ impl World {
         let error = CellError { code: ErrorCode::TimedOut, message: "Too slow.".to_owned() };
         let result = match kind {
             0 => CellResult::NoData(Meta::new()),
-            1 => CellResult::Retry(self.now_ms + 500, error),
+            1 => CellResult::Retry(self.now_ms + 500, error, Spent::NOTHING),
             2 => CellResult::Failed(error, Meta::new()),
             digit => CellResult::Value(digit.to_string().into(), Meta::new()),
         };

@@ -8,7 +8,7 @@ import { tellError } from '../../ui/notify';
 import { columnIcon } from '../grid/headerIcons';
 import type { PanelTarget } from '../TablePanel';
 import type { Table } from '../useTable';
-import { advice, describe } from './advice';
+import { advice, describe, EMPTY_ADVICE, isEmptyEnd, isRefusal } from './advice';
 import { CellValue } from './CellValue';
 import { MetaList } from './MetaList';
 import { readRow } from './readRow';
@@ -31,6 +31,7 @@ const STATES: Record<CellStatus, { label: string; color: string }> = {
 };
 
 const RETRYING = { label: 'Waits to retry', color: 'orange' };
+const EMPTY = { label: 'Nothing found', color: 'gray' };
 
 /** A cell at leisure: its value, where it stands, and how it came about. */
 export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
@@ -76,7 +77,8 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
 }
 
 function State({ cell }: { cell: Cell }) {
-  const { label, color } = cell.retryAt && cell.status === 'queued' ? RETRYING : STATES[cell.status];
+  const isEmpty = isEmptyEnd(cell);
+  const { label, color } = cell.retryAt && cell.status === 'queued' ? RETRYING : isEmpty ? EMPTY : STATES[cell.status];
   const now = useClock(cell.retryAt !== undefined);
   return (
     <Stack gap="xs">
@@ -86,7 +88,6 @@ function State({ cell }: { cell: Cell }) {
         </Badge>
         {cell.manual && <Badge variant="light" color="indigo">Written by hand</Badge>}
         {cell.stale && <Badge variant="light" color="orange">Out of date</Badge>}
-        {cell.outcome === 'no_data' && <Badge variant="light" color="gray">Nothing found</Badge>}
       </Group>
       {cell.status === 'queued' && cell.retryAt ? (
         <Text size="sm">{describe(cell, now)}</Text>
@@ -94,8 +95,12 @@ function State({ cell }: { cell: Cell }) {
         <Alert color={cell.status === 'error' ? 'red' : 'yellow'} title={cell.error.message} variant="light">
           {advice(cell.error.code)}
         </Alert>
+      ) : isEmpty && isRefusal(cell.meta) ? (
+        <Alert color="yellow" title={describe(cell, now)} variant="light">
+          {EMPTY_ADVICE}
+        </Alert>
       ) : (
-        (cell.manual || cell.stale) && (
+        (cell.manual || cell.stale || isEmpty) && (
           <Text size="sm" c="dimmed">
             {describe(cell, now)}
           </Text>

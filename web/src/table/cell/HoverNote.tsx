@@ -5,7 +5,7 @@ import { isProcessed } from '../../api/types';
 import type { HoveredCell } from '../grid/Grid';
 import classes from '../Table.module.css';
 import type { Table } from '../useTable';
-import { advice, describe } from './advice';
+import { advice, describe, EMPTY_ADVICE, isEmptyEnd, isRefusal } from './advice';
 import { readRow } from './readRow';
 
 const DELAY_MILLISECONDS = 350;
@@ -72,6 +72,11 @@ export function HoverNote({ table, hovered, frame }: Props) {
           {advice(cell.error.code)}
         </Text>
       )}
+      {isEmptyEnd(cell) && isRefusal(cell.meta) && (
+        <Text size="sm" mt={4}>
+          {EMPTY_ADVICE}
+        </Text>
+      )}
       {cell.retryAt && (
         <Text size="xs" c="dimmed" mt={4}>
           Again at {new Date(cell.retryAt).toLocaleTimeString()}
@@ -84,13 +89,14 @@ export function HoverNote({ table, hovered, frame }: Props) {
 function needsNote(table: Table, { cell, columnId }: HoveredCell): boolean {
   const column = table.columns.find((candidate) => candidate.id === columnId);
   if (!column || !isProcessed(column)) return false;
-  return cell.status === 'error' || cell.status === 'skipped' || Boolean(cell.stale || cell.manual || cell.retryAt);
+  return cell.status === 'error' || cell.status === 'skipped' || Boolean(cell.stale || cell.manual || cell.retryAt) || isEmptyEnd(cell);
 }
 
 /** Lists say where a cell stands but not why; the row by itself does. */
 async function fullCell(table: Table, { cell, rowIndex, columnId }: HoveredCell): Promise<Cell> {
   const row = table.store.rowAt(rowIndex);
-  if (cell.error || !row || (cell.status !== 'error' && cell.status !== 'skipped')) return cell;
+  const isTold = cell.error ?? cell.meta;
+  if (isTold || !row || (cell.status !== 'error' && cell.status !== 'skipped' && !isEmptyEnd(cell))) return cell;
   const full = await readRow(table.project.id, row.id).catch(() => undefined);
   if (full) table.store.patch([full]);
   return full?.cells[columnId] ?? cell;

@@ -1,14 +1,8 @@
-import { Anchor, Badge, Table, Text } from '@mantine/core';
+import { Anchor, Table, Text } from '@mantine/core';
 import type { Json } from '../../api/types';
-import { count, took } from '../../ui/format';
-
-interface Tried {
-  provider?: string;
-  id?: string;
-  outcome?: string;
-  milliseconds?: number;
-  error?: string;
-}
+import { count, money, took } from '../../ui/format';
+import { Tried, type TriedEntry } from './Tried';
+import { useProviderName } from './useProviderName';
 
 const LABELS: Record<string, string> = {
   provider: 'Provider',
@@ -19,11 +13,17 @@ const LABELS: Record<string, string> = {
   cost: 'Cost',
   source: 'Source',
   verified: 'Verified',
+  confidence: 'Confidence',
+  credits: 'Credits',
+  status: 'Answer’s status',
+  cached: 'Reused answer',
+  truncated: 'Cut off',
 };
 
 /** Where a value came from. */
 export function MetaList({ meta }: { meta: Record<string, Json> }) {
   const { tried, ...facts } = meta;
+  const providerName = useProviderName();
   return (
     <>
       <Table verticalSpacing={4} horizontalSpacing={0} withRowBorders={false} fz="sm">
@@ -33,45 +33,19 @@ export function MetaList({ meta }: { meta: Record<string, Json> }) {
               <Table.Td c="dimmed" w={130}>
                 {LABELS[name] ?? name}
               </Table.Td>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{fact(name, value)}</Table.Td>
+              <Table.Td style={{ overflowWrap: 'anywhere' }}>{name === 'provider' ? providerName(String(value)) : fact(name, value)}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
       </Table>
-      {Array.isArray(tried) && tried.length > 0 && <TriedList tried={tried as Tried[]} />}
+      {Array.isArray(tried) && tried.length > 0 && <Tried entries={tried as TriedEntry[]} />}
     </>
-  );
-}
-
-function TriedList({ tried }: { tried: Tried[] }) {
-  return (
-    <Table verticalSpacing={4} fz="sm" mt="xs">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>Asked</Table.Th>
-          <Table.Th>Outcome</Table.Th>
-          <Table.Th ta="right">Time</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {tried.map((entry, place) => (
-          <Table.Tr key={place}>
-            <Table.Td>{entry.provider ?? entry.id}</Table.Td>
-            <Table.Td>
-              <Badge variant="light" color={entry.outcome === 'found' ? 'mill' : 'gray'}>
-                {(entry.outcome ?? 'asked').replaceAll('_', ' ')}
-              </Badge>
-            </Table.Td>
-            <Table.Td ta="right">{entry.milliseconds !== undefined && `${count(entry.milliseconds)} ms`}</Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
   );
 }
 
 function fact(name: string, value: Json) {
   if (name === 'milliseconds' && typeof value === 'number') return took(value);
+  if (name === 'cost' && typeof value === 'number') return money(value);
   if (typeof value === 'number') return count(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string' && /^https?:\/\//.test(value)) {

@@ -1,4 +1,4 @@
-import type { Cell, ErrorCode } from '../../api/types';
+import type { Cell, ErrorCode, Json } from '../../api/types';
 import { duration } from '../../ui/format';
 
 /** What a person can do about an error, by its code. */
@@ -31,9 +31,30 @@ export function describe(cell: Cell, now = Date.now()): string {
   if (cell.status === 'generating') return 'Running';
   if (cell.manual) return 'Written by hand. Runs leave it alone unless forced.';
   if (cell.stale) return 'Out of date: something it was made from has changed since. Run it again.';
-  if (cell.outcome === 'no_data') return 'Done: nothing was found.';
+  if (isEmptyEnd(cell)) return whyEmpty(cell.meta);
   return cell.status === 'completed' ? 'Done' : 'Not run yet';
 }
+
+/** Whether a cell ended with nothing to show for it. */
+export function isEmptyEnd({ status, value, manual, outcome }: Pick<Cell, 'status' | 'value' | 'manual' | 'outcome'>): boolean {
+  return outcome === 'no_data' || (status === 'completed' && value === null && !manual);
+}
+
+/** Why nothing was found, as far as the answer tells. */
+export function whyEmpty(meta: Record<string, Json> = {}): string {
+  const { status } = meta;
+  if (typeof status !== 'number') return 'Nothing was found.';
+  if (isRefusal(meta)) return `The address answered ${status}, which counts as nothing found.`;
+  return `The address answered ${status}, but there was nothing in the answer to keep.`;
+}
+
+/** Whether “nothing found” stands for an answer that others would call an error: the address may be mistyped. */
+export function isRefusal({ status }: Record<string, Json> = {}): boolean {
+  return typeof status === 'number' && status >= 400;
+}
+
+/** What to look at where nothing was found. */
+export const EMPTY_ADVICE = 'If you expected a value, check the address for a mistake. Which answers count as nothing found is set in the column.';
 
 function waits({ error }: Cell, retryAt: string, now: number): string {
   const seconds = Math.ceil((Date.parse(retryAt) - now) / 1000);

@@ -1,7 +1,7 @@
 import { Alert, Badge, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Json, TryResult } from '../../api/types';
-import { advice } from '../cell/advice';
+import { advice, EMPTY_ADVICE, isEmptyEnd, isRefusal, whyEmpty } from '../cell/advice';
 import { MetaList } from '../cell/MetaList';
 import { isJson, toPretty } from '../rows/typed';
 import { spent } from './attempt';
@@ -23,7 +23,7 @@ export function TryOutcome({ answer, path, onPath }: Props) {
   return (
     <Stack gap="sm">
       {result && <Ending result={result} milliseconds={milliseconds} />}
-      {result && !result.error && <Answered value={result.value ?? null} path={path} onPath={onPath} />}
+      {result && !result.error && <Answered result={result} path={path} onPath={onPath} />}
       {appliedFixes.map((fix) => (
         <Text key={fix} size="xs" c="dimmed">
           {fix}
@@ -36,9 +36,14 @@ export function TryOutcome({ answer, path, onPath }: Props) {
 }
 
 const ENDINGS = { completed: ['mill', 'Done'], error: ['red', 'Failed'], skipped: ['yellow', 'Skipped'] } as const;
+const EMPTY = ['gray', 'Nothing found'] as const;
+
+function isEmpty({ status, value }: Result): boolean {
+  return isEmptyEnd({ status, value: value ?? null });
+}
 
 function Ending({ result, milliseconds }: { result: Result; milliseconds: number }) {
-  const [color, word] = ENDINGS[result.status as keyof typeof ENDINGS];
+  const [color, word] = isEmpty(result) ? EMPTY : ENDINGS[result.status as keyof typeof ENDINGS];
   return (
     <>
       <Group gap={8}>
@@ -58,8 +63,16 @@ function Ending({ result, milliseconds }: { result: Result; milliseconds: number
   );
 }
 
-function Answered({ value, path, onPath }: { value: Json; path: string; onPath?: (path: string) => void }) {
-  if (value === null) return <Text size="sm">Nothing was found for this row.</Text>;
+function Answered({ result, path, onPath }: { result: Result; path: string; onPath?: (path: string) => void }) {
+  const { value = null, meta } = result;
+  if (value === null && isRefusal(meta)) {
+    return (
+      <Alert color="yellow" title={whyEmpty(meta)}>
+        {EMPTY_ADVICE}
+      </Alert>
+    );
+  }
+  if (value === null) return <Text size="sm">{whyEmpty(meta)}</Text>;
   if (isJson(value) && onPath) return <JsonTree value={value} chosen={path} onChoose={onPath} />;
   return <pre className={classes.code}>{toPretty(value)}</pre>;
 }

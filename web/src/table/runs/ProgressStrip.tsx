@@ -1,10 +1,11 @@
 import { Button, Progress as Bar, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { count, counted, duration } from '../../ui/format';
+import { count, paid } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import classes from '../Table.module.css';
 import type { Table } from '../useTable';
-import type { Progress } from './progress';
+import { ended, type Progress } from './progress';
+import { isAllEmpty, summary } from './summary';
 
 /** A finished run says so for this long. */
 const LINGER_MILLISECONDS = 10_000;
@@ -14,16 +15,29 @@ export function ProgressStrip({ table }: { table: Table }) {
   const { progress, runs } = table;
   const isShown = useLinger(progress);
   if (!isShown) return null;
-  const percent = progress.total === 0 ? 100 : (progress.done / progress.total) * 100;
-  const ended = progress.notRun > 0 ? 'Stopped' : 'Run ended';
+  const finished = ended(progress);
+  const percent = progress.total === 0 ? 100 : ((finished - progress.stopped) / progress.total) * 100;
+  const isOver = !progress.isRunning;
   return (
     <div className={classes.progress} role="region" aria-label="Progress of the run">
       <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-        {progress.isRunning ? `${count(progress.done)} of ${count(progress.total)}` : ended}
+        {isOver ? (progress.stopped > 0 ? 'Stopped' : 'Run ended') : `${count(finished)} of ${count(progress.total)}`}
       </Text>
-      <Bar value={percent} animated={progress.isRunning} style={{ flex: 1, minWidth: 60 }} aria-label="Cells done" />
-      <Text size="sm" c="dimmed" style={{ whiteSpace: 'nowrap' }} visibleFrom={progress.isRunning ? 'xs' : undefined}>
-        {words(progress)}
+      <Bar
+        value={percent}
+        color={isAllEmpty(progress) ? 'yellow' : undefined}
+        animated={progress.isRunning}
+        style={{ flex: 1, minWidth: 60 }}
+        aria-label="Cells done"
+      />
+      <Text
+        size="sm"
+        c="dimmed"
+        style={{ whiteSpace: isOver ? undefined : 'nowrap' }}
+        visibleFrom={isOver ? undefined : 'xs'}
+        title={paid(progress) && 'What it cost, as far as the providers say what they take'}
+      >
+        {summary(progress)}
       </Text>
       {progress.isRunning && (
         <Button
@@ -39,19 +53,6 @@ export function ProgressStrip({ table }: { table: Table }) {
       )}
     </div>
   );
-}
-
-function words({ isRunning, rate, secondsLeft, failed, done, total, notRun }: Progress): string {
-  if (!isRunning && notRun > 0) {
-    const parts = [`${count(done - failed)} done`, failed > 0 && `${count(failed)} failed`, `${count(notRun)} not run`];
-    return parts.filter(Boolean).join(', ');
-  }
-  const parts: string[] = [];
-  if (isRunning && rate !== undefined) parts.push(`${rate >= 10 ? Math.round(rate) : rate.toFixed(1)} a second`);
-  if (isRunning && secondsLeft !== undefined) parts.push(`${duration(secondsLeft)} left`);
-  if (!isRunning) parts.push(counted(total, 'cell'));
-  if (failed > 0) parts.push(`${count(failed)} failed`);
-  return parts.join(' · ');
 }
 
 function useLinger({ isRunning, total }: Progress): boolean {

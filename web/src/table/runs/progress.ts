@@ -1,12 +1,19 @@
 import type { Status } from '../../api/types';
 
+/** How a run goes, or went. Its cells end in one of five ways, or are still waiting. */
 export interface Progress {
   isRunning: boolean;
-  done: number;
   total: number;
+  done: number;
+  /** Done, and nothing was found. */
+  empty: number;
   failed: number;
-  /** Cells that were stopped before anything came of them. */
-  notRun: number;
+  skipped: number;
+  /** Before anything came of them, whether they waited or ran. */
+  stopped: number;
+  /** US dollars, and providers' own credits, as far as providers say what they take. */
+  cost?: number;
+  credits?: number;
   /** Cells a second over the last moments; undefined until it can be said. */
   rate?: number;
   secondsLeft?: number;
@@ -17,67 +24,22 @@ interface Moment {
   pending: number;
 }
 
-export const RESTING: Progress = { isRunning: false, done: 0, total: 0, failed: 0, notRun: 0 };
+export const RESTING: Progress = { isRunning: false, total: 0, done: 0, empty: 0, failed: 0, skipped: 0, stopped: 0 };
 
 /** Rates are taken over this long. */
 const WINDOW_MILLISECONDS = 12_000;
 
-/** Follows one run by the service's counts: what was waiting at most is the whole, what is no longer waiting is done. */
+/** Follows a run by the service's counts, and measures how fast it is. */
 export class RunMeter {
-  private total = 0;
-  private failedBefore = 0;
   private moments: Moment[] = [];
-  private last: Progress = RESTING;
-  private idle = 0;
-  /** Cells that were stopped: as this page was told, and as the counts suggest when somebody else did it. */
-  private stoppedCells = 0;
-  private returnedCells = 0;
-  private failedInRun = 0;
 
   read(status: Status, now: number): Progress {
-    const { pending, failed, idle } = countCells(status);
-    if (pending === 0) {
-      // Cells that wait no more and are idle again were stopped.
-      if (this.last.isRunning) this.returnedCells = Math.min(Math.max(0, idle - this.idle), this.moments.at(-1)?.pending ?? 0);
-      this.moments = [];
-      const { total } = this;
-      return this.say({ isRunning: false, done: total, total, failed: Math.max(0, failed - this.failedBefore), notRun: 0 });
-    }
-    if (!this.last.isRunning) {
-      this.total = 0;
-      this.failedBefore = failed;
-      this.stoppedCells = 0;
-      this.returnedCells = 0;
-    }
-    this.idle = idle;
-    // More work was added while it ran: what is done stays done.
-    const before = this.moments.at(-1)?.pending ?? pending;
-    this.total = this.total === 0 ? pending : this.total + Math.max(0, pending - before);
-    this.moments = [...this.moments.filter((moment) => now - moment.at < WINDOW_MILLISECONDS), { at: now, pending }];
+    const { pending } = countCells(status);
+    if (!status.run) return RESTING;
+    const { cells: total, ...ways } = status.run;
+    this.moments = pending === 0 ? [] : [...this.moments.filter((moment) => now - moment.at < WINDOW_MILLISECONDS), { at: now, pending }];
     const rate = this.rate();
-    return this.say({
-      isRunning: true,
-      done: this.total - pending,
-      total: this.total,
-      failed: Math.max(0, failed - this.failedBefore),
-      notRun: 0,
-      ...(rate !== undefined && { rate, secondsLeft: pending / rate }),
-    });
-  }
-
-  /** So many cells were stopped from here. It may be told before or after the counts show it. */
-  stop(cells: number): Progress {
-    this.stoppedCells += cells;
-    return this.say({ ...this.last, done: this.last.done + this.last.notRun, notRun: 0 });
-  }
-
-  private say(next: Progress): Progress {
-    const notRun = Math.min(Math.max(this.stoppedCells, this.returnedCells), next.done);
-    // What had failed before and was stopped has failed again, but not in this run.
-    const failed = notRun > 0 && !next.isRunning ? Math.min(next.failed, this.failedInRun) : next.failed;
-    if (next.isRunning) this.failedInRun = next.failed;
-    this.last = { ...next, failed, notRun, done: next.done - notRun };
-    return this.last;
+    return { isRunning: pending > 0, total, ...ways, ...(rate !== undefined && { rate, secondsLeft: pending / rate }) };
   }
 
   private rate(): number | undefined {
@@ -90,12 +52,16 @@ export class RunMeter {
   }
 }
 
-export function countCells(status: Status): { pending: number; failed: number; idle: number } {
-  let [pending, failed, idle] = [0, 0, 0];
+/** How many cells have come to an end, in whatever way. */
+export function ended({ done, empty, failed, skipped, stopped }: Progress): number {
+  return done + empty + failed + skipped + stopped;
+}
+
+export function countCells(status: Status): { pending: number; failed: number } {
+  let [pending, failed] = [0, 0];
   for (const column of Object.values(status.columns)) {
     pending += column.queued + column.generating;
     failed += column.error;
-    idle += column.idle;
   }
-  return { pending, failed, idle };
+  return { pending, failed };
 }

@@ -23,7 +23,7 @@ export interface Runs {
   answer: (body?: TriggerBody) => Promise<void>;
 }
 
-export function useRuns(projectId: string, columns: readonly Column[], onStopped: (cells: number) => void): Runs {
+export function useRuns(projectId: string, columns: readonly Column[]): Runs {
   const queryClient = useQueryClient();
   const [isStopping, setIsStopping] = useState(false);
   const [question, setQuestion] = useState<RunQuestion>();
@@ -64,7 +64,6 @@ export function useRuns(projectId: string, columns: readonly Column[], onStopped
     try {
       const body = rowIds ? { rowIds } : {};
       const { stoppedCells } = await data(client.POST('/v4/projects/{projectId}/stop', { params, body }));
-      onStopped(stoppedCells);
       // Where everything was stopped, the strip at the bottom says so.
       if (stoppedCells === 0) tell('Nothing was running.');
       else if (rowIds) tell(`${counted(stoppedCells, 'cell')} stopped.`);

@@ -1,3 +1,4 @@
+import { fixSentence } from '../../api/fixes';
 import type { Column } from '../../api/types';
 
 /** A piece of a template: text as it is, or a reference as it is written between `@{` and `}`. */
@@ -35,7 +36,8 @@ export function referredColumns(config: unknown, columns: readonly Column[]): st
     .map(({ id }) => id);
 }
 
-/** A sentence of the service with columns by their headers instead of their ids. */
-export function withHeaders(text: string, columns: readonly Column[]): string {
-  return columns.reduce((words, { id, header }) => words.replaceAll(`"${id}"`, `“${header}”`), text);
+/** What the service put right, in the page's words, with columns by their headers instead of their ids. */
+export function withHeaders(fix: string, columns: readonly Column[]): string {
+  const named = columns.reduce((words, { id, header }) => words.replaceAll(`"${id}"`, `“${header}”`), fixSentence(fix));
+  return named.replace(/"([^"]*)"/g, '“$1”');
 }

@@ -9,6 +9,7 @@ export async function startProvider(milliseconds = 0) {
     const timer = setTimeout(() => {
       response.setHeader('Content-Type', 'application/json');
       if (url.searchParams.get('q')?.startsWith('fail')) response.statusCode = 402;
+      if (url.searchParams.get('q')?.startsWith('none')) response.statusCode = 404;
       if (url.searchParams.get('q') === 'later') response.writeHead(429, { 'Retry-After': '60' });
       response.end(JSON.stringify({ company: { name: `${url.searchParams.get('q')} Ltd`, employees: 12 } }));
     }, milliseconds);

@@ -12,6 +12,8 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("corrections", Versions:
     waterfall_mappings_and_providers_are_corrected,
     configuration_is_that_of_the_type_and_whole,
     a_reference_cell_follows_its_path,
+    a_shape_of_answers_that_cannot_be_used_is_refused,
+    a_condition_names_columns_by_header,
 );
 
 /// Sends a body, expects corrections with these words, and none when the result is sent back.
@@ -165,6 +167,35 @@ fn configuration_is_that_of_the_type_and_whole(api: &Api) {
     assert!(column["aiConfig"].get("outputSchema").is_none());
     let column = corrected(&table, &ai, json!({ "dataShape": "nonsense" }), &["dataShape"]);
     assert_eq!(column["dataShape"], "text");
+}
+
+fn a_shape_of_answers_that_cannot_be_used_is_refused(api: &Api) {
+    let table = api.table(&["Name"]);
+    for schema in
+        [json!({ "type": "text" }), json!({ "required": "n" }), json!({ "$ref": "https://example.com/x" })]
+    {
+        let body = json!({ "templateId": "ai-json", "aiConfig": { "prompt": "x", "outputSchema": schema } });
+        table.post("/columns", body).offends(&["aiConfig.outputSchema"]);
+    }
+    let id = table.add_column(json!({ "templateId": "ai-json" }));
+    let wrong = json!({ "aiConfig": { "outputSchema": { "properties": { "n": { "type": 5 } } } } });
+    let refused = table.patch(&format!("/columns/{id}"), wrong).offends(&["aiConfig.outputSchema"]);
+    let words = refused["details"][0]["message"].as_str().unwrap().to_owned();
+    assert!(words.contains("/properties/n/type"), "{words}");
+}
+
+fn a_condition_names_columns_by_header(api: &Api) {
+    let table = api.table(&["Name"]);
+    let condition = |name: &str| json!([{ "columnId": name, "operator": "isNotEmpty" }]);
+    let made = table
+        .post("/columns", json!({ "templateId": "ai-text", "runCondition": condition("name ") }))
+        .created();
+    assert_eq!(made["appliedFixes"].as_array().unwrap().len(), 1, "{made}");
+    let id = made["column"]["id"].as_str().unwrap().to_owned();
+    assert_eq!(table.full_column(&id)["runCondition"], condition(table.column("Name")));
+    table
+        .patch(&format!("/columns/{id}"), json!({ "runCondition": condition("Nobody") }))
+        .offends(&["runCondition[0].columnId"]);
 }
 
 fn a_reference_cell_follows_its_path(api: &Api) {

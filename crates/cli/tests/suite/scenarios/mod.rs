@@ -18,6 +18,7 @@ mod moving;
 mod nodes;
 mod operators;
 mod outside;
+mod paid;
 mod processing;
 mod projects;
 mod rates;
@@ -43,11 +44,13 @@ pub(crate) fn all() -> Vec<Scenario> {
     [
         nodes::NODES,
         together::NODES,
+        paid::NODES,
         failover::NODES,
         crashes::OWN,
         moving::OWN,
         processing::OWN,
         outside::OWN,
+        paid::OWN,
         events::OWN,
         access::OWN,
         sessions::OWN,

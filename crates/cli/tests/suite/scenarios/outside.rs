@@ -187,7 +187,7 @@ fn an_answer_means_what_its_status_says() {
 }
 
 /// A table with a waterfall of these finders, and the person it looks for.
-fn waterfall(server: &Server, finders: &[&str]) -> (Table, String) {
+pub(super) fn waterfall(server: &Server, finders: &[&str]) -> (Table, String) {
     let table = server.api().table(&["Name", "Domain"]);
     let providers: Vec<Value> = finders
         .iter()

@@ -164,6 +164,12 @@ async fn leadmagic() {
     assert_eq!(seen.line(), "POST /v1/people/email-finder");
     assert_eq!(seen.header("x-api-key"), Some(CANARY));
     assert_eq!(seen.json(), json!({"first_name": "Ada", "last_name": "Lovelace", "domain": "acme.test"}));
+    assert_eq!(asked.credits, Some(1.0));
+    for told in [json!(-1), json!("many"), json!(1e99), json!(null)] {
+        let odd = answer(200, &json!({"status": "valid", "email": EMAIL, "credits_consumed": told}));
+        let odd = search(Finder::Leadmagic, &ada(), vec![odd]).await;
+        assert_eq!((odd.outcome.as_str(), odd.credits), (VERIFIED, None), "{told}");
+    }
     let one_word = search(Finder::Leadmagic, &madonna(), vec![]).await;
     assert_eq!((one_word.outcome.as_str(), one_word.seen.len()), ("ineligible", 0));
     let error = |status: u16, kind: &str| -> Answer {
@@ -202,6 +208,7 @@ async fn anymailfinder() {
     assert_eq!(seen.json(), json!({"first_name": "Ada", "last_name": "Lovelace", "domain": "acme.test"}));
     let one_word = search(Finder::Anymailfinder, &madonna(), vec![found("not_found", json!(null))]).await;
     assert_eq!(one_word.seen[0].json(), json!({"full_name": "Madonna", "domain": "acme.test"}));
+    assert_eq!((asked.credits, one_word.credits), (Some(1.0), Some(1.0)), "also for nothing, if it says so");
     let error = |status: u16| answer(status, &json!({"error": "x", "message": "Said"}));
     check(
         Finder::Anymailfinder,

@@ -7,7 +7,8 @@ mod pattern;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rowmill_providers::email::{Finder, Finders, Finding, Person};
+use rowmill_model::Amount;
+use rowmill_providers::email::{self, Finder, Finders, Finding, Person};
 use rowmill_providers::{Access, Failure, Reach, Secret};
 
 use crate::server::{Answer, Seen, Server, json, text};
@@ -16,6 +17,8 @@ use crate::support::{FakeClock, assert_clean, client_at, trusted};
 /// One search, and all it did.
 struct Search {
     outcome: String,
+    /// Credits the finder says it took.
+    credits: Option<f64>,
     seen: Vec<Seen>,
     waited_seconds: Vec<u64>,
 }
@@ -36,7 +39,9 @@ async fn search(finder: Finder, person: &Person, script: Vec<Answer>) -> Search 
     let found = finders.find(finder, &access(finder, &server), person, &(), Duration::from_secs(100)).await;
     assert_clean(&found);
     assert_clean(&finders);
+    let credits = found.as_ref().ok().and_then(|found| found.spent.credits);
     Search {
+        credits: credits.map(Amount::number),
         outcome: told(found),
         seen: server.seen(),
         waited_seconds: clock.waited().iter().map(Duration::as_secs).collect(),
@@ -52,8 +57,8 @@ fn access(finder: Finder, server: &Server) -> Access {
 }
 
 /// A result in words: `hit ada@acme.test verified`, `miss`, `rate_limited, again after 7 s`.
-fn told(found: Result<Finding, Failure>) -> String {
-    match found {
+fn told(found: Result<impl Into<email::Search>, Failure>) -> String {
+    match found.map(|found| found.into().finding) {
         Ok(Finding::Hit(hit)) => {
             let verified = if hit.verified { "verified" } else { "unverified" };
             let confidence = hit.confidence.map(|number| format!(" {number}")).unwrap_or_default();

@@ -92,7 +92,7 @@ impl Kept {
 
     /// Goes over every row after the columns were changed.
     fn replan(&mut self) {
-        self.tally = Tally::default();
+        self.tally = self.tally.recounting();
         let plan = Arc::clone(&self.plan);
         self.blocks.values_mut().for_each(|block| block.keep_only(plan.slots()));
         for position in self.rows.keys() {
@@ -165,11 +165,7 @@ impl State {
         let kept = self.kept_mut(id)?;
         let (plan, place) = (Arc::clone(&kept.plan), place_of(position));
         let block = kept.blocks.entry(block_of(position)).or_default();
-        kept.tally.remove(&plan, block, place);
-        let mut steps = Steps::new(&plan, block, place);
-        let outcome = happen(&mut steps);
-        let revoked = steps.into_revoked();
-        kept.tally.add(&plan, block, place);
+        let (outcome, revoked) = kept.tally.step(&plan, block, place, happen);
         kept.processed_at_ms = now_ms.or(kept.processed_at_ms);
         if let Some(row) = kept.rows.get_mut(&position) {
             for slot in plan.slots().filter(|slot| !block.get(*slot, place).is_pending()) {

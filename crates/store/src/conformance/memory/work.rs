@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rowmill_model::cell::{Detail, Meta, Trying};
 use rowmill_model::plan::{Block, Ending, Phase, Steps, Verdict, block_of, place_of, position_of};
 use rowmill_model::row::RowView;
-use rowmill_model::{CellError, CellStates, ProjectId};
+use rowmill_model::{CellError, CellStates, ProjectId, Spent};
 
 use super::State;
 use super::change::Changes;
@@ -251,6 +251,7 @@ impl State {
         let tries = self.tries(lane, position);
         let ended = Detail { attempts: tries + 1, updated_at: Some(now_ms), ..Detail::default() };
         let kept_meta = |meta: Meta| (!meta.is_empty()).then_some(meta);
+        let spent = result.spent();
         let (ending, raw, detail) = match result {
             CellResult::Value(raw, meta) if &*raw == "null" => {
                 (Ending::NoData, Some(raw), Detail { meta: kept_meta(meta), ..ended })
@@ -268,11 +269,11 @@ impl State {
             CellResult::Skipped(CellError { code, message }) => {
                 (Ending::Skipped(code), None, Detail { message: Some(message), attempts: 0, ..ended })
             }
-            CellResult::Retry(at, error) => {
-                return self.put_off(changes, lane, position, now_ms, (tries + 1, at, error));
+            CellResult::Retry(at, error, _) => {
+                return self.put_off(changes, lane, position, now_ms, (tries + 1, at, error), spent);
             }
             CellResult::Later(at, error) => {
-                return self.put_off(changes, lane, position, now_ms, (tries, at, error));
+                return self.put_off(changes, lane, position, now_ms, (tries, at, error), spent);
             }
         };
         let new = match &raw {
@@ -287,6 +288,7 @@ impl State {
         }
         let (old, new) = (old.cells()?, new.cells()?);
         self.step(changes, (id, position), Some(now_ms), |steps| {
+            steps.spend(spent);
             steps.settle(&project.table, slot, ending, &old, &new);
         })
     }
@@ -299,6 +301,7 @@ impl State {
         position: u64,
         now_ms: i64,
         (attempts, retry_at, error): (u32, i64, CellError),
+        spent: Spent,
     ) -> Result<()> {
         let Lane { project: id, slot } = lane;
         let kept = self.kept_mut(id)?;
@@ -310,6 +313,7 @@ impl State {
         let cells = values.cells()?;
         self.retries.insert((retry_at, lane, position));
         self.step(changes, (id, position), Some(now_ms), |steps| {
+            steps.spend(spent);
             steps.settle(&project.table, slot, Ending::Retry, &cells, &cells);
         })
     }

@@ -1,0 +1,86 @@
+// What came of a run is told as it is: what it cost, and that it found nothing.
+import assert from 'node:assert/strict';
+import { seriousFindings } from '../harness/axe.mjs';
+import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
+import { startModel } from '../harness/model.mjs';
+import { startProvider } from '../harness/provider.mjs';
+
+export default async function outcomes({ server, page }) {
+  const [provider, model] = [await startProvider(), await startModel(0.005)];
+  try {
+    await server.api('PUT', '/team/providers/openai', { apiKey: 'sk-1', baseUrl: model.url, model: 'small' });
+    await signIn(page, server);
+    await tellsCost(page, server);
+    await tellsEmpty(page, server, provider);
+  } finally {
+    provider.stop();
+    model.stop();
+  }
+}
+
+const strip = (page) => page.getByRole('region', { name: 'Progress of the run' });
+
+async function tellsCost(page, server) {
+  const { project } = await server.api('POST', '/projects', {
+    title: 'Priced',
+    columns: [
+      { templateId: 'manual', header: 'Name' },
+      { templateId: 'ai-text', header: 'Line', aiConfig: { prompt: 'What is @{Name}?' }, rateLimit: { requests: 4, perSeconds: 1 } },
+    ],
+  });
+  await server.api('POST', `/projects/${project.id}/rows`, Array.from({ length: 8 }, (_, index) => ({ Name: `n${index}` })));
+  await openTable(page, server, project.id);
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await strip(page).getByText(/\$0\.0\d+ so far/).waitFor();
+  await shot(page, 'run-cost');
+  await strip(page).getByText('8 cells · $0.04', { exact: true }).waitFor();
+  await gridOf(page).select(0, 2);
+  await page.keyboard.press('Space');
+  await page.getByRole('row', { name: 'Cost $0.005' }).waitFor();
+  await shot(page, 'cell-cost');
+  await page.getByRole('button', { name: 'Configure the column' }).click();
+  const box = page.getByRole('region', { name: 'Try it' });
+  await box.getByRole('button', { name: 'Try on this row' }).click();
+  await box.getByText(/cost \$0\.005/).waitFor();
+}
+
+async function tellsEmpty(page, server, provider) {
+  const { project } = await server.api('POST', '/projects', {
+    title: 'Mistyped',
+    columns: [
+      { templateId: 'manual', header: 'Name' },
+      { templateId: 'http-api', header: 'Found', apiConfig: { method: 'GET', url: `${provider.url}/find`, query: { q: '@{Name}' } } },
+    ],
+  });
+  await server.api('POST', `/projects/${project.id}/rows`, Array.from({ length: 12 }, (_, index) => ({ Name: `none${index}` })));
+  await openTable(page, server, project.id);
+  await page.getByRole('button', { name: 'Run', exact: true }).click();
+  await strip(page).getByText('12 done, all of them empty: try the column on one row to see why').waitFor();
+  assert.deepEqual(await seriousFindings(page), []);
+  await shot(page, 'run-empty');
+  const { width, height } = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 760 });
+  await shot(page, 'run-empty-phone');
+  await page.setViewportSize({ width, height });
+
+  const grid = gridOf(page);
+  await grid.hover(3, 2);
+  await page.getByRole('tooltip').getByText('The address answered 404, which counts as nothing found.').waitFor();
+  await shot(page, 'cell-empty-hover');
+  await grid.select(3, 2);
+  await page.keyboard.press('Space');
+  const panel = page.getByRole('complementary');
+  await panel.getByText('The address answered 404, which counts as nothing found.').waitFor();
+  assert.equal(await panel.getByText('Done', { exact: true }).count(), 0, 'it is no success');
+  await shot(page, 'panel-cell-empty');
+
+  await page.getByRole('button', { name: 'Configure the column' }).click();
+  const box = page.getByRole('region', { name: 'Try it' });
+  await box.getByRole('button', { name: 'Try on this row' }).click();
+  await box.getByText('The address answered 404, which counts as nothing found.').waitFor();
+  await box.getByText('Nothing found', { exact: true }).waitFor();
+  assert.deepEqual(await seriousFindings(page), []);
+  await shot(page, 'panel-try-empty');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await shot(page, 'panel-try-empty-dark');
+}
