@@ -1,10 +1,12 @@
-import { Button, Group, ScrollArea, Select, Stack, Switch, Table, Text } from '@mantine/core';
+import { Alert, Button, Group, Select, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Column } from '../../api/types';
-import { fieldNames } from './csv';
+import { count, counted } from '../../ui/format';
+import { fieldNames, isTooWide } from './csv';
 import { ENCODINGS } from './encoding';
 import { unmark } from './formulas';
 import type { Preview } from './preview';
+import { PreviewTable } from './PreviewTable';
 import type { ImportOptions } from './upload';
 
 const NEW = 'new';
@@ -26,13 +28,37 @@ export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }
   const [targets, setTargets] = useState<Record<number, string>>({});
   const [matchOn, setMatchOn] = useState<string | null>(null);
   const rows = isUnmarked && preview.hasMarks ? preview.rows.map((row) => row.map(unmark)) : preview.rows;
-  const width = Math.max(...rows.map((row) => row.length));
+  // A file is as wide as its first line.
+  const width = rows[0]?.length ?? 0;
   const names = Array.from({ length: width }, (_, place) => (hasHeader ? (rows[0]?.[place] ?? '') : `Column ${place + 1}`));
   const body = hasHeader ? rows.slice(1) : rows;
   const writable = columns.filter((column) => column.type !== 'reference');
   const target = (place: number) => targets[place] ?? suggested(names[place] ?? '', writable);
   const used = names.map((_, place) => target(place)).filter((id) => id !== NEW && id !== LEFT_OUT);
   const twins = used.filter((id, place) => used.indexOf(id) !== place);
+
+  const shown = body.slice(0, 5).map((row) => [...row.slice(0, width), row.slice(width).filter(Boolean).join(' · ')]);
+  const isWider = shown.some((row) => row[width] !== '');
+  const heads = names.map((name, place) => (
+    <div key={place}>
+      <Text size="sm" fw={620} mb={4} truncate maw={220}>
+        {name || `Column ${place + 1}`}
+      </Text>
+      <Select
+        size="xs"
+        aria-label={`Where ${name || `column ${place + 1}`} goes`}
+        value={target(place)}
+        allowDeselect={false}
+        searchable
+        data={[
+          { value: NEW, label: 'A new column' },
+          { value: LEFT_OUT, label: 'Leave out' },
+          { group: 'Columns of the table', items: writable.map((column) => ({ value: column.id, label: column.header })) },
+        ]}
+        onChange={(chosen) => chosen && setTargets({ ...targets, [place]: chosen })}
+      />
+    </div>
+  ));
 
   const mapping = () => {
     const keys = hasHeader ? fieldNames(names) : names.map((_, place) => String(place));
@@ -69,47 +95,13 @@ export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }
           onChange={(encoding) => encoding && onEncoding(encoding)}
         />
       )}
-      <ScrollArea type="auto" offsetScrollbars>
-        <Table withTableBorder withColumnBorders fz="sm">
-          <Table.Thead>
-            <Table.Tr>
-              {names.map((name, place) => (
-                <Table.Th key={place} miw={170}>
-                  <Text size="sm" fw={620} mb={4} truncate maw={220}>
-                    {name || `Column ${place + 1}`}
-                  </Text>
-                  <Select
-                    size="xs"
-                    aria-label={`Where ${name || `column ${place + 1}`} goes`}
-                    value={target(place)}
-                    allowDeselect={false}
-                    searchable
-                    data={[
-                      { value: NEW, label: 'A new column' },
-                      { value: LEFT_OUT, label: 'Leave out' },
-                      { group: 'Columns of the table', items: writable.map((column) => ({ value: column.id, label: column.header })) },
-                    ]}
-                    onChange={(chosen) => chosen && setTargets({ ...targets, [place]: chosen })}
-                  />
-                </Table.Th>
-              ))}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {body.slice(0, 5).map((row, place) => (
-              <Table.Tr key={place}>
-                {names.map((_, column) => (
-                  <Table.Td key={column} c={target(column) === LEFT_OUT ? 'dimmed' : undefined}>
-                    <Text size="sm" truncate maw={220}>
-                      {row[column] ?? ''}
-                    </Text>
-                  </Table.Td>
-                ))}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </ScrollArea>
+      {preview.wideRows > 0 && <TooWide preview={preview} width={width} />}
+      <PreviewTable
+        heads={isWider ? [...heads, <TooMany key="more" />] : heads}
+        rows={shown}
+        columnWidth={170}
+        isLeftOut={(row, column) => isTooWide(body[row] ?? [], width) || target(column) === LEFT_OUT}
+      />
       <Select
         label="Rows that are there already"
         description="With a column to match by, such rows are updated instead of added once more."
@@ -136,6 +128,30 @@ export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }
         </Button>
       </Group>
     </Stack>
+  );
+}
+
+/** The service takes no row with cells that nothing is said of, and it is better to know that before. */
+function TooWide({ preview, width }: { preview: Preview; width: number }) {
+  const { wideRows, rowsLookedAt } = preview;
+  const isOne = wideRows === 1;
+  return (
+    <Alert
+      color="yellow"
+      title={`${counted(wideRows, 'row')} of the first ${count(rowsLookedAt)} will not be imported`}
+    >
+      {isOne ? 'It has' : 'They have'} more cells than the first line, which has {count(width)}. Often a cell holds the
+      separator without quotes around it, or the last column has no name. Mend the file and choose it again, or go on: what
+      is not taken is listed at the end.
+    </Alert>
+  );
+}
+
+function TooMany() {
+  return (
+    <Text size="sm" c="dimmed" fw={400}>
+      Too many cells
+    </Text>
   );
 }
 
