@@ -17,6 +17,7 @@ import { tellUndone } from './rows/tellUndone';
 import { useRowStore } from './rows/useRowStore';
 import { wireOf } from './rows/wire';
 import { type Progress, RESTING, RunMeter } from './runs/progress';
+import { useRunningNote } from './runs/runningNote';
 import { type Runs, useRuns } from './runs/useRuns';
 import { complete } from './views/operators';
 import { useViews, type Views } from './views/useViews';
@@ -58,6 +59,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
   const [, setEdits] = useState(0);
   const [progress, setProgress] = useState(RESTING);
   const meter = useRef(new RunMeter());
+  useRunningNote(progress.isRunning);
 
   const query = useMemo(
     (): RowQuery => ({ filters: complete(views.state.filters), sorting: views.state.sorting, search: wanted }),
