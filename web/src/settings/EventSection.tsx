@@ -26,18 +26,21 @@ export function EventSection({ project }: { project: Project }) {
   const isConnected = project.metadata.integration === INTEGRATION;
   const stored = (project.metadata.eventplatform ?? {}) as Partial<EventSettings>;
   const saved: EventSettings = { eventId: '', webhookEnabled: true, addApprovalColumn: true, ...stored };
-  const [settings, setSettings] = useState(saved);
+  const [changes, setChanges] = useState<Partial<EventSettings>>({});
+  const settings = { ...saved, ...changes };
   useUnsaved(TYPED.some((part) => (settings[part] ?? '') !== (saved[part] ?? '')));
-  const change = (part: Partial<EventSettings>) => setSettings((old) => ({ ...old, ...part }));
+  const change = (part: Partial<EventSettings>) => setChanges((old) => ({ ...old, ...part }));
+  // Somebody may have typed on while it was saved.
+  const forget = () => setChanges((now) => (now === changes ? {} : now));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const { signingSecret, ...rest } = settings;
     const eventplatform = { ...rest, ...(signingSecret && { signingSecret }) };
-    patch.mutate({ metadata: { ...project.metadata, integration: INTEGRATION, eventplatform } });
+    patch.mutate({ metadata: { ...project.metadata, integration: INTEGRATION, eventplatform } }, { onSuccess: forget });
   };
   const disconnect = () => {
     const { integration: _, eventplatform: __, ...rest } = project.metadata;
-    patch.mutate({ metadata: rest });
+    patch.mutate({ metadata: rest }, { onSuccess: forget });
   };
 
   return (

@@ -139,7 +139,13 @@ export function TableView({ table }: { table: Table }) {
           </div>
           {panel && (
             <Suspense>
-              <TablePanel table={table} target={panel} onOpen={setPanel} onClose={closePanel} />
+              <TablePanel
+                table={table}
+                target={panel}
+                onOpen={setPanel}
+                onMade={(columnId) => showPanel({ kind: 'column', columnId })}
+                onClose={closePanel}
+              />
             </Suspense>
           )}
         </div>
