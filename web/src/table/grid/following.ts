@@ -1,4 +1,5 @@
 import { CompactSelection } from '@glideapps/glide-data-grid';
+import { isBeingAdded } from '../rows/provisional';
 import type { RowStore } from '../rows/rowStore';
 import { type CellRange, NOTHING, rowRuns, type Selection } from './selection';
 
@@ -102,8 +103,4 @@ function moved(range: CellRange, from: number, to: number, now: (index: number) 
     return { ...range, firstRow: range.firstRow + shift, endRow: range.endRow + shift };
   }
   return { ...range, firstRow: to, endRow: to + 1 };
-}
-
-function isBeingAdded(id: string): boolean {
-  return id.startsWith('new_');
 }
