@@ -15,7 +15,8 @@ import { RunControl } from './runs/RunControl';
 import { RunDialog } from './runs/RunDialog';
 import { ProgressStrip } from './runs/ProgressStrip';
 import { deleteSelected, UNASKED_ROWS_MAX } from './rows/deleteSelected';
-import { countSelected, SelectionBar } from './SelectionBar';
+import { countTicked } from './rows/ticked';
+import { SelectionBar } from './SelectionBar';
 import { StatusBar } from './StatusBar';
 import classes from './Table.module.css';
 import { type MenuTarget, TableMenus } from './TableMenus';
@@ -49,7 +50,7 @@ export function TableView({ table }: { table: Table }) {
     const row = store.rowAt(rowIndex);
     if (row) openDetails(row.id, columnId);
   };
-  const deleteRows = () => (countSelected(table) > UNASKED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
+  const deleteRows = () => (countTicked(table) > UNASKED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
   const clipboard = useClipboard(table, frame);
   const closePanel = () => {
     if (!panel) return;

@@ -7,6 +7,7 @@ import { tellError } from '../ui/notify';
 import { useStored } from '../ui/useStored';
 import { useThrottled } from '../ui/useThrottled';
 import { countFrozen, FIRST_COLUMN } from './grid/frozen';
+import type { Anchors } from './grid/following';
 import type { Selection } from './grid/selection';
 import { useFollowing } from './grid/useFollowing';
 import { Editor } from './rows/editor';
@@ -40,6 +41,8 @@ export interface Table {
   setSearch: (search: string) => void;
   selection: Selection;
   setSelection: (selection: Selection) => void;
+  /** The rows that what is selected holds on to. */
+  anchors: () => Anchors;
   widths: Record<string, number>;
   setWidth: (columnId: string, width: number) => void;
   /** How many columns at the left stay when the others are scrolled. */
@@ -66,7 +69,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     [views.state, wanted],
   );
   const store = useRowStore(projectId, query);
-  const [selection, setSelection] = useFollowing(store);
+  const [selection, setSelection, anchors] = useFollowing(store);
   const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning || next.notRun !== shown.notRun);
   const isConnected = useLive(projectId, store, (status: Status) => showProgress(meter.current.read(status, Date.now())));
 
@@ -110,6 +113,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     setSearch,
     selection,
     setSelection,
+    anchors,
     widths,
     frozenCount: countFrozen(frozen, shownColumns, store.rowAt),
     setFrozen,

@@ -19,6 +19,8 @@ export interface Wire {
   readRows: (rowIds: readonly string[]) => Promise<Map<string, Row>>;
 }
 
+/** What the service deletes in one call, or less. */
+const DELETED_MAX = 50_000;
 const SINGLE_READS_MAX = 60;
 const PAGE_SIZE = 1_000;
 const PAGES_MAX = 100;
@@ -42,8 +44,12 @@ export function wireOf(projectId: string): Wire {
       }
     },
     deleteRows: async (rowIds) => {
-      const body = { rowIds: [...rowIds] };
-      return (await data(client.DELETE('/v4/projects/{projectId}/rows', { params, body }))).deletedCount;
+      let deleted = 0;
+      for (let first = 0; first < rowIds.length; first += DELETED_MAX) {
+        const body = { rowIds: rowIds.slice(first, first + DELETED_MAX) };
+        deleted += (await data(client.DELETE('/v4/projects/{projectId}/rows', { params, body }))).deletedCount;
+      }
+      return deleted;
     },
     readRows: (rowIds) => (rowIds.length <= SINGLE_READS_MAX ? readEach(projectId, rowIds) : scan(projectId, rowIds)),
   };
