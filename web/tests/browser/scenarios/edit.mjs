@@ -80,6 +80,14 @@ export default async function edit({ server, page, complaints }) {
   await areAll(null);
   await page.keyboard.press('Control+z');
   await areAll('Ada');
+
+  // What is typed at once after two clicks goes into the cell, also by whoever has only just come.
+  await page.reload();
+  await grid.reads(0, 1, 'Ada');
+  await grid.doubleClick(0, 1);
+  await page.keyboard.type(' Lovelace');
+  await page.keyboard.press('Enter');
+  await grid.reads(0, 1, 'Ada Lovelace');
 }
 
 /** Rows typed and pasted while the service cannot be heard are offered again, and taken once. */
