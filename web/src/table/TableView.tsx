@@ -3,9 +3,10 @@ import { Shell } from '../app/Shell';
 import { tellError } from '../ui/notify';
 import { unsaved } from '../ui/unsaved';
 import { AddColumnButton } from './columns/AddColumnButton';
+import { InputNote } from './columns/InputNote';
 import { useColumnActions } from './columns/useColumnActions';
 import { EmptyTable, NoMatch } from './EmptyTable';
-import { Grid, type GridHandle, type HoveredCell } from './grid/Grid';
+import { Grid, type GridHandle, type HoveredCell, type HoveredHeader } from './grid/Grid';
 import { HoverNote } from './cell/HoverNote';
 import { ProjectTrail } from './ProjectTrail';
 import { clear, useClipboard } from './rows/useClipboard';
@@ -38,6 +39,7 @@ export function TableView({ table }: { table: Table }) {
   const [panel, showPanel] = useState<PanelTarget>();
   const setPanel = (target: PanelTarget | undefined) => unsaved.first(() => showPanel(target));
   const [hovered, setHovered] = useState<HoveredCell>();
+  const [header, setHeader] = useState<HoveredHeader>();
   const [menu, setMenu] = useState<MenuTarget>();
   const [importing, setImporting] = useState<{ file?: File }>();
   const [isAsked, setIsAsked] = useState(false);
@@ -105,7 +107,7 @@ export function TableView({ table }: { table: Table }) {
           onImport={() => setImporting({})}
         />
         <div className={classes.middle}>
-          <div className={classes.grid} ref={frame} onMouseLeave={() => setHovered(undefined)}>
+          <div className={classes.grid} ref={frame} onMouseLeave={() => (setHovered(undefined), setHeader(undefined))}>
             <Grid
               ref={grid}
               store={store}
@@ -124,6 +126,7 @@ export function TableView({ table }: { table: Table }) {
               onClear={(selection) => void clear(table, selection).catch((error: unknown) => tellError(error, 'This was not saved'))}
               onDeleteRows={deleteRows}
               onHover={setHovered}
+              onHoverHeader={setHeader}
               onColumnMoved={actions.move}
               onColumnResized={table.setWidth}
               onHeaderMenu={(columnId, bounds) => setMenu({ kind: 'header', columnId, bounds })}
@@ -134,8 +137,9 @@ export function TableView({ table }: { table: Table }) {
               rightElement={<AddColumnButton onClick={() => setPanel({ kind: 'gallery' })} />}
             />
             {table.total === 0 && isFiltered(table.query) && <NoMatch table={table} />}
-            {isEmpty && <EmptyTable onImport={() => setImporting({})} onAddColumn={() => setPanel({ kind: 'gallery' })} />}
+            {isEmpty && <EmptyTable table={table} onName={actions.rename} onImport={() => setImporting({})} onAddColumn={() => setPanel({ kind: 'gallery' })} />}
             <HoverNote table={table} hovered={menu ? undefined : hovered} frame={frame} />
+            <InputNote table={table} hovered={menu ? undefined : header} />
             <SelectionBar table={table} isAsked={isAsked} setIsAsked={setIsAsked} onDelete={deleteRows} onOpenCell={openCell} />
           </div>
           {panel && (

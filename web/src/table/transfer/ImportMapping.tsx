@@ -15,13 +15,15 @@ const LEFT_OUT = 'out';
 interface Props {
   preview: Preview;
   columns: readonly Column[];
+  /** The first column of a table in which nothing is yet, and which nobody has named. */
+  unnamed: Column | undefined;
   onEncoding: (encoding: string) => void;
   onImport: (options: ImportOptions) => void;
   onBack: () => void;
 }
 
 /** Which column each part of the file goes to, beside its first rows. */
-export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }: Props) {
+export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport, onBack }: Props) {
   const [hasHeader, setHasHeader] = useState(true);
   const [isForeign] = useState(preview.encoding !== 'utf-8');
   const [isUnmarked, setIsUnmarked] = useState(true);
@@ -33,7 +35,11 @@ export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }
   const names = Array.from({ length: width }, (_, place) => (hasHeader ? (rows[0]?.[place] ?? '') : `Column ${place + 1}`));
   const body = hasHeader ? rows.slice(1) : rows;
   const writable = columns.filter((column) => column.type !== 'reference');
-  const target = (place: number) => targets[place] ?? suggested(names[place] ?? '', writable);
+  const suggest = (place: number) => (place === 0 && unnamed ? unnamed.id : suggested(names[place] ?? '', writable));
+  const target = (place: number) => targets[place] ?? suggest(place);
+  // It is called what it is filled with.
+  const goesFirst = unnamed && hasHeader ? names.findIndex((name, place) => name.trim() !== '' && target(place) === unnamed.id) : -1;
+  const labelOf = ({ id, header }: Column) => (id === unnamed?.id ? 'The first column' : header);
   const used = names.map((_, place) => target(place)).filter((id) => id !== NEW && id !== LEFT_OUT);
   const twins = used.filter((id, place) => used.indexOf(id) !== place);
 
@@ -53,7 +59,7 @@ export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }
         data={[
           { value: NEW, label: 'A new column' },
           { value: LEFT_OUT, label: 'Leave out' },
-          { group: 'Columns of the table', items: writable.map((column) => ({ value: column.id, label: column.header })) },
+          { group: 'Columns of the table', items: writable.map((column) => ({ value: column.id, label: labelOf(column) })) },
         ]}
         onChange={(chosen) => chosen && setTargets({ ...targets, [place]: chosen })}
       />
@@ -122,7 +128,15 @@ export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }
         </Button>
         <Button
           disabled={twins.length > 0}
-          onClick={() => onImport({ header: hasHeader, isUnmarked, mapping: mapping(), ...(matchOn && { matchOn }) })}
+          onClick={() =>
+            onImport({
+              header: hasHeader,
+              isUnmarked,
+              mapping: mapping(),
+              ...(matchOn && { matchOn }),
+              ...(unnamed && goesFirst >= 0 && { renamed: { columnId: unnamed.id, header: (names[goesFirst] ?? '').trim().slice(0, 255) } }),
+            })
+          }
         >
           Import
         </Button>

@@ -42,6 +42,7 @@ export default async function imported({ server, page }) {
   assert.ok(count >= ROWS, `${count} lines were exported`);
   await foreignLetters(server, page);
   await tooManyCells(server, page);
+  await intoNewTable(server, page);
 }
 
 async function choose(page, file) {
@@ -93,4 +94,19 @@ async function tooManyCells(server, page) {
   await page.getByText('1 row could not be taken').waitFor();
   await page.getByRole('button', { name: 'Done' }).click();
   await gridOf(page).reads(1, 1, 'Grace');
+}
+
+/** The first column of a table nobody has touched is called what it is filled with: none is left empty. */
+async function intoNewTable(server, page) {
+  const { project } = await server.api('POST', '/projects', { title: 'Untouched' });
+  await openTable(page, server, project.id);
+  await choose(page, { name: 'new.csv', mimeType: 'text/csv', buffer: Buffer.from('Company,City\nAcme,London\n') });
+  const dialog = page.getByRole('dialog');
+  assert.equal(await dialog.getByRole('combobox', { name: 'Where Company goes' }).inputValue(), 'The first column');
+  await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+  await page.getByText('1 row imported').waitFor();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await gridOf(page).reads(0, 0, 'Acme');
+  const { columns } = await server.api('GET', `/projects/${project.id}/columns`);
+  assert.deepEqual(columns.map(({ header }) => header), ['Company', 'City']);
 }
