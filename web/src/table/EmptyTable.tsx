@@ -55,7 +55,7 @@ function NameFirst({ onName }: { onName: (header: string) => Promise<void> }) {
     <form onSubmit={submit}>
       <Group align="flex-end" wrap="nowrap" gap="xs">
         <TextInput
-          label="What will you put into the first column?"
+          label="What is in the first column?"
           placeholder="Company, website, e-mail …"
           flex={1}
           maxLength={255}

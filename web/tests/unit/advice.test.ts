@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { briefly, describe } from '../../src/table/cell/advice';
+import { describe } from '../../src/table/cell/advice';
 
 test('a cell that waits to be tried again says how long and why', () => {
   const now = Date.parse('2026-01-01T00:00:00Z');
@@ -8,11 +8,4 @@ test('a cell that waits to be tried again says how long and why', () => {
   expect(describe(cell, now)).toBe('Waits to retry (in 12 s, after: Status 429)');
   expect(describe(cell, now + 60_000)).toBe('Waits to retry (after: Status 429)');
   expect(describe({ value: null, status: 'queued' }, now)).toBe('Queued');
-});
-
-test('in a cell a status comes before who answered with it', () => {
-  expect(briefly('The server answered 429: slow down')).toBe('429: slow down');
-  expect(briefly('The server answered 500.')).toBe('Status 500');
-  expect(briefly('The model answered without text (length).')).toBe('The model answered without text (length).');
-  expect(briefly('No answer came within 30 s.')).toBe('No answer came within 30 s.');
 });

@@ -60,7 +60,7 @@ async function ownTable(server, page) {
   await shot(page, 'panel-input');
   await page.getByRole('button', { name: 'Close the panel' }).click();
 
-  await page.getByLabel('What will you put into the first column?').fill('Company');
+  await page.getByLabel('What is in the first column?').fill('Company');
   await page.getByRole('button', { name: 'Name it' }).click();
   await page.locator('[role=columnheader]', { hasText: 'Company' }).waitFor({ state: 'attached' });
   assert.ok(await page.getByText('No rows yet').isVisible());
