@@ -1,7 +1,7 @@
 import { Alert, Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import { count, counted } from '../../ui/format';
 import type { Table } from '../useTable';
-import { withoutByHand } from './byHand';
+import { withoutByHand } from './measure';
 
 const TRIED_ROWS = 10;
 

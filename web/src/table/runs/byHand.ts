@@ -1,7 +1,6 @@
 import { client, data } from '../../api/client';
-import type { FilterNode, TriggerBody } from '../../api/types';
-
-const isManual = (columnId: string): FilterNode => ({ columnId, operator: 'isManual' });
+import type { TriggerBody } from '../../api/types';
+import { isManual } from './measure';
 
 /** How many values that people wrote a run would replace: only one from the start replaces any. */
 export async function countByHand(projectId: string, body: TriggerBody, columnIds: readonly string[]): Promise<number> {
@@ -15,12 +14,4 @@ export async function countByHand(projectId: string, body: TriggerBody, columnId
     }),
   );
   return counts.reduce((sum, rows) => sum + rows, 0);
-}
-
-/** The same run without what people wrote. Of several columns each row would have to be left out of some only. */
-export function withoutByHand(body: TriggerBody): TriggerBody | undefined {
-  const [columnId, ...others] = body.columnIds ?? [];
-  if (!columnId || others.length > 0) return undefined;
-  const kept: FilterNode = { conjunction: 'not', filters: [isManual(columnId)] };
-  return { ...body, filters: [...(body.filters ?? []), kept] as TriggerBody['filters'] };
 }

@@ -101,6 +101,10 @@ export default async function run({ server, page }) {
     await page.getByRole('menuitem', { name: 'Run again from the start' }).click();
     await page.getByRole('dialog').getByText('2 values written by hand will be replaced').waitFor();
     await shot(page, 'run-dialog-by-hand');
+    // What the dialog offers instead leaves those two alone.
+    const others = { force: true, dryRun: true, columnIds: [found], filters: [{ conjunction: 'not', filters: [{ columnId: found, operator: 'isManual' }] }] };
+    assert.equal((await server.api('POST', `/projects/${project.id}/trigger`, others)).triggeredCount, 398);
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep what was written' }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await page.getByLabel('Search all cells').fill('');
     await grid.reads(2, 1, 'fail');
