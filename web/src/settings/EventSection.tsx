@@ -1,4 +1,4 @@
-import { Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Button, Group, PasswordInput, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { teamQuery } from '../api/queries';
@@ -54,10 +54,10 @@ export function EventSection({ project }: { project: Project }) {
           <Text size="sm" fw={550}>
             2. Say which event this project follows
           </Text>
-          <Group grow align="flex-start">
+          <SimpleGrid cols={{ base: 1, xs: 2 }}>
             <TextInput label="Event id at the platform" required placeholder="evt-…" value={settings.eventId} onChange={(event) => change({ eventId: event.currentTarget.value })} />
             <TextInput label="Name of the event" value={settings.eventName ?? ''} onChange={(event) => change({ eventName: event.currentTarget.value })} />
-          </Group>
+          </SimpleGrid>
           <PasswordInput
             label="Signing secret"
             description="If set, only deliveries signed with it are taken. It is never shown again."

@@ -1,4 +1,5 @@
 import { ActionIcon, Button, Group, Paper, Text, Tooltip } from '@mantine/core';
+import { isProcessed } from '../api/types';
 import { count, counted } from '../ui/format';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { Icon } from '../ui/Icon';
@@ -27,7 +28,8 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
   if (selected <= 0) return null;
   // All rows are meant as a list: whatever it holds when something is done, not the places it had.
   const isEvery = isEveryRow(table);
-  const every = isFiltered(table.query) ? `All ${count(selected)} rows that match` : `All ${count(selected)} rows`;
+  const every = `${count(selected)} rows${isFiltered(table.query) ? ' that match' : ''}`;
+  const canRun = table.columns.some(isProcessed);
 
   const withIds = async (act: (rowIds: string[]) => Promise<unknown>) => {
     if (selected > ROWS_MAX) return tell(`Select up to ${count(ROWS_MAX)} rows, or use Run above for all of them.`);
@@ -42,20 +44,28 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
   return (
     <Paper className={classes.selection} shadow="md" withBorder radius="lg" role="toolbar" aria-label="Selected rows">
       <Text size="sm" fw={600}>
-        {isEvery ? every : `${count(selected)} selected`}
+        {isEvery ? `All ${every}` : `${count(selected)} selected`}
       </Text>
       <Group gap={6} wrap="nowrap">
-        <Button size="xs" leftSection={<Icon name="play" size={14} />} onClick={() => void (isEvery ? runs.run(whole(table.query)) : withIds((rowIds) => runs.run({ rowIds })))}>
-          Run
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<Icon name="stop" size={14} />}
-          onClick={() => void (isEvery && !isFiltered(table.query) ? runs.stop() : withIds((rowIds) => runs.stop(rowIds)))}
-        >
-          Stop
-        </Button>
+        {canRun && (
+          <>
+            <Button
+              size="xs"
+              leftSection={<Icon name="play" size={14} />}
+              onClick={() => void (isEvery ? runs.run(whole(table.query)) : withIds((rowIds) => runs.run({ rowIds })))}
+            >
+              Run
+            </Button>
+            <Button
+              size="xs"
+              variant="default"
+              leftSection={<Icon name="stop" size={14} />}
+              onClick={() => void (isEvery && !isFiltered(table.query) ? runs.stop() : withIds((rowIds) => runs.stop(rowIds)))}
+            >
+              Stop
+            </Button>
+          </>
+        )}
         {selected === 1 && first !== undefined && (
           <Button size="xs" variant="default" onClick={() => onOpenCell(first, table.shownColumns[0]?.id ?? '_trigger')}>
             Details
@@ -78,7 +88,7 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
       </Group>
       {isAsked && (
         <ConfirmDialog
-          title={isEvery ? `${every}: delete them?` : `Delete ${counted(selected, 'row')}?`}
+          title={isEvery ? `Delete all ${every}?` : `Delete ${counted(selected, 'row')}?`}
           action={`Delete ${counted(selected, 'row')}`}
           onClose={() => setIsAsked(false)}
           onConfirm={() => deleteSelected(table)}

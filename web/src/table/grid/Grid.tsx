@@ -14,7 +14,7 @@ import { useComputedColorScheme } from '@mantine/core';
 import { useViewportSize } from '@mantine/hooks';
 import { type ReactNode, type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef } from 'react';
 import type { Cell, Column } from '../../api/types';
-import { firstToType } from '../input';
+import { firstToType, isUnusedInput } from '../input';
 import type { RowStore } from '../rows/rowStore';
 import { cellContent, isRowmillCell, loadingContent } from './cellContent';
 import { cellRenderer, RUN_BUTTON_WIDTH } from './cellRenderer';
@@ -83,6 +83,8 @@ export interface GridProps {
 }
 
 export const WIDTH_DEFAULT = 190;
+const WIDTH_UNUSED = 84;
+const NARROW_SCREEN = 640;
 const ROW_HEIGHT = 33;
 const RENDERERS = [markerCellRenderer, loadingCellRenderer] as NonNullable<
   React.ComponentProps<typeof DataEditorCore>['renderers']
@@ -103,6 +105,7 @@ export function Grid(props: GridProps) {
   const firstInSight = useRef(0);
   const version = useRedraw(store, columns.length, editor);
   const total = store.total ?? 0;
+  const { width: screenWidth } = useViewportSize();
   const rowCount = total + (canAddRows ? 1 : 0);
 
   const boundsOf = (columnId: string, rowIndex = -1) =>
@@ -117,18 +120,20 @@ export function Grid(props: GridProps) {
     },
   }));
 
+  // An empty column is not worth half of a small screen.
+  const isFirstNarrow = screenWidth > 0 && screenWidth < NARROW_SCREEN && isUnusedInput(columns[0]?.id, store.rowAt);
   const gridColumns = useMemo(
     () =>
       columns.map(
-        (column): GridColumn => ({
+        (column, place): GridColumn => ({
           id: column.id,
           title: column.header,
           icon: columnIcon(column),
           hasMenu: true,
-          width: widths[column.id] ?? WIDTH_DEFAULT,
+          width: widths[column.id] ?? (place === 0 && isFirstNarrow ? WIDTH_UNUSED : WIDTH_DEFAULT),
         }),
       ),
-    [columns, widths],
+    [columns, widths, isFirstNarrow],
   );
 
   const hintColumn = firstToType(columns, store.rowAt);
@@ -175,7 +180,6 @@ export function Grid(props: GridProps) {
     }
   };
 
-  const { width: screenWidth } = useViewportSize();
   const frozenCount = fitFrozen(props.frozenCount, gridColumns.map((column) => ('width' in column ? column.width : WIDTH_DEFAULT)), screenWidth);
   /** Whether the selected cell is in a frozen column and the ones next to it are scrolled away. */
   const isFrozenAway = () => {

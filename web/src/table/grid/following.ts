@@ -58,7 +58,11 @@ export function follow(selection: Selection, anchors: Anchors, rows: Rows): Sele
   const total = rows.total ?? 0;
   // Until it is known what there is, nothing has moved.
   if (rows.total === undefined) return undefined;
-  if (anchors.isEverything) return total === anchors.total ? undefined : { ...NOTHING, rows: everyRow(total) };
+  if (anchors.isEverything) {
+    // The row to type into stays ticked with the others.
+    const more = selection.rows.hasIndex(anchors.total) ? 1 : 0;
+    return total === anchors.total ? undefined : { ...NOTHING, rows: everyRow(total === 0 ? 0 : total + more) };
+  }
   if (anchors.isAtEnd) return followEnd(selection, rows, total);
   const hasMoved = [...anchors.ids].some(([index, id]) => {
     const row = rows.rowAt(index);
