@@ -31,7 +31,7 @@ export function App() {
   }, [queryClient]);
 
   if (session.isPending) return <Waiting />;
-  if (session.isError) return <ErrorState error={session.error} onRetry={() => void session.refetch()} />;
+  if (session.isError) return <ErrorState isPage error={session.error} onRetry={() => void session.refetch()} />;
   if (!session.data.signedIn) return <SignInPage />;
 
   return (

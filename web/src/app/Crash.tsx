@@ -11,6 +11,6 @@ export class Crash extends Component<{ children: ReactNode }, { error: unknown }
 
   override render(): ReactNode {
     if (this.state.error === undefined) return this.props.children;
-    return <ErrorState error={this.state.error} onRetry={() => window.location.reload()} retryLabel="Reload the page" />;
+    return <ErrorState isPage error={this.state.error} onRetry={() => window.location.reload()} retryLabel="Reload the page" />;
   }
 }

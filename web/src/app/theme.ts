@@ -13,6 +13,20 @@ const mill: MantineColorsTuple = [
   '#03574a',
 ];
 
+/** Mantine's, with a shade on which white can be read. */
+const red: MantineColorsTuple = [
+  '#fff5f5',
+  '#ffe3e3',
+  '#ffc9c9',
+  '#ffa8a8',
+  '#ff8787',
+  '#ff6b6b',
+  '#fa5252',
+  '#d92f2f',
+  '#c92a2a',
+  '#b02525',
+];
+
 /** Blue-grey darks: calmer on large surfaces than Mantine's neutral ones. */
 const dark: MantineColorsTuple = [
   '#d5d9e0',
@@ -28,7 +42,7 @@ const dark: MantineColorsTuple = [
 ];
 
 export const theme = createTheme({
-  colors: { mill, dark },
+  colors: { mill, red, dark },
   primaryColor: 'mill',
   primaryShade: { light: 7, dark: 7 },
   defaultRadius: 'md',

@@ -57,7 +57,7 @@ export function ProjectCard({ project }: { project: ProjectItem }) {
             Settings
           </Menu.Item>
           <Menu.Divider />
-          <Menu.Item color="red" leftSection={<Icon name="trash" />} onClick={() => setDialog('delete')}>
+          <Menu.Item className={classes.danger} leftSection={<Icon name="trash" />} onClick={() => setDialog('delete')}>
             Delete
           </Menu.Item>
         </Menu.Dropdown>

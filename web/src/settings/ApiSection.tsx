@@ -7,12 +7,15 @@ import { Card } from './Card';
 import { examples } from './examples';
 import { usePatchProject } from './usePatchProject';
 
+type ApiSettings = Project['settings']['api'];
+
 /** Who may reach the project by API, and how. */
 export function ApiSection({ project }: { project: Project }) {
   const patch = usePatchProject(project.id);
   const { team } = useSession();
-  const { api } = project.settings;
-  const set = (part: Partial<typeof api>) => patch.mutate({ settings: { api: part } });
+  // A switch moves at once, and back if that was not saved.
+  const api: ApiSettings = { ...project.settings.api, ...(patch.isPending && (patch.variables.settings?.api as Partial<ApiSettings>)) };
+  const set = (part: Partial<ApiSettings>) => patch.mutate({ settings: { api: part } });
   return (
     <>
       <Card title="API access">

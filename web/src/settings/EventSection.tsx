@@ -1,4 +1,4 @@
-import { Button, Group, PasswordInput, Stack, Switch, Text, TextInput } from '@mantine/core';
+import { Button, Group, PasswordInput, SimpleGrid, Stack, Switch, Text, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { teamQuery } from '../api/queries';
@@ -26,18 +26,21 @@ export function EventSection({ project }: { project: Project }) {
   const isConnected = project.metadata.integration === INTEGRATION;
   const stored = (project.metadata.eventplatform ?? {}) as Partial<EventSettings>;
   const saved: EventSettings = { eventId: '', webhookEnabled: true, addApprovalColumn: true, ...stored };
-  const [settings, setSettings] = useState(saved);
+  const [changes, setChanges] = useState<Partial<EventSettings>>({});
+  const settings = { ...saved, ...changes };
   useUnsaved(TYPED.some((part) => (settings[part] ?? '') !== (saved[part] ?? '')));
-  const change = (part: Partial<EventSettings>) => setSettings((old) => ({ ...old, ...part }));
+  const change = (part: Partial<EventSettings>) => setChanges((old) => ({ ...old, ...part }));
+  // Somebody may have typed on while it was saved.
+  const forget = () => setChanges((now) => (now === changes ? {} : now));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const { signingSecret, ...rest } = settings;
     const eventplatform = { ...rest, ...(signingSecret && { signingSecret }) };
-    patch.mutate({ metadata: { ...project.metadata, integration: INTEGRATION, eventplatform } });
+    patch.mutate({ metadata: { ...project.metadata, integration: INTEGRATION, eventplatform } }, { onSuccess: forget });
   };
   const disconnect = () => {
     const { integration: _, eventplatform: __, ...rest } = project.metadata;
-    patch.mutate({ metadata: rest });
+    patch.mutate({ metadata: rest }, { onSuccess: forget });
   };
 
   return (
@@ -51,10 +54,10 @@ export function EventSection({ project }: { project: Project }) {
           <Text size="sm" fw={550}>
             2. Say which event this project follows
           </Text>
-          <Group grow align="flex-start">
+          <SimpleGrid cols={{ base: 1, xs: 2 }}>
             <TextInput label="Event id at the platform" required placeholder="evt-…" value={settings.eventId} onChange={(event) => change({ eventId: event.currentTarget.value })} />
             <TextInput label="Name of the event" value={settings.eventName ?? ''} onChange={(event) => change({ eventName: event.currentTarget.value })} />
-          </Group>
+          </SimpleGrid>
           <PasswordInput
             label="Signing secret"
             description="If set, only deliveries signed with it are taken. It is never shown again."

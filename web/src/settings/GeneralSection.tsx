@@ -40,7 +40,7 @@ export function GeneralSection({ project }: { project: Project }) {
         <Switch
           label="Run by itself"
           description="Columns run as soon as a row comes in or something they are made from changes. Off: they wait for you, and show what is out of date."
-          checked={project.autoplay}
+          checked={(patch.isPending ? patch.variables.autoplay : undefined) ?? project.autoplay}
           onChange={(event) => patch.mutate({ autoplay: event.currentTarget.checked })}
         />
       </Card>

@@ -41,7 +41,7 @@ export default function ProjectSettingsPage({ projectId, section }: { projectId:
   const sections: Section[] = [
     { id: 'general', label: 'General', icon: 'settings', content: () => <GeneralSection project={found} /> },
     { id: 'api', label: 'API', icon: 'code', content: () => <ApiSection project={found} /> },
-    { id: 'event', label: 'Event platform', icon: 'calendar', content: () => <EventSection key={found.updatedAt} project={found} /> },
+    { id: 'event', label: 'Event platform', icon: 'calendar', content: () => <EventSection project={found} /> },
   ];
   return (
     <Shell trail={trail}>

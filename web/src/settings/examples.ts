@@ -11,13 +11,14 @@ export function examples(project: Project, base: string, teamSlug: string): Exam
   const auth = '-H "Authorization: Bearer $KEY"';
   const json = '-H "Content-Type: application/json"';
   const field = project.columns.find((column) => column.type === 'manual' && !column.trigger)?.header ?? 'Input';
-  const row = JSON.stringify({ [field]: 'Ada' });
+  // A shell ends a text at its apostrophe.
+  const row = JSON.stringify({ [field]: 'Ada' }).replaceAll("'", "'\\''");
   return [
     { label: 'Add a row', command: `curl ${auth} ${json} \\\n  ${url}/rows -d '${row}'` },
-    { label: 'List rows', command: `curl ${auth} "${url}/rows?pageSize=50"` },
+    { label: 'List rows', command: `curl ${auth} \\\n  "${url}/rows?pageSize=50"` },
     { label: 'Run what has not been done', command: `curl ${auth} ${json} \\\n  ${url}/trigger -d '{}'` },
-    { label: 'Where it stands', command: `curl ${auth} ${url}/status` },
-    { label: 'Watch it happen', command: `curl -N ${auth} ${url}/events` },
-    { label: 'The same list by version 3', command: `curl ${auth} ${base}/v3/${teamSlug}/${project.id}/rows` },
+    { label: 'Where it stands', command: `curl ${auth} \\\n  ${url}/status` },
+    { label: 'Watch it happen', command: `curl -N ${auth} \\\n  ${url}/events` },
+    { label: 'The same list by version 3', command: `curl ${auth} \\\n  ${base}/v3/${teamSlug}/${project.id}/rows` },
   ];
 }

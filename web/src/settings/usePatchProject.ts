@@ -8,10 +8,10 @@ export function usePatchProject(projectId: string) {
   const queryClient = useQueryClient();
   return useMutation({
     mutationFn: (body: ProjectPatch) => data(client.PATCH('/v4/projects/{projectId}', { params: { path: { projectId } }, body })),
-    onSuccess: () => {
-      void queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
-      void queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+    onSuccess: async () => {
       tell('Saved.');
+      void queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+      await queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
     },
     onError: (error) => tellError(error, 'This was not saved'),
   });

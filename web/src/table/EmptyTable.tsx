@@ -1,10 +1,22 @@
-import { Button, Group, Paper, Stack, Text } from '@mantine/core';
+import { Button, Group, Paper, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { sentence } from '../api/error';
 import { Icon } from '../ui/Icon';
+import { unnamedInput } from './input';
 import classes from './Table.module.css';
 import type { Table } from './useTable';
 
+interface Props {
+  table: Table;
+  onName: (columnId: string, header: string) => Promise<void>;
+  onImport: () => void;
+  onAddColumn: () => void;
+}
+
 /** What an empty table says: three ways to put rows in. */
-export function EmptyTable({ onImport, onAddColumn }: { onImport: () => void; onAddColumn: () => void }) {
+export function EmptyTable({ table, onName, onImport, onAddColumn }: Props) {
+  const unnamed = unnamedInput(table.columns);
   return (
     <div className={classes.empty}>
       <Paper withBorder radius="lg" p="xl" shadow="xs" maw={430} style={{ pointerEvents: 'auto' }}>
@@ -16,6 +28,7 @@ export function EmptyTable({ onImport, onAddColumn }: { onImport: () => void; on
             Type into the row above, paste cells from a spreadsheet, or drop a CSV file anywhere on this page. Then add a
             column that fills itself.
           </Text>
+          {unnamed && <NameFirst onName={(header) => onName(unnamed.id, header)} />}
           <Group>
             <Button leftSection={<Icon name="upload" />} onClick={onImport}>
               Import a file
@@ -27,6 +40,34 @@ export function EmptyTable({ onImport, onAddColumn }: { onImport: () => void; on
         </Stack>
       </Paper>
     </div>
+  );
+}
+
+/** The first column is there already, and waits to be called what people write in it. */
+function NameFirst({ onName }: { onName: (header: string) => Promise<void> }) {
+  const [name, setName] = useState('');
+  const rename = useMutation({ mutationFn: onName });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (name.trim()) rename.mutate(name.trim());
+  };
+  return (
+    <form onSubmit={submit}>
+      <Group align="flex-end" wrap="nowrap" gap="xs">
+        <TextInput
+          label="What is in the first column?"
+          placeholder="Company, website, e-mail …"
+          flex={1}
+          maxLength={255}
+          value={name}
+          error={rename.isError ? sentence(rename.error) : undefined}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <Button type="submit" variant="light" loading={rename.isPending} disabled={!name.trim()}>
+          Name it
+        </Button>
+      </Group>
+    </form>
   );
 }
 

@@ -1,11 +1,13 @@
 import { ActionIcon, Button, Group, Paper, Text, Tooltip } from '@mantine/core';
+import { isProcessed } from '../api/types';
 import { count, counted } from '../ui/format';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { Icon } from '../ui/Icon';
 import { tell, tellError } from '../ui/notify';
-import { NOTHING, rowRuns } from './grid/selection';
+import { NOTHING } from './grid/selection';
 import { deleteSelected, UNDO_ROWS_MAX } from './rows/deleteSelected';
-import { fetchIds } from './rows/fetchRows';
+import { isFiltered, selected as whole } from './rows/rowQuery';
+import { countTicked, isEveryRow, tickedIds } from './rows/ticked';
 import classes from './Table.module.css';
 import type { Table } from './useTable';
 
@@ -22,13 +24,17 @@ interface Props {
 /** What can be done with the selected rows. */
 export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell }: Props) {
   const { selection, runs } = table;
-  const selected = countSelected(table);
+  const selected = countTicked(table);
   if (selected <= 0) return null;
+  // All rows are meant as a list: whatever it holds when something is done, not the places it had.
+  const isEvery = isEveryRow(table);
+  const every = `${count(selected)} rows${isFiltered(table.query) ? ' that match' : ''}`;
+  const canRun = table.columns.some(isProcessed);
 
   const withIds = async (act: (rowIds: string[]) => Promise<unknown>) => {
     if (selected > ROWS_MAX) return tell(`Select up to ${count(ROWS_MAX)} rows, or use Run above for all of them.`);
     try {
-      await act(await selectedIds(table));
+      await act(await tickedIds(table));
     } catch (error) {
       tellError(error);
     }
@@ -38,20 +44,28 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
   return (
     <Paper className={classes.selection} shadow="md" withBorder radius="lg" role="toolbar" aria-label="Selected rows">
       <Text size="sm" fw={600}>
-        {count(selected)} selected
+        {isEvery ? `All ${every}` : `${count(selected)} selected`}
       </Text>
       <Group gap={6} wrap="nowrap">
-        <Button size="xs" leftSection={<Icon name="play" size={14} />} onClick={() => void withIds((rowIds) => runs.run({ rowIds }))}>
-          Run
-        </Button>
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<Icon name="stop" size={14} />}
-          onClick={() => void withIds((rowIds) => runs.stop(rowIds))}
-        >
-          Stop
-        </Button>
+        {canRun && (
+          <>
+            <Button
+              size="xs"
+              leftSection={<Icon name="play" size={14} />}
+              onClick={() => void (isEvery ? runs.run(whole(table.query)) : withIds((rowIds) => runs.run({ rowIds })))}
+            >
+              Run
+            </Button>
+            <Button
+              size="xs"
+              variant="default"
+              leftSection={<Icon name="stop" size={14} />}
+              onClick={() => void (isEvery && !isFiltered(table.query) ? runs.stop() : withIds((rowIds) => runs.stop(rowIds)))}
+            >
+              Stop
+            </Button>
+          </>
+        )}
         {selected === 1 && first !== undefined && (
           <Button size="xs" variant="default" onClick={() => onOpenCell(first, table.shownColumns[0]?.id ?? '_trigger')}>
             Details
@@ -74,7 +88,7 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
       </Group>
       {isAsked && (
         <ConfirmDialog
-          title={`Delete ${counted(selected, 'row')}?`}
+          title={isEvery ? `Delete all ${every}?` : `Delete ${counted(selected, 'row')}?`}
           action={`Delete ${counted(selected, 'row')}`}
           onClose={() => setIsAsked(false)}
           onConfirm={() => deleteSelected(table)}
@@ -85,20 +99,4 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
       )}
     </Paper>
   );
-}
-
-export function countSelected({ selection, total = 0 }: Table): number {
-  return selection.rows.length - (selection.rows.hasIndex(total) ? 1 : 0);
-}
-
-async function selectedIds(table: Table): Promise<string[]> {
-  const { store, selection, project, query, total = 0 } = table;
-  const ids: string[] = [];
-  for (const [first, end] of rowRuns(selection.rows)) {
-    const last = Math.min(end, total);
-    const rows = Array.from({ length: last - first }, (_, offset) => store.rowAt(first + offset));
-    const isAtHand = rows.every((row) => row !== undefined);
-    ids.push(...(isAtHand ? rows.map((row) => row.id) : await fetchIds(project.id, query, first, last)));
-  }
-  return ids;
 }

@@ -15,10 +15,22 @@ interface Props {
   table: Table;
   target: PanelTarget;
   onOpen: (target: PanelTarget) => void;
+  /** The column that was being made is there now. */
+  onMade: (columnId: string) => void;
   onClose: () => void;
 }
 
-export default function TablePanel({ table, target, onOpen, onClose }: Props) {
+/** The panel a column was made in is the one it is shown in: what it said, and what was typed meanwhile, stays. */
+const NEW = 'new';
+
+export default function TablePanel({ table, target, onOpen, onMade, onClose }: Props) {
+  const [made, setMade] = useState<{ columnId: string; by: PanelTarget }>();
+  // The panel stays as it is until the table has the column, so that the grid beside it keeps its width.
+  const isThere = made?.by === target && table.columns.some((column) => column.id === made.columnId);
+  useEffect(() => {
+    if (isThere && made) onMade(made.columnId);
+  }, [isThere, made, onMade]);
+
   switch (target.kind) {
     case 'gallery':
       return (
@@ -30,12 +42,20 @@ export default function TablePanel({ table, target, onOpen, onClose }: Props) {
       );
     case 'newColumn':
       return (
-        <NewColumnPanel key={target.templateId} table={table} target={target} onOpen={onOpen} onClose={onClose} />
+        <ColumnPanel
+          key={NEW}
+          table={table}
+          template={target}
+          onBack={() => onOpen({ kind: 'gallery' })}
+          onSaved={(columnId) => setMade({ columnId, by: target })}
+          onClose={onClose}
+        />
       );
     case 'column': {
       const column = table.columns.find((candidate) => candidate.id === target.columnId);
       if (!column) return null;
-      return <ColumnPanel key={column.id} table={table} column={column} onSaved={() => {}} onClose={onClose} />;
+      const key = column.id === made?.columnId ? NEW : column.id;
+      return <ColumnPanel key={key} table={table} column={column} onSaved={() => {}} onClose={onClose} />;
     }
     case 'cell':
       return (
@@ -49,16 +69,4 @@ export default function TablePanel({ table, target, onOpen, onClose }: Props) {
         />
       );
   }
-}
-
-type NewColumn = Extract<PanelTarget, { kind: 'newColumn' }>;
-
-/** A column to be made. Its panel stays until the table has it, so that the grid beside it keeps its width. */
-function NewColumnPanel({ table, target, onOpen, onClose }: Omit<Props, 'target'> & { target: NewColumn }) {
-  const [madeId, setMadeId] = useState<string>();
-  const isThere = table.columns.some((column) => column.id === madeId);
-  useEffect(() => {
-    if (isThere && madeId) onOpen({ kind: 'column', columnId: madeId });
-  }, [isThere, madeId, onOpen]);
-  return <ColumnPanel table={table} template={target} onBack={() => onOpen({ kind: 'gallery' })} onSaved={setMadeId} onClose={onClose} />;
 }

@@ -3,9 +3,10 @@ import { Shell } from '../app/Shell';
 import { tellError } from '../ui/notify';
 import { unsaved } from '../ui/unsaved';
 import { AddColumnButton } from './columns/AddColumnButton';
+import { InputNote } from './columns/InputNote';
 import { useColumnActions } from './columns/useColumnActions';
 import { EmptyTable, NoMatch } from './EmptyTable';
-import { Grid, type GridHandle, type HoveredCell } from './grid/Grid';
+import { Grid, type GridHandle, type HoveredCell, type HoveredHeader } from './grid/Grid';
 import { HoverNote } from './cell/HoverNote';
 import { ProjectTrail } from './ProjectTrail';
 import { clear, useClipboard } from './rows/useClipboard';
@@ -15,7 +16,8 @@ import { RunControl } from './runs/RunControl';
 import { RunDialog } from './runs/RunDialog';
 import { ProgressStrip } from './runs/ProgressStrip';
 import { deleteSelected, UNASKED_ROWS_MAX } from './rows/deleteSelected';
-import { countSelected, SelectionBar } from './SelectionBar';
+import { countTicked } from './rows/ticked';
+import { SelectionBar } from './SelectionBar';
 import { StatusBar } from './StatusBar';
 import classes from './Table.module.css';
 import { type MenuTarget, TableMenus } from './TableMenus';
@@ -37,6 +39,7 @@ export function TableView({ table }: { table: Table }) {
   const [panel, showPanel] = useState<PanelTarget>();
   const setPanel = (target: PanelTarget | undefined) => unsaved.first(() => showPanel(target));
   const [hovered, setHovered] = useState<HoveredCell>();
+  const [header, setHeader] = useState<HoveredHeader>();
   const [menu, setMenu] = useState<MenuTarget>();
   const [importing, setImporting] = useState<{ file?: File }>();
   const [isAsked, setIsAsked] = useState(false);
@@ -49,7 +52,7 @@ export function TableView({ table }: { table: Table }) {
     const row = store.rowAt(rowIndex);
     if (row) openDetails(row.id, columnId);
   };
-  const deleteRows = () => (countSelected(table) > UNASKED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
+  const deleteRows = () => (countTicked(table) > UNASKED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
   const clipboard = useClipboard(table, frame);
   const closePanel = () => {
     if (!panel) return;
@@ -104,7 +107,7 @@ export function TableView({ table }: { table: Table }) {
           onImport={() => setImporting({})}
         />
         <div className={classes.middle}>
-          <div className={classes.grid} ref={frame} onMouseLeave={() => setHovered(undefined)}>
+          <div className={classes.grid} ref={frame} onMouseLeave={() => (setHovered(undefined), setHeader(undefined))}>
             <Grid
               ref={grid}
               store={store}
@@ -123,6 +126,7 @@ export function TableView({ table }: { table: Table }) {
               onClear={(selection) => void clear(table, selection).catch((error: unknown) => tellError(error, 'This was not saved'))}
               onDeleteRows={deleteRows}
               onHover={setHovered}
+              onHoverHeader={setHeader}
               onColumnMoved={actions.move}
               onColumnResized={table.setWidth}
               onHeaderMenu={(columnId, bounds) => setMenu({ kind: 'header', columnId, bounds })}
@@ -133,13 +137,20 @@ export function TableView({ table }: { table: Table }) {
               rightElement={<AddColumnButton onClick={() => setPanel({ kind: 'gallery' })} />}
             />
             {table.total === 0 && isFiltered(table.query) && <NoMatch table={table} />}
-            {isEmpty && <EmptyTable onImport={() => setImporting({})} onAddColumn={() => setPanel({ kind: 'gallery' })} />}
+            {isEmpty && <EmptyTable table={table} onName={actions.rename} onImport={() => setImporting({})} onAddColumn={() => setPanel({ kind: 'gallery' })} />}
             <HoverNote table={table} hovered={menu ? undefined : hovered} frame={frame} />
+            <InputNote table={table} hovered={menu ? undefined : header} />
             <SelectionBar table={table} isAsked={isAsked} setIsAsked={setIsAsked} onDelete={deleteRows} onOpenCell={openCell} />
           </div>
           {panel && (
             <Suspense>
-              <TablePanel table={table} target={panel} onOpen={setPanel} onClose={closePanel} />
+              <TablePanel
+                table={table}
+                target={panel}
+                onOpen={setPanel}
+                onMade={(columnId) => showPanel({ kind: 'column', columnId })}
+                onClose={closePanel}
+              />
             </Suspense>
           )}
         </div>

@@ -7,6 +7,7 @@ import { tellError } from '../ui/notify';
 import { useStored } from '../ui/useStored';
 import { useThrottled } from '../ui/useThrottled';
 import { countFrozen, FIRST_COLUMN } from './grid/frozen';
+import type { Anchors } from './grid/following';
 import type { Selection } from './grid/selection';
 import { useFollowing } from './grid/useFollowing';
 import { Editor } from './rows/editor';
@@ -17,6 +18,7 @@ import { tellUndone } from './rows/tellUndone';
 import { useRowStore } from './rows/useRowStore';
 import { wireOf } from './rows/wire';
 import { type Progress, RESTING, RunMeter } from './runs/progress';
+import { useRunningNote } from './runs/runningNote';
 import { type Runs, useRuns } from './runs/useRuns';
 import { complete } from './views/operators';
 import { useViews, type Views } from './views/useViews';
@@ -39,6 +41,8 @@ export interface Table {
   setSearch: (search: string) => void;
   selection: Selection;
   setSelection: (selection: Selection) => void;
+  /** The rows that what is selected holds on to. */
+  anchors: () => Anchors;
   widths: Record<string, number>;
   setWidth: (columnId: string, width: number) => void;
   /** How many columns at the left stay when the others are scrolled. */
@@ -58,13 +62,14 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
   const [, setEdits] = useState(0);
   const [progress, setProgress] = useState(RESTING);
   const meter = useRef(new RunMeter());
+  useRunningNote(progress.isRunning);
 
   const query = useMemo(
     (): RowQuery => ({ filters: complete(views.state.filters), sorting: views.state.sorting, search: wanted }),
     [views.state, wanted],
   );
   const store = useRowStore(projectId, query);
-  const [selection, setSelection] = useFollowing(store);
+  const [selection, setSelection, anchors] = useFollowing(store);
   const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning || next.stopped !== shown.stopped);
   const isConnected = useLive(projectId, store, (status: Status) => showProgress(meter.current.read(status, Date.now())));
 
@@ -108,6 +113,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     setSearch,
     selection,
     setSelection,
+    anchors,
     widths,
     frozenCount: countFrozen(frozen, shownColumns, store.rowAt),
     setFrozen,

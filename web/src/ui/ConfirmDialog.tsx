@@ -22,7 +22,7 @@ export function ConfirmDialog({ title, children, action, onConfirm, onClose }: P
         </Text>
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
-            Keep it
+            Cancel
           </Button>
           <Button color="red" data-autofocus loading={confirm.isPending} onClick={() => confirm.mutate()}>
             {action}

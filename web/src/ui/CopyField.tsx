@@ -18,7 +18,7 @@ export function CopyField({ label, value, isBlock = false }: Props) {
         </Text>
         <CopyButton value={value}>
           {({ copied, copy }) => (
-            <Button size="compact-xs" variant="subtle" leftSection={<Icon name={copied ? 'check' : 'copy'} size={14} />} onClick={copy} aria-label={`Copy: ${label}`}>
+            <Button size="compact-xs" variant="subtle" style={{ flexShrink: 0 }} leftSection={<Icon name={copied ? 'check' : 'copy'} size={14} />} onClick={copy} aria-label={`${copied ? 'Copied' : 'Copy'}: ${label}`}>
               {copied ? 'Copied' : 'Copy'}
             </Button>
           )}

@@ -6,11 +6,13 @@ interface Props {
   error: unknown;
   onRetry: () => void;
   retryLabel?: string;
+  /** There is no page around it. */
+  isPage?: boolean;
 }
 
-export function ErrorState({ error, onRetry, retryLabel = 'Try again' }: Props) {
+export function ErrorState({ error, onRetry, retryLabel = 'Try again', isPage = false }: Props) {
   return (
-    <Center component="main" h="100%" mih={240} p="xl">
+    <Center component={isPage ? 'main' : 'div'} h="100%" mih={240} p="xl">
       <Stack align="center" gap="sm" maw={460} role="alert">
         <Icon name="warn" size={32} style={{ color: 'var(--mantine-color-red-6)' }} />
         <Title order={1} size="h3">

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Column } from '../../src/api/types';
+import { changedSince } from '../../src/table/columns/draft';
 import { layout } from '../../src/table/columns/graph';
 import { type Segment, writePath } from '../../src/table/columns/jsonPath';
 import { fieldsOf, schemaOf } from '../../src/table/columns/schemaFields';
@@ -9,6 +10,12 @@ const columns = [
   { id: 'col_a', header: 'Company' },
   { id: 'col_b', header: 'City' },
 ] as Column[];
+
+test('what was typed while it was being saved stays', () => {
+  const sent = { header: 'One', maxAttempts: 2 };
+  expect(changedSince(sent, { ...sent, header: 'One more', cacheTtlSeconds: 5 })).toEqual({ header: 'One more', cacheTtlSeconds: 5 });
+  expect(changedSince(sent, sent)).toEqual({});
+});
 
 test('a template is text and references', () => {
   expect(tokenize('Hi @{col_a.name}, @ home @{x')).toEqual([{ text: 'Hi ' }, { reference: 'col_a.name' }, { text: ', @ home @{x' }]);

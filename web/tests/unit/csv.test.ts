@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fieldNames, formatCsv, guessDelimiter, parseCsv, sampleCsv } from '../../src/table/transfer/csv';
+import { fieldNames, formatCsv, guessDelimiter, isTooWide, parseCsv, sampleCsv } from '../../src/table/transfer/csv';
 import { asUtf8, encodingOf } from '../../src/table/transfer/encoding';
 import { unmark } from '../../src/table/transfer/formulas';
 
@@ -20,6 +20,12 @@ test('quotes hold delimiters, line breaks and quotes', () => {
 test('a row that may be cut off is no sample', () => {
   expect(sampleCsv('\uFEFFa,b\n1,2\n3,', 5, false).rows).toEqual([['a', 'b'], ['1', '2']]);
   expect(sampleCsv('a,b\n1,2', 5, true).rows).toEqual([['a', 'b'], ['1', '2']]);
+});
+
+test('only cells that say something are too many', () => {
+  expect(isTooWide(['a', 'b', '', ''], 2)).toBe(false);
+  expect(isTooWide(['a', 'b', '', 'c'], 2)).toBe(true);
+  expect(isTooWide(['a'], 2)).toBe(false);
 });
 
 test('what is written reads back the same', () => {

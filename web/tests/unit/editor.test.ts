@@ -48,9 +48,53 @@ test('what was written while the service was away can be sent again', async () =
   options.wire.writeCells = writeCells;
   errors[0]?.again?.();
   await expect.poll(stored).toEqual({ 1: { a: 'mine' } });
+});
+
+test('rows that may have been taken are sent again by the name they had, and what is left of them only', async () => {
+  const again: (() => void)[] = [];
+  const { editor, stored, options } = world({ 1: { a: 'x' } });
+  const { insertRows, writeCells } = options.wire;
+  const names: string[] = [];
+  options.onError = (_, retry) => retry && again.push(retry);
+  options.wire.insertRows = async (bodies, ids, _, name) => {
+    names.push(name?.(0) ?? '');
+    await insertRows(bodies.slice(0, 1), ids);
+    names.push(name?.(1) ?? '');
+    throw new Error('away');
+  };
+  const before = { value: 'x', status: 'idle' as const };
+  expect(await editor.change([{ rowId: '1', columnId: 'a', value: 'y', before }], [{ a: 'one' }, { a: 'two' }])).toBe(false);
+  options.wire.writeCells = async (cells) => expect(cells, 'what was written is not written again').toEqual([]);
+  options.wire.insertRows = async (bodies, ids, _, name) => {
+    names.push(name?.(0) ?? '');
+    await insertRows(bodies, ids);
+  };
+  again[0]?.();
+  await expect.poll(stored).toEqual({ 1: { a: 'y' }, made1: { a: 'one' }, made2: { a: 'two' } });
+  expect(names[2]).toBe(names[1]);
+  expect(new Set(names).size).toBe(2);
+  options.wire.writeCells = writeCells;
+  await editor.undo();
+  expect(stored()).toEqual({ 1: { a: 'y' }, made1: { a: 'one' } });
+  await editor.undo();
+  expect(stored()).toEqual({ 1: { a: 'x' } });
+});
+
+test('what is typed into a row that was not saved can be sent once the row is', async () => {
+  const again: (() => void)[] = [];
+  const shown: Row[] = [];
+  const { editor, stored, options } = world({});
+  const { insertRows } = options.wire;
+  const store = options.store();
+  options.store = () => ({ ...store, startAdding: (rows) => shown.push(...rows) });
+  options.onError = (_, retry) => retry && again.push(retry);
   options.wire.insertRows = () => Promise.reject(new Error('away'));
-  await editor.change([], [{ a: 'new' }]);
-  expect(errors[1], 'a row may have been taken').toEqual({ again: undefined });
+  const adding = editor.change([], [{ a: 'one' }]);
+  const writing = editor.change([{ rowId: shown[0]?.id ?? '', columnId: 'ai', value: 'more' }]);
+  expect([await adding, await writing]).toEqual([false, false]);
+  options.wire.insertRows = insertRows;
+  again.forEach((retry) => retry());
+  await expect.poll(stored).toEqual({ made1: { a: 'one', ai: 'more' } });
 });
 
 test('undo leaves alone what somebody else has changed since', async () => {

@@ -1,6 +1,6 @@
 import { CompactSelection } from '@glideapps/glide-data-grid';
 import { describe, expect, it } from 'vitest';
-import { anchorsOf, follow, isLoose } from '../../src/table/grid/following';
+import { anchorsOf, follow, isLoose, unknownTicks } from '../../src/table/grid/following';
 import { NOTHING, type Selection } from '../../src/table/grid/selection';
 
 /** Rows by one letter each; a dot is a row that is not at hand. */
@@ -53,10 +53,22 @@ describe('a selection', () => {
     expect(after && [...after.rows]).toEqual([0, 2, 3]);
   });
 
-  it('leaves everything ticked where that is too much to remember', () => {
-    const many = Array.from({ length: 10_001 }, (_, index) => `r${index}`);
-    const everything = { ...NOTHING, rows: CompactSelection.fromSingleSelection([0, many.length]) };
-    expect(moved(everything, many.join(' '), many.slice(1).join(' '))).toBeUndefined();
+  it('leaves every row ticked where all are, and not all are known: what is meant is the list', () => {
+    const everything = { ...NOTHING, rows: CompactSelection.fromSingleSelection([0, 5]) };
+    expect(moved(everything, 'a b . . .', 'x a . . .')).toBeUndefined();
+    expect([...(moved(everything, 'a b . . .', 'b . . .')?.rows ?? [])]).toEqual([0, 1, 2, 3]);
+    expect([...(moved(everything, 'a b . . .', 'a b . . . .')?.rows ?? [])]).toEqual([0, 1, 2, 3, 4, 5]);
+    expect([...(moved(everything, 'a b . . .', '')?.rows ?? [9])]).toEqual([]);
+    // The row to type into counts for nothing.
+    const butOne = { ...NOTHING, rows: everything.rows.add(5).remove(1) };
+    expect(anchorsOf(butOne, rowsOf('a b . . .')).isEverything).toBe(false);
+    expect(unknownTicks(butOne, anchorsOf(butOne, rowsOf('a b . . .')))).toBe(3);
+  });
+
+  it('knows rows that it has seen, though they are no longer at hand', () => {
+    const ticked = { ...NOTHING, rows: CompactSelection.fromSingleSelection([0, 3]) };
+    const before = anchorsOf(ticked, rowsOf('a b . d'));
+    expect([...anchorsOf(ticked, rowsOf('. . c d'), before).ids.values()].sort()).toEqual(['a', 'b', 'c']);
   });
 
   it('drops ticks of rows that are out of reach when rows have gone', () => {

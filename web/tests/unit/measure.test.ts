@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TriggerBody } from '../../src/api/types';
-import { measure } from '../../src/table/runs/measure';
+import { measure, withoutByHand } from '../../src/table/runs/measure';
 
 async function check(body: TriggerBody, columnIds: string[], expected: { cells: number; isAtMost: boolean; asked: number }) {
   const asked: TriggerBody[] = [];
@@ -22,4 +22,13 @@ test('where that would be much, the most there can be is said', async () => {
   await check({}, many, { cells: 600, isAtMost: true, asked: 1 });
   const rowIds = Array.from({ length: 2000 }, (_, index) => `row_${index}`);
   await check({ rowIds }, ['a', 'b'], { cells: 60, isAtMost: true, asked: 1 });
+});
+
+test('what people wrote can be left out of a run of one column', () => {
+  const left = { conjunction: 'not', filters: [{ columnId: 'a', operator: 'isManual' }] };
+  expect(withoutByHand({ force: true, columnIds: ['a'] })).toEqual({ force: true, columnIds: ['a'], filters: [left] });
+  const before = { columnId: 'b', operator: 'isEmpty' as const };
+  expect(withoutByHand({ columnIds: ['a'], filters: [before] })?.filters).toEqual([before, left]);
+  expect(withoutByHand({ columnIds: ['a', 'b'] })).toBeUndefined();
+  expect(withoutByHand({ force: true })).toBeUndefined();
 });

@@ -257,7 +257,11 @@ fn csv_fields(first: &[String], shape: Shape) -> Vec<ImportField> {
 
 type Row = (ImportRow, Vec<String>);
 
-fn csv_row(cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shape) -> Result<Row, Flaw> {
+fn csv_row(mut cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shape) -> Result<Row, Flaw> {
+    // Commas at the end of a line say nothing.
+    while cells.len() > columns.len() && cells.last().is_some_and(String::is_empty) {
+        cells.pop();
+    }
     if cells.len() > columns.len() {
         let first = if shape.has_header { "header" } else { "first line" };
         let reason = format!("has {} cells, but the {first} has {}", cells.len(), columns.len());

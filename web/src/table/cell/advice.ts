@@ -23,6 +23,11 @@ export function advice(code: ErrorCode): string {
   return ADVICE[code];
 }
 
+/** What went wrong in a line as short as a cell: a status comes first, and who answered is left to the hover. */
+export function briefly(message: string): string {
+  return message.replace(/^[^:]{1,60}? answered (\d{3})(: |\.$)/, (_, status: string, end: string) => (end === ': ' ? `${status}: ` : `Status ${status}`));
+}
+
 /** A cell's state in words: what a hover, a screen reader and the panel say. */
 export function describe(cell: Cell, now = Date.now()): string {
   if (cell.status === 'error') return cell.error ? `Failed: ${cell.error.message}` : 'Failed';

@@ -14,7 +14,7 @@ import { withHeaders } from '../template/tokens';
 import type { Table } from '../useTable';
 import { AdvancedSection } from './AdvancedSection';
 import { DependencySection } from './DependencySection';
-import { type ColumnDraft, type DraftPart, draftOf, hasChanges, missing, newDraft, toBody } from './draft';
+import { changedSince, type ColumnDraft, type DraftPart, draftOf, hasChanges, missing, newDraft, toBody } from './draft';
 import { TryBox } from './TryBox';
 import { TypeSection } from './TypeSection';
 import type { TemplateId } from './templates';
@@ -64,7 +64,8 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
     if (!saved) return showFirst();
     setIsAsked(false);
     forget();
-    setChanges({});
+    // Somebody may have typed on meanwhile.
+    setChanges((now) => changedSince(changes, now));
     setFixes(saved.appliedFixes);
     if (isRunAfter) await table.runs.run({ columnIds: [saved.column.id] });
     onSaved(saved.column.id);

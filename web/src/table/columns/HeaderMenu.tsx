@@ -7,6 +7,7 @@ import { NameDialog } from '../../ui/NameDialog';
 import { tellError } from '../../ui/notify';
 import { LostWithColumn } from '../LostWithColumn';
 import { FreezeItem } from '../FreezeItem';
+import classes from '../Table.module.css';
 import type { Table } from '../useTable';
 import { openFilters } from '../views/TableTools';
 import type { ColumnActions } from './useColumnActions';
@@ -93,7 +94,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
                 Duplicate
               </Menu.Item>
               <Menu.Divider />
-              <Menu.Item color="red" leftSection={<Icon name="trash" />} closeMenuOnClick={false} onClick={() => setDialog('delete')}>
+              <Menu.Item className={classes.danger} leftSection={<Icon name="trash" />} closeMenuOnClick={false} onClick={() => setDialog('delete')}>
                 Delete
               </Menu.Item>
             </>

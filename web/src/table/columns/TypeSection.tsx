@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core';
 import type { Column } from '../../api/types';
 import type { Table } from '../useTable';
+import { AboutInput } from './AboutInput';
 import { AiSection } from './AiSection';
 import type { ColumnDraft, DraftPart } from './draft';
 import { HttpSection } from './HttpSection';
@@ -33,11 +34,10 @@ export function TypeSection(props: SectionProps) {
     case 'reference':
       return <ReferenceSection {...props} />;
     default:
+      if (props.column?.trigger) return <AboutInput table={props.table} columnId={props.column.id} />;
       return (
         <Text size="sm" c="dimmed">
-          {props.column?.trigger
-            ? 'The input of each row. What arrives by API without a column of its own is kept here.'
-            : 'People and programs write here: type, paste, import, or send values by API.'}
+          People and programs write here: type, paste, import, or send values by API.
         </Text>
       );
   }

@@ -82,6 +82,12 @@ export function hasChanges(start: ColumnDraft, changes: DraftPart): boolean {
   return Object.entries(changes).some(([part, value]) => JSON.stringify(value) !== JSON.stringify(start[part as keyof ColumnDraft]));
 }
 
+/** What was changed since this much was sent to be saved. */
+export function changedSince(sent: DraftPart, now: DraftPart): DraftPart {
+  const later = Object.entries(now).filter(([part, value]) => value !== sent[part as keyof DraftPart]);
+  return Object.fromEntries(later) as DraftPart;
+}
+
 /** The draft as the service takes it, for making, changing and trying alike. */
 export function toBody(draft: ColumnDraft): ColumnCreate {
   const { templateId, header, waterfall, scraper } = draft;

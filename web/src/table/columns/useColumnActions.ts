@@ -3,6 +3,7 @@ import { client, data } from '../../api/client';
 import { projectQuery, viewsQuery } from '../../api/queries';
 import type { Column, ColumnPatch, Project } from '../../api/types';
 import { tellError, tellFixes } from '../../ui/notify';
+import { withHeaders } from '../template/tokens';
 import type { PanelTarget } from '../TablePanel';
 import type { Table } from '../useTable';
 import { withHidden } from '../views/viewState';
@@ -23,12 +24,13 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
   const projectId = table.project.id;
   const key = projectQuery(projectId).queryKey;
   const reread = () => queryClient.invalidateQueries({ queryKey: key });
+  const tellOf = (fixes: readonly string[]) => tellFixes(fixes.map((fix) => withHeaders(fix, table.columns)));
 
   const patch = async (columnId: string, body: ColumnPatch) => {
     const answer = await data(
       client.PATCH('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } }, body }),
     );
-    tellFixes(answer.appliedFixes);
+    tellOf(answer.appliedFixes);
     await reread();
   };
 
@@ -53,7 +55,7 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
       const answer = await data(
         client.DELETE('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } } }),
       );
-      tellFixes(answer.appliedFixes);
+      tellOf(answer.appliedFixes);
       await Promise.all([reread(), queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey })]);
     },
     duplicate: async (columnId) => {
@@ -76,6 +78,7 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
         }),
       );
       await reread();
+      tellOf(answer.appliedFixes);
       open({ kind: 'column', columnId: answer.column.id });
     },
   };

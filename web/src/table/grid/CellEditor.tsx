@@ -1,11 +1,14 @@
 import type { ProvideEditorComponent } from '@glideapps/glide-data-grid';
-import { type ClipboardEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
+import { type ClipboardEvent, type FocusEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { isBlock } from '../rows/pasteBlock';
 import { parseTsv } from '../rows/tsv';
 import { isJson, toPretty } from '../rows/typed';
 import type { RowmillCell } from './cellContent';
 import { takeFirstLetters } from './firstLetter';
 import classes from './Grid.module.css';
+
+/** How long after a click the grid may still ask for the focus. */
+const LATE_FOCUS_MILLISECONDS = 300;
 
 /** The editor over a cell: grows with its text, and shows JSON spread out. */
 export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
@@ -25,6 +28,14 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
     onChange(latest.current);
   };
 
+  const opened = useRef({ at: performance.now(), isEnding: false });
+  /** The grid asks for the focus a little after a click: too late, where the second click has opened this. */
+  const onBlur = ({ currentTarget, relatedTarget }: FocusEvent<HTMLTextAreaElement>) => {
+    const { at, isEnding } = opened.current;
+    const isLate = relatedTarget instanceof HTMLCanvasElement && performance.now() - at < LATE_FOCUS_MILLISECONDS;
+    if (isLate && !isEnding) currentTarget.focus();
+  };
+
   // Before anything else happens: the next letter must find the field, not the grid.
   useLayoutEffect(() => {
     const element = field.current;
@@ -37,12 +48,14 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
   }, []);
 
   const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    if (event.key === 'Escape') opened.current.isEnding = true;
     const isEnd = event.key === 'Tab' || (event.key === 'Enter' && !isBreak(event));
     if (event.key === 'Enter' && event.altKey) insertBreak(event.currentTarget);
     if (event.key === 'Enter' || event.key === 'Tab') event.stopPropagation();
     if (!isEnd) return;
     // Ended here and not by the grid, which drops the value when the letter before came in the same instant.
     event.preventDefault();
+    opened.current.isEnding = true;
     onFinishedEditing(latest.current, event.key === 'Enter' ? [0, 1] : [event.shiftKey ? -1 : 1, 0]);
   };
   const isBreak = ({ shiftKey, altKey, ctrlKey, metaKey }: KeyboardEvent) =>
@@ -50,7 +63,9 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
 
   /** Several cells are meant for the grid, which takes them as soon as nobody edits any more. */
   const onPaste = (event: ClipboardEvent) => {
-    if (isUntouched && isBlock(parseTsv(event.clipboardData.getData('text/plain')))) onFinishedEditing(undefined, [0, 0]);
+    if (!isUntouched || !isBlock(parseTsv(event.clipboardData.getData('text/plain')))) return;
+    opened.current.isEnding = true;
+    onFinishedEditing(undefined, [0, 0]);
   };
 
   return (
@@ -67,6 +82,7 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
         data-untouched={isUntouched || undefined}
         onKeyDown={onKeyDown}
         onPaste={onPaste}
+        onBlur={onBlur}
         onChange={(event) => {
           grow(event.currentTarget);
           take(event.currentTarget.value);

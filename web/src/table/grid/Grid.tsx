@@ -14,6 +14,7 @@ import { useComputedColorScheme } from '@mantine/core';
 import { useViewportSize } from '@mantine/hooks';
 import { type ReactNode, type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef } from 'react';
 import type { Cell, Column } from '../../api/types';
+import { firstToType, isUnusedInput } from '../input';
 import type { RowStore } from '../rows/rowStore';
 import { cellContent, isRowmillCell, loadingContent } from './cellContent';
 import { cellRenderer, RUN_BUTTON_WIDTH } from './cellRenderer';
@@ -35,6 +36,11 @@ export interface CellPlace {
 
 export interface HoveredCell extends CellPlace {
   cell: Cell;
+  bounds: Rectangle;
+}
+
+export interface HoveredHeader {
+  columnId: string;
   bounds: Rectangle;
 }
 
@@ -67,6 +73,7 @@ export interface GridProps {
   onClear: (selection: Selection) => void;
   onDeleteRows: () => void;
   onHover: (cell: HoveredCell | undefined) => void;
+  onHoverHeader: (header: HoveredHeader | undefined) => void;
   onColumnMoved: (from: number, to: number) => void;
   onColumnResized: (columnId: string, width: number) => void;
   onHeaderMenu: (columnId: string, bounds: Rectangle) => void;
@@ -76,6 +83,8 @@ export interface GridProps {
 }
 
 export const WIDTH_DEFAULT = 190;
+const WIDTH_UNUSED = 84;
+const NARROW_SCREEN = 640;
 const ROW_HEIGHT = 33;
 const RENDERERS = [markerCellRenderer, loadingCellRenderer] as NonNullable<
   React.ComponentProps<typeof DataEditorCore>['renderers']
@@ -83,7 +92,7 @@ const RENDERERS = [markerCellRenderer, loadingCellRenderer] as NonNullable<
 
 /** The grid, whatever draws it. Nothing outside this folder knows which library that is. */
 export function Grid(props: GridProps) {
-  const { store, columns, widths, canAddRows, selection, onHover } = props;
+  const { store, columns, widths, canAddRows, selection, onHover, onHoverHeader } = props;
   const scheme = useComputedColorScheme('light');
   const editor = useRef<DataEditorRef>(null);
   const added = useRef<CellPlace>(undefined);
@@ -96,6 +105,7 @@ export function Grid(props: GridProps) {
   const firstInSight = useRef(0);
   const version = useRedraw(store, columns.length, editor);
   const total = store.total ?? 0;
+  const { width: screenWidth } = useViewportSize();
   const rowCount = total + (canAddRows ? 1 : 0);
 
   const boundsOf = (columnId: string, rowIndex = -1) =>
@@ -110,30 +120,33 @@ export function Grid(props: GridProps) {
     },
   }));
 
+  // An empty column is not worth half of a small screen.
+  const isFirstNarrow = screenWidth > 0 && screenWidth < NARROW_SCREEN && isUnusedInput(columns[0]?.id, store.rowAt);
   const gridColumns = useMemo(
     () =>
       columns.map(
-        (column): GridColumn => ({
+        (column, place): GridColumn => ({
           id: column.id,
           title: column.header,
           icon: columnIcon(column),
           hasMenu: true,
-          width: widths[column.id] ?? WIDTH_DEFAULT,
+          width: widths[column.id] ?? (place === 0 && isFirstNarrow ? WIDTH_UNUSED : WIDTH_DEFAULT),
         }),
       ),
-    [columns, widths],
+    [columns, widths, isFirstNarrow],
   );
 
+  const hintColumn = firstToType(columns, store.rowAt);
   const getCellContent = useCallback(
     ([columnIndex, rowIndex]: Item) => {
       const column = columns[columnIndex];
       if (!column) return loadingContent();
-      if (rowIndex >= total) return cellContent(column, undefined, columnIndex === 0 ? { hint: 'Type to add a row' } : {});
+      if (rowIndex >= total) return cellContent(column, undefined, columnIndex === hintColumn ? { hint: 'Type to add a row' } : {});
       const row = store.rowAt(rowIndex);
       return row ? cellContent(column, row.cells[column.id], { rowId: row.id }) : loadingContent();
     },
     // `version` says that the store holds something else now.
-    [store, columns, total, version],
+    [store, columns, total, version, hintColumn],
   );
 
   const placeOf = ([columnIndex, rowIndex]: Item): CellPlace | undefined => {
@@ -167,7 +180,6 @@ export function Grid(props: GridProps) {
     }
   };
 
-  const { width: screenWidth } = useViewportSize();
   const frozenCount = fitFrozen(props.frozenCount, gridColumns.map((column) => ('width' in column ? column.width : WIDTH_DEFAULT)), screenWidth);
   /** Whether the selected cell is in a frozen column and the ones next to it are scrolled away. */
   const isFrozenAway = () => {
@@ -262,6 +274,8 @@ export function Grid(props: GridProps) {
       onItemHovered={(event) => {
         const place = event.kind === 'cell' ? placeOf(event.location) : undefined;
         const cell = place && store.rowAt(place.rowIndex)?.cells[place.columnId];
+        const header = event.kind === 'header' ? columns[event.location[0]] : undefined;
+        onHoverHeader(header && event.kind === 'header' ? { columnId: header.id, bounds: event.bounds } : undefined);
         onHover(place && cell && event.kind === 'cell' ? { ...place, cell, bounds: event.bounds } : undefined);
       }}
       onVisibleRegionChanged={(range) => {

@@ -1,4 +1,5 @@
 import { CompactSelection } from '@glideapps/glide-data-grid';
+import { isBeingAdded } from '../rows/provisional';
 import type { RowStore } from '../rows/rowStore';
 import { type CellRange, NOTHING, rowRuns, type Selection } from './selection';
 
@@ -12,28 +13,37 @@ export interface Anchors {
   ids: ReadonlyMap<number, string>;
   /** The cell is in the row to type into, behind the last. */
   isAtEnd: boolean;
-  /** Every row there is was ticked, and there are too many to remember. */
+  /** Every row of the list is ticked, and not all of them are known: the list is meant, whatever it holds. */
   isEverything: boolean;
   total: number;
 }
 
 /** What a selection holds on to. */
-export function anchorsOf(selection: Selection, rows: Rows): Anchors {
+export function anchorsOf(selection: Selection, rows: Rows, before?: Anchors): Anchors {
   const total = rows.total ?? 0;
   const ids = new Map<number, string>();
   const note = (first: number, end: number) => {
     for (let index = first; index < end && ids.size < REMEMBERED_MAX; index++) {
-      const row = rows.rowAt(index);
-      if (row && !isBeingAdded(row.id)) ids.set(index, row.id);
+      // What was known of a row stays known when its page is given up.
+      const id = rows.rowAt(index)?.id ?? before?.ids.get(index);
+      if (id && !isBeingAdded(id)) ids.set(index, id);
     }
   };
   if (selection.cell) note(selection.cell.rowIndex, selection.cell.rowIndex + 1);
   if (selection.range) note(selection.range.firstRow, selection.range.endRow);
-  for (const [first, end] of rowRuns(selection.rows)) note(first, end);
+  const runs = rowRuns(selection.rows);
+  // Where runs begin and end matters most.
+  for (const [first, end] of runs) {
+    note(first, first + 1);
+    note(end - 1, end);
+  }
+  for (const [first, end] of runs) note(first, end);
+  // The row to type into may be ticked as well.
+  const isAll = total > 0 && selection.rows.length - (selection.rows.hasIndex(total) ? 1 : 0) >= total;
   return {
     ids,
     isAtEnd: selection.cell !== undefined && selection.cell.rowIndex >= total,
-    isEverything: total > REMEMBERED_MAX && selection.rows.length >= total,
+    isEverything: isAll && ids.size < total,
     total,
   };
 }
@@ -47,7 +57,12 @@ export function isLoose({ cell }: Selection, anchors: Anchors, rows: Rows): bool
 export function follow(selection: Selection, anchors: Anchors, rows: Rows): Selection | undefined {
   const total = rows.total ?? 0;
   // Until it is known what there is, nothing has moved.
-  if (rows.total === undefined || anchors.isEverything) return undefined;
+  if (rows.total === undefined) return undefined;
+  if (anchors.isEverything) {
+    // The row to type into stays ticked with the others.
+    const more = selection.rows.hasIndex(anchors.total) ? 1 : 0;
+    return total === anchors.total ? undefined : { ...NOTHING, rows: everyRow(total === 0 ? 0 : total + more) };
+  }
   if (anchors.isAtEnd) return followEnd(selection, rows, total);
   const hasMoved = [...anchors.ids].some(([index, id]) => {
     const row = rows.rowAt(index);
@@ -71,6 +86,17 @@ export function follow(selection: Selection, anchors: Anchors, rows: Rows): Sele
         range: moved(selection.range, selection.cell.rowIndex, cellRow, now),
       }),
   };
+}
+
+function everyRow(total: number): CompactSelection {
+  return total === 0 ? CompactSelection.empty() : CompactSelection.fromSingleSelection([0, total]);
+}
+
+/** Ticks of rows nobody knows, which cannot be followed. */
+export function unknownTicks(selection: Selection, { ids, total }: Anchors): number {
+  let unknown = 0;
+  for (const index of selection.rows) if (index < total && !ids.has(index)) unknown += 1;
+  return unknown;
 }
 
 /** Rows that came meanwhile push the row to type into down, unless they were typed there. */
@@ -102,8 +128,4 @@ function moved(range: CellRange, from: number, to: number, now: (index: number) 
     return { ...range, firstRow: range.firstRow + shift, endRow: range.endRow + shift };
   }
   return { ...range, firstRow: to, endRow: to + 1 };
-}
-
-function isBeingAdded(id: string): boolean {
-  return id.startsWith('new_');
 }

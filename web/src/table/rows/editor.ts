@@ -1,5 +1,6 @@
 import type { Cell, Column, Json, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
+import { isBeingAdded, newName, notYetThere, provisionalRow, written } from './provisional';
 import type { RowStore } from './rowStore';
 import {
   bodyOf,
@@ -42,6 +43,10 @@ interface ChangeOptions {
   onProgress?: ((sent: number, all: number) => void) | undefined;
   /** How many columns were made for it. */
   madeColumns?: number;
+  /** Set where it is sent again: the rows as they were shown, what the service knows them by, how many it has taken. */
+  rows?: Row[];
+  name?: string;
+  sentBefore?: number;
 }
 
 interface Options {
@@ -74,24 +79,27 @@ export class Editor {
 
   /** Writes cells and adds rows as one step. Answers whether all of it was taken; if not, that has been told. */
   change(writes: readonly CellWrite[], added: readonly RowBody[] = [], options: ChangeOptions = {}): Promise<boolean> {
-    const { onProgress, madeColumns = 0 } = options;
+    const { onProgress, madeColumns = 0, name = newName(), sentBefore = 0 } = options;
     const cells = this.editsOf(writes);
     if (cells.length === 0 && added.length === 0) return Promise.resolve(true);
     this.show(cells, 'after');
-    const rows = added.map((body) => this.provisional(body));
+    const rows = options.rows ?? added.map((body) => provisionalRow(++this.made, body));
     const all = cells.length + rows.length;
     if (rows.length > 0) this.options.store().startAdding(rows);
-    return this.enqueue(async () => {
-      const step: Step = { cells: [...cells], madeRowIds: [], madeColumns };
+    const step: Step = { cells: [], madeRowIds: [], madeColumns };
+    const work = async () => {
       try {
         await this.sendCells(cells, 'after', (sent) => onProgress?.(sent, all));
       } catch (error) {
         // Reading again may fail as well; what was not saved must not look as if it was.
         this.show(cells, 'before');
+        if (rows.length > 0) this.options.store().finishAdding(rows, undefined);
         throw error;
       }
+      step.cells.push(...cells);
+      const onSent = (sent: number) => onProgress?.(cells.length + sent, all);
       try {
-        await this.sendRows(rows, added, step.madeRowIds, (sent) => onProgress?.(cells.length + sent, all));
+        await this.sendRows(rows, added, step.madeRowIds, onSent, (sent) => `${name}-${sentBefore + sent}`);
       } finally {
         // Rows that were taken before a failure can be taken back as well.
         step.madeRowIds.forEach((rowId, place) => {
@@ -99,8 +107,15 @@ export class Editor {
         });
         if (step.cells.length > 0 || step.madeRowIds.length > 0) this.steps.push(step);
       }
-      // Rows are not sent twice: some of them may have been taken.
-    }, added.length === 0 ? () => void this.change(writes, [], options) : undefined);
+    };
+    // Rows may have been taken although no answer came: they go by the name of the first try, and so only once.
+    const again = () => {
+      const taken = step.madeRowIds.length;
+      const isBegun = step.cells.length > 0;
+      const rest = { rows: rows.slice(taken), name, sentBefore: sentBefore + taken };
+      void this.change(isBegun ? [] : writes, added.slice(taken), { onProgress, madeColumns: isBegun ? 0 : madeColumns, ...rest });
+    };
+    return this.enqueue(work, again);
   }
 
   /** Deletes rows as a step that can be taken back. */
@@ -230,18 +245,20 @@ export class Editor {
 
   private async sendCells(cells: readonly CellEdit[], side: 'before' | 'after', onSent?: OnSent): Promise<void> {
     for (const edit of cells) edit.rowId = await (this.ids.get(edit.rowId) ?? edit.rowId);
+    if (cells.some(({ rowId }) => isBeingAdded(rowId))) throw notYetThere();
     const writes = cells.map((edit) => ({ rowId: edit.rowId, columnId: edit.columnId, value: edit[side] }));
     await this.options.wire.writeCells(writes, onSent);
   }
 
-  private provisional(body: RowBody): Row {
-    const cells = Object.entries(body).map(([columnId, value]) => [columnId, written(value, false)] as const);
-    return { id: `new_${++this.made}`, cells: Object.fromEntries(cells) };
-  }
-
-  private async sendRows(rows: readonly Row[], bodies: readonly RowBody[], ids: string[], onSent?: OnSent): Promise<void> {
+  private async sendRows(
+    rows: readonly Row[],
+    bodies: readonly RowBody[],
+    ids: string[],
+    onSent: OnSent,
+    name: (sent: number) => string,
+  ): Promise<void> {
     if (rows.length === 0) return;
-    const sent = this.options.wire.insertRows(bodies, ids, onSent);
+    const sent = this.options.wire.insertRows(bodies, ids, onSent, name);
     const settled = sent.catch(() => {});
     rows.forEach((row, place) => this.ids.set(row.id, settled.then(() => ids[place] ?? row.id)));
     try {
@@ -251,9 +268,4 @@ export class Editor {
       if (ids.length < rows.length) this.options.store().finishAdding(rows.slice(ids.length), undefined);
     }
   }
-}
-
-function written(value: Json, isProcessedColumn: boolean): Cell {
-  if (!isProcessedColumn || value === null) return { value, status: 'idle' };
-  return { value, status: 'completed', manual: true };
 }

@@ -19,6 +19,24 @@ export async function fetchPage(
   return { rows: answer.rows as Row[], total: answer.pagination.totalRows };
 }
 
+/** The ids of all rows of a list. Rows that go meanwhile shift no others. */
+export async function fetchAllIds(projectId: string, query: RowQuery): Promise<string[]> {
+  const ids: string[] = [];
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const answer = await data(
+      client.GET('/v4/projects/{projectId}/rows', {
+        params: {
+          path: { projectId },
+          query: { pageSize: 1000, columnIds: '_trigger', includeTotal: false, ...queryParams(query), ...(cursor && { cursor }) },
+        },
+      }),
+    );
+    ids.push(...answer.rows.map((row) => row.id));
+    cursor = answer.pagination.nextCursor;
+  }
+  return ids;
+}
+
 /** The ids of the rows from `first` to before `end`, read in large steps. */
 export async function fetchIds(projectId: string, query: RowQuery, first: number, end: number): Promise<string[]> {
   const pageSize = 1000;

@@ -108,7 +108,7 @@ function linesAtHand(table: Table, range: CellRange, endRow: number): string[][]
 /** Rows that must be fetched first come too late for the event; browsers then want the clipboard asked directly. */
 async function copyFar(table: Table, range: CellRange, endRow: number): Promise<void> {
   try {
-    const rows = await table.store.rowsBetween(range.firstRow, endRow);
+    const rows = ticked(await table.store.rowsBetween(range.firstRow, endRow), range, table.selection);
     const columns = table.shownColumns.slice(range.firstColumn, range.endColumn);
     const text = formatTsv(rows.map((row) => columns.map((column) => toText(row.cells[column.id]?.value))));
     await navigator.clipboard.writeText(text);
@@ -118,13 +118,18 @@ async function copyFar(table: Table, range: CellRange, endRow: number): Promise<
   }
 }
 
+/** Between rows that are ticked may lie others. */
+function ticked(rows: readonly Row[], { firstRow }: CellRange, selection: Selection): Row[] {
+  return rows.filter((_, place) => selection.rows.length === 0 || selection.rows.hasIndex(firstRow + place));
+}
+
 /** Empties what is selected, in sight or not. */
 export async function clear(table: Table, selection?: Selection): Promise<void> {
   const range = rangeOf(table, selection);
   if (!range) return;
   const endRow = Math.min(range.endRow, table.store.total ?? 0);
   if (endRow - range.firstRow > COPY_ROWS_MAX) return tell(`That is more than ${counted(COPY_ROWS_MAX, 'row')}. Select fewer.`);
-  const rows = await table.store.rowsBetween(range.firstRow, endRow);
+  const rows = ticked(await table.store.rowsBetween(range.firstRow, endRow), range, selection ?? table.selection);
   const columns = table.shownColumns.slice(range.firstColumn, range.endColumn).filter((column) => column.type !== 'reference');
   const emptied = (row: Row, { id }: Column): CellWrite => ({
     rowId: row.id,

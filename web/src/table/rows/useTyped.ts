@@ -3,6 +3,7 @@ import { counted } from '../../ui/format';
 import { tell, tellError } from '../../ui/notify';
 import type { TypedCell } from '../grid/Grid';
 import type { Table } from '../useTable';
+import { crossings, tellCrossings } from './crossings';
 import type { CellWrite } from './editor';
 import { readTyped } from './typed';
 
@@ -27,14 +28,19 @@ async function write(table: Table, cells: TypedCell[]): Promise<void> {
   }
   const rowAt = await reach(table, inside);
   if (!rowAt) return tell(`That is more than ${counted(ROWS_MAX, 'row')} at once. Select fewer.`);
+  const crossed = crossings(inside, store);
   const writes = inside.flatMap(({ rowIndex, columnId, text, row: opened }): CellWrite[] => {
-    if (opened) return [{ rowId: opened.id, columnId, value: readTyped(text, opened.before.value), before: opened.before }];
+    if (opened) {
+      const value = readTyped(text, opened.before.value);
+      return [{ rowId: opened.id, columnId, value, before: crossed.get(opened.id)?.cell ?? opened.before }];
+    }
     const row = rowAt(rowIndex);
     const before = row?.cells[columnId];
     return row ? [{ rowId: row.id, columnId, value: readTyped(text, before?.value ?? null), before }] : [];
   });
   // A range that reaches one row too far is no wish for another row.
-  await editor.change(writes, inside.length > 0 ? [] : [...added.values()]);
+  const isDone = await editor.change(writes, inside.length > 0 ? [] : [...added.values()]);
+  if (isDone) tellCrossings(crossed, editor);
 }
 
 /** How to get at the rows of these cells. Those out of sight are fetched first; undefined if they are too many. */

@@ -12,13 +12,15 @@ export type OnSent = (sent: number) => void;
 /** What an editor asks of the service. */
 export interface Wire {
   writeCells: (cells: readonly { rowId: string; columnId: string; value: Json }[], onSent?: OnSent) => Promise<void>;
-  /** Adds rows; the ids of those that were taken stand in `ids`, whatever happens. */
-  insertRows: (bodies: readonly RowBody[], ids: string[], onSent?: OnSent) => Promise<void>;
+  /** Adds rows; the ids of those that were taken stand in `ids`, whatever happens. What is sent again by the same name is taken once. */
+  insertRows: (bodies: readonly RowBody[], ids: string[], onSent?: OnSent, name?: (sent: number) => string) => Promise<void>;
   deleteRows: (rowIds: readonly string[]) => Promise<number>;
   /** Rows as they are now. Those that are gone, or too far to be found, are left out. */
   readRows: (rowIds: readonly string[]) => Promise<Map<string, Row>>;
 }
 
+/** What the service deletes in one call, or less. */
+const DELETED_MAX = 50_000;
 const SINGLE_READS_MAX = 60;
 const PAGE_SIZE = 1_000;
 const PAGES_MAX = 100;
@@ -33,16 +35,21 @@ export function wireOf(projectId: string): Wire {
         onSent?.((sent += batch.length));
       }
     },
-    insertRows: async (bodies, ids, onSent) => {
+    insertRows: async (bodies, ids, onSent, name) => {
       for (const rows of inBatches(bodies, (body) => body)) {
-        const answer = await data(client.POST('/v4/projects/{projectId}/rows', { params, body: { rows } }));
+        const header = name && { 'Idempotency-Key': name(ids.length) };
+        const answer = await data(client.POST('/v4/projects/{projectId}/rows', { params: { ...params, header }, body: { rows } }));
         ids.push(...answer.rows);
         onSent?.(ids.length);
       }
     },
     deleteRows: async (rowIds) => {
-      const body = { rowIds: [...rowIds] };
-      return (await data(client.DELETE('/v4/projects/{projectId}/rows', { params, body }))).deletedCount;
+      let deleted = 0;
+      for (let first = 0; first < rowIds.length; first += DELETED_MAX) {
+        const body = { rowIds: rowIds.slice(first, first + DELETED_MAX) };
+        deleted += (await data(client.DELETE('/v4/projects/{projectId}/rows', { params, body }))).deletedCount;
+      }
+      return deleted;
     },
     readRows: (rowIds) => (rowIds.length <= SINGLE_READS_MAX ? readEach(projectId, rowIds) : scan(projectId, rowIds)),
   };

@@ -1,6 +1,7 @@
-import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import { count, counted } from '../../ui/format';
 import type { Table } from '../useTable';
+import { withoutByHand } from './measure';
 
 const TRIED_ROWS = 10;
 
@@ -8,7 +9,8 @@ const TRIED_ROWS = 10;
 export function RunDialog({ table: { runs, columns } }: { table: Table }) {
   const { question, answer } = runs;
   if (!question) return null;
-  const { cells, byColumn, isAtMost, body } = question;
+  const { cells, byColumn, isAtMost, body, byHand } = question;
+  const others = byHand > 0 ? withoutByHand(body) : undefined;
   const parts = [...byColumn].filter(([, number]) => number > 0);
   const limit = Math.min(TRIED_ROWS, body.limit ?? TRIED_ROWS);
   const header = (columnId = '') => columns.find(({ id }) => id === columnId)?.header ?? 'the new column';
@@ -18,14 +20,19 @@ export function RunDialog({ table: { runs, columns } }: { table: Table }) {
       opened
       onClose={() => void answer()}
       title={`Run ${isAtMost ? 'up to ' : ''}${counted(cells, 'cell')}${where}?`}
-      size="md"
+      size={byHand > 0 ? 'lg' : 'md'}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <Stack>
         <Text size="sm">
           Each of them asks a service outside, which may charge for it. You can stop the run at any time.
-          {body.force && ' Cells that are done or written by hand are run again, too.'}
+          {body.force && ' What is done is run again, too.'}
         </Text>
+        {byHand > 0 && (
+          <Alert color="orange" title={`${counted(byHand, 'value')} written by hand will be replaced`}>
+            What people wrote there cannot be brought back.
+          </Alert>
+        )}
         {parts.length > 1 && (
           <List size="sm">
             {parts.map(([columnId, number]) => (
@@ -39,10 +46,16 @@ export function RunDialog({ table: { runs, columns } }: { table: Table }) {
           <Button variant="default" onClick={() => void answer()}>
             Cancel
           </Button>
-          <Button variant="default" onClick={() => void answer({ ...body, limit })}>
-            First {limit} rows only
-          </Button>
-          <Button data-autofocus onClick={() => void answer(body)}>
+          {others ? (
+            <Button variant="default" onClick={() => void answer(others)}>
+              Keep what was written
+            </Button>
+          ) : (
+            <Button variant="default" onClick={() => void answer({ ...body, limit })}>
+              First {limit} rows only
+            </Button>
+          )}
+          <Button color={byHand > 0 ? 'red' : undefined} data-autofocus={byHand === 0 || undefined} onClick={() => void answer(body)}>
             Run {isAtMost ? 'all' : count(cells)}
           </Button>
         </Group>

@@ -1,4 +1,4 @@
-import type { TriggerBody } from '../../api/types';
+import type { FilterNode, TriggerBody } from '../../api/types';
 
 export interface Measured {
   cells: number;
@@ -28,4 +28,17 @@ export async function measure(
   const counts = await Promise.all(columnIds.map((columnId) => rowsOf({ ...body, columnIds: [columnId] })));
   const byColumn = new Map(columnIds.map((columnId, place) => [columnId, counts[place] ?? 0]));
   return { cells: counts.reduce((sum, cells) => sum + cells, 0), byColumn, isAtMost: false };
+}
+
+/** The rows in which somebody has written into this column. */
+export function isManual(columnId: string): FilterNode {
+  return { columnId, operator: 'isManual' };
+}
+
+/** The same run without what people wrote. Of several columns each row would have to be left out of some only. */
+export function withoutByHand(body: TriggerBody): TriggerBody | undefined {
+  const [columnId, ...others] = body.columnIds ?? [];
+  if (!columnId || others.length > 0) return undefined;
+  const kept: FilterNode = { conjunction: 'not', filters: [isManual(columnId)] };
+  return { ...body, filters: [...(body.filters ?? []), kept] as TriggerBody['filters'] };
 }

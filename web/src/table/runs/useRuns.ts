@@ -6,11 +6,15 @@ import type { Column, TriggerBody } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { counted } from '../../ui/format';
 import { tell, tellError } from '../../ui/notify';
+import { countByHand } from './byHand';
 import { type Measured, measure, UNASKED_CELLS_MAX } from './measure';
+import { tellRunning } from './runningNote';
 
 /** A run that is large enough to be asked about. */
 export interface RunQuestion extends Measured {
   body: TriggerBody;
+  /** Values written by hand that it would replace, where that can be known. */
+  byHand: number;
 }
 
 export interface Runs {
@@ -41,9 +45,10 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
         return;
       }
       const measured = await measure(body, columnIds, (part) => trigger({ ...part, dryRun: true }));
-      if (measured.cells > UNASKED_CELLS_MAX) return setQuestion({ ...measured, body });
+      const byHand = await countByHand(projectId, body, columnIds);
+      if (measured.cells > UNASKED_CELLS_MAX || byHand > 0) return setQuestion({ ...measured, body, byHand });
       if (measured.cells === 0 || (await trigger(body)) === 0) return tell(nothingRan(body));
-      tell(`Running ${measured.isAtMost ? 'up to ' : ''}${counted(measured.cells, 'cell')}.`);
+      tellRunning(`Running ${measured.isAtMost ? 'up to ' : ''}${counted(measured.cells, 'cell')}.`);
     } catch (error) {
       tellError(error, 'Nothing was run');
     }

@@ -1,11 +1,14 @@
 import { Alert, Button, FileButton, Group, Modal, Progress, Stack, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
+import { client, data } from '../../api/client';
 import { sentence } from '../../api/error';
 import { projectQuery } from '../../api/queries';
 import type { ImportResult } from '../../api/types';
 import { counted } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
+import { unnamedInput } from '../input';
+import { isFiltered } from '../rows/rowQuery';
 import type { Table } from '../useTable';
 import { ImportDone } from './ImportDone';
 import { ImportMapping } from './ImportMapping';
@@ -48,8 +51,9 @@ export default function ImportDialog({ table, file, onClose }: Props) {
   const send = async (preview: Preview, options: ImportOptions) => {
     const show = (sentBytes: number, bytes: number) => setStage({ at: 'send', sentBytes, bytes });
     show(0, preview.file.size);
-    upload.current = uploadFile(table.project.id, preview, options, show);
     try {
+      if (options.renamed) await rename(table.project.id, options.renamed);
+      upload.current = uploadFile(table.project.id, preview, options, show);
       const result = await upload.current.done;
       void queryClient.invalidateQueries({ queryKey: projectQuery(table.project.id).queryKey });
       table.store.refresh();
@@ -75,6 +79,7 @@ export default function ImportDialog({ table, file, onClose }: Props) {
         <ImportMapping
           preview={stage.preview}
           columns={table.columns}
+          unnamed={table.total === 0 && !isFiltered(table.query) ? unnamedInput(table.columns) : undefined}
           onEncoding={(encoding) => void choose(stage.preview.file, encoding)}
           onImport={(options) => void send(stage.preview, options)}
           onBack={() => setStage({ at: 'choose' })}
@@ -97,6 +102,10 @@ export default function ImportDialog({ table, file, onClose }: Props) {
       {stage.at === 'done' && <ImportDone result={stage.result} onClose={onClose} />}
     </Modal>
   );
+}
+
+async function rename(projectId: string, { columnId, header }: NonNullable<ImportOptions['renamed']>): Promise<void> {
+  await data(client.PATCH('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } }, body: { header } }));
 }
 
 function Choose({ error, onChoose }: { error?: string; onChoose: (file: File | null | undefined) => Promise<void> }) {

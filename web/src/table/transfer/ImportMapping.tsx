@@ -1,10 +1,12 @@
-import { Button, Group, ScrollArea, Select, Stack, Switch, Table, Text } from '@mantine/core';
+import { Alert, Button, Group, Select, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Column } from '../../api/types';
-import { fieldNames } from './csv';
+import { count, counted } from '../../ui/format';
+import { fieldNames, isTooWide } from './csv';
 import { ENCODINGS } from './encoding';
 import { unmark } from './formulas';
 import type { Preview } from './preview';
+import { PreviewTable } from './PreviewTable';
 import type { ImportOptions } from './upload';
 
 const NEW = 'new';
@@ -13,26 +15,56 @@ const LEFT_OUT = 'out';
 interface Props {
   preview: Preview;
   columns: readonly Column[];
+  /** The first column of a table in which nothing is yet, and which nobody has named. */
+  unnamed: Column | undefined;
   onEncoding: (encoding: string) => void;
   onImport: (options: ImportOptions) => void;
   onBack: () => void;
 }
 
 /** Which column each part of the file goes to, beside its first rows. */
-export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }: Props) {
+export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport, onBack }: Props) {
   const [hasHeader, setHasHeader] = useState(true);
   const [isForeign] = useState(preview.encoding !== 'utf-8');
   const [isUnmarked, setIsUnmarked] = useState(true);
   const [targets, setTargets] = useState<Record<number, string>>({});
   const [matchOn, setMatchOn] = useState<string | null>(null);
   const rows = isUnmarked && preview.hasMarks ? preview.rows.map((row) => row.map(unmark)) : preview.rows;
-  const width = Math.max(...rows.map((row) => row.length));
+  // A file is as wide as its first line.
+  const width = rows[0]?.length ?? 0;
   const names = Array.from({ length: width }, (_, place) => (hasHeader ? (rows[0]?.[place] ?? '') : `Column ${place + 1}`));
   const body = hasHeader ? rows.slice(1) : rows;
   const writable = columns.filter((column) => column.type !== 'reference');
-  const target = (place: number) => targets[place] ?? suggested(names[place] ?? '', writable);
+  const suggest = (place: number) => (place === 0 && unnamed ? unnamed.id : suggested(names[place] ?? '', writable));
+  const target = (place: number) => targets[place] ?? suggest(place);
+  // It is called what it is filled with.
+  const goesFirst = unnamed && hasHeader ? names.findIndex((name, place) => name.trim() !== '' && target(place) === unnamed.id) : -1;
+  const labelOf = ({ id, header }: Column) => (id === unnamed?.id ? 'The first column' : header);
   const used = names.map((_, place) => target(place)).filter((id) => id !== NEW && id !== LEFT_OUT);
   const twins = used.filter((id, place) => used.indexOf(id) !== place);
+
+  const shown = body.slice(0, 5).map((row) => [...row.slice(0, width), row.slice(width).filter(Boolean).join(' · ')]);
+  const isWider = shown.some((row) => row[width] !== '');
+  const heads = names.map((name, place) => (
+    <div key={place}>
+      <Text size="sm" fw={620} mb={4} truncate maw={220}>
+        {name || `Column ${place + 1}`}
+      </Text>
+      <Select
+        size="xs"
+        aria-label={`Where ${name || `column ${place + 1}`} goes`}
+        value={target(place)}
+        allowDeselect={false}
+        searchable
+        data={[
+          { value: NEW, label: 'A new column' },
+          { value: LEFT_OUT, label: 'Leave out' },
+          { group: 'Columns of the table', items: writable.map((column) => ({ value: column.id, label: labelOf(column) })) },
+        ]}
+        onChange={(chosen) => chosen && setTargets({ ...targets, [place]: chosen })}
+      />
+    </div>
+  ));
 
   const mapping = () => {
     const keys = hasHeader ? fieldNames(names) : names.map((_, place) => String(place));
@@ -69,47 +101,13 @@ export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }
           onChange={(encoding) => encoding && onEncoding(encoding)}
         />
       )}
-      <ScrollArea type="auto" offsetScrollbars>
-        <Table withTableBorder withColumnBorders fz="sm">
-          <Table.Thead>
-            <Table.Tr>
-              {names.map((name, place) => (
-                <Table.Th key={place} miw={170}>
-                  <Text size="sm" fw={620} mb={4} truncate maw={220}>
-                    {name || `Column ${place + 1}`}
-                  </Text>
-                  <Select
-                    size="xs"
-                    aria-label={`Where ${name || `column ${place + 1}`} goes`}
-                    value={target(place)}
-                    allowDeselect={false}
-                    searchable
-                    data={[
-                      { value: NEW, label: 'A new column' },
-                      { value: LEFT_OUT, label: 'Leave out' },
-                      { group: 'Columns of the table', items: writable.map((column) => ({ value: column.id, label: column.header })) },
-                    ]}
-                    onChange={(chosen) => chosen && setTargets({ ...targets, [place]: chosen })}
-                  />
-                </Table.Th>
-              ))}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {body.slice(0, 5).map((row, place) => (
-              <Table.Tr key={place}>
-                {names.map((_, column) => (
-                  <Table.Td key={column} c={target(column) === LEFT_OUT ? 'dimmed' : undefined}>
-                    <Text size="sm" truncate maw={220}>
-                      {row[column] ?? ''}
-                    </Text>
-                  </Table.Td>
-                ))}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </ScrollArea>
+      {preview.wideRows > 0 && <TooWide preview={preview} width={width} />}
+      <PreviewTable
+        heads={isWider ? [...heads, <TooMany key="more" />] : heads}
+        rows={shown}
+        columnWidth={170}
+        isLeftOut={(row, column) => isTooWide(body[row] ?? [], width) || target(column) === LEFT_OUT}
+      />
       <Select
         label="Rows that are there already"
         description="With a column to match by, such rows are updated instead of added once more."
@@ -130,12 +128,44 @@ export function ImportMapping({ preview, columns, onEncoding, onImport, onBack }
         </Button>
         <Button
           disabled={twins.length > 0}
-          onClick={() => onImport({ header: hasHeader, isUnmarked, mapping: mapping(), ...(matchOn && { matchOn }) })}
+          onClick={() =>
+            onImport({
+              header: hasHeader,
+              isUnmarked,
+              mapping: mapping(),
+              ...(matchOn && { matchOn }),
+              ...(unnamed && goesFirst >= 0 && { renamed: { columnId: unnamed.id, header: (names[goesFirst] ?? '').trim().slice(0, 255) } }),
+            })
+          }
         >
           Import
         </Button>
       </Group>
     </Stack>
+  );
+}
+
+/** The service takes no row with cells that nothing is said of, and it is better to know that before. */
+function TooWide({ preview, width }: { preview: Preview; width: number }) {
+  const { wideRows, rowsLookedAt } = preview;
+  const isOne = wideRows === 1;
+  return (
+    <Alert
+      color="yellow"
+      title={`${counted(wideRows, 'row')} of the first ${count(rowsLookedAt)} will not be imported`}
+    >
+      {isOne ? 'It has' : 'They have'} more cells than the first line, which has {count(width)}. Often a cell holds the
+      separator without quotes around it, or the last column has no name. Mend the file and choose it again, or go on: what
+      is not taken is listed at the end.
+    </Alert>
+  );
+}
+
+function TooMany() {
+  return (
+    <Text size="sm" c="dimmed" fw={400}>
+      Too many cells
+    </Text>
   );
 }
 

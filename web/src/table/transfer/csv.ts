@@ -60,6 +60,11 @@ export function formatCsv(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => row.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')).join('\r\n');
 }
 
+/** Whether a row says something beyond the last column. Empty cells there say nothing. */
+export function isTooWide(row: readonly string[], width: number): boolean {
+  return row.slice(width).some((cell) => cell !== '');
+}
+
 /** What the service calls the fields of a file by its first line: none without a name, no two the same. */
 export function fieldNames(headers: readonly string[]): string[] {
   const seen = new Set<string>();

@@ -1,6 +1,6 @@
 import { toText } from '../rows/typed';
 import type { Json } from '../../api/types';
-import { sampleCsv } from './csv';
+import { isTooWide, sampleCsv } from './csv';
 import { encodingOf } from './encoding';
 import { isMarked } from './formulas';
 import { isJsonLines } from './upload';
@@ -14,12 +14,15 @@ export interface Preview {
   rows: string[][];
   /** Whether cells stand behind the apostrophe that our export puts before formulas. */
   hasMarks: boolean;
+  /** Rows with more cells than the first line, among so many. */
+  wideRows: number;
+  rowsLookedAt: number;
 }
 
 const SAMPLE_BYTES = 128 * 1024;
 const ROWS_MAX = 6;
-/** Rows that are looked through for marks. */
-const MARKS_ROWS_MAX = 1000;
+/** Rows that are looked through for marks, and for too many cells. */
+const LOOKED_AT_MAX = 1000;
 
 /** The first rows of a file as they will be, without holding the rest of it. Its encoding is found unless it is said. */
 export async function readPreview(file: File, chosen?: string): Promise<Preview> {
@@ -29,10 +32,19 @@ export async function readPreview(file: File, chosen?: string): Promise<Preview>
   const isWhole = file.size <= SAMPLE_BYTES;
   const text = new TextDecoder(encoding).decode(head, { stream: !isWhole });
   const known = { file, encoding };
-  if (isJsonLines(file)) return { ...known, isCsv: false, delimiter: ',', rows: sampleJsonLines(text), hasMarks: false };
-  const { rows, delimiter } = sampleCsv(text, MARKS_ROWS_MAX, isWhole);
+  if (isJsonLines(file)) return { ...known, isCsv: false, delimiter: ',', rows: sampleJsonLines(text), hasMarks: false, wideRows: 0, rowsLookedAt: 0 };
+  const { rows, delimiter } = sampleCsv(text, LOOKED_AT_MAX, isWhole);
   if (rows.length === 0) throw new Error('No row could be read from this file. Is it a CSV file?');
-  return { ...known, isCsv: true, delimiter, rows: rows.slice(0, ROWS_MAX), hasMarks: rows.some((row) => row.some(isMarked)) };
+  const width = rows[0]?.length ?? 0;
+  return {
+    ...known,
+    isCsv: true,
+    delimiter,
+    rows: rows.slice(0, ROWS_MAX),
+    hasMarks: rows.some((row) => row.some(isMarked)),
+    wideRows: rows.filter((row) => isTooWide(row, width)).length,
+    rowsLookedAt: rows.length,
+  };
 }
 
 function sampleJsonLines(text: string): string[][] {

@@ -8,6 +8,8 @@ export interface ImportOptions {
   header: boolean;
   mapping: Record<string, string | null>;
   matchOn?: string;
+  /** What a column is called from now on. */
+  renamed?: { columnId: string; header: string };
   /** Whether apostrophes before formulas are taken off. */
   isUnmarked: boolean;
 }

@@ -41,7 +41,7 @@ export function ViewTabs({ views }: { views: Views }) {
                 Move right
               </Menu.Item>
               <Menu.Divider />
-              <Menu.Item color="red" leftSection={<Icon name="trash" />} onClick={() => setDialog({ kind: 'delete', view })}>
+              <Menu.Item className={classes.danger} leftSection={<Icon name="trash" />} onClick={() => setDialog({ kind: 'delete', view })}>
                 Delete
               </Menu.Item>
             </Menu.Dropdown>

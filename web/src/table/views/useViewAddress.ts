@@ -17,7 +17,7 @@ export function viewUrl(projectId: string, viewId: string | undefined): string {
  * Which view is open, by the page's address, so that it can be reloaded, gone back to and passed on. Who comes without
  * one gets the view they left.
  */
-export function useViewAddress(projectId: string): [string | undefined, (viewId: string | undefined) => void] {
+export function useViewAddress(projectId: string): [string | undefined, (viewId: string | undefined, isInstead?: boolean) => void] {
   const viewId = new URLSearchParams(useSearch()).get('view') ?? undefined;
   const [left, setLeft] = useStored<string | null>(`view:${projectId}`, null);
 
@@ -29,10 +29,10 @@ export function useViewAddress(projectId: string): [string | undefined, (viewId:
     if (viewId) setLeft(viewId);
   }, [viewId, setLeft]);
 
-  const open = (next: string | undefined) => {
+  const open = (next: string | undefined, isInstead = false) => {
     setLeft(next ?? null);
     // Not a page of its own, so nothing that is typed on this one is lost.
-    if (next !== viewId) navigate(prefix + pathOf(projectId, next));
+    if (next !== viewId) navigate(prefix + pathOf(projectId, next), { replace: isInstead });
   };
   return [viewId, open];
 }

@@ -1,8 +1,9 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { client, data } from '../../api/client';
 import { viewsQuery } from '../../api/queries';
 import type { View } from '../../api/types';
+import { tell } from '../../ui/notify';
 import { complete } from './operators';
 import { useViewAddress, viewUrl } from './useViewAddress';
 import { isSameState, stateOf, type ViewState } from './viewState';
@@ -41,6 +42,18 @@ export function useViews(projectId: string): Views {
   // What is unfinished is neither a change nor saved.
   const whole = { ...state, filters: complete(state.filters) };
   const path = { projectId };
+
+  // Whoever comes by an old link, or watches a view that somebody deletes, is told why all rows are there.
+  const removing = useRef<string>(undefined);
+  const isMissing = viewId !== undefined && saved.isSuccess && !saved.isFetching && !view;
+  useEffect(() => {
+    if (!isMissing || removing.current === viewId) return;
+    if (!saved.isFetchedAfterMount) return void saved.refetch();
+    if (draft) setChanged({ viewId: undefined, state: draft });
+    openView(undefined, true);
+    tell('It was deleted, or the link is wrong. All rows are shown.', 'This view is not there');
+    // Only as it is found out.
+  }, [isMissing, viewId, saved.isFetchedAfterMount]);
 
   const reread = () => queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey });
   const patch = async (id: string, body: Partial<ViewState> & { name?: string; order?: number }) => {
@@ -81,6 +94,7 @@ export function useViews(projectId: string): Views {
     rename: (id, name) => patch(id, { name }),
     move: (id, order) => patch(id, { order }),
     remove: async (id) => {
+      removing.current = id;
       await data(
         client.DELETE('/v4/projects/{projectId}/views/{viewId}', { params: { path: { ...path, viewId: id } } }),
       );

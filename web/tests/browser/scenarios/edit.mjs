@@ -1,9 +1,9 @@
 // Adding rows by typing, editing, undoing, filling down, deleting: by keyboard where people would use it.
 import assert from 'node:assert/strict';
-import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
+import { gridOf, openTable, paste, shot, signIn } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
 
-export default async function edit({ server, page }) {
+export default async function edit({ server, page, complaints }) {
   const { project } = await server.api('POST', '/projects', { title: 'People', columns: [{ templateId: 'manual', header: 'Name' }] });
   const name = project.columns[1].id;
   const stored = async () => (await server.api('GET', `/projects/${project.id}/rows`)).rows.map((row) => row.cells[name]);
@@ -59,10 +59,14 @@ export default async function edit({ server, page }) {
   await page.getByText('2 rows', { exact: true }).waitFor();
   assert.equal((await stored()).length, 2);
 
+  await away(page, grid, holds);
+  // The browser says of its own that two requests failed, as they were to.
+  assert.deepEqual(complaints.splice(0).filter((words) => !words.includes('ERR_FAILED')), []);
+
   // What is selected is changed, in sight or not.
   const many = Array.from({ length: 450 }, (_, index) => ({ Name: `n${index}` }));
   await server.api('POST', `/projects/${project.id}/rows`, many);
-  await grid.has(452);
+  await grid.has(454);
   const values = async () => {
     const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=1000`);
     return new Set(rows.map((row) => row.cells[name]));
@@ -76,4 +80,37 @@ export default async function edit({ server, page }) {
   await areAll(null);
   await page.keyboard.press('Control+z');
   await areAll('Ada');
+
+  // What is typed at once after two clicks goes into the cell, also by whoever has only just come.
+  await page.reload();
+  await grid.reads(0, 1, 'Ada');
+  await grid.doubleClick(0, 1);
+  await page.keyboard.type(' Lovelace');
+  await page.keyboard.press('Enter');
+  await grid.reads(0, 1, 'Ada Lovelace');
+}
+
+/** Rows typed and pasted while the service cannot be heard are offered again, and taken once. */
+async function away(page, grid, holds) {
+  const again = page.getByRole('button', { name: 'Try again' });
+  await page.route('**/rows', (route) => route.abort(), { times: 1 });
+  await grid.type(2, 1, 'typed');
+  await again.waitFor();
+  await holds(['Ada', 'Ada']);
+  await again.click();
+  await holds(['Ada', 'Ada', 'typed']);
+  await grid.reads(2, 1, 'typed');
+
+  // The service has taken it, but its answer was lost.
+  await page.route('**/rows', (route) => route.fetch().then(() => route.abort()), { times: 1 });
+  await grid.select(3, 1);
+  await paste(page, 'pasted');
+  await again.waitFor();
+  await holds(['Ada', 'Ada', 'typed', 'pasted']);
+  await shot(page, 'table-try-again');
+  await again.click();
+  await again.waitFor({ state: 'detached' });
+  await grid.reads(3, 1, 'pasted');
+  await page.getByText('4 rows', { exact: true }).waitFor();
+  await holds(['Ada', 'Ada', 'typed', 'pasted']);
 }

@@ -1,6 +1,7 @@
 // Somebody who has never seen it opens the printed link, takes the sample, runs it and sees cells fill; then adds a
 // column of their own and tries it before saving.
 import assert from 'node:assert/strict';
+import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, shot } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
 
@@ -37,4 +38,34 @@ export default async function firstMinute({ server, page }) {
   await shot(page, 'panel-reference');
   await page.getByRole('button', { name: 'Create column' }).click();
   await gridOf(page).reads(0, project.columns.length, '200');
+  await ownTable(server, page);
+}
+
+
+/** A table of one's own begins with a column that says what it is for, and takes a name. */
+async function ownTable(server, page) {
+  const grid = gridOf(page);
+  await page.getByRole('link', { name: 'Rowmill, all projects' }).click();
+  await page.getByRole('button', { name: 'New project' }).click();
+  await page.getByRole('dialog').getByLabel('Name').fill('My own');
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+  await page.getByText('No rows yet').waitFor();
+  await grid.hover(-1, 0);
+  await page.getByRole('tooltip').getByText('Nothing has come yet.').waitFor();
+  assert.deepEqual(await seriousFindings(page), []);
+  await shot(page, 'table-first-column');
+  await grid.rightClick(-1, 0);
+  await page.getByRole('menuitem', { name: 'About this column' }).click();
+  await page.getByRole('complementary').getByText('It cannot be deleted.').waitFor();
+  await shot(page, 'panel-input');
+  await page.getByRole('button', { name: 'Close the panel' }).click();
+
+  await page.getByLabel('What is in the first column?').fill('Company');
+  await page.getByRole('button', { name: 'Name it' }).click();
+  await page.locator('[role=columnheader]', { hasText: 'Company' }).waitFor({ state: 'attached' });
+  assert.ok(await page.getByText('No rows yet').isVisible());
+  await grid.type(0, 0, 'Acme');
+  const { projects: [own] } = await server.api('GET', '/projects');
+  const { columns } = await server.api('GET', `/projects/${own.id}/columns`);
+  assert.deepEqual(columns.map(({ id, header }) => [id, header]), [['_trigger', 'Company']]);
 }

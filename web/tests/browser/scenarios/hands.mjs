@@ -94,7 +94,7 @@ export default async function hands({ server, page }) {
     const dialog = page.getByRole('dialog', { name: 'Delete the column “Found”?' });
     await dialog.getByText('1 value, in as many rows').waitFor();
     await dialog.getByText('what “Employees” takes from it').waitFor();
-    await dialog.getByRole('button', { name: 'Keep it' }).click();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
   } finally {
     provider.stop();
   }

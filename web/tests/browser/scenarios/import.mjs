@@ -1,5 +1,6 @@
 // A file of 50,000 rows: looked at, mapped, sent and exported; and files in other letters, or from a safe export.
 import assert from 'node:assert/strict';
+import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
 
 const ROWS = 50_000;
@@ -40,6 +41,8 @@ export default async function imported({ server, page }) {
   for await (const chunk of stream) count += chunk.toString().split('\n').length - 1;
   assert.ok(count >= ROWS, `${count} lines were exported`);
   await foreignLetters(server, page);
+  await tooManyCells(server, page);
+  await intoNewTable(server, page);
 }
 
 async function choose(page, file) {
@@ -73,4 +76,37 @@ async function foreignLetters(server, page) {
     await grid.reads(place * 2, 2, '+39-02-12');
     await grid.reads(place * 2 + 1, 1, 'José');
   }
+}
+
+/** Rows with more cells than the first line: what will become of them is said before anything is sent, and is so. */
+async function tooManyCells(server, page) {
+  const { project } = await server.api('POST', '/projects', { title: 'Wide', columns: [{ templateId: 'manual', header: 'Name' }] });
+  await openTable(page, server, project.id);
+  const text = 'Name,City\nAda,London,,\nAlan,Manchester, UK\nGrace,New York\n';
+  await choose(page, { name: 'wide.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('1 row of the first 4 will not be imported').waitFor();
+  assert.equal(await dialog.getByRole('combobox', { name: /^Where/ }).count(), 2, 'no column is offered beyond the first line');
+  assert.deepEqual(await seriousFindings(page), []);
+  await shot(page, 'import-wide');
+  await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+  await page.getByText('2 rows imported').waitFor();
+  await page.getByText('1 row could not be taken').waitFor();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await gridOf(page).reads(1, 1, 'Grace');
+}
+
+/** The first column of a table nobody has touched is called what it is filled with: none is left empty. */
+async function intoNewTable(server, page) {
+  const { project } = await server.api('POST', '/projects', { title: 'Untouched' });
+  await openTable(page, server, project.id);
+  await choose(page, { name: 'new.csv', mimeType: 'text/csv', buffer: Buffer.from('Company,City\nAcme,London\n') });
+  const dialog = page.getByRole('dialog');
+  assert.equal(await dialog.getByRole('combobox', { name: 'Where Company goes' }).inputValue(), 'The first column');
+  await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+  await page.getByText('1 row imported').waitFor();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await gridOf(page).reads(0, 0, 'Acme');
+  const { columns } = await server.api('GET', `/projects/${project.id}/columns`);
+  assert.deepEqual(columns.map(({ header }) => header), ['Company', 'City']);
 }

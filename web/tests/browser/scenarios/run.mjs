@@ -92,6 +92,25 @@ export default async function run({ server, page }) {
       return cell.status === 'completed' && !cell.manual;
     });
 
+    // What people wrote is not replaced unasked.
+    await server.api('PATCH', `/projects/${project.id}/cells`, {
+      cells: (await server.api('GET', `/projects/${project.id}/rows?pageSize=5`)).rows.slice(3).map(({ id }) => ({ rowId: id, columnId: found, value: 'by hand' })),
+    });
+    await grid.reads(4, 2, 'by hand');
+    await page.getByLabel('Search all cells').fill('by hand');
+    await page.getByText('2 rows match').waitFor();
+    await grid.rightClick(-1, 2);
+    await page.getByRole('menuitem', { name: 'Run again from the start' }).click();
+    await page.getByRole('dialog').getByText('2 values written by hand will be replaced').waitFor();
+    await shot(page, 'run-dialog-by-hand');
+    // What the dialog offers instead leaves those two alone.
+    const others = { force: true, dryRun: true, columnIds: [found], filters: [{ conjunction: 'not', filters: [{ columnId: found, operator: 'isManual' }] }] };
+    assert.equal((await server.api('POST', `/projects/${project.id}/trigger`, others)).triggeredCount, 398);
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep what was written' }).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await page.getByLabel('Search all cells').fill('');
+    await grid.reads(2, 1, 'fail');
+
     await grid.select(0, 2);
     await page.keyboard.press('Space');
     await page.getByRole('complementary').getByText('How it came about').waitFor();

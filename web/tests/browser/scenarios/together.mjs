@@ -1,5 +1,5 @@
 // Two browsers on one table see each other's edits, rows and columns.
-import { gridOf, openTable, openWindow, signIn } from '../harness/browser.mjs';
+import { gridOf, openTable, openWindow, shot, signIn } from '../harness/browser.mjs';
 
 export default async function together({ browser, server, page }) {
   const { project } = await server.api('POST', '/projects', { title: 'Shared', columns: [{ templateId: 'manual', header: 'Name' }] });
@@ -18,6 +18,25 @@ export default async function together({ browser, server, page }) {
   await here.reads(1, 1, 'changed there');
   await there.type(2, 1, 'added there');
   await here.reads(2, 1, 'added there');
+
+  // One cell, two people: the last one wins, and hears of the other.
+  const both = async (mine, theirs) => {
+    await here.select(0, 1);
+    await page.keyboard.press('F2');
+    await page.getByLabel('Edit cell').fill(mine);
+    await there.type(0, 1, theirs);
+    await here.reads(0, 1, theirs);
+    await page.keyboard.press('Enter');
+    await there.reads(0, 1, mine);
+    await page.getByText(`“${theirs}” was written there, and what you typed has replaced it.`).waitFor();
+  };
+  await both('mine', 'theirs');
+  await shot(page, 'together-crossed');
+  await page.getByRole('button', { name: 'Use theirs' }).click();
+  await there.reads(0, 1, 'theirs');
+  await both('mine again', 'theirs again');
+  await page.keyboard.press('Control+z');
+  await there.reads(0, 1, 'theirs again');
 
   await page.getByRole('button', { name: 'Column', exact: true }).click();
   await page.getByRole('complementary').getByRole('button', { name: /^Manual|^Text/ }).first().click();

@@ -58,6 +58,7 @@ export default async function views({ browser, server, page }) {
   await grid.reads(0, 1, 'Town 0');
   await addresses(browser, server, page, saved[0].id);
   await byHeader(page, grid);
+  await deleted(server, page, project, saved[0].id);
 }
 
 /** What is unfinished is said and not asked for: the table goes on showing what it showed. */
@@ -130,4 +131,23 @@ async function byHeader(page, grid) {
   await grid.rightClick(-1, 1);
   await page.getByRole('menuitem', { name: 'Filter by this column' }).click();
   await page.getByRole('dialog').getByRole('textbox', { name: 'Value' }).last().waitFor();
+}
+
+/** Whoever watches a view that somebody deletes, or comes by an old link, is told why all rows are there. */
+async function deleted(server, page, project, viewId) {
+  const told = page.getByText('It was deleted, or the link is wrong. All rows are shown.');
+  const own = `${server.url}/projects/${project.id}`;
+  const isTidy = () => until('the address names no view', () => page.url() === own);
+  await page.goto(`${own}?view=${viewId}`);
+  await page.getByText('100 rows match').waitFor();
+  await server.api('DELETE', `/projects/${project.id}/views/${viewId}`);
+  await told.waitFor();
+  await page.getByText('300 rows', { exact: true }).waitFor();
+  await isTidy();
+  await page.goto(`${own}?view=${viewId}`);
+  await told.waitFor();
+  await isTidy();
+  await page.reload();
+  await page.getByText('300 rows', { exact: true }).waitFor();
+  if (await told.isVisible()) throw new Error('it is said again');
 }

@@ -83,6 +83,8 @@ fn a_csv_file_becomes_rows(api: &Api) {
     let told = import(&other, &[("header", "false")], "x,y\nz\n");
     assert_eq!(counts(&told), (2, 0, 0));
     assert_eq!(other.headers(), ["Input", "A", "B", "Column 1", "Column 2"]);
+    // Commas at the end of a line say nothing.
+    assert_eq!(counts(&import(&other, &[], "A,B\n7,8,,\n9,,,\n,,,\n")), (2, 0, 0));
     // Two headers that are the same, and one that is blank.
     let twins = api.table(&[]);
     import(&twins, &[], "Name,Name,\n1,2,3\n");

@@ -1,0 +1,32 @@
+import { Paper, Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import type { HoveredHeader } from '../grid/Grid';
+import { isUnusedInput } from '../input';
+import classes from '../Table.module.css';
+import type { Table } from '../useTable';
+
+const DELAY_MILLISECONDS = 500;
+
+/** Says of the input column, when somebody points at its header, what it is for. */
+export function InputNote({ table, hovered }: { table: Table; hovered: HoveredHeader | undefined }) {
+  const [isShown, setIsShown] = useState(false);
+  const column = table.columns.find(({ id, trigger }) => trigger && id === hovered?.columnId);
+  useEffect(() => {
+    setIsShown(false);
+    if (!column) return;
+    const timer = setTimeout(() => setIsShown(true), DELAY_MILLISECONDS);
+    return () => clearTimeout(timer);
+  }, [column?.id]);
+  if (!column || !hovered || !isShown) return null;
+  const { x, y, height } = hovered.bounds;
+  return (
+    <Paper className={classes.note} withBorder shadow="md" role="tooltip" style={{ left: x + 8, top: y + height + 4 }}>
+      <Text size="sm">What comes from outside without a column of its own is kept here: a guest of an event, or fields sent by API.</Text>
+      {isUnusedInput(column.id, table.store.rowAt) && (
+        <Text size="sm" c="dimmed" mt={4}>
+          Nothing has come yet. Write here as anywhere else, or rename or hide the column by its menu.
+        </Text>
+      )}
+    </Paper>
+  );
+}

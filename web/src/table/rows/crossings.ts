@@ -1,0 +1,49 @@
+import type { Cell, Json } from '../../api/types';
+import { tellAction } from '../../ui/tellAction';
+import type { TypedCell } from '../grid/Grid';
+import type { Editor } from './editor';
+import type { RowStore } from './rowStore';
+import { readTyped, toText } from './typed';
+import { isSame } from './undo';
+
+/** A cell that changed while somebody typed into it. */
+export interface Crossing {
+  rowId: string;
+  columnId: string;
+  /** What it became meanwhile. */
+  cell: Cell;
+  /** What was typed. */
+  value: Json;
+}
+
+/** Longer texts are cut where they are told. */
+const TOLD_MAX = 80;
+
+/** The cells, by their rows, that hold something else than when their editor was opened, and than what was typed. */
+export function crossings(cells: readonly TypedCell[], store: Pick<RowStore, 'indexOf' | 'rowAt'>): Map<string, Crossing> {
+  const found = new Map<string, Crossing>();
+  for (const { row: opened, columnId, text } of cells) {
+    const index = opened && store.indexOf(opened.id);
+    const cell = index === undefined ? undefined : store.rowAt(index)?.cells[columnId];
+    if (!opened || !cell || isSame(cell.value, opened.before.value)) continue;
+    const value = readTyped(text, opened.before.value);
+    if (!isSame(cell.value, value)) found.set(opened.id, { rowId: opened.id, columnId, cell, value });
+  }
+  return found;
+}
+
+/** The last one wins, but not unheard: what was there meanwhile is said, and can be had back. */
+export function tellCrossings(crossed: ReadonlyMap<string, Crossing>, editor: Pick<Editor, 'change'>): void {
+  for (const { rowId, columnId, cell, value } of crossed.values()) {
+    const back = () => void editor.change([{ rowId, columnId, value: cell.value, before: { value, status: 'idle' } }]);
+    tellAction(`${wordsOf(cell.value)}, and what you typed has replaced it.`, 'Use theirs', back, {
+      title: 'This cell changed while you typed',
+    });
+  }
+}
+
+function wordsOf(value: Json): string {
+  if (value === null || value === '') return 'It was emptied';
+  const text = toText(value);
+  return `“${text.length > TOLD_MAX ? `${text.slice(0, TOLD_MAX)}…` : text}” was written there`;
+}

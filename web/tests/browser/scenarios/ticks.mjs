@@ -1,0 +1,98 @@
+// Thousands of ticked rows, few of them in sight: what is done to them meets them and no others.
+import assert from 'node:assert/strict';
+import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
+import { until } from '../harness/until.mjs';
+
+const ROWS = 12_000;
+
+export default async function ticks({ server, page }) {
+  const { project } = await server.api('POST', '/projects', {
+    title: 'Thousands',
+    columns: [{ templateId: 'manual', header: 'Name' }],
+  });
+  const path = `/projects/${project.id}/rows`;
+  const add = async (first, end, kind) => {
+    const rows = Array.from({ length: end - first }, (_, index) => ({ Name: `${kind ?? ((first + index) % 2 ? 'odd' : 'even')} ${first + index}` }));
+    return (await server.api('POST', path, rows)).rows;
+  };
+  const ids = [...(await add(0, ROWS / 2)), ...(await add(ROWS / 2, ROWS))];
+  const total = async (search = '') => (await server.api('GET', `${path}?pageSize=1&search=${search}`)).pagination.totalRows;
+  const holds = (rows) => until(`${rows} rows are left`, async () => (await total()) === rows);
+  const grid = gridOf(page);
+  const bar = page.getByRole('toolbar', { name: 'Selected rows' });
+  const marker = async (row, options = {}) => {
+    const box = await page.getByTestId('data-grid-canvas').boundingBox();
+    if (options.key) await page.keyboard.down(options.key);
+    await page.mouse.click(box.x + 18, row < 0 ? box.y + 18 : box.y + 36 + row * 33 + 16);
+    if (options.key) await page.keyboard.up(options.key);
+  };
+  const scroll = (top) => page.evaluate((to) => document.querySelector('.dvn-scroller').scrollTo(0, to), top);
+  const name = (row) => grid.cell(row, 1).textContent();
+  await signIn(page, server);
+  await openTable(page, server, project.id);
+  await grid.reads(0, 1, 'even 0');
+
+  // Between two that are ticked lies one that is not.
+  await marker(0);
+  await marker(2, { key: 'Control' });
+  await bar.getByText('2 selected').waitFor();
+  await page.evaluate(() => document.activeElement.dispatchEvent(new ClipboardEvent('cut', { clipboardData: new DataTransfer(), bubbles: true, cancelable: true })));
+  await grid.reads(0, 1, '');
+  await grid.reads(2, 1, '');
+  await grid.reads(1, 1, 'odd 1');
+  await page.keyboard.press('Control+z');
+  await grid.reads(2, 1, 'even 2');
+  await bar.getByRole('button', { name: 'Clear the selection' }).click();
+
+  // All rows are the list, as it is when something is done to it.
+  await marker(-1);
+  await bar.getByText('All 12,000 rows', { exact: true }).waitFor();
+  await server.api('DELETE', path, { rowIds: [ids[0], ids[1]] });
+  await bar.getByText('All 11,998 rows', { exact: true }).waitFor();
+  await add(ROWS, ROWS + 2);
+  await bar.getByText('All 12,000 rows', { exact: true }).waitFor();
+  await shot(page, 'selection-everything');
+  await bar.getByRole('button', { name: 'Clear the selection' }).click();
+
+  // Of a search, only what was found.
+  await page.getByLabel('Search all cells').fill('odd');
+  await page.getByText('6,000 rows match').waitFor();
+  await marker(-1);
+  await bar.getByText('All 6,000 rows that match').waitFor();
+  await bar.getByRole('button', { name: 'Delete' }).click();
+  await shot(page, 'selection-delete');
+  await page.getByRole('dialog').getByRole('button', { name: 'Delete 6,000 rows' }).click();
+  await holds(6_000);
+  assert.equal(await total('odd'), 0);
+  await page.getByLabel('Search all cells').fill('');
+  await page.getByText('6,000 rows', { exact: true }).waitFor();
+
+  // From one row to another: the rows between them. If they move before anything is done, none that was not seen is met.
+  const tickLong = async () => {
+    await scroll(0);
+    await until('the top is in sight', async () => (await grid.cell(1, 1).count()) > 0 && (await name(1)) !== '');
+    await marker(1);
+    await bar.getByText('1 selected').waitFor();
+    await scroll(3_000 * 33);
+    await until('row 3,000 is in sight', async () => (await grid.cell(3_000, 1).count()) > 0 && (await name(3_000)) !== '');
+    // Under the header lies row 3,000, or a part of it.
+    await marker(2, { key: 'Shift' });
+    await bar.getByText(/^3,00\d selected$/).waitFor();
+  };
+  await tickLong();
+  const { rows: [first] } = await server.api('GET', `${path}?pageSize=1`);
+  await server.api('DELETE', path, { rowIds: [first.id] });
+  await page.getByText('Rows have moved. Only rows that were in sight are still ticked').waitFor();
+  await until('fewer are ticked', async () => !(await bar.getByText(/^3,00\d selected$/).isVisible()));
+  await bar.getByRole('button', { name: 'Clear the selection' }).click();
+
+  await tickLong();
+  const ticked = Number((await bar.textContent()).match(/([\d,]+) selected/)[1].replace(',', ''));
+  const before = (await server.api('GET', `${path}?pageSize=1`)).rows[0].id;
+  await bar.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: /^Delete 3,00\d rows$/ }).click();
+  await holds(5_999 - ticked);
+  assert.equal((await server.api('GET', `${path}?pageSize=1`)).rows[0].id, before, 'the row above stays');
+  await page.getByRole('button', { name: 'Undo', exact: true }).last().click();
+  await holds(5_999);
+}
