@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use rowmill_model::Project;
+use rowmill_model::{ColumnId, Project};
 
 use crate::App;
 use crate::auth::Caller;
@@ -37,14 +37,13 @@ impl App {
                     metadata: Map::new(),
                     settings: rowmill_model::ProjectSettings::default(),
                     columns: objects(&[
-                        json!({ "templateId": "manual", "header": "Website" }),
                         json!({
                             "templateId": "web-scraper", "header": "Page",
-                            "taskConfig": { "taskType": "webScraper", "webScraper": { "url": "@{Website}" } },
+                            "taskConfig": { "taskType": "webScraper", "webScraper": { "url": "@{_trigger}" } },
                         }),
                         json!({
                             "templateId": "http-api", "header": "Company data",
-                            "apiConfig": { "method": "GET", "url": "@{Website}/api/company.json" },
+                            "apiConfig": { "method": "GET", "url": "@{_trigger}/api/company.json" },
                         }),
                     ]),
                 },
@@ -64,11 +63,14 @@ impl App {
             })
         };
         let references = [
-            follows("Title", &page, "metadata.title", 3),
-            follows("Description", &page, "metadata.description", 4),
-            follows("City", &data, "city", 6),
-            follows("Employees", &data, "employees", 7),
+            follows("Title", &page, "metadata.title", 2),
+            follows("Description", &page, "metadata.description", 3),
+            follows("City", &data, "city", 5),
+            follows("Employees", &data, "employees", 6),
         ];
+        // The websites are the input: no column is left empty.
+        let named = Map::from_iter([("header".to_owned(), Value::from("Website"))]);
+        self.patch_column(caller, &id, ColumnId::TRIGGER, &named).await?;
         let mut project = made.project.clone();
         for body in objects(&references) {
             project = self.create_column(caller, &id, &body, None).await?.project;

@@ -163,10 +163,7 @@ fn the_sample_runs_without_a_key(api: &Api) {
     assert_eq!(project["rowCount"], 10, "{project}");
     let table = Table::new(api.clone(), project);
     let headers = table.headers();
-    assert_eq!(
-        headers,
-        ["Input", "Website", "Page", "Title", "Description", "Company data", "City", "Employees"]
-    );
+    assert_eq!(headers, ["Website", "Page", "Title", "Description", "Company data", "City", "Employees"]);
     let (pages, cities, staff) = (table.column("Title"), table.column("City"), table.column("Employees"));
     table.post("/trigger", json!({})).ok();
     eventually("the sample has run", Duration::from_mins(1), || {
