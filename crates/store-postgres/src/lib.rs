@@ -462,6 +462,10 @@ impl Store for PostgresStore {
     }
 
     async fn standing(&self, project: ProjectId) -> Result<Option<Standing>> {
+        let Some(state) = self.node.clerk.state(project).await? else { return Ok(None) };
+        if let Some(parsed) = self.node.documents.get(state.num, state.version) {
+            return runs::standing_of(parsed, &state).map(Some);
+        }
         let node = self.node();
         self.read(again!((node), |tx| runs::standing(tx, &node.documents, project))).await
     }

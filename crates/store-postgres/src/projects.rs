@@ -145,7 +145,7 @@ pub(crate) struct Parsed {
 impl Documents {
     const LEN_MAX: usize = 1_000;
 
-    fn get(&self, num: i64, version: u64) -> Option<Parsed> {
+    pub(crate) fn get(&self, num: i64, version: u64) -> Option<Parsed> {
         let documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         documents.parsed.get(&num).filter(|parsed| parsed.version == version).cloned()
     }

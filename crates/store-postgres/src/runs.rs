@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::database::Tx;
 use crate::desk::Desk;
-use crate::projects::{self, Documents, State};
+use crate::projects::{self, Documents, Parsed, State};
 use crate::{signed, unsigned};
 
 /// How many blocks, or rows named one by one, one transaction goes over: some milliseconds' work.
@@ -143,13 +143,18 @@ pub(crate) async fn standing(
 ) -> Result<Option<Standing>> {
     let Some(state) = projects::state(tx, project).await? else { return Ok(None) };
     let parsed = projects::planned(tx, documents, &state).await?;
-    Ok(Some(Standing {
+    standing_of(parsed, &state).map(Some)
+}
+
+/// How a project stands of which this is known.
+pub(crate) fn standing_of(parsed: Parsed, state: &State) -> Result<Standing> {
+    Ok(Standing {
         project: parsed.project,
         plan: parsed.plan,
         tally: state.tally()?,
         row_count: state.row_count,
         updated_at_ms: state.tallied_at,
-    }))
+    })
 }
 
 /// Which of these positions have a row, in the order given.

@@ -27,6 +27,20 @@ const red: MantineColorsTuple = [
   '#b02525',
 ];
 
+/** Mantine's, with a last shade that can be read on the first. */
+const yellow: MantineColorsTuple = [
+  '#fff9db',
+  '#fff3bf',
+  '#ffec99',
+  '#ffe066',
+  '#ffd43b',
+  '#fcc419',
+  '#fab005',
+  '#f59f00',
+  '#f08c00',
+  '#855700',
+];
+
 /** Blue-grey darks: calmer on large surfaces than Mantine's neutral ones. */
 const dark: MantineColorsTuple = [
   '#d5d9e0',
@@ -42,7 +56,7 @@ const dark: MantineColorsTuple = [
 ];
 
 export const theme = createTheme({
-  colors: { mill, red, dark },
+  colors: { mill, red, yellow, dark },
   primaryColor: 'mill',
   primaryShade: { light: 7, dark: 7 },
   defaultRadius: 'md',
