@@ -18,7 +18,10 @@ use crate::projects::{self, State};
 const CALLERS_MAX: usize = 256;
 
 #[derive(Debug)]
-pub(crate) struct Clerk(mpsc::UnboundedSender<Caller>);
+pub(crate) struct Clerk {
+    callers: mpsc::UnboundedSender<Caller>,
+    database: Arc<Database>,
+}
 
 #[derive(Debug)]
 pub(crate) struct Caller {
@@ -27,16 +30,17 @@ pub(crate) struct Caller {
 }
 
 impl Clerk {
-    pub(crate) fn new() -> (Self, mpsc::UnboundedReceiver<Caller>) {
+    pub(crate) fn new(database: Arc<Database>) -> (Self, mpsc::UnboundedReceiver<Caller>) {
         let (callers_in, callers) = mpsc::unbounded_channel();
-        (Self(callers_in), callers)
+        (Self { callers: callers_in, database }, callers)
     }
 
-    /// How a project stands now; `None` if there is none.
+    /// How a project stands now; `None` if there is none. Whoever comes while a question hangs waits for no more than
+    /// that, and not for their own as well.
     pub(crate) async fn state(&self, project: ProjectId) -> Result<Option<State>> {
         let (answer, answered) = oneshot::channel();
-        self.0.send(Caller { project, answer }).map_err(|_| StoreError::Closed)?;
-        answered.await.unwrap_or(Err(StoreError::Closed))
+        self.callers.send(Caller { project, answer }).map_err(|_| StoreError::Closed)?;
+        self.database.turn(answered).await?.unwrap_or(Err(StoreError::Closed))
     }
 }
 

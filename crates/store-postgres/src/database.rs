@@ -141,7 +141,7 @@ impl Database {
     /// Waits for something that others of this process are busy with, for as long as for the server.
     pub(crate) async fn turn<T>(&self, waiting: impl Future<Output = T>) -> Result<T> {
         let waited = tokio::time::timeout(self.patience, waiting).await;
-        waited.map_err(|_| StoreError::Unavailable("other writes took too long".into()))
+        waited.map_err(|_| StoreError::Unavailable("what others wait for took too long".into()))
     }
 
     /// Runs work and commits it.

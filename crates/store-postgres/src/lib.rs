@@ -130,7 +130,7 @@ impl PostgresStore {
             carry::check_finished(tx).await
         });
         database.write(Doubt::Repeat, open).await?;
-        let (clerk, callers) = Clerk::new();
+        let (clerk, callers) = Clerk::new(Arc::clone(&database));
         let taken = Arc::<Taken>::default();
         let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)), Arc::clone(&taken));
         let node = Arc::new(Node {

@@ -96,7 +96,7 @@ fn a_database_that_says_nothing_is_given_up_on() {
     });
     let longest = start.elapsed();
     database.thaw();
-    assert!(longest < REQUEST_TIME_MAX * 2, "a request took {longest:?}");
+    assert!(longest < REQUEST_TIME_MAX, "a request took {longest:?}");
     println!("a database that hangs was given up on within {longest:?}");
     let insert = Request::post(table.path("/rows")).json(&json!({ "Name": "Eve" }));
     insist(&mut Diary::default(), &table.api, &insert).created();
