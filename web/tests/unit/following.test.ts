@@ -42,6 +42,11 @@ describe('a selection', () => {
     expect(moved(cell(2), 'a b c', 'a b')?.cell).toBeUndefined();
   });
 
+  it('goes back to the row to type into where the one before it was not taken', () => {
+    expect(moved(cell(3), 'a b', 'a b')).toBeUndefined();
+    expect(moved(cell(3), 'a b c', 'a b')).toEqual(cell(2));
+  });
+
   it('keeps ticks at their rows and drops those of rows that are gone', () => {
     const ticked = { ...NOTHING, rows: CompactSelection.fromSingleSelection([1, 4]) };
     const after = moved(ticked, 'a b c d e', 'b d e');

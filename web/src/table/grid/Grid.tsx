@@ -16,7 +16,7 @@ import { type ReactNode, type Ref, useCallback, useEffect, useImperativeHandle, 
 import type { Cell, Column } from '../../api/types';
 import { firstToType, isUnusedInput } from '../input';
 import type { RowStore } from '../rows/rowStore';
-import { cellContent, isRowmillCell, loadingContent } from './cellContent';
+import { cellContent, isRowmillCell, loadingContent, NEW_ROW } from './cellContent';
 import { cellRenderer, RUN_BUTTON_WIDTH } from './cellRenderer';
 import classes from './Grid.module.css';
 import { isLetter, openByLetter } from './firstLetter';
@@ -26,6 +26,7 @@ import { columnIcon, HEADER_ICONS } from './headerIcons';
 import { isComputed, keyAction } from './keys';
 import { noImages } from './noImages';
 import { useDoubleClick } from './useDoubleClick';
+import { useFocusOnPress } from './useFocusOnPress';
 import { useRedraw } from './useRedraw';
 import { cellSelection, type Selection, toGridSelection, toSelection } from './selection';
 
@@ -48,6 +49,8 @@ export interface TypedCell extends CellPlace {
   text: string;
   /** The row that was opened, and what it held then; rows may have moved since. */
   row?: { id: string; before: Cell };
+  /** It was typed into the row behind the last, and makes a row whatever has come since. */
+  isNew?: boolean;
 }
 
 export interface GridHandle {
@@ -97,6 +100,7 @@ export function Grid(props: GridProps) {
   const editor = useRef<DataEditorRef>(null);
   const added = useRef<CellPlace>(undefined);
   const isDoubleClick = useDoubleClick();
+  useFocusOnPress(editor);
   // A key may come before the selection it follows has been drawn.
   const chosen = useRef(selection);
   useEffect(() => {
@@ -141,7 +145,7 @@ export function Grid(props: GridProps) {
     ([columnIndex, rowIndex]: Item) => {
       const column = columns[columnIndex];
       if (!column) return loadingContent();
-      if (rowIndex >= total) return cellContent(column, undefined, columnIndex === hintColumn ? { hint: 'Type to add a row' } : {});
+      if (rowIndex >= total) return cellContent(column, undefined, { rowId: NEW_ROW, ...(columnIndex === hintColumn && { hint: 'Type to add a row' }) });
       const row = store.rowAt(rowIndex);
       return row ? cellContent(column, row.cells[column.id], { rowId: row.id }) : loadingContent();
     },
@@ -160,11 +164,13 @@ export function Grid(props: GridProps) {
       const column = columns[location[0]];
       if (column && value.kind === 'custom' && isRowmillCell(value)) {
         const { text, typedInto, cell } = value.data;
-        typed.push({ rowIndex: location[1], columnId: column.id, text, ...(typedInto && { row: { id: typedInto, before: cell } }) });
+        const place = { rowIndex: location[1], columnId: column.id, text };
+        if (typedInto === NEW_ROW) typed.push({ ...place, rowIndex: store.total ?? 0, isNew: true });
+        else typed.push({ ...place, ...(typedInto && { row: { id: typedInto, before: cell } }) });
       }
     }
     props.onTyped(typed);
-    added.current = typed.find((cell) => cell.rowIndex >= total && !cell.row);
+    added.current = typed.find((cell) => cell.isNew ?? (cell.rowIndex >= total && !cell.row));
     return true;
   };
 

@@ -21,6 +21,9 @@ export interface CellData {
 
 export type RowmillCell = CustomCell<CellData>;
 
+/** Stands for the row to type into, behind the last: it is no other's row, whatever comes to stand at its place. */
+export const NEW_ROW = 'new';
+
 const EMPTY: Cell = { value: null, status: 'idle' };
 /** Longer texts are cut for drawing: a cell shows a line. */
 const DRAWN_MAX = 400;

@@ -63,7 +63,7 @@ export function follow(selection: Selection, anchors: Anchors, rows: Rows): Sele
     const more = selection.rows.hasIndex(anchors.total) ? 1 : 0;
     return total === anchors.total ? undefined : { ...NOTHING, rows: everyRow(total === 0 ? 0 : total + more) };
   }
-  if (anchors.isAtEnd) return followEnd(selection, rows, total);
+  if (anchors.isAtEnd) return followEnd(selection, anchors, rows, total);
   const hasMoved = [...anchors.ids].some(([index, id]) => {
     const row = rows.rowAt(index);
     // A page that is not at hand says nothing, but where rows have gone it may hold others.
@@ -100,13 +100,13 @@ export function unknownTicks(selection: Selection, { ids, total }: Anchors): num
 }
 
 /** Rows that came meanwhile push the row to type into down, unless they were typed there. */
-function followEnd(selection: Selection, rows: Rows, total: number): Selection | undefined {
+function followEnd(selection: Selection, anchors: Anchors, rows: Rows, total: number): Selection | undefined {
   const { cell, range } = selection;
   if (!cell || !range || cell.rowIndex === total) return undefined;
   const there = rows.rowAt(cell.rowIndex);
   if (there && isBeingAdded(there.id)) return undefined;
-  // One row behind the end: it will be there as soon as the one before it is.
-  if (cell.rowIndex === total + 1) return undefined;
+  // One row behind the end: it will be there as soon as the one before it is, unless that was not taken.
+  if (cell.rowIndex === total + 1 && total >= anchors.total) return undefined;
   return { ...selection, cell: { ...cell, rowIndex: total }, range: { ...range, firstRow: total, endRow: total + 1 } };
 }
 

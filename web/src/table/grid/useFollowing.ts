@@ -26,7 +26,7 @@ export function useFollowing(store: RowStore): [Selection, (selection: Selection
         const isLost = !anchors.isEverything && unknownTicks(selection, anchors) > 0;
         select(next, true);
         if (isLost) tell('Rows have moved. Only rows that were in sight are still ticked, so that no others are met.');
-      } else if (hasFewTicks(selection) || isLoose(selection, anchors, store)) {
+      } else if (hasFewTicks(selection) || isLoose(selection, anchors, store) || hasGrown(anchors, store)) {
         // Rows become known as they come into sight.
         current.current.anchors = anchorsOf(selection, store, anchors);
       }
@@ -34,6 +34,11 @@ export function useFollowing(store: RowStore): [Selection, (selection: Selection
     return store.subscribe(look);
   }, [store, select]);
   return [selection, select, useCallback(() => current.current.anchors, [])];
+}
+
+/** Whether rows have come before the one to type into. */
+function hasGrown(anchors: Anchors, store: RowStore): boolean {
+  return anchors.isAtEnd && (store.total ?? 0) > anchors.total;
 }
 
 /** Few enough to be looked through whenever rows come into sight. */

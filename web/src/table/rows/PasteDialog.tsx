@@ -18,6 +18,8 @@ export interface PasteOffer {
   firstRow: number;
   firstColumn: number;
   isEmptyTable: boolean;
+  /** Behind the last row, whichever that is by the time it is pasted. */
+  isAtEnd: boolean;
 }
 
 interface Props {
@@ -28,9 +30,9 @@ interface Props {
 
 /** Asks what to do with more columns than there is room for, and with what may be headers. */
 export default function PasteDialog({ table, offer, onClose }: Props) {
-  const { block, columns, isEmptyTable } = offer;
+  const { block, columns, isEmptyTable, isAtEnd } = offer;
   // The selection stays with its rows while this is open.
-  const firstRow = isEmptyTable ? offer.firstRow : table.selection.range?.firstRow;
+  const firstRow = isAtEnd ? offer.firstRow : table.selection.range?.firstRow;
   const projectId = table.project.id;
   const queryClient = useQueryClient();
   const [hasHeader, setHasHeader] = useState(() => guessHeader(block, columns, isEmptyTable));
@@ -48,7 +50,11 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
     try {
       const ids = isAll ? await makeColumns(projectId, goals) : goals.map(({ columnId }) => columnId);
       if (isAll) await queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
-      const target = { columns: ids.map((id = '') => ({ id, isWritable: id !== '' })), firstColumn: 0, firstRow };
+      const target = {
+        columns: ids.map((id = '') => ({ id, isWritable: id !== '' })),
+        firstColumn: 0,
+        firstRow: isAtEnd ? (table.store.total ?? 0) : firstRow,
+      };
       const leftOut = await pasteInto(table, body, target, {
         onProgress: (done, all) => setPercent((done / all) * 100),
         madeColumns: isAll ? newCount : 0,

@@ -155,7 +155,10 @@ async function paste(table: Table, block: string[][], ask: (offer: PasteOffer) =
     isWritable: type !== 'reference',
     isComputed: type !== 'manual',
   }));
-  if (needsAnswer(block, columns, firstColumn, isEmptyTable)) return ask({ block, columns, firstRow, firstColumn, isEmptyTable });
+  if (needsAnswer(block, columns, firstColumn, isEmptyTable)) {
+    const isAtEnd = firstRow >= (table.store.total ?? 0);
+    return ask({ block, columns, firstRow, firstColumn, isEmptyTable, isAtEnd });
+  }
   const selected = { selectedRows: range.endRow - firstRow, selectedColumns: range.endColumn - firstColumn };
   const isLong = block.length >= LONG_ROWS;
   if (isLong) tell(`Pasting ${counted(block.length, 'row')}.`);

@@ -23,7 +23,7 @@ async function write(table: Table, cells: TypedCell[]): Promise<void> {
   const inside: TypedCell[] = [];
   for (const cell of cells) {
     if (followers.has(cell.columnId)) continue;
-    if (cell.row || cell.rowIndex < total) inside.push(cell);
+    if (!cell.isNew && (cell.row || cell.rowIndex < total)) inside.push(cell);
     else if (cell.text !== '') added.set(cell.rowIndex, { ...added.get(cell.rowIndex), [cell.columnId]: cell.text });
   }
   const rowAt = await reach(table, inside);

@@ -113,4 +113,16 @@ async function away(page, grid, holds) {
   await grid.reads(3, 1, 'pasted');
   await page.getByText('4 rows', { exact: true }).waitFor();
   await holds(['Ada', 'Ada', 'typed', 'pasted']);
+
+  // One types on although the row before was not taken, and both can be sent again.
+  await page.route('**/rows', (route) => route.abort(), { times: 2 });
+  await grid.type(4, 1, 'first');
+  await again.waitFor();
+  await page.keyboard.type('second');
+  await page.keyboard.press('Enter');
+  await again.nth(1).waitFor();
+  await again.first().click();
+  await again.nth(1).waitFor({ state: 'detached' });
+  await again.click();
+  await page.getByText('6 rows', { exact: true }).waitFor();
 }

@@ -38,6 +38,20 @@ export default async function together({ browser, server, page }) {
   await page.keyboard.press('Control+z');
   await there.reads(0, 1, 'theirs again');
 
+  // A row that is being typed is nobody else's, though another comes to stand at its place.
+  await here.select(3, 1);
+  await page.keyboard.type('mine too');
+  await server.api('POST', `/projects/${project.id}/rows`, [{ Name: 'came first' }]);
+  await here.reads(3, 1, 'came first');
+  await page.keyboard.press('Enter');
+  await there.reads(4, 1, 'mine too');
+  await there.reads(3, 1, 'came first');
+  // And one types on behind it.
+  await here.reads(4, 1, 'mine too');
+  await page.keyboard.type('next');
+  await page.keyboard.press('Enter');
+  await there.reads(5, 1, 'next');
+
   await page.getByRole('button', { name: 'Column', exact: true }).click();
   await page.getByRole('complementary').getByRole('button', { name: /^Manual|^Text/ }).first().click();
   await page.getByLabel('Header').fill('Seen by both');

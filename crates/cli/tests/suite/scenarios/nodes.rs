@@ -350,8 +350,9 @@ fn events_reach_readers_on_any_node() {
         (event.name == "status" && event.data["columns"][&answer]["complete"] == 2).then_some(())
     });
     drop((stream, working));
-    // It goes on at another node, where nobody has read before.
+    // It goes on at another node, where nobody has read before. A search there waits for the news of the others.
     let known = last.unwrap();
+    table.get("/rows?search=a").ok();
     table.patch(&format!("/rows/{}", ids[0]), json!({ "Mark": 7 })).ok();
     let resumed = told(&table, &format!("?seconds=0&lastEventId={known}"));
     assert_eq!(resumed.iter().map(|event| event.name.as_str()).collect::<Vec<_>>(), ["rows", "status"]);
