@@ -32,6 +32,11 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
+/** Whether the service answers that what was asked for is gone, or closed to us; not that it has trouble. */
+export function isRefused(error: unknown): boolean {
+  return isNotFound(error) || (error instanceof ApiError && error.status === 403);
+}
+
 /** Whether the same may work later: the service was not reached, is busy or has trouble of its own. */
 export function mayPass(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);

@@ -60,3 +60,8 @@ export function fixSentence(fix: string): string {
   }
   return fix;
 }
+
+/** Whether it is news: that a column waits for what somebody made it use is none, and the panel shows it. */
+export function isNews(fix: string): boolean {
+  return !/^Added required dependency on .+, which the column refers to\.?$/.test(fix);
+}

@@ -59,9 +59,10 @@ export function labelOf(path: string): string | undefined {
 }
 
 /** What is said of a field better than by the service. */
-const MESSAGES: [RegExp, string][] = [
-  [/^apiConfig\.(successStatuses|emptyOn)/, 'must be numbers such as 200, or ranges such as 200..299'],
-  [/^slug$/, 'must begin with a letter or a digit, and have only small letters, digits and hyphens'],
+const MESSAGES: [field: RegExp, told: RegExp, better: string][] = [
+  [/^apiConfig\.(successStatuses|emptyOn)/, /pattern/, 'must be numbers such as 200, or ranges such as 200..299'],
+  [/^slug$/, /pattern/, 'must begin with a letter or a digit, and have only small letters, digits and hyphens'],
+  [/^cells\.rowId$/, /^names no row/, 'this row was deleted meanwhile'],
 ];
 
 /** The field an offence is about, as a form knows it: without places in lists, and as if the column stood alone. */
@@ -85,7 +86,7 @@ export function offenceSentence(offence: Offence): string {
 
 function wordsOf(offence: Offence): string {
   const field = fieldOf(offence);
-  const better = MESSAGES.find(([pattern]) => pattern.test(field) && /pattern/.test(offence.message))?.[1];
+  const better = MESSAGES.find(([pattern, told]) => pattern.test(field) && told.test(offence.message))?.[2];
   // Of a pattern that cannot be read, only why.
   return better ?? plainly(offence.message).replace('regular expression', 'pattern').replace(/regex parse error:[\s\S]*error: /, '');
 }

@@ -76,6 +76,8 @@ export const theme = createTheme({
       defaultProps: { closeButtonProps: { 'aria-label': 'Close' } },
       styles: { description: { color: 'var(--mantine-color-dimmed)' } },
     },
-    Menu: { defaultProps: { shadow: 'md', withinPortal: true } },
+    // The grid keeps presses of the mouse to itself, so what a press outside closes must hear of pointers.
+    Menu: { defaultProps: { shadow: 'md', withinPortal: true, clickOutsideEvents: ['pointerdown', 'keydown'] } },
+    Popover: { defaultProps: { clickOutsideEvents: ['pointerdown'] } },
   },
 });

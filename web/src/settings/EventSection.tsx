@@ -6,15 +6,8 @@ import type { Project } from '../api/types';
 import { CopyField } from '../ui/CopyField';
 import { useUnsaved } from '../ui/unsaved';
 import { Card } from './Card';
+import { type EventSettings, kept } from './eventSettings';
 import { usePatchProject } from './usePatchProject';
-
-interface EventSettings {
-  eventId: string;
-  eventName?: string;
-  webhookEnabled: boolean;
-  addApprovalColumn?: boolean;
-  signingSecret?: string;
-}
 
 const INTEGRATION = 'eventplatform-event';
 const TYPED = ['eventId', 'eventName', 'signingSecret'] as const;
@@ -34,9 +27,8 @@ export function EventSection({ project }: { project: Project }) {
   const forget = () => setChanges((now) => (now === changes ? {} : now));
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const { signingSecret, ...rest } = settings;
-    const eventplatform = { ...rest, ...(signingSecret && { signingSecret }) };
-    patch.mutate({ metadata: { ...project.metadata, integration: INTEGRATION, eventplatform } }, { onSuccess: forget });
+    const metadata = { ...project.metadata, integration: INTEGRATION, eventplatform: kept(settings) };
+    patch.mutate({ metadata }, { onSuccess: forget });
   };
   const disconnect = () => {
     const { integration: _, eventplatform: __, ...rest } = project.metadata;

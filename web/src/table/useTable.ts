@@ -1,15 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useCallback, useDeferredValue, useMemo, useRef, useState, useSyncExternalStore } from 'react';
-import { mayPass } from '../api/error';
 import { projectQuery } from '../api/queries';
 import type { Column, Project, Status } from '../api/types';
-import { tellError } from '../ui/notify';
 import { useStored } from '../ui/useStored';
 import { useThrottled } from '../ui/useThrottled';
 import { countFrozen, FIRST_COLUMN } from './grid/frozen';
 import type { Anchors } from './grid/following';
 import type { Selection } from './grid/selection';
 import { useFollowing } from './grid/useFollowing';
+import { keepingText } from './lostText';
 import { Editor } from './rows/editor';
 import type { RowQuery } from './rows/rowQuery';
 import type { RowStore } from './rows/rowStore';
@@ -20,6 +19,7 @@ import { wireOf } from './rows/wire';
 import { type Progress, RESTING, RunMeter } from './runs/progress';
 import { useRunningNote } from './runs/runningNote';
 import { type Runs, useRuns } from './runs/useRuns';
+import { tellNotSaved } from './tellNotSaved';
 import { complete } from './views/operators';
 import { useViews, type Views } from './views/useViews';
 
@@ -88,10 +88,10 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
   const editor = useMemo(
     () =>
       new Editor({
-        wire: wireOf(projectId),
+        wire: keepingText(wireOf(projectId)),
         store: () => current.current.store,
         columns: () => current.current.columns,
-        onError: (error, again) => tellError(error, 'This was not saved', mayPass(error) ? again : undefined),
+        onError: tellNotSaved,
         onChange: () => setEdits((edits) => edits + 1),
         onUndone: (undone) => tellUndone(undone, current.current.runs.run),
       }),

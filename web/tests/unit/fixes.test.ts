@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { isNews } from '../../src/api/fixes';
 import type { Column } from '../../src/api/types';
 import { withHeaders } from '../../src/table/template/tokens';
 
@@ -30,4 +31,10 @@ test.each<[string, string]>([
   ['Something new was done to "col_a".', 'Something new was done to “Name”.'],
 ])('%s', (fix, words) => {
   expect(withHeaders(fix, columns)).toBe(words);
+});
+
+test('that a column waits for what it uses is no news', () => {
+  expect(isNews('Added required dependency on "col_a", which the column refers to.')).toBe(false);
+  expect(isNews('Removed dependency on "col_a", which would close a circle.')).toBe(true);
+  expect(isNews('Renamed header "Mail" to "Mail 2", because another column has it.')).toBe(true);
 });

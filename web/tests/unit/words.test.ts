@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ApiError, fieldErrors, sentence } from '../../src/api/error';
-import { missing, newDraft } from '../../src/table/columns/draft';
+import { MAPPING, missing, newDraft, PROVIDERS } from '../../src/table/columns/draft';
 
 const refused = (...details: [string, string][]) =>
   new ApiError('invalid', 400, 'invalid_request', details.map(([path, message]) => ({ path, message })));
@@ -16,6 +16,7 @@ test.each<[ApiError, string]>([
     refused(['filters[0].value', 'This is no valid regular expression: regex parse error:\n  (\n  ^\nerror: unclosed group']),
     'Filter: This is no valid pattern: unclosed group.',
   ],
+  [refused(['cells[0].rowId', 'names no row of this project']), 'This row was deleted meanwhile.'],
   [refused(['', 'the file is empty']), 'The file is empty.'],
   [new ApiError('Bearer token is required', 401, 'unauthenticated', []), 'You are signed out. Sign in again, then repeat this.'],
   [new ApiError('The file is larger than 5 bytes, the most this server takes (importBytesMax)', 413, 'x', []), 'The file is larger than 5 bytes, the most this server takes'],
@@ -34,7 +35,20 @@ test.each<[Parameters<typeof newDraft>[0], string[]]>([
   ['http-api', ['apiConfig.url']],
   ['web-scraper', ['taskConfig.webScraper.url']],
   ['reference', ['referenceConfig.columnId', 'referenceConfig.path']],
-  ['waterfall-email', []],
+  ['waterfall-email', [`${MAPPING}.full_name`, `${MAPPING}.domain`, PROVIDERS]],
 ])('a new %s column lacks %j', (templateId, fields) => {
   expect(Object.keys(missing(newDraft(templateId, 'x', [])))).toEqual(fields);
+});
+
+test('a waterfall lacks nothing once it knows whom to find, where, and by whom', () => {
+  const draft = newDraft('waterfall-email', 'x', []);
+  const lacks = (inputMapping: Record<string, string>, enabled = true) => {
+    const providers = [{ id: 'a', taskType: 'pattern', enabled, order: 0 }];
+    return Object.keys(missing({ ...draft, waterfall: { providers, inputMapping } }));
+  };
+  expect(lacks({ full_name: '@{col_a}', domain: '@{col_b}' })).toEqual([]);
+  expect(lacks({ first_name: 'a', last_name: 'b', domain: 'c' })).toEqual([]);
+  expect(lacks({ first_name: 'a', last_name: ' ', domain: 'c' })).toEqual([`${MAPPING}.last_name`]);
+  expect(lacks({ last_name: 'b' })).toEqual([`${MAPPING}.first_name`, `${MAPPING}.domain`]);
+  expect(lacks({ full_name: 'a', domain: 'c' }, false)).toEqual([PROVIDERS]);
 });

@@ -3,8 +3,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { client, data } from '../../api/client';
 import { fieldErrors, sentence } from '../../api/error';
+import { isNews } from '../../api/fixes';
 import { projectQuery, providersQuery } from '../../api/queries';
-import type { Column, ColumnPatch } from '../../api/types';
+import type { Column, ColumnCreate, ColumnPatch } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { FieldErrors } from '../../ui/fieldErrors';
 import { SidePanel } from '../../ui/SidePanel';
@@ -15,6 +16,8 @@ import type { Table } from '../useTable';
 import { AdvancedSection } from './AdvancedSection';
 import { DependencySection } from './DependencySection';
 import { changedSince, type ColumnDraft, type DraftPart, draftOf, hasChanges, missing, newDraft, toBody } from './draft';
+import { type Crossing, crossings, type Edits, keepTheirs, merged, NO_EDITS, saveOver, withChange } from './meanwhile';
+import { MeanwhileDialog } from './MeanwhileDialog';
 import { TryBox } from './TryBox';
 import { TypeSection } from './TypeSection';
 import type { TemplateId } from './templates';
@@ -32,14 +35,18 @@ interface Props {
 /** Configures a column, new or there already. */
 export function ColumnPanel({ table, column, template, onBack, onSaved, onClose }: Props) {
   const providers = useQuery(providersQuery);
-  const [changes, setChanges] = useState<DraftPart>({});
+  const [edits, setEdits] = useState<Edits>(NO_EDITS);
   const [fixes, setFixes] = useState<string[]>([]);
   const start = column
     ? draftOf(column)
     : newDraft(template?.templateId ?? 'manual', template?.header ?? '', providers.data ?? []);
+  const changes = merged(edits, start);
   const draft: ColumnDraft = { ...start, ...changes };
-  const change = (part: DraftPart) => setChanges((old) => ({ ...old, ...part }));
+  const change = (part: DraftPart) => setEdits((old) => withChange(old, part, start));
   const save = useSave(table.project.id, column?.id);
+  const readStored = useReadStored(table.project.id, column?.id);
+  const [question, setQuestion] = useState<{ crossed: Crossing[]; stored: ColumnDraft; isRunAfter: boolean }>();
+  const isSaving = readStored.isPending || save.isPending;
   const isChanged = hasChanges(start, changes);
   const forget = useUnsaved(isChanged);
   const runs = draft.templateId !== 'manual' && draft.templateId !== 'reference';
@@ -60,15 +67,30 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
   const submit = async (isRunAfter: boolean) => {
     setIsAsked(true);
     if (Object.keys(lacks).length > 0) return showFirst();
-    const saved = await save.mutateAsync(draft).catch(() => undefined);
+    // The others may have saved while this stood open.
+    const stored = (await readStored.mutateAsync().catch(() => undefined)) ?? start;
+    const crossed = column ? crossings(edits, stored) : [];
+    if (crossed.length > 0) return setQuestion({ crossed, stored, isRunAfter });
+    await store(edits, stored, isRunAfter);
+  };
+
+  const store = async (sent: Edits, stored: ColumnDraft, isRunAfter: boolean) => {
+    const saved = await save.mutateAsync({ ...stored, ...merged(sent, stored) }).catch(() => undefined);
     if (!saved) return showFirst();
     setIsAsked(false);
     forget();
     // Somebody may have typed on meanwhile.
-    setChanges((now) => changedSince(changes, now));
-    setFixes(saved.appliedFixes);
-    if (isRunAfter) await table.runs.run({ columnIds: [saved.column.id] });
-    onSaved(saved.column.id);
+    setEdits((now) => withChange(NO_EDITS, changedSince(sent.changes, now.changes), saved.stored));
+    setFixes(saved.appliedFixes.filter(isNews));
+    if (isRunAfter) await table.runs.run({ columnIds: [saved.columnId] });
+    onSaved(saved.columnId);
+  };
+
+  const answer = (resolved: Edits, { stored, isRunAfter }: NonNullable<typeof question>) => {
+    setQuestion(undefined);
+    const hasMore = hasChanges(stored, merged(resolved, stored));
+    setEdits(hasMore ? resolved : NO_EDITS);
+    if (hasMore) void store(resolved, stored, isRunAfter);
   };
 
   return (
@@ -95,16 +117,25 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
             </Button>
           )}
           {(isChanged || !column) && runs && (
-            <Button variant="default" loading={save.isPending} onClick={() => void submit(true)}>
+            <Button variant="default" loading={isSaving} onClick={() => void submit(true)}>
               Save and run
             </Button>
           )}
-          <Button disabled={!isChanged && column !== undefined} loading={save.isPending} onClick={() => void submit(false)}>
+          <Button disabled={!isChanged && column !== undefined} loading={isSaving} onClick={() => void submit(false)}>
             {column ? 'Save' : 'Create column'}
           </Button>
         </>
       }
     >
+      {question && (
+        <MeanwhileDialog
+          crossed={question.crossed}
+          columns={table.columns}
+          onKeepTheirs={() => answer(keepTheirs(edits, question.stored), question)}
+          onSaveOver={() => answer(saveOver(edits, question.stored), question)}
+          onClose={() => setQuestion(undefined)}
+        />
+      )}
       <FieldErrors value={errors}>
         <Stack gap="md" ref={body}>
           <TextInput
@@ -139,22 +170,47 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
   );
 }
 
+interface Saved {
+  columnId: string;
+  appliedFixes: string[];
+  /** As the service keeps it. */
+  stored: ColumnDraft;
+}
+
 function useSave(projectId: string, columnId: string | undefined) {
   const queryClient = useQueryClient();
+  const { queryKey } = projectQuery(projectId);
+  const send = async (body: ColumnCreate): Promise<{ column: { id: string }; appliedFixes: string[] }> => {
+    if (columnId === undefined) {
+      return data(client.POST('/v4/projects/{projectId}/columns', { params: { path: { projectId } }, body }));
+    }
+    const { templateId: _, ...patch } = body;
+    return data(
+      client.PATCH('/v4/projects/{projectId}/columns/{columnId}', {
+        params: { path: { projectId, columnId } },
+        body: patch as ColumnPatch,
+      }),
+    );
+  };
   return useMutation({
-    mutationFn: async (draft: ColumnDraft): Promise<{ column: { id: string }; appliedFixes: string[] }> => {
-      const body = toBody(draft);
-      if (columnId === undefined) {
-        return data(client.POST('/v4/projects/{projectId}/columns', { params: { path: { projectId } }, body }));
-      }
-      const { templateId: _, ...patch } = body;
-      return data(
-        client.PATCH('/v4/projects/{projectId}/columns/{columnId}', {
-          params: { path: { projectId, columnId } },
-          body: patch as ColumnPatch,
-        }),
-      );
+    mutationFn: async (draft: ColumnDraft): Promise<Saved> => {
+      const { column, appliedFixes } = await send(toBody(draft));
+      await queryClient.invalidateQueries({ queryKey });
+      const now = queryClient.getQueryData(queryKey)?.columns.find(({ id }) => id === column.id);
+      return { columnId: column.id, appliedFixes, stored: now ? draftOf(now) : draft };
     },
-    onSuccess: () => queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey }),
+  });
+}
+
+/** The column as the service has it at this moment. */
+function useReadStored(projectId: string, columnId: string | undefined) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: async (): Promise<ColumnDraft | undefined> => {
+      if (columnId === undefined) return undefined;
+      const { columns } = await queryClient.fetchQuery({ ...projectQuery(projectId), staleTime: 0, retry: false });
+      const column = columns.find(({ id }) => id === columnId);
+      return column && draftOf(column);
+    },
   });
 }

@@ -13,10 +13,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { providersQuery } from '../../api/queries';
 import type { Provider, WaterfallProvider } from '../../api/types';
+import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import classes from './Columns.module.css';
-import { MAPPING_KEYS } from './draft';
+import { MAPPING, MAPPING_KEYS, PROVIDERS, whoToFind } from './draft';
 import type { SectionProps } from './TypeSection';
 
 const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
@@ -29,6 +30,7 @@ const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
 /** Finders that are asked one after the other until one knows the address. */
 export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
   const known = useQuery(providersQuery);
+  const errors = useFieldErrors();
   const sensors = useSensors(
     useSensor(PointerSensor, { activationConstraint: { distance: 4 } }),
     useSensor(KeyboardSensor, { coordinateGetter: sortableKeyboardCoordinates }),
@@ -42,8 +44,8 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
     const place = (id: string | number) => entries.findIndex((entry) => entry.id === id);
     set(arrayMove(entries, place(active.id), place(over.id)));
   };
-  const filled = MAPPING_KEYS.filter((key) => waterfall.inputMapping[key]);
-  const hasName = filled.includes('full_name') || (filled.includes('first_name') && filled.includes('last_name'));
+  const { lackedName, lacksDomain } = whoToFind(waterfall.inputMapping);
+  const isRefused = MAPPING_KEYS.some((key) => errors[`${MAPPING}.${key}`]);
 
   return (
     <Stack gap="md">
@@ -57,10 +59,11 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
             isSingleLine
             value={waterfall.inputMapping[key] ?? ''}
             columns={columns}
+            error={errors[`${MAPPING}.${key}`]}
             onChange={(value) => onChange({ waterfall: { ...waterfall, inputMapping: { ...waterfall.inputMapping, [key]: value } } })}
           />
         ))}
-        {(!hasName || !filled.includes('domain')) && (
+        {(lackedName || lacksDomain) && !isRefused && (
           <Text size="xs" c="dimmed">
             Needed: a domain, and either the full name or first and last name.
           </Text>
@@ -80,6 +83,7 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
             ))}
           </SortableContext>
         </DndContext>
+        {errors[PROVIDERS] && <Input.Error role="alert">{errors[PROVIDERS]}</Input.Error>}
         <Text size="xs" c="dimmed">
           Drag to change the order, or focus a handle and press Space and the arrow keys. A verified address ends the
           search.{' '}

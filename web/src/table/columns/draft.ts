@@ -26,6 +26,9 @@ export type DraftPart = Partial<ColumnDraft>;
 const COMMON = { dependencies: [], runCondition: [], maxAttempts: 5, rateLimit: null, cacheTtlSeconds: 0 };
 
 export const MAPPING_KEYS = ['first_name', 'last_name', 'full_name', 'domain'] as const;
+/** What the service calls the fields of a waterfall. */
+export const MAPPING = 'taskConfig.waterfallEmail.inputMapping';
+export const PROVIDERS = 'taskConfig.waterfallEmail.providers';
 
 /** A new column with what its template starts from. */
 export function newDraft(templateId: TemplateId, header: string, providers: readonly Provider[]): ColumnDraft {
@@ -124,14 +127,27 @@ function emptyMapping(): Record<string, string> {
 
 /** What a column cannot do without, said at the field that lacks it. */
 export function missing(draft: ColumnDraft): Record<string, string> {
-  const { aiConfig, apiConfig, referenceConfig, scraper } = draft;
+  const { aiConfig, apiConfig, referenceConfig, scraper, waterfall } = draft;
+  const { lackedName, lacksDomain } = whoToFind(waterfall?.inputMapping ?? {});
   const lacks: [string, boolean, string][] = [
     ['header', !draft.header.trim(), 'Give the column a name.'],
     ['aiConfig.prompt', aiConfig !== undefined && !aiConfig.prompt?.trim(), 'Write what to ask for each row.'],
     ['apiConfig.url', apiConfig !== undefined && !apiConfig.url.trim(), 'Say where the request goes.'],
     ['taskConfig.webScraper.url', scraper !== undefined && !scraper.url.trim(), 'Say which page to read.'],
+    [`${MAPPING}.${lackedName}`, waterfall !== undefined && lackedName !== undefined, 'Say where the name stands: the full one, or first and last name.'],
+    [`${MAPPING}.domain`, waterfall !== undefined && lacksDomain, 'Say where the company’s website or domain stands.'],
+    [PROVIDERS, waterfall?.providers.every(({ enabled }) => !enabled) ?? false, 'Switch on at least one provider to ask.'],
     ['referenceConfig.columnId', referenceConfig?.columnId === '', 'Choose the column to take a part of.'],
     ['referenceConfig.path', referenceConfig?.path.trim() === '', 'Say which part to take, or write $ for all of it.'],
   ];
   return Object.fromEntries(lacks.filter(([, isMissing]) => isMissing).map(([field, , message]) => [field, message]));
+}
+
+/** What a finder needs and is not told: a domain, and the full name or both its halves. */
+export function whoToFind(mapping: Record<string, string>): { lackedName?: (typeof MAPPING_KEYS)[number]; lacksDomain: boolean } {
+  const has = (key: (typeof MAPPING_KEYS)[number]) => Boolean(mapping[key]?.trim());
+  const lacksDomain = !has('domain');
+  if (has('full_name') || (has('first_name') && has('last_name'))) return { lacksDomain };
+  if (has('first_name')) return { lackedName: 'last_name', lacksDomain };
+  return { lackedName: has('last_name') ? 'first_name' : 'full_name', lacksDomain };
 }

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
+import { isNews } from '../../api/fixes';
 import { projectQuery, viewsQuery } from '../../api/queries';
 import type { Column, ColumnPatch, Project } from '../../api/types';
 import { tellError, tellFixes } from '../../ui/notify';
@@ -24,7 +25,7 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
   const projectId = table.project.id;
   const key = projectQuery(projectId).queryKey;
   const reread = () => queryClient.invalidateQueries({ queryKey: key });
-  const tellOf = (fixes: readonly string[]) => tellFixes(fixes.map((fix) => withHeaders(fix, table.columns)));
+  const tellOf = (fixes: readonly string[]) => tellFixes(fixes.filter(isNews).map((fix) => withHeaders(fix, table.columns)));
 
   const patch = async (columnId: string, body: ColumnPatch) => {
     const answer = await data(

@@ -16,6 +16,9 @@ const LONG_ROWS = 5_000;
 /** A copy of more rows than this is better made as an export. */
 const COPY_ROWS_MAX = 50_000;
 
+/** More values than this are not emptied without a word. */
+const TOLD_CELLS_MIN = 50;
+
 export interface Clipboard {
   /** A paste that waits for an answer. */
   offer: PasteOffer | undefined;
@@ -138,7 +141,10 @@ export async function clear(table: Table, selection?: Selection): Promise<void> 
     before: row.cells[id],
   });
   const writes = rows.flatMap((row) => columns.map((column) => emptied(row, column)));
-  await table.editor.change(writes);
+  const lost = writes.filter(({ before }) => (before?.value ?? null) !== null).length;
+  const isDone = await table.editor.change(writes);
+  // Many go out of sight: whoever did not mean it must hear of it.
+  if (isDone && lost > TOLD_CELLS_MIN) tell(`${counted(lost, 'cell')} emptied. Ctrl + Z brings them back.`);
 }
 
 async function paste(table: Table, block: string[][], ask: (offer: PasteOffer) => void): Promise<void> {

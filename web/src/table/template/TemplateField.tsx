@@ -4,7 +4,7 @@ import type { Column } from '../../api/types';
 import { Icon } from '../../ui/Icon';
 import { columnIcon } from '../grid/headerIcons';
 import { type Choice, choicesFor } from './choices';
-import { insertChip, renderTokens, serialize, wordBeforeCaret } from './dom';
+import { dropAnchor, insertChip, leaveRoom, renderTokens, serialize, wordBeforeCaret } from './dom';
 import classes from './Template.module.css';
 
 interface Props {
@@ -84,6 +84,7 @@ export function TemplateField(props: Props) {
         return setCompletion(undefined);
       }
     }
+    if (event.key === 'Backspace' && field.current) dropAnchor(field.current);
     if (event.key !== 'Enter') return;
     event.preventDefault();
     if (!isSingleLine) document.execCommand('insertLineBreak');
@@ -120,6 +121,8 @@ export function TemplateField(props: Props) {
           complete();
         }}
         onKeyDown={onKeyDown}
+        // Before the browser looks for a place for the caret.
+        onMouseDown={(event) => leaveRoom(event.currentTarget)}
         onBlur={() => {
           setCompletion(undefined);
           // References typed by hand become chips, too.

@@ -13,13 +13,28 @@ export function renderTokens(field: HTMLElement, template: string, columns: read
         : chip(token.reference, referenceLabel(token.reference, columns), chipClass),
     ),
   );
+  leaveRoom(field);
+}
+
+/** A chip at the very end has no place behind it where text could go, so something to stand after is put there. */
+export function leaveRoom(field: HTMLElement): void {
+  // Browsers leave texts of nothing behind when what was in them is deleted.
+  while (field.lastChild instanceof Text && field.lastChild.data === '') field.lastChild.remove();
+  if (isChip(field.lastChild)) field.append(ANCHOR);
+}
+
+/** Takes away what only the caret stands after, so that the next Backspace reaches the chip before it. */
+export function dropAnchor(field: HTMLElement): void {
+  const caret = caretIn(field);
+  if (caret?.offset !== 1 || !caret.node.data.startsWith(ANCHOR) || !isChip(caret.node.previousSibling)) return;
+  caret.node.deleteData(0, 1);
 }
 
 /** The template that a field shows. */
 export function serialize(field: Node): string {
   let text = '';
   for (const node of field.childNodes) {
-    if (node instanceof HTMLElement && node.dataset.reference) text += `@{${node.dataset.reference}}`;
+    if (isChip(node)) text += `@{${node.dataset.reference}}`;
     else if (node.nodeName === 'BR') text += node.nextSibling || text === '' ? '\n' : '';
     else if (node.nodeType === Node.TEXT_NODE) text += node.textContent ?? '';
     else text += (text && !text.endsWith('\n') ? '\n' : '') + serialize(node);
@@ -70,6 +85,10 @@ function caretIn(field: HTMLElement): { node: Text; offset: number } | undefined
   const node = selection?.anchorNode;
   if (!selection?.isCollapsed || !(node instanceof Text) || !field.contains(node)) return undefined;
   return { node, offset: selection.anchorOffset };
+}
+
+function isChip(node: Node | null): node is HTMLElement {
+  return node instanceof HTMLElement && node.dataset.reference !== undefined;
 }
 
 function chip(reference: string, label: string | undefined, chipClass: string): HTMLElement {

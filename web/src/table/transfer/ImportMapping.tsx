@@ -1,16 +1,14 @@
 import { Alert, Button, Group, Select, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Column } from '../../api/types';
-import { count, counted } from '../../ui/format';
+import { count } from '../../ui/format';
 import { fieldNames, isTooWide } from './csv';
 import { ENCODINGS } from './encoding';
 import { unmark } from './formulas';
 import type { Preview } from './preview';
 import { PreviewTable } from './PreviewTable';
+import { FOLLOWS, LEFT_OUT, NEW, suggested, tooWideTitle } from './targets';
 import type { ImportOptions } from './upload';
-
-const NEW = 'new';
-const LEFT_OUT = 'out';
 
 interface Props {
   preview: Preview;
@@ -35,12 +33,13 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
   const names = Array.from({ length: width }, (_, place) => (hasHeader ? (rows[0]?.[place] ?? '') : `Column ${place + 1}`));
   const body = hasHeader ? rows.slice(1) : rows;
   const writable = columns.filter((column) => column.type !== 'reference');
-  const suggest = (place: number) => (place === 0 && unnamed ? unnamed.id : suggested(names[place] ?? '', writable));
+  const suggest = (place: number) => (place === 0 && unnamed ? unnamed.id : suggested(names[place] ?? '', columns));
   const target = (place: number) => targets[place] ?? suggest(place);
+  const goesNowhere = (place: number) => target(place) === LEFT_OUT || target(place) === FOLLOWS;
   // It is called what it is filled with.
   const goesFirst = unnamed && hasHeader ? names.findIndex((name, place) => name.trim() !== '' && target(place) === unnamed.id) : -1;
   const labelOf = ({ id, header }: Column) => (id === unnamed?.id ? 'The first column' : header);
-  const used = names.map((_, place) => target(place)).filter((id) => id !== NEW && id !== LEFT_OUT);
+  const used = names.map((_, place) => target(place)).filter((id) => id !== NEW && id !== LEFT_OUT && id !== FOLLOWS);
   const twins = used.filter((id, place) => used.indexOf(id) !== place);
 
   const shown = body.slice(0, 5).map((row) => [...row.slice(0, width), row.slice(width).filter(Boolean).join(' · ')]);
@@ -57,8 +56,12 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
         allowDeselect={false}
         searchable
         data={[
-          { value: NEW, label: 'A new column' },
-          { value: LEFT_OUT, label: 'Leave out' },
+          ...(suggest(place) === FOLLOWS
+            ? [{ value: FOLLOWS, label: 'Not imported: it fills itself' }]
+            : [
+                { value: NEW, label: 'A new column' },
+                { value: LEFT_OUT, label: 'Leave out' },
+              ]),
           { group: 'Columns of the table', items: writable.map((column) => ({ value: column.id, label: labelOf(column) })) },
         ]}
         onChange={(chosen) => chosen && setTargets({ ...targets, [place]: chosen })}
@@ -71,7 +74,7 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
     const entries = names.map((name, place): [string, string | null] | undefined => {
       const chosen = target(place);
       const key = keys[place] ?? name;
-      if (chosen === LEFT_OUT) return [key, null];
+      if (goesNowhere(place)) return [key, null];
       return chosen === NEW ? undefined : [key, chosen];
     });
     return Object.fromEntries(entries.filter((entry) => entry !== undefined));
@@ -101,12 +104,12 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
           onChange={(encoding) => encoding && onEncoding(encoding)}
         />
       )}
-      {preview.wideRows > 0 && <TooWide preview={preview} width={width} />}
+      {preview.wideRows > 0 && <TooWide preview={preview} width={width} hasHeader={hasHeader} />}
       <PreviewTable
         heads={isWider ? [...heads, <TooMany key="more" />] : heads}
         rows={shown}
         columnWidth={170}
-        isLeftOut={(row, column) => isTooWide(body[row] ?? [], width) || target(column) === LEFT_OUT}
+        isLeftOut={(row, column) => isTooWide(body[row] ?? [], width) || goesNowhere(column)}
       />
       <Select
         label="Rows that are there already"
@@ -146,15 +149,10 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
 }
 
 /** The service takes no row with cells that nothing is said of, and it is better to know that before. */
-function TooWide({ preview, width }: { preview: Preview; width: number }) {
-  const { wideRows, rowsLookedAt } = preview;
-  const isOne = wideRows === 1;
+function TooWide({ preview, width, hasHeader }: { preview: Preview; width: number; hasHeader: boolean }) {
   return (
-    <Alert
-      color="yellow"
-      title={`${counted(wideRows, 'row')} of the first ${count(rowsLookedAt)} will not be imported`}
-    >
-      {isOne ? 'It has' : 'They have'} more cells than the first line, which has {count(width)}. Often a cell holds the
+    <Alert color="yellow" title={tooWideTitle(preview, hasHeader)}>
+      {preview.wideRows === 1 ? 'It has' : 'They have'} more cells than the first line, which has {count(width)}. Often a cell holds the
       separator without quotes around it, or the last column has no name. Mend the file and choose it again, or go on: what
       is not taken is listed at the end.
     </Alert>
@@ -167,10 +165,4 @@ function TooMany() {
       Too many cells
     </Text>
   );
-}
-
-/** The column of the same name, else a new one. */
-function suggested(name: string, columns: readonly Column[]): string {
-  const wanted = name.trim().toLowerCase();
-  return columns.find((column) => column.id === name || column.header.trim().toLowerCase() === wanted)?.id ?? NEW;
 }

@@ -14,9 +14,10 @@ export interface Preview {
   rows: string[][];
   /** Whether cells stand behind the apostrophe that our export puts before formulas. */
   hasMarks: boolean;
-  /** Rows with more cells than the first line, among so many. */
+  /** Rows with more cells than the first line, among so many lines, which may be all there are. */
   wideRows: number;
-  rowsLookedAt: number;
+  linesLookedAt: number;
+  isAllLookedAt: boolean;
 }
 
 const SAMPLE_BYTES = 128 * 1024;
@@ -32,7 +33,7 @@ export async function readPreview(file: File, chosen?: string): Promise<Preview>
   const isWhole = file.size <= SAMPLE_BYTES;
   const text = new TextDecoder(encoding).decode(head, { stream: !isWhole });
   const known = { file, encoding };
-  if (isJsonLines(file)) return { ...known, isCsv: false, delimiter: ',', rows: sampleJsonLines(text), hasMarks: false, wideRows: 0, rowsLookedAt: 0 };
+  if (isJsonLines(file)) return { ...known, isCsv: false, delimiter: ',', rows: sampleJsonLines(text), hasMarks: false, wideRows: 0, linesLookedAt: 0, isAllLookedAt: false };
   const { rows, delimiter } = sampleCsv(text, LOOKED_AT_MAX, isWhole);
   if (rows.length === 0) throw new Error('No row could be read from this file. Is it a CSV file?');
   const width = rows[0]?.length ?? 0;
@@ -43,7 +44,8 @@ export async function readPreview(file: File, chosen?: string): Promise<Preview>
     rows: rows.slice(0, ROWS_MAX),
     hasMarks: rows.some((row) => row.some(isMarked)),
     wideRows: rows.filter((row) => isTooWide(row, width)).length,
-    rowsLookedAt: rows.length,
+    linesLookedAt: rows.length,
+    isAllLookedAt: isWhole && rows.length < LOOKED_AT_MAX,
   };
 }
 

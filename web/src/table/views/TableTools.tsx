@@ -1,7 +1,7 @@
-import { ActionIcon, Button, CloseButton, Group, Popover, TextInput, Tooltip } from '@mantine/core';
-import { lazy, type ReactNode, Suspense } from 'react';
+import { ActionIcon, Button, CloseButton, Group, TextInput, Tooltip } from '@mantine/core';
+import { lazy, Suspense } from 'react';
 import type { Json } from '../../api/types';
-import { Icon, type IconName } from '../../ui/Icon';
+import { Icon } from '../../ui/Icon';
 import classes from '../Table.module.css';
 import { ExportMenu } from '../transfer/ExportMenu';
 import type { Table } from '../useTable';
@@ -9,6 +9,7 @@ import { ColumnsList } from './ColumnsList';
 import { kindOf } from './kinds';
 import { complete, countFilters } from './operators';
 import { SortBuilder } from './SortBuilder';
+import { Tool } from './Tool';
 
 /** Opens the filters, once what is open now has closed. */
 export function openFilters(): void {
@@ -92,36 +93,6 @@ export function TableTools({ table, onAddColumn, onConfigure, onImport }: Props)
         <ExportMenu table={table} />
       </Group>
     </div>
-  );
-}
-
-interface ToolProps {
-  icon: IconName;
-  label: string;
-  isActive: boolean;
-  width: number;
-  children: ReactNode;
-}
-
-function Tool({ icon, label, isActive, width, children }: ToolProps) {
-  return (
-    <Popover position="bottom-start" shadow="md" trapFocus width={Math.min(width, window.innerWidth - 16)}>
-      <Popover.Target>
-        <Button
-          data-tool={icon}
-          size="compact-md"
-          fz="sm"
-          fw={550}
-          variant={isActive ? 'light' : 'subtle'}
-          color={isActive ? 'mill' : 'gray'}
-          leftSection={<Icon name={icon} size={16} />}
-          style={{ flexShrink: 0 }}
-        >
-          {label}
-        </Button>
-      </Popover.Target>
-      <Popover.Dropdown aria-label={label}>{children}</Popover.Dropdown>
-    </Popover>
   );
 }
 

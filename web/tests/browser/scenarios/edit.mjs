@@ -66,7 +66,7 @@ export default async function edit({ server, page, complaints }) {
   // What is selected is changed, in sight or not.
   const many = Array.from({ length: 450 }, (_, index) => ({ Name: `n${index}` }));
   await server.api('POST', `/projects/${project.id}/rows`, many);
-  await grid.has(454);
+  await grid.has(456);
   const values = async () => {
     const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=1000`);
     return new Set(rows.map((row) => row.cells[name]));
@@ -78,6 +78,7 @@ export default async function edit({ server, page, complaints }) {
   await areAll('Ada');
   await page.keyboard.press('Delete');
   await areAll(null);
+  await page.getByText('456 cells emptied. Ctrl + Z brings them back.').waitFor();
   await page.keyboard.press('Control+z');
   await areAll('Ada');
 

@@ -28,6 +28,7 @@ export default async function hands({ server, page }) {
     await signIn(page, server);
     await openTable(page, server, project.id);
     await grid.reads(2, 1, 'c');
+    await takesKeysBack(page, grid);
 
     // By the right button.
     await grid.rightClick(0, 2);
@@ -98,4 +99,36 @@ export default async function hands({ server, page }) {
   } finally {
     provider.stop();
   }
+}
+
+/** A press in the table gives it the keyboard, wherever that was, also on the cell that is selected already. */
+async function takesKeysBack(page, grid) {
+  const search = page.getByLabel('Search all cells');
+  const panel = page.getByRole('complementary');
+  const menu = page.getByRole('menu');
+  const opensBySpace = async () => {
+    await page.keyboard.press('Space');
+    await panel.waitFor();
+    await page.keyboard.press('Escape');
+    await panel.waitFor({ state: 'detached' });
+  };
+  await grid.select(2, 1);
+  await search.click();
+  await grid.select(2, 1);
+  await page.keyboard.type('d');
+  await page.keyboard.press('Enter');
+  await grid.reads(2, 1, 'd');
+  assert.equal(await search.inputValue(), '');
+
+  await grid.select(2, 1);
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await grid.reads(2, 1, 'c');
+  await grid.select(2, 1);
+  await opensBySpace();
+
+  await page.getByRole('button', { name: 'More ways to run' }).click();
+  await menu.waitFor();
+  await grid.select(2, 1);
+  await menu.waitFor({ state: 'detached' });
+  await opensBySpace();
 }

@@ -43,6 +43,7 @@ export default async function imported({ server, page }) {
   await foreignLetters(server, page);
   await tooManyCells(server, page);
   await intoNewTable(server, page);
+  await ownExport(server, page);
 }
 
 async function choose(page, file) {
@@ -85,7 +86,7 @@ async function tooManyCells(server, page) {
   const text = 'Name,City\nAda,London,,\nAlan,Manchester, UK\nGrace,New York\n';
   await choose(page, { name: 'wide.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('1 row of the first 4 will not be imported').waitFor();
+  await dialog.getByText('1 of 3 rows will not be imported').waitFor();
   assert.equal(await dialog.getByRole('combobox', { name: /^Where/ }).count(), 2, 'no column is offered beyond the first line');
   assert.deepEqual(await seriousFindings(page), []);
   await shot(page, 'import-wide');
@@ -109,4 +110,26 @@ async function intoNewTable(server, page) {
   await gridOf(page).reads(0, 0, 'Acme');
   const { columns } = await server.api('GET', `/projects/${project.id}/columns`);
   assert.deepEqual(columns.map(({ header }) => header), ['Company', 'City']);
+}
+
+/** A column that fills itself from another one is in every export, and not written by an import: that is said before. */
+async function ownExport(server, page) {
+  const { project } = await server.api('POST', '/projects', { title: 'Exported', columns: [{ templateId: 'manual', header: 'Name' }] });
+  await server.api('POST', `/projects/${project.id}/columns`, {
+    templateId: 'reference',
+    header: 'Part',
+    referenceConfig: { columnId: project.columns[1].id, path: '$' },
+  });
+  await openTable(page, server, project.id);
+  await choose(page, { name: 'own.csv', mimeType: 'text/csv', buffer: Buffer.from('Name,Part\nAda,Ada\n') });
+  const dialog = page.getByRole('dialog');
+  const place = dialog.getByRole('combobox', { name: 'Where Part goes' });
+  await place.waitFor();
+  assert.equal(await place.inputValue(), 'Not imported: it fills itself');
+  await shot(page, 'import-own');
+  await dialog.getByRole('button', { name: 'Import', exact: true }).click();
+  await page.getByText('1 row imported').waitFor();
+  await page.getByRole('button', { name: 'Done' }).click();
+  const { columns } = await server.api('GET', `/projects/${project.id}/columns`);
+  assert.deepEqual(columns.map(({ header }) => header), ['Input', 'Name', 'Part']);
 }

@@ -1,8 +1,10 @@
 // A column's panel: a try is answered in sight, what was typed is not lost without a question, and what is wrong is said
 // at its field in the page's words.
 import assert from 'node:assert/strict';
+import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
 import { startProvider } from '../harness/provider.mjs';
+import { until } from '../harness/until.mjs';
 
 export default async function panel({ server, page, complaints }) {
   const provider = await startProvider();
@@ -12,15 +14,51 @@ export default async function panel({ server, page, complaints }) {
     await signIn(page, server);
     await page.getByRole('link', { name: 'Tried' }).click();
     await page.getByText('Live', { exact: true }).waitFor();
+    await goesOnBehindChip(page);
     await openHttp(page, `${provider.url}/find?q=`);
     await triesInSight(page);
     await asksFirst(page, server, project);
     await saysWhere(page, server, project);
-    // The browser says of its own that two requests were refused, as they were to be.
-    assert.deepEqual(complaints.splice(0).filter((words) => !words.includes('400')), []);
+    await asksWhoseCounts(page, server, project);
+    await keepsTyped(page, server, project);
+    // The browser says of its own that some requests were refused, as they were to be.
+    assert.deepEqual(complaints.splice(0).filter((words) => !/status of 40[04]/.test(words)), []);
   } finally {
     provider.stop();
   }
+}
+
+/** A prompt that ends in a chip is continued by a press into the empty part of its box. */
+async function goesOnBehindChip(page) {
+  const panel = page.getByRole('complementary');
+  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await panel.getByRole('button', { name: /^AI/ }).first().click();
+  const prompt = panel.getByRole('textbox', { name: 'Prompt' });
+  const pressBelow = async () => {
+    const { x, y, width, height } = await prompt.boundingBox();
+    await page.mouse.click(x + width - 20, y + height - 8);
+  };
+  const reads = async () => (await prompt.textContent()).replaceAll('\u200b', '').replaceAll('\u00a0', ' ');
+  await prompt.click();
+  await page.keyboard.type('Greet @Na');
+  await panel.getByRole('option', { name: 'Name' }).click();
+  // The blank that follows a chip by itself.
+  await page.keyboard.press('Backspace');
+  await pressBelow();
+  await page.keyboard.type(', please');
+  assert.equal(await reads(), 'Greet Name, please');
+
+  for (let letter = 0; letter < ', please'.length; letter += 1) await page.keyboard.press('Backspace');
+  await panel.getByLabel('Header').click();
+  await pressBelow();
+  await page.keyboard.type('!');
+  assert.equal(await reads(), 'Greet Name!');
+  await page.keyboard.press('Backspace');
+  await page.keyboard.press('Backspace');
+  assert.equal(await reads(), 'Greet ');
+  await panel.getByRole('button', { name: 'Close the panel' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click();
+  await panel.waitFor({ state: 'detached' });
 }
 
 async function openHttp(page, address) {
@@ -130,6 +168,21 @@ async function saysWhere(page, server, project) {
   await panel.getByText('Choose the column to take a part of.').waitFor();
   await panel.getByText('Say which part to take, or write $ for all of it.').waitFor();
 
+  await panel.getByRole('button', { name: 'Back' }).click();
+  await panel.getByRole('button', { name: /^Email waterfall/ }).first().click();
+  await panel.getByRole('button', { name: 'Save and run' }).click();
+  await panel.getByText('Say where the name stands: the full one, or first and last name.').waitFor();
+  await panel.getByText('Say where the company’s website or domain stands.').waitFor();
+  await panel.getByText('Switch on at least one provider to ask.').waitFor();
+  await focused(page, invalid('Full name'));
+  await shot(page, 'panel-waterfall-missing');
+  await panel.getByRole('switch', { name: /^Ask / }).last().press('Space');
+  await panel.getByText('Switch on at least one provider to ask.').waitFor({ state: 'hidden' });
+  await panel.getByRole('button', { name: 'Back' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click();
+  const { columns } = await server.api('GET', `/projects/${project.id}/columns`);
+  assert.equal(columns.length, 3, 'nothing was made of it');
+
   await page.goto(`${server.url}/settings/providers`);
   await page.getByRole('button', { name: 'Add key: OpenAI-compatible' }).click();
   await page.getByLabel('Base address').fill('nowhere');
@@ -151,4 +204,79 @@ async function saysWhere(page, server, project) {
   await page.getByLabel('Save without a key').check();
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).isEnabled();
   await shot(page, 'provider-dialog');
+}
+
+/** Two people change one column: nobody writes over the other without a question, and only where both wrote. */
+async function asksWhoseCounts(page, server, project) {
+  const panel = page.getByRole('complementary');
+  const dialog = page.getByRole('dialog', { name: 'Somebody else changed this column' });
+  const address = panel.getByRole('textbox', { name: 'Address' });
+  const save = panel.getByRole('button', { name: 'Save', exact: true });
+  const stored = async () => (await server.api('GET', `/projects/${project.id}`)).project.columns.at(-1);
+  await openTable(page, server, project.id);
+  await openHttp(page, 'https://example.com/');
+  await panel.getByLabel('Header').fill('Lookup');
+  await panel.getByRole('button', { name: 'Create column' }).click();
+  await page.getByRole('complementary', { name: 'Lookup', exact: true }).waitFor();
+  // That it waits for what it uses is no correction.
+  const { id, apiConfig, dependencies } = await stored();
+  assert.equal(dependencies.length, 1);
+  assert.equal(await panel.getByText('Put right while saving').count(), 0);
+
+  const others = (part) => server.api('PATCH', `/projects/${project.id}/columns/${id}`, part);
+  const type = async (text) => {
+    await address.click();
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type(text);
+  };
+  const saved = () => page.waitForResponse((response) => response.request().method() === 'PATCH' && response.ok());
+  await type('https://mine.example');
+  await others({ apiConfig: { ...apiConfig, responsePath: 'name' }, header: 'Theirs' });
+  const merged = saved();
+  await save.click();
+  await merged;
+  const both = await stored();
+  assert.deepEqual([both.header, both.apiConfig.url, both.apiConfig.responsePath], ['Theirs', 'https://mine.example', 'name']);
+
+  await until('all is saved', () => save.isDisabled());
+  await type('https://mine.example/2');
+  await others({ apiConfig: { ...both.apiConfig, url: 'https://theirs.example/2' } });
+  await save.click();
+  await dialog.getByText('“Address” was changed meanwhile: “https://theirs.example/2”').waitFor();
+  assert.deepEqual(await seriousFindings(page), []);
+  await shot(page, 'panel-meanwhile');
+  await dialog.getByRole('button', { name: 'Close' }).click();
+  await dialog.waitFor({ state: 'hidden' });
+  assert.equal((await stored()).apiConfig.url, 'https://theirs.example/2');
+  await save.click();
+  const over = saved();
+  await dialog.getByRole('button', { name: 'Save mine over it' }).click();
+  await over;
+  assert.equal((await stored()).apiConfig.url, 'https://mine.example/2');
+
+  await until('all is saved', () => save.isDisabled());
+  await type('https://mine.example/3');
+  await panel.getByLabel('Header').fill('Ours');
+  await others({ apiConfig: { ...both.apiConfig, url: 'https://theirs.example/3' } });
+  await save.click();
+  const kept = saved();
+  await dialog.getByRole('button', { name: 'Keep theirs' }).click();
+  await kept;
+  await until('theirs is shown', async () => (await address.textContent()) === 'https://theirs.example/3');
+  const end = await stored();
+  assert.deepEqual([end.header, end.apiConfig.url], ['Ours', 'https://theirs.example/3']);
+  await panel.getByRole('button', { name: 'Close the panel' }).click();
+}
+
+/** What was typed into a row that somebody deletes meanwhile is told, not lost. */
+async function keepsTyped(page, server, project) {
+  const grid = gridOf(page);
+  const { rows } = await server.api('GET', `/projects/${project.id}/rows`);
+  await page.route('**/cells', async (route) => {
+    await server.api('DELETE', `/projects/${project.id}/rows`, { rowIds: [rows.at(-1).id] });
+    await route.continue();
+  }, { times: 1 });
+  await grid.type(rows.length - 1, 1, 'long thoughts');
+  await page.getByText('This row was deleted meanwhile. You had typed: “long thoughts”').waitFor();
+  await shot(page, 'row-deleted-meanwhile');
 }

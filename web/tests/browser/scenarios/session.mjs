@@ -1,6 +1,7 @@
-// Signing in by key and by the first link, staying signed in, and signing out.
+// Signing in by key and by the first link, staying signed in, signing out, and being shut out.
 import assert from 'node:assert/strict';
-import { openWindow, signIn } from '../harness/browser.mjs';
+import { openTable, openWindow, signIn } from '../harness/browser.mjs';
+import { until } from '../harness/until.mjs';
 
 export default async function session({ browser, server, page, complaints }) {
   await page.goto(`${server.url}/settings/keys`);
@@ -35,4 +36,27 @@ export default async function session({ browser, server, page, complaints }) {
   await second.page.getByText('That link has been used').waitFor();
   assert.deepEqual(second.complaints, []);
   await second.context.close();
+  await shutOut(browser, server);
+}
+
+/** A table that is left open says so when its project is deleted, and asks for another key when its own is revoked. */
+async function shutOut(browser, server) {
+  const make = async (title) => (await server.api('POST', '/projects', { title })).project.id;
+  const { key, secret } = await server.api('POST', '/keys', { name: 'For a while' });
+  const { page, complaints, context } = await openWindow(browser);
+  await signIn(page, { ...server, key: secret });
+
+  const deleted = await make('Deleted');
+  await openTable(page, server, deleted);
+  await server.api('DELETE', `/projects/${deleted}`);
+  await page.getByText('There is nothing at this address').waitFor();
+
+  const kept = await make('Kept');
+  await openTable(page, server, kept);
+  await server.api('DELETE', `/keys/${key.id}`);
+  // The stream looks at the key again when it has something to tell.
+  const isAsked = () => page.getByRole('heading', { name: 'Sign in' }).isVisible();
+  await until('another key is asked for', async () => (await isAsked()) || (await server.api('POST', `/projects/${kept}/rows`, [{}]), false));
+  assert.deepEqual(complaints.filter((words) => !/40[14]/.test(words)), []);
+  await context.close();
 }

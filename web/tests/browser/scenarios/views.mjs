@@ -15,6 +15,8 @@ export default async function views({ browser, server, page }) {
   const grid = gridOf(page);
   await signIn(page, server);
   await openTable(page, server, project.id);
+  await grid.reads(12, 1, 'Town 12');
+  await givesWay(page, grid);
 
   await page.getByRole('button', { name: 'Filter' }).click();
   await page.getByRole('button', { name: 'Add a condition' }).click();
@@ -59,6 +61,24 @@ export default async function views({ browser, server, page }) {
   await addresses(browser, server, page, saved[0].id);
   await byHeader(page, grid);
   await deleted(server, page, project, saved[0].id);
+}
+
+/** What is open over the table closes when somebody goes on in the table, by a press or by Escape. */
+async function givesWay(page, grid) {
+  const box = page.getByRole('dialog');
+  const open = async (name) => {
+    await page.getByRole('button', { name, exact: true }).click();
+    await until(`the keyboard is in ${name}`, () => box.evaluate((element) => element.contains(document.activeElement)));
+  };
+  for (const name of ['Filter', 'Sort', 'Columns']) {
+    await open(name);
+    await grid.select(12, 1);
+    await box.waitFor({ state: 'detached' });
+    await open(name);
+    await page.getByTestId('data-grid-canvas').focus();
+    await page.keyboard.press('Escape');
+    await box.waitFor({ state: 'detached' });
+  }
 }
 
 /** What is unfinished is said and not asked for: the table goes on showing what it showed. */

@@ -1,0 +1,37 @@
+import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
+import type { Column } from '../../api/types';
+import { type Crossing, crossingWords } from './meanwhile';
+
+interface Props {
+  crossed: readonly Crossing[];
+  columns: readonly Column[];
+  onKeepTheirs: () => void;
+  onSaveOver: () => void;
+  onClose: () => void;
+}
+
+/** Asks before what somebody else saved is written over. */
+export function MeanwhileDialog({ crossed, columns, onKeepTheirs, onSaveOver, onClose }: Props) {
+  return (
+    <Modal opened onClose={onClose} title="Somebody else changed this column" size="md" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <Stack>
+        <List size="sm" styles={{ item: { overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' } }}>
+          {crossed.map((crossing) => (
+            <List.Item key={`${crossing.part}.${crossing.field ?? ''}`}>{crossingWords(crossing, columns)}</List.Item>
+          ))}
+        </List>
+        <Text size="sm" c="dimmed">
+          Whatever else you changed is saved in either case.
+        </Text>
+        <Group justify="flex-end">
+          <Button variant="default" data-autofocus onClick={onKeepTheirs}>
+            Keep theirs
+          </Button>
+          <Button color="red" onClick={onSaveOver}>
+            Save mine over it
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}

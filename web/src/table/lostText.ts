@@ -1,0 +1,33 @@
+import { ApiError } from '../api/error';
+import type { Json } from '../api/types';
+import { fieldOf } from '../api/words';
+import { toText } from './rows/typed';
+import type { Wire } from './rows/wire';
+
+/** A cell was written whose row somebody deleted meanwhile. */
+export class LostText extends ApiError {
+  constructor(
+    cause: ApiError,
+    readonly text: string,
+  ) {
+    super(cause.message, cause.status, cause.code, cause.details);
+  }
+}
+
+/** What somebody typed goes with the refusal, because the row it stood in is gone. */
+export function keepingText(wire: Wire): Wire {
+  return {
+    ...wire,
+    writeCells: (cells, onSent) =>
+      wire.writeCells(cells, onSent).catch((error: unknown) => {
+        throw lostIn(error, cells.map(({ value }) => value));
+      }),
+  };
+}
+
+/** Only of one cell: what was pasted is still where it came from. */
+function lostIn(error: unknown, values: readonly Json[]): unknown {
+  const isGone = error instanceof ApiError && error.details.some((offence) => fieldOf(offence) === 'cells.rowId');
+  const text = values.length === 1 ? toText(values[0]) : '';
+  return isGone && text !== '' ? new LostText(error, text) : error;
+}

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { ApiError, sentence } from '../../src/api/error';
+import { keepingText, LostText } from '../../src/table/lostText';
+import type { Wire } from '../../src/table/rows/wire';
+
+const refused = (path: string, message: string) => new ApiError('invalid', 400, 'invalid_request', [{ path, message }]);
+const cell = (value: string | null) => ({ rowId: 'row_a', columnId: 'col_a', value });
+const failure = (error: ApiError, values: (string | null)[]) =>
+  keepingText({ writeCells: () => Promise.reject(error) } as unknown as Wire)
+    .writeCells(values.map(cell))
+    .catch((thrown: unknown) => thrown);
+
+test('the text of a row that was deleted meanwhile is not lost', async () => {
+  const lost = await failure(refused('cells[0].rowId', 'names no row of this project'), ['typed']);
+  expect(lost).toBeInstanceOf(LostText);
+  expect((lost as LostText).text).toBe('typed');
+  expect(sentence(lost)).toBe('This row was deleted meanwhile.');
+});
+
+test('other failures stay as they are, and so do those where nothing is lost', async () => {
+  const gone = refused('cells[0].rowId', 'names no row of this project');
+  const other = refused('cells[0].value', 'is too long');
+  expect(await failure(other, ['typed'])).toBe(other);
+  expect(await failure(gone, [null])).toBe(gone);
+  expect(await failure(gone, ['pasted', 'pasted too'])).toBe(gone);
+});
