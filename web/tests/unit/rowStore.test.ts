@@ -38,6 +38,19 @@ test('an event changes the row in sight and tells which one', async () => {
   expect(damage.mock.calls).toEqual([[[1]]]);
 });
 
+test('a row that comes while its page is under way is asked for again', async () => {
+  const { store, asked } = await filled();
+  store.refresh();
+  store.resize(4);
+  asked[1]?.answer({ rows: [row('r0'), row('r1'), row('r2')], total: 3 });
+  await settled();
+  expect(store.total).toBe(4);
+  expect(store.rowAt(2)?.id).toBe('r2');
+  asked[2]?.answer({ rows: [row('r0'), row('r1'), row('r2'), row('r3')], total: 4 });
+  await settled();
+  expect([store.total, store.rowAt(3)?.id, asked.length]).toEqual([4, 'r3', 3]);
+});
+
 test('an answer that was asked for before an event does not undo it', async () => {
   const { store, asked } = await filled();
   store.refresh();

@@ -33,6 +33,8 @@ export class RowStore {
   /** Changes that came while pages were being fetched: an answer may be older than they are. */
   private recent: { at: number; row: Row }[] = [];
   private ticks = 0;
+  /** When it was last told how many rows there are. */
+  private resizedAt = 0;
   private sight: [number, number] = [0, 0];
   private settling: ReturnType<typeof setTimeout> | undefined;
   private isClosed = true;
@@ -126,6 +128,7 @@ export class RowStore {
       return;
     }
     if (total === this.cache.total) return;
+    this.resizedAt = ++this.ticks;
     this.cache.resize(total);
     this.tell('all');
     this.load();
@@ -191,13 +194,17 @@ export class RowStore {
     try {
       const answer = await this.options.fetchPage(page, this.cache.pageSize, controller.signal);
       if (controller.signal.aborted) return;
-      this.cache.put(page, answer.rows, answer.total);
+      // Rows may have come since it was asked for: it is shown, and asked for again.
+      const isOld = this.resizedAt > startedAt;
+      this.cache.put(page, answer.rows, isOld ? this.cache.total : answer.total);
+      if (isOld) this.cache.expire(page * this.cache.pageSize);
       this.cache.patch(this.recent.filter((change) => change.at > startedAt).map((change) => change.row));
       this.tell('all');
     } catch (error) {
       if (!controller.signal.aborted) this.options.onError(error);
     } finally {
       if (this.fetching.get(page) === controller) this.fetching.delete(page);
+      if (this.resizedAt > startedAt && !controller.signal.aborted) this.load();
       if (this.fetching.size === 0) this.recent = [];
     }
   }
