@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rowmill_model::record::Slot;
-use rowmill_model::{Column, ColumnId, Project, ProjectId};
-use rowmill_store::{CellResult, Lane, Settled, Settlement};
+use rowmill_model::{Column, ColumnId, Project, ProjectId, Table};
+use rowmill_store::{CellResult, Lane, Settle, Settled, Settlement};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 
@@ -77,11 +77,11 @@ async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Finished>) {
         // Before the claim, so that no revocation of its tickets is missed.
         let number = shared.registry.begin_claim();
         let Settled { taken, claimed } = loop {
-            let now = shared.clock.now();
+            let (worker, now_ms) = (shared.worker, shared.clock.now().as_millisecond());
             let next =
                 (!asks.is_empty()).then(|| shared.claim_of(asks.clone(), shared.config.claim_bytes_max));
-            let (worker, now_ms) = (shared.worker, now.as_millisecond());
-            match shared.store.settle_and_claim(worker, now_ms, batch.clone(), next).await {
+            let settle = Settle { worker, now_ms, results: batch.clone(), next };
+            match shared.store.settle_and_claim(settle).await {
                 Ok(done) => break done,
                 Err(error) => shared.store_failed("settle", &error).await,
             }
@@ -116,7 +116,7 @@ async fn next_of(shared: &Shared, finished: &[Finished]) -> Vec<(Lane, u32)> {
     let free = (2 * shared.in_hand_max() + finished.len()).saturating_sub(in_hand).min(finished.len());
     let mut wishes = Vec::new();
     for (project, slots) in settled.into_values() {
-        for column in waiting_for(project, &slots) {
+        for column in waiting_for(&project.table, &slots) {
             let room = shared.caller.room(project, column).await;
             wishes.push((Lane { project: project.id, slot: column.slot }, room));
         }
@@ -128,8 +128,8 @@ async fn next_of(shared: &Shared, finished: &[Finished]) -> Vec<(Lane, u32)> {
 }
 
 /// The columns that wait for some of these.
-fn waiting_for<'a>(project: &'a Project, slots: &BTreeSet<Slot>) -> impl Iterator<Item = &'a Column> {
-    let columns = &project.table.columns;
+fn waiting_for<'a>(table: &'a Table, slots: &BTreeSet<Slot>) -> impl Iterator<Item = &'a Column> {
+    let columns = &table.columns;
     let settled: BTreeSet<&ColumnId> =
         columns.iter().filter(|column| slots.contains(&column.slot)).map(|column| &column.id).collect();
     columns.iter().filter(move |column| {
@@ -145,5 +145,33 @@ fn word(result: &CellResult) -> &'static str {
         CellResult::Later(..) => "later",
         CellResult::Skipped(_) => "skipped",
         CellResult::Failed(error, _) => error.code.word(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rowmill_model::ColumnType;
+    use rowmill_model::column::Dependency;
+
+    use super::*;
+
+    #[test]
+    fn what_depends_on_a_settled_column_waits_for_it() {
+        let mut table = Table::new();
+        for (name, needs) in [("a", None), ("b", Some("a")), ("c", Some("b")), ("d", Some("a"))] {
+            table.push_manual(ColumnId::new(name), name);
+            if let (Some(column), Some(needs)) = (table.columns.last_mut(), needs) {
+                column.kind = ColumnType::Ai;
+                column.dependencies = vec![Dependency { column_id: ColumnId::new(needs), required: true }];
+            }
+        }
+        let slot = |name: &str| table.by_id(name).unwrap().slot;
+        let names = |slots: &[&str]| -> Vec<&str> {
+            let slots = slots.iter().map(|name| slot(name)).collect();
+            waiting_for(&table, &slots).map(|column| column.id.as_str()).collect()
+        };
+        assert_eq!(names(&["a"]), ["b", "d"]);
+        assert_eq!(names(&["a", "b"]), ["b", "c", "d"]);
+        assert_eq!(names(&["c", "d"]), [""; 0]);
     }
 }

@@ -46,8 +46,8 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
     Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settled, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError,
-    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    Sealed, SealedKind, Settle, Settled, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
+    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
@@ -67,7 +67,7 @@ use crate::projects::Documents;
 use crate::runs::Parts;
 use crate::taken::Taken;
 use crate::turns::SharedTurns;
-use crate::work::{Settle, Tokens};
+use crate::work::Tokens;
 
 /// Work that can be begun anew: a closure that makes a future of its own share of what it is given.
 macro_rules! again {
@@ -484,16 +484,10 @@ impl Store for PostgresStore {
         Ok(claimed)
     }
 
-    async fn settle_and_claim(
-        &self,
-        worker: WorkerId,
-        now_ms: i64,
-        results: Vec<Settlement>,
-        next: Option<Claim>,
-    ) -> Result<Settled> {
-        self.node.news.employ(worker.0);
-        let projects = results.iter().map(|settlement| settlement.ticket.lane.project).collect();
-        let (node, settle) = (self.node(), Arc::new(Settle { worker, now_ms, results, next }));
+    async fn settle_and_claim(&self, settle: Settle) -> Result<Settled> {
+        self.node.news.employ(settle.worker.0);
+        let projects = settle.results.iter().map(|settlement| settlement.ticket.lane.project).collect();
+        let (node, settle) = (self.node(), Arc::new(settle));
         let work = again!((node, settle), |tx| async {
             let Node { documents, taken, tokens, .. } = &*node;
             work::settle(tx, documents, taken, tokens, &settle).await

@@ -9,7 +9,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, CellStatus, ProjectId};
 use rowmill_store::{
-    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settled, Settlement, Ticket, WorkerId,
+    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settle, Settled, Settlement, Ticket,
 };
 use tokio_postgres::Row;
 use uuid::Uuid;
@@ -475,15 +475,6 @@ async fn queue_due(tx: &mut Tx, desk: &mut Desk, due: Vec<(i64, Slot, u64)>, now
         }
     }
     Ok(())
-}
-
-/// Results to write, and what to take in their place.
-#[derive(Debug)]
-pub(crate) struct Settle {
-    pub(crate) worker: WorkerId,
-    pub(crate) now_ms: i64,
-    pub(crate) results: Vec<Settlement>,
-    pub(crate) next: Option<Claim>,
 }
 
 /// Says of each result whether it was taken, and which cells were taken in their place, with their rows.

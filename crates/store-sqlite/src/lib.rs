@@ -32,8 +32,8 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
     Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settled, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError,
-    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    Sealed, SealedKind, Settle, Settled, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
+    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -311,17 +311,8 @@ impl Store for SqliteStore {
         self.change(move |connection, documents| work::claim(connection, documents, &claim)).await
     }
 
-    async fn settle_and_claim(
-        &self,
-        worker: WorkerId,
-        now_ms: i64,
-        results: Vec<Settlement>,
-        next: Option<Claim>,
-    ) -> Result<Settled> {
-        self.change(move |connection, documents| {
-            work::settle(connection, documents, worker, now_ms, results, next.as_ref())
-        })
-        .await
+    async fn settle_and_claim(&self, settle: Settle) -> Result<Settled> {
+        self.change(move |connection, documents| work::settle(connection, documents, settle)).await
     }
 
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {

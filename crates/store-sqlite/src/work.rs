@@ -9,7 +9,8 @@ use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, CellStatus, ProjectId};
 use rowmill_store::{
-    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settled, Settlement, Ticket, WorkerId,
+    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settle, Settled, Settlement, Ticket,
+    WorkerId,
 };
 use rusqlite::{Connection, OptionalExtension};
 
@@ -254,11 +255,9 @@ fn queue_due(connection: &Connection, desks: &mut Desks<'_>, now_ms: i64) -> Res
 pub(crate) fn settle(
     connection: &Connection,
     documents: &Documents,
-    worker: WorkerId,
-    now_ms: i64,
-    results: Vec<Settlement>,
-    next: Option<&Claim>,
+    settle: Settle,
 ) -> Result<(Settled, Vec<Change>)> {
+    let Settle { worker, now_ms, results, next } = settle;
     let mut rows: BTreeMap<(ProjectId, u64), Places> = BTreeMap::new();
     let mut desks = Desks::new(connection, documents);
     let mut claims: BTreeMap<u64, Option<Held>> = BTreeMap::new();
@@ -296,7 +295,7 @@ pub(crate) fn settle(
         let kept = held(connection, token)?.map_or(Places::default(), |held| held.places);
         write_places(connection, token, kept.and(left))?;
     }
-    let claimed = next.map(|claim| go_on(&mut desks, claim, &rows)).transpose()?.unwrap_or_default();
+    let claimed = next.map(|claim| go_on(&mut desks, &claim, &rows)).transpose()?.unwrap_or_default();
     Ok((Settled { taken, claimed }, desks.finish(now_ms)?))
 }
 

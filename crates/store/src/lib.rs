@@ -31,8 +31,8 @@ pub use crate::types::{
     SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::work::{
-    CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, Rows, Settled, Settlement,
-    Standing, Stop, Stopped, Ticket, Trigger, WorkerId,
+    CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, Rows, Settle, Settled,
+    Settlement, Standing, Stop, Stopped, Ticket, Trigger, WorkerId,
 };
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
@@ -163,18 +163,12 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Writes results, with all they cause. Says of each whether it was taken; one whose ticket does not
     /// hold any more is dropped.
     async fn settle(&self, worker: WorkerId, now_ms: i64, results: Vec<Settlement>) -> Result<Vec<bool>> {
-        Ok(self.settle_and_claim(worker, now_ms, results, None).await?.taken)
+        Ok(self.settle_and_claim(Settle { worker, now_ms, results, next: None }).await?.taken)
     }
 
     /// Writes results, and then takes as many as are asked for of the cells that are ready in the same rows: what
     /// waited for them goes on in the same transaction.
-    async fn settle_and_claim(
-        &self,
-        worker: WorkerId,
-        now_ms: i64,
-        results: Vec<Settlement>,
-        next: Option<Claim>,
-    ) -> Result<Settled>;
+    async fn settle_and_claim(&self, settle: Settle) -> Result<Settled>;
 
     /// Says that a worker lives, and tells it what it still holds.
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>>;

@@ -109,6 +109,15 @@ pub struct Claimed {
     pub project: Arc<Project>,
 }
 
+/// Results to write, and what to take in their place.
+#[derive(Debug, Clone)]
+pub struct Settle {
+    pub worker: WorkerId,
+    pub now_ms: i64,
+    pub results: Vec<Settlement>,
+    pub next: Option<Claim>,
+}
+
 /// What became of results.
 #[derive(Debug, Clone, Default)]
 pub struct Settled {

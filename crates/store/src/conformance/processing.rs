@@ -14,8 +14,8 @@ use super::make::{
 };
 use super::recount::check_counts;
 use crate::{
-    CellResult, Change, Claim, Claimed, Lane, PageStart, ProjectSave, Rows, Settled, Settlement, Stop, Store,
-    Ticket, Trigger, WorkerId,
+    CellResult, Change, Claim, Claimed, Lane, PageStart, ProjectSave, Rows, Settle, Settled, Settlement,
+    Stop, Store, Ticket, Trigger, WorkerId,
 };
 
 const WORKER: WorkerId = WorkerId(Uuid::from_u128(1));
@@ -112,7 +112,9 @@ pub(super) async fn what_waited_goes_on_with_the_result(store: &dyn Store) {
         asks: vec![(Lane { project: id, slot: ANSWER }, 9), (Lane { project: id, slot: SECOND }, most)],
         bytes_max: usize::MAX,
     };
-    let go_on = async |results, most| store.settle_and_claim(WORKER, 11, results, Some(next(most))).await;
+    let go_on = async |results, most| {
+        store.settle_and_claim(Settle { worker: WORKER, now_ms: 11, results, next: Some(next(most)) }).await
+    };
     let first = claim(store, id, ANSWER, 300).await;
     let mut results: Vec<Settlement> = first.iter().map(|cell| value(cell.ticket, "1")).collect();
     results[1].result = CellResult::Failed(failure(ErrorCode::TimedOut), Meta::new());

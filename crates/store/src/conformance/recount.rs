@@ -13,7 +13,8 @@ use super::make::{
     ANSWER, MAIL, NAME, SECOND, create, insert, load, numbered, processed, row_id, write, writes,
 };
 use crate::{
-    CellResult, Claim, Claimed, Lane, PageStart, Rows, Settlement, Stop, Store, StoredRow, Trigger, WorkerId,
+    CellResult, Claim, Claimed, Lane, PageStart, Rows, Settle, Settlement, Stop, Store, StoredRow, Trigger,
+    WorkerId,
 };
 
 /// One thing that happens to a project that is processed.
@@ -177,7 +178,10 @@ impl World {
         let before = store.row(self.id, claimed.row).await.unwrap();
         let results = vec![Settlement { ticket: claimed.ticket, result }];
         let next = goes_on.then(|| self.claim(&[ANSWER, SECOND], 3));
-        let settled = store.settle_and_claim(self.worker(), self.now_ms, results, next).await.unwrap();
+        let settled = store
+            .settle_and_claim(Settle { worker: self.worker(), now_ms: self.now_ms, results, next })
+            .await
+            .unwrap();
         let (taken, next) = (settled.taken[0], settled.claimed);
         assert!(next.iter().all(|next| taken && next.row == claimed.row));
         self.claimed.extend(next);

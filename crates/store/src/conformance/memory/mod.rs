@@ -25,8 +25,8 @@ use work::Held;
 use crate::{
     ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lane, Lanes, Listener, Look, NewRows, Once,
     PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settled, Settlement, Spans, Standing, Stop, Stopped, Store, StoreError,
-    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    Sealed, SealedKind, Settle, Settled, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
+    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 
 /// Keeps everything until it is dropped.
@@ -444,17 +444,8 @@ impl Store for MemoryStore {
         self.call("claim", || self.write(|state, changes| state.claim(changes, &claim))).await
     }
 
-    async fn settle_and_claim(
-        &self,
-        worker: WorkerId,
-        now_ms: i64,
-        results: Vec<Settlement>,
-        next: Option<Claim>,
-    ) -> Result<Settled> {
-        self.call("settle", || {
-            self.write(|state, changes| state.settle(changes, worker, now_ms, results, next.as_ref()))
-        })
-        .await
+    async fn settle_and_claim(&self, settle: Settle) -> Result<Settled> {
+        self.call("settle", || self.write(|state, changes| state.settle(changes, settle))).await
     }
 
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {

@@ -12,8 +12,8 @@ use super::State;
 use super::change::Changes;
 use super::kept::Kept;
 use crate::{
-    CellResult, Claim, Claimed, Lane, Lanes, Result, Rows, Settled, Settlement, Stop, Stopped, Ticket,
-    Trigger, WorkerId,
+    CellResult, Claim, Claimed, Lane, Lanes, Result, Rows, Settle, Settled, Settlement, Stop, Stopped,
+    Ticket, Trigger, WorkerId,
 };
 
 /// Cells of one column and block that a worker took together.
@@ -212,14 +212,8 @@ impl State {
         row.and_then(|row| row.details.trying(lane.slot)).map_or(0, |trying| trying.attempts)
     }
 
-    pub(super) fn settle(
-        &mut self,
-        changes: &mut Changes,
-        worker: WorkerId,
-        now_ms: i64,
-        results: Vec<Settlement>,
-        next: Option<&Claim>,
-    ) -> Result<Settled> {
+    pub(super) fn settle(&mut self, changes: &mut Changes, settle: Settle) -> Result<Settled> {
+        let Settle { worker, now_ms, results, next } = settle;
         let mut taken = Vec::with_capacity(results.len());
         let mut settled: BTreeMap<ProjectId, BTreeSet<u64>> = BTreeMap::new();
         for Settlement { ticket, result } in results {
@@ -233,7 +227,7 @@ impl State {
             }
             taken.push(holds);
         }
-        let claimed = next.map(|claim| self.take_from(changes, claim, Some(&settled))).transpose()?;
+        let claimed = next.map(|claim| self.take_from(changes, &claim, Some(&settled))).transpose()?;
         Ok(Settled { taken, claimed: claimed.unwrap_or_default() })
     }
 
