@@ -32,6 +32,14 @@ pub(crate) struct Map {
     runs: Vec<(u64, u64)>,
 }
 
+/// Rows in a row: between which positions, and how many others come before them there.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) first: u64,
+    pub(crate) past: u64,
+    pub(crate) passed: u64,
+}
+
 #[derive(Debug, Clone)]
 enum Known {
     /// It was like this when it was last looked at.
@@ -101,10 +109,15 @@ impl Map {
         Self { shape, runs: runs.collect() }
     }
 
-    /// The position at which the run of the n-th row begins, and how many rows of the run come before it.
-    pub(crate) fn find(&self, nth: u64) -> Option<(u64, u64)> {
-        let place = self.runs.partition_point(|(_, before)| *before <= nth).checked_sub(1)?;
-        self.runs.get(place).map(|(run, before)| (run << 8, nth - before))
+    /// Where `count` rows from the n-th on are.
+    pub(crate) fn find(&self, nth: u64, count: u64) -> Option<Found> {
+        let run_of = |nth: u64| {
+            let place = self.runs.partition_point(|(_, before)| *before <= nth).checked_sub(1)?;
+            self.runs.get(place).copied()
+        };
+        let (first, before) = run_of(nth)?;
+        let (last, _) = run_of(nth.saturating_add(count.saturating_sub(1)))?;
+        Some(Found { first: first << 8, past: (last + 1) << 8, passed: nth - before })
     }
 }
 
@@ -113,17 +126,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nth_row_is_found_in_its_run() {
+    fn rows_are_found_in_their_runs() {
         let shape = Shape { row_count: 30, next_position: 2_000 };
         let map = Map::of(shape, [(0, 10), (2, 5), (3, 15)].into_iter());
-        let check = |nth, expected| assert_eq!(map.find(nth), Some(expected), "{nth}");
-        check(0, (0, 0));
-        check(9, (0, 9));
-        check(10, (512, 0));
-        check(14, (512, 4));
-        check(15, (768, 0));
-        check(29, (768, 14));
-        assert_eq!(Map::of(shape, std::iter::empty()).find(0), None);
+        let check = |nth, count, (first, past, passed)| {
+            assert_eq!(map.find(nth, count), Some(Found { first, past, passed }), "{count} from {nth}");
+        };
+        check(0, 1, (0, 256, 0));
+        check(9, 1, (0, 256, 9));
+        check(9, 2, (0, 768, 9));
+        check(10, 5, (512, 768, 0));
+        check(14, 1, (512, 768, 4));
+        check(14, 2, (512, 1_024, 4));
+        check(15, 15, (768, 1_024, 0));
+        check(29, 100, (768, 1_024, 14));
+        check(0, 30, (0, 1_024, 0));
+        assert_eq!(Map::of(shape, std::iter::empty()).find(0, 1), None);
     }
 
     #[test]

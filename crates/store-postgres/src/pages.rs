@@ -14,7 +14,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use crate::database::{Database, Tx, backend};
 use crate::desk::unasked;
-use crate::maps::{Maps, Shape};
+use crate::maps::{Found, Maps, Shape};
 use crate::projects::{self, Documents};
 use crate::{signed, unsigned};
 
@@ -155,12 +155,12 @@ const FROM_OFFSET_OF: &str = sheet_of!(
     "b.block BETWEEN $2 >> 8 AND ($2 + $3) >> 8"
 );
 
-/// Rows of a run whose beginning is known, some of them passed over; by the project's number.
-const FROM_RUN_OF: &str = sheet_of!(
-    "WITH r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
-     WHERE project = $1 AND position >= $2 AND position < $2 + $4 ORDER BY position OFFSET $5 LIMIT $3) ",
-    "r",
-    "b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 FROM r))"
+/// Rows that lie between two positions, some of them passed over; by the project's number.
+const BETWEEN_OF: &str = sheet_of!(
+    "",
+    "(SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position >= $2 AND position < $3 \
+     ORDER BY position OFFSET $4 LIMIT $5) r",
+    "b.block BETWEEN $2 >> 8 AND ($3 - 1) >> 8"
 );
 
 const AT_POSITIONS: &str = sheet!(
@@ -235,7 +235,7 @@ pub(crate) async fn page(
     let mut sheet = match start {
         PageStart::After(position) => {
             let from = signed(position.saturating_add(1)).min(POSITION_MAX);
-            sparse_page(database, FROM_POSITION, &project.uuid(), from, count, None).await?
+            sparse_page(database, FROM_POSITION, project, from, count).await?
         }
         PageStart::Offset(offset) => {
             page_from(database, documents.num(project), maps, project, offset, count).await?
@@ -258,10 +258,10 @@ async fn page_from(
 ) -> Result<Sheet> {
     if let Some(num) = num
         && let Some(map) = maps.get(project)
-        && let Some((from, passed)) = map.find(offset)
+        && let Some(Found { first, past, passed }) = map.find(offset, unsigned(count))
     {
-        let (from, passed) = (signed(from), Some(signed(passed)));
-        let sheet = sparse_page(database, FROM_RUN_OF, &num, from, count, passed).await?;
+        let (first, past, passed) = (signed(first), signed(past), signed(passed));
+        let sheet = Sheet::ask(database, BETWEEN_OF, &[&num, &first, &past, &passed, &count]).await?;
         if sheet.shape == map.shape {
             return Ok(sheet);
         }
@@ -277,7 +277,7 @@ async fn page_from(
             return Ok(sheet);
         }
     }
-    let sheet = sparse_page(database, FROM_OFFSET, &project.uuid(), from, count, None).await?;
+    let sheet = sparse_page(database, FROM_OFFSET, project, from, count).await?;
     if sheet.is_dense() {
         maps.forget(project);
     } else {
@@ -290,24 +290,18 @@ async fn page_from(
 async fn sparse_page(
     database: &Database,
     sql: &'static str,
-    project: &(dyn ToSql + Sync),
+    project: ProjectId,
     from: i64,
     count: i64,
-    passed: Option<i64>,
 ) -> Result<Sheet> {
     let near = count.saturating_mul(4).saturating_add(NEAR_MIN);
-    let mut params: Vec<&(dyn ToSql + Sync)> = vec![project, &from, &count, &near];
-    params.extend(passed.as_ref().map(|passed| -> &(dyn ToSql + Sync) { passed }));
-    let sheet = Sheet::ask(database, sql, &params).await?;
+    let sheet = Sheet::ask(database, sql, &[&project.uuid(), &from, &count, &near]).await?;
     let is_full = i64::try_from(sheet.rows.len()).is_ok_and(|len| len == count);
     // The n-th row stands at the n-th position or later, and is looked for from the start of its run of 256.
     if is_full || signed(sheet.shape.next_position) <= from + near - 256 {
         return Ok(sheet);
     }
-    if let Some(far) = params.get_mut(3) {
-        *far = &POSITION_MAX;
-    }
-    Sheet::ask(database, sql, &params).await
+    Sheet::ask(database, sql, &[&project.uuid(), &from, &count, &POSITION_MAX]).await
 }
 
 pub(crate) async fn at(database: &Database, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
