@@ -3,6 +3,7 @@
 //! Whatever shares the machine slows both, so raw and measured runs take turns, and what counts is the
 //! median of the ratios of neighbours.
 
+mod apart;
 mod bare;
 mod cells;
 mod client;
@@ -30,6 +31,7 @@ use std::time::Duration;
 
 use clap::Parser;
 
+use crate::apart::Halves;
 use crate::inserts::Inserts;
 use crate::pages::Reads;
 use crate::postgres::Cluster;
@@ -70,6 +72,9 @@ struct Args {
     /// With how many nodes: of those that are measured, only these.
     #[arg(long, value_delimiter = ',')]
     nodes: Vec<usize>,
+    /// Keeps `PostgreSQL` on one half of the processors and everything else on the other, as on two machines.
+    #[arg(long)]
+    apart: bool,
     /// Works on the cells of this database. For the bench's own use.
     #[arg(long, hide = true)]
     node: Option<String>,
@@ -154,7 +159,7 @@ fn main() -> ExitCode {
 }
 
 fn bench(args: Args) -> Outcome {
-    let Args { rows, quick, only, store, server, python, graphile, nodes, bare: _, node: _ } = args;
+    let Args { rows, quick, only, store, server, python, graphile, nodes, apart, bare: _, node: _ } = args;
     let (rows, effort) =
         if quick { (vec![20_000], Effort::quick(only, nodes)) } else { (rows, Effort::full(only, nodes)) };
     let own = std::env::current_exe()?;
@@ -166,7 +171,8 @@ fn bench(args: Args) -> Outcome {
     let scratch = own.with_file_name(format!("rowmill-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch)?;
     let mut report = Report::default();
-    let backends = backends(&store, &mut report)?;
+    let halves = apart.then(Halves::of_this_machine).transpose()?;
+    let backends = backends(&store, halves, &mut report)?;
     let bench = Bench { server, scratch, python, graphile, effort };
     let measured = rows.iter().try_for_each(|rows| bench.of_size(*rows, &backends, &mut report));
     let measured = measured.and_then(|()| bench.of_no_size(&backends, &mut report));
@@ -176,16 +182,23 @@ fn bench(args: Args) -> Outcome {
 }
 
 /// The databases to measure, and a server for one of them.
-fn backends(asked: &[Kind], report: &mut Report) -> Outcome<Vec<Backend>> {
+fn backends(asked: &[Kind], halves: Option<Halves>, report: &mut Report) -> Outcome<Vec<Backend>> {
     let mut backends = Vec::new();
     if asked.is_empty() || asked.contains(&Kind::Sqlite) {
         backends.push(Backend::Sqlite);
     }
     if asked.is_empty() || asked.contains(&Kind::Postgres) {
         // By its meaning this folder is on a disk and open to whoever the server runs as.
-        match Cluster::start(Path::new("/var/tmp"))? {
+        halves.map_or(Ok(()), |halves| halves.enter_database())?;
+        let cluster = Cluster::start(Path::new("/var/tmp"))?;
+        halves.map_or(Ok(()), |halves| halves.enter_others())?;
+        match cluster {
             Some(cluster) => {
-                report.about_postgres(cluster.about());
+                let apart = halves.map_or_else(String::new, |halves| {
+                    let (own, left) = halves.sizes();
+                    format!(", processors: {own} of its own, {left} for everybody else")
+                });
+                report.about_postgres(&format!("{}{apart}", cluster.about()));
                 backends.push(Backend::Postgres(Arc::new(cluster)));
             }
             None if asked.is_empty() => eprintln!("no PostgreSQL is found: only SQLite is measured"),
