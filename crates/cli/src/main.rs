@@ -23,6 +23,7 @@ use crate::serve::Role;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    use_small_pages();
     // It reads what strangers wrote, so it has nothing to do with settings, stores or other threads.
     if std::env::args_os().nth(1).is_some_and(|word| word == child::COMMAND) {
         let outcome = child::run(std::io::stdin().lock(), std::io::stdout().lock());
@@ -43,6 +44,16 @@ fn main() -> ExitCode {
     match runtime.block_on(run(cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&*error),
+    }
+}
+
+/// The allocator asks for pages of 2 MiB, and a service that has little to do would hold 24 MB it does not need: 61
+/// instead of 37. Reading a million rows into a view takes 650 instead of 550 ms for it.
+fn use_small_pages() {
+    #[cfg(target_os = "linux")]
+    {
+        // Where the system does not let us, we have the larger ones.
+        let _ = rustix::thread::disable_transparent_huge_pages(true);
     }
 }
 
