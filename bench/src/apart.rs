@@ -40,6 +40,8 @@ impl Halves {
 
 fn set_of(processors: &[usize]) -> CpuSet {
     let mut set = CpuSet::new();
-    processors.iter().for_each(|number| set.set(*number));
+    for number in processors {
+        set.set(*number);
+    }
     set
 }

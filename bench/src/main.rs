@@ -172,7 +172,7 @@ fn bench(args: Args) -> Outcome {
     std::fs::create_dir_all(&scratch)?;
     let mut report = Report::default();
     let halves = apart.then(Halves::of_this_machine).transpose()?;
-    let backends = backends(&store, halves, &mut report)?;
+    let backends = backends(&store, halves.as_ref(), &mut report)?;
     let bench = Bench { server, scratch, python, graphile, effort };
     let measured = rows.iter().try_for_each(|rows| bench.of_size(*rows, &backends, &mut report));
     let measured = measured.and_then(|()| bench.of_no_size(&backends, &mut report));
@@ -182,16 +182,16 @@ fn bench(args: Args) -> Outcome {
 }
 
 /// The databases to measure, and a server for one of them.
-fn backends(asked: &[Kind], halves: Option<Halves>, report: &mut Report) -> Outcome<Vec<Backend>> {
+fn backends(asked: &[Kind], halves: Option<&Halves>, report: &mut Report) -> Outcome<Vec<Backend>> {
     let mut backends = Vec::new();
     if asked.is_empty() || asked.contains(&Kind::Sqlite) {
         backends.push(Backend::Sqlite);
     }
     if asked.is_empty() || asked.contains(&Kind::Postgres) {
         // By its meaning this folder is on a disk and open to whoever the server runs as.
-        halves.map_or(Ok(()), |halves| halves.enter_database())?;
+        halves.map_or(Ok(()), Halves::enter_database)?;
         let cluster = Cluster::start(Path::new("/var/tmp"))?;
-        halves.map_or(Ok(()), |halves| halves.enter_others())?;
+        halves.map_or(Ok(()), Halves::enter_others)?;
         match cluster {
             Some(cluster) => {
                 let apart = halves.map_or_else(String::new, |halves| {
