@@ -118,7 +118,8 @@ fn pack(here: &Path, dist: &Path, out: &Path) -> Outcome {
 /// A page that says what is missing, for those who build without npm.
 fn stand_in(out: &Path) -> std::io::Result<()> {
     let page = "<!doctype html><html lang=\\\"en\\\"><head><title>Rowmill</title></head><body><p>This binary was built \
-                without the web application. Install Node.js with npm and build it again.</p></body></html>";
+                without the web application; the build printed why as a warning. Install Node.js with npm and build it \
+                again.</p></body></html>";
     fs::write(
         out.join("files.rs"),
         format!(

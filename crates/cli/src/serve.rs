@@ -115,8 +115,15 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let front = Front { router, public_url: public_url.map(Arc::new) };
     let times =
         Times { drain: Duration::from_secs(drain_seconds), finish: Duration::from_secs(shutdown_seconds) };
-    accept(listener, front, times, &app).await?;
-    if let Some(workers) = workers {
+    let mut told = Told::listen()?;
+    accept(listener, front, times, &app, &mut told).await;
+    if let Some(mut workers) = workers {
+        if !told.is_hurried() {
+            tokio::select! {
+                () = workers.finish() => {}
+                () = told.wait() => {}
+            }
+        }
         workers.stop().await;
     }
     app.close().await?;
@@ -165,9 +172,8 @@ async fn accept(
     front: Front,
     Times { drain, finish }: Times,
     app: &App,
-) -> Result<(), Box<dyn Error>> {
-    let mut told =
-        Told { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? };
+    told: &mut Told,
+) {
     let graceful = GracefulShutdown::new();
     tokio::select! {
         () = let_in(&listener, &front, &graceful) => {}
@@ -198,21 +204,32 @@ async fn accept(
         () = tokio::time::sleep(finish) => tracing::warn!("some requests did not finish in time"),
         () = told.wait() => {}
     }
-    Ok(())
 }
 
 /// The signals by which an operator ends the service.
 struct Told {
     terminate: Signal,
     interrupt: Signal,
+    times: u32,
 }
 
 impl Told {
+    fn listen() -> std::io::Result<Self> {
+        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        Ok(Self { terminate, interrupt, times: 0 })
+    }
+
     async fn wait(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
         }
+        self.times += 1;
+    }
+
+    /// Who says it twice does not want to wait.
+    fn is_hurried(&self) -> bool {
+        self.times > 1
     }
 }
 

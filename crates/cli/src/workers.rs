@@ -29,6 +29,10 @@ pub(crate) struct WorkerArgs {
     /// Seconds after which the cells of a worker that is not heard of are given to others.
     #[arg(long, env = "ROWMILL_LEASE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     lease_seconds: u32,
+    /// Seconds that cells under way get to finish when the service is told to stop. What has not by then is queued again,
+    /// and its calls are made again.
+    #[arg(long, env = "ROWMILL_FINISH_SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=3_600))]
+    finish_seconds: u32,
     /// Milliseconds before a failed call is first tried again; each further wait may be twice as long.
     #[arg(long, env = "ROWMILL_RETRY_BASE_MILLISECONDS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     retry_base_milliseconds: u32,
@@ -42,10 +46,20 @@ pub(crate) struct WorkerArgs {
 #[derive(Debug)]
 pub(crate) struct Workers {
     engine: Engine,
+    /// How long cells under way have when it is told to stop.
+    finish: Duration,
     threads: Threads,
 }
 
 impl Workers {
+    /// Begins nothing more, and waits for cells under way, though not for ever.
+    pub(crate) async fn finish(&mut self) {
+        if self.engine.running() > 0 {
+            eprintln!("Rowmill is stopping: cells under way have {} s to finish.", self.finish.as_secs());
+        }
+        self.engine.finish(self.finish).await;
+    }
+
     pub(crate) async fn stop(self) {
         self.engine.stop().await;
         drop(self.threads);
@@ -119,7 +133,7 @@ pub(crate) fn start(
     let seed = u64::try_from(worker.as_u128() & u128::from(u64::MAX))?;
     let engine = Engine::start(store, outside, clock, config, WorkerId(worker), seed);
     drop(entered);
-    Ok(Workers { engine, threads })
+    Ok(Workers { engine, finish: Duration::from_secs(args.finish_seconds.into()), threads })
 }
 
 /// What the application knows of teams' credentials, as workers want it.

@@ -1,6 +1,6 @@
 //! A worker: everything that runs for as long as it lives.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) worker: WorkerId,
     pub(crate) registry: Registry,
-    /// One for each cell that may run at once. Claimed cells wait here for theirs.
+    /// One for each cell that may run at once. Claimed cells wait here for theirs. Closed when nothing more is to begin.
     pub(crate) places: Semaphore,
     pub(crate) pace: Pace,
     /// Rung when there may be work, or a place for it.
@@ -105,11 +105,31 @@ impl Engine {
         }
     }
 
+    /// How many cells run.
+    pub fn running(&self) -> usize {
+        self.shared.registry.load().0
+    }
+
+    /// Begins nothing more and lets what runs come to its result, for as long as that: who pays for a call wants to have
+    /// what it brings.
+    pub async fn finish(&mut self, within: Duration) {
+        self.begin_no_more().await;
+        self.shared.wanted.store(usize::MAX, Ordering::Relaxed);
+        let finishing = async {
+            while self.running() > 0 {
+                self.shared.wake.notified().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            () = finishing => {}
+            () = self.shared.clock.sleep(within) => {}
+        }
+    }
+
     /// Takes nothing more, aborts what runs, writes what has finished, and queues the rest for others.
     pub async fn stop(mut self) {
-        self.dispatcher.abort();
-        // A claim that was under way is given back by leaving.
-        let _ = (&mut self.dispatcher).await;
+        self.begin_no_more().await;
         self.shared.registry.close();
         tokio::select! {
             biased;
@@ -126,6 +146,15 @@ impl Engine {
             Err(error) => {
                 tracing::warn!(%error, "the worker has left without a word: its lease must run out");
             }
+        }
+    }
+
+    /// Who has no place yet gets none, and a claim that was under way is given back by leaving.
+    async fn begin_no_more(&mut self) {
+        self.shared.places.close();
+        self.dispatcher.abort();
+        if !self.dispatcher.is_finished() {
+            let _ = (&mut self.dispatcher).await;
         }
     }
 }

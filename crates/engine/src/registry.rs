@@ -126,6 +126,14 @@ impl Registry {
         }
     }
 
+    /// A cell is not begun after all.
+    pub(crate) fn let_go(&self, ticket: Ticket) {
+        let mut inner = self.lock();
+        if inner.hands.remove(&ticket).is_some() {
+            inner.count(ticket, -1);
+        }
+    }
+
     /// Aborts the running ones of `known` that are not held any more.
     pub(crate) fn keep_only(&self, known: &BTreeSet<Ticket>, held: &BTreeSet<Ticket>) {
         let mut inner = self.lock();

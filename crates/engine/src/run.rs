@@ -17,8 +17,11 @@ use crate::settler::Finished;
 
 /// Runs a cell and hands in its result.
 pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
-    // Nobody closes it.
-    let Ok(place) = shared.places.acquire().await else { return };
+    let Ok(place) = shared.places.acquire().await else {
+        // It is never begun here. Whoever leaves gives back what they hold.
+        shared.registry.let_go(cell.ticket);
+        return shared.wake.notify_one();
+    };
     let mut broken = Broken { shared: &shared, ticket: cell.ticket, is_armed: true };
     let deadline = shared.config.cell_deadline;
     let outcome = tokio::select! {

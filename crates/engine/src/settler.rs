@@ -72,7 +72,8 @@ async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Finished>) {
                 finished.push(result);
             }
         }
-        let asks = if shared.pace.is_quick() { next_of(&shared, &finished).await } else { Vec::new() };
+        let may_go_on = shared.pace.is_quick() && !shared.places.is_closed();
+        let asks = if may_go_on { next_of(&shared, &finished).await } else { Vec::new() };
         let batch: Vec<Settlement> = finished.drain(..).map(|finished| finished.settlement).collect();
         // Before the claim, so that no revocation of its tickets is missed.
         let number = shared.registry.begin_claim();

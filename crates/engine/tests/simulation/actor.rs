@@ -158,7 +158,11 @@ impl Actor {
     }
 
     async fn restart(&mut self) {
-        if let Some(engine) = self.engines.pop() {
+        if let Some(mut engine) = self.engines.pop() {
+            if self.random.bool() {
+                self.world.note("a worker finishes what runs");
+                engine.finish(Duration::from_secs(self.random.u64(..60))).await;
+            }
             self.world.note("a worker stops");
             engine.stop().await;
         }

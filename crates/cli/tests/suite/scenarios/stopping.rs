@@ -5,12 +5,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::processing::{asks, ended, started};
+use crate::harness::outside::Reply;
 use crate::harness::runner::scenarios;
-use crate::harness::{Request, Scenario, Server, eventually, http};
+use crate::harness::{Outside, Request, Scenario, Server, Table, eventually, http};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("stopping", Own:
     an_upload_under_way_is_finished_and_kept,
     idle_connections_do_not_hold_it_up,
+    calls_under_way_are_finished_and_not_made_again,
+    who_says_it_twice_waits_for_no_call,
 );
 
 fn an_upload_under_way_is_finished_and_kept() {
@@ -30,10 +34,7 @@ fn an_upload_under_way_is_finished_and_kept() {
     let (first, second) = body.as_bytes().split_at(body.len() / 2);
     stream.write_all(first).unwrap();
 
-    server.terminate();
-    eventually("nobody else is let in", Duration::from_secs(10), || {
-        http::connect(&api.address).is_err().then_some(())
-    });
+    close_door(&server);
     stream.write_all(second).unwrap();
     let response = http::receive(&mut stream).unwrap();
     let answer = api.judged(&request, response).created();
@@ -54,4 +55,47 @@ fn idle_connections_do_not_hold_it_up() {
     server.terminate();
     assert!(server.wait_for_end().success());
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+/// Tells the service to stop and waits until it has heard.
+fn close_door(server: &Server) {
+    server.terminate();
+    eventually("nobody else is let in", Duration::from_secs(10), || {
+        http::connect(&server.address).is_err().then_some(())
+    });
+}
+
+/// A table whose three cells ask somebody who keeps them waiting, two at a time.
+fn kept_waiting(outside: &Outside, finish_seconds: &str) -> (Server, Table) {
+    let server = started(&[("ROWMILL_FINISH_SECONDS", finish_seconds), ("ROWMILL_WORKER_CONCURRENCY", "2")]);
+    let table = server.api().table(&["Name"]);
+    asks(&table, "Answer", outside, "/@{Name}", json!({}));
+    table.insert(json!([{ "Name": "a" }, { "Name": "b" }, { "Name": "c" }]));
+    table.post("/trigger", json!({})).ok();
+    eventually("two calls are under way", Duration::from_secs(10), || (outside.count() == 2).then_some(()));
+    (server, table)
+}
+
+fn calls_under_way_are_finished_and_not_made_again() {
+    let outside = Outside::start(|_, _| Reply::Held);
+    let (mut server, table) = kept_waiting(&outside, "60");
+    close_door(&server);
+    outside.let_go();
+    assert!(server.wait_for_end().success());
+    server.restart();
+    ended(&table.through(&server.api()));
+    assert_eq!((outside.count(), outside.aborted()), (3, 0), "each cell asked once, and had its answer");
+}
+
+fn who_says_it_twice_waits_for_no_call() {
+    let outside = Outside::start(|_, _| Reply::Held);
+    let (mut server, table) = kept_waiting(&outside, "60");
+    close_door(&server);
+    server.terminate();
+    assert!(server.wait_for_end().success());
+    eventually("nobody waits any more", Duration::from_secs(10), || (outside.aborted() == 2).then_some(()));
+    outside.let_go();
+    server.restart();
+    ended(&table.through(&server.api()));
+    assert_eq!(outside.count(), 5, "two of three cells asked again");
 }
