@@ -12,9 +12,14 @@ export function StatusBar({ table }: { table: Table }) {
     <footer className={classes.status}>
       <Text size="xs" c="dimmed" aria-live="polite">
         {table.total === undefined ? 'Loading rows' : counted(table.total, 'row')}
-        {isFiltered(query) && table.total !== undefined && ' match'}
+        {isFiltered(query) && table.total !== undefined && (table.total === 1 ? ' matches' : ' match')}
         {cells > 1 && ` · ${count(cells)} cells selected`}
       </Text>
+      {isFiltered(query) && (
+        <Text size="xs" c="dimmed" visibleFrom="sm">
+          Rows are added where all of them are shown
+        </Text>
+      )}
       <span style={{ flex: 1 }} />
       <Text size="xs" c="dimmed" visibleFrom="sm">
         Space shows a cell · Ctrl + Enter runs the selection · Ctrl + D fills down

@@ -22,6 +22,7 @@ export default async function views({ browser, server, page }) {
   await page.getByRole('button', { name: 'Add a condition' }).click();
   await page.getByRole('textbox', { name: 'Value' }).fill('town');
   await page.getByText('100 rows match').waitFor();
+  await page.getByText('Rows are added where all of them are shown').waitFor();
   await unfinished(page);
   await shot(page, 'table-filter');
   await page.keyboard.press('Escape');
@@ -51,7 +52,7 @@ export default async function views({ browser, server, page }) {
   await page.getByRole('button', { name: 'All rows' }).click();
   await grid.reads(0, 1, 'Town 0');
   await page.getByLabel('Search all cells').fill('Village 100');
-  await until('one row is found', () => page.getByText('1 row match').isVisible());
+  await until('one row is found', () => page.getByText('1 row matches').isVisible());
 
   await page.getByLabel('Search all cells').fill('nowhere');
   await page.getByText('No row matches').waitFor();
