@@ -31,7 +31,7 @@ pub(crate) struct WorkerArgs {
     lease_seconds: u32,
     /// Seconds that cells under way get to finish when the service is told to stop. What has not by then is queued again,
     /// and its calls are made again.
-    #[arg(long, env = "ROWMILL_FINISH_SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=3_600))]
+    #[arg(long, env = "ROWMILL_FINISH_SECONDS", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=3_600))]
     finish_seconds: u32,
     /// Milliseconds before a failed call is first tried again; each further wait may be twice as long.
     #[arg(long, env = "ROWMILL_RETRY_BASE_MILLISECONDS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
@@ -55,7 +55,10 @@ impl Workers {
     /// Begins nothing more, and waits for cells under way, though not for ever.
     pub(crate) async fn finish(&mut self) {
         if self.engine.running() > 0 {
-            eprintln!("Rowmill is stopping: cells under way have {} s to finish.", self.finish.as_secs());
+            let seconds = self.finish.as_secs();
+            eprintln!(
+                "Rowmill is stopping: cells under way have {seconds} s to finish. Ctrl+C again stops at once."
+            );
         }
         self.engine.finish(self.finish).await;
     }
