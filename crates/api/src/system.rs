@@ -1,6 +1,7 @@
 //! The paths beside the API: the document, the page that shows it, health and metrics. No key, no limit.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -25,6 +26,9 @@ use crate::schema::Schemas;
 
 pub(crate) const READY_ID: &str = "getReadiness";
 const TAG: &str = "Server";
+
+/// A store that has not answered by then is not there for whoever asks: a balancer wants to know soon.
+const READY_MAX: Duration = Duration::from_secs(2);
 
 /// That the server is up, or ready.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -162,7 +166,10 @@ fn healthy(request: &Request) -> Response<Body> {
 }
 
 async fn ready<S: Service>(State(state): State<S>, request: Request) -> Response<Body> {
-    match state.ready().await {
+    let Ok(ready) = tokio::time::timeout(READY_MAX, state.ready()).await else {
+        return Error::NotReady(None).respond(&RequestId::of(&request));
+    };
+    match ready {
         Ok(()) => healthy(&request),
         Err(error @ Error::App(rowmill_app::Error::Stopping)) => error.respond(&RequestId::of(&request)),
         Err(error) => Error::NotReady(Some(Box::new(error))).respond(&RequestId::of(&request)),

@@ -44,7 +44,8 @@ fn make_private(folder: &Path) -> std::io::Result<()> {
 }
 
 impl StoreArgs {
-    fn url(&self) -> Option<&Secret> {
+    /// Where other processes find the data, too.
+    pub(crate) fn url(&self) -> Option<&Secret> {
         let SecretSetting(url) = self.database_url.as_ref()?;
         (!url.expose().trim().is_empty()).then_some(url)
     }

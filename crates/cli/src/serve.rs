@@ -61,6 +61,13 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         workers,
         limits,
     } = *serve;
+    if role == Role::Worker && store.url().is_none() {
+        return Err(
+            "a worker shares a database with the nodes that serve: set ROWMILL_DATABASE_URL to the same \
+                    PostgreSQL as theirs. On SQLite `rowmill serve` does the work itself"
+                .into(),
+        );
+    }
     start_logging(&log, log_format)?;
     let limits = Limits::from(limits);
     let environment = Environment::read(|name| {

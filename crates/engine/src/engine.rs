@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::pace::Pace;
+use crate::pulse::Pulse;
 use crate::registry::Registry;
 use crate::settler::Outlets;
 use crate::{dispatch, pulse, settler};
@@ -44,6 +45,7 @@ pub(crate) struct Shared {
     /// One for each cell that may run at once. Claimed cells wait here for theirs. Closed when nothing more is to begin.
     pub(crate) places: Semaphore,
     pub(crate) pace: Pace,
+    pub(crate) pulse: Pulse,
     /// Rung when there may be work, or a place for it.
     pub(crate) wake: Notify,
     /// Rung when it is not known whether this worker still holds all it has.
@@ -64,7 +66,8 @@ impl Engine {
         seed: u64,
     ) -> Self {
         let (outlets, results) = Outlets::new();
-        let (places, pace) = (config.concurrency.min(Semaphore::MAX_PERMITS), Pace::new(clock.now()));
+        let places = config.concurrency.min(Semaphore::MAX_PERMITS);
+        let (pace, pulse) = (Pace::new(clock.now()), Pulse::new(clock.now()));
         let shared = Arc::new(Shared {
             store,
             caller,
@@ -74,6 +77,7 @@ impl Engine {
             registry: Registry::new(outlets),
             places: Semaphore::new(places),
             pace,
+            pulse,
             wake: Notify::new(),
             doubt: Notify::new(),
             wanted: AtomicUsize::new(usize::MAX),
@@ -89,7 +93,7 @@ impl Engine {
                 if is_vague && shared.registry.load_of(change.project) > 0 {
                     shared.doubt.notify_one();
                 }
-                if change.ready {
+                if change.ready || !change.revoked.is_empty() {
                     shared.wake.notify_one();
                 }
             }

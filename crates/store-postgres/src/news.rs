@@ -366,7 +366,7 @@ pub(crate) async fn receive(news: Arc<News>, server: Server, database: Arc<Datab
         if !has_warned {
             match outcome {
                 Ok(()) => tracing::warn!(
-                    "changes of other nodes are not heard: LISTEN needs a connection that is not pooled by transaction; looking for them every second instead"
+                    "changes of other nodes are not heard; looking for them every second instead. If it stays like this, the address leads to a pooler that gives every transaction another session: LISTEN needs one to itself"
                 ),
                 Err(error) => tracing::warn!(%error, "the connection on which changes are heard was lost"),
             }

@@ -123,7 +123,8 @@ impl Server {
         }
     }
 
-    fn start(&self) {
+    /// Starts it again after it was killed.
+    pub fn start(&self) {
         let log = std::fs::File::options().create(true).append(true).open(self.folder.join("log")).unwrap();
         // A shell stands between: it outlives this program by a moment, ends the server and cleans up.
         let watch = as_nobody(Path::new("/bin/sh"))

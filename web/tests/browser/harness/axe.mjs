@@ -8,6 +8,10 @@ const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 export async function seriousFindings(page) {
   const session = await page.context().newCDPSession(page);
   await session.send('Runtime.evaluate', { expression: SOURCE });
+  // What is about to appear or to go is pale meanwhile; what turns for ever is not waited for.
+  await page.waitForFunction(() =>
+    document.getAnimations().every(({ playState, effect }) => playState !== 'running' || effect?.getComputedTiming().iterations === Infinity),
+  );
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
   await session.detach();
   return violations

@@ -6,20 +6,24 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::nodes::{Diary, Service, asking_table, insist, provider, verify, write};
-use super::processing::ended;
+use super::processing::{asks, ended};
 use crate::harness::database::waiting;
+use crate::harness::outside::Reply;
 use crate::harness::runner::scenarios;
 use crate::harness::server::{Folder, UNLIMITED};
-use crate::harness::{Request, Scenario, Server, eventually};
+use crate::harness::{Outside, Request, Scenario, Server, eventually};
 
 pub(crate) const NODES: &[Scenario] = &scenarios!("failover", Nodes:
     a_standby_takes_over_and_nothing_acknowledged_is_lost,
     a_database_that_says_nothing_is_given_up_on,
+    an_outage_longer_than_the_lease_makes_no_call_twice,
 );
 
 /// Longer than any request may take while the database is away, on a busy machine.
 const REQUEST_TIME_MAX: Duration = Duration::from_secs(15);
 const LOAD: Duration = Duration::from_secs(2);
+/// The same for those who only ask whether the service is ready: 2 seconds, and less than others in any case.
+const READY_TIME_MAX: Duration = Duration::from_secs(5);
 
 fn a_standby_takes_over_and_nothing_acknowledged_is_lost() {
     let Some((primary, standby)) = rowmill_test_postgres::pair() else { return };
@@ -92,7 +96,11 @@ fn a_database_that_says_nothing_is_given_up_on() {
             scope.spawn(move || put_off(Request::get(table.path("/rows"))));
             scope.spawn(move || put_off(Request::post(table.path("/rows")).json(&json!({ "Name": "Bob" }))));
         }
-        scope.spawn(move || put_off(Request::get("/readyz")));
+        scope.spawn(move || {
+            put_off(Request::get("/readyz"));
+            let taken = start.elapsed();
+            assert!(taken < READY_TIME_MAX, "a balancer was kept waiting for {taken:?}");
+        });
     });
     let longest = start.elapsed();
     database.thaw();
@@ -100,4 +108,34 @@ fn a_database_that_says_nothing_is_given_up_on() {
     println!("a database that hangs was given up on within {longest:?}");
     let insert = Request::post(table.path("/rows")).json(&json!({ "Name": "Eve" }));
     insist(&mut Diary::default(), &table.api, &insert).created();
+}
+
+fn an_outage_longer_than_the_lease_makes_no_call_twice() {
+    let Some(database) = rowmill_test_postgres::own() else { return };
+    let short = [
+        ("ROWMILL_DATABASE_TIMEOUT_SECONDS", "1"),
+        ("ROWMILL_LEASE_SECONDS", "2"),
+        ("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32"),
+    ];
+    let settings: Vec<_> = UNLIMITED.iter().chain(&short).copied().collect();
+    let here = Server::start_in(Folder::at(waiting(database.database())), &settings);
+    let _there = here.beside("worker", &[]);
+    let outside = Outside::start(|_, _| Reply::Held);
+    let table = here.api().table(&["Name"]);
+    asks(&table, "Answer", &outside, "/@{Name}", json!({}));
+    table.insert(json!((0..200).map(|number| json!({ "Name": number })).collect::<Vec<_>>()));
+    table.post("/trigger", json!({})).ok();
+    eventually("all calls are under way", REQUEST_TIME_MAX, || (outside.count() == 200).then_some(()));
+    database.kill();
+    // As long as no sign of life can be given, and longer than that: it is the time that is tested.
+    std::thread::sleep(LOAD * 2);
+    database.start();
+    eventually("all is well again", REQUEST_TIME_MAX, || {
+        (here.api().get("/readyz").status() == 200).then_some(())
+    });
+    // By now whoever takes others for lost has done so.
+    std::thread::sleep(LOAD);
+    outside.let_go();
+    ended(&table);
+    assert_eq!(outside.count(), 200, "nobody was lost, so nothing was to be asked again");
 }

@@ -46,6 +46,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         together::NODES,
         paid::NODES,
         failover::NODES,
+        stopping::NODES,
         crashes::OWN,
         moving::OWN,
         processing::OWN,

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::nodes::first;
 use super::processing::{asks, ended, started};
 use crate::harness::outside::Reply;
 use crate::harness::runner::scenarios;
@@ -15,6 +16,10 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("stopping", Own:
     idle_connections_do_not_hold_it_up,
     calls_under_way_are_finished_and_not_made_again,
     who_says_it_twice_waits_for_no_call,
+);
+
+pub(crate) const NODES: &[Scenario] = &scenarios!("stopping", Nodes:
+    what_is_stopped_meanwhile_is_not_waited_for,
 );
 
 fn an_upload_under_way_is_finished_and_kept() {
@@ -98,4 +103,18 @@ fn who_says_it_twice_waits_for_no_call() {
     server.restart();
     ended(&table.through(&server.api()));
     assert_eq!(outside.count(), 5, "two of three cells asked again");
+}
+
+fn what_is_stopped_meanwhile_is_not_waited_for() {
+    let outside = Outside::start(|_, _| Reply::Held);
+    let here = first(&[("ROWMILL_NO_WORKERS", "true")]);
+    let worker = here.beside("worker", &[("ROWMILL_NO_WORKERS", "false"), ("ROWMILL_FINISH_SECONDS", "600")]);
+    let table = here.api().table(&["Name"]);
+    asks(&table, "Answer", &outside, "/@{Name}", json!({}));
+    table.insert(json!([{ "Name": "a" }, { "Name": "b" }]));
+    table.post("/trigger", json!({})).ok();
+    eventually("two calls are under way", Duration::from_secs(10), || (outside.count() == 2).then_some(()));
+    close_door(&worker);
+    table.post("/stop", json!({})).ok();
+    assert!(worker.wait_for_end().success());
 }
