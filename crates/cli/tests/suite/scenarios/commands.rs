@@ -22,7 +22,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("commands", Own:
 );
 
 pub(crate) const EMBEDDED: &[Scenario] =
-    &scenarios!("commands", Embedded: a_data_folder_in_use_is_a_clear_error);
+    &scenarios!("commands", Embedded: a_data_folder_in_use_is_a_clear_error, a_worker_alone_is_refused);
 
 #[track_caller]
 fn stdout(output: Output) -> String {
@@ -165,6 +165,13 @@ fn what_goes_wrong_is_told_on_standard_error_with_a_status() {
     let other = Folder::new();
     fails(rowmill(&other, &["serve", "--listen", &server.address]), &server.address);
     assert_eq!(json_of(rowmill(&other, &["key", "list"])), json!([]));
+}
+
+fn a_worker_alone_is_refused() {
+    let server = Server::start(&[]);
+    let output = server.command(&["worker", "--listen", "127.0.0.1:0"]);
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && told.contains("ROWMILL_DATABASE_URL"), "{told}");
 }
 
 fn a_data_folder_in_use_is_a_clear_error() {
