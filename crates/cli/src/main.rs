@@ -79,10 +79,16 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
 
 /// Words go to standard error; data alone goes to standard output.
 fn fail(error: &(dyn std::error::Error + '_)) -> ExitCode {
-    eprintln!("rowmill: {error}");
+    let mut said = error.to_string();
+    eprintln!("rowmill: {said}");
     let mut cause = error.source();
     while let Some(error) = cause {
-        eprintln!("  because: {error}");
+        // Some say what their cause is in their own words.
+        let words = error.to_string();
+        if !said.contains(&words) {
+            eprintln!("  because: {words}");
+            said = words;
+        }
         cause = error.source();
     }
     ExitCode::FAILURE

@@ -1,4 +1,5 @@
 import { Anchor, Stack, Switch } from '@mantine/core';
+import { useState } from 'react';
 import type { Project } from '../api/types';
 import { absoluteUrl } from '../app/base';
 import { useSession } from '../app/session';
@@ -14,8 +15,12 @@ export function ApiSection({ project }: { project: Project }) {
   const patch = usePatchProject(project.id);
   const { team } = useSession();
   // A switch moves at once, and back if that was not saved.
-  const api: ApiSettings = { ...project.settings.api, ...(patch.isPending && (patch.variables.settings?.api as Partial<ApiSettings>)) };
-  const set = (part: Partial<ApiSettings>) => patch.mutate({ settings: { api: part } });
+  const [moved, setMoved] = useState<Partial<ApiSettings>>({});
+  const api: ApiSettings = { ...project.settings.api, ...moved };
+  const set = (part: Partial<ApiSettings>) => {
+    setMoved((before) => ({ ...before, ...part }));
+    patch.mutate({ settings: { api: part } }, { onSettled: () => setMoved({}) });
+  };
   return (
     <>
       <Card title="API access">
