@@ -5,7 +5,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::Outcome;
 
 /// This machine's processors in two halves.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Halves {
     database: CpuSet,
     others: CpuSet,

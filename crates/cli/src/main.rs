@@ -47,8 +47,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The allocator asks for pages of 2 MiB, and a service that has little to do would hold 24 MB it does not need: 61
-/// instead of 37. Reading a million rows into a view takes 650 instead of 550 ms for it.
+/// The allocator asks for pages of 2 MiB, and a service that has little to do would hold 22 MB it does not need: 61
+/// instead of 39. Reading a million rows into a view takes 650 instead of 550 ms for it.
 fn use_small_pages() {
     #[cfg(target_os = "linux")]
     {

@@ -94,9 +94,8 @@ macro_rules! sheet {
 
 /// The same of a project whose number is known.
 macro_rules! sheet_of {
-    ($with:literal, $rows:literal, $blocks:literal) => {
+    ($rows:literal, $blocks:literal) => {
         concat!(
-            $with,
             "SELECT NULL::int8, NULL::uuid, int8send(c.row_count) || int8send(c.next_position) \
              || int8send(c.change_seq), NULL::bytea FROM rowmill.counters c WHERE c.project = $1 \
              UNION ALL SELECT r.position, r.id, r.vals, r.details FROM ",
@@ -150,14 +149,12 @@ const FROM_OFFSET: &str = sheet!(
 /// The same by the project's number, which is a fifth of the server's work less. It is on the caller to see that no
 /// row was ever deleted.
 const FROM_OFFSET_OF: &str = sheet_of!(
-    "",
     "rowmill.rows r WHERE r.project = $1 AND r.position >= $2 AND r.position < $2 + $3",
     "b.block BETWEEN $2 >> 8 AND ($2 + $3) >> 8"
 );
 
 /// Rows that lie between two positions, some of them passed over; by the project's number.
 const BETWEEN_OF: &str = sheet_of!(
-    "",
     "(SELECT position, id, vals, details FROM rowmill.rows WHERE project = $1 AND position >= $2 AND position < $3 \
      ORDER BY position OFFSET $4 LIMIT $5) r",
     "b.block BETWEEN $2 >> 8 AND ($3 - 1) >> 8"

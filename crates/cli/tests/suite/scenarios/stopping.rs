@@ -70,20 +70,26 @@ fn close_door(server: &Server) {
     });
 }
 
-/// A table whose three cells ask somebody who keeps them waiting, two at a time.
-fn kept_waiting(outside: &Outside, finish_seconds: &str) -> (Server, Table) {
-    let server = started(&[("ROWMILL_FINISH_SECONDS", finish_seconds), ("ROWMILL_WORKER_CONCURRENCY", "2")]);
+/// A service that runs two cells at a time, and a table of three that ask somebody who keeps them waiting.
+fn kept_waiting(outside: &Outside) -> (Server, Table) {
+    let server = started(&[("ROWMILL_FINISH_SECONDS", "60"), ("ROWMILL_WORKER_CONCURRENCY", "2")]);
+    let table = begun(&server, outside, json!([{ "Name": "a" }, { "Name": "b" }, { "Name": "c" }]));
+    (server, table)
+}
+
+/// A table two of whose cells ask.
+fn begun(server: &Server, outside: &Outside, rows: Value) -> Table {
     let table = server.api().table(&["Name"]);
     asks(&table, "Answer", outside, "/@{Name}", json!({}));
-    table.insert(json!([{ "Name": "a" }, { "Name": "b" }, { "Name": "c" }]));
+    table.insert(rows);
     table.post("/trigger", json!({})).ok();
     eventually("two calls are under way", Duration::from_secs(10), || (outside.count() == 2).then_some(()));
-    (server, table)
+    table
 }
 
 fn calls_under_way_are_finished_and_not_made_again() {
     let outside = Outside::start(|_, _| Reply::Held);
-    let (mut server, table) = kept_waiting(&outside, "60");
+    let (mut server, table) = kept_waiting(&outside);
     close_door(&server);
     outside.let_go();
     assert!(server.wait_for_end().success());
@@ -94,7 +100,7 @@ fn calls_under_way_are_finished_and_not_made_again() {
 
 fn who_says_it_twice_waits_for_no_call() {
     let outside = Outside::start(|_, _| Reply::Held);
-    let (mut server, table) = kept_waiting(&outside, "60");
+    let (mut server, table) = kept_waiting(&outside);
     close_door(&server);
     server.terminate();
     assert!(server.wait_for_end().success());
@@ -108,12 +114,8 @@ fn who_says_it_twice_waits_for_no_call() {
 fn what_is_stopped_meanwhile_is_not_waited_for() {
     let outside = Outside::start(|_, _| Reply::Held);
     let here = first(&[("ROWMILL_NO_WORKERS", "true")]);
-    let worker = here.beside("worker", &[("ROWMILL_NO_WORKERS", "false"), ("ROWMILL_FINISH_SECONDS", "600")]);
-    let table = here.api().table(&["Name"]);
-    asks(&table, "Answer", &outside, "/@{Name}", json!({}));
-    table.insert(json!([{ "Name": "a" }, { "Name": "b" }]));
-    table.post("/trigger", json!({})).ok();
-    eventually("two calls are under way", Duration::from_secs(10), || (outside.count() == 2).then_some(()));
+    let worker = here.beside("worker", &[("ROWMILL_FINISH_SECONDS", "600")]);
+    let table = begun(&here, &outside, json!([{ "Name": "a" }, { "Name": "b" }]));
     close_door(&worker);
     table.post("/stop", json!({})).ok();
     assert!(worker.wait_for_end().success());
