@@ -59,6 +59,8 @@ pub enum DataShape {
     Text,
     Json,
     Waterfall,
+    /// Stored as `scrape-result` before the contract named it.
+    #[serde(rename = "vendor-scrape-result", alias = "scrape-result")]
     ScrapeResult,
 }
 
@@ -71,11 +73,12 @@ impl DataShape {
             Self::Text => "text",
             Self::Json => "json",
             Self::Waterfall => "waterfall",
-            Self::ScrapeResult => "scrape-result",
+            Self::ScrapeResult => "vendor-scrape-result",
         }
     }
 
     pub fn parse(word: &str) -> Option<Self> {
+        let word = if word == "scrape-result" { "vendor-scrape-result" } else { word };
         Self::ALL.into_iter().find(|shape| shape.word() == word)
     }
 }

@@ -43,7 +43,7 @@ fn seven_templates_are_listed(api: &Api) {
             if api.version == Version::V4 { "ai-text ai text" } else { "ai ai text" },
             "ai-json ai json",
             "waterfall-email task waterfall",
-            "web-scraper task scrape-result",
+            "web-scraper task vendor-scrape-result",
             "http-api api json",
             "reference reference json",
         ]

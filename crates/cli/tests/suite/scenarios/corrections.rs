@@ -149,7 +149,7 @@ fn configuration_is_that_of_the_type_and_whole(api: &Api) {
     assert_eq!(made["appliedFixes"].as_array().unwrap().len(), 1);
     let scraper = table.add_column(json!({ "templateId": "web-scraper" }));
     let column = corrected(&table, &scraper, json!({ "dataShape": "waterfall" }), &["dataShape"]);
-    assert_eq!(column["dataShape"], "scrape-result");
+    assert_eq!(column["dataShape"], "vendor-scrape-result");
     let column = corrected(
         &table,
         &scraper,

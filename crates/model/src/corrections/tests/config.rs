@@ -107,8 +107,8 @@ fn the_data_shape_is_one_the_column_may_have() {
     for (id, sent, kept) in [
         ("col_manual", json!("waterfall"), "text"),
         ("col_manual", json!("nope"), "text"),
-        ("col_ai-json", json!("scrape-result"), "json"),
-        ("col_waterfall-email", json!("scrape-result"), "waterfall"),
+        ("col_ai-json", json!("vendor-scrape-result"), "json"),
+        ("col_waterfall-email", json!("vendor-scrape-result"), "waterfall"),
         ("col_http-api", json!("text"), "json"),
         ("_trigger", json!("json"), "text"),
     ] {
