@@ -1,9 +1,9 @@
 //! Rows on their way through COPY, in its binary format.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
+use rowmill_store::changes::RawRow;
 
-use crate::pages::RawRow;
-use crate::signed;
+use crate::convert::signed;
 
 /// Rows from which on COPY is cheaper than a statement with arrays: it takes two round trips more, and
 /// writes whole pages instead of rows.

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use rowmill_model::plan::block_of;
 use rowmill_model::{ProjectId, TeamId};
+use rowmill_store::changes::GuestRow;
 use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoreError, StoredProject};
 
+use crate::convert::{signed, unsigned};
 use crate::database::Tx;
-use crate::desk::Desk;
 use crate::projects::{self, Busy, Documents};
-use crate::{signed, unsigned};
+use crate::row_changes::OpenProject;
 
 pub(crate) async fn projects_of_event(
     tx: &mut Tx,
@@ -47,61 +48,45 @@ pub(crate) async fn upsert(
         if guests.iter().any(|guest| guest.version != state.version) {
             return Err(StoreError::Stale);
         }
-        let desk = Desk::open(tx, documents, state).await?;
-        changes.extend(upsert_into(tx, desk, &guests, &mut written).await?);
+        let open = OpenProject::open(tx, documents, state).await?;
+        changes.extend(upsert_into(tx, open, &guests, &mut written).await?);
     }
     Ok((written, changes))
 }
 
-/// Where a guest's row lies, and when the last event came that was taken.
-#[derive(Debug, Clone, Copy)]
-struct Known {
-    position: u64,
-    event_at: i64,
-}
-
 async fn upsert_into(
     tx: &mut Tx,
-    mut desk: Desk,
+    mut open: OpenProject,
     guests: &[&GuestWrite],
     written: &mut GuestsWritten,
 ) -> Result<Option<Change>> {
     let names: Vec<&str> = guests.iter().map(|guest| guest.guest_id.as_str()).collect();
     let sql =
         "SELECT guest_id, position, event_at FROM rowmill.guests WHERE project = $1 AND guest_id = ANY($2)";
-    let found = tx.query(sql, &[&desk.num(), &names]).await?;
-    let mut known: BTreeMap<String, Known> = found
+    let found = tx.query(sql, &[&open.num(), &names]).await?;
+    let mut known: BTreeMap<String, GuestRow> = found
         .iter()
-        .map(|row| (row.get(0), Known { position: unsigned(row.get(1)), event_at: row.get(2) }))
+        .map(|row| (row.get(0), GuestRow { position: unsigned(row.get(1)), event_at_ms: row.get(2) }))
         .collect();
     let positions: Vec<u64> = known.values().map(|known| known.position).collect();
-    let mut blocks = desk.blocks_of_new(guests.len());
+    let mut blocks = open.changes.blocks_of_new(guests.len());
     blocks.extend(positions.iter().copied().map(block_of));
-    desk.load(tx, positions, blocks).await?;
-    let mut taken: BTreeMap<&str, Known> = BTreeMap::new();
+    open.load(tx, positions, blocks).await?;
+    let mut taken: BTreeMap<&str, GuestRow> = BTreeMap::new();
     let mut now_ms = None;
     for guest in guests {
-        let GuestWrite { guest_id, event_at_ms, now_ms: now, row, .. } = guest;
-        let last = known.get(guest_id).copied();
-        let last_event_at = last.map_or(i64::MIN, |known| known.event_at);
-        let event_at = event_at_ms.unwrap_or(last_event_at.max(*now));
-        if event_at < last_event_at {
+        let guest_id = guest.guest_id.as_str();
+        let Some((row, action)) = open.changes.upsert_guest(known.get(guest_id).copied(), guest)? else {
             continue;
-        }
-        // A row that somebody deleted comes back with the guest's next event.
-        let position = last.map(|known| known.position).filter(|position| desk.row(*position).is_some());
-        let (position, action) = match position {
-            Some(position) => (position, desk.update(position, row, *now)?.1),
-            None => (desk.state.next_position, desk.insert(row, *now)?.1),
         };
         match action {
             RowAction::Inserted => written.rows_created += 1,
             RowAction::Updated => written.rows_updated += 1,
             RowAction::Unchanged => {}
         }
-        known.insert(guest_id.clone(), Known { position, event_at });
-        taken.insert(guest_id, Known { position, event_at });
-        now_ms = Some(*now);
+        known.insert(guest_id.to_owned(), row);
+        taken.insert(guest_id, row);
+        now_ms = Some(guest.now_ms);
     }
     let Some(now_ms) = now_ms else { return Ok(None) };
     tx.at_last(
@@ -109,11 +94,11 @@ async fn upsert_into(
          SELECT $1, * FROM unnest($2::text[], $3::int8[], $4::int8[]) \
          ON CONFLICT (project, guest_id) DO UPDATE SET position = excluded.position, event_at = excluded.event_at",
         vec![
-            Box::new(desk.num()),
+            Box::new(open.num()),
             Box::new(taken.keys().map(|name| (*name).to_owned()).collect::<Vec<String>>()),
             Box::new(taken.values().map(|known| signed(known.position)).collect::<Vec<i64>>()),
-            Box::new(taken.values().map(|known| known.event_at).collect::<Vec<i64>>()),
+            Box::new(taken.values().map(|known| known.event_at_ms).collect::<Vec<i64>>()),
         ],
     );
-    desk.finish(tx, now_ms).map(Some)
+    open.finish(tx, now_ms).map(Some)
 }

@@ -8,10 +8,10 @@ use rowmill_store::{Change, Lane, Result, Ticket, WorkerId};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
+use crate::convert::{narrow, unsigned};
 use crate::database::Tx;
 use crate::projects::{self, Busy, Documents};
-use crate::work::Desks;
-use crate::{narrow, unsigned};
+use crate::row_changes::OpenProjects;
 
 /// Says that a worker lives. Its line is the last that a transaction locks.
 pub(crate) fn see_worker(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64) {
@@ -98,19 +98,16 @@ pub(crate) async fn dismiss(
             workers.iter().copied().filter(|worker| !alive.contains(worker)).collect()
         }
     };
-    let mut desks = Desks::open(tx, documents, states).await?;
+    let mut projects = OpenProjects::open(tx, documents, states).await?;
     let mut cells = 0;
-    for desk in desks.0.values_mut() {
+    for open in projects.0.values_mut() {
         let sql = "SELECT DISTINCT block FROM rowmill.claims WHERE project = $1 AND worker = ANY($2)";
-        let found = tx.query(sql, &[&desk.num(), &workers]).await?;
-        desk.load(tx, [], found.iter().map(|row| unsigned(row.get(0)))).await?;
-        let tokens: Vec<u64> = desk.claims_of(&workers).map(|(token, _)| token).collect();
-        for token in tokens {
-            cells += desk.requeue(token)?;
-        }
+        let found = tx.query(sql, &[&open.num(), &workers]).await?;
+        open.load(tx, [], found.iter().map(|row| unsigned(row.get(0)))).await?;
+        cells += open.changes.requeue_of(&workers)?;
     }
-    desks.0.retain(|_, desk| desk.is_touched());
-    let changes = desks.finish(tx, None)?;
+    projects.retain_touched();
+    let changes = projects.finish(tx, None)?;
     // One that was heard of meanwhile, or holds something else by now, stays.
     let until = match leaving {
         Leaving::One(_) => i64::MAX,

@@ -6,12 +6,14 @@
 //! harm if it knows about those; only hearing of other nodes' changes needs a session of its own, and without
 //! one nodes look every second.
 
+mod apply;
 mod carry;
+mod claimed_rows;
 mod clerk;
 mod connect;
+mod convert;
 mod copy;
 mod database;
-mod desk;
 mod gates;
 mod guests;
 mod leases;
@@ -19,20 +21,18 @@ mod lookups;
 mod maps;
 mod news;
 mod pages;
-mod positions;
 mod projects;
 mod purge;
 mod receipts;
+mod row_changes;
+mod row_version;
 mod rows;
 mod runs;
 mod schema;
 mod sealed;
-mod taken;
 mod teams;
 mod turns;
-mod versions;
 mod work;
-mod writes;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -41,8 +41,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
-use rowmill_model::record::Slot;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
+use rowmill_store::changes::Parts;
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
     Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
@@ -54,6 +54,7 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 pub use crate::carry::Carrier;
+use crate::claimed_rows::ClaimedRows;
 use crate::clerk::Clerk;
 pub use crate::connect::Options;
 use crate::connect::Server;
@@ -64,8 +65,6 @@ use crate::maps::Maps;
 use crate::news::News;
 use crate::pages::Scan;
 use crate::projects::Documents;
-use crate::runs::Parts;
-use crate::taken::Taken;
 use crate::turns::SharedTurns;
 use crate::work::Tokens;
 
@@ -108,7 +107,7 @@ struct Node {
     gates: Gates,
     news: Arc<News>,
     tokens: Tokens,
-    taken: Arc<Taken>,
+    claimed_rows: Arc<ClaimedRows>,
     maps: Maps,
     /// How far the database's clock is ahead of this machine's.
     skew_ms: AtomicI64,
@@ -131,8 +130,8 @@ impl PostgresStore {
         });
         database.write(Doubt::Repeat, open).await?;
         let (clerk, callers) = Clerk::new(Arc::clone(&database));
-        let taken = Arc::<Taken>::default();
-        let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)), Arc::clone(&taken));
+        let claimed_rows = Arc::<ClaimedRows>::default();
+        let (news, posted) = News::new(Uuid::from_u128(fastrand::u128(..)), Arc::clone(&claimed_rows));
         let node = Arc::new(Node {
             database: Arc::clone(&database),
             documents: Documents::default(),
@@ -140,7 +139,7 @@ impl PostgresStore {
             gates: Gates::default(),
             news: Arc::new(news),
             tokens: Tokens::default(),
-            taken,
+            claimed_rows,
             maps: Maps::default(),
             skew_ms: AtomicI64::new(0),
             machine_ms: options.machine_ms,
@@ -193,7 +192,7 @@ impl PostgresStore {
             let _entered = node.database.turn(node.gates.enter(projects)).await?;
             let (done, changes) = node.database.write(doubt, work).await?;
             for change in changes {
-                node.taken.forget(change.project, &change.touched);
+                node.claimed_rows.forget(change.project, &change.touched);
                 node.news.tell(change);
             }
             Ok(done)
@@ -436,7 +435,7 @@ impl Store for PostgresStore {
                 self.change(vec![project], Doubt::Tell, work).await?
             };
             triggered += done.count;
-            parts.go_on(done.next_block);
+            parts.resume_at(done.next_block);
         }
         Ok(triggered)
     }
@@ -454,7 +453,7 @@ impl Store for PostgresStore {
             stopped.rows += count.rows;
             stopped.cells += count.cells;
             losers.extend(workers);
-            parts.go_on(done.next_block);
+            parts.resume_at(done.next_block);
         }
         // Once this is answered, nothing more is begun on any node.
         self.node.news.until_heard(losers).await;
@@ -480,7 +479,7 @@ impl Store for PostgresStore {
         let (node, claim) = (self.node(), Arc::new(claim));
         let work = again!((node, claim), |tx| work::claim(tx, &node.documents, &node.tokens, &claim));
         let (claimed, rows) = self.change(projects, Doubt::Tell, work).await?;
-        self.node.taken.put_all(rows);
+        self.node.claimed_rows.put_all(rows);
         Ok(claimed)
     }
 
@@ -489,11 +488,11 @@ impl Store for PostgresStore {
         let projects = settle.results.iter().map(|settlement| settlement.ticket.lane.project).collect();
         let (node, settle) = (self.node(), Arc::new(settle));
         let work = again!((node, settle), |tx| async {
-            let Node { documents, taken, tokens, .. } = &*node;
-            work::settle(tx, documents, taken, tokens, &settle).await
+            let Node { documents, claimed_rows, tokens, .. } = &*node;
+            work::settle(tx, documents, claimed_rows, tokens, &settle).await
         });
         let (settled, rows) = self.change(projects, Doubt::Tell, work).await?;
-        self.node.taken.put_all(rows);
+        self.node.claimed_rows.put_all(rows);
         Ok(settled)
     }
 
@@ -560,22 +559,4 @@ fn doubt(once: Option<&Once>) -> Doubt {
 
 async fn finished<T>(task: JoinHandle<Result<T>>) -> Result<T> {
     task.await.unwrap_or_else(|_| Err(StoreError::Backend("a write panicked; it was undone".into())))
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
-fn damaged(error: serde_json::Error) -> StoreError {
-    StoreError::Damaged(error.to_string())
-}
-
-/// Numbers as the database has them. What counts rows does not reach where this would matter.
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or_default()
-}
-
-fn narrow(slot: i64) -> Result<Slot> {
-    Slot::try_from(slot).map_err(|_| StoreError::Damaged("not a column's number".to_owned()))
 }

@@ -9,9 +9,9 @@ use rowmill_model::record::{Cells, Slot};
 use rowmill_model::value;
 use rowmill_store::Result;
 
+use crate::convert::unsigned;
 use crate::database::Tx;
-use crate::desk::Desk;
-use crate::unsigned;
+use crate::row_changes::OpenProject;
 
 /// Rows indexed in one go.
 const INDEX_ROWS: i64 = 5_000;
@@ -20,11 +20,11 @@ const INDEX_ROWS: i64 = 5_000;
 const CANDIDATES_MAX: i64 = 16;
 
 /// Indexes a column that is not indexed yet.
-pub(crate) async fn ensure(tx: &mut Tx, desk: &mut Desk, slot: Slot) -> Result<()> {
-    if desk.state.lookup_slots.contains(&slot) {
+pub(crate) async fn ensure(tx: &mut Tx, open: &mut OpenProject, slot: Slot) -> Result<()> {
+    if open.changes.is_indexed(slot) {
         return Ok(());
     }
-    let num = desk.num();
+    let num = open.num();
     let mut after = -1_i64;
     loop {
         let sql = "SELECT position, vals FROM rowmill.rows WHERE project = $1 AND position > $2 \
@@ -44,14 +44,14 @@ pub(crate) async fn ensure(tx: &mut Tx, desk: &mut Desk, slot: Slot) -> Result<(
                    SELECT $1, $2, * FROM unnest($3::int8[], $4::int8[]) ON CONFLICT DO NOTHING";
         tx.query(sql, &[&num, &i64::from(slot), &hashes, &positions]).await?;
     }
-    desk.state.lookup_slots.push(slot);
+    open.changes.add_lookup_slot(slot);
     Ok(())
 }
 
-/// Brings onto the desk all rows that may hold a value with one of these hashes, with their blocks.
+/// Loads all rows that may hold a value with one of these hashes, with their blocks.
 pub(crate) async fn load(
     tx: &mut Tx,
-    desk: &mut Desk,
+    open: &mut OpenProject,
     slot: Slot,
     hashes: BTreeSet<i64>,
     new_rows: usize,
@@ -60,35 +60,17 @@ pub(crate) async fn load(
     let sql = "SELECT wanted.hash, l.position FROM unnest($3::int8[]) wanted (hash) CROSS JOIN LATERAL \
                (SELECT position FROM rowmill.lookups WHERE project = $1 AND slot = $2 AND hash = wanted.hash \
                ORDER BY position LIMIT $4) l";
-    let found = tx.query(sql, &[&desk.num(), &i64::from(slot), &hashes, &CANDIDATES_MAX]).await?;
+    let found = tx.query(sql, &[&open.num(), &i64::from(slot), &hashes, &CANDIDATES_MAX]).await?;
     for hash in hashes {
-        desk.found.entry((slot, hash)).or_default();
+        open.changes.open_matches(slot, hash, []);
     }
     let mut positions = Vec::with_capacity(found.len());
     for row in &found {
         let position = unsigned(row.get(1));
-        desk.found.entry((slot, row.get(0))).or_default().insert(position);
+        open.changes.open_matches(slot, row.get(0), [position]);
         positions.push(position);
     }
-    let mut blocks = desk.blocks_of_new(new_rows);
+    let mut blocks = open.changes.blocks_of_new(new_rows);
     blocks.extend(positions.iter().copied().map(block_of));
-    desk.load(tx, positions, blocks).await
-}
-
-/// The positions of the rows whose value in `slot` is the same as `raw`, the first two of them: more would
-/// say no more. An empty value matches nothing.
-pub(crate) fn find(desk: &Desk, slot: Slot, raw: &str) -> Result<Vec<u64>> {
-    let Some(hash) = value::match_key(raw) else { return Ok(Vec::new()) };
-    let mut matching = Vec::new();
-    for position in desk.found.get(&(slot, hash.cast_signed())).into_iter().flatten() {
-        let Some(row) = desk.row(*position) else { continue };
-        // Two values may share a hash; the row itself decides.
-        if row.values.cells()?.get(slot).is_some_and(|stored| value::same(stored, raw)) {
-            matching.push(*position);
-            if matching.len() == 2 {
-                break;
-            }
-        }
-    }
-    Ok(matching)
+    open.load(tx, positions, blocks).await
 }

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rowmill_model::ProjectId;
 use rowmill_store::Result;
 
+use crate::convert::unsigned;
 use crate::database::Database;
-use crate::unsigned;
 
 /// Projects remembered. When there are more, all are forgotten.
 const PROJECTS_MAX: usize = 64;

@@ -16,10 +16,10 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_postgres::AsyncMessage;
 use uuid::Uuid;
 
+use crate::claimed_rows::ClaimedRows;
 use crate::connect::Server;
+use crate::convert::unsigned;
 use crate::database::{Database, Doubt, Tx, backend};
-use crate::taken::Taken;
-use crate::unsigned;
 
 const CHANNEL: &str = "rowmill_changes";
 /// The server takes less than 8,000 bytes.
@@ -95,7 +95,7 @@ pub(crate) struct News {
     node: Uuid,
     listeners: RwLock<Vec<Listener>>,
     /// Rows that are known here as long as they do not change.
-    taken: Arc<Taken>,
+    taken: Arc<ClaimedRows>,
     /// The last change told of each project. Held while listeners are called, so that they hear one change
     /// after the other.
     seen: Mutex<HashMap<ProjectId, u64>>,
@@ -115,7 +115,7 @@ impl std::fmt::Debug for News {
 }
 
 impl News {
-    pub(crate) fn new(node: Uuid, taken: Arc<Taken>) -> (Self, mpsc::UnboundedReceiver<Post>) {
+    pub(crate) fn new(node: Uuid, taken: Arc<ClaimedRows>) -> (Self, mpsc::UnboundedReceiver<Post>) {
         let (outbox, posted) = mpsc::unbounded_channel();
         (
             Self {

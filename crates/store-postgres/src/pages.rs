@@ -7,16 +7,17 @@ use futures_util::TryStreamExt as _;
 use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, ProjectId, Record, RowId};
+use rowmill_store::changes::RawRow;
 use rowmill_store::{Look, PageStart, Result, RowRef, RowsAt, RowsPage, Spans, StoreError, StoredRow, Visit};
 use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyOutStream;
 use tokio_postgres::types::{ToSql, Type};
 
+use crate::convert::unexpected_answer;
+use crate::convert::{signed, unsigned};
 use crate::database::{Database, Tx, backend};
-use crate::desk::unasked;
 use crate::maps::{Found, Maps, Shape};
 use crate::projects::{self, Documents};
-use crate::{signed, unsigned};
 
 /// Rows of a scan read in one go.
 const SCAN_ROWS: i64 = 2_000;
@@ -26,15 +27,6 @@ const POSITION_MAX: i64 = i64::MAX >> 2;
 const NEAR_MIN: i64 = 1_024;
 /// Rows of a scan copied out in one go. Whoever has seen enough lets the rest of them go by.
 const COPY_ROWS: i64 = 20_000;
-
-/// A row without its marks.
-#[derive(Debug, Clone)]
-pub(crate) struct RawRow {
-    pub(crate) id: RowId,
-    pub(crate) position: u64,
-    pub(crate) values: Record,
-    pub(crate) details: Details,
-}
 
 /// Reads position, id, vals and details.
 pub(crate) fn raw_row(row: &Row) -> Result<RawRow> {
@@ -213,7 +205,7 @@ impl Sheet {
     fn read_head(bytes: &[u8]) -> Result<(Shape, u64)> {
         let number = |place: usize| {
             let found = bytes.get(place * 8..place * 8 + 8).and_then(|bytes| bytes.try_into().ok());
-            found.map(|bytes| unsigned(i64::from_be_bytes(bytes))).ok_or_else(unasked)
+            found.map(|bytes| unsigned(i64::from_be_bytes(bytes))).ok_or_else(unexpected_answer)
         };
         Ok((Shape { row_count: number(0)?, next_position: number(1)? }, number(2)?))
     }

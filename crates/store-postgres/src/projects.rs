@@ -14,9 +14,10 @@ use rowmill_store::{
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
+use crate::convert::{damaged, narrow, signed, unsigned};
 use crate::database::{Database, Tx};
-use crate::desk::Desk;
-use crate::{damaged, leases, narrow, receipts, signed, unsigned};
+use crate::row_changes::OpenProject;
+use crate::{leases, receipts};
 
 /// What every read and write needs to know of a project: its line in `counters`.
 #[derive(Debug, Clone)]
@@ -225,11 +226,11 @@ pub(crate) async fn save(
                 "UPDATE rowmill.projects SET views = $2 WHERE project = $1",
                 vec![Box::new(num), Box::new(to_text(views)?)],
             );
-            let mut desk = Desk::open_saved(tx, state, project.clone())?;
-            if !old.is_like(&desk.plan) {
-                desk.replan(tx).await?;
+            let mut open = OpenProject::open_saved(tx, state, project.clone())?;
+            if !old.is_like(&open.changes.plan) {
+                open.replan(tx).await?;
             }
-            changes.push(desk.finish(tx, project.updated_at)?);
+            changes.push(open.finish(tx, project.updated_at)?);
         }
     }
     let saved = SavedProject {

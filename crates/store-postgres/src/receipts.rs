@@ -4,7 +4,7 @@ use rowmill_store::{Once, Result, StoreError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::damaged;
+use crate::convert::damaged;
 use crate::database::Tx;
 
 /// Receipts forgotten in one go.

@@ -1,17 +1,18 @@
 //! Writing rows.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use rowmill_model::plan::block_of;
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, ProjectId, RowId, value};
+use rowmill_store::changes::writes_by_row;
 use rowmill_store::{
-    CellWrite, Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells,
+    Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells,
 };
 
 use crate::database::Tx;
-use crate::desk::Desk;
 use crate::projects::{self, Documents, State};
+use crate::row_changes::OpenProject;
 use crate::{lookups, receipts};
 
 pub(crate) async fn insert(
@@ -24,52 +25,52 @@ pub(crate) async fn insert(
         return Ok((kept, Vec::new()));
     }
     let state = projects::lock_at(tx, *project, *version).await?;
-    let mut desk = open(tx, documents, state, project_save.as_deref()).await?;
+    let mut open = open(tx, documents, state, project_save.as_deref()).await?;
     let outcomes = if let Some(slot) = match_on {
-        upsert_all(tx, &mut desk, rows, *slot, *now_ms).await?
+        upsert_all(tx, &mut open, rows, *slot, *now_ms).await?
     } else {
-        let blocks = desk.blocks_of_new(rows.len());
-        desk.load(tx, [], blocks).await?;
-        rows.iter().map(|row| desk.insert(row, *now_ms)).collect::<Result<_>>()?
+        let blocks = open.changes.blocks_of_new(rows.len());
+        open.load(tx, [], blocks).await?;
+        rows.iter().map(|row| open.changes.insert(row.clone(), *now_ms)).collect::<Result<_>>()?
     };
-    let change = desk.finish(tx, *now_ms)?;
+    let change = open.finish(tx, *now_ms)?;
     let inserted = Inserted { rows: outcomes, ignored_keys: ignored_keys.clone() };
     receipts::end(tx, once.as_ref(), &inserted)?;
     Ok((inserted, vec![change]))
 }
 
-async fn open(tx: &mut Tx, documents: &Documents, state: State, saved: Option<&Project>) -> Result<Desk> {
+async fn open(
+    tx: &mut Tx,
+    documents: &Documents,
+    state: State,
+    saved: Option<&Project>,
+) -> Result<OpenProject> {
     match saved {
-        Some(project) => Desk::open_saved(tx, state, project.clone()),
-        None => Desk::open(tx, documents, state).await,
+        Some(project) => OpenProject::open_saved(tx, state, project.clone()),
+        None => OpenProject::open(tx, documents, state).await,
     }
 }
 
 async fn upsert_all(
     tx: &mut Tx,
-    desk: &mut Desk,
+    open: &mut OpenProject,
     rows: &[NewRow],
     slot: Slot,
     now_ms: i64,
 ) -> Result<Vec<(RowId, RowAction)>> {
-    lookups::ensure(tx, desk, slot).await?;
+    lookups::ensure(tx, open, slot).await?;
     let mut hashes = BTreeSet::new();
     for row in rows {
         let wanted = row.values.cells()?.get(slot).and_then(value::match_key);
         hashes.extend(wanted.map(u64::cast_signed));
     }
-    lookups::load(tx, desk, slot, hashes, rows.len()).await?;
+    lookups::load(tx, open, slot, hashes, rows.len()).await?;
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut ambiguous = Vec::new();
     for (index, row) in rows.iter().enumerate() {
-        let matches = match row.values.cells()?.get(slot) {
-            Some(raw) => lookups::find(desk, slot, raw)?,
-            None => Vec::new(),
-        };
-        match matches.as_slice() {
-            [] => outcomes.push(desk.insert(row, now_ms)?),
-            [position] => outcomes.push(desk.update(*position, row, now_ms)?),
-            _ => ambiguous.push(index),
+        match open.changes.upsert(slot, row.clone(), now_ms)? {
+            Some(outcome) => outcomes.push(outcome),
+            None => ambiguous.push(index),
         }
     }
     if ambiguous.is_empty() { Ok(outcomes) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
@@ -82,24 +83,24 @@ pub(crate) async fn write_cells(
 ) -> Result<(WrittenCells, Vec<Change>)> {
     let WriteCells { project, version, project_save, cells, now_ms, returning } = batch;
     let state = projects::lock_at(tx, *project, *version).await?;
-    let mut desk = open(tx, documents, state, project_save.as_deref()).await?;
-    let by_row = by_row(cells);
+    let mut open = open(tx, documents, state, project_save.as_deref()).await?;
+    let by_row = writes_by_row(cells);
     let ids: Vec<RowId> = by_row.iter().map(|(row, _)| *row).chain(returning.iter().copied()).collect();
-    desk.load_ids(tx, &ids).await?;
+    open.load_ids(tx, &ids).await?;
     let slots: Vec<Slot> = cells.iter().map(|cell| cell.slot).collect();
-    let needed = if desk.concern(&slots) { ids.as_slice() } else { returning.as_slice() };
-    let blocks: Vec<u64> = needed.iter().filter_map(|id| desk.position(*id)).map(block_of).collect();
-    desk.load(tx, [], blocks).await?;
+    let needed = if open.changes.concerns(&slots) { ids.as_slice() } else { returning.as_slice() };
+    let blocks: Vec<u64> = needed.iter().filter_map(|id| open.changes.position(*id)).map(block_of).collect();
+    open.load(tx, [], blocks).await?;
     let mut unknown = Vec::new();
     for (row, writes) in by_row {
-        match desk.position(row) {
-            Some(position) => desk.write(position, &writes, *now_ms)?,
+        match open.changes.position(row) {
+            Some(position) => open.changes.write(position, &writes, *now_ms)?,
             None => unknown.push(row),
         }
     }
     let mut rows = Vec::with_capacity(returning.len());
     for row in returning {
-        match desk.position(*row).and_then(|position| desk.stored(position)) {
+        match open.changes.position(*row).and_then(|position| open.changes.stored(position)) {
             Some(stored) => rows.push(stored),
             None if unknown.contains(row) => {}
             None => unknown.push(*row),
@@ -108,22 +109,8 @@ pub(crate) async fn write_cells(
     if !unknown.is_empty() {
         return Err(StoreError::UnknownRows(unknown));
     }
-    let change = desk.finish(tx, *now_ms)?;
+    let change = open.finish(tx, *now_ms)?;
     Ok((WrittenCells { rows }, vec![change]))
-}
-
-/// The writes of each row together, rows in the order they are first named.
-fn by_row(cells: &[CellWrite]) -> Vec<(RowId, Vec<(Slot, &str)>)> {
-    let mut places = HashMap::with_capacity(cells.len());
-    let mut rows: Vec<(RowId, Vec<(Slot, &str)>)> = Vec::new();
-    for cell in cells {
-        let place = *places.entry(cell.row).or_insert(rows.len());
-        match rows.get_mut(place) {
-            Some((_, writes)) => writes.push((cell.slot, &cell.value)),
-            None => rows.push((cell.row, vec![(cell.slot, &cell.value)])),
-        }
-    }
-    rows
 }
 
 pub(crate) async fn delete(
@@ -133,16 +120,14 @@ pub(crate) async fn delete(
     rows: &[RowId],
 ) -> Result<(u64, Vec<Change>)> {
     let state = projects::lock_one(tx, project).await?;
-    let mut desk = Desk::open(tx, documents, state).await?;
-    desk.load_ids(tx, rows).await?;
-    let blocks: Vec<u64> = rows.iter().filter_map(|id| desk.position(*id)).map(block_of).collect();
-    desk.load(tx, [], blocks).await?;
+    let mut open = OpenProject::open(tx, documents, state).await?;
+    open.load_for_deletion(tx, rows).await?;
     let mut deleted = 0_u64;
     for row in rows {
         // A row that is named twice is gone the second time.
-        let Some(position) = desk.position(*row) else { continue };
-        desk.delete(position)?;
+        let Some(position) = open.changes.position(*row) else { continue };
+        open.changes.delete(position)?;
         deleted += 1;
     }
-    Ok((deleted, vec![desk.finish(tx, None)?]))
+    Ok((deleted, vec![open.finish(tx, None)?]))
 }

@@ -4,63 +4,14 @@ use std::collections::BTreeSet;
 
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{BLOCK_BITS, block_of, position_of};
-use rowmill_store::{Change, Result, Rows, Standing, Stop, Stopped, Trigger};
+use rowmill_store::changes::{BLOCKS_AT_ONCE, Part, PartDone, block_after};
+use rowmill_store::{Change, Result, Standing, Stop, Stopped, Trigger};
 use uuid::Uuid;
 
+use crate::convert::{signed, unsigned};
 use crate::database::Tx;
-use crate::desk::Desk;
 use crate::projects::{self, Documents, Parsed, State};
-use crate::{signed, unsigned};
-
-/// How many blocks, or rows named one by one, one transaction goes over: some milliseconds' work.
-const BLOCKS_AT_ONCE: u64 = 64;
-const ROWS_AT_ONCE: usize = 8_192;
-
-/// Rows one transaction goes over.
-#[derive(Debug, Clone)]
-pub(crate) enum Part {
-    /// Those from this block on, up to [`BLOCKS_AT_ONCE`] blocks.
-    From(u64),
-    These(Vec<u64>),
-}
-
-/// The rows of a run, cut into parts.
-#[derive(Debug)]
-pub(crate) enum Parts {
-    /// From this block on; `None` at the end.
-    Blocks(Option<u64>),
-    Rows(std::collections::VecDeque<Vec<u64>>),
-}
-
-impl Parts {
-    pub(crate) fn of(rows: Rows) -> Self {
-        match rows {
-            Rows::All => Self::Blocks(Some(0)),
-            Rows::At(positions) => Self::Rows(positions.chunks(ROWS_AT_ONCE).map(<[u64]>::to_vec).collect()),
-        }
-    }
-
-    pub(crate) fn next(&mut self) -> Option<Part> {
-        match self {
-            Self::Blocks(next) => next.take().map(Part::From),
-            Self::Rows(parts) => parts.pop_front().map(Part::These),
-        }
-    }
-
-    pub(crate) fn go_on(&mut self, next_block: Option<u64>) {
-        if let Self::Blocks(next) = self {
-            *next = next_block;
-        }
-    }
-}
-
-/// What one transaction did, and where the next goes on.
-#[derive(Debug)]
-pub(crate) struct Done<T> {
-    pub(crate) count: T,
-    /// `None` at the end.
-    pub(crate) next_block: Option<u64>,
-}
+use crate::row_changes::OpenProject;
 
 /// Queues cells in part of the rows; `limit` counts down. A dry run takes no lock and leaves nothing.
 pub(crate) async fn trigger(
@@ -69,7 +20,7 @@ pub(crate) async fn trigger(
     trigger: &Trigger,
     part: &Part,
     limit: u64,
-) -> Result<(Done<u64>, Vec<Change>)> {
+) -> Result<(PartDone<u64>, Vec<Change>)> {
     let state = if trigger.dry_run {
         projects::existing(tx, trigger.project).await?
     } else {
@@ -83,21 +34,12 @@ pub(crate) async fn trigger(
             (live_in(tx, &state, *first, end).await?, (end < last).then_some(end + 1))
         }
     };
-    let mut desk = Desk::open(tx, documents, state).await?;
-    let blocks: BTreeSet<u64> = positions.iter().copied().map(block_of).collect();
-    desk.load(tx, [], blocks).await?;
-    let mut count = 0;
-    for position in positions {
-        if count == limit {
-            break;
-        }
-        if desk.step(position, |steps| steps.trigger(&trigger.pick))? {
-            count += 1;
-        }
-    }
+    let mut open = OpenProject::open(tx, documents, state).await?;
+    open.load(tx, [], positions.iter().copied().map(block_of)).await?;
+    let count = open.changes.trigger(positions, &trigger.pick, limit)?;
     let is_idle = count == 0 || trigger.dry_run;
-    let changes = if is_idle { Vec::new() } else { vec![desk.finish(tx, trigger.now_ms)?] };
-    Ok((Done { count, next_block }, changes))
+    let changes = if is_idle { Vec::new() } else { vec![open.finish(tx, trigger.now_ms)?] };
+    Ok((PartDone { count, next_block }, changes))
 }
 
 /// Puts cells back in part of the rows; says which workers lost some.
@@ -106,34 +48,25 @@ pub(crate) async fn stop(
     documents: &Documents,
     stop: &Stop,
     part: &Part,
-) -> Result<(Done<(Stopped, BTreeSet<Uuid>)>, Vec<Change>)> {
+) -> Result<(PartDone<(Stopped, BTreeSet<Uuid>)>, Vec<Change>)> {
     let state = projects::lock_one(tx, stop.project).await?;
-    let mut desk = Desk::open(tx, documents, state).await?;
-    let (positions, next_block): (Vec<u64>, Option<u64>) = match part {
+    let mut open = OpenProject::open(tx, documents, state).await?;
+    let (positions, next_block) = match part {
         Part::These(positions) => {
-            let blocks: BTreeSet<u64> = positions.iter().copied().map(block_of).collect();
-            desk.load(tx, [], blocks).await?;
+            open.load(tx, [], positions.iter().copied().map(block_of)).await?;
             (positions.clone(), None)
         }
         Part::From(first) => {
-            let blocks = desk.load_blocks_from(tx, *first, BLOCKS_AT_ONCE).await?;
-            let is_full = u64::try_from(blocks.len()).is_ok_and(|len| len == BLOCKS_AT_ONCE);
-            let next_block = blocks.last().filter(|_| is_full).map(|last| last + 1);
-            let places = |block: u64| (0..=u8::MAX).map(move |place| position_of(block, place));
-            (blocks.into_iter().flat_map(places).collect(), next_block)
+            let blocks = open.load_blocks_from(tx, *first, BLOCKS_AT_ONCE).await?;
+            let places =
+                |block: &u64| (0..=u8::MAX).map(|place| position_of(*block, place)).collect::<Vec<_>>();
+            (blocks.iter().flat_map(places).collect(), block_after(&blocks))
         }
     };
-    let mut stopped = Stopped::default();
-    for position in positions {
-        if desk.has_block(block_of(position)) {
-            let cells = desk.step(position, |steps| steps.stop(stop.slots.as_deref()))?;
-            stopped.rows += u64::from(cells > 0);
-            stopped.cells += cells;
-        }
-    }
-    let losers = desk.losers();
-    let changes = if stopped.cells == 0 { Vec::new() } else { vec![desk.finish(tx, stop.now_ms)?] };
-    Ok((Done { count: (stopped, losers), next_block }, changes))
+    let stopped = open.changes.stop(positions, stop.slots.as_deref())?;
+    let workers = open.changes.workers_revoked();
+    let changes = if stopped.cells == 0 { Vec::new() } else { vec![open.finish(tx, stop.now_ms)?] };
+    Ok((PartDone { count: (stopped, workers), next_block }, changes))
 }
 
 pub(crate) async fn standing(

@@ -1,13 +1,12 @@
 //! Guests of events: one row each in every project that follows the event.
 
 use rowmill_model::TeamId;
+use rowmill_store::changes::GuestRow;
 use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoredProject};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::desk::Desk;
-use crate::pages::read_raw;
-use crate::positions::key;
 use crate::projects::{self, Documents};
+use crate::row_changes::OpenProject;
 use crate::{backend, uuid_of};
 
 pub(crate) fn projects_of_event(
@@ -53,35 +52,29 @@ fn upsert_one(
     documents: &Documents,
     guest: &GuestWrite,
 ) -> Result<Option<(RowAction, Change)>> {
-    let GuestWrite { project, version, guest_id, event_at_ms, now_ms, row } = guest;
+    let GuestWrite { project, version, guest_id, now_ms, .. } = guest;
     let state = projects::state_at(connection, *project, *version)?;
     let head = state.head;
-    let known: Option<(u64, i64)> = connection
+    let known: Option<GuestRow> = connection
         .prepare_cached("SELECT position, event_at FROM guests WHERE project = ?1 AND guest_id = ?2")
         .and_then(|mut query| {
-            query.query_row((head.num, guest_id), |row| Ok((row.get(0)?, row.get(1)?))).optional()
+            let known = |row: &Row<'_>| Ok(GuestRow { position: row.get(0)?, event_at_ms: row.get(1)? });
+            query.query_row((head.num, guest_id), known).optional()
         })
         .map_err(backend)?;
-    let last_event_at = known.map_or(i64::MIN, |(_, event_at)| event_at);
-    let event_at = event_at_ms.unwrap_or(last_event_at.max(*now_ms));
-    // A row that somebody deleted comes back with the guest's next event.
-    let position = match known {
-        Some(_) if event_at < last_event_at => return Ok(None),
-        Some((position, _)) => read_raw(connection, key(head.num, position))?.map(|row| row.position),
-        None => None,
-    };
-    let mut desk = Desk::open(connection, documents, state)?;
-    let (position, action) = match position {
-        Some(position) => (position, desk.update(position, row, *now_ms)?.1),
-        None => (desk.next_position(), desk.insert(row, *now_ms)?.1),
-    };
-    let change = desk.finish(*now_ms)?;
+    let mut open = OpenProject::open(connection, documents, state)?;
+    open.load_block_of_new()?;
+    if let Some(known) = known {
+        open.load_row_and_block(known.position)?;
+    }
+    let Some((taken, action)) = open.changes.upsert_guest(known, guest)? else { return Ok(None) };
+    let change = open.finish(*now_ms)?;
     connection
         .prepare_cached(
             "INSERT INTO guests (project, guest_id, position, event_at) VALUES (?1, ?2, ?3, ?4) \
              ON CONFLICT DO UPDATE SET position = excluded.position, event_at = excluded.event_at",
         )
-        .and_then(|mut upsert| upsert.execute((head.num, guest_id, position, event_at)))
+        .and_then(|mut upsert| upsert.execute((head.num, guest_id, taken.position, taken.event_at_ms)))
         .map_err(backend)?;
     Ok(Some((action, change)))
 }

@@ -3,17 +3,18 @@
 //! One thread writes and commits many callers' work at once; everyone reads beside it, each in a snapshot
 //! of their own. Everything acknowledged is on the disk: the log is synced at every commit.
 
+mod apply;
+mod blocks;
 mod carry;
-mod desk;
 mod guests;
 mod lookups;
 mod pages;
-mod places;
 mod positions;
 mod projects;
 mod purge;
 mod readers;
 mod receipts;
+mod row_changes;
 mod rows;
 mod runs;
 mod schema;
@@ -29,6 +30,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
+use rowmill_store::changes::Parts;
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
     Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
@@ -41,7 +43,6 @@ use uuid::Uuid;
 pub use crate::carry::Carrier;
 use crate::projects::Documents;
 use crate::readers::Readers;
-use crate::runs::Part;
 use crate::writer::Writer;
 
 /// The database's file in the data directory.
@@ -277,7 +278,7 @@ impl Store for SqliteStore {
                 self.change(queue).await?
             };
             triggered += done.count;
-            parts.go_on(done.next_block);
+            parts.resume_at(done.next_block);
         }
         Ok(triggered)
     }
@@ -294,7 +295,7 @@ impl Store for SqliteStore {
                 .await?;
             stopped.rows += done.count.rows;
             stopped.cells += done.count.cells;
-            parts.go_on(done.next_block);
+            parts.resume_at(done.next_block);
         }
         Ok(stopped)
     }
@@ -344,37 +345,6 @@ impl SqliteStore {
     ) -> Result<T> {
         let documents = Arc::clone(&self.documents);
         self.writer.change(move |connection| work(connection, &documents)).await
-    }
-}
-
-/// The rows of a run, cut into what one transaction goes over.
-enum Parts {
-    /// From this block on; `None` at the end.
-    Blocks(Option<u64>),
-    Rows(std::collections::VecDeque<Vec<u64>>),
-}
-
-impl Parts {
-    fn of(rows: Rows) -> Self {
-        match rows {
-            Rows::All => Self::Blocks(Some(0)),
-            Rows::At(positions) => {
-                Self::Rows(positions.chunks(runs::ROWS_AT_ONCE).map(<[u64]>::to_vec).collect())
-            }
-        }
-    }
-
-    fn next(&mut self) -> Option<Part> {
-        match self {
-            Self::Blocks(next) => next.take().map(Part::From),
-            Self::Rows(parts) => parts.pop_front().map(Part::These),
-        }
-    }
-
-    fn go_on(&mut self, next_block: Option<u64>) {
-        if let Self::Blocks(next) = self {
-            *next = next_block;
-        }
     }
 }
 

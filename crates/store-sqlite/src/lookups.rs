@@ -8,7 +8,10 @@ use rowmill_store::Result;
 use rusqlite::Connection;
 
 use crate::backend;
-use crate::positions::{key, key_range, split};
+use crate::positions::{key_range, split};
+
+/// Rows that are looked at for one value.
+const CANDIDATES_MAX: u32 = 16;
 
 /// The columns of a project that are indexed.
 pub(crate) fn slots(connection: &Connection, project: i64) -> Result<Vec<Slot>> {
@@ -38,71 +41,39 @@ pub(crate) fn ensure(connection: &Connection, project: i64, slot: Slot) -> Resul
     while let Some(row) = rows.next().map_err(backend)? {
         let (_, position) = split(row.get(0).map_err(backend)?);
         let cells = Cells::unpack(row.get_ref(1).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?)?;
-        change(connection, project, &[slot], position, None, Some(&cells))?;
+        add(connection, project, &[slot], position, &cells)?;
     }
     Ok(())
 }
 
-/// Keeps the index over a row that changed from `old` to `new`.
-pub(crate) fn change(
+/// Notes where a new row's values stand.
+pub(crate) fn add(
     connection: &Connection,
     project: i64,
     slots: &[Slot],
     position: u64,
-    old: Option<&Cells<'_>>,
-    new: Option<&Cells<'_>>,
+    cells: &Cells<'_>,
 ) -> Result<()> {
+    let mut insert = connection
+        .prepare_cached("INSERT INTO lookups (project, slot, hash, position) VALUES (?1, ?2, ?3, ?4)")
+        .map_err(backend)?;
     for slot in slots {
-        let hash_of =
-            |cells: Option<&Cells<'_>>| cells.and_then(|cells| cells.get(*slot)).and_then(value::match_key);
-        let (old, new) = (hash_of(old), hash_of(new));
-        if old == new {
-            continue;
-        }
-        if let Some(hash) = old {
-            connection
-                .prepare_cached(
-                    "DELETE FROM lookups WHERE project = ?1 AND slot = ?2 AND hash = ?3 AND position = ?4",
-                )
-                .and_then(|mut delete| delete.execute((project, slot, hash.cast_signed(), position)))
-                .map_err(backend)?;
-        }
-        if let Some(hash) = new {
-            connection
-                .prepare_cached("INSERT INTO lookups (project, slot, hash, position) VALUES (?1, ?2, ?3, ?4)")
-                .and_then(|mut insert| insert.execute((project, slot, hash.cast_signed(), position)))
-                .map_err(backend)?;
+        if let Some(hash) = cells.get(*slot).and_then(value::match_key) {
+            insert.execute((project, slot, hash.cast_signed(), position)).map_err(backend)?;
         }
     }
     Ok(())
 }
 
-/// The positions of the rows whose value in `slot` is the same as `raw`, the first two of them: more would
-/// say no more. An empty value matches nothing.
-pub(crate) fn find(connection: &Connection, project: i64, slot: Slot, raw: &str) -> Result<Vec<u64>> {
-    let Some(hash) = value::match_key(raw) else { return Ok(Vec::new()) };
-    let mut candidates = connection
+/// The positions at which a value with this hash may stand, the first of them. Two rows that hold the value say all
+/// there is to say, and more than these do not share a hash by chance.
+pub(crate) fn positions(connection: &Connection, project: i64, slot: Slot, hash: i64) -> Result<Vec<u64>> {
+    connection
         .prepare_cached(
-            "SELECT position FROM lookups WHERE project = ?1 AND slot = ?2 AND hash = ?3 ORDER BY position",
+            "SELECT position FROM lookups WHERE project = ?1 AND slot = ?2 AND hash = ?3 ORDER BY position LIMIT ?4",
         )
-        .map_err(backend)?;
-    let positions = candidates
-        .query_map((project, slot, hash.cast_signed()), |row| row.get::<_, u64>(0))
-        .map_err(backend)?;
-    let mut matching = Vec::new();
-    for position in positions {
-        let position = position.map_err(backend)?;
-        // Two values may share a hash; the row itself decides.
-        let vals: Vec<u8> = connection
-            .prepare_cached("SELECT vals FROM rows WHERE key = ?1")
-            .and_then(|mut query| query.query_row([key(project, position)], |row| row.get(0)))
-            .map_err(backend)?;
-        if Cells::unpack(&vals)?.get(slot).is_some_and(|stored| value::same(stored, raw)) {
-            matching.push(position);
-            if matching.len() == 2 {
-                break;
-            }
-        }
-    }
-    Ok(matching)
+        .and_then(|mut query| {
+            query.query_map((project, slot, hash, CANDIDATES_MAX), |row| row.get(0))?.collect()
+        })
+        .map_err(backend)
 }

@@ -5,22 +5,14 @@ use std::ops::ControlFlow;
 use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, ProjectId, Record, RowId};
+use rowmill_store::changes::RawRow;
 use rowmill_store::{Look, PageStart, Result, RowRef, RowsAt, RowsPage, Spans, StoreError, StoredRow, Visit};
 use rusqlite::{Connection, Row};
 
-use crate::desk::read_block;
+use crate::blocks::read_block;
 use crate::positions::{POSITION_MAX, key, key_range, locate, split};
 use crate::projects::{Head, State};
 use crate::{SHORT_PAGE_ROWS, backend, projects, rows, uuid_of};
-
-/// A row without its marks.
-#[derive(Debug, Clone)]
-pub(crate) struct RawRow {
-    pub(crate) id: RowId,
-    pub(crate) position: u64,
-    pub(crate) values: Record,
-    pub(crate) details: Details,
-}
 
 /// The blocks of a project, read as rows come by in order.
 pub(crate) struct Blocks<'c> {
@@ -105,7 +97,7 @@ pub(crate) fn one(connection: &Connection, project: ProjectId, row: RowId) -> Re
 
 /// A row of this project, whole.
 pub(crate) fn find(connection: &Connection, head: Head, row: RowId) -> Result<Option<StoredRow>> {
-    let found = rows::find_row(connection, head, row)?;
+    let found = rows::find_row(connection, head.num, row)?;
     found.map(|row| Blocks::of(connection, head.num).complete(row)).transpose()
 }
 

@@ -4,10 +4,10 @@
 //! order of creation. Deleting leaves holes; the `live` table says how many rows are left in each run
 //! of 2^8, 2^14 and 2^20 positions, and the n-th row is found by adding those up.
 
-use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use rowmill_store::Result;
+use rowmill_store::changes::LIVE_LEVEL_BITS as LEVEL_BITS;
 use rusqlite::{CachedStatement, Connection};
 
 use crate::backend;
@@ -16,9 +16,6 @@ const POSITION_BITS: u32 = 40;
 pub(crate) const POSITION_MAX: u64 = (1 << POSITION_BITS) - 1;
 /// Projects a database can hold over its life: the number must fit above the position in an i64.
 pub(crate) const PROJECT_MAX: i64 = (1 << (63 - POSITION_BITS)) - 1;
-/// The sizes of the counted runs, as powers of two: level 0, level 1 and so on. A run holds 64 of the
-/// level below, so that walking to one of them is short.
-const LEVEL_BITS: [u32; 3] = [8, 14, 20];
 
 pub(crate) fn key(project: i64, position: u64) -> i64 {
     project << POSITION_BITS | i64::try_from(position & POSITION_MAX).unwrap_or_default()
@@ -32,45 +29,6 @@ pub(crate) fn key_range(project: i64) -> RangeInclusive<i64> {
 pub(crate) fn split(key: i64) -> (i64, u64) {
     let position = key & i64::try_from(POSITION_MAX).unwrap_or(i64::MAX);
     (key >> POSITION_BITS, u64::try_from(position).unwrap_or_default())
-}
-
-/// Changes to the live counts of one project, gathered and then written together.
-#[derive(Debug, Default)]
-pub(crate) struct LiveDelta(BTreeMap<u64, i64>);
-
-impl LiveDelta {
-    /// One row more or less at a position.
-    pub(crate) fn add(&mut self, position: u64, change: i64) {
-        *self.0.entry(position >> LEVEL_BITS[0]).or_default() += change;
-    }
-
-    pub(crate) fn write(self, connection: &Connection, project: i64) -> Result<()> {
-        let mut upsert = connection
-            .prepare_cached(
-                "INSERT INTO live (project, level, segment, count) VALUES (?1, ?2, ?3, ?4) \
-                 ON CONFLICT DO UPDATE SET count = count + excluded.count",
-            )
-            .map_err(backend)?;
-        // An empty run is forgotten, so that walking over many deleted rows stays cheap.
-        let mut forget = connection
-            .prepare_cached(
-                "DELETE FROM live WHERE project = ?1 AND level = ?2 AND segment = ?3 AND count = 0",
-            )
-            .map_err(backend)?;
-        for (level, bits) in LEVEL_BITS.into_iter().enumerate() {
-            let mut counts = BTreeMap::<u64, i64>::new();
-            for (segment, change) in &self.0 {
-                *counts.entry(segment >> (bits - LEVEL_BITS[0])).or_default() += change;
-            }
-            for (segment, change) in counts {
-                upsert.execute((project, level, segment, change)).map_err(backend)?;
-                if change < 0 {
-                    forget.execute((project, level, segment)).map_err(backend)?;
-                }
-            }
-        }
-        Ok(())
-    }
 }
 
 /// The key of the row that has `offset` rows before it; `None` past the end.
@@ -137,6 +95,8 @@ fn find(
 
 #[cfg(test)]
 mod tests {
+    use rowmill_store::changes::LiveDelta;
+
     use super::*;
 
     #[test]
@@ -166,7 +126,7 @@ mod tests {
             insert.execute([key(7, *position)]).unwrap();
             live.add(*position, 1);
         }
-        live.write(&connection, 7).unwrap();
+        crate::apply::live(&connection, 7, &live.by_level()).unwrap();
         let locate =
             |offset: usize| locate(&connection, 7, offset.try_into().unwrap(), next_position).unwrap();
         for offset in (0..left.len()).step_by(101).chain([1, left.len() - 2, left.len() - 1]) {

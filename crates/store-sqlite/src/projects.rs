@@ -12,8 +12,8 @@ use rowmill_store::{
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::desk::Desk;
 use crate::positions::PROJECT_MAX;
+use crate::row_changes::OpenProject;
 use crate::{backend, damaged, receipts, uuid_of, work};
 
 /// What every write needs to know of a project.
@@ -165,11 +165,11 @@ pub(crate) fn save(
                 let (_, old) = planned(connection, documents, state.head)?;
                 write_views(connection, state.head, &views)?;
                 write_document(connection, state.head, &project)?;
-                let mut desk = Desk::open_saved(connection, state, project.clone())?;
-                if !old.is_like(&desk.plan) {
-                    desk.replan()?;
+                let mut open = OpenProject::open_saved(connection, state, project.clone())?;
+                if !old.is_like(&open.changes.plan) {
+                    open.replan()?;
                 }
-                changes.push(desk.finish(project.updated_at)?);
+                changes.push(open.finish(project.updated_at)?);
             }
         }
         Ok(SavedProject { project, views, subject, fixes })
@@ -280,16 +280,14 @@ pub(crate) struct Counters {
     pub(crate) next_position: u64,
 }
 
-/// Writes the counters and moves the change sequence on; says where to.
-pub(crate) fn write_counters(connection: &Connection, num: i64, counters: Counters) -> Result<u64> {
+/// Writes the counters, and the change sequence as it is from now on.
+pub(crate) fn write_counters(connection: &Connection, num: i64, counters: Counters, seq: u64) -> Result<()> {
     connection
         .prepare_cached(
-            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = change_seq + 1 \
-             WHERE project = ?1 RETURNING change_seq",
+            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = ?4 WHERE project = ?1",
         )
-        .and_then(|mut update| {
-            update.query_row((num, counters.row_count, counters.next_position), |row| row.get(0))
-        })
+        .and_then(|mut update| update.execute((num, counters.row_count, counters.next_position, seq)))
+        .map(|_| ())
         .map_err(backend)
 }
 

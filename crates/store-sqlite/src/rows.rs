@@ -1,18 +1,18 @@
 //! Writing rows.
 
-use std::collections::HashMap;
-
+use rowmill_model::plan::block_of;
 use rowmill_model::record::Slot;
-use rowmill_model::{ProjectId, RowId};
+use rowmill_model::{Project, ProjectId, RowId, value};
+use rowmill_store::changes::{RawRow, writes_by_row};
 use rowmill_store::{
-    CellWrite, Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells,
+    Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells,
 };
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::desk::Desk;
-use crate::pages::{self, RawRow, raw_row};
+use crate::pages::{self, raw_row};
 use crate::positions::split;
-use crate::projects::{self, Documents, Head};
+use crate::projects::{self, Documents, State};
+use crate::row_changes::OpenProject;
 use crate::{backend, lookups, receipts};
 
 pub(crate) fn insert(
@@ -27,42 +27,61 @@ pub(crate) fn insert(
         if let Some(slot) = match_on {
             lookups::ensure(connection, state.head.num, slot)?;
         }
-        let mut desk = match project_save {
-            Some(project) => {
-                projects::write_document(connection, state.head, &project)?;
-                Desk::open_saved(connection, state, *project)?
-            }
-            None => Desk::open(connection, documents, state)?,
-        };
+        let mut open = open(connection, documents, state, project_save)?;
         let outcomes = match match_on {
-            Some(slot) => upsert_all(&mut desk, &rows, slot, now_ms)?,
-            None => rows.iter().map(|row| desk.insert(row, now_ms)).collect::<Result<_>>()?,
+            Some(slot) => upsert_all(&mut open, rows, slot, now_ms)?,
+            None => insert_all(&mut open, rows, now_ms)?,
         };
-        changes.push(desk.finish(now_ms)?);
+        changes.push(open.finish(now_ms)?);
         Ok(Inserted { rows: outcomes, ignored_keys })
     })?;
     Ok((inserted, changes))
 }
 
+/// Opens a project, saving it first if it changed.
+fn open<'c>(
+    connection: &'c Connection,
+    documents: &Documents,
+    state: State,
+    changed: Option<Box<Project>>,
+) -> Result<OpenProject<'c>> {
+    match changed {
+        Some(project) => {
+            projects::write_document(connection, state.head, &project)?;
+            OpenProject::open_saved(connection, state, *project)
+        }
+        None => OpenProject::open(connection, documents, state),
+    }
+}
+
+fn insert_all(open: &mut OpenProject<'_>, rows: Vec<NewRow>, now_ms: i64) -> Result<Vec<(RowId, RowAction)>> {
+    let mut outcomes = Vec::with_capacity(rows.len());
+    for row in rows {
+        open.load_block_of_new()?;
+        outcomes.push(open.changes.insert(row, now_ms)?);
+        open.flush_if_large()?;
+    }
+    Ok(outcomes)
+}
+
 fn upsert_all(
-    desk: &mut Desk<'_>,
-    rows: &[NewRow],
+    open: &mut OpenProject<'_>,
+    rows: Vec<NewRow>,
     slot: Slot,
     now_ms: i64,
 ) -> Result<Vec<(RowId, RowAction)>> {
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut ambiguous = Vec::new();
-    for (index, row) in rows.iter().enumerate() {
-        let wanted = row.values.cells()?.get(slot).map(str::to_owned);
-        let matches = match wanted {
-            Some(raw) => lookups::find(desk.connection, desk.num(), slot, &raw)?,
-            None => Vec::new(),
-        };
-        match matches.as_slice() {
-            [] => outcomes.push(desk.insert(row, now_ms)?),
-            [position] => outcomes.push(desk.update(*position, row, now_ms)?),
-            _ => ambiguous.push(index),
+    for (index, row) in rows.into_iter().enumerate() {
+        open.load_block_of_new()?;
+        if let Some(hash) = row.values.cells()?.get(slot).and_then(value::match_key) {
+            open.load_matches(slot, hash.cast_signed())?;
         }
+        match open.changes.upsert(slot, row, now_ms)? {
+            Some(outcome) => outcomes.push(outcome),
+            None => ambiguous.push(index),
+        }
+        open.flush_if_large()?;
     }
     if ambiguous.is_empty() { Ok(outcomes) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
 }
@@ -74,25 +93,23 @@ pub(crate) fn write_cells(
 ) -> Result<(WrittenCells, Vec<Change>)> {
     let WriteCells { project, version, project_save, cells, now_ms, returning } = batch;
     let state = projects::state_at(connection, project, version)?;
-    let head = state.head;
-    let mut desk = match project_save {
-        Some(project) => {
-            projects::write_document(connection, head, &project)?;
-            Desk::open_saved(connection, state, *project)?
-        }
-        None => Desk::open(connection, documents, state)?,
-    };
+    let mut open = open(connection, documents, state, project_save)?;
     let mut unknown = Vec::new();
-    for (row, writes) in by_row(&cells) {
-        match find_row(connection, head, row)? {
-            Some(stored) => desk.write(&stored, &writes, now_ms)?,
-            None => unknown.push(row),
+    for (row, writes) in writes_by_row(&cells) {
+        let Some(position) = open.load_row_by_id(row)? else {
+            unknown.push(row);
+            continue;
+        };
+        if writes.iter().any(|(slot, _)| open.changes.concerns(&[*slot])) {
+            open.load_block(block_of(position))?;
         }
+        open.changes.write(position, &writes, now_ms)?;
+        open.flush_if_large()?;
     }
-    let change = desk.finish(now_ms)?;
+    let change = open.finish(now_ms)?;
     let mut rows = Vec::with_capacity(returning.len());
     for row in returning {
-        match pages::find(connection, head, row)? {
+        match pages::find(connection, state.head, row)? {
             Some(stored) => rows.push(stored),
             None if unknown.contains(&row) => {}
             None => unknown.push(row),
@@ -104,20 +121,6 @@ pub(crate) fn write_cells(
     Ok((WrittenCells { rows }, vec![change]))
 }
 
-/// The writes of each row together, rows in the order they are first named.
-fn by_row(cells: &[CellWrite]) -> Vec<(RowId, Vec<(Slot, &str)>)> {
-    let mut places = HashMap::with_capacity(cells.len());
-    let mut rows: Vec<(RowId, Vec<(Slot, &str)>)> = Vec::new();
-    for cell in cells {
-        let place = *places.entry(cell.row).or_insert(rows.len());
-        match rows.get_mut(place) {
-            Some((_, writes)) => writes.push((cell.slot, &cell.value)),
-            None => rows.push((cell.row, vec![(cell.slot, &cell.value)])),
-        }
-    }
-    rows
-}
-
 pub(crate) fn delete(
     connection: &Connection,
     documents: &Documents,
@@ -125,14 +128,23 @@ pub(crate) fn delete(
     rows: &[RowId],
 ) -> Result<(u64, Vec<Change>)> {
     let state = projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
-    let mut desk = Desk::open(connection, documents, state)?;
+    let num = state.head.num;
+    let mut open = OpenProject::open(connection, documents, state)?;
+    for row in rows {
+        let Some(row_key) = find_key(connection, num, *row)? else { continue };
+        let values = open.changes.deletes_by_value().then(|| pages::read_raw(connection, row_key));
+        let values = values.transpose()?.flatten().map(|row| row.values);
+        open.changes.know_for_deletion(*row, split(row_key).1, values.as_ref(), ())?;
+    }
     let mut deleted = 0_u64;
     for row in rows {
-        let Some(row_key) = find_key(connection, state.head, *row)? else { continue };
-        desk.delete(*row, split(row_key).1)?;
+        // A row that is named twice is gone the second time.
+        let Some(position) = open.changes.position(*row) else { continue };
+        open.load_block(block_of(position))?;
+        open.changes.delete(position)?;
         deleted += 1;
     }
-    Ok((deleted, vec![desk.finish(None)?]))
+    Ok((deleted, vec![open.finish(None)?]))
 }
 
 pub(crate) fn positions(
@@ -141,24 +153,24 @@ pub(crate) fn positions(
     rows: &[RowId],
 ) -> Result<Vec<Option<u64>>> {
     let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
-    rows.iter().map(|row| Ok(find_key(connection, head, *row)?.map(|key| split(key).1))).collect()
+    rows.iter().map(|row| Ok(find_key(connection, head.num, *row)?.map(|key| split(key).1))).collect()
 }
 
 /// A row of this project.
-pub(crate) fn find_row(connection: &Connection, head: Head, row: RowId) -> Result<Option<RawRow>> {
+pub(crate) fn find_row(connection: &Connection, num: i64, row: RowId) -> Result<Option<RawRow>> {
     let mut query = connection
         .prepare_cached("SELECT key, id, vals, details FROM rows WHERE id = ?1")
         .map_err(backend)?;
     let mut found = query.query([row.uuid().as_bytes()]).map_err(backend)?;
     let Some(found) = found.next().map_err(backend)? else { return Ok(None) };
     let (project, _) = split(found.get(0).map_err(backend)?);
-    if project == head.num { raw_row(found).map(Some) } else { Ok(None) }
+    if project == num { raw_row(found).map(Some) } else { Ok(None) }
 }
 
-fn find_key(connection: &Connection, head: Head, row: RowId) -> Result<Option<i64>> {
+fn find_key(connection: &Connection, num: i64, row: RowId) -> Result<Option<i64>> {
     let key: Option<i64> = connection
         .prepare_cached("SELECT key FROM rows WHERE id = ?1")
         .and_then(|mut query| query.query_row([row.uuid().as_bytes()], |row| row.get(0)).optional())
         .map_err(backend)?;
-    Ok(key.filter(|key| split(*key).0 == head.num))
+    Ok(key.filter(|key| split(*key).0 == num))
 }

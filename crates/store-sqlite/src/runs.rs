@@ -4,34 +4,15 @@ use std::collections::BTreeMap;
 
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{BLOCK_BITS, block_of, place_of, position_of};
+use rowmill_store::changes::{BLOCKS_AT_ONCE, Part, PartDone, Places, block_after};
 use rowmill_store::{Change, Result, Standing, Stop, Stopped, StoreError, Trigger};
 use rusqlite::Connection;
 
 use crate::backend;
-use crate::desk::{Desk, block_key, block_number, read_tally};
-use crate::places::Places;
+use crate::blocks::read_tally;
 use crate::positions::{key, split};
 use crate::projects::{self, Documents, State};
-
-/// How many blocks, or rows named one by one, one transaction goes over: some milliseconds' work.
-pub(crate) const BLOCKS_AT_ONCE: u64 = 64;
-pub(crate) const ROWS_AT_ONCE: usize = 8_192;
-
-/// Rows one transaction goes over.
-#[derive(Debug, Clone)]
-pub(crate) enum Part {
-    /// Those from this block on, up to [`BLOCKS_AT_ONCE`] blocks.
-    From(u64),
-    These(Vec<u64>),
-}
-
-/// What one transaction did, and where the next goes on.
-#[derive(Debug)]
-pub(crate) struct Done<T> {
-    pub(crate) count: T,
-    /// `None` at the end.
-    pub(crate) next_block: Option<u64>,
-}
+use crate::row_changes::OpenProject;
 
 /// Queues cells in part of the rows; `limit` counts down.
 pub(crate) fn trigger(
@@ -40,9 +21,9 @@ pub(crate) fn trigger(
     trigger: &Trigger,
     part: Part,
     limit: u64,
-) -> Result<(Done<u64>, Vec<Change>)> {
+) -> Result<(PartDone<u64>, Vec<Change>)> {
     let state = projects::state(connection, trigger.project)?.ok_or(StoreError::UnknownProject)?;
-    let mut desk = Desk::open(connection, documents, state)?;
+    let mut open = OpenProject::open(connection, documents, state)?;
     let (positions, next_block) = match part {
         Part::These(positions) => (live_of(connection, state, positions)?, None),
         Part::From(first) => {
@@ -55,17 +36,12 @@ pub(crate) fn trigger(
             (positions.collect(), (end < last).then_some(end + 1))
         }
     };
-    let mut count = 0;
-    for position in positions {
-        if count == limit {
-            break;
-        }
-        if desk.step(position, |steps| steps.trigger(&trigger.pick))? {
-            count += 1;
-        }
+    for position in &positions {
+        open.load_block(block_of(*position))?;
     }
-    let changes = if count == 0 || trigger.dry_run { Vec::new() } else { vec![desk.finish(trigger.now_ms)?] };
-    Ok((Done { count, next_block }, changes))
+    let count = open.changes.trigger(positions, &trigger.pick, limit)?;
+    let changes = if count == 0 || trigger.dry_run { Vec::new() } else { vec![open.finish(trigger.now_ms)?] };
+    Ok((PartDone { count, next_block }, changes))
 }
 
 /// Puts cells back in part of the rows.
@@ -74,45 +50,26 @@ pub(crate) fn stop(
     documents: &Documents,
     stop: &Stop,
     part: Part,
-) -> Result<(Done<Stopped>, Vec<Change>)> {
+) -> Result<(PartDone<Stopped>, Vec<Change>)> {
     let state = projects::state(connection, stop.project)?.ok_or(StoreError::UnknownProject)?;
-    let num = state.head.num;
-    let mut desk = Desk::open(connection, documents, state)?;
-    let mut stopped = Stopped::default();
-    let mut stop_at = |desk: &mut Desk<'_>, position: u64| -> Result<()> {
-        let cells = desk.step(position, |steps| steps.stop(stop.slots.as_deref()))?;
-        stopped.rows += u64::from(cells > 0);
-        stopped.cells += cells;
-        Ok(())
-    };
-    let next_block = match part {
+    let mut open = OpenProject::open(connection, documents, state)?;
+    let (positions, next_block) = match part {
         Part::These(positions) => {
-            for position in positions {
-                if desk.has_block(block_of(position))? {
-                    stop_at(&mut desk, position)?;
-                }
+            for position in &positions {
+                open.load_block(block_of(*position))?;
             }
-            None
+            (positions, None)
         }
         Part::From(first) => {
-            let blocks: Vec<u64> = connection
-                .prepare_cached("SELECT key FROM blocks WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3")
-                .and_then(|mut query| {
-                    let range = (block_key(num, first), block_key(num + 1, 0) - 1, BLOCKS_AT_ONCE);
-                    query.query_map(range, |row| row.get(0).map(block_number))?.collect()
-                })
-                .map_err(backend)?;
-            for block in &blocks {
-                for place in 0..=u8::MAX {
-                    stop_at(&mut desk, position_of(*block, place))?;
-                }
-            }
-            let is_full = u64::try_from(blocks.len()).unwrap_or(u64::MAX) == BLOCKS_AT_ONCE;
-            blocks.last().filter(|_| is_full).map(|last| last + 1)
+            let blocks = open.load_blocks_from(first)?;
+            let places =
+                |block: &u64| (0..=u8::MAX).map(|place| position_of(*block, place)).collect::<Vec<_>>();
+            (blocks.iter().flat_map(places).collect(), block_after(&blocks))
         }
     };
-    let changes = if stopped.cells == 0 { Vec::new() } else { vec![desk.finish(stop.now_ms)?] };
-    Ok((Done { count: stopped, next_block }, changes))
+    let stopped = open.changes.stop(positions, stop.slots.as_deref())?;
+    let changes = if stopped.cells == 0 { Vec::new() } else { vec![open.finish(stop.now_ms)?] };
+    Ok((PartDone { count: stopped, next_block }, changes))
 }
 
 pub(crate) fn standing(

@@ -1,24 +1,20 @@
 //! Handing out cells and taking their results.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rowmill_model::plan::{Phase, Verdict, block_of, place_of, position_of};
+use rowmill_model::ProjectId;
+use rowmill_model::plan::{block_of, place_of, position_of};
 use rowmill_model::record::Slot;
-use rowmill_model::row::RowView;
-use rowmill_model::{CellError, CellStates, CellStatus, ProjectId};
+use rowmill_store::changes::{CellClaim, CellTaker, Places};
 use rowmill_store::{
-    CellResult, Change, Claim, Claimed, Ended, Lane, Lanes, Result, Settle, Settled, Settlement, Ticket,
-    WorkerId,
+    Change, Claim, Claimed, Lane, Lanes, Result, Settle, Settled, Settlement, Ticket, WorkerId,
 };
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
+use uuid::Uuid;
 
-use crate::backend;
-use crate::desk::{Desk, write_places};
-use crate::pages::RawRow;
-use crate::places::Places;
 use crate::projects::{self, Documents};
+use crate::row_changes::{OpenProject, StoredClaim};
+use crate::{apply, backend, uuid_of};
 
 /// How many cells whose time has come are queued again in one go.
 const DUE_AT_ONCE: u32 = 2_000;
@@ -62,30 +58,33 @@ pub(crate) fn lanes(connection: &Connection, now_ms: i64) -> Result<Lanes> {
     Ok(Lanes { ready, next_due_ms })
 }
 
-/// The desks of all projects that one transaction is about.
-struct Desks<'c> {
+/// All projects that one transaction is about.
+struct OpenProjects<'c> {
     connection: &'c Connection,
     documents: &'c Documents,
-    open: BTreeMap<ProjectId, Option<Desk<'c>>>,
+    open: BTreeMap<ProjectId, Option<OpenProject<'c>>>,
 }
 
-impl<'c> Desks<'c> {
+impl<'c> OpenProjects<'c> {
     fn new(connection: &'c Connection, documents: &'c Documents) -> Self {
         Self { connection, documents, open: BTreeMap::new() }
     }
 
     /// `None` if the project is gone.
-    fn of(&mut self, project: ProjectId) -> Result<Option<&mut Desk<'c>>> {
+    fn of(&mut self, project: ProjectId) -> Result<Option<&mut OpenProject<'c>>> {
         if !self.open.contains_key(&project) {
             let state = projects::state(self.connection, project)?;
-            let desk = state.map(|state| Desk::open(self.connection, self.documents, state)).transpose()?;
-            self.open.insert(project, desk);
+            let open =
+                state.map(|state| OpenProject::open(self.connection, self.documents, state)).transpose()?;
+            self.open.insert(project, open);
         }
         Ok(self.open.get_mut(&project).and_then(Option::as_mut))
     }
 
+    /// Projects in which nothing happened are left as they are.
     fn finish(self, now_ms: impl Into<Option<i64>> + Copy) -> Result<Vec<Change>> {
-        self.open.into_values().flatten().map(|desk| desk.finish(now_ms)).collect()
+        let touched = self.open.into_values().flatten().filter(|open| open.changes.is_touched());
+        touched.map(|open| open.finish(now_ms)).collect()
     }
 }
 
@@ -95,159 +94,111 @@ pub(crate) fn claim(
     claim: &Claim,
 ) -> Result<(Vec<Claimed>, Vec<Change>)> {
     let now_ms = claim.now.as_millisecond();
-    let mut desks = Desks::new(connection, documents);
-    queue_due(connection, &mut desks, now_ms)?;
+    let mut projects = OpenProjects::new(connection, documents);
+    queue_due(connection, &mut projects, now_ms)?;
     see_worker(connection, claim.worker, claim.expires_at_ms)?;
-    let mut take = Take { claim, bytes: 0, claimed: Vec::new() };
+    let mut taker = CellTaker::new(claim);
     for (lane, most) in &claim.asks {
-        let Some(desk) = desks.of(lane.project)? else { continue };
-        let mut wanted = *most;
-        for block in ready_blocks(desk, lane.slot, wanted)? {
-            let ready = desk.block(block)?.ready(lane.slot).collect();
-            take.from(desk, lane.slot, block, &mut wanted, ready)?;
-        }
+        let Some(open) = projects.of(lane.project)? else { continue };
+        let blocks = ready_blocks(open, lane.slot, *most)?;
+        take_lane(&mut taker, open, lane.slot, *most, blocks, |_, _| true)?;
     }
-    Ok((take.claimed, desks.finish(now_ms)?))
+    Ok((taker.into_claimed(), projects.finish(now_ms)?))
 }
 
-/// Takes the ready cells of rows that were written a moment ago.
-fn go_on(
-    desks: &mut Desks<'_>,
+/// Takes ready cells of rows that this transaction has settled others of.
+fn claim_settled(
+    projects: &mut OpenProjects<'_>,
     claim: &Claim,
     rows: &BTreeMap<(ProjectId, u64), Places>,
 ) -> Result<Vec<Claimed>> {
-    see_worker(desks.connection, claim.worker, claim.expires_at_ms)?;
-    let mut take = Take { claim, bytes: 0, claimed: Vec::new() };
+    see_worker(projects.connection, claim.worker, claim.expires_at_ms)?;
+    let mut taker = CellTaker::new(claim);
     for (lane, most) in &claim.asks {
-        let Some(desk) = desks.of(lane.project)? else { continue };
-        let mut wanted = *most;
-        for ((_, block), places) in rows.range((lane.project, 0)..=(lane.project, u64::MAX)) {
-            let ready = desk.block(*block)?.ready(lane.slot).filter(|place| places.contains(*place));
-            let ready = ready.collect();
-            take.from(desk, lane.slot, *block, &mut wanted, ready)?;
-        }
+        let Some(open) = projects.of(lane.project)? else { continue };
+        let settled = rows.range((lane.project, 0)..=(lane.project, u64::MAX));
+        let blocks: Vec<u64> = settled.map(|((_, block), _)| *block).collect();
+        let is_settled = |block: u64, place: u8| {
+            rows.get(&(lane.project, block)).is_some_and(|places| places.contains(place))
+        };
+        take_lane(&mut taker, open, lane.slot, *most, blocks, is_settled)?;
     }
-    Ok(take.claimed)
+    Ok(taker.into_claimed())
 }
 
 /// Blocks of a lane that have ready cells: each has one at least, so as many as cells are wanted.
-fn ready_blocks(desk: &Desk<'_>, slot: Slot, wanted: u32) -> Result<Vec<u64>> {
-    // Cells that were queued again a moment ago are not written yet; they are found the next time.
-    desk.connection
+fn ready_blocks(open: &OpenProject<'_>, slot: Slot, wanted: u32) -> Result<Vec<u64>> {
+    let listed: Vec<u64> = open
+        .connection
         .prepare_cached("SELECT block FROM ready WHERE project = ?1 AND slot = ?2 ORDER BY block LIMIT ?3")
-        .and_then(|mut query| query.query_map((desk.num(), slot, wanted), |row| row.get(0))?.collect())
-        .map_err(backend)
+        .and_then(|mut query| query.query_map((open.num, slot, wanted), |row| row.get(0))?.collect())
+        .map_err(backend)?;
+    // Cells that were queued again a moment ago are not listed yet.
+    let blocks: BTreeSet<u64> = open.changes.blocks_with_ready(slot).chain(listed).collect();
+    Ok(blocks.into_iter().collect())
 }
 
-/// Taking ready cells.
-struct Take<'a> {
-    claim: &'a Claim,
-    bytes: usize,
-    claimed: Vec<Claimed>,
-}
-
-impl Take<'_> {
-    /// Takes these ready cells of one column in one block, as many as are wanted.
-    fn from(
-        &mut self,
-        desk: &mut Desk<'_>,
-        slot: Slot,
-        block: u64,
-        wanted: &mut u32,
-        ready: Vec<u8>,
-    ) -> Result<()> {
-        let first = self.claimed.len();
-        let mut places = Places::default();
-        for place in ready {
-            if *wanted == 0 || self.bytes >= self.claim.bytes_max {
-                break;
+/// Takes ready cells of one column in these blocks, as many as are wanted, and makes claims for them.
+fn take_lane(
+    taker: &mut CellTaker<'_>,
+    open: &mut OpenProject<'_>,
+    slot: Slot,
+    most: u32,
+    blocks: Vec<u64>,
+    is_wanted: impl Fn(u64, u8) -> bool,
+) -> Result<()> {
+    let first = taker.count();
+    let mut wanted = most;
+    'blocks: for block in blocks {
+        if wanted == 0 || taker.is_full() {
+            break;
+        }
+        open.load_block(block)?;
+        for position in open.changes.ready_in(block, slot)? {
+            if wanted == 0 || taker.is_full() {
+                break 'blocks;
             }
-            let position = position_of(block, place);
-            let Some(row) = desk.raw(position)? else { continue };
-            if let ControlFlow::Break(error) = self.judge(desk, slot, &row)? {
-                let now_ms = self.claim.now.as_millisecond();
-                settle_one(desk, &row, slot, CellResult::Skipped(error), now_ms)?;
+            if !is_wanted(block, place_of(position)) {
                 continue;
             }
-            desk.step(position, |steps| steps.begin(slot))?;
-            places.insert(place);
-            *wanted -= 1;
-            self.bytes += row.values.as_bytes().len();
-            let ticket = Ticket { token: 0, lane: desk.lane(slot), position };
-            let attempts = row.details.tries(slot, desk.block(block)?.get(slot, place));
-            let project = Arc::clone(&desk.project);
-            self.claimed.push(Claimed { ticket, row: row.id, values: row.values, attempts, project });
+            open.load_row(position)?;
+            if taker.take(&mut open.changes, slot, position)? {
+                wanted -= 1;
+                // The claim has the row; it need not be held twice.
+                open.changes.lend(position);
+            }
         }
-        if places.is_empty() {
-            return Ok(());
-        }
-        let token = self.hand_out(desk, slot, block, places)?;
-        for cell in self.claimed.iter_mut().skip(first) {
-            cell.ticket.token = token;
-        }
-        Ok(())
     }
-
-    /// Breaks with the reason not to run the cell.
-    fn judge(&self, desk: &mut Desk<'_>, slot: Slot, row: &RawRow) -> Result<ControlFlow<CellError>> {
-        let (project, plan) = (Arc::clone(&desk.project), Arc::clone(&desk.plan));
-        let block = desk.block(block_of(row.position))?;
-        let place = place_of(row.position);
-        // Only a condition looks at states.
-        let states = if plan.is_conditional(slot) {
-            CellStates::of(block, place, &row.details)
-        } else {
-            CellStates::IDLE
-        };
-        let view = RowView::new(&project.table, row.values.cells()?, &states);
-        Ok(match plan.judge(slot, place, block, &view, self.claim.now) {
-            Verdict::Run => ControlFlow::Continue(()),
-            Verdict::Skip(error) => ControlFlow::Break(error),
-        })
+    for claim in taker.claims_since(first, slot) {
+        let token = apply::claim(open.connection, open.num, &claim)?;
+        taker.name_claim(first, &claim, token);
+        open.changes.hand_out(token, claim, true);
     }
-
-    fn hand_out(&self, desk: &Desk<'_>, slot: Slot, block: u64, places: Places) -> Result<u64> {
-        let worker = self.claim.worker.0;
-        desk.connection
-            .prepare_cached(
-                "INSERT INTO claims (worker, project, slot, block, places) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )
-            .and_then(|mut insert| {
-                insert.insert((worker.as_bytes(), desk.num(), slot, block, places.to_bytes()))
-            })
-            .map(i64::cast_unsigned)
-            .map_err(backend)
-    }
+    Ok(())
 }
 
 /// Queues again the cells whose time has come.
-fn queue_due(connection: &Connection, desks: &mut Desks<'_>, now_ms: i64) -> Result<()> {
+fn queue_due(connection: &Connection, projects: &mut OpenProjects<'_>, now_ms: i64) -> Result<()> {
     let due: Vec<(i64, i64, Slot, u64)> = connection
         .prepare_cached("SELECT at, project, slot, position FROM retries WHERE at <= ?1 ORDER BY at LIMIT ?2")
         .and_then(|mut query| {
-            let cell = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+            let cell = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
             query.query_map((now_ms, DUE_AT_ONCE), cell)?.collect()
         })
         .map_err(backend)?;
-    for (at, num, slot, position) in due {
-        connection
-            .prepare_cached(
-                "DELETE FROM retries WHERE at = ?1 AND project = ?2 AND slot = ?3 AND position = ?4",
-            )
-            .and_then(|mut delete| delete.execute((at, num, slot, position)))
-            .map_err(backend)?;
-        let Some(project) = projects::id_of(connection, num)? else { continue };
-        let Some(desk) = desks.of(project)? else { continue };
-        let mark = desk.block(block_of(position))?.get(slot, place_of(position));
-        let waits = mark.status == CellStatus::Queued && mark.phase == Phase::Later;
-        // The cell may have been stopped, and be waiting for another try of another run.
-        let is_due = waits
-            && desk
-                .raw(position)?
-                .is_some_and(|row| row.details.trying(slot).is_none_or(|trying| trying.retry_at <= now_ms));
-        if is_due {
-            desk.step(position, |steps| steps.queue_again(slot))?;
-        }
+    for (at_ms, num, slot, position) in due {
+        let project = projects::id_of(connection, num)?;
+        let open = project.map(|project| projects.of(project)).transpose()?.flatten();
+        let Some(open) = open else {
+            // What a deleted project left would be found due for ever.
+            connection
+                .prepare_cached("DELETE FROM retries WHERE at <= ?1 AND project = ?2")
+                .and_then(|mut delete| delete.execute((now_ms, num)))
+                .map_err(backend)?;
+            continue;
+        };
+        open.load_row_and_block(position)?;
+        open.changes.queue_due(at_ms, slot, position, now_ms)?;
     }
     Ok(())
 }
@@ -259,110 +210,34 @@ pub(crate) fn settle(
 ) -> Result<(Settled, Vec<Change>)> {
     let Settle { worker, now_ms, results, next } = settle;
     let mut rows: BTreeMap<(ProjectId, u64), Places> = BTreeMap::new();
-    let mut desks = Desks::new(connection, documents);
-    let mut claims: BTreeMap<u64, Option<Held>> = BTreeMap::new();
+    let mut projects = OpenProjects::new(connection, documents);
     let mut taken = Vec::with_capacity(results.len());
     for Settlement { ticket, result } in results {
-        let held = match claims.entry(ticket.token) {
-            std::collections::btree_map::Entry::Occupied(held) => held.into_mut(),
-            std::collections::btree_map::Entry::Vacant(vacant) => {
-                vacant.insert(held(connection, ticket.token)?)
-            }
-        };
-        let Some(desk) = desks.of(ticket.lane.project)? else {
+        let Ticket { lane: Lane { project, .. }, position, .. } = ticket;
+        let Some(open) = projects.of(project)? else {
             taken.push(false);
             continue;
         };
-        let place = place_of(ticket.position);
-        let holds = held.as_mut().filter(|held| {
-            !desk.has_revoked(&ticket)
-                && held.worker == worker.0.as_bytes()
-                && (held.project, held.slot, held.block)
-                    == (desk.num(), ticket.lane.slot, block_of(ticket.position))
-                && held.places.contains(place)
-        });
-        let (Some(held), Some(row)) = (holds, desk.raw(ticket.position)?) else {
-            taken.push(false);
-            continue;
-        };
-        held.places.remove(place);
-        settle_one(desk, &row, ticket.lane.slot, result, now_ms)?;
-        rows.entry((ticket.lane.project, block_of(ticket.position))).or_default().insert(place);
-        taken.push(true);
+        open.load_row_and_block(position)?;
+        let is_taken = open.changes.settle_ticket(worker.0, ticket, result, now_ms)?;
+        if is_taken {
+            rows.entry((project, block_of(position))).or_default().insert(place_of(position));
+        }
+        taken.push(is_taken);
     }
-    for (token, left) in claims.into_iter().filter_map(|(token, held)| Some((token, held?.places))) {
-        // What was settled may have taken other cells away, of claims that are here, too.
-        let kept = held(connection, token)?.map_or(Places::default(), |held| held.places);
-        write_places(connection, token, kept.and(left))?;
-    }
-    let claimed = next.map(|claim| go_on(&mut desks, &claim, &rows)).transpose()?.unwrap_or_default();
-    Ok((Settled { taken, claimed }, desks.finish(now_ms)?))
+    let claimed = next.map(|claim| claim_settled(&mut projects, &claim, &rows)).transpose()?;
+    let claimed = claimed.unwrap_or_default();
+    Ok((Settled { taken, claimed }, projects.finish(now_ms)?))
 }
 
-/// Ends a cell, or a try of it, and all that follows from that.
-fn settle_one(desk: &mut Desk<'_>, row: &RawRow, slot: Slot, result: CellResult, now_ms: i64) -> Result<()> {
-    let mark = desk.block(block_of(row.position))?.get(slot, place_of(row.position));
-    let spent = result.spent();
-    let Ended { ending, value, detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
-    if let Some(at) = retry_at_ms {
-        desk.connection
-            .prepare_cached(
-                "INSERT INTO retries (at, project, slot, position) VALUES (?1, ?2, ?3, ?4) \
-                 ON CONFLICT DO NOTHING",
-            )
-            .and_then(|mut insert| insert.execute((at, desk.num(), slot, row.position)))
-            .map_err(backend)?;
-    }
-    let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
-    let mut details = row.details.clone();
-    details.set(slot, &detail)?;
-    desk.put(row, &values, &details)?;
-    let (old, new) = (row.values.cells()?, values.cells()?);
-    let project = Arc::clone(&desk.project);
-    desk.step(row.position, |steps| {
-        steps.spend(spent);
-        steps.settle(&project.table, slot, ending, &old, &new);
-    })
-}
-
-/// A claim as it is stored.
-struct Held {
-    worker: Vec<u8>,
-    project: i64,
-    slot: Slot,
-    block: u64,
-    places: Places,
-}
-
-fn held(connection: &Connection, token: u64) -> Result<Option<Held>> {
-    let mut query = connection
-        .prepare_cached("SELECT worker, project, slot, block, places FROM claims WHERE token = ?1")
-        .map_err(backend)?;
-    let mut found = query.query([token]).map_err(backend)?;
-    found.next().map_err(backend)?.map(|row| read_held(row, 0)).transpose()
-}
-
-fn read_held(row: &rusqlite::Row<'_>, first: usize) -> Result<Held> {
-    let places: Vec<u8> = row.get(first + 4).map_err(backend)?;
-    Ok(Held {
-        worker: row.get(first).map_err(backend)?,
-        project: row.get(first + 1).map_err(backend)?,
-        slot: row.get(first + 2).map_err(backend)?,
-        block: row.get(first + 3).map_err(backend)?,
-        places: Places::from_bytes(&places)?,
-    })
-}
-
-fn held_by(connection: &Connection, worker: &[u8]) -> Result<Vec<(u64, Held)>> {
-    let mut query = connection
-        .prepare_cached(
-            "SELECT token, worker, project, slot, block, places FROM claims WHERE worker = ?1 ORDER BY token",
-        )
-        .map_err(backend)?;
-    let mut found = query.query([worker]).map_err(backend)?;
+fn claims_of_worker(connection: &Connection, worker: Uuid) -> Result<Vec<StoredClaim>> {
+    let sql =
+        "SELECT token, worker, project, slot, block, places FROM claims WHERE worker = ?1 ORDER BY token";
+    let mut query = connection.prepare_cached(sql).map_err(backend)?;
+    let mut found = query.query([worker.as_bytes()]).map_err(backend)?;
     let mut claims = Vec::new();
     while let Some(row) = found.next().map_err(backend)? {
-        claims.push((row.get(0).map_err(backend)?, read_held(row, 1)?));
+        claims.push(StoredClaim::read(row)?);
     }
     Ok(claims)
 }
@@ -375,17 +250,15 @@ pub(crate) fn tickets_of(connection: &Connection, num: i64, project: ProjectId) 
     let mut found = query.query([num]).map_err(backend)?;
     let mut tickets = Vec::new();
     while let Some(row) = found.next().map_err(backend)? {
-        let token = row.get(0).map_err(backend)?;
-        tickets.extend(read_held(row, 1)?.tickets(token, project));
+        tickets.extend(tickets_in(&StoredClaim::read(row)?, project));
     }
     Ok(tickets)
 }
 
-impl Held {
-    fn tickets(&self, token: u64, project: ProjectId) -> impl Iterator<Item = Ticket> {
-        let (lane, block) = (Lane { project, slot: self.slot }, self.block);
-        self.places.iter().map(move |place| Ticket { token, lane, position: position_of(block, place) })
-    }
+fn tickets_in(stored: &StoredClaim, project: ProjectId) -> impl Iterator<Item = Ticket> {
+    let StoredClaim { token, claim: CellClaim { slot, block, places, .. }, .. } = stored;
+    let (token, block, lane) = (*token, *block, Lane { project, slot: *slot });
+    places.iter().map(move |place| Ticket { token, lane, position: position_of(block, place) })
 }
 
 fn see_worker(connection: &Connection, worker: WorkerId, expires_at_ms: i64) -> Result<()> {
@@ -406,9 +279,9 @@ pub(crate) fn heartbeat(
 ) -> Result<Vec<Ticket>> {
     see_worker(connection, worker, expires_at_ms)?;
     let mut tickets = Vec::new();
-    for (token, held) in held_by(connection, worker.0.as_bytes())? {
-        let Some(project) = projects::id_of(connection, held.project)? else { continue };
-        tickets.extend(held.tickets(token, project));
+    for stored in claims_of_worker(connection, worker.0)? {
+        let Some(project) = projects::id_of(connection, stored.num)? else { continue };
+        tickets.extend(tickets_in(&stored, project));
     }
     Ok(tickets)
 }
@@ -418,9 +291,9 @@ pub(crate) fn requeue_lost(
     documents: &Documents,
     now_ms: i64,
 ) -> Result<(u64, Vec<Change>)> {
-    let lost: Vec<Vec<u8>> = connection
+    let lost: Vec<Uuid> = connection
         .prepare_cached("SELECT id FROM workers WHERE expires_at <= ?1")
-        .and_then(|mut query| query.query_map([now_ms], |row| row.get(0))?.collect())
+        .and_then(|mut query| query.query_map([now_ms], |row| uuid_of(row, 0))?.collect())
         .map_err(backend)?;
     dismiss(connection, documents, &lost)
 }
@@ -430,40 +303,37 @@ pub(crate) fn leave(
     documents: &Documents,
     worker: WorkerId,
 ) -> Result<(u64, Vec<Change>)> {
-    dismiss(connection, documents, &[worker.0.as_bytes().to_vec()])
+    dismiss(connection, documents, &[worker.0])
 }
 
 /// Every worker of a process that is gone; asked once the data directory is this process's own.
 pub(crate) fn dismiss_all(connection: &Connection, documents: &Documents) -> Result<u64> {
-    let all: Vec<Vec<u8>> = connection
+    let all: Vec<Uuid> = connection
         .prepare_cached("SELECT id FROM workers")
-        .and_then(|mut query| query.query_map((), |row| row.get(0))?.collect())
+        .and_then(|mut query| query.query_map((), |row| uuid_of(row, 0))?.collect())
         .map_err(backend)?;
     dismiss(connection, documents, &all).map(|(cells, _)| cells)
 }
 
 /// Forgets workers and queues again what they hold.
-fn dismiss(
-    connection: &Connection,
-    documents: &Documents,
-    workers: &[Vec<u8>],
-) -> Result<(u64, Vec<Change>)> {
-    let mut desks = Desks::new(connection, documents);
-    let mut cells = 0;
+fn dismiss(connection: &Connection, documents: &Documents, workers: &[Uuid]) -> Result<(u64, Vec<Change>)> {
+    let mut projects = OpenProjects::new(connection, documents);
     for worker in workers {
-        for (token, held) in held_by(connection, worker)? {
-            write_places(connection, token, Places::default())?;
-            let Some(project) = projects::id_of(connection, held.project)? else { continue };
-            let Some(desk) = desks.of(project)? else { continue };
-            for place in held.places.iter() {
-                desk.step(position_of(held.block, place), |steps| steps.queue_again(held.slot))?;
-                cells += 1;
+        for StoredClaim { token, num, claim } in claims_of_worker(connection, *worker)? {
+            let project = projects::id_of(connection, num)?;
+            match project.map(|project| projects.of(project)).transpose()?.flatten() {
+                Some(open) => open.load_block(claim.block)?,
+                None => apply::delete_claim(connection, token)?,
             }
         }
         connection
             .prepare_cached("DELETE FROM workers WHERE id = ?1")
-            .and_then(|mut delete| delete.execute([worker]))
+            .and_then(|mut delete| delete.execute([worker.as_bytes()]))
             .map_err(backend)?;
     }
-    Ok((cells, desks.finish(None)?))
+    let mut cells = 0;
+    for open in projects.open.values_mut().flatten() {
+        cells += open.changes.requeue_of(workers)?;
+    }
+    Ok((cells, projects.finish(None)?))
 }

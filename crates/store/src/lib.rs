@@ -8,6 +8,7 @@
 //! anew.
 
 pub mod carry;
+pub mod changes;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;

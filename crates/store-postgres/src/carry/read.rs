@@ -11,8 +11,9 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 use uuid::Uuid;
 
+use crate::convert::{damaged, narrow, signed, unsigned};
 use crate::database::backend;
-use crate::{damaged, narrow, sealed, signed, teams, unsigned};
+use crate::{sealed, teams};
 
 pub(super) async fn projects(client: &Client) -> Result<Vec<ProjectId>> {
     let found = ask(client, "SELECT id FROM rowmill.projects ORDER BY project", &[]).await?;

@@ -9,15 +9,15 @@ use rowmill_model::record::{Cells, Slot};
 use rowmill_model::{Project, value};
 use rowmill_store::Result;
 use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Goods, Guest, Receipt, Shelf};
+use rowmill_store::changes::LiveDelta;
 use tokio_postgres::Client;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 use uuid::Uuid;
 
 use super::read::number_of;
+use crate::convert::{damaged, narrow, signed};
 use crate::database::backend;
-use crate::positions::LiveDelta;
-use crate::{damaged, narrow, signed};
 
 /// All of it or nothing. It need not be on the disk at once: the note is lost with what it speaks of.
 pub(super) async fn in_transaction<T>(client: &Client, work: impl Future<Output = Result<T>>) -> Result<T> {
@@ -175,7 +175,7 @@ async fn write_rows(client: &Client, num: i64, rows: &[CarriedRow]) -> Result<()
 async fn write_live(client: &Client, num: i64, live: LiveDelta) -> Result<()> {
     let live = live.by_level();
     let levels: Vec<i64> = live.iter().map(|(level, ..)| *level).collect();
-    let segments: Vec<i64> = live.iter().map(|(_, segment, _)| *segment).collect();
+    let segments: Vec<i64> = live.iter().map(|(_, segment, _)| signed(*segment)).collect();
     let counts: Vec<i64> = live.iter().map(|(.., count)| *count).collect();
     let sql = "INSERT INTO rowmill.live AS l (project, level, segment, count) \
                SELECT $1, * FROM unnest($2::int8[], $3::int8[], $4::int8[]) \

@@ -10,7 +10,7 @@ use rowmill_store::{Result, StoreError};
 use rusqlite::{Connection, Params, Row};
 use uuid::Uuid;
 
-use crate::desk::{block_key, block_number, read_tally};
+use crate::blocks::{block_key, block_number, read_tally};
 use crate::positions::{POSITION_MAX, key, split};
 use crate::projects::{self, State};
 use crate::{backend, lookups, pages, sealed, teams, uuid_of};

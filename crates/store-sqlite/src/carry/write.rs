@@ -7,13 +7,14 @@ use rowmill_model::Project;
 use rowmill_model::integration::connected_event;
 use rowmill_model::record::Cells;
 use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Goods, Guest, Receipt, Retry, Shelf};
+use rowmill_store::changes::LiveDelta;
 use rowmill_store::{Result, Sealed, StoreError};
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
 
 use super::read::number_of;
-use crate::desk::block_key;
-use crate::positions::{LiveDelta, POSITION_MAX, PROJECT_MAX, key};
-use crate::{backend, damaged, lookups, run_cached, teams};
+use crate::blocks::block_key;
+use crate::positions::{POSITION_MAX, PROJECT_MAX, key};
+use crate::{apply, backend, damaged, lookups, run_cached, teams};
 
 pub(super) fn is_target(connection: &Connection) -> Result<bool> {
     connection
@@ -161,10 +162,10 @@ fn write_rows(connection: &Connection, num: i64, rows: &[CarriedRow]) -> Result<
         live.add(*position, 1);
         if !slots.is_empty() {
             let cells = Cells::unpack(values)?;
-            lookups::change(connection, num, &slots, *position, None, Some(&cells))?;
+            lookups::add(connection, num, &slots, *position, &cells)?;
         }
     }
-    live.write(connection, num)
+    apply::live(connection, num, &live.by_level())
 }
 
 fn write_blocks(connection: &Connection, num: i64, blocks: &[CarriedBlock]) -> Result<()> {

@@ -1,5 +1,5 @@
-//! Versions of rows, told apart by the transaction that wrote them. Whoever has read a row and knows its version can
-//! write over it later without reading it again, and is told if somebody else was there before.
+//! Row versions, for optimistic concurrency: a row's version is the transaction that wrote it. Whoever has read a row
+//! can write over it later without reading it again, and fails if somebody else changed it meanwhile.
 
 use std::error::Error;
 
@@ -8,23 +8,23 @@ use rowmill_store::Result;
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 
-use crate::desk::unasked;
+use crate::convert::unexpected_answer;
 
 /// A row's `xmin`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Version(u32);
+pub(crate) struct RowVersion(u32);
 
-impl Version {
+impl RowVersion {
     /// Asks for the version of the rows that this transaction writes.
     pub(crate) const OF_WRITTEN: &str = "SELECT pg_current_xact_id()::xid";
 
     /// What the answer says.
-    pub(crate) fn told(answer: Option<Vec<Row>>) -> Result<Self> {
-        answer.and_then(|rows| rows.first().map(|row| row.get(0))).ok_or_else(unasked)
+    pub(crate) fn read(answer: Option<Vec<Row>>) -> Result<Self> {
+        answer.and_then(|rows| rows.first().map(|row| row.get(0))).ok_or_else(unexpected_answer)
     }
 }
 
-impl<'a> FromSql<'a> for Version {
+impl<'a> FromSql<'a> for RowVersion {
     fn from_sql(_: &Type, raw: &'a [u8]) -> std::result::Result<Self, Box<dyn Error + Sync + Send>> {
         Ok(Self(u32::from_be_bytes(raw.try_into()?)))
     }
@@ -32,7 +32,7 @@ impl<'a> FromSql<'a> for Version {
     accepts!(XID);
 }
 
-impl ToSql for Version {
+impl ToSql for RowVersion {
     fn to_sql(
         &self,
         _: &Type,

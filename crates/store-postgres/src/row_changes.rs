@@ -1,0 +1,289 @@
+//! Loading what a change of rows needs, in few round trips. What is decided then is the seam's
+//! ([`rowmill_store::changes`]), and what comes of it is applied together with the commit (`apply.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rowmill_model::plan::{Plan, block_of};
+use rowmill_model::{Project, ProjectId, Record, RowId};
+use rowmill_store::changes::{CellClaim, Finished, ProjectAtStart, RowChanges};
+use rowmill_store::{Change, Result};
+use tokio_postgres::Row;
+use uuid::Uuid;
+
+use crate::apply;
+use crate::claimed_rows::{ClaimedRows, VersionedRow};
+use crate::convert::{narrow, signed, unexpected_answer, unsigned};
+use crate::database::Tx;
+use crate::pages::raw_row;
+use crate::projects::{self, Busy, Documents, State};
+use crate::row_version::RowVersion;
+
+/// Rows in runs of positions: neighbours are found at the cost of one. OFFSET keeps the planner from going over all
+/// rows of a project and comparing each with the runs.
+const ROWS_AT: &str = "SELECT r.position, r.id, r.vals, r.details, r.xmin \
+     FROM unnest($2::int8[], $3::int8[]) run (first, last) \
+     CROSS JOIN LATERAL (SELECT position, id, vals, details, xmin FROM rowmill.rows \
+     WHERE project = $1 AND position BETWEEN run.first AND run.last OFFSET 0) r";
+const BLOCKS_AT: &str = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)";
+const CLAIMS_AT: &str = "SELECT token, worker, slot, block, places FROM rowmill.claims \
+     WHERE project = $1 AND block = ANY($2)";
+
+/// A project, locked by the transaction that changes its rows.
+pub(crate) struct OpenProject {
+    pub(crate) state: State,
+    pub(crate) changes: RowChanges<RowVersion>,
+}
+
+impl OpenProject {
+    /// Opens a project as it is stored.
+    pub(crate) async fn open(tx: &mut Tx, documents: &Documents, state: State) -> Result<Self> {
+        let parsed = projects::planned(tx, documents, &state).await?;
+        Ok(Self::with(state, parsed.project, parsed.plan))
+    }
+
+    /// Opens a project that this transaction saves: the document is written and the version moves on.
+    pub(crate) fn open_saved(tx: &mut Tx, mut state: State, project: Project) -> Result<Self> {
+        projects::write_document(tx, state.num, &project)?;
+        state.version += 1;
+        let plan = Arc::new(Plan::of(&project));
+        Ok(Self::with(state, Arc::new(project), plan))
+    }
+
+    fn with(state: State, project: Arc<Project>, plan: Arc<Plan>) -> Self {
+        let mut changes = RowChanges::new(ProjectAtStart {
+            project,
+            plan,
+            row_count: state.row_count,
+            next_position: state.next_position,
+            change_seq: state.change_seq,
+            lookup_slots: state.lookup_slots.clone(),
+        });
+        changes.open_tally(state.tally.clone());
+        Self { state, changes }
+    }
+
+    pub(crate) fn num(&self) -> i64 {
+        self.state.num
+    }
+
+    /// Loads rows and blocks that are not loaded yet.
+    pub(crate) async fn load(
+        &mut self,
+        tx: &mut Tx,
+        positions: impl IntoIterator<Item = u64>,
+        blocks: impl IntoIterator<Item = u64>,
+    ) -> Result<()> {
+        let is_missing = |position: &u64| !self.changes.has_row(*position);
+        let positions: BTreeSet<u64> = positions.into_iter().filter(is_missing).collect();
+        let (firsts, lasts) = runs_of(positions.iter().copied());
+        let is_closed = |block: &u64| !self.changes.is_block_open(*block);
+        let blocks: BTreeSet<i64> = blocks.into_iter().filter(is_closed).map(signed).collect();
+        let blocks: Vec<i64> = blocks.into_iter().collect();
+        if positions.is_empty() && blocks.is_empty() {
+            return Ok(());
+        }
+        let num = self.num();
+        let answers = tx
+            .queries(&[
+                (ROWS_AT, &[&num, &firsts, &lasts]),
+                (BLOCKS_AT, &[&num, &blocks]),
+                (CLAIMS_AT, &[&num, &blocks]),
+            ])
+            .await?;
+        self.take(&answers, blocks.into_iter().map(unsigned))
+    }
+
+    /// Takes the answers to [`ROWS_AT`], [`BLOCKS_AT`] and [`CLAIMS_AT`].
+    fn take(&mut self, answers: &[Vec<Row>], blocks: impl IntoIterator<Item = u64>) -> Result<()> {
+        let [rows, marks, claims] = answers else { return Err(unexpected_answer()) };
+        for row in rows {
+            self.changes.know(raw_row(row)?, row.get(4));
+        }
+        self.take_blocks(marks, claims)?;
+        blocks.into_iter().try_for_each(|block| self.changes.open_block(block, Vec::new()))
+    }
+
+    /// Takes block and marks; token, worker, slot, block and places.
+    pub(crate) fn take_blocks<'a>(
+        &mut self,
+        marks: impl IntoIterator<Item = &'a Row>,
+        claims: impl IntoIterator<Item = &'a Row>,
+    ) -> Result<()> {
+        for row in marks {
+            self.changes.open_block(unsigned(row.get(0)), row.get(1))?;
+        }
+        for row in claims {
+            let claim = CellClaim {
+                worker: row.get(1),
+                slot: narrow(row.get(2))?,
+                block: unsigned(row.get(3)),
+                places: row.get::<_, &[u8]>(4).iter().copied().collect(),
+            };
+            self.changes.open_claim(unsigned(row.get(0)), claim);
+        }
+        Ok(())
+    }
+
+    /// Loads rows by id.
+    pub(crate) async fn load_ids(&mut self, tx: &mut Tx, ids: &[RowId]) -> Result<()> {
+        let ids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+        let sql = "SELECT position, id, vals, details, xmin FROM rowmill.rows \
+                   WHERE project = $1 AND id = ANY($2)";
+        for row in &tx.query(sql, &[&self.num(), &ids]).await? {
+            self.changes.know_by_id(raw_row(row)?, row.get(4));
+        }
+        Ok(())
+    }
+
+    /// Loads of rows that are to be deleted what that needs, with their blocks.
+    pub(crate) async fn load_for_deletion(&mut self, tx: &mut Tx, ids: &[RowId]) -> Result<()> {
+        let uuids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
+        let sql = if self.changes.deletes_by_value() {
+            "SELECT position, id, xmin, vals FROM rowmill.rows WHERE project = $1 AND id = ANY($2)"
+        } else {
+            "SELECT position, id, xmin, NULL::bytea FROM rowmill.rows WHERE project = $1 AND id = ANY($2)"
+        };
+        for row in &tx.query(sql, &[&self.num(), &uuids]).await? {
+            let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
+            let values = row.get::<_, Option<&[u8]>>(3).map(Record::from_bytes);
+            self.changes.know_for_deletion(id, position, values.as_ref(), row.get(2))?;
+        }
+        let blocks: Vec<u64> = ids.iter().filter_map(|id| self.changes.position(*id)).map(block_of).collect();
+        self.load(tx, [], blocks).await
+    }
+
+    /// Loads a run of blocks that have marks, `most` of them; says which.
+    pub(crate) async fn load_blocks_from(&mut self, tx: &mut Tx, first: u64, most: u64) -> Result<Vec<u64>> {
+        let sql = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block >= $2 \
+                   ORDER BY block LIMIT $3";
+        let marks = tx.query(sql, &[&self.num(), &signed(first), &signed(most)]).await?;
+        let blocks: Vec<u64> = marks.iter().map(|row| unsigned(row.get(0))).collect();
+        let (Some(first), Some(last)) = (blocks.first(), blocks.last()) else { return Ok(blocks) };
+        let sql = "SELECT token, worker, slot, block, places FROM rowmill.claims \
+                   WHERE project = $1 AND block BETWEEN $2 AND $3";
+        let claims = tx.query(sql, &[&self.num(), &signed(*first), &signed(*last)]).await?;
+        self.take_blocks(&marks, &claims)?;
+        Ok(blocks)
+    }
+
+    /// Goes over every block after the columns changed.
+    pub(crate) async fn replan(&mut self, tx: &mut Tx) -> Result<()> {
+        self.changes.begin_replan()?;
+        self.load_blocks_from(tx, 0, u64::MAX >> 1).await?;
+        self.changes.replan_loaded()
+    }
+
+    /// Leaves with the transaction all that is to be written, and says what is to be told. Without a time the
+    /// counts keep theirs.
+    pub(crate) fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>>) -> Result<Change> {
+        let Self { mut state, changes } = self;
+        let Finished { writes, row_count, next_position, lookup_slots, tally, change } = changes.finish()?;
+        (state.row_count, state.next_position) = (row_count, next_position);
+        (state.lookup_slots, state.change_seq) = (lookup_slots, change.seq);
+        if let Some(tally) = tally {
+            state.tally = Some(tally);
+            state.tallied_at = now_ms.into().or(state.tallied_at).or(Some(0));
+        }
+        apply::writes(tx, &state, writes);
+        Ok(change)
+    }
+}
+
+/// All projects that one transaction is about.
+pub(crate) struct OpenProjects(pub(crate) BTreeMap<ProjectId, OpenProject>);
+
+impl OpenProjects {
+    pub(crate) async fn open(tx: &mut Tx, documents: &Documents, states: Vec<State>) -> Result<Self> {
+        let mut projects = BTreeMap::new();
+        for state in states {
+            projects.insert(state.id, OpenProject::open(tx, documents, state).await?);
+        }
+        Ok(Self(projects))
+    }
+
+    /// Locks projects and loads these rows of them, as they are known or else read: in one round trip where it is one
+    /// project whose number is known. Says which version the rows have that are written.
+    pub(crate) async fn open_at(
+        tx: &mut Tx,
+        documents: &Documents,
+        claimed: &ClaimedRows,
+        positions: &BTreeMap<ProjectId, BTreeSet<u64>>,
+    ) -> Result<(Self, RowVersion)> {
+        let ids: Vec<ProjectId> = positions.keys().copied().collect();
+        let mut known: BTreeMap<ProjectId, Vec<VersionedRow>> =
+            positions.iter().map(|(id, rows)| (*id, claimed.take(*id, rows.iter().copied()))).collect();
+        let num = match ids.as_slice() {
+            [one] => documents.num(*one),
+            _ => None,
+        };
+        let Some(num) = num else {
+            let (states, mut answers) =
+                projects::lock_and_ask(tx, &ids, Busy::Wait, &[(RowVersion::OF_WRITTEN, &[])]).await?;
+            let version = RowVersion::read(answers.pop())?;
+            let mut projects = Self::open(tx, documents, states).await?;
+            projects.know(&mut known);
+            for (project, open) in &mut projects.0 {
+                let rows = positions.get(project).into_iter().flatten().copied();
+                open.load(tx, rows.clone(), rows.map(block_of)).await?;
+            }
+            return Ok((projects, version));
+        };
+        let rows = positions.values().flatten().copied();
+        let blocks: BTreeSet<u64> = rows.clone().map(block_of).collect();
+        let at_hand: BTreeSet<u64> = known.values().flatten().map(|(row, _)| row.position).collect();
+        let (firsts, lasts) = runs_of(rows.filter(|position| !at_hand.contains(position)));
+        let asked: Vec<i64> = blocks.iter().copied().map(signed).collect();
+        let (states, mut answers) = projects::lock_and_ask(
+            tx,
+            &ids,
+            Busy::Wait,
+            &[
+                (ROWS_AT, &[&num, &firsts, &lasts]),
+                (BLOCKS_AT, &[&num, &asked]),
+                (CLAIMS_AT, &[&num, &asked]),
+                (RowVersion::OF_WRITTEN, &[]),
+            ],
+        )
+        .await?;
+        let version = RowVersion::read(answers.pop())?;
+        let mut projects = Self::open(tx, documents, states).await?;
+        projects.know(&mut known);
+        for open in projects.0.values_mut() {
+            open.take(&answers, blocks.iter().copied())?;
+        }
+        Ok((projects, version))
+    }
+
+    fn know(&mut self, known: &mut BTreeMap<ProjectId, Vec<VersionedRow>>) {
+        for (project, open) in &mut self.0 {
+            for (row, version) in known.remove(project).into_iter().flatten() {
+                open.changes.know(row, version);
+            }
+        }
+    }
+
+    /// Projects in which nothing happened are left as they are.
+    pub(crate) fn retain_touched(&mut self) {
+        self.0.retain(|_, open| open.changes.is_touched());
+    }
+
+    pub(crate) fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>> + Copy) -> Result<Vec<Change>> {
+        self.0.into_values().map(|open| open.finish(tx, now_ms)).collect()
+    }
+}
+
+/// Where runs of neighbouring positions begin and end. The positions must be in order.
+fn runs_of(positions: impl IntoIterator<Item = u64>) -> (Vec<i64>, Vec<i64>) {
+    let (mut firsts, mut lasts) = (Vec::new(), Vec::<i64>::new());
+    for position in positions.into_iter().map(signed) {
+        match lasts.last_mut() {
+            Some(last) if *last + 1 == position => *last = position,
+            _ => {
+                firsts.push(position);
+                lasts.push(position);
+            }
+        }
+    }
+    (firsts, lasts)
+}

@@ -1,0 +1,207 @@
+//! Loading what a change of rows needs, and applying what comes of it. What is decided in between is the seam's
+//! ([`rowmill_store::changes`]).
+
+use std::sync::Arc;
+
+use rowmill_model::plan::{Plan, block_of};
+use rowmill_model::record::Slot;
+use rowmill_model::{Project, RowId};
+use rowmill_store::changes::{BLOCKS_AT_ONCE, CellClaim, Finished, Places, ProjectAtStart, RowChanges};
+use rowmill_store::{Change, Result};
+use rusqlite::{Connection, Row};
+use uuid::Uuid;
+
+use crate::blocks::{block_key, block_number, read_marks, read_tally_text};
+use crate::positions::key;
+use crate::projects::{self, Documents, State};
+use crate::{apply, backend, lookups, pages, rows, uuid_of};
+
+/// Rows are written once they take as much, so that a batch of large ones is never held whole.
+const FLUSH_BYTES: usize = 4 * 1024 * 1024;
+
+/// A project in the transaction that changes its rows.
+pub(crate) struct OpenProject<'c> {
+    pub(crate) connection: &'c Connection,
+    pub(crate) num: i64,
+    pub(crate) changes: RowChanges<()>,
+}
+
+impl<'c> OpenProject<'c> {
+    /// Opens a project as it is stored.
+    pub(crate) fn open(connection: &'c Connection, documents: &Documents, state: State) -> Result<Self> {
+        let (project, plan) = projects::planned(connection, documents, state.head)?;
+        Self::with(connection, state, project, plan)
+    }
+
+    /// Opens a project that this transaction has just saved.
+    pub(crate) fn open_saved(connection: &'c Connection, state: State, project: Project) -> Result<Self> {
+        let plan = Arc::new(Plan::of(&project));
+        Self::with(connection, state, Arc::new(project), plan)
+    }
+
+    fn with(
+        connection: &'c Connection,
+        state: State,
+        project: Arc<Project>,
+        plan: Arc<Plan>,
+    ) -> Result<Self> {
+        let State { head, counters, change_seq } = state;
+        let changes = RowChanges::new(ProjectAtStart {
+            project,
+            plan,
+            row_count: counters.row_count,
+            next_position: counters.next_position,
+            change_seq,
+            lookup_slots: lookups::slots(connection, head.num)?,
+        });
+        Ok(Self { connection, num: head.num, changes })
+    }
+
+    pub(crate) fn load_row(&mut self, position: u64) -> Result<()> {
+        if !self.changes.has_row(position)
+            && let Some(row) = pages::read_raw(self.connection, key(self.num, position))?
+        {
+            self.changes.know(row, ());
+        }
+        Ok(())
+    }
+
+    /// Loads a row by its id; says where it lies, if it is there.
+    pub(crate) fn load_row_by_id(&mut self, id: RowId) -> Result<Option<u64>> {
+        if let Some(position) = self.changes.position(id) {
+            return Ok(Some(position));
+        }
+        let Some(row) = rows::find_row(self.connection, self.num, id)? else { return Ok(None) };
+        let position = row.position;
+        self.changes.know_by_id(row, ());
+        Ok(Some(position))
+    }
+
+    /// Loads a row together with its block.
+    pub(crate) fn load_row_and_block(&mut self, position: u64) -> Result<()> {
+        self.load_row(position)?;
+        self.load_block(block_of(position))
+    }
+
+    /// Loads the block of the next new row, if that matters.
+    pub(crate) fn load_block_of_new(&mut self) -> Result<()> {
+        self.changes.blocks_of_new(1).into_iter().try_for_each(|block| self.load_block(block))
+    }
+
+    pub(crate) fn load_block(&mut self, block: u64) -> Result<()> {
+        if self.changes.is_block_open(block) {
+            return Ok(());
+        }
+        let marks = read_marks(self.connection, self.num, block)?.unwrap_or_default();
+        self.open_block(block, marks)
+    }
+
+    /// Loads a run of blocks that have marks, [`BLOCKS_AT_ONCE`] at most; says which.
+    pub(crate) fn load_blocks_from(&mut self, first: u64) -> Result<Vec<u64>> {
+        let found: Vec<(i64, Vec<u8>)> = self
+            .connection
+            .prepare_cached("SELECT key, marks FROM blocks WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3")
+            .and_then(|mut query| {
+                let range = (block_key(self.num, first), block_key(self.num + 1, 0) - 1, BLOCKS_AT_ONCE);
+                query.query_map(range, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            })
+            .map_err(backend)?;
+        let mut blocks = Vec::with_capacity(found.len());
+        for (block, marks) in found.into_iter().map(|(key, marks)| (block_number(key), marks)) {
+            self.open_block(block, marks)?;
+            blocks.push(block);
+        }
+        Ok(blocks)
+    }
+
+    fn open_block(&mut self, block: u64, marks: Vec<u8>) -> Result<()> {
+        if self.changes.lacks_tally() {
+            let tally = read_tally_text(self.connection, self.num)?;
+            self.changes.open_tally(tally.map(|(text, _)| text));
+        }
+        let mut query = self
+            .connection
+            .prepare_cached(
+                "SELECT token, worker, project, slot, block, places FROM claims WHERE project = ?1 AND block = ?2",
+            )
+            .map_err(backend)?;
+        let mut claims = query.query((self.num, block)).map_err(backend)?;
+        while let Some(row) = claims.next().map_err(backend)? {
+            let StoredClaim { token, claim, .. } = StoredClaim::read(row)?;
+            self.changes.open_claim(token, claim);
+        }
+        self.changes.open_block(block, marks)
+    }
+
+    /// Loads the rows that may hold a value with this hash, with their blocks.
+    pub(crate) fn load_matches(&mut self, slot: Slot, hash: i64) -> Result<()> {
+        if self.changes.knows_matches(slot, hash) {
+            return Ok(());
+        }
+        let positions = lookups::positions(self.connection, self.num, slot, hash)?;
+        for position in &positions {
+            self.load_row_and_block(*position)?;
+        }
+        self.changes.open_matches(slot, hash, positions);
+        Ok(())
+    }
+
+    /// Writes what changed so far, if much is held.
+    pub(crate) fn flush_if_large(&mut self) -> Result<()> {
+        if self.changes.bytes() > FLUSH_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        apply::writes(self.connection, self.num, self.changes.flush())
+    }
+
+    /// Goes over every block after the columns changed, some at a time.
+    pub(crate) fn replan(&mut self) -> Result<()> {
+        let tally = read_tally_text(self.connection, self.num)?;
+        self.changes.open_tally(tally.map(|(text, _)| text));
+        self.changes.begin_replan()?;
+        let mut next = Some(0);
+        while let Some(first) = next {
+            let blocks = self.load_blocks_from(first)?;
+            self.changes.replan_loaded()?;
+            self.flush()?;
+            next = blocks.last().map(|last| last + 1);
+        }
+        Ok(())
+    }
+
+    /// Writes all that is left, and says what is to be told. Without a time the counts keep theirs.
+    pub(crate) fn finish(self, now_ms: impl Into<Option<i64>>) -> Result<Change> {
+        let Finished { writes, row_count, next_position, lookup_slots: _, tally, change } =
+            self.changes.finish()?;
+        apply::writes(self.connection, self.num, writes)?;
+        if let Some(tally) = tally {
+            apply::tally(self.connection, self.num, &tally, now_ms.into())?;
+        }
+        let counters = projects::Counters { row_count, next_position };
+        projects::write_counters(self.connection, self.num, counters, change.seq)?;
+        Ok(change)
+    }
+}
+
+/// A claim as it is stored.
+pub(crate) struct StoredClaim {
+    pub(crate) token: u64,
+    /// The project's number.
+    pub(crate) num: i64,
+    pub(crate) claim: CellClaim,
+}
+
+impl StoredClaim {
+    /// Reads token, worker, project, slot, block and places.
+    pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
+        let places: Vec<u8> = row.get(5).map_err(backend)?;
+        let worker: Uuid = uuid_of(row, 1).map_err(backend)?;
+        let (slot, block) = (row.get(3).map_err(backend)?, row.get(4).map_err(backend)?);
+        Ok(Self {
+            token: row.get(0).map_err(backend)?,
+            num: row.get(2).map_err(backend)?,
+            claim: CellClaim { worker, slot, block, places: Places::from_bytes(&places)? },
+        })
+    }
+}

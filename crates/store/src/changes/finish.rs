@@ -1,0 +1,80 @@
+//! What a transaction leaves: the write set, and the change that is told once it is committed.
+
+use super::row_changes::{Fate, LoadedRow, LoadedTally, OpenClaim, RowChanges, ready_slots, unreadable};
+use super::write_set::{Finished, WriteSet};
+use crate::{Change, Result};
+
+impl<V: Copy> RowChanges<V> {
+    /// All that changed so far. Rows, blocks and claims are forgotten and must be loaded again where they are needed:
+    /// a store that writes as it goes holds no more than it wants to.
+    pub fn flush(&mut self) -> WriteSet<V> {
+        self.close_rows();
+        self.close_claims();
+        self.close_blocks();
+        self.writes.live = std::mem::take(&mut self.live).by_level();
+        std::mem::take(&mut self.writes)
+    }
+
+    /// What is to be written at last, and what is to be told.
+    pub fn finish(mut self) -> Result<Finished<V>> {
+        let writes = self.flush();
+        let tally = match &self.tally {
+            LoadedTally::Parsed(tally) => Some(serde_json::to_string(tally).map_err(unreadable)?),
+            LoadedTally::Missing | LoadedTally::Text(_) => None,
+        };
+        let change = Change {
+            project: self.project.id,
+            seq: self.change_seq + 1,
+            rows: self.changed,
+            touched: self.touched,
+            restated: self.restated,
+            revoked: self.revoked,
+            ready: self.any_ready,
+        };
+        let (row_count, next_position) = (self.row_count, self.next_position);
+        Ok(Finished { writes, row_count, next_position, lookup_slots: self.lookup_slots, tally, change })
+    }
+
+    fn close_rows(&mut self) {
+        for LoadedRow { row, fate, version } in std::mem::take(&mut self.rows).into_values() {
+            match (fate, version) {
+                (Fate::Updated, Some(version)) => self.writes.rows_updated.push((row, version)),
+                (Fate::Inserted | Fate::Updated, _) => self.writes.rows_inserted.push(row),
+                (Fate::Read, _) => {}
+            }
+        }
+        self.by_id.clear();
+        self.matches.clear();
+        self.bytes = 0;
+    }
+
+    fn close_claims(&mut self) {
+        for (token, OpenClaim { claim, is_new, is_changed }) in std::mem::take(&mut self.claims) {
+            match (claim.places.is_empty(), is_new, is_changed) {
+                (true, true, _) | (_, false, false) => {}
+                (true, false, true) => self.writes.claims_deleted.push(token),
+                (false, true, _) => self.writes.claims_made.push((token, claim)),
+                (false, false, true) => self.writes.claims_changed.push((token, claim.places)),
+            }
+        }
+    }
+
+    fn close_blocks(&mut self) {
+        for (block, open) in std::mem::take(&mut self.blocks) {
+            let ready = ready_slots(&self.plan, &open.block);
+            for slot in ready.symmetric_difference(&open.ready) {
+                self.writes.ready.insert((*slot, block), ready.contains(slot));
+            }
+            self.any_ready |= !ready.is_empty();
+            let marks = open.block.encode();
+            if marks == open.stored {
+                continue;
+            }
+            if marks.is_empty() {
+                self.writes.blocks_deleted.push(block);
+            } else {
+                self.writes.blocks.push((block, marks));
+            }
+        }
+    }
+}

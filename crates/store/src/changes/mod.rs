@@ -1,0 +1,27 @@
+//! Row changes: what a transaction does to one project's rows, decided once for every database.
+//!
+//! A store loads what a change needs ([`RowChanges::know`], [`RowChanges::open_block`], …), asks for the change
+//! ([`RowChanges::insert`], [`RowChanges::settle`], …), and applies the [`WriteSet`] that comes of it. Everything
+//! that is kept with rows changes here together: marks, counts, live positions, lookups, claims, and the
+//! [`Change`] that listeners are told once it is committed. Nothing here does I/O.
+//!
+//! `V` is a row's version, for stores that write over rows they read earlier (optimistic concurrency): `()` where
+//! one writer holds the database, PostgreSQL's `xmin` where there are many.
+
+mod cells;
+mod finish;
+mod live;
+mod parts;
+mod places;
+mod row_changes;
+mod rows;
+mod take;
+mod write_set;
+
+pub use self::live::{LIVE_LEVEL_BITS, LiveDelta};
+pub use self::parts::{BLOCKS_AT_ONCE, Part, PartDone, Parts, block_after};
+pub use self::places::Places;
+pub use self::row_changes::{ProjectAtStart, RowChanges};
+pub use self::rows::{GuestRow, writes_by_row};
+pub use self::take::CellTaker;
+pub use self::write_set::{CellClaim, Finished, RawRow, WriteSet};

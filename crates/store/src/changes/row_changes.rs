@@ -1,0 +1,344 @@
+//! One project's rows, while a transaction changes them: what is loaded, and what every change does.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use rowmill_model::cell::Details;
+use rowmill_model::plan::{Block, Plan, Tally, block_of, place_of};
+use rowmill_model::record::Slot;
+use rowmill_model::{CellStates, Project, Record, RowId};
+
+use super::live::LiveDelta;
+use super::write_set::{CellClaim, RawRow, WriteSet};
+use crate::{ChangedRows, Lane, Result, Spans, StoreError, StoredRow, Ticket};
+
+/// A project as a transaction finds it.
+#[derive(Debug)]
+pub struct ProjectAtStart {
+    pub project: Arc<Project>,
+    pub plan: Arc<Plan>,
+    pub row_count: u64,
+    pub next_position: u64,
+    pub change_seq: u64,
+    /// The columns that rows are matched on.
+    pub lookup_slots: Vec<Slot>,
+}
+
+/// One project's rows, while a transaction changes them.
+#[derive(Debug)]
+pub struct RowChanges<V> {
+    pub project: Arc<Project>,
+    pub plan: Arc<Plan>,
+    pub(super) row_count: u64,
+    pub(super) next_position: u64,
+    pub(super) change_seq: u64,
+    pub(super) lookup_slots: Vec<Slot>,
+    pub(super) rows: BTreeMap<u64, LoadedRow<V>>,
+    /// What the loaded rows take, about.
+    pub(super) bytes: usize,
+    /// Of the rows that were asked for by id.
+    pub(super) by_id: HashMap<RowId, u64>,
+    /// The positions at which a value may stand, by column and hash, as far as they were asked for.
+    pub(super) matches: HashMap<(Slot, i64), BTreeSet<u64>>,
+    pub(super) blocks: BTreeMap<u64, OpenBlock>,
+    pub(super) claims: BTreeMap<u64, OpenClaim>,
+    pub(super) tally: LoadedTally,
+    pub(super) live: LiveDelta,
+    pub(super) writes: WriteSet<V>,
+    pub(super) changed: ChangedRows,
+    pub(super) touched: Spans,
+    pub(super) restated: bool,
+    pub(super) revoked: Vec<Ticket>,
+    pub(super) any_ready: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct LoadedRow<V> {
+    pub(super) row: RawRow,
+    pub(super) fate: Fate,
+    /// None of a row that is new.
+    pub(super) version: Option<V>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Read,
+    Inserted,
+    Updated,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct OpenBlock {
+    pub(super) block: Block,
+    /// As it is stored; empty if it is not.
+    pub(super) stored: Vec<u8>,
+    /// The columns that had ready cells.
+    pub(super) ready: BTreeSet<Slot>,
+}
+
+#[derive(Debug)]
+pub(super) struct OpenClaim {
+    pub(super) claim: CellClaim,
+    pub(super) is_new: bool,
+    pub(super) is_changed: bool,
+}
+
+/// The counts, parsed only where a cell's state changes: most inserts need none.
+#[derive(Debug)]
+pub(super) enum LoadedTally {
+    Missing,
+    Text(Option<String>),
+    Parsed(Tally),
+}
+
+impl<V: Copy> RowChanges<V> {
+    pub fn new(start: ProjectAtStart) -> Self {
+        let ProjectAtStart { project, plan, row_count, next_position, change_seq, lookup_slots } = start;
+        Self {
+            project,
+            plan,
+            row_count,
+            next_position,
+            change_seq,
+            lookup_slots,
+            rows: BTreeMap::new(),
+            bytes: 0,
+            by_id: HashMap::new(),
+            matches: HashMap::new(),
+            blocks: BTreeMap::new(),
+            claims: BTreeMap::new(),
+            tally: LoadedTally::Missing,
+            live: LiveDelta::default(),
+            writes: WriteSet::default(),
+            changed: ChangedRows::These { written: Vec::new(), deleted: Vec::new() },
+            touched: Spans::default(),
+            restated: false,
+            revoked: Vec::new(),
+            any_ready: false,
+        }
+    }
+
+    // Loading.
+
+    /// Takes a row as it is stored, if it is not here yet.
+    pub fn know(&mut self, row: RawRow, version: V) {
+        let position = row.position;
+        if let std::collections::btree_map::Entry::Vacant(vacant) = self.rows.entry(position) {
+            self.bytes += bytes_of(&row);
+            vacant.insert(LoadedRow { row, fate: Fate::Read, version: Some(version) });
+        }
+    }
+
+    /// The same for a row that is asked for by its id.
+    pub fn know_by_id(&mut self, row: RawRow, version: V) {
+        self.by_id.insert(row.id, row.position);
+        self.know(row, version);
+    }
+
+    /// Takes of a row that is to be deleted no more than that needs: the values that rows are matched on.
+    pub fn know_for_deletion(
+        &mut self,
+        id: RowId,
+        position: u64,
+        values: Option<&Record>,
+        version: V,
+    ) -> Result<()> {
+        let cells = values.map(Record::cells).transpose()?;
+        let matched = |slot: &Slot| Some((*slot, cells.as_ref()?.get(*slot)?));
+        let values = Record::pack(self.lookup_slots.iter().filter_map(matched));
+        self.know_by_id(RawRow { id, position, values, details: Details::default() }, version);
+        Ok(())
+    }
+
+    /// Takes a block's marks as they are stored; empty for a block that nobody touched yet.
+    pub fn open_block(&mut self, block: u64, stored: Vec<u8>) -> Result<()> {
+        if !self.blocks.contains_key(&block) {
+            let marks = if stored.is_empty() { Block::default() } else { Block::decode(&stored)? };
+            let ready = ready_slots(&self.plan, &marks);
+            self.blocks.insert(block, OpenBlock { block: marks, stored, ready });
+        }
+        Ok(())
+    }
+
+    /// Takes a claim as it is stored. All claims in a block must be here when the block is.
+    pub fn open_claim(&mut self, token: u64, claim: CellClaim) {
+        self.claims.entry(token).or_insert(OpenClaim { claim, is_new: false, is_changed: false });
+    }
+
+    /// Whether the counts are still to be loaded, before the first block is.
+    pub fn lacks_tally(&self) -> bool {
+        matches!(self.tally, LoadedTally::Missing)
+    }
+
+    /// Takes the counts as they are stored, as JSON.
+    pub fn open_tally(&mut self, stored: Option<String>) {
+        if self.lacks_tally() {
+            self.tally = LoadedTally::Text(stored);
+        }
+    }
+
+    /// Whether the positions of a value are known.
+    pub fn knows_matches(&self, slot: Slot, hash: i64) -> bool {
+        self.matches.contains_key(&(slot, hash))
+    }
+
+    /// Takes the positions at which a value with this hash may stand. Their rows must be loaded, too.
+    pub fn open_matches(&mut self, slot: Slot, hash: i64, positions: impl IntoIterator<Item = u64>) {
+        self.matches.entry((slot, hash)).or_default().extend(positions);
+    }
+
+    /// From now on rows are matched on this column, too.
+    pub fn add_lookup_slot(&mut self, slot: Slot) {
+        if !self.lookup_slots.contains(&slot) {
+            self.lookup_slots.push(slot);
+        }
+    }
+
+    // Looking.
+
+    /// A row that was loaded, if it is there.
+    pub fn row(&self, position: u64) -> Option<&RawRow> {
+        self.rows.get(&position).map(|loaded| &loaded.row)
+    }
+
+    pub fn position(&self, id: RowId) -> Option<u64> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// A row as it is now, whole. Its block must have been loaded.
+    pub fn stored(&self, position: u64) -> Option<StoredRow> {
+        let RawRow { id, position, values, details } = self.row(position)?.clone();
+        let block = self.blocks.get(&block_of(position)).map(|open| &open.block);
+        let states = block.map(|block| CellStates::of(block, place_of(position), &details));
+        Some(StoredRow { id, position, values, states: states.unwrap_or_default() })
+    }
+
+    /// Takes a row out that was only read, with its version.
+    pub fn lend(&mut self, position: u64) -> Option<(RawRow, V)> {
+        let loaded = self.rows.get(&position).filter(|loaded| loaded.fate == Fate::Read)?;
+        let version = loaded.version?;
+        let loaded = self.rows.remove(&position)?;
+        self.bytes = self.bytes.saturating_sub(bytes_of(&loaded.row));
+        Some((loaded.row, version))
+    }
+
+    /// A row with the version it will have once this transaction, whose version `own` is, is committed.
+    pub fn row_after(&self, position: u64, own: V) -> Option<(RawRow, V)> {
+        let loaded = self.rows.get(&position)?;
+        let version = if loaded.fate == Fate::Read { loaded.version? } else { own };
+        Some((loaded.row.clone(), version))
+    }
+
+    pub fn has_row(&self, position: u64) -> bool {
+        self.rows.contains_key(&position)
+    }
+
+    pub fn block(&self, block: u64) -> Result<&Block> {
+        self.blocks.get(&block).map(|open| &open.block).ok_or_else(not_loaded)
+    }
+
+    pub fn is_block_open(&self, block: u64) -> bool {
+        self.blocks.contains_key(&block)
+    }
+
+    /// Whether any cell of a loaded block was ever touched.
+    pub fn has_marks(&self, block: u64) -> bool {
+        let is_marked = |open: &OpenBlock| !open.stored.is_empty() || open.block.slots().next().is_some();
+        self.blocks.get(&block).is_some_and(is_marked)
+    }
+
+    /// The blocks that as many new rows will lie in, if that matters.
+    pub fn blocks_of_new(&self, count: usize) -> Vec<u64> {
+        if self.plan.slots().next().is_none() || count == 0 {
+            return Vec::new();
+        }
+        let last = self.next_position + u64::try_from(count).unwrap_or_default() - 1;
+        (block_of(self.next_position)..=block_of(last)).collect()
+    }
+
+    /// Whether writing these slots may concern a processed cell, whose block must then be loaded.
+    pub fn concerns(&self, slots: &[Slot]) -> bool {
+        slots.iter().any(|slot| self.plan.concerns(*slot))
+    }
+
+    pub fn is_indexed(&self, slot: Slot) -> bool {
+        self.lookup_slots.contains(&slot)
+    }
+
+    /// Whether a row's values must be loaded for it to be deleted.
+    pub fn deletes_by_value(&self) -> bool {
+        !self.lookup_slots.is_empty()
+    }
+
+    /// What the loaded rows take, about: a store that flushes does so by this.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Whether anything happened here.
+    pub fn is_touched(&self) -> bool {
+        let is_named = match &self.changed {
+            ChangedRows::These { written, deleted } => !written.is_empty() || !deleted.is_empty(),
+            ChangedRows::Many => true,
+        };
+        is_named || !self.writes.retries_done.is_empty() || self.claims.values().any(|open| open.is_changed)
+    }
+
+    pub fn lane(&self, slot: Slot) -> Lane {
+        Lane { project: self.project.id, slot }
+    }
+
+    // What every change does.
+
+    pub(super) fn loaded(&mut self, position: u64) -> Result<&mut LoadedRow<V>> {
+        self.rows.get_mut(&position).ok_or_else(not_loaded)
+    }
+
+    pub(super) fn open(&mut self, block: u64) -> Result<(&mut OpenBlock, &mut Tally)> {
+        if let LoadedTally::Text(text) = &self.tally {
+            let tally = text.as_deref().map(serde_json::from_str).transpose().map_err(unreadable)?;
+            self.tally = LoadedTally::Parsed(tally.unwrap_or_default());
+        }
+        match (self.blocks.get_mut(&block), &mut self.tally) {
+            (Some(open), LoadedTally::Parsed(tally)) => Ok((open, tally)),
+            _ => Err(not_loaded()),
+        }
+    }
+
+    /// Notes that a row is not what it was.
+    pub(super) fn touch(&mut self, position: u64) {
+        self.touched.push(position);
+        self.name(|written, _| {
+            if written.last() != Some(&position) {
+                written.push(position);
+            }
+        });
+    }
+
+    pub(super) fn name(&mut self, name: impl FnOnce(&mut Vec<u64>, &mut Vec<RowId>)) {
+        if let ChangedRows::These { written, deleted } = &mut self.changed {
+            name(written, deleted);
+            if written.len() + deleted.len() > ChangedRows::NAMED_MAX {
+                self.changed = ChangedRows::Many;
+            }
+        }
+    }
+}
+
+pub(super) fn ready_slots(plan: &Plan, block: &Block) -> BTreeSet<Slot> {
+    plan.slots().filter(|slot| block.ready(*slot).next().is_some()).collect()
+}
+
+pub(super) fn bytes_of(row: &RawRow) -> usize {
+    size_of::<RawRow>() + row.values.as_bytes().len() + row.details.as_bytes().map_or(0, <[u8]>::len)
+}
+
+/// Something was used that the store did not load.
+pub(super) fn not_loaded() -> StoreError {
+    StoreError::Damaged("a row or block is missing".to_owned())
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is given to map_err")]
+pub(super) fn unreadable(error: serde_json::Error) -> StoreError {
+    StoreError::Damaged(error.to_string())
+}

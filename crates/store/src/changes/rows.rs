@@ -1,0 +1,224 @@
+//! Writing rows by hand: what is inserted, matched, changed, or the same as before.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rowmill_model::cell::{Detail, Details};
+use rowmill_model::plan::{block_of, place_of};
+use rowmill_model::record::{Cells, Slot};
+use rowmill_model::{Record, RowId, value};
+
+use super::row_changes::{Fate, LoadedRow, RowChanges, bytes_of, not_loaded};
+use super::write_set::RawRow;
+use crate::{CellWrite, GuestWrite, NewRow, Result, RowAction};
+
+/// Where a guest's row lies, and when the last event came that was taken, in Unix milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub struct GuestRow {
+    pub position: u64,
+    pub event_at_ms: i64,
+}
+
+impl<V: Copy> RowChanges<V> {
+    /// Inserts a row behind all others. Its block must be loaded if any column is processed.
+    pub fn insert(&mut self, row: NewRow, now_ms: i64) -> Result<(RowId, RowAction)> {
+        let NewRow { id, values, cleared: _ } = row;
+        let position = self.next_position;
+        let cells = values.cells()?;
+        let by_hand: Vec<Slot> = match self.plan.slots().next() {
+            Some(_) => self.plan.slots().filter(|slot| cells.get(*slot).is_some()).collect(),
+            None => Vec::new(),
+        };
+        let mut details = Details::default();
+        for slot in &by_hand {
+            details.set(*slot, &written_at(now_ms))?;
+        }
+        self.reindex(position, None, Some(&cells));
+        let row = RawRow { id, position, values, details };
+        self.bytes += bytes_of(&row);
+        self.rows.insert(position, LoadedRow { row, fate: Fate::Inserted, version: None });
+        self.live.add(position, 1);
+        self.next_position += 1;
+        self.row_count += 1;
+        self.touch(position);
+        if self.plan.plays() || !by_hand.is_empty() {
+            self.step(position, |steps| steps.made(by_hand))?;
+        }
+        Ok((id, RowAction::Inserted))
+    }
+
+    /// Updates the row whose value in `slot` is the same, or inserts one; `None` if several rows match.
+    pub fn upsert(&mut self, slot: Slot, row: NewRow, now_ms: i64) -> Result<Option<(RowId, RowAction)>> {
+        let matching = match row.values.cells()?.get(slot) {
+            Some(raw) => self.matching(slot, raw)?,
+            None => Vec::new(),
+        };
+        match matching.as_slice() {
+            [] => self.insert(row, now_ms).map(Some),
+            [position] => self.update(*position, &row, now_ms).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The positions of the rows whose value in `slot` is the same as `raw`, the first two of them: more would
+    /// say no more. An empty value matches nothing.
+    fn matching(&self, slot: Slot, raw: &str) -> Result<Vec<u64>> {
+        let Some(hash) = value::match_key(raw) else { return Ok(Vec::new()) };
+        let candidates = self.matches.get(&(slot, hash.cast_signed())).ok_or_else(not_loaded)?;
+        let mut matching = Vec::new();
+        for position in candidates {
+            let Some(row) = self.row(*position) else { continue };
+            // Two values may share a hash; the row itself decides.
+            if row.values.cells()?.get(slot).is_some_and(|stored| value::same(stored, raw)) {
+                matching.push(*position);
+                if matching.len() == 2 {
+                    break;
+                }
+            }
+        }
+        Ok(matching)
+    }
+
+    /// Writes what was sent over a stored row, unless that changes nothing.
+    pub fn update(&mut self, position: u64, sent: &NewRow, now_ms: i64) -> Result<(RowId, RowAction)> {
+        let stored = self.row(position).ok_or_else(not_loaded)?.clone();
+        let old = stored.values.cells()?;
+        let sent_cells = sent.values.cells()?;
+        let cleared = sent.cleared.iter().map(|slot| (*slot, "null"));
+        let changed: Vec<(Slot, &str)> = sent_cells
+            .iter()
+            .chain(cleared)
+            .filter(|(slot, raw)| !value::same(old.get(*slot).unwrap_or("null"), raw))
+            .collect();
+        if changed.is_empty() {
+            return Ok((stored.id, RowAction::Unchanged));
+        }
+        self.write(position, &changed, now_ms)?;
+        Ok((stored.id, RowAction::Updated))
+    }
+
+    /// Takes a guest's event: `None` if it is older than the one last taken. A row that somebody deleted comes back
+    /// with the guest's next event.
+    pub fn upsert_guest(
+        &mut self,
+        known: Option<GuestRow>,
+        guest: &GuestWrite,
+    ) -> Result<Option<(GuestRow, RowAction)>> {
+        let GuestWrite { project: _, version: _, guest_id: _, event_at_ms, now_ms, row } = guest;
+        let last_event_at_ms = known.map_or(i64::MIN, |known| known.event_at_ms);
+        let event_at_ms = event_at_ms.unwrap_or(last_event_at_ms.max(*now_ms));
+        if event_at_ms < last_event_at_ms {
+            return Ok(None);
+        }
+        let position = known.map(|known| known.position).filter(|position| self.has_row(*position));
+        let (position, (_, action)) = match position {
+            Some(position) => (position, self.update(position, row, *now_ms)?),
+            None => (self.next_position, self.insert(row.clone(), *now_ms)?),
+        };
+        Ok(Some((GuestRow { position, event_at_ms }, action)))
+    }
+
+    /// Writes cells of a row by hand.
+    pub fn write(&mut self, position: u64, writes: &[(Slot, &str)], now_ms: i64) -> Result<()> {
+        let stored = self.row(position).ok_or_else(not_loaded)?;
+        let values = stored.values.with(writes.iter().copied())?;
+        let slots: Vec<Slot> = writes.iter().map(|(slot, _)| *slot).collect();
+        let mut details = stored.details.clone();
+        for slot in self.plan.slots().filter(|slot| slots.contains(slot)) {
+            let is_null = values.cells()?.get(slot).is_none();
+            details.set(slot, &if is_null { Detail::default() } else { written_at(now_ms) })?;
+        }
+        let concerns = self.concerns(&slots);
+        let new = concerns.then(|| values.clone());
+        let old = self.put(position, values, details)?;
+        if let Some(new) = new {
+            let (old, new) = (old.cells()?, new.cells()?);
+            let project = Arc::clone(&self.project);
+            self.step(position, |steps| steps.written(&project.table, &slots, &old, &new))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a row's values and details, and whatever follows from the values alone. Says what the values were.
+    pub(super) fn put(&mut self, position: u64, values: Record, details: Details) -> Result<Record> {
+        let is_indexed = !self.lookup_slots.is_empty();
+        let loaded = self.loaded(position)?;
+        let new = is_indexed.then(|| values.clone());
+        let old = std::mem::replace(&mut loaded.row.values, values);
+        loaded.row.details = details;
+        if loaded.fate == Fate::Read {
+            loaded.fate = Fate::Updated;
+        }
+        if let Some(new) = new {
+            self.reindex(position, Some(&old.cells()?), Some(&new.cells()?));
+        }
+        self.touch(position);
+        Ok(old)
+    }
+
+    /// Deletes a row. Its block must be loaded, and its values where rows are matched on any.
+    pub fn delete(&mut self, position: u64) -> Result<()> {
+        let LoadedRow { row: RawRow { id, values, .. }, .. } =
+            self.rows.remove(&position).ok_or_else(not_loaded)?;
+        self.by_id.remove(&id);
+        if self.deletes_by_value() {
+            self.reindex(position, Some(&values.cells()?), None);
+        }
+        self.writes.rows_deleted.push(position);
+        self.live.add(position, -1);
+        self.row_count = self.row_count.saturating_sub(1);
+        self.touched.push(position);
+        self.name(|_, deleted| deleted.push(id));
+        if self.has_marks(block_of(position)) {
+            self.step(position, |steps| steps.stop(None))?;
+            let plan = Arc::clone(&self.plan);
+            let (open, tally) = self.open(block_of(position))?;
+            tally.remove(&plan, &open.block, place_of(position));
+            open.block.clear(place_of(position));
+        }
+        Ok(())
+    }
+
+    /// Keeps the lookups over a row that changed from `old` to `new`.
+    fn reindex(&mut self, position: u64, old: Option<&Cells<'_>>, new: Option<&Cells<'_>>) {
+        for slot in &self.lookup_slots {
+            let hash_of = |cells: Option<&Cells<'_>>| {
+                let raw = cells.and_then(|cells| cells.get(*slot))?;
+                value::match_key(raw).map(u64::cast_signed)
+            };
+            let (old, new) = (hash_of(old), hash_of(new));
+            if old == new {
+                continue;
+            }
+            for (hash, is_there) in [(old, false), (new, true)] {
+                let Some(hash) = hash else { continue };
+                self.writes.lookups.insert((*slot, hash, position), is_there);
+                if let Some(positions) = self.matches.get_mut(&(*slot, hash)) {
+                    if is_there {
+                        positions.insert(position)
+                    } else {
+                        positions.remove(&position)
+                    };
+                }
+            }
+        }
+    }
+}
+
+/// The writes of each row together, rows in the order they are first named.
+pub fn writes_by_row(cells: &[CellWrite]) -> Vec<(RowId, Vec<(Slot, &str)>)> {
+    let mut indexes = HashMap::with_capacity(cells.len());
+    let mut rows: Vec<(RowId, Vec<(Slot, &str)>)> = Vec::new();
+    for cell in cells {
+        let index = *indexes.entry(cell.row).or_insert(rows.len());
+        match rows.get_mut(index) {
+            Some((_, writes)) => writes.push((cell.slot, &cell.value)),
+            None => rows.push((cell.row, vec![(cell.slot, &cell.value)])),
+        }
+    }
+    rows
+}
+
+fn written_at(now_ms: i64) -> Detail {
+    Detail { updated_at: Some(now_ms), ..Detail::default() }
+}

@@ -1,0 +1,88 @@
+//! The write set: all that a transaction leaves of one project.
+
+use std::collections::BTreeMap;
+
+use rowmill_model::cell::Details;
+use rowmill_model::record::Slot;
+use rowmill_model::{Record, RowId};
+use uuid::Uuid;
+
+use super::places::Places;
+use crate::Change;
+
+/// A row without the marks of its cells.
+#[derive(Debug, Clone)]
+pub struct RawRow {
+    pub id: RowId,
+    pub position: u64,
+    pub values: Record,
+    pub details: Details,
+}
+
+/// What is to be written. A store may write it in several goes ([`super::RowChanges::flush`]); the order between the
+/// tables does not matter, but `ready_anew` comes before `ready`.
+#[derive(Debug)]
+pub struct WriteSet<V> {
+    pub rows_inserted: Vec<RawRow>,
+    /// With the version that was read: if the stored row has another by now, the transaction must fail.
+    pub rows_updated: Vec<(RawRow, V)>,
+    pub rows_deleted: Vec<u64>,
+    /// By column, hash and position: whether the entry exists from now on.
+    pub lookups: BTreeMap<(Slot, i64, u64), bool>,
+    /// Changes to live counts: level, segment and difference.
+    pub live: Vec<(i64, u64, i64)>,
+    pub blocks: Vec<(u64, Vec<u8>)>,
+    pub blocks_deleted: Vec<u64>,
+    /// Forget all that was ready before.
+    pub ready_anew: bool,
+    /// By column and block: whether the entry exists from now on.
+    pub ready: BTreeMap<(Slot, u64), bool>,
+    pub claims_made: Vec<(u64, CellClaim)>,
+    pub claims_changed: Vec<(u64, Places)>,
+    pub claims_deleted: Vec<u64>,
+    /// When, in Unix milliseconds, which column and position.
+    pub retries_made: Vec<(i64, Slot, u64)>,
+    pub retries_done: Vec<(i64, Slot, u64)>,
+}
+
+impl<V> Default for WriteSet<V> {
+    fn default() -> Self {
+        Self {
+            rows_inserted: Vec::new(),
+            rows_updated: Vec::new(),
+            rows_deleted: Vec::new(),
+            lookups: BTreeMap::new(),
+            live: Vec::new(),
+            blocks: Vec::new(),
+            blocks_deleted: Vec::new(),
+            ready_anew: false,
+            ready: BTreeMap::new(),
+            claims_made: Vec::new(),
+            claims_changed: Vec::new(),
+            claims_deleted: Vec::new(),
+            retries_made: Vec::new(),
+            retries_done: Vec::new(),
+        }
+    }
+}
+
+/// A claim: cells of one column in one block that a worker runs.
+#[derive(Debug, Clone)]
+pub struct CellClaim {
+    pub worker: Uuid,
+    pub slot: Slot,
+    pub block: u64,
+    pub places: Places,
+}
+
+/// What a transaction leaves beside its write set, and what is told once it is committed.
+#[derive(Debug)]
+pub struct Finished<V> {
+    pub writes: WriteSet<V>,
+    pub row_count: u64,
+    pub next_position: u64,
+    pub lookup_slots: Vec<Slot>,
+    /// The counts as JSON, if they changed.
+    pub tally: Option<String>,
+    pub change: Change,
+}
