@@ -1,5 +1,5 @@
 import createClient, { type Middleware } from 'openapi-fetch';
-import { prefix } from '../app/base';
+import { prefix } from './base';
 import { type ApiError, toApiError, unreachable } from './error';
 import type { paths } from './schema';
 

@@ -1,4 +1,4 @@
-import { fieldMessage, fieldOf, offenceSentence, plainly } from './words';
+import { fieldMessage, fieldOf, type Offence, offenceSentence, plainly } from './words';
 
 /** A request the service refused, or one that never reached it (`status` 0). */
 export class ApiError extends Error {
@@ -11,11 +11,6 @@ export class ApiError extends Error {
     super(message);
     this.name = 'ApiError';
   }
-}
-
-export interface Offence {
-  path: string;
-  message: string;
 }
 
 /** The sentence to show for anything that was thrown, in the page's words. */

@@ -1,4 +1,8 @@
-import type { Offence } from './error';
+/** One field the service rejected, and why. */
+export interface Offence {
+  path: string;
+  message: string;
+}
 
 /** What the page calls the fields that the service names. The first that fits counts. */
 const LABELS: [RegExp, string][] = [

@@ -6,9 +6,9 @@ import { client, data } from '../api/client';
 import { projectsQuery } from '../api/queries';
 import type { ProjectItem } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { when } from '../ui/format';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
-import { when } from '../ui/format';
 import classes from './Projects.module.css';
 
 export function ProjectCard({ project }: { project: ProjectItem }) {

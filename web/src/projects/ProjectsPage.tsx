@@ -5,15 +5,15 @@ import { useLocation } from 'wouter';
 import { client, data } from '../api/client';
 import { createSample } from '../api/operations';
 import { projectsQuery } from '../api/queries';
-import { Shell } from '../app/Shell';
-import { usePageTitle } from '../app/usePageTitle';
+import type { Arrival } from '../shell/arrival';
+import { Shell } from '../shell/Shell';
+import { usePageTitle } from '../shell/usePageTitle';
 import { ErrorState } from '../ui/ErrorState';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
 import { tellError } from '../ui/notify';
 import { FirstProject } from './FirstProject';
 import { ProjectCard } from './ProjectCard';
-import type { Arrival } from '../table/useRunOnArrival';
 
 export function ProjectsPage() {
   usePageTitle('Projects');

@@ -1,8 +1,8 @@
 import { Anchor, Stack, Switch } from '@mantine/core';
 import { useState } from 'react';
+import { absoluteUrl } from '../api/base';
 import type { Project } from '../api/types';
-import { absoluteUrl } from '../app/base';
-import { useSession } from '../app/session';
+import { useSession } from '../shell/session';
 import { CopyField } from '../ui/CopyField';
 import { Card } from './Card';
 import { examples } from './examples';

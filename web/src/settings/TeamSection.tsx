@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { fieldErrors, sentence } from '../api/error';
 import { createTeam, listTeams, renameTeam } from '../api/operations';
 import { sessionQuery, teamQuery } from '../api/queries';
-import { useSession } from '../app/session';
+import { useSession } from '../shell/session';
 import { CopyField } from '../ui/CopyField';
 import { tell } from '../ui/notify';
 import { Card } from './Card';

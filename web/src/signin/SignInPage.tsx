@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { ApiError, sentence } from '../api/error';
 import { sessionQuery } from '../api/queries';
 import { signIn } from '../api/session';
-import { Brand } from '../app/Brand';
+import { Brand } from '../shell/Brand';
 import classes from './SignInPage.module.css';
 
 export function SignInPage() {

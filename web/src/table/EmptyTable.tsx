@@ -3,9 +3,9 @@ import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { sentence } from '../api/error';
 import { Icon } from '../ui/Icon';
-import { unnamedInput } from './input';
+import { unnamedInput } from './model/inputColumn';
+import type { Table } from './state/useTable';
 import classes from './Table.module.css';
-import type { Table } from './useTable';
 
 interface Props {
   table: Table;

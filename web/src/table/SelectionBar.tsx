@@ -1,15 +1,15 @@
 import { ActionIcon, Button, Group, Paper, Text, Tooltip } from '@mantine/core';
 import { isProcessed } from '../api/types';
-import { count, counted } from '../ui/format';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { count, counted } from '../ui/format';
 import { Icon } from '../ui/Icon';
 import { tell, tellError } from '../ui/notify';
+import { deleteSelected, UNDO_ROWS_MAX } from './editing/deleteRows';
+import { countTicked, isEveryRow, tickedIds } from './editing/selectedRows';
 import { NOTHING } from './grid/selection';
-import { deleteSelected, UNDO_ROWS_MAX } from './rows/deleteSelected';
 import { isFiltered, selected as whole } from './rows/rowQuery';
-import { countTicked, isEveryRow, tickedIds } from './rows/ticked';
+import type { Table } from './state/useTable';
 import classes from './Table.module.css';
-import type { Table } from './useTable';
 
 const ROWS_MAX = 100_000;
 

@@ -1,8 +1,8 @@
 import { Text, Tooltip } from '@mantine/core';
 import { count, counted } from '../ui/format';
 import { isFiltered } from './rows/rowQuery';
+import type { Table } from './state/useTable';
 import classes from './Table.module.css';
-import type { Table } from './useTable';
 
 export function StatusBar({ table }: { table: Table }) {
   const { selection, query } = table;

@@ -2,13 +2,13 @@ import { Center, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { isRefused } from '../api/error';
 import { projectQuery } from '../api/queries';
-import { Shell } from '../app/Shell';
-import { usePageTitle } from '../app/usePageTitle';
+import { Shell } from '../shell/Shell';
+import { usePageTitle } from '../shell/usePageTitle';
 import { ProjectError } from '../ui/ProjectError';
 import { ProjectTrail } from './ProjectTrail';
+import { useTable } from './state/useTable';
 import { TableView } from './TableView';
 import { useRunOnArrival } from './useRunOnArrival';
-import { useTable } from './useTable';
 import { useWhyApart } from './useWhyApart';
 
 export default function TablePage({ projectId }: { projectId: string }) {

@@ -1,35 +1,35 @@
 import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { Shell } from '../app/Shell';
+import { Shell } from '../shell/Shell';
 import { tellError } from '../ui/notify';
 import { unsaved } from '../ui/unsaved';
+import { HoverNote } from './cell/HoverNote';
 import { AddColumnButton } from './columns/AddColumnButton';
 import { InputNote } from './columns/InputNote';
 import { useColumnActions } from './columns/useColumnActions';
+import { deleteSelected, UNASKED_ROWS_MAX } from './editing/deleteRows';
+import { countTicked } from './editing/selectedRows';
+import { clear, useClipboard } from './editing/useClipboard';
+import { useTyped } from './editing/useTypedCells';
 import { EmptyTable, NoMatch } from './EmptyTable';
 import { Grid, type GridHandle, type HoveredCell, type HoveredHeader } from './grid/Grid';
-import { HoverNote } from './cell/HoverNote';
 import { ProjectTrail } from './ProjectTrail';
-import { clear, useClipboard } from './rows/useClipboard';
-import { useTyped } from './rows/useTyped';
 import { isFiltered } from './rows/rowQuery';
-import { RunControl } from './runs/RunControl';
 import { RunDialog } from './runs/RunDialog';
-import { ProgressStrip } from './runs/ProgressStrip';
-import { deleteSelected, UNASKED_ROWS_MAX } from './rows/deleteSelected';
-import { countTicked } from './rows/ticked';
 import { SelectionBar } from './SelectionBar';
+import type { PanelTarget } from './state/panelTarget';
+import type { Table } from './state/useTable';
 import { StatusBar } from './StatusBar';
 import classes from './Table.module.css';
 import { type MenuTarget, TableMenus } from './TableMenus';
-import type { Table } from './useTable';
+import { ProgressStrip } from './toolbar/ProgressStrip';
+import { RunControl } from './toolbar/RunControl';
+import { TableTools } from './toolbar/TableTools';
+import { ViewTabs } from './toolbar/ViewTabs';
 import { useShortcuts } from './useShortcuts';
-import { TableTools } from './views/TableTools';
-import { ViewTabs } from './views/ViewTabs';
-import type { PanelTarget } from './TablePanel';
 
 const TablePanel = lazy(() => import('./TablePanel'));
 const ImportDialog = lazy(() => import('./transfer/ImportDialog'));
-const PasteDialog = lazy(() => import('./rows/PasteDialog'));
+const PasteDialog = lazy(() => import('./editing/PasteDialog'));
 
 /** A table: tools above, grid in the middle, a panel at the side. */
 export function TableView({ table }: { table: Table }) {
@@ -172,7 +172,7 @@ export function TableView({ table }: { table: Table }) {
           <ImportDialog table={table} file={importing.file} onClose={() => setImporting(undefined)} />
         </Suspense>
       )}
-      <RunDialog table={table} />
+      <RunDialog runs={table.runs} columns={table.columns} />
       {clipboard.offer && (
         <Suspense>
           <PasteDialog table={table} offer={clipboard.offer} onClose={clipboard.closeOffer} />

@@ -1,11 +1,6 @@
 import { useEffect, useRef } from 'react';
-import type { Table } from './useTable';
-
-/** What a page may say of itself to the table it leads to. */
-export interface Arrival {
-  /** Run everything once somebody watches. */
-  runs?: boolean;
-}
+import type { Arrival } from '../shell/arrival';
+import type { Table } from './state/useTable';
 
 /** A sample that was just made runs as soon as its events are heard, so that people see it happen. Once: not when the page is reloaded. */
 export function useRunOnArrival(table: Table | undefined): void {

@@ -2,7 +2,7 @@ import { type RefObject, useEffect, useRef } from 'react';
 import { count } from '../ui/format';
 import { tell, tellError } from '../ui/notify';
 import { fetchIds } from './rows/fetchRows';
-import type { Table } from './useTable';
+import type { Table } from './state/useTable';
 
 const ROWS_MAX = 100_000;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Cell } from '../../src/api/types';
-import { describe, isEmptyEnd, isRefusal } from '../../src/table/cell/advice';
+import { describe, isEmptyEnd, isRefusal } from '../../src/table/model/cellStatus';
 
 test('a cell that waits to be tried again says how long and why', () => {
   const now = Date.parse('2026-01-01T00:00:00Z');

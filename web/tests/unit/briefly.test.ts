@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { briefly } from '../../src/table/cell/advice';
+import { briefly } from '../../src/table/model/cellStatus';
 
 test('in a cell a status comes before who answered with it', () => {
   expect(briefly('The server answered 429: slow down')).toBe('429: slow down');

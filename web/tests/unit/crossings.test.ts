@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../../src/api/types';
-import { crossings } from '../../src/table/rows/crossings';
+import { crossings } from '../../src/table/editing/editConflicts';
 
 /** What is found where a cell was opened as `before`, is `now`, and `text` was typed. */
 function found(before: Json, now: Json, text: string): Json | undefined {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Column, Json } from '../../src/api/types';
-import { firstToType, unnamedInput } from '../../src/table/input';
+import { firstToType, unnamedInput } from '../../src/table/model/inputColumn';
 
 const INPUT = { id: '_trigger', header: 'Input', type: 'manual' } as Column;
 const column = (id: string, type: Column['type']) => ({ id, header: id, type }) as Column;

@@ -1,9 +1,9 @@
 import { CompactSelection } from '@glideapps/glide-data-grid';
 import { expect, test } from 'vitest';
 import type { Column } from '../../src/api/types';
+import { fieldHeader } from '../../src/table/cell/fieldHeader';
 import { keyAction } from '../../src/table/grid/keys';
 import { cellSelection, NOTHING } from '../../src/table/grid/selection';
-import { fieldHeader } from '../../src/table/cell/fieldHeader';
 
 const columns = [{ id: 'm', type: 'manual' }, { id: 'a', type: 'ai' }] as Column[];
 const onHeader = { ...NOTHING, columns: CompactSelection.fromSingleSelection(1) };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ApiError, sentence } from '../../src/api/error';
-import { keepingText, LostText } from '../../src/table/lostText';
+import { keepingText, LostText } from '../../src/table/rows/lostText';
 import type { Wire } from '../../src/table/rows/wire';
 
 const refused = (path: string, message: string) => new ApiError('invalid', 400, 'invalid_request', [{ path, message }]);

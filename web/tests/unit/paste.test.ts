@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type PasteTarget, planPaste } from '../../src/table/rows/paste';
+import { type PasteTarget, planPaste } from '../../src/table/editing/planPaste';
 
 const columns = [
   { id: 'a', isWritable: true },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../../src/api/types';
-import { readTyped } from '../../src/table/rows/typed';
+import { readTyped } from '../../src/table/model/values';
 
 test.each<[string, Json, Json]>([
   ['', 'x', null],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { verified } from '../../src/table/rows/verified';
+import { verified } from '../../src/table/editing/verifyRows';
 
 /** Rows by one letter each; a dot is a row that nobody has seen. */
 function check(seen: string, found: string, isRight: boolean) {

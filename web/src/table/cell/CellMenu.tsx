@@ -1,11 +1,11 @@
 import { Menu } from '@mantine/core';
 import { isProcessed, type Row } from '../../api/types';
 import { Icon } from '../../ui/Icon';
+import classes from '../../ui/Menu.module.css';
 import { tellError } from '../../ui/notify';
-import { deleteRows } from '../rows/deleteSelected';
-import { clear } from '../rows/useClipboard';
-import classes from '../Table.module.css';
-import type { Table } from '../useTable';
+import { deleteRows } from '../editing/deleteRows';
+import { clear } from '../editing/useClipboard';
+import type { Table } from '../state/useTable';
 
 export interface CellMenuTarget {
   /** Where the row stood as the menu opened, and which it was. */

@@ -2,16 +2,16 @@ import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useEffect, useState } from 'react';
 import type { Cell, CellStatus, Column, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
-import { SidePanel } from '../../ui/SidePanel';
 import { when } from '../../ui/format';
 import { tellError } from '../../ui/notify';
-import { columnIcon } from '../grid/headerIcons';
-import type { PanelTarget } from '../TablePanel';
-import type { Table } from '../useTable';
-import { advice, describe, EMPTY_ADVICE, isEmptyEnd, isRefusal } from './advice';
+import { SidePanel } from '../../ui/SidePanel';
+import { advice, describe, EMPTY_ADVICE, isEmptyEnd, isRefusal } from '../model/cellStatus';
+import { columnIcon } from '../model/columnIcon';
+import { readRow } from '../rows/readRow';
+import type { PanelTarget } from '../state/panelTarget';
+import type { Table } from '../state/useTable';
 import { CellValue } from './CellValue';
 import { MetaList } from './MetaList';
-import { readRow } from './readRow';
 
 interface Props {
   table: Table;

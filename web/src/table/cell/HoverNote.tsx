@@ -2,11 +2,11 @@ import { Paper, Text } from '@mantine/core';
 import { type RefObject, useEffect, useState } from 'react';
 import type { Cell } from '../../api/types';
 import { isProcessed } from '../../api/types';
+import classes from '../../ui/Note.module.css';
 import type { HoveredCell } from '../grid/Grid';
-import classes from '../Table.module.css';
-import type { Table } from '../useTable';
-import { advice, describe, EMPTY_ADVICE, isEmptyEnd, isRefusal } from './advice';
-import { readRow } from './readRow';
+import { advice, describe, EMPTY_ADVICE, isEmptyEnd, isRefusal } from '../model/cellStatus';
+import { readRow } from '../rows/readRow';
+import type { Table } from '../state/useTable';
 
 const DELAY_MILLISECONDS = 350;
 /** Whoever begins to do something has read enough; and what is scrolled is no longer there. */

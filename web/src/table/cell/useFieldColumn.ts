@@ -4,7 +4,7 @@ import { projectQuery } from '../../api/queries';
 import type { Column } from '../../api/types';
 import { tell, tellError } from '../../ui/notify';
 import { tellAction } from '../../ui/tellAction';
-import type { Table } from '../useTable';
+import type { Table } from '../state/useTable';
 import { fieldHeader } from './fieldHeader';
 
 /** Makes a field of a column's JSON a column of its own, beside it. */

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Icon } from '../../ui/Icon';
-import type { Table } from '../useTable';
+import type { Table } from '../state/useTable';
 import { withHidden } from '../views/viewState';
 
 /** What the column is for that every table begins with. */

@@ -7,7 +7,7 @@ import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import { SchemaEditor } from './SchemaEditor';
-import type { SectionProps } from './TypeSection';
+import type { SectionProps } from './sectionProps';
 
 /** A prompt, and who answers it. */
 export function AiSection({ draft, columns, onChange }: SectionProps) {

@@ -10,9 +10,10 @@ import { isProcessed } from '../../api/types';
 import { FieldErrors } from '../../ui/fieldErrors';
 import { SidePanel } from '../../ui/SidePanel';
 import { useUnsaved } from '../../ui/unsaved';
-import { columnIcon } from '../grid/headerIcons';
+import { columnIcon } from '../model/columnIcon';
+import type { TemplateId } from '../model/templates';
+import type { Table } from '../state/useTable';
 import { withHeaders } from '../template/tokens';
-import type { Table } from '../useTable';
 import { AdvancedSection } from './AdvancedSection';
 import { DependencySection } from './DependencySection';
 import { changedSince, type ColumnDraft, type DraftPart, draftOf, hasChanges, missing, newDraft, toBody } from './draft';
@@ -20,7 +21,6 @@ import { type Crossing, crossings, type Edits, keepTheirs, merged, NO_EDITS, sav
 import { MeanwhileDialog } from './MeanwhileDialog';
 import { TryBox } from './TryBox';
 import { TypeSection } from './TypeSection';
-import type { TemplateId } from './templates';
 
 interface Props {
   table: Table;

@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query';
 import { templatesQuery } from '../../api/queries';
 import { Icon } from '../../ui/Icon';
 import { SidePanel } from '../../ui/SidePanel';
-import { columnIcon } from '../grid/headerIcons';
+import { columnIcon } from '../model/columnIcon';
+import type { TemplateId } from '../model/templates';
 import classes from './Columns.module.css';
-import type { TemplateId } from './templates';
 
 interface Props {
   projectId: string;

@@ -3,13 +3,13 @@ import { useState } from 'react';
 import { isProcessed } from '../../api/types';
 import { ConfirmDialog } from '../../ui/ConfirmDialog';
 import { Icon } from '../../ui/Icon';
+import classes from '../../ui/Menu.module.css';
 import { NameDialog } from '../../ui/NameDialog';
 import { tellError } from '../../ui/notify';
-import { LostWithColumn } from '../LostWithColumn';
-import { FreezeItem } from '../FreezeItem';
-import classes from '../Table.module.css';
-import type { Table } from '../useTable';
-import { openFilters } from '../views/TableTools';
+import type { Table } from '../state/useTable';
+import { openFilters } from '../views/openFilters';
+import { LostWithColumn } from './DeletionImpact';
+import { FreezeItem } from './FreezeItem';
 import type { ColumnActions } from './useColumnActions';
 
 export interface HeaderMenuTarget {

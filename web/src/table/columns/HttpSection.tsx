@@ -7,7 +7,7 @@ import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import { KeyValueEditor } from './KeyValueEditor';
-import type { SectionProps } from './TypeSection';
+import type { SectionProps } from './sectionProps';
 
 const METHODS: HttpMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 

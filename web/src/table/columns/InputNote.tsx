@@ -1,9 +1,9 @@
 import { Paper, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
+import classes from '../../ui/Note.module.css';
 import type { HoveredHeader } from '../grid/Grid';
-import { isUnusedInput } from '../input';
-import classes from '../Table.module.css';
-import type { Table } from '../useTable';
+import { isUnusedInput } from '../model/inputColumn';
+import type { Table } from '../state/useTable';
 
 const DELAY_MILLISECONDS = 500;
 

@@ -1,9 +1,9 @@
 import { NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useFieldErrors } from '../../ui/fieldErrors';
-import { isJson } from '../rows/typed';
-import { JsonTree } from './JsonTree';
+import { JsonTree } from '../cell/JsonTree';
+import { isJson } from '../model/values';
 import { useSampleRow } from './sampleRow';
-import type { SectionProps } from './TypeSection';
+import type { SectionProps } from './sectionProps';
 
 /** A part of what another column holds, chosen by clicking in a sample. */
 export function ReferenceSection({ table, draft, columns, onChange }: SectionProps) {

@@ -1,7 +1,7 @@
 import { Checkbox, Group, NumberInput, Stack, Switch } from '@mantine/core';
 import { useFieldErrors } from '../../ui/fieldErrors';
 import { TemplateField } from '../template/TemplateField';
-import type { SectionProps } from './TypeSection';
+import type { SectionProps } from './sectionProps';
 
 /** A web page, read. */
 export function ScraperSection({ draft, columns, onChange }: SectionProps) {

@@ -1,12 +1,13 @@
 import { Alert, Badge, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Json, TryResult } from '../../api/types';
-import { advice, EMPTY_ADVICE, isEmptyEnd, isRefusal, whyEmpty } from '../cell/advice';
+import json from '../cell/Json.module.css';
+import { JsonTree } from '../cell/JsonTree';
 import { MetaList } from '../cell/MetaList';
-import { isJson, toPretty } from '../rows/typed';
+import { advice, EMPTY_ADVICE, isEmptyEnd, isRefusal, whyEmpty } from '../model/cellStatus';
+import { isJson, toPretty } from '../model/values';
 import { spent } from './attempt';
 import classes from './Columns.module.css';
-import { JsonTree } from './JsonTree';
 
 type Result = NonNullable<TryResult['result']>;
 
@@ -74,7 +75,7 @@ function Answered({ result, path, onPath }: { result: Result; path: string; onPa
   }
   if (value === null) return <Text size="sm">{whyEmpty(meta)}</Text>;
   if (isJson(value) && onPath) return <JsonTree value={value} chosen={path} onChoose={onPath} />;
-  return <pre className={classes.code}>{toPretty(value)}</pre>;
+  return <pre className={json.code}>{toPretty(value)}</pre>;
 }
 
 function Folded({ title, content }: { title: string; content: ReactNode }) {
@@ -121,7 +122,7 @@ function Sent({ title, resolved }: { title?: string; resolved: Record<string, Js
           <Text size="xs" c="dimmed" mb={2}>
             {NAMES[name] ?? name}
           </Text>
-          <pre className={classes.code}>{toPretty(value)}</pre>
+          <pre className={json.code}>{toPretty(value)}</pre>
         </div>
       ))}
     </Stack>

@@ -18,7 +18,7 @@ import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import classes from './Columns.module.css';
 import { MAPPING, MAPPING_KEYS, PROVIDERS, whoToFind } from './draft';
-import type { SectionProps } from './TypeSection';
+import type { SectionProps } from './sectionProps';
 
 const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
   first_name: 'First name',

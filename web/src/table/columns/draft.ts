@@ -1,7 +1,7 @@
-import type { Column, ColumnCreate, FilterNode, Provider, WaterfallProvider } from '../../api/types';
 import type { components } from '../../api/schema';
+import type { Column, ColumnCreate, FilterNode, Provider, WaterfallProvider } from '../../api/types';
+import { templateOf, type TemplateId } from '../model/templates';
 import { complete } from '../views/operators';
-import { templateOf, type TemplateId } from './templates';
 
 type Schemas = components['schemas'];
 

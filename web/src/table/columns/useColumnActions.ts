@@ -4,11 +4,11 @@ import { isNews } from '../../api/fixes';
 import { projectQuery, viewsQuery } from '../../api/queries';
 import type { Column, ColumnPatch, Project } from '../../api/types';
 import { tellError, tellFixes } from '../../ui/notify';
+import { templateOf } from '../model/templates';
+import type { PanelTarget } from '../state/panelTarget';
+import type { Table } from '../state/useTable';
 import { withHeaders } from '../template/tokens';
-import type { PanelTarget } from '../TablePanel';
-import type { Table } from '../useTable';
 import { withHidden } from '../views/viewState';
-import { templateOf } from './templates';
 
 export interface ColumnActions {
   /** By place among the shown columns. */

@@ -1,8 +1,8 @@
 import type { ProvideEditorComponent } from '@glideapps/glide-data-grid';
 import { type ClipboardEvent, type FocusEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
+import { isJson, toPretty } from '../model/values';
 import { isBlock } from '../rows/pasteBlock';
 import { parseTsv } from '../rows/tsv';
-import { isJson, toPretty } from '../rows/typed';
 import type { RowmillCell } from './cellContent';
 import { takeFirstLetters } from './firstLetter';
 import classes from './Grid.module.css';

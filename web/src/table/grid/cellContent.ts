@@ -1,8 +1,8 @@
 import { type CustomCell, GridCellKind, type LoadingCell } from '@glideapps/glide-data-grid';
 import type { Cell, Column } from '../../api/types';
 import { isProcessed } from '../../api/types';
-import { describe } from '../cell/advice';
-import { toText } from '../rows/typed';
+import { describe } from '../model/cellStatus';
+import { toText } from '../model/values';
 
 /** What is drawn and edited in a cell. */
 export interface CellData {

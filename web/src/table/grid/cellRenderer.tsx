@@ -1,8 +1,8 @@
 import type { BaseDrawArgs, CustomRenderer, DrawArgs } from '@glideapps/glide-data-grid';
 import { GridCellKind } from '@glideapps/glide-data-grid';
-import { briefly } from '../cell/advice';
-import { CellEditor } from './CellEditor';
+import { briefly } from '../model/cellStatus';
 import { drawnText, isRowmillCell, type RowmillCell } from './cellContent';
+import { CellEditor } from './CellEditor';
 import type { StatusColors } from './gridTheme';
 
 type Args = DrawArgs<RowmillCell>;

@@ -1,4 +1,4 @@
-import { prefix } from '../../app/base';
+import { prefix } from '../../api/base';
 import type { Status } from '../../api/types';
 import type { RowChanges } from './rowStore';
 

@@ -1,9 +1,9 @@
 import { client, data } from '../../api/client';
 import { ApiError } from '../../api/error';
 import type { Json, Row } from '../../api/types';
-import { readRow } from '../cell/readRow';
 import { inBatches } from './batches';
 import { fetchPage } from './fetchRows';
+import { readRow } from './readRow';
 import { EVERY_ROW } from './rowQuery';
 
 export type RowBody = Record<string, Json>;

@@ -1,12 +1,13 @@
 import { Alert, Button, Group, List, Modal, Stack, Text } from '@mantine/core';
+import type { Column } from '../../api/types';
 import { count, counted } from '../../ui/format';
-import type { Table } from '../useTable';
 import { withoutByHand } from './measure';
+import type { Runs } from './useRuns';
 
 const TRIED_ROWS = 10;
 
 /** Asks before many cells are run, because each may cost money and somebody else's time. */
-export function RunDialog({ table: { runs, columns } }: { table: Table }) {
+export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Column[] }) {
   const { question, answer } = runs;
   if (!question) return null;
   const { cells, byColumn, isAtMost, body, byHand } = question;

@@ -1,8 +1,8 @@
 import { Button, Menu, Text } from '@mantine/core';
-import { prefix } from '../../app/base';
+import { prefix } from '../../api/base';
 import { Icon } from '../../ui/Icon';
 import { isPlain, queryParams, type RowQuery } from '../rows/rowQuery';
-import type { Table } from '../useTable';
+import type { Table } from '../state/useTable';
 
 const KINDS: { label: string; note: string; params: Record<string, string> }[] = [
   { label: 'CSV for spreadsheets (safe)', note: 'An apostrophe keeps cells from running as formulas.', params: { format: 'csv', bom: 'true' } },

@@ -7,12 +7,12 @@ import { projectQuery } from '../../api/queries';
 import type { ImportResult } from '../../api/types';
 import { counted } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
-import { unnamedInput } from '../input';
+import { unnamedInput } from '../model/inputColumn';
 import { isFiltered } from '../rows/rowQuery';
-import type { Table } from '../useTable';
+import type { Table } from '../state/useTable';
+import classes from './Import.module.css';
 import { ImportDone } from './ImportDone';
 import { ImportMapping } from './ImportMapping';
-import classes from './Import.module.css';
 import { type Preview, readPreview } from './preview';
 import { type ImportOptions, type Upload, uploadFile } from './upload';
 

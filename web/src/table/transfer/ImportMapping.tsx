@@ -2,11 +2,11 @@ import { Alert, Button, Group, Select, Stack, Switch, Text } from '@mantine/core
 import { useState } from 'react';
 import type { Column } from '../../api/types';
 import { count } from '../../ui/format';
+import { PreviewTable } from '../../ui/PreviewTable';
 import { fieldNames, isTooWide } from './csv';
 import { ENCODINGS } from './encoding';
 import { unmark } from './formulas';
 import type { Preview } from './preview';
-import { PreviewTable } from './PreviewTable';
 import { FOLLOWS, LEFT_OUT, NEW, suggested, tooWideTitle } from './targets';
 import type { ImportOptions } from './upload';
 

@@ -1,8 +1,8 @@
-import { prefix } from '../../app/base';
+import { prefix } from '../../api/base';
 import { toApiError, unreachable } from '../../api/error';
 import type { ImportResult } from '../../api/types';
 import { asUtf8 } from './encoding';
-import type { Preview } from './preview';
+import { isJsonLines, type Preview } from './preview';
 
 export interface ImportOptions {
   header: boolean;
@@ -70,8 +70,4 @@ function post(
     };
     request.send(body);
   });
-}
-
-export function isJsonLines(file: File): boolean {
-  return /\.(jsonl|ndjson)$/i.test(file.name);
 }

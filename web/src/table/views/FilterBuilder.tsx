@@ -2,8 +2,8 @@ import { Stack, Text } from '@mantine/core';
 import type { Column, FilterNode } from '../../api/types';
 import { FilterList } from './FilterList';
 import type { Kind } from './kinds';
-import { MatchSelect } from './MatchSelect';
 import { asList, matchOf } from './match';
+import { MatchSelect } from './MatchSelect';
 
 interface Props {
   columns: readonly Column[];

@@ -1,7 +1,7 @@
 import { useEffect } from 'react';
 import { useSearch } from 'wouter';
 import { navigate } from 'wouter/use-browser-location';
-import { absoluteUrl, prefix } from '../../app/base';
+import { absoluteUrl, prefix } from '../../api/base';
 import { useStored } from '../../ui/useStored';
 
 function pathOf(projectId: string, viewId: string | undefined): string {

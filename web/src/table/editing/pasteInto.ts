@@ -1,9 +1,9 @@
-import type { Table } from '../useTable';
-import type { CellWrite } from './editor';
-import { addedRow, planPaste, type PasteTarget } from './paste';
-import type { Block } from './pasteBlock';
-import { isFiltered } from './rowQuery';
-import { readTyped } from './typed';
+import { readTyped } from '../model/values';
+import type { CellWrite } from '../rows/editor';
+import type { Block } from '../rows/pasteBlock';
+import { isFiltered } from '../rows/rowQuery';
+import type { Table } from '../state/useTable';
+import { addedRow, planPaste, type PasteTarget } from './planPaste';
 
 /** Writes a block and answers how many of its values had no place; undefined if it failed, which has been told. */
 export async function pasteInto(

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Group, ScrollArea, Stack, Switch } from '@mantine/core';
 import { Icon } from '../../ui/Icon';
-import type { Table } from '../useTable';
-import { withHidden } from './viewState';
+import type { Table } from '../state/useTable';
+import { withHidden } from '../views/viewState';
 
 interface Props {
   table: Table;

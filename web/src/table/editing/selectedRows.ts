@@ -2,9 +2,9 @@ import type { Row } from '../../api/types';
 import { count } from '../../ui/format';
 import type { Anchors } from '../grid/following';
 import { rowRuns } from '../grid/selection';
-import type { Table } from '../useTable';
-import { fetchAllIds, fetchIds } from './fetchRows';
-import { type Run, verified } from './verified';
+import { fetchAllIds, fetchIds } from '../rows/fetchRows';
+import type { Table } from '../state/useTable';
+import { type Run, verified } from './verifyRows';
 
 export function countTicked({ selection, total = 0 }: Pick<Table, 'selection' | 'total'>): number {
   return selection.rows.length - (selection.rows.hasIndex(total) ? 1 : 0);

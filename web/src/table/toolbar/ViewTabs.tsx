@@ -3,10 +3,11 @@ import { useState } from 'react';
 import type { View } from '../../api/types';
 import { ConfirmDialog } from '../../ui/ConfirmDialog';
 import { Icon } from '../../ui/Icon';
+import menu from '../../ui/Menu.module.css';
 import { NameDialog } from '../../ui/NameDialog';
 import { tell, tellError } from '../../ui/notify';
-import classes from '../Table.module.css';
-import type { Views } from './useViews';
+import type { Views } from '../views/useViews';
+import classes from './Toolbar.module.css';
 
 type Dialog = { kind: 'saveAs' } | { kind: 'rename' | 'delete'; view: View };
 
@@ -41,7 +42,7 @@ export function ViewTabs({ views }: { views: Views }) {
                 Move right
               </Menu.Item>
               <Menu.Divider />
-              <Menu.Item className={classes.danger} leftSection={<Icon name="trash" />} onClick={() => setDialog({ kind: 'delete', view })}>
+              <Menu.Item className={menu.danger} leftSection={<Icon name="trash" />} onClick={() => setDialog({ kind: 'delete', view })}>
                 Delete
               </Menu.Item>
             </Menu.Dropdown>

@@ -1,5 +1,5 @@
 import type { Json } from '../../api/types';
-import { readTyped } from './typed';
+import { readTyped } from '../model/values';
 
 export interface PasteTarget {
   /** The columns on the screen, in order: whether each can be written. */

@@ -1,9 +1,9 @@
 import { List, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { client, data } from '../api/client';
-import type { Column, View } from '../api/types';
-import { counted } from '../ui/format';
-import type { Table } from './useTable';
+import { client, data } from '../../api/client';
+import type { Column, View } from '../../api/types';
+import { counted } from '../../ui/format';
+import type { Table } from '../state/useTable';
 
 /** What goes when a column is deleted. */
 export function LostWithColumn({ table, column }: { table: Table; column: Column }) {

@@ -1,6 +1,6 @@
 import { Text } from '@mantine/core';
-import { PreviewTable } from '../transfer/PreviewTable';
-import type { Block, Destination } from './pasteBlock';
+import { PreviewTable } from '../../ui/PreviewTable';
+import type { Block, Destination } from '../rows/pasteBlock';
 
 const ROWS_SHOWN = 4;
 const COLUMNS_SHOWN = 60;

@@ -1,10 +1,10 @@
 import type { Cell, Json } from '../../api/types';
 import { tellAction } from '../../ui/tellAction';
 import type { TypedCell } from '../grid/Grid';
-import type { Editor } from './editor';
-import type { RowStore } from './rowStore';
-import { readTyped, toText } from './typed';
-import { isSame } from './undo';
+import { readTyped, toText } from '../model/values';
+import type { Editor } from '../rows/editor';
+import type { RowStore } from '../rows/rowStore';
+import { isSame } from '../rows/undo';
 
 /** A cell that changed while somebody typed into it. */
 export interface Crossing {

@@ -1,11 +1,11 @@
+import type { Row } from '../../api/types';
 import { counted } from '../../ui/format';
 import { tell, tellError } from '../../ui/notify';
 import { tellAction } from '../../ui/tellAction';
 import { NOTHING } from '../grid/selection';
-import type { Table } from '../useTable';
-import type { Row } from '../../api/types';
-import { countTicked, tickedIds, tickedRows } from './ticked';
-import { wireOf } from './wire';
+import { wireOf } from '../rows/wire';
+import type { Table } from '../state/useTable';
+import { countTicked, tickedIds, tickedRows } from './selectedRows';
 
 /** Fewer rows than this are deleted without a question, because that can be undone. */
 export const UNASKED_ROWS_MAX = 100;

@@ -1,8 +1,8 @@
-import { ApiError } from '../api/error';
-import type { Json } from '../api/types';
-import { fieldOf } from '../api/words';
-import { toText } from './rows/typed';
-import type { Wire } from './rows/wire';
+import { ApiError } from '../../api/error';
+import type { Json } from '../../api/types';
+import { fieldOf } from '../../api/words';
+import { toText } from '../model/values';
+import type { Wire } from './wire';
 
 /** A cell was written whose row somebody deleted meanwhile. */
 export class LostText extends ApiError {

@@ -1,4 +1,4 @@
-import type { Column, Row } from '../api/types';
+import type { Column, Row } from '../../api/types';
 
 /** The column that every table begins with, and what it is called until somebody names it. */
 const INPUT = { id: '_trigger', header: 'Input' };

@@ -5,12 +5,12 @@ import { sentence } from '../../api/error';
 import { projectQuery } from '../../api/queries';
 import { count, counted } from '../../ui/format';
 import { tell } from '../../ui/notify';
-import type { Table } from '../useTable';
-import { makeColumns } from './makeColumns';
-import { type Block, destinations, guessHeader, NEW_COLUMNS_MAX, type PasteColumn, widthOf } from './pasteBlock';
+import { type Block, destinations, guessHeader, NEW_COLUMNS_MAX, type PasteColumn, widthOf } from '../rows/pasteBlock';
+import { isFiltered } from '../rows/rowQuery';
+import type { Table } from '../state/useTable';
+import { makeColumns } from './createColumns';
 import { pasteInto } from './pasteInto';
 import { PastePreview } from './PastePreview';
-import { isFiltered } from './rowQuery';
 
 export interface PasteOffer {
   block: Block;

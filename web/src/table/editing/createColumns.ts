@@ -1,5 +1,5 @@
 import { client, data } from '../../api/client';
-import type { Destination } from './pasteBlock';
+import type { Destination } from '../rows/pasteBlock';
 
 /** Makes and renames what a paste needs; answers the ids its values go to, in order. */
 export async function makeColumns(projectId: string, goals: readonly Destination[]): Promise<string[]> {

@@ -3,13 +3,13 @@ import type { Column, Row } from '../../api/types';
 import { counted } from '../../ui/format';
 import { tell, tellError } from '../../ui/notify';
 import type { CellRange, Selection } from '../grid/selection';
-import type { Table } from '../useTable';
-import type { CellWrite } from './editor';
+import { toText } from '../model/values';
+import type { CellWrite } from '../rows/editor';
+import { isBlock, isTooLarge, needsAnswer, PASTE_CELLS_MAX, PASTE_ROWS_MAX } from '../rows/pasteBlock';
+import { formatTsv, parseTsv } from '../rows/tsv';
+import type { Table } from '../state/useTable';
 import type { PasteOffer } from './PasteDialog';
-import { isBlock, isTooLarge, needsAnswer, PASTE_CELLS_MAX, PASTE_ROWS_MAX } from './pasteBlock';
 import { pasteInto } from './pasteInto';
-import { formatTsv, parseTsv } from './tsv';
-import { toText } from './typed';
 
 /** Pastes of so many rows take a while and say when they are done. */
 const LONG_ROWS = 5_000;

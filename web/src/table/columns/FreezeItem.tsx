@@ -1,6 +1,6 @@
 import { Menu } from '@mantine/core';
-import { Icon } from '../ui/Icon';
-import type { Table } from './useTable';
+import { Icon } from '../../ui/Icon';
+import type { Table } from '../state/useTable';
 
 /** Keeps the columns up to this one in sight, or lets them go. */
 export function FreezeItem({ table, columnId }: { table: Table; columnId: string }) {

@@ -2,24 +2,16 @@ import { ActionIcon, Button, CloseButton, Group, TextInput, Tooltip } from '@man
 import { lazy, Suspense } from 'react';
 import type { Json } from '../../api/types';
 import { Icon } from '../../ui/Icon';
-import classes from '../Table.module.css';
+import type { Table } from '../state/useTable';
 import { ExportMenu } from '../transfer/ExportMenu';
-import type { Table } from '../useTable';
+import { kindOf } from '../views/kinds';
+import { complete, countFilters } from '../views/operators';
+import { SortBuilder } from '../views/SortBuilder';
+import { Tool } from '../views/Tool';
 import { ColumnsList } from './ColumnsList';
-import { kindOf } from './kinds';
-import { complete, countFilters } from './operators';
-import { SortBuilder } from './SortBuilder';
-import { Tool } from './Tool';
+import classes from './Toolbar.module.css';
 
-/** Opens the filters, once what is open now has closed. */
-export function openFilters(): void {
-  setTimeout(() => {
-    const tool = document.querySelector<HTMLElement>('[data-tool=filter]');
-    if (tool?.getAttribute('aria-expanded') !== 'true') tool?.click();
-  }, 250);
-}
-
-const FilterBuilder = lazy(() => import('./FilterBuilder'));
+const FilterBuilder = lazy(() => import('../views/FilterBuilder'));
 
 interface Props {
   table: Table;

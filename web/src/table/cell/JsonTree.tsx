@@ -1,6 +1,6 @@
 import type { Json } from '../../api/types';
-import { toText } from '../rows/typed';
-import classes from './Columns.module.css';
+import { toText } from '../model/values';
+import classes from './Json.module.css';
 import { partsOf, type Segment, writePath } from './jsonPath';
 
 interface Props {

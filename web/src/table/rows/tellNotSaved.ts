@@ -1,6 +1,6 @@
 import { notifications } from '@mantine/notifications';
-import { mayPass, sentence } from '../api/error';
-import { tellError } from '../ui/notify';
+import { mayPass, sentence } from '../../api/error';
+import { tellError } from '../../ui/notify';
 import { LostText } from './lostText';
 
 const TITLE = 'This was not saved';

@@ -2,10 +2,10 @@ import { Button, Progress as Bar, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { count, paid } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
-import classes from '../Table.module.css';
-import type { Table } from '../useTable';
-import { ended, type Progress } from './progress';
-import { isAllEmpty, summary } from './summary';
+import { ended, type Progress } from '../runs/progress';
+import { isAllEmpty, summary } from '../runs/summary';
+import type { Table } from '../state/useTable';
+import classes from './Toolbar.module.css';
 
 /** A finished run says so for this long. */
 const LINGER_MILLISECONDS = 10_000;

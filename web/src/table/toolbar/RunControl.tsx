@@ -4,11 +4,11 @@ import { statusQuery } from '../../api/queries';
 import { isProcessed } from '../../api/types';
 import { count } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
+import classes from '../../ui/Menu.module.css';
 import { isFiltered, selected } from '../rows/rowQuery';
+import { countCells } from '../runs/progress';
+import type { Table } from '../state/useTable';
 import { ExportMenu } from '../transfer/ExportMenu';
-import classes from '../Table.module.css';
-import type { Table } from '../useTable';
-import { countCells } from './progress';
 
 /** Import, export, and the button that runs the table or stops it. */
 export function RunControl({ table, onImport }: { table: Table; onImport: () => void }) {

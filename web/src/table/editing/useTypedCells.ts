@@ -2,10 +2,10 @@ import type { Json } from '../../api/types';
 import { counted } from '../../ui/format';
 import { tell, tellError } from '../../ui/notify';
 import type { TypedCell } from '../grid/Grid';
-import type { Table } from '../useTable';
-import { crossings, tellCrossings } from './crossings';
-import type { CellWrite } from './editor';
-import { readTyped } from './typed';
+import { readTyped } from '../model/values';
+import type { CellWrite } from '../rows/editor';
+import type { Table } from '../state/useTable';
+import { crossings, tellCrossings } from './editConflicts';
 
 /** More rows than this are not written by hand at once. */
 const ROWS_MAX = 50_000;

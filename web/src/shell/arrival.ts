@@ -1,0 +1,5 @@
+/** What a page may say of itself to the table it leads to. */
+export interface Arrival {
+  /** Run everything once somebody watches. */
+  runs?: boolean;
+}
