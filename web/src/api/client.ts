@@ -10,7 +10,7 @@ type Listener = (error: ApiError) => void;
 let onSignedOut: Listener = () => {};
 
 /** Whom to tell when the service no longer knows who we are. */
-export function whenSignedOut(listener: Listener): void {
+export function setSignedOutListener(listener: Listener): void {
   onSignedOut = listener;
 }
 

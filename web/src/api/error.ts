@@ -1,4 +1,4 @@
-import { fieldMessage, fieldOf, type Offence, offenceSentence, plainly } from './words';
+import { fieldMessage, fieldOf, type FieldProblem, problemSentence, withoutLimitNames } from './fieldMessages';
 
 /** A request the service refused, or one that never reached it (`status` 0). */
 export class ApiError extends Error {
@@ -6,7 +6,7 @@ export class ApiError extends Error {
     message: string,
     readonly status: number,
     readonly code: string | undefined,
-    readonly details: readonly Offence[],
+    readonly details: readonly FieldProblem[],
   ) {
     super(message);
     this.name = 'ApiError';
@@ -14,11 +14,11 @@ export class ApiError extends Error {
 }
 
 /** The sentence to show for anything that was thrown, in the page's words. */
-export function sentence(error: unknown): string {
+export function errorMessage(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   if (error.status === 401) return 'You are signed out. Sign in again, then repeat this.';
-  if (error.details.length === 0) return plainly(error.message);
-  const told = [...new Set(error.details.map(offenceSentence))];
+  if (error.details.length === 0) return withoutLimitNames(error.message);
+  const told = [...new Set(error.details.map(problemSentence))];
   return told.length > 3 ? `${told.slice(0, 3).join(' ')} And ${told.length - 3} more.` : told.join(' ');
 }
 
@@ -28,12 +28,12 @@ export function isNotFound(error: unknown): boolean {
 }
 
 /** Whether the service answers that what was asked for is gone, or closed to us; not that it has trouble. */
-export function isRefused(error: unknown): boolean {
+export function isGoneOrForbidden(error: unknown): boolean {
   return isNotFound(error) || (error instanceof ApiError && error.status === 403);
 }
 
 /** Whether the same may work later: the service was not reached, is busy or has trouble of its own. */
-export function mayPass(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
@@ -47,7 +47,7 @@ export function toApiError(status: number, body: unknown): ApiError {
   const { error, code, details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<{
     error: string;
     code: string;
-    details: Offence[];
+    details: FieldProblem[];
   }>;
   return new ApiError(error ?? fallback(status), status, code, details ?? []);
 }

@@ -1,5 +1,5 @@
 /** One field the service rejected, and why. */
-export interface Offence {
+export interface FieldProblem {
   path: string;
   message: string;
 }
@@ -70,33 +70,33 @@ const MESSAGES: [field: RegExp, told: RegExp, better: string][] = [
 ];
 
 /** The field an offence is about, as a form knows it: without places in lists, and as if the column stood alone. */
-export function fieldOf({ path }: Offence): string {
+export function fieldOf({ path }: FieldProblem): string {
   return path.replace(/^column\./, '').replace(/\[\d+\]/g, '');
 }
 
 /** What is wrong with a field, beside which it is shown. */
-export function fieldMessage(offence: Offence): string {
+export function fieldMessage(offence: FieldProblem): string {
   const words = wordsOf(offence);
   return ended(words.slice(0, 1).toUpperCase() + words.slice(1));
 }
 
 /** An offence as a sentence that names the field as the page does. */
-export function offenceSentence(offence: Offence): string {
+export function problemSentence(offence: FieldProblem): string {
   const label = labelOf(offence.path);
   const words = wordsOf(offence);
   if (!label) return fieldMessage(offence);
   return ended(/^[A-Z]/.test(words) ? `${label}: ${words}` : `${label} ${words}`);
 }
 
-function wordsOf(offence: Offence): string {
+function wordsOf(offence: FieldProblem): string {
   const field = fieldOf(offence);
   const better = MESSAGES.find(([pattern, told]) => pattern.test(field) && told.test(offence.message))?.[2];
   // Of a pattern that cannot be read, only why.
-  return better ?? plainly(offence.message).replace('regular expression', 'pattern').replace(/regex parse error:[\s\S]*error: /, '');
+  return better ?? withoutLimitNames(offence.message).replace('regular expression', 'pattern').replace(/regex parse error:[\s\S]*error: /, '');
 }
 
 /** Without the names by which settings call limits. */
-export function plainly(message: string): string {
+export function withoutLimitNames(message: string): string {
   return message.replace(/ \([a-z]+[A-Za-z]*Max\)/g, '');
 }
 

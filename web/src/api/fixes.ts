@@ -1,4 +1,4 @@
-import { labelOf } from './words';
+import { labelOf } from './fieldMessages';
 
 type Say = (...parts: string[]) => string;
 
@@ -52,7 +52,7 @@ const SENTENCES: [RegExp, Say][] = [
 ];
 
 /** A correction in the page's words. What is not known here is told as it came. */
-export function fixSentence(fix: string): string {
+export function fixMessage(fix: string): string {
   const bare = fix.replace(/\.$/, '');
   for (const [pattern, say] of SENTENCES) {
     const match = pattern.exec(bare);
@@ -62,6 +62,6 @@ export function fixSentence(fix: string): string {
 }
 
 /** Whether it is news: that a column waits for what somebody made it use is none, and the panel shows it. */
-export function isNews(fix: string): boolean {
+export function isWorthShowing(fix: string): boolean {
   return !/^Added required dependency on .+, which the column refers to\.?$/.test(fix);
 }

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
 import { prefix } from '../api/base';
-import { whenSignedOut } from '../api/client';
+import { setSignedOutListener } from '../api/client';
 import { sessionQuery } from '../api/queries';
 import { ProjectsPage } from '../projects/ProjectsPage';
 import { SessionContext } from '../shell/session';
@@ -11,7 +11,7 @@ import { SignInPage } from '../signin/SignInPage';
 import { DiscardDialog } from '../ui/DiscardDialog';
 import { ErrorState } from '../ui/ErrorState';
 import { unsaved } from '../ui/unsaved';
-import { Crash } from './Crash';
+import { ErrorBoundary } from './ErrorBoundary';
 import { NotFoundPage } from './NotFoundPage';
 
 const loadTable = () => import('../table/TablePage');
@@ -27,7 +27,7 @@ export function App() {
   const session = useQuery(sessionQuery);
 
   useEffect(() => {
-    whenSignedOut(() => queryClient.setQueryData(sessionQuery.queryKey, { signedIn: false }));
+    setSignedOutListener(() => queryClient.setQueryData(sessionQuery.queryKey, { signedIn: false }));
   }, [queryClient]);
 
   if (session.isPending) return <Waiting />;
@@ -36,8 +36,8 @@ export function App() {
 
   return (
     <SessionContext value={session.data}>
-      <Crash>
-        <Router base={prefix} aroundNav={(navigate, to, options) => unsaved.first(() => navigate(to, options))}>
+      <ErrorBoundary>
+        <Router base={prefix} aroundNav={(navigate, to, options) => unsaved.guard(() => navigate(to, options))}>
           <Suspense fallback={<Waiting />}>
             <Switch>
               <Route path="/" component={ProjectsPage} />
@@ -55,7 +55,7 @@ export function App() {
             </Switch>
           </Suspense>
         </Router>
-      </Crash>
+      </ErrorBoundary>
       <DiscardDialog />
     </SessionContext>
   );

@@ -6,7 +6,7 @@ import { client, data } from '../api/client';
 import { projectsQuery } from '../api/queries';
 import type { ProjectItem } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
-import { when } from '../ui/format';
+import { timeAgo } from '../ui/format';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
 import classes from './Projects.module.css';
@@ -36,7 +36,7 @@ export function ProjectCard({ project }: { project: ProjectItem }) {
         </Text>
       </Link>
       <Text size="sm" c="dimmed" className={classes.facts}>
-        {project.columnCount} {project.columnCount === 1 ? 'column' : 'columns'} · made {when(project.createdAt)}
+        {project.columnCount} {project.columnCount === 1 ? 'column' : 'columns'} · made {timeAgo(project.createdAt)}
         {project.autoplay && ' · runs by itself'}
       </Text>
       <Menu position="bottom-end">

@@ -6,7 +6,7 @@ import type { Project } from '../api/types';
 import { CopyField } from '../ui/CopyField';
 import { useUnsaved } from '../ui/unsaved';
 import { Card } from './Card';
-import { type EventSettings, kept } from './eventSettings';
+import { type EventSettings, trimmed } from './eventSettings';
 import { usePatchProject } from './usePatchProject';
 
 const INTEGRATION = 'eventplatform-event';
@@ -27,7 +27,7 @@ export function EventSection({ project }: { project: Project }) {
   const forget = () => setChanges((now) => (now === changes ? {} : now));
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const metadata = { ...project.metadata, integration: INTEGRATION, eventplatform: kept(settings) };
+    const metadata = { ...project.metadata, integration: INTEGRATION, eventplatform: trimmed(settings) };
     patch.mutate({ metadata }, { onSuccess: forget });
   };
   const disconnect = () => {

@@ -5,12 +5,12 @@ import { createKey, listKeys, revokeKey } from '../api/operations';
 import type { ApiKey } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { ErrorState } from '../ui/ErrorState';
-import { when } from '../ui/format';
+import { timeAgo } from '../ui/format';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
 import { Card } from './Card';
+import { OneTimeSecret } from './OneTimeSecret';
 import classes from './Settings.module.css';
-import { ShownOnce } from './ShownOnce';
 
 const KEYS = ['keys'];
 
@@ -40,7 +40,7 @@ export function KeysSection() {
           New key
         </Button>
       </div>
-      {secret && <ShownOnce label="The new key" secret={secret} onClose={() => setSecret(undefined)} />}
+      {secret && <OneTimeSecret label="The new key" secret={secret} onClose={() => setSecret(undefined)} />}
       <Table verticalSpacing={8} fz="sm" className={classes.stacked}>
         <Table.Thead>
           <Table.Tr>
@@ -61,8 +61,8 @@ export function KeysSection() {
                   {key.current && <Badge variant="light">in use here</Badge>}
                 </Group>
               </Table.Td>
-              <Table.Td data-label="Made">{when(key.createdAt)}</Table.Td>
-              <Table.Td data-label="Last used">{key.lastUsedAt ? when(key.lastUsedAt) : 'never'}</Table.Td>
+              <Table.Td data-label="Made">{timeAgo(key.createdAt)}</Table.Td>
+              <Table.Td data-label="Last used">{key.lastUsedAt ? timeAgo(key.lastUsedAt) : 'never'}</Table.Td>
               <Table.Td ta="right">
                 <Button
                   size="compact-sm"

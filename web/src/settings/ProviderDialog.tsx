@@ -2,7 +2,7 @@ import { Button, Checkbox, Group, Modal, PasswordInput, Stack, Text, TextInput }
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { client, data } from '../api/client';
-import { fieldErrors, sentence } from '../api/error';
+import { fieldErrors, errorMessage } from '../api/error';
 import { providersQuery } from '../api/queries';
 import type { Provider } from '../api/types';
 import { unsaved, useUnsaved } from '../ui/unsaved';
@@ -18,7 +18,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
   const queryClient = useQueryClient();
   const isAi = provider.kind === 'ai';
   const forget = useUnsaved(Boolean(apiKey) || baseUrl !== (provider.baseUrl ?? '') || model !== (provider.model ?? ''));
-  const close = () => unsaved.first(onClose);
+  const close = () => unsaved.guard(onClose);
   const save = useMutation({
     mutationFn: () =>
       data(
@@ -75,7 +75,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
           )}
           {save.isError && Object.keys(errors).length === 0 && (
             <Text size="sm" c="red" role="alert">
-              {sentence(save.error)}
+              {errorMessage(save.error)}
             </Text>
           )}
           <Group justify="flex-end">

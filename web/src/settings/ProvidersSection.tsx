@@ -2,7 +2,7 @@ import { Badge, Button, Group, Loader, Stack, Table, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client, data } from '../api/client';
-import { sentence } from '../api/error';
+import { errorMessage } from '../api/error';
 import { testProvider } from '../api/operations';
 import { providersQuery } from '../api/queries';
 import type { Provider } from '../api/types';
@@ -78,7 +78,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
           )}
           {test.isError && (
             <Text size="xs" c="red">
-              {sentence(test.error)}
+              {errorMessage(test.error)}
             </Text>
           )}
         </Stack>

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Code, Group, PasswordInput, Table, Text, TextInput 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { client, data } from '../api/client';
-import { sentence } from '../api/error';
+import { errorMessage } from '../api/error';
 import { secretsQuery } from '../api/queries';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { Icon } from '../ui/Icon';
@@ -70,7 +70,7 @@ export function SecretsSection() {
         </Group>
         {save.isError && (
           <Text size="sm" c="red" mt="xs" role="alert">
-            {sentence(save.error)}
+            {errorMessage(save.error)}
           </Text>
         )}
       </form>

@@ -1,15 +1,15 @@
 import { Button, Group, Table, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { fieldErrors, sentence } from '../api/error';
+import { fieldErrors, errorMessage } from '../api/error';
 import { createTeam, listTeams, renameTeam } from '../api/operations';
 import { sessionQuery, teamQuery } from '../api/queries';
 import { useSession } from '../shell/session';
 import { CopyField } from '../ui/CopyField';
-import { tell } from '../ui/notify';
+import { notify } from '../ui/notify';
 import { Card } from './Card';
+import { OneTimeSecret } from './OneTimeSecret';
 import classes from './Settings.module.css';
-import { ShownOnce } from './ShownOnce';
 
 export function TeamSection() {
   const session = useSession();
@@ -30,7 +30,7 @@ function TeamName() {
     mutationFn: () => renameTeam(name.trim()),
     onSuccess: () => {
       void queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
-      tell('The team was renamed.');
+      notify('The team was renamed.');
     },
   });
   const submit = (event: FormEvent) => {
@@ -41,7 +41,7 @@ function TeamName() {
     <Card title="Your team" text="Projects, keys and secrets belong to a team; nobody of another team sees them.">
       <form onSubmit={submit}>
         <Group align="flex-end">
-          <TextInput label="Name" value={name} flex={1} maxLength={255} onChange={(event) => setName(event.currentTarget.value)} error={save.isError ? sentence(save.error) : undefined} />
+          <TextInput label="Name" value={name} flex={1} maxLength={255} onChange={(event) => setName(event.currentTarget.value)} error={save.isError ? errorMessage(save.error) : undefined} />
           <Button type="submit" loading={save.isPending} disabled={!name.trim() || name.trim() === session.team.name}>
             Rename
           </Button>
@@ -90,11 +90,11 @@ function Teams() {
         </Group>
         {create.isError && !errors.slug && (
           <Text size="sm" c="red" mt="xs" role="alert">
-            {sentence(create.error)}
+            {errorMessage(create.error)}
           </Text>
         )}
       </form>
-      {create.data && <ShownOnce label={`First key of ${create.data.team.name}`} secret={create.data.secret} onClose={() => create.reset()} />}
+      {create.data && <OneTimeSecret label={`First key of ${create.data.team.name}`} secret={create.data.secret} onClose={() => create.reset()} />}
       <Table fz="sm" verticalSpacing={6} className={classes.stacked}>
         <Table.Tbody>
           {teams.data?.map((team) => (

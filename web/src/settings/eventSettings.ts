@@ -7,7 +7,7 @@ export interface EventSettings {
 }
 
 /** As they are kept: spaces that came along with a copied id or secret would match no delivery. An empty secret is none. */
-export function kept({ eventId, eventName, signingSecret, ...rest }: EventSettings): EventSettings {
+export function trimmed({ eventId, eventName, signingSecret, ...rest }: EventSettings): EventSettings {
   const secret = signingSecret?.trim();
   return {
     ...rest,

@@ -5,7 +5,7 @@ import { Link } from 'wouter';
 import { sessionQuery } from '../api/queries';
 import { signOut } from '../api/session';
 import { Icon } from '../ui/Icon';
-import { tellError } from '../ui/notify';
+import { notifyError } from '../ui/notify';
 import { unsaved } from '../ui/unsaved';
 import { Brand } from './Brand';
 import { useSession } from './session';
@@ -75,7 +75,7 @@ function TeamMenu() {
       queryClient.setQueryData(sessionQuery.queryKey, { signedIn: false });
       queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
     } catch (error) {
-      tellError(error);
+      notifyError(error);
     }
   };
   return (
@@ -109,7 +109,7 @@ function TeamMenu() {
           API reference
         </Menu.Item>
         <Menu.Divider />
-        <Menu.Item leftSection={<Icon name="signOut" />} onClick={() => unsaved.first(() => void leave())}>
+        <Menu.Item leftSection={<Icon name="signOut" />} onClick={() => unsaved.guard(() => void leave())}>
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

@@ -1,7 +1,7 @@
 import { Alert, Anchor, Button, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { ApiError, sentence } from '../api/error';
+import { ApiError, errorMessage } from '../api/error';
 import { sessionQuery } from '../api/queries';
 import { signIn } from '../api/session';
 import { Brand } from '../shell/Brand';
@@ -78,5 +78,5 @@ export function SignInPage() {
 function reason(error: unknown): string {
   const isRefused = error instanceof ApiError && (error.status === 403 || error.status === 401);
   if (isRefused) return 'This key is not known here, or it was revoked. Check that you copied all of it, from rm_ on.';
-  return sentence(error);
+  return errorMessage(error);
 }

@@ -1,7 +1,7 @@
 import { Button, Group, Paper, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { sentence } from '../api/error';
+import { errorMessage } from '../api/error';
 import { Icon } from '../ui/Icon';
 import { unnamedInput } from './model/inputColumn';
 import type { Table } from './state/useTable';
@@ -60,7 +60,7 @@ function NameFirst({ onName }: { onName: (header: string) => Promise<void> }) {
           flex={1}
           maxLength={255}
           value={name}
-          error={rename.isError ? sentence(rename.error) : undefined}
+          error={rename.isError ? errorMessage(rename.error) : undefined}
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <Button type="submit" variant="light" loading={rename.isPending} disabled={!name.trim()}>

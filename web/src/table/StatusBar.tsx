@@ -1,5 +1,5 @@
 import { Text, Tooltip } from '@mantine/core';
-import { count, counted } from '../ui/format';
+import { formatNumber, pluralize } from '../ui/format';
 import { isFiltered } from './rows/rowQuery';
 import type { Table } from './state/useTable';
 import classes from './Table.module.css';
@@ -11,9 +11,9 @@ export function StatusBar({ table }: { table: Table }) {
   return (
     <footer className={classes.status}>
       <Text size="xs" c="dimmed" aria-live="polite">
-        {table.total === undefined ? 'Loading rows' : counted(table.total, 'row')}
+        {table.total === undefined ? 'Loading rows' : pluralize(table.total, 'row')}
         {isFiltered(query) && table.total !== undefined && (table.total === 1 ? ' matches' : ' match')}
-        {cells > 1 && ` · ${count(cells)} cells selected`}
+        {cells > 1 && ` · ${formatNumber(cells)} cells selected`}
       </Text>
       {isFiltered(query) && (
         <Text size="xs" c="dimmed" visibleFrom="sm">

@@ -1,15 +1,15 @@
 import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
 import { Shell } from '../shell/Shell';
-import { tellError } from '../ui/notify';
+import { notifyError } from '../ui/notify';
 import { unsaved } from '../ui/unsaved';
 import { HoverNote } from './cell/HoverNote';
 import { AddColumnButton } from './columns/AddColumnButton';
 import { InputNote } from './columns/InputNote';
 import { useColumnActions } from './columns/useColumnActions';
-import { deleteSelected, UNASKED_ROWS_MAX } from './editing/deleteRows';
-import { countTicked } from './editing/selectedRows';
-import { clear, useClipboard } from './editing/useClipboard';
-import { useTyped } from './editing/useTypedCells';
+import { deleteSelected, UNCONFIRMED_ROWS_MAX } from './editing/deleteRows';
+import { countSelectedRows } from './editing/selectedRows';
+import { clearSelected, useClipboard } from './editing/useClipboard';
+import { useTypedCells } from './editing/useTypedCells';
 import { EmptyTable, NoMatch } from './EmptyTable';
 import { Grid, type GridHandle, type HoveredCell, type HoveredHeader } from './grid/Grid';
 import { ProjectTrail } from './ProjectTrail';
@@ -37,7 +37,7 @@ export function TableView({ table }: { table: Table }) {
   const frame = useRef<HTMLDivElement>(null);
   const grid = useRef<GridHandle>(null);
   const [panel, showPanel] = useState<PanelTarget>();
-  const setPanel = (target: PanelTarget | undefined) => unsaved.first(() => showPanel(target));
+  const setPanel = (target: PanelTarget | undefined) => unsaved.guard(() => showPanel(target));
   const [hovered, setHovered] = useState<HoveredCell>();
   const [header, setHeader] = useState<HoveredHeader>();
   const [menu, setMenu] = useState<MenuTarget>();
@@ -46,13 +46,13 @@ export function TableView({ table }: { table: Table }) {
   const [isDropping, setIsDropping] = useState(false);
 
   const actions = useColumnActions(table, setPanel);
-  const onTyped = useTyped(table);
+  const onTyped = useTypedCells(table);
   const openDetails = (rowId: string, columnId: string) => setPanel({ kind: 'cell', rowId, columnId });
   const openCell = (rowIndex: number, columnId: string) => {
     const row = store.rowAt(rowIndex);
     if (row) openDetails(row.id, columnId);
   };
-  const deleteRows = () => (countTicked(table) > UNASKED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
+  const deleteRows = () => (countSelectedRows(table) > UNCONFIRMED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
   const clipboard = useClipboard(table, frame);
   const closePanel = () => {
     if (!panel) return;
@@ -123,7 +123,7 @@ export function TableView({ table }: { table: Table }) {
                 if (row) void table.runs.run({ rowIds: [row.id], columnIds: [columnId] });
               }}
               onOpenCell={({ rowIndex, columnId }) => openCell(rowIndex, columnId)}
-              onClear={(selection) => void clear(table, selection).catch((error: unknown) => tellError(error, 'This was not saved'))}
+              onClear={(selection) => void clearSelected(table, selection).catch((error: unknown) => notifyError(error, 'This was not saved'))}
               onDeleteRows={deleteRows}
               onHover={setHovered}
               onHoverHeader={setHeader}

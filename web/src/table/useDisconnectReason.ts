@@ -5,7 +5,7 @@ import { projectQuery } from '../api/queries';
 const ASK_MILLISECONDS = 3_000;
 
 /** Asks after a project as long as its events do not come: browsers do not tell a page why a stream was refused. */
-export function useWhyApart(projectId: string, isConnected: boolean | undefined): void {
+export function useDisconnectReason(projectId: string, isConnected: boolean | undefined): void {
   const { refetch } = useQuery(projectQuery(projectId));
   useEffect(() => {
     if (isConnected !== false) return undefined;

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react';
-import type { Arrival } from '../shell/arrival';
+import type { NavigationState } from '../shell/navigationState';
 import type { Table } from './state/useTable';
 
 /** A sample that was just made runs as soon as its events are heard, so that people see it happen. Once: not when the page is reloaded. */
@@ -7,7 +7,7 @@ export function useRunOnArrival(table: Table | undefined): void {
   const hasRun = useRef(false);
   const isReady = table?.isConnected === true && table.total !== undefined;
   useEffect(() => {
-    const arrival = window.history.state as Arrival | null;
+    const arrival = window.history.state as NavigationState | null;
     if (!isReady || !arrival?.runs || hasRun.current) return;
     hasRun.current = true;
     window.history.replaceState(null, '');

@@ -1,5 +1,5 @@
 import { Button, Center, Stack, Text, Title } from '@mantine/core';
-import { sentence } from '../api/error';
+import { errorMessage } from '../api/error';
 import { Icon } from './Icon';
 
 interface Props {
@@ -19,7 +19,7 @@ export function ErrorState({ error, onRetry, retryLabel = 'Try again', isPage = 
           This could not be shown
         </Title>
         <Text c="dimmed" ta="center">
-          {sentence(error)}
+          {errorMessage(error)}
         </Text>
         <Button variant="default" onClick={onRetry}>
           {retryLabel}

@@ -6,7 +6,7 @@ import { projectQuery } from '../api/queries';
 import { ErrorState } from './ErrorState';
 import { Icon } from './Icon';
 import { NotFound } from './NotFound';
-import { tellError } from './notify';
+import { notifyError } from './notify';
 
 interface Props {
   projectId: string;
@@ -26,7 +26,7 @@ export function ProjectError({ projectId, error, onRetry }: Props) {
         }),
       ),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey }),
-    onError: (failure) => tellError(failure),
+    onError: (failure) => notifyError(failure),
   });
   if (isNotFound(error)) return <NotFound />;
   if (!(error instanceof ApiError) || error.status !== 403) return <ErrorState error={error} onRetry={onRetry} />;

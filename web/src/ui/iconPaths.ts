@@ -1,5 +1,5 @@
 /** Line drawings on a 24 by 24 grid. */
-export const SHAPES = {
+export const ICON_PATHS = {
   plus: 'M12 5v14M5 12h14',
   close: 'M6 6l12 12M18 6L6 18',
   check: 'M5 12.5l4.5 4.5L19 7.5',
@@ -45,4 +45,4 @@ export const SHAPES = {
   wand: 'M5 19L16 8M14 6l4 4M18 3v3M16.5 4.500h3M20 12v2M19 13h2',
 } as const;
 
-export type IconName = keyof typeof SHAPES;
+export type IconName = keyof typeof ICON_PATHS;

@@ -8,7 +8,7 @@ interface Looks {
 }
 
 /** A message with something to do about it. */
-export function tellAction(message: string, action: string, onAct: () => void, looks: Looks = {}): void {
+export function notifyAction(message: string, action: string, onAct: () => void, looks: Looks = {}): void {
   const id = notifications.show({
     message: (
       <Group justify="space-between" wrap="nowrap" gap="sm">

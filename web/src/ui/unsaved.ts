@@ -7,7 +7,7 @@ import { useEffect, useId, useMemo } from 'react';
 export class Unsaved {
   readonly #places = new Set<string>();
   readonly #listeners = new Set<() => void>();
-  #waiting: (() => void) | undefined;
+  #pending: (() => void) | undefined;
 
   set(place: string, isUnsaved: boolean): void {
     if (isUnsaved) this.#places.add(place);
@@ -19,22 +19,22 @@ export class Unsaved {
   }
 
   /** Acts at once if nothing would be lost, else when somebody has agreed to lose it. */
-  first(act: () => void): void {
+  guard(act: () => void): void {
     if (!this.isAny) return act();
     this.#wait(act);
   }
 
   /** What waits for an answer. */
-  get waiting(): (() => void) | undefined {
-    return this.#waiting;
+  get pending(): (() => void) | undefined {
+    return this.#pending;
   }
 
-  keep(): void {
+  cancel(): void {
     this.#wait(undefined);
   }
 
   discard(): void {
-    const act = this.#waiting;
+    const act = this.#pending;
     this.#places.clear();
     this.#wait(undefined);
     act?.();
@@ -46,7 +46,7 @@ export class Unsaved {
   };
 
   #wait(act: (() => void) | undefined): void {
-    this.#waiting = act;
+    this.#pending = act;
     for (const listener of this.#listeners) listener();
   }
 }

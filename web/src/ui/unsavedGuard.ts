@@ -4,7 +4,7 @@ import { unsaved } from './unsaved';
  * Keeps typed text when the browser goes back or closes the window. Called before anything is drawn: who listens to the
  * history first can keep its news from the others.
  */
-export function watchLeaving(): void {
+export function guardUnsaved(): void {
   let place = window.location.href;
   const remember = () => {
     place = window.location.href;
@@ -18,7 +18,7 @@ export function watchLeaving(): void {
     if (isSamePage || !unsaved.isAny) return remember();
     event.stopImmediatePropagation();
     window.history.pushState(null, '', place);
-    unsaved.first(() => window.history.back());
+    unsaved.guard(() => window.history.back());
   });
   // The router's names for its own changes of the address.
   window.addEventListener('pushState', remember);

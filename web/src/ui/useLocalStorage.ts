@@ -1,7 +1,7 @@
 import { useCallback, useState } from 'react';
 
 /** State that this browser remembers: how wide a column is, which view was open. */
-export function useStored<T>(name: string, initial: T): [T, (value: T) => void] {
+export function useLocalStorage<T>(name: string, initial: T): [T, (value: T) => void] {
   const key = `rowmill:${name}`;
   const [value, setValue] = useState<T>(() => read(key, initial));
   const store = useCallback(

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import type { Cell } from '../../src/api/types';
-import { describe, isEmptyEnd, isRefusal } from '../../src/table/model/cellStatus';
+import { describeCell, isEmptyResult, isErrorStatus } from '../../src/table/model/cellStatus';
 
 test('a cell that waits to be tried again says how long and why', () => {
   const now = Date.parse('2026-01-01T00:00:00Z');
   const error = { code: 'rate_limited' as const, message: 'Status 429' };
   const cell = { value: null, status: 'queued' as const, retryAt: '2026-01-01T00:00:12Z', error };
-  expect(describe(cell, now)).toBe('Waits to retry (in 12 s, after: Status 429)');
-  expect(describe(cell, now + 60_000)).toBe('Waits to retry (after: Status 429)');
-  expect(describe({ value: null, status: 'queued' }, now)).toBe('Queued');
+  expect(describeCell(cell, now)).toBe('Waits to retry (in 12 s, after: Status 429)');
+  expect(describeCell(cell, now + 60_000)).toBe('Waits to retry (after: Status 429)');
+  expect(describeCell({ value: null, status: 'queued' }, now)).toBe('Queued');
 });
 
 test.each<[Partial<Cell>, string, boolean]>([
@@ -18,12 +18,12 @@ test.each<[Partial<Cell>, string, boolean]>([
   [{}, 'Nothing was found.', false],
 ])('an empty cell with %j says “%s”', (parts, words, refused) => {
   const cell: Cell = { value: null, status: 'completed', outcome: 'no_data', ...parts };
-  expect(isEmptyEnd(cell)).toBe(true);
-  expect([describe(cell), isRefusal(cell.meta)]).toEqual([words, refused]);
+  expect(isEmptyResult(cell)).toBe(true);
+  expect([describeCell(cell), isErrorStatus(cell.meta)]).toEqual([words, refused]);
 });
 
 test('what a hand emptied, or never ran, is not a run that found nothing', () => {
-  expect(isEmptyEnd({ value: null, status: 'idle' })).toBe(false);
-  expect(isEmptyEnd({ value: null, status: 'completed', manual: true })).toBe(false);
-  expect(isEmptyEnd({ value: 'x', status: 'completed' })).toBe(false);
+  expect(isEmptyResult({ value: null, status: 'idle' })).toBe(false);
+  expect(isEmptyResult({ value: null, status: 'completed', manual: true })).toBe(false);
+  expect(isEmptyResult({ value: 'x', status: 'completed' })).toBe(false);
 });

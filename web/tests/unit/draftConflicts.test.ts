@@ -1,33 +1,33 @@
 import { expect, test } from 'vitest';
 import type { Column } from '../../src/api/types';
 import { type ColumnDraft, hasChanges, newDraft } from '../../src/table/columns/draft';
-import { crossings, crossingWords, type Edits, keepTheirs, merged, NO_EDITS, saveOver, withChange } from '../../src/table/columns/meanwhile';
+import { findDraftConflicts, conflictText, type Edits, keepTheirs, merged, NO_EDITS, keepMine, withChange } from '../../src/table/columns/draftConflicts';
 
 const opened: ColumnDraft = { ...newDraft('ai-text', 'Line', []), aiConfig: { prompt: 'Hi', model: 'small' } };
 const prompted = (prompt: string, model = 'small'): ColumnDraft => ({ ...opened, aiConfig: { prompt, model } });
 const asking = (prompt: string): Edits => withChange(NO_EDITS, { aiConfig: { ...opened.aiConfig, prompt } }, opened);
 
 test('what nobody else touched is saved without a question', () => {
-  expect(crossings(asking('Hello'), opened)).toEqual([]);
+  expect(findDraftConflicts(asking('Hello'), opened)).toEqual([]);
   expect(merged(asking('Hello'), opened)).toEqual({ aiConfig: { prompt: 'Hello', model: 'small' } });
 });
 
 test('fields that only somebody else changed stay theirs', () => {
   const stored = { ...prompted('Hi', 'large'), header: 'Opening' };
-  expect(crossings(asking('Hello'), stored)).toEqual([]);
+  expect(findDraftConflicts(asking('Hello'), stored)).toEqual([]);
   expect(merged(asking('Hello'), stored)).toEqual({ aiConfig: { prompt: 'Hello', model: 'large' } });
 });
 
 test('a field that two people changed is asked about, unless they agree', () => {
-  expect(crossings(asking('Hello'), prompted('Hey'))).toEqual([{ part: 'aiConfig', field: 'prompt', theirs: 'Hey' }]);
-  expect(crossings(asking('Hey'), prompted('Hey'))).toEqual([]);
+  expect(findDraftConflicts(asking('Hello'), prompted('Hey'))).toEqual([{ part: 'aiConfig', field: 'prompt', theirs: 'Hey' }]);
+  expect(findDraftConflicts(asking('Hey'), prompted('Hey'))).toEqual([]);
   const renamed = withChange(NO_EDITS, { header: 'Mine' }, opened);
-  expect(crossings(renamed, { ...opened, header: 'Theirs' })).toEqual([{ part: 'header', theirs: 'Theirs' }]);
+  expect(findDraftConflicts(renamed, { ...opened, header: 'Theirs' })).toEqual([{ part: 'header', theirs: 'Theirs' }]);
 });
 
 test('what was typed and taken back is no change, whatever others do', () => {
   const stored = prompted('Hey');
-  expect(crossings(asking('Hi'), stored)).toEqual([]);
+  expect(findDraftConflicts(asking('Hi'), stored)).toEqual([]);
   expect(hasChanges(stored, merged(asking('Hi'), stored))).toBe(false);
 });
 
@@ -35,7 +35,7 @@ test('what one sees of others while typing on is not taken for one’s own', () 
   const large = prompted('Hi', 'large');
   const seen = { ...large.aiConfig, prompt: 'Hello there' };
   const typedOn = withChange(asking('Hello'), { aiConfig: seen }, large);
-  expect(crossings(typedOn, prompted('Hi', 'huge'))).toEqual([]);
+  expect(findDraftConflicts(typedOn, prompted('Hi', 'huge'))).toEqual([]);
   expect(merged(typedOn, prompted('Hi', 'huge'))).toEqual({ aiConfig: { prompt: 'Hello there', model: 'huge' } });
 });
 
@@ -43,17 +43,17 @@ test('the answer is theirs or ours, and the rest of ours in either case', () => 
   const stored = prompted('Hey');
   const both = withChange(asking('Hello'), { header: 'Mine' }, opened);
   expect(merged(keepTheirs(both, stored), stored)).toEqual({ header: 'Mine', aiConfig: stored.aiConfig });
-  expect(merged(saveOver(both, stored), stored)).toEqual({ header: 'Mine', aiConfig: { prompt: 'Hello', model: 'small' } });
-  expect(crossings(saveOver(both, stored), stored)).toEqual([]);
-  expect(crossings(saveOver(both, stored), prompted('Hola'))).toHaveLength(1);
+  expect(merged(keepMine(both, stored), stored)).toEqual({ header: 'Mine', aiConfig: { prompt: 'Hello', model: 'small' } });
+  expect(findDraftConflicts(keepMine(both, stored), stored)).toEqual([]);
+  expect(findDraftConflicts(keepMine(both, stored), prompted('Hola'))).toHaveLength(1);
   expect(hasChanges(stored, merged(keepTheirs(asking('Hello'), stored), stored))).toBe(false);
 });
 
 test('a question names the field as the page does', () => {
   const columns = [{ id: 'col_a', header: 'Name' }] as Column[];
-  expect(crossingWords({ part: 'aiConfig', field: 'prompt', theirs: 'Hi @{col_a}' }, columns)).toBe('“Prompt” was changed meanwhile: “Hi @Name”');
-  expect(crossingWords({ part: 'referenceConfig', field: 'columnId', theirs: 'col_a' }, columns)).toBe('“Take a part of” was changed meanwhile: “Name”');
-  expect(crossingWords({ part: 'aiConfig', field: 'prompt', theirs: '' }, columns)).toBe('“Prompt” was changed meanwhile.');
-  expect(crossingWords({ part: 'waterfall', field: 'providers', theirs: [] }, columns)).toBe('“Who is asked” was changed meanwhile.');
-  expect(crossingWords({ part: 'maxAttempts', theirs: 3 }, columns)).toBe('“Tries at most” was changed meanwhile: “3”');
+  expect(conflictText({ part: 'aiConfig', field: 'prompt', theirs: 'Hi @{col_a}' }, columns)).toBe('“Prompt” was changed meanwhile: “Hi @Name”');
+  expect(conflictText({ part: 'referenceConfig', field: 'columnId', theirs: 'col_a' }, columns)).toBe('“Take a part of” was changed meanwhile: “Name”');
+  expect(conflictText({ part: 'aiConfig', field: 'prompt', theirs: '' }, columns)).toBe('“Prompt” was changed meanwhile.');
+  expect(conflictText({ part: 'waterfall', field: 'providers', theirs: [] }, columns)).toBe('“Who is asked” was changed meanwhile.');
+  expect(conflictText({ part: 'maxAttempts', theirs: 3 }, columns)).toBe('“Tries at most” was changed meanwhile: “3”');
 });

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../../src/api/types';
-import { crossings } from '../../src/table/editing/editConflicts';
+import { findEditConflicts } from '../../src/table/editing/editConflicts';
 
 /** What is found where a cell was opened as `before`, is `now`, and `text` was typed. */
 function found(before: Json, now: Json, text: string): Json | undefined {
   const typed = { rowIndex: 0, columnId: 'a', text, row: { id: 'r', before: { value: before, status: 'idle' as const } } };
   const row = { id: 'r', cells: { a: { value: now, status: 'idle' as const } } };
-  return crossings([typed], { indexOf: () => 3, rowAt: () => row }).get('r')?.cell.value;
+  return findEditConflicts([typed], { indexOf: () => 3, rowAt: () => row }).get('r')?.cell.value;
 }
 
 test('a cell that became something else while somebody typed is found', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isRefused, toApiError, unreachable } from '../../src/api/error';
+import { isGoneOrForbidden, toApiError, unreachable } from '../../src/api/error';
 
 test.each([
   [404, true],
@@ -8,10 +8,10 @@ test.each([
   [429, false],
   [500, false],
 ])('%i closes a table that is open: %s', (status, isClosed) => {
-  expect(isRefused(toApiError(status, undefined))).toBe(isClosed);
+  expect(isGoneOrForbidden(toApiError(status, undefined))).toBe(isClosed);
 });
 
 test('a table stays open while the service cannot be reached', () => {
-  expect(isRefused(unreachable())).toBe(false);
-  expect(isRefused(null)).toBe(false);
+  expect(isGoneOrForbidden(unreachable())).toBe(false);
+  expect(isGoneOrForbidden(null)).toBe(false);
 });

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { TriggerBody } from '../../src/api/types';
-import { measure, withoutByHand } from '../../src/table/runs/measure';
+import { estimateRun, withoutManualValues } from '../../src/table/runs/estimate';
 
 async function check(body: TriggerBody, columnIds: string[], expected: { cells: number; isAtMost: boolean; asked: number }) {
   const asked: TriggerBody[] = [];
-  const measured = await measure(body, columnIds, (part) => {
+  const measured = await estimateRun(body, columnIds, (part) => {
     asked.push(part);
     return Promise.resolve(part.columnIds?.[0] === 'done' ? 0 : 30);
   });
@@ -26,9 +26,9 @@ test('where that would be much, the most there can be is said', async () => {
 
 test('what people wrote can be left out of a run of one column', () => {
   const left = { conjunction: 'not', filters: [{ columnId: 'a', operator: 'isManual' }] };
-  expect(withoutByHand({ force: true, columnIds: ['a'] })).toEqual({ force: true, columnIds: ['a'], filters: [left] });
+  expect(withoutManualValues({ force: true, columnIds: ['a'] })).toEqual({ force: true, columnIds: ['a'], filters: [left] });
   const before = { columnId: 'b', operator: 'isEmpty' as const };
-  expect(withoutByHand({ columnIds: ['a'], filters: [before] })?.filters).toEqual([before, left]);
-  expect(withoutByHand({ columnIds: ['a', 'b'] })).toBeUndefined();
-  expect(withoutByHand({ force: true })).toBeUndefined();
+  expect(withoutManualValues({ columnIds: ['a'], filters: [before] })?.filters).toEqual([before, left]);
+  expect(withoutManualValues({ columnIds: ['a', 'b'] })).toBeUndefined();
+  expect(withoutManualValues({ force: true })).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ApiError, fieldErrors, sentence } from '../../src/api/error';
-import { MAPPING, missing, newDraft, PROVIDERS } from '../../src/table/columns/draft';
+import { ApiError, fieldErrors, errorMessage } from '../../src/api/error';
+import { MAPPING, missingFields, newDraft, PROVIDERS } from '../../src/table/columns/draft';
 
 const refused = (...details: [string, string][]) =>
   new ApiError('invalid', 400, 'invalid_request', details.map(([path, message]) => ({ path, message })));
@@ -22,7 +22,7 @@ test.each<[ApiError, string]>([
   [new ApiError('The file is larger than 5 bytes, the most this server takes (importBytesMax)', 413, 'x', []), 'The file is larger than 5 bytes, the most this server takes'],
   [new ApiError('Project not found', 404, 'not_found', []), 'Project not found'],
 ])('%# is told in the page’s words', (error, words) => {
-  expect(sentence(error)).toBe(words);
+  expect(errorMessage(error)).toBe(words);
 });
 
 test('offences are put at their fields', () => {
@@ -37,14 +37,14 @@ test.each<[Parameters<typeof newDraft>[0], string[]]>([
   ['reference', ['referenceConfig.columnId', 'referenceConfig.path']],
   ['waterfall-email', [`${MAPPING}.full_name`, `${MAPPING}.domain`, PROVIDERS]],
 ])('a new %s column lacks %j', (templateId, fields) => {
-  expect(Object.keys(missing(newDraft(templateId, 'x', [])))).toEqual(fields);
+  expect(Object.keys(missingFields(newDraft(templateId, 'x', [])))).toEqual(fields);
 });
 
 test('a waterfall lacks nothing once it knows whom to find, where, and by whom', () => {
   const draft = newDraft('waterfall-email', 'x', []);
   const lacks = (inputMapping: Record<string, string>, enabled = true) => {
     const providers = [{ id: 'a', taskType: 'pattern', enabled, order: 0 }];
-    return Object.keys(missing({ ...draft, waterfall: { providers, inputMapping } }));
+    return Object.keys(missingFields({ ...draft, waterfall: { providers, inputMapping } }));
   };
   expect(lacks({ full_name: '@{col_a}', domain: '@{col_b}' })).toEqual([]);
   expect(lacks({ first_name: 'a', last_name: 'b', domain: 'c' })).toEqual([]);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isNews } from '../../src/api/fixes';
+import { isWorthShowing } from '../../src/api/fixes';
 import type { Column } from '../../src/api/types';
 import { withHeaders } from '../../src/table/template/tokens';
 
@@ -34,7 +34,7 @@ test.each<[string, string]>([
 });
 
 test('that a column waits for what it uses is no news', () => {
-  expect(isNews('Added required dependency on "col_a", which the column refers to.')).toBe(false);
-  expect(isNews('Removed dependency on "col_a", which would close a circle.')).toBe(true);
-  expect(isNews('Renamed header "Mail" to "Mail 2", because another column has it.')).toBe(true);
+  expect(isWorthShowing('Added required dependency on "col_a", which the column refers to.')).toBe(false);
+  expect(isWorthShowing('Removed dependency on "col_a", which would close a circle.')).toBe(true);
+  expect(isWorthShowing('Renamed header "Mail" to "Mail 2", because another column has it.')).toBe(true);
 });

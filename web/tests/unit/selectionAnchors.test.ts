@@ -1,7 +1,7 @@
 import { CompactSelection } from '@glideapps/glide-data-grid';
 import { describe, expect, it } from 'vitest';
-import { anchorsOf, follow, isLoose, unknownTicks } from '../../src/table/grid/following';
-import { NOTHING, type Selection } from '../../src/table/grid/selection';
+import { EMPTY_SELECTION, type Selection } from '../../src/table/grid/selection';
+import { anchorsOf, moveSelection, isUnanchored, countUnknownRows } from '../../src/table/grid/selectionAnchors';
 
 /** Rows by one letter each; a dot is a row that is not at hand. */
 function rowsOf(letters: string) {
@@ -14,11 +14,11 @@ function rowsOf(letters: string) {
 }
 
 function cell(rowIndex: number, rows = 1): Selection {
-  return { ...NOTHING, cell: { rowIndex, columnId: 'x' }, range: { firstRow: rowIndex, endRow: rowIndex + rows, firstColumn: 0, endColumn: 1 } };
+  return { ...EMPTY_SELECTION, cell: { rowIndex, columnId: 'x' }, range: { firstRow: rowIndex, endRow: rowIndex + rows, firstColumn: 0, endColumn: 1 } };
 }
 
 function moved(selection: Selection, before: string, after: string): Selection | undefined {
-  return follow(selection, anchorsOf(selection, rowsOf(before)), rowsOf(after));
+  return moveSelection(selection, anchorsOf(selection, rowsOf(before)), rowsOf(after));
 }
 
 describe('a selection', () => {
@@ -48,36 +48,36 @@ describe('a selection', () => {
   });
 
   it('keeps ticks at their rows and drops those of rows that are gone', () => {
-    const ticked = { ...NOTHING, rows: CompactSelection.fromSingleSelection([1, 4]) };
+    const ticked = { ...EMPTY_SELECTION, rows: CompactSelection.fromSingleSelection([1, 4]) };
     const after = moved(ticked, 'a b c d e', 'b d e');
     expect(after && [...after.rows]).toEqual([0, 1]);
   });
 
   it('ticks no row that came later, though all that were there are ticked', () => {
-    const after = moved({ ...NOTHING, rows: CompactSelection.fromSingleSelection([0, 3]) }, 'a b c', 'a new b c');
+    const after = moved({ ...EMPTY_SELECTION, rows: CompactSelection.fromSingleSelection([0, 3]) }, 'a b c', 'a new b c');
     expect(after && [...after.rows]).toEqual([0, 2, 3]);
   });
 
   it('leaves every row ticked where all are, and not all are known: what is meant is the list', () => {
-    const everything = { ...NOTHING, rows: CompactSelection.fromSingleSelection([0, 5]) };
+    const everything = { ...EMPTY_SELECTION, rows: CompactSelection.fromSingleSelection([0, 5]) };
     expect(moved(everything, 'a b . . .', 'x a . . .')).toBeUndefined();
     expect([...(moved(everything, 'a b . . .', 'b . . .')?.rows ?? [])]).toEqual([0, 1, 2, 3]);
     expect([...(moved(everything, 'a b . . .', 'a b . . . .')?.rows ?? [])]).toEqual([0, 1, 2, 3, 4, 5]);
     expect([...(moved(everything, 'a b . . .', '')?.rows ?? [9])]).toEqual([]);
     // The row to type into counts for nothing.
-    const butOne = { ...NOTHING, rows: everything.rows.add(5).remove(1) };
+    const butOne = { ...EMPTY_SELECTION, rows: everything.rows.add(5).remove(1) };
     expect(anchorsOf(butOne, rowsOf('a b . . .')).isEverything).toBe(false);
-    expect(unknownTicks(butOne, anchorsOf(butOne, rowsOf('a b . . .')))).toBe(3);
+    expect(countUnknownRows(butOne, anchorsOf(butOne, rowsOf('a b . . .')))).toBe(3);
   });
 
   it('knows rows that it has seen, though they are no longer at hand', () => {
-    const ticked = { ...NOTHING, rows: CompactSelection.fromSingleSelection([0, 3]) };
+    const ticked = { ...EMPTY_SELECTION, rows: CompactSelection.fromSingleSelection([0, 3]) };
     const before = anchorsOf(ticked, rowsOf('a b . d'));
     expect([...anchorsOf(ticked, rowsOf('. . c d'), before).ids.values()].sort()).toEqual(['a', 'b', 'c']);
   });
 
   it('drops ticks of rows that are out of reach when rows have gone', () => {
-    const ticked = { ...NOTHING, rows: CompactSelection.fromSingleSelection(3) };
+    const ticked = { ...EMPTY_SELECTION, rows: CompactSelection.fromSingleSelection(3) };
     const after = moved(ticked, 'a b c d e', 'b c . .');
     expect(after && [...after.rows]).toEqual([]);
     expect(moved(ticked, 'a b c d e', 'a b c . .')).toBeUndefined();
@@ -89,8 +89,8 @@ describe('a selection', () => {
     expect(moved(cell(3), 'a b c', 'a')).toEqual(cell(1));
     const typed = cell(2);
     const anchors = anchorsOf(typed, rowsOf('a b'));
-    expect(follow(typed, anchors, rowsOf('a b new_1'))).toBeUndefined();
-    expect(isLoose(typed, anchors, rowsOf('a b new_1'))).toBe(true);
-    expect(follow(typed, anchorsOf(typed, rowsOf('a b new_1')), rowsOf('a b c'))).toBeUndefined();
+    expect(moveSelection(typed, anchors, rowsOf('a b new_1'))).toBeUndefined();
+    expect(isUnanchored(typed, anchors, rowsOf('a b new_1'))).toBe(true);
+    expect(moveSelection(typed, anchorsOf(typed, rowsOf('a b new_1')), rowsOf('a b c'))).toBeUndefined();
   });
 });

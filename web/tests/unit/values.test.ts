@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../../src/api/types';
-import { readTyped } from '../../src/table/model/values';
+import { parseTyped } from '../../src/table/model/values';
 
 test.each<[string, Json, Json]>([
   ['', 'x', null],
@@ -14,5 +14,5 @@ test.each<[string, Json, Json]>([
   ['{"a":', { a: 0 }, '{"a":'],
   ['{"a":1}', null, '{"a":1}'],
 ])('%j typed over %j means %j', (text, before, expected) => {
-  expect(readTyped(text, before)).toEqual(expected);
+  expect(parseTyped(text, before)).toEqual(expected);
 });

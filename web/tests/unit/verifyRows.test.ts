@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { verified } from '../../src/table/editing/verifyRows';
+import { verifyRows } from '../../src/table/editing/verifyRows';
 
 /** Rows by one letter each; a dot is a row that nobody has seen. */
 function check(seen: string, found: string, isRight: boolean) {
   const ids = new Map(seen.split('').flatMap((id, place): [number, string][] => (id === '.' ? [] : [[place + 7, id]])));
-  const verify = () => verified([7, 7 + seen.length], found.split(''), { ids });
+  const verify = () => verifyRows([7, 7 + seen.length], found.split(''), { ids });
   if (isRight) expect(verify()).toEqual(found.split(''));
   else expect(verify).toThrow('Rows have moved');
 }

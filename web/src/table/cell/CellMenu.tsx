@@ -2,9 +2,9 @@ import { Menu } from '@mantine/core';
 import { isProcessed, type Row } from '../../api/types';
 import { Icon } from '../../ui/Icon';
 import classes from '../../ui/Menu.module.css';
-import { tellError } from '../../ui/notify';
+import { notifyError } from '../../ui/notify';
 import { deleteRows } from '../editing/deleteRows';
-import { clear } from '../editing/useClipboard';
+import { clearSelected } from '../editing/useClipboard';
 import type { Table } from '../state/useTable';
 
 export interface CellMenuTarget {
@@ -68,7 +68,7 @@ export function CellMenu({ table, target, onDetails, onHeaderMenu, onCopy, onClo
         {(column.type !== 'reference' || isMany) && (
           <Menu.Item
             leftSection={<Icon name="close" />}
-            onClick={() => void clear(table).catch((error: unknown) => tellError(error, 'This was not cleared'))}
+            onClick={() => void clearSelected(table).catch((error: unknown) => notifyError(error, 'This was not cleared'))}
           >
             Clear
           </Menu.Item>
@@ -80,7 +80,7 @@ export function CellMenu({ table, target, onDetails, onHeaderMenu, onCopy, onClo
         <Menu.Item
           className={classes.danger}
           leftSection={<Icon name="trash" />}
-          onClick={() => void deleteRows(table, [row]).catch((error: unknown) => tellError(error, 'It was not deleted'))}
+          onClick={() => void deleteRows(table, [row]).catch((error: unknown) => notifyError(error, 'It was not deleted'))}
         >
           Delete this row
         </Menu.Item>

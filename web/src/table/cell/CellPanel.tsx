@@ -2,10 +2,10 @@ import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useEffect, useState } from 'react';
 import type { Cell, CellStatus, Column, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
-import { when } from '../../ui/format';
-import { tellError } from '../../ui/notify';
+import { timeAgo } from '../../ui/format';
+import { notifyError } from '../../ui/notify';
 import { SidePanel } from '../../ui/SidePanel';
-import { advice, describe, EMPTY_ADVICE, isEmptyEnd, isRefusal } from '../model/cellStatus';
+import { errorAdvice, describeCell, EMPTY_ADVICE, isEmptyResult, isErrorStatus } from '../model/cellStatus';
 import { columnIcon } from '../model/columnIcon';
 import { readRow } from '../rows/readRow';
 import type { PanelTarget } from '../state/panelTarget';
@@ -77,7 +77,7 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
 }
 
 function State({ cell }: { cell: Cell }) {
-  const isEmpty = isEmptyEnd(cell);
+  const isEmpty = isEmptyResult(cell);
   const { label, color } = cell.retryAt && cell.status === 'queued' ? RETRYING : isEmpty ? EMPTY : STATES[cell.status];
   const now = useClock(cell.retryAt !== undefined);
   return (
@@ -90,19 +90,19 @@ function State({ cell }: { cell: Cell }) {
         {cell.stale && <Badge variant="light" color="orange">Out of date</Badge>}
       </Group>
       {cell.status === 'queued' && cell.retryAt ? (
-        <Text size="sm">{describe(cell, now)}</Text>
+        <Text size="sm">{describeCell(cell, now)}</Text>
       ) : cell.error ? (
         <Alert color={cell.status === 'error' ? 'red' : 'yellow'} title={cell.error.message} variant="light">
-          {advice(cell.error.code)}
+          {errorAdvice(cell.error.code)}
         </Alert>
-      ) : isEmpty && isRefusal(cell.meta) ? (
-        <Alert color="yellow" title={describe(cell, now)} variant="light">
+      ) : isEmpty && isErrorStatus(cell.meta) ? (
+        <Alert color="yellow" title={describeCell(cell, now)} variant="light">
           {EMPTY_ADVICE}
         </Alert>
       ) : (
         (cell.manual || cell.stale || isEmpty) && (
           <Text size="sm" c="dimmed">
-            {describe(cell, now)}
+            {describeCell(cell, now)}
           </Text>
         )
       )}
@@ -113,7 +113,7 @@ function State({ cell }: { cell: Cell }) {
 function History({ cell, column }: { cell: Cell; column: Column }) {
   const facts = [
     cell.attempts !== undefined && `tried ${cell.attempts === 1 ? 'once' : `${cell.attempts} times`}`,
-    cell.updatedAt && `last changed ${when(cell.updatedAt)}`,
+    cell.updatedAt && `last changed ${timeAgo(cell.updatedAt)}`,
   ].filter(Boolean);
   return (
     <div>
@@ -155,7 +155,7 @@ function useLiveRow(table: Table, rowId: string): Row | undefined {
         setRow(full);
         store.patch([full]);
       })
-      .catch((error: unknown) => !isOver && tellError(error));
+      .catch((error: unknown) => !isOver && notifyError(error));
     const unsubscribe = store.subscribe(() => setRow((old) => merge(old, atHand())));
     return () => {
       isOver = true;

@@ -4,7 +4,7 @@ import type { Cell } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import classes from '../../ui/Note.module.css';
 import type { HoveredCell } from '../grid/Grid';
-import { advice, describe, EMPTY_ADVICE, isEmptyEnd, isRefusal } from '../model/cellStatus';
+import { errorAdvice, describeCell, EMPTY_ADVICE, isEmptyResult, isErrorStatus } from '../model/cellStatus';
 import { readRow } from '../rows/readRow';
 import type { Table } from '../state/useTable';
 
@@ -65,14 +65,14 @@ export function HoverNote({ table, hovered, frame }: Props) {
       style={{ left, ...(isLow ? { bottom: window.innerHeight - bounds.y + 4 } : { top: bounds.y + bounds.height + 4 }) }}
     >
       <Text size="sm" fw={600} c={cell.status === 'error' ? 'red' : undefined} lineClamp={6}>
-        {describe(cell)}
+        {describeCell(cell)}
       </Text>
       {cell.error && !cell.retryAt && (
         <Text size="sm" mt={4}>
-          {advice(cell.error.code)}
+          {errorAdvice(cell.error.code)}
         </Text>
       )}
-      {isEmptyEnd(cell) && isRefusal(cell.meta) && (
+      {isEmptyResult(cell) && isErrorStatus(cell.meta) && (
         <Text size="sm" mt={4}>
           {EMPTY_ADVICE}
         </Text>
@@ -89,14 +89,14 @@ export function HoverNote({ table, hovered, frame }: Props) {
 function needsNote(table: Table, { cell, columnId }: HoveredCell): boolean {
   const column = table.columns.find((candidate) => candidate.id === columnId);
   if (!column || !isProcessed(column)) return false;
-  return cell.status === 'error' || cell.status === 'skipped' || Boolean(cell.stale || cell.manual || cell.retryAt) || isEmptyEnd(cell);
+  return cell.status === 'error' || cell.status === 'skipped' || Boolean(cell.stale || cell.manual || cell.retryAt) || isEmptyResult(cell);
 }
 
 /** Lists say where a cell stands but not why; the row by itself does. */
 async function fullCell(table: Table, { cell, rowIndex, columnId }: HoveredCell): Promise<Cell> {
   const row = table.store.rowAt(rowIndex);
   const isTold = cell.error ?? cell.meta;
-  if (isTold || !row || (cell.status !== 'error' && cell.status !== 'skipped' && !isEmptyEnd(cell))) return cell;
+  if (isTold || !row || (cell.status !== 'error' && cell.status !== 'skipped' && !isEmptyResult(cell))) return cell;
   const full = await readRow(table.project.id, row.id).catch(() => undefined);
   if (full) table.store.patch([full]);
   return full?.cells[columnId] ?? cell;

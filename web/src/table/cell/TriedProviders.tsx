@@ -1,5 +1,5 @@
 import { Badge, Table } from '@mantine/core';
-import { paid, took } from '../../ui/format';
+import { formatCost, formatMilliseconds } from '../../ui/format';
 import { useProviderName } from './useProviderName';
 
 /** A finder that was asked, as a cell remembers it. */
@@ -26,9 +26,9 @@ const OUTCOMES: Record<string, [string, string]> = {
 };
 
 /** Who was asked, one after the other, what each said, and what each took. */
-export function Tried({ entries }: { entries: TriedEntry[] }) {
+export function TriedProviders({ entries }: { entries: TriedEntry[] }) {
   const name = useProviderName();
-  const hasPrice = entries.some((entry) => paid(entry) !== '');
+  const hasPrice = entries.some((entry) => formatCost(entry) !== '');
   return (
     <Table verticalSpacing={4} fz="sm" mt="xs">
       <Table.Thead>
@@ -50,8 +50,8 @@ export function Tried({ entries }: { entries: TriedEntry[] }) {
                   {word}
                 </Badge>
               </Table.Td>
-              {hasPrice && <Table.Td ta="right">{paid(entry)}</Table.Td>}
-              <Table.Td ta="right">{entry.milliseconds !== undefined && took(entry.milliseconds)}</Table.Td>
+              {hasPrice && <Table.Td ta="right">{formatCost(entry)}</Table.Td>}
+              <Table.Td ta="right">{entry.milliseconds !== undefined && formatMilliseconds(entry.milliseconds)}</Table.Td>
             </Table.Tr>
           );
         })}

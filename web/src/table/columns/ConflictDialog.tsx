@@ -1,9 +1,9 @@
 import { Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import type { Column } from '../../api/types';
-import { type Crossing, crossingWords } from './meanwhile';
+import { type DraftConflict, conflictText } from './draftConflicts';
 
 interface Props {
-  crossed: readonly Crossing[];
+  crossed: readonly DraftConflict[];
   columns: readonly Column[];
   onKeepTheirs: () => void;
   onSaveOver: () => void;
@@ -11,13 +11,13 @@ interface Props {
 }
 
 /** Asks before what somebody else saved is written over. */
-export function MeanwhileDialog({ crossed, columns, onKeepTheirs, onSaveOver, onClose }: Props) {
+export function ConflictDialog({ crossed, columns, onKeepTheirs, onSaveOver, onClose }: Props) {
   return (
     <Modal opened onClose={onClose} title="Somebody else changed this column" size="md" closeButtonProps={{ 'aria-label': 'Close' }}>
       <Stack>
         <List size="sm" styles={{ item: { overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' } }}>
           {crossed.map((crossing) => (
-            <List.Item key={`${crossing.part}.${crossing.field ?? ''}`}>{crossingWords(crossing, columns)}</List.Item>
+            <List.Item key={`${crossing.part}.${crossing.field ?? ''}`}>{conflictText(crossing, columns)}</List.Item>
           ))}
         </List>
         <Text size="sm" c="dimmed">

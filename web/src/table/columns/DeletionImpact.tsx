@@ -2,11 +2,11 @@ import { List, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
 import type { Column, View } from '../../api/types';
-import { counted } from '../../ui/format';
+import { pluralize } from '../../ui/format';
 import type { Table } from '../state/useTable';
 
 /** What goes when a column is deleted. */
-export function LostWithColumn({ table, column }: { table: Table; column: Column }) {
+export function DeletionImpact({ table, column }: { table: Table; column: Column }) {
   const values = useQuery({ queryKey: ['values', column.id], queryFn: () => countValues(table.project.id, column.id), staleTime: 0 });
   const followers = table.columns.filter(({ id, dependencies }) => id !== column.id && dependencies.some(({ columnId }) => columnId === column.id));
   const views = table.views.views.filter((view) => isUsed(view, column.id));
@@ -14,7 +14,7 @@ export function LostWithColumn({ table, column }: { table: Table; column: Column
     <Stack gap="xs">
       <div>This goes for everybody, and cannot be undone:</div>
       <List size="sm">
-        <List.Item>{values.data === undefined ? 'its values in every row' : `${counted(values.data, 'value')}, in as many rows`}</List.Item>
+        <List.Item>{values.data === undefined ? 'its values in every row' : `${pluralize(values.data, 'value')}, in as many rows`}</List.Item>
         {followers.length > 0 && (
           <List.Item>what {names(followers.map(({ header }) => header))} {followers.length === 1 ? 'takes' : 'take'} from it</List.Item>
         )}

@@ -5,10 +5,10 @@ import { ConfirmDialog } from '../../ui/ConfirmDialog';
 import { Icon } from '../../ui/Icon';
 import classes from '../../ui/Menu.module.css';
 import { NameDialog } from '../../ui/NameDialog';
-import { tellError } from '../../ui/notify';
+import { notifyError } from '../../ui/notify';
 import type { Table } from '../state/useTable';
 import { openFilters } from '../views/openFilters';
-import { LostWithColumn } from './DeletionImpact';
+import { DeletionImpact } from './DeletionImpact';
 import { FreezeItem } from './FreezeItem';
 import type { ColumnActions } from './useColumnActions';
 
@@ -89,7 +89,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
             <>
               <Menu.Item
                 leftSection={<Icon name="copy" />}
-                onClick={() => void actions.duplicate(column.id).catch((error: unknown) => tellError(error))}
+                onClick={() => void actions.duplicate(column.id).catch((error: unknown) => notifyError(error))}
               >
                 Duplicate
               </Menu.Item>
@@ -118,7 +118,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
           onConfirm={() => actions.remove(column.id)}
           onClose={onClose}
         >
-          <LostWithColumn table={table} column={column} />
+          <DeletionImpact table={table} column={column} />
         </ConfirmDialog>
       )}
     </>

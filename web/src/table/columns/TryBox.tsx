@@ -1,7 +1,7 @@
 import { ActionIcon, Alert, Button, NumberInput, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { sentence } from '../../api/error';
+import { errorMessage } from '../../api/error';
 import { tryColumn } from '../../api/operations';
 import { Icon } from '../../ui/Icon';
 import type { Table } from '../state/useTable';
@@ -84,7 +84,7 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
       <div role="status" className={isOpen ? classes.trayAnswer : undefined} ref={answer} tabIndex={isOpen ? 0 : undefined} aria-label="What came of it">
         {attempt.isError && (
           <Alert color="red" title="This could not be tried">
-            {sentence(attempt.error)}
+            {errorMessage(attempt.error)}
           </Alert>
         )}
         {attempt.data && <TryOutcome answer={attempt.data} onPath={onPath} path={draft.apiConfig?.responsePath ?? ''} />}

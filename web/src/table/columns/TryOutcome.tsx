@@ -4,7 +4,7 @@ import type { Json, TryResult } from '../../api/types';
 import json from '../cell/Json.module.css';
 import { JsonTree } from '../cell/JsonTree';
 import { MetaList } from '../cell/MetaList';
-import { advice, EMPTY_ADVICE, isEmptyEnd, isRefusal, whyEmpty } from '../model/cellStatus';
+import { errorAdvice, EMPTY_ADVICE, isEmptyResult, isErrorStatus, emptyReason } from '../model/cellStatus';
 import { isJson, toPretty } from '../model/values';
 import { spent } from './attempt';
 import classes from './Columns.module.css';
@@ -40,7 +40,7 @@ const ENDINGS = { completed: ['mill', 'Done'], error: ['red', 'Failed'], skipped
 const EMPTY = ['gray', 'Nothing found'] as const;
 
 function isEmpty({ status, value }: Result): boolean {
-  return isEmptyEnd({ status, value: value ?? null });
+  return isEmptyResult({ status, value: value ?? null });
 }
 
 function Ending({ result, milliseconds }: { result: Result; milliseconds: number }) {
@@ -57,7 +57,7 @@ function Ending({ result, milliseconds }: { result: Result; milliseconds: number
       </Group>
       {result.error && (
         <Alert color={color} title={result.error.message}>
-          {advice(result.error.code)}
+          {errorAdvice(result.error.code)}
         </Alert>
       )}
     </>
@@ -66,14 +66,14 @@ function Ending({ result, milliseconds }: { result: Result; milliseconds: number
 
 function Answered({ result, path, onPath }: { result: Result; path: string; onPath?: (path: string) => void }) {
   const { value = null, meta } = result;
-  if (value === null && isRefusal(meta)) {
+  if (value === null && isErrorStatus(meta)) {
     return (
-      <Alert color="yellow" title={whyEmpty(meta)}>
+      <Alert color="yellow" title={emptyReason(meta)}>
         {EMPTY_ADVICE}
       </Alert>
     );
   }
-  if (value === null) return <Text size="sm">{whyEmpty(meta)}</Text>;
+  if (value === null) return <Text size="sm">{emptyReason(meta)}</Text>;
   if (isJson(value) && onPath) return <JsonTree value={value} chosen={path} onChoose={onPath} />;
   return <pre className={json.code}>{toPretty(value)}</pre>;
 }

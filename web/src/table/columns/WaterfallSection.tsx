@@ -17,7 +17,7 @@ import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import classes from './Columns.module.css';
-import { MAPPING, MAPPING_KEYS, PROVIDERS, whoToFind } from './draft';
+import { MAPPING, MAPPING_KEYS, PROVIDERS, missingFinderInputs } from './draft';
 import type { SectionProps } from './sectionProps';
 
 const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
@@ -44,7 +44,7 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
     const place = (id: string | number) => entries.findIndex((entry) => entry.id === id);
     set(arrayMove(entries, place(active.id), place(over.id)));
   };
-  const { lackedName, lacksDomain } = whoToFind(waterfall.inputMapping);
+  const { lackedName, lacksDomain } = missingFinderInputs(waterfall.inputMapping);
   const isRefused = MAPPING_KEYS.some((key) => errors[`${MAPPING}.${key}`]);
 
   return (

@@ -1,7 +1,7 @@
 import type { components } from '../../api/schema';
 import type { Column, ColumnCreate, FilterNode, Provider, WaterfallProvider } from '../../api/types';
 import { templateOf, type TemplateId } from '../model/templates';
-import { complete } from '../views/operators';
+import { completeFilters } from '../views/operators';
 
 type Schemas = components['schemas'];
 
@@ -105,7 +105,7 @@ export function toBody(draft: ColumnDraft): ColumnCreate {
     ...(draft.apiConfig && { apiConfig: draft.apiConfig }),
     ...(draft.referenceConfig && { referenceConfig: draft.referenceConfig }),
     ...(isRun && {
-      runCondition: complete(draft.runCondition) as ColumnCreate['runCondition'],
+      runCondition: completeFilters(draft.runCondition) as ColumnCreate['runCondition'],
       retry: { maxAttempts: draft.maxAttempts },
       rateLimit: draft.rateLimit,
       cacheTtlSeconds: draft.cacheTtlSeconds,
@@ -126,9 +126,9 @@ function emptyMapping(): Record<string, string> {
 }
 
 /** What a column cannot do without, said at the field that lacks it. */
-export function missing(draft: ColumnDraft): Record<string, string> {
+export function missingFields(draft: ColumnDraft): Record<string, string> {
   const { aiConfig, apiConfig, referenceConfig, scraper, waterfall } = draft;
-  const { lackedName, lacksDomain } = whoToFind(waterfall?.inputMapping ?? {});
+  const { lackedName, lacksDomain } = missingFinderInputs(waterfall?.inputMapping ?? {});
   const lacks: [string, boolean, string][] = [
     ['header', !draft.header.trim(), 'Give the column a name.'],
     ['aiConfig.prompt', aiConfig !== undefined && !aiConfig.prompt?.trim(), 'Write what to ask for each row.'],
@@ -144,7 +144,7 @@ export function missing(draft: ColumnDraft): Record<string, string> {
 }
 
 /** What a finder needs and is not told: a domain, and the full name or both its halves. */
-export function whoToFind(mapping: Record<string, string>): { lackedName?: (typeof MAPPING_KEYS)[number]; lacksDomain: boolean } {
+export function missingFinderInputs(mapping: Record<string, string>): { lackedName?: (typeof MAPPING_KEYS)[number]; lacksDomain: boolean } {
   const has = (key: (typeof MAPPING_KEYS)[number]) => Boolean(mapping[key]?.trim());
   const lacksDomain = !has('domain');
   if (has('full_name') || (has('first_name') && has('last_name'))) return { lacksDomain };

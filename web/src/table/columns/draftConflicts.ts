@@ -1,5 +1,5 @@
+import { labelOf } from '../../api/fieldMessages';
 import type { Column } from '../../api/types';
-import { labelOf } from '../../api/words';
 import { referenceLabel, tokenize } from '../template/tokens';
 import type { ColumnDraft, DraftPart } from './draft';
 
@@ -12,7 +12,7 @@ export interface Edits {
 export const NO_EDITS: Edits = { changes: {}, bases: {} };
 
 /** A field that two people changed, each in another way. */
-export interface Crossing {
+export interface DraftConflict {
   part: keyof ColumnDraft;
   /** Where the part has fields of its own. */
   field?: string;
@@ -38,8 +38,8 @@ export function merged({ changes, bases }: Edits, stored: ColumnDraft): DraftPar
 }
 
 /** What somebody else changed meanwhile and saving would undo. */
-export function crossings({ changes, bases }: Edits, stored: ColumnDraft): Crossing[] {
-  const found: Crossing[] = [];
+export function findDraftConflicts({ changes, bases }: Edits, stored: ColumnDraft): DraftConflict[] {
+  const found: DraftConflict[] = [];
   mapParts(changes, (part) =>
     fieldwise(bases[part], changes[part], stored[part], (base, mine, theirs, field) => {
       const isCrossed = !isSame(mine, base) && !isSame(theirs, base) && !isSame(mine, theirs);
@@ -54,16 +54,16 @@ export function keepTheirs(edits: Edits, stored: ColumnDraft): Edits {
   const changes = mapParts(edits.changes, (key) =>
     fieldwise(edits.bases[key], edits.changes[key], stored[key], (base, mine, theirs) => (isSame(mine, base) || !isSame(theirs, base) ? theirs : mine)),
   );
-  return saveOver({ ...edits, changes }, stored);
+  return keepMine({ ...edits, changes }, stored);
 }
 
 /** Ours, now that theirs has been seen. */
-export function saveOver(edits: Edits, stored: ColumnDraft): Edits {
+export function keepMine(edits: Edits, stored: ColumnDraft): Edits {
   return { changes: merged(edits, stored), bases: mapParts(edits.changes, (key) => stored[key]) };
 }
 
 /** A crossing in words, with what it says now where that is a text. */
-export function crossingWords({ part, field, theirs }: Crossing, columns: readonly Column[]): string {
+export function conflictText({ part, field, theirs }: DraftConflict, columns: readonly Column[]): string {
   const path = [SERVICE_NAMES[part] ?? part, ...(field ? [field] : [])].join('.');
   const isText = (typeof theirs === 'string' && theirs !== '') || typeof theirs === 'number';
   const said = isText ? `: ${shown(String(theirs), columns)}` : '.';

@@ -1,14 +1,14 @@
 import { Alert, Button, Group, Modal, Progress, Stack, Switch, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { sentence } from '../../api/error';
+import { errorMessage } from '../../api/error';
 import { projectQuery } from '../../api/queries';
-import { count, counted } from '../../ui/format';
-import { tell } from '../../ui/notify';
+import { formatNumber, pluralize } from '../../ui/format';
+import { notify } from '../../ui/notify';
 import { type Block, destinations, guessHeader, NEW_COLUMNS_MAX, type PasteColumn, widthOf } from '../rows/pasteBlock';
 import { isFiltered } from '../rows/rowQuery';
 import type { Table } from '../state/useTable';
-import { makeColumns } from './createColumns';
+import { createColumns } from './createColumns';
 import { pasteInto } from './pasteInto';
 import { PastePreview } from './PastePreview';
 
@@ -48,7 +48,7 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
     setPercent(0);
     setError(undefined);
     try {
-      const ids = isAll ? await makeColumns(projectId, goals) : goals.map(({ columnId }) => columnId);
+      const ids = isAll ? await createColumns(projectId, goals) : goals.map(({ columnId }) => columnId);
       if (isAll) await queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
       const target = {
         columns: ids.map((id = '') => ({ id, isWritable: id !== '' })),
@@ -59,7 +59,7 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
         onProgress: (done, all) => setPercent((done / all) * 100),
         madeColumns: isAll ? newCount : 0,
       });
-      if (isAll && leftOut) tell(`${counted(leftOut, 'row')} had no place and ${leftOut === 1 ? 'was' : 'were'} left out.`);
+      if (isAll && leftOut) notify(`${pluralize(leftOut, 'row')} had no place and ${leftOut === 1 ? 'was' : 'were'} left out.`);
       onClose();
     } catch (failure) {
       setPercent(undefined);
@@ -71,7 +71,7 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
     <Modal
       opened
       onClose={() => !isBusy && onClose()}
-      title={`Paste ${counted(widthOf(block), 'column')} × ${counted(body.length, 'row')}`}
+      title={`Paste ${pluralize(widthOf(block), 'column')} × ${pluralize(body.length, 'row')}`}
       size="lg"
       withCloseButton={!isBusy}
       closeButtonProps={{ 'aria-label': 'Close' }}
@@ -79,7 +79,7 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
       <Stack>
         {error !== undefined && (
           <Alert color="red" title="It was not pasted">
-            {sentence(error)}
+            {errorMessage(error)}
           </Alert>
         )}
         <Switch
@@ -96,7 +96,7 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
         )}
         {newCount > NEW_COLUMNS_MAX && (
           <Text size="sm" c="red">
-            That would make more than {count(NEW_COLUMNS_MAX)} new columns. Import it as a file instead.
+            That would make more than {formatNumber(NEW_COLUMNS_MAX)} new columns. Import it as a file instead.
           </Text>
         )}
         {isBusy && <Progress value={percent} animated aria-label="How much has been pasted" />}
@@ -110,7 +110,7 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
             </Button>
           )}
           <Button data-autofocus loading={isBusy} disabled={newCount > NEW_COLUMNS_MAX} onClick={() => void paste(true)}>
-            {newCount > 0 ? `Paste and make ${counted(newCount, 'new column')}` : 'Paste'}
+            {newCount > 0 ? `Paste and make ${pluralize(newCount, 'new column')}` : 'Paste'}
           </Button>
         </Group>
       </Stack>

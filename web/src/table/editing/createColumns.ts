@@ -2,7 +2,7 @@ import { client, data } from '../../api/client';
 import type { Destination } from '../rows/pasteBlock';
 
 /** Makes and renames what a paste needs; answers the ids its values go to, in order. */
-export async function makeColumns(projectId: string, goals: readonly Destination[]): Promise<string[]> {
+export async function createColumns(projectId: string, goals: readonly Destination[]): Promise<string[]> {
   const ids: string[] = [];
   for (const goal of goals) {
     const { header } = goal;

@@ -1,13 +1,13 @@
 import type { Cell, Json } from '../../api/types';
-import { tellAction } from '../../ui/tellAction';
+import { notifyAction } from '../../ui/notifyAction';
 import type { TypedCell } from '../grid/Grid';
-import { readTyped, toText } from '../model/values';
+import { parseTyped, toText } from '../model/values';
 import type { Editor } from '../rows/editor';
 import type { RowStore } from '../rows/rowStore';
 import { isSame } from '../rows/undo';
 
 /** A cell that changed while somebody typed into it. */
-export interface Crossing {
+export interface EditConflict {
   rowId: string;
   columnId: string;
   /** What it became meanwhile. */
@@ -20,29 +20,29 @@ export interface Crossing {
 const TOLD_MAX = 80;
 
 /** The cells, by their rows, that hold something else than when their editor was opened, and than what was typed. */
-export function crossings(cells: readonly TypedCell[], store: Pick<RowStore, 'indexOf' | 'rowAt'>): Map<string, Crossing> {
-  const found = new Map<string, Crossing>();
+export function findEditConflicts(cells: readonly TypedCell[], store: Pick<RowStore, 'indexOf' | 'rowAt'>): Map<string, EditConflict> {
+  const found = new Map<string, EditConflict>();
   for (const { row: opened, columnId, text } of cells) {
     const index = opened && store.indexOf(opened.id);
     const cell = index === undefined ? undefined : store.rowAt(index)?.cells[columnId];
     if (!opened || !cell || isSame(cell.value, opened.before.value)) continue;
-    const value = readTyped(text, opened.before.value);
+    const value = parseTyped(text, opened.before.value);
     if (!isSame(cell.value, value)) found.set(opened.id, { rowId: opened.id, columnId, cell, value });
   }
   return found;
 }
 
 /** The last one wins, but not unheard: what was there meanwhile is said, and can be had back. */
-export function tellCrossings(crossed: ReadonlyMap<string, Crossing>, editor: Pick<Editor, 'change'>): void {
+export function notifyConflicts(crossed: ReadonlyMap<string, EditConflict>, editor: Pick<Editor, 'change'>): void {
   for (const { rowId, columnId, cell, value } of crossed.values()) {
     const back = () => void editor.change([{ rowId, columnId, value: cell.value, before: { value, status: 'idle' } }]);
-    tellAction(`${wordsOf(cell.value)}, and what you typed has replaced it.`, 'Use theirs', back, {
+    notifyAction(`${conflictText(cell.value)}, and what you typed has replaced it.`, 'Use theirs', back, {
       title: 'This cell changed while you typed',
     });
   }
 }
 
-function wordsOf(value: Json): string {
+function conflictText(value: Json): string {
   if (value === null || value === '') return 'It was emptied';
   const text = toText(value);
   return `“${text.length > TOLD_MAX ? `${text.slice(0, TOLD_MAX)}…` : text}” was written there`;

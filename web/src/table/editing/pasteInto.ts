@@ -1,4 +1,4 @@
-import { readTyped } from '../model/values';
+import { parseTyped } from '../model/values';
 import type { CellWrite } from '../rows/editor';
 import type { Block } from '../rows/pasteBlock';
 import { isFiltered } from '../rows/rowQuery';
@@ -24,7 +24,7 @@ export async function pasteInto(
   const writes = plan.writes.flatMap(({ rowIndex, columnId, text }): CellWrite[] => {
     const row = rows[rowIndex - target.firstRow];
     const before = row?.cells[columnId];
-    return row ? [{ rowId: row.id, columnId, value: readTyped(text, before?.value ?? null), before }] : [];
+    return row ? [{ rowId: row.id, columnId, value: parseTyped(text, before?.value ?? null), before }] : [];
   });
   const isDone = await editor.change(writes, plan.added.map(addedRow), options);
   return isDone ? plan.leftOut : undefined;

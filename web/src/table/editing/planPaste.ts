@@ -1,5 +1,5 @@
 import type { Json } from '../../api/types';
-import { readTyped } from '../model/values';
+import { parseTyped } from '../model/values';
 
 export interface PasteTarget {
   /** The columns on the screen, in order: whether each can be written. */
@@ -57,6 +57,6 @@ export function addedRow(texts: Record<string, string>): Record<string, Json> {
   return Object.fromEntries(
     Object.entries(texts)
       .filter(([, text]) => text !== '')
-      .map(([columnId, text]) => [columnId, readTyped(text, null)]),
+      .map(([columnId, text]) => [columnId, parseTyped(text, null)]),
   );
 }

@@ -1,7 +1,7 @@
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import type { Column, Row } from '../../api/types';
-import { counted } from '../../ui/format';
-import { tell, tellError } from '../../ui/notify';
+import { pluralize } from '../../ui/format';
+import { notify, notifyError } from '../../ui/notify';
 import type { CellRange, Selection } from '../grid/selection';
 import { toText } from '../model/values';
 import type { CellWrite } from '../rows/editor';
@@ -41,7 +41,7 @@ export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>)
     const onCut = (event: ClipboardEvent) => {
       if (!isOurs()) return;
       copy(current.current, event);
-      void clear(current.current).catch((error: unknown) => tellError(error, 'This was not cut'));
+      void clearSelected(current.current).catch((error: unknown) => notifyError(error, 'This was not cut'));
     };
     const onPaste = (event: ClipboardEvent) => {
       const text = event.clipboardData?.getData('text/plain');
@@ -51,7 +51,7 @@ export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>)
       const isLeft = isUntouchedEditor(event.target) && isBlock(parseTsv(text));
       if (!isOurs() && !isFirst && !isLeft) return;
       event.preventDefault();
-      paste(current.current, parseTsv(text), setOffer).catch((error: unknown) => tellError(error, 'It was not pasted'));
+      paste(current.current, parseTsv(text), setOffer).catch((error: unknown) => notifyError(error, 'It was not pasted'));
     };
     document.addEventListener('copy', onCopy);
     document.addEventListener('cut', onCut);
@@ -89,14 +89,14 @@ function copy(table: Table, event: ClipboardEvent): void {
   event.preventDefault();
   const endRow = Math.min(range.endRow, table.store.total ?? 0);
   if (endRow - range.firstRow > COPY_ROWS_MAX) {
-    return tell(`That is more than ${counted(COPY_ROWS_MAX, 'row')}. Export them as CSV instead.`);
+    return notify(`That is more than ${pluralize(COPY_ROWS_MAX, 'row')}. Export them as CSV instead.`);
   }
-  const lines = linesAtHand(table, range, endRow);
+  const lines = loadedLines(table, range, endRow);
   if (lines) return event.clipboardData?.setData('text/plain', formatTsv(lines));
-  void copyFar(table, range, endRow);
+  void fetchAndCopy(table, range, endRow);
 }
 
-function linesAtHand(table: Table, range: CellRange, endRow: number): string[][] | undefined {
+function loadedLines(table: Table, range: CellRange, endRow: number): string[][] | undefined {
   const columns = table.shownColumns.slice(range.firstColumn, range.endColumn);
   const lines: string[][] = [];
   for (let index = range.firstRow; index < endRow; index++) {
@@ -109,30 +109,30 @@ function linesAtHand(table: Table, range: CellRange, endRow: number): string[][]
 }
 
 /** Rows that must be fetched first come too late for the event; browsers then want the clipboard asked directly. */
-async function copyFar(table: Table, range: CellRange, endRow: number): Promise<void> {
+async function fetchAndCopy(table: Table, range: CellRange, endRow: number): Promise<void> {
   try {
-    const rows = ticked(await table.store.rowsBetween(range.firstRow, endRow), range, table.selection);
+    const rows = onlySelected(await table.store.rowsBetween(range.firstRow, endRow), range, table.selection);
     const columns = table.shownColumns.slice(range.firstColumn, range.endColumn);
     const text = formatTsv(rows.map((row) => columns.map((column) => toText(row.cells[column.id]?.value))));
     await navigator.clipboard.writeText(text);
-    tell(`${counted(rows.length, 'row')} copied.`);
+    notify(`${pluralize(rows.length, 'row')} copied.`);
   } catch (error) {
-    tellError(error, 'These rows were not copied. Export them as CSV instead');
+    notifyError(error, 'These rows were not copied. Export them as CSV instead');
   }
 }
 
 /** Between rows that are ticked may lie others. */
-function ticked(rows: readonly Row[], { firstRow }: CellRange, selection: Selection): Row[] {
+function onlySelected(rows: readonly Row[], { firstRow }: CellRange, selection: Selection): Row[] {
   return rows.filter((_, place) => selection.rows.length === 0 || selection.rows.hasIndex(firstRow + place));
 }
 
 /** Empties what is selected, in sight or not. */
-export async function clear(table: Table, selection?: Selection): Promise<void> {
+export async function clearSelected(table: Table, selection?: Selection): Promise<void> {
   const range = rangeOf(table, selection);
   if (!range) return;
   const endRow = Math.min(range.endRow, table.store.total ?? 0);
-  if (endRow - range.firstRow > COPY_ROWS_MAX) return tell(`That is more than ${counted(COPY_ROWS_MAX, 'row')}. Select fewer.`);
-  const rows = ticked(await table.store.rowsBetween(range.firstRow, endRow), range, selection ?? table.selection);
+  if (endRow - range.firstRow > COPY_ROWS_MAX) return notify(`That is more than ${pluralize(COPY_ROWS_MAX, 'row')}. Select fewer.`);
+  const rows = onlySelected(await table.store.rowsBetween(range.firstRow, endRow), range, selection ?? table.selection);
   const columns = table.shownColumns.slice(range.firstColumn, range.endColumn).filter((column) => column.type !== 'reference');
   const emptied = (row: Row, { id }: Column): CellWrite => ({
     rowId: row.id,
@@ -144,15 +144,15 @@ export async function clear(table: Table, selection?: Selection): Promise<void> 
   const lost = writes.filter(({ before }) => (before?.value ?? null) !== null).length;
   const isDone = await table.editor.change(writes);
   // Many go out of sight: whoever did not mean it must hear of it.
-  if (isDone && lost > TOLD_CELLS_MIN) tell(`${counted(lost, 'cell')} emptied. Ctrl + Z brings them back.`);
+  if (isDone && lost > TOLD_CELLS_MIN) notify(`${pluralize(lost, 'cell')} emptied. Ctrl + Z brings them back.`);
 }
 
 async function paste(table: Table, block: string[][], ask: (offer: PasteOffer) => void): Promise<void> {
   const isEmptyTable = table.store.total === 0;
   const range = table.selection.range ?? (isEmptyTable ? { firstRow: 0, endRow: 1, firstColumn: 0, endColumn: 1 } : undefined);
-  if (!range) return tell('Select the cell to paste into first.');
+  if (!range) return notify('Select the cell to paste into first.');
   if (isTooLarge(block)) {
-    return tell(`That is more than ${counted(PASTE_ROWS_MAX, 'row')} or ${counted(PASTE_CELLS_MAX, 'cell')}. Import it as a file instead.`);
+    return notify(`That is more than ${pluralize(PASTE_ROWS_MAX, 'row')} or ${pluralize(PASTE_CELLS_MAX, 'cell')}. Import it as a file instead.`);
   }
   const { firstRow, firstColumn } = range;
   const columns = table.shownColumns.map(({ id, header, type }) => ({
@@ -167,8 +167,8 @@ async function paste(table: Table, block: string[][], ask: (offer: PasteOffer) =
   }
   const selected = { selectedRows: range.endRow - firstRow, selectedColumns: range.endColumn - firstColumn };
   const isLong = block.length >= LONG_ROWS;
-  if (isLong) tell(`Pasting ${counted(block.length, 'row')}.`);
+  if (isLong) notify(`Pasting ${pluralize(block.length, 'row')}.`);
   const leftOut = await pasteInto(table, block, { columns, firstColumn, firstRow, ...selected });
-  if (isLong && leftOut !== undefined) tell(`${counted(block.length, 'row')} pasted.`);
-  if (leftOut) tell(`${counted(leftOut, 'value')} had no place: only cells that can be written were filled.`);
+  if (isLong && leftOut !== undefined) notify(`${pluralize(block.length, 'row')} pasted.`);
+  if (leftOut) notify(`${pluralize(leftOut, 'value')} had no place: only cells that can be written were filled.`);
 }

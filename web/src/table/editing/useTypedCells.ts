@@ -1,18 +1,18 @@
 import type { Json } from '../../api/types';
-import { counted } from '../../ui/format';
-import { tell, tellError } from '../../ui/notify';
+import { pluralize } from '../../ui/format';
+import { notify, notifyError } from '../../ui/notify';
 import type { TypedCell } from '../grid/Grid';
-import { readTyped } from '../model/values';
+import { parseTyped } from '../model/values';
 import type { CellWrite } from '../rows/editor';
 import type { Table } from '../state/useTable';
-import { crossings, tellCrossings } from './editConflicts';
+import { findEditConflicts, notifyConflicts } from './editConflicts';
 
 /** More rows than this are not written by hand at once. */
 const ROWS_MAX = 50_000;
 
 /** Takes what was typed or filled: cells of rows that are there are written, the row after the last is added. */
-export function useTyped(table: Table): (cells: TypedCell[]) => void {
-  return (cells) => void write(table, cells).catch((error: unknown) => tellError(error, 'This was not saved'));
+export function useTypedCells(table: Table): (cells: TypedCell[]) => void {
+  return (cells) => void write(table, cells).catch((error: unknown) => notifyError(error, 'This was not saved'));
 }
 
 async function write(table: Table, cells: TypedCell[]): Promise<void> {
@@ -27,20 +27,20 @@ async function write(table: Table, cells: TypedCell[]): Promise<void> {
     else if (cell.text !== '') added.set(cell.rowIndex, { ...added.get(cell.rowIndex), [cell.columnId]: cell.text });
   }
   const rowAt = await reach(table, inside);
-  if (!rowAt) return tell(`That is more than ${counted(ROWS_MAX, 'row')} at once. Select fewer.`);
-  const crossed = crossings(inside, store);
+  if (!rowAt) return notify(`That is more than ${pluralize(ROWS_MAX, 'row')} at once. Select fewer.`);
+  const crossed = findEditConflicts(inside, store);
   const writes = inside.flatMap(({ rowIndex, columnId, text, row: opened }): CellWrite[] => {
     if (opened) {
-      const value = readTyped(text, opened.before.value);
+      const value = parseTyped(text, opened.before.value);
       return [{ rowId: opened.id, columnId, value, before: crossed.get(opened.id)?.cell ?? opened.before }];
     }
     const row = rowAt(rowIndex);
     const before = row?.cells[columnId];
-    return row ? [{ rowId: row.id, columnId, value: readTyped(text, before?.value ?? null), before }] : [];
+    return row ? [{ rowId: row.id, columnId, value: parseTyped(text, before?.value ?? null), before }] : [];
   });
   // A range that reaches one row too far is no wish for another row.
   const isDone = await editor.change(writes, inside.length > 0 ? [] : [...added.values()]);
-  if (isDone) tellCrossings(crossed, editor);
+  if (isDone) notifyConflicts(crossed, editor);
 }
 
 /** How to get at the rows of these cells. Those out of sight are fetched first; undefined if they are too many. */

@@ -287,7 +287,7 @@ export function Grid(props: GridProps) {
       }}
       onVisibleRegionChanged={(range) => {
         firstInSight.current = range.x;
-        store.look(range.y, range.y + range.height);
+        store.setVisibleRange(range.y, range.y + range.height);
       }}
       onColumnMoved={props.onColumnMoved}
       onColumnProposeMove={(from, to) => from !== 0 && to !== 0}

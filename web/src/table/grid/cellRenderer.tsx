@@ -1,6 +1,6 @@
 import type { BaseDrawArgs, CustomRenderer, DrawArgs } from '@glideapps/glide-data-grid';
 import { GridCellKind } from '@glideapps/glide-data-grid';
-import { briefly } from '../model/cellStatus';
+import { shortMessage } from '../model/cellStatus';
 import { drawnText, isRowmillCell, type RowmillCell } from './cellContent';
 import { CellEditor } from './CellEditor';
 import type { StatusColors } from './gridTheme';
@@ -27,13 +27,13 @@ function draw(args: Args, colors: StatusColors): void {
   switch (args.cell.data.isProcessed ? cell.status : 'idle') {
     case 'queued':
       ring(args, colors.queued);
-      return words(args, cell.retryAt ? `Waits to retry${cell.error ? `: ${briefly(cell.error.message)}` : ''}` : 'Queued', colors.quiet);
+      return words(args, cell.retryAt ? `Waits to retry${cell.error ? `: ${shortMessage(cell.error.message)}` : ''}` : 'Queued', colors.quiet);
     case 'generating':
       spinner(args, colors.generating);
       return words(args, 'Running', colors.generating);
     case 'error':
       dot(args, colors.error, '!');
-      return words(args, briefly(cell.error?.message ?? 'Failed'), colors.error);
+      return words(args, shortMessage(cell.error?.message ?? 'Failed'), colors.error);
     case 'skipped':
       dash(args, colors.quiet);
       return words(args, cell.error?.message ?? 'Skipped', colors.quiet);

@@ -1,7 +1,7 @@
 import { CompactSelection } from '@glideapps/glide-data-grid';
-import { isBeingAdded } from '../rows/provisional';
+import { isBeingAdded } from '../rows/optimisticRow';
 import type { RowStore } from '../rows/rowStore';
-import { type CellRange, NOTHING, rowRuns, type Selection } from './selection';
+import { type CellRange, EMPTY_SELECTION, rowRanges, type Selection } from './selection';
 
 type Rows = Pick<RowStore, 'rowAt' | 'indexOf' | 'total'>;
 
@@ -31,7 +31,7 @@ export function anchorsOf(selection: Selection, rows: Rows, before?: Anchors): A
   };
   if (selection.cell) note(selection.cell.rowIndex, selection.cell.rowIndex + 1);
   if (selection.range) note(selection.range.firstRow, selection.range.endRow);
-  const runs = rowRuns(selection.rows);
+  const runs = rowRanges(selection.rows);
   // Where runs begin and end matters most.
   for (const [first, end] of runs) {
     note(first, first + 1);
@@ -49,21 +49,21 @@ export function anchorsOf(selection: Selection, rows: Rows, before?: Anchors): A
 }
 
 /** Whether the row of the selected cell has become known, or is being added, only now. */
-export function isLoose({ cell }: Selection, anchors: Anchors, rows: Rows): boolean {
+export function isUnanchored({ cell }: Selection, anchors: Anchors, rows: Rows): boolean {
   return cell !== undefined && !anchors.ids.has(cell.rowIndex) && rows.rowAt(cell.rowIndex) !== undefined;
 }
 
 /** The same selection where its rows stand now. Undefined if nothing has moved. */
-export function follow(selection: Selection, anchors: Anchors, rows: Rows): Selection | undefined {
+export function moveSelection(selection: Selection, anchors: Anchors, rows: Rows): Selection | undefined {
   const total = rows.total ?? 0;
   // Until it is known what there is, nothing has moved.
   if (rows.total === undefined) return undefined;
   if (anchors.isEverything) {
     // The row to type into stays ticked with the others.
     const more = selection.rows.hasIndex(anchors.total) ? 1 : 0;
-    return total === anchors.total ? undefined : { ...NOTHING, rows: everyRow(total === 0 ? 0 : total + more) };
+    return total === anchors.total ? undefined : { ...EMPTY_SELECTION, rows: everyRow(total === 0 ? 0 : total + more) };
   }
-  if (anchors.isAtEnd) return followEnd(selection, anchors, rows, total);
+  if (anchors.isAtEnd) return moveEnd(selection, anchors, rows, total);
   const hasMoved = [...anchors.ids].some(([index, id]) => {
     const row = rows.rowAt(index);
     // A page that is not at hand says nothing, but where rows have gone it may hold others.
@@ -76,9 +76,9 @@ export function follow(selection: Selection, anchors: Anchors, rows: Rows): Sele
   };
   const cellRow = selection.cell && now(selection.cell.rowIndex);
   return {
-    ...NOTHING,
+    ...EMPTY_SELECTION,
     columns: selection.columns,
-    rows: ticked(selection, now),
+    rows: movedRows(selection, now),
     ...(selection.cell &&
       selection.range &&
       cellRow !== undefined && {
@@ -93,14 +93,14 @@ function everyRow(total: number): CompactSelection {
 }
 
 /** Ticks of rows nobody knows, which cannot be followed. */
-export function unknownTicks(selection: Selection, { ids, total }: Anchors): number {
+export function countUnknownRows(selection: Selection, { ids, total }: Anchors): number {
   let unknown = 0;
   for (const index of selection.rows) if (index < total && !ids.has(index)) unknown += 1;
   return unknown;
 }
 
 /** Rows that came meanwhile push the row to type into down, unless they were typed there. */
-function followEnd(selection: Selection, anchors: Anchors, rows: Rows, total: number): Selection | undefined {
+function moveEnd(selection: Selection, anchors: Anchors, rows: Rows, total: number): Selection | undefined {
   const { cell, range } = selection;
   if (!cell || !range || cell.rowIndex === total) return undefined;
   const there = rows.rowAt(cell.rowIndex);
@@ -111,7 +111,7 @@ function followEnd(selection: Selection, anchors: Anchors, rows: Rows, total: nu
 }
 
 /** Ticks stay with their rows; those of rows that are gone, or nowhere to be found, go. */
-function ticked(selection: Selection, now: (index: number) => number | undefined): CompactSelection {
+function movedRows(selection: Selection, now: (index: number) => number | undefined): CompactSelection {
   let rows = CompactSelection.empty();
   for (const index of selection.rows) {
     const place = now(index);

@@ -1,13 +1,13 @@
 import { useCallback, useEffect, useRef, useState } from 'react';
-import { tell } from '../../ui/notify';
-import type { Damage, RowStore } from '../rows/rowStore';
-import { type Anchors, anchorsOf, follow, isLoose, unknownTicks } from './following';
-import { NOTHING, type Selection } from './selection';
+import { notify } from '../../ui/notify';
+import type { ChangedRows, RowStore } from '../rows/rowStore';
+import { EMPTY_SELECTION, type Selection } from './selection';
+import { type Anchors, anchorsOf, moveSelection, isUnanchored, countUnknownRows } from './selectionAnchors';
 
 /** What is selected. It stays with its rows when others come and go above them. */
-export function useFollowing(store: RowStore): [Selection, (selection: Selection) => void, () => Anchors] {
-  const [selection, setSelection] = useState<Selection>(NOTHING);
-  const current = useRef({ selection, anchors: anchorsOf(NOTHING, store), store });
+export function useAnchoredSelection(store: RowStore): [Selection, (selection: Selection) => void, () => Anchors] {
+  const [selection, setSelection] = useState<Selection>(EMPTY_SELECTION);
+  const current = useRef({ selection, anchors: anchorsOf(EMPTY_SELECTION, store), store });
   current.current.store = store;
   const select = useCallback((next: Selection, isMoved = false) => {
     const { store: rows, anchors } = current.current;
@@ -16,17 +16,17 @@ export function useFollowing(store: RowStore): [Selection, (selection: Selection
     setSelection(next);
   }, []);
   // Another list has other rows at the same places.
-  useEffect(() => () => select(NOTHING, true), [store, select]);
+  useEffect(() => () => select(EMPTY_SELECTION, true), [store, select]);
   useEffect(() => {
-    const look = (damage: Damage) => {
+    const look = (damage: ChangedRows) => {
       if (damage !== 'all') return;
       const { selection, anchors } = current.current;
-      const next = follow(selection, anchors, store);
+      const next = moveSelection(selection, anchors, store);
       if (next) {
-        const isLost = !anchors.isEverything && unknownTicks(selection, anchors) > 0;
+        const isLost = !anchors.isEverything && countUnknownRows(selection, anchors) > 0;
         select(next, true);
-        if (isLost) tell('Rows have moved. Only rows that were in sight are still ticked, so that no others are met.');
-      } else if (hasFewTicks(selection) || isLoose(selection, anchors, store) || hasGrown(anchors, store)) {
+        if (isLost) notify('Rows have moved. Only rows that were in sight are still ticked, so that no others are met.');
+      } else if (hasFewRows(selection) || isUnanchored(selection, anchors, store) || hasGrown(anchors, store)) {
         // Rows become known as they come into sight.
         current.current.anchors = anchorsOf(selection, store, anchors);
       }
@@ -44,6 +44,6 @@ function hasGrown(anchors: Anchors, store: RowStore): boolean {
 /** Few enough to be looked through whenever rows come into sight. */
 const LOOKED_THROUGH_MAX = 20_000;
 
-function hasFewTicks({ rows }: Selection): boolean {
+function hasFewRows({ rows }: Selection): boolean {
   return rows.length > 0 && rows.length <= LOOKED_THROUGH_MAX;
 }

@@ -1,5 +1,5 @@
 import type { Cell, ErrorCode, Json } from '../../api/types';
-import { duration } from '../../ui/format';
+import { formatDuration } from '../../ui/format';
 
 /** What a person can do about an error, by its code. */
 const ADVICE: Record<ErrorCode, string> = {
@@ -19,50 +19,50 @@ const ADVICE: Record<ErrorCode, string> = {
   stopped: 'It was stopped. Run it again when you like.',
 };
 
-export function advice(code: ErrorCode): string {
+export function errorAdvice(code: ErrorCode): string {
   return ADVICE[code];
 }
 
 /** What went wrong in a line as short as a cell: a status comes first, and who answered is left to the hover. */
-export function briefly(message: string): string {
+export function shortMessage(message: string): string {
   return message.replace(/^[^:]{1,60}? answered (\d{3})(: |\.$)/, (_, status: string, end: string) => (end === ': ' ? `${status}: ` : `Status ${status}`));
 }
 
 /** A cell's state in words: what a hover, a screen reader and the panel say. */
-export function describe(cell: Cell, now = Date.now()): string {
+export function describeCell(cell: Cell, now = Date.now()): string {
   if (cell.status === 'error') return cell.error ? `Failed: ${cell.error.message}` : 'Failed';
   if (cell.status === 'skipped') return cell.error ? `Skipped: ${cell.error.message}` : 'Skipped';
-  if (cell.status === 'queued') return cell.retryAt ? waits(cell, cell.retryAt, now) : 'Queued';
+  if (cell.status === 'queued') return cell.retryAt ? retryText(cell, cell.retryAt, now) : 'Queued';
   if (cell.status === 'generating') return 'Running';
   if (cell.manual) return 'Written by hand. Runs leave it alone unless forced.';
   if (cell.stale) return 'Out of date: something it was made from has changed since. Run it again.';
-  if (isEmptyEnd(cell)) return whyEmpty(cell.meta);
+  if (isEmptyResult(cell)) return emptyReason(cell.meta);
   return cell.status === 'completed' ? 'Done' : 'Not run yet';
 }
 
 /** Whether a cell ended with nothing to show for it. */
-export function isEmptyEnd({ status, value, manual, outcome }: Pick<Cell, 'status' | 'value' | 'manual' | 'outcome'>): boolean {
+export function isEmptyResult({ status, value, manual, outcome }: Pick<Cell, 'status' | 'value' | 'manual' | 'outcome'>): boolean {
   return outcome === 'no_data' || (status === 'completed' && value === null && !manual);
 }
 
 /** Why nothing was found, as far as the answer tells. */
-export function whyEmpty(meta: Record<string, Json> = {}): string {
+export function emptyReason(meta: Record<string, Json> = {}): string {
   const { status } = meta;
   if (typeof status !== 'number') return 'Nothing was found.';
-  if (isRefusal(meta)) return `The address answered ${status}, which counts as nothing found.`;
+  if (isErrorStatus(meta)) return `The address answered ${status}, which counts as nothing found.`;
   return `The address answered ${status}, but there was nothing in the answer to keep.`;
 }
 
 /** Whether “nothing found” stands for an answer that others would call an error: the address may be mistyped. */
-export function isRefusal({ status }: Record<string, Json> = {}): boolean {
+export function isErrorStatus({ status }: Record<string, Json> = {}): boolean {
   return typeof status === 'number' && status >= 400;
 }
 
 /** What to look at where nothing was found. */
 export const EMPTY_ADVICE = 'If you expected a value, check the address for a mistake. Which answers count as nothing found is set in the column.';
 
-function waits({ error }: Cell, retryAt: string, now: number): string {
+function retryText({ error }: Cell, retryAt: string, now: number): string {
   const seconds = Math.ceil((Date.parse(retryAt) - now) / 1000);
-  const parts = [seconds > 0 && `in ${duration(seconds)}`, error && `after: ${error.message}`].filter(Boolean);
+  const parts = [seconds > 0 && `in ${formatDuration(seconds)}`, error && `after: ${error.message}`].filter(Boolean);
   return parts.length > 0 ? `Waits to retry (${parts.join(', ')})` : 'Waits to retry';
 }

@@ -1,5 +1,5 @@
 import type { Column } from '../../api/types';
-import type { IconName } from '../../ui/shapes';
+import type { IconName } from '../../ui/iconPaths';
 
 /** The icon of a column's kind. */
 export function columnIcon(column: Pick<Column, 'type' | 'dataShape' | 'id'>): IconName {

@@ -4,7 +4,7 @@ import type { Json } from '../../api/types';
  * What somebody meant who typed `text` over `before`. Text stays text, so that `007` keeps its noughts; only where a
  * number, a truth value or JSON stood does the same kind of thing replace it.
  */
-export function readTyped(text: string, before: Json): Json {
+export function parseTyped(text: string, before: Json): Json {
   if (text === '') return null;
   if (typeof before === 'number') {
     const number = Number(text);

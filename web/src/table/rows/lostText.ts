@@ -1,11 +1,11 @@
 import { ApiError } from '../../api/error';
+import { fieldOf } from '../../api/fieldMessages';
 import type { Json } from '../../api/types';
-import { fieldOf } from '../../api/words';
 import { toText } from '../model/values';
-import type { Wire } from './wire';
+import type { RowApi } from './rowApi';
 
 /** A cell was written whose row somebody deleted meanwhile. */
-export class LostText extends ApiError {
+export class LostTextError extends ApiError {
   constructor(
     cause: ApiError,
     readonly text: string,
@@ -15,7 +15,7 @@ export class LostText extends ApiError {
 }
 
 /** What somebody typed goes with the refusal, because the row it stood in is gone. */
-export function keepingText(wire: Wire): Wire {
+export function withLostText(wire: RowApi): RowApi {
   return {
     ...wire,
     writeCells: (cells, onSent) =>
@@ -29,5 +29,5 @@ export function keepingText(wire: Wire): Wire {
 function lostIn(error: unknown, values: readonly Json[]): unknown {
   const isGone = error instanceof ApiError && error.details.some((offence) => fieldOf(offence) === 'cells.rowId');
   const text = values.length === 1 ? toText(values[0]) : '';
-  return isGone && text !== '' ? new LostText(error, text) : error;
+  return isGone && text !== '' ? new LostTextError(error, text) : error;
 }

@@ -1,12 +1,12 @@
 import { ApiError } from '../../api/error';
 import type { Cell, Json, Row } from '../../api/types';
-import type { RowBody } from './wire';
+import type { RowBody } from './rowApi';
 
 const NEW = 'new_';
 
 /** A row that is shown before the service has it. */
-export function provisionalRow(number: number, body: RowBody): Row {
-  const cells = Object.entries(body).map(([columnId, value]) => [columnId, written(value, false)] as const);
+export function optimisticRow(number: number, body: RowBody): Row {
+  const cells = Object.entries(body).map(([columnId, value]) => [columnId, writtenCell(value, false)] as const);
   return { id: `${NEW}${number}`, cells: Object.fromEntries(cells) };
 }
 
@@ -15,17 +15,17 @@ export function isBeingAdded(rowId: string): boolean {
 }
 
 /** A name for something that is sent, which nobody else has. The shorter way to one is closed to pages without TLS. */
-export function newName(): string {
+export function newIdempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join('');
 }
 
 /** What is said of cells in a row that the service did not take. */
-export function notYetThere(): ApiError {
+export function rowNotAddedError(): ApiError {
   return new ApiError('The row it stands in was not saved either. Try that again first.', 0, undefined, []);
 }
 
 /** A cell as the service will have it once it is written. */
-export function written(value: Json, isProcessedColumn: boolean): Cell {
+export function writtenCell(value: Json, isProcessedColumn: boolean): Cell {
   if (!isProcessedColumn || value === null) return { value, status: 'idle' };
   return { value, status: 'completed', manual: true };
 }

@@ -2,7 +2,7 @@ import { prefix } from '../../api/base';
 import type { Status } from '../../api/types';
 import type { RowChanges } from './rowStore';
 
-export interface LiveHandlers {
+export interface ProjectEventHandlers {
   onRows: (changes: RowChanges) => void;
   onStatus: (status: Status) => void;
   onProject: () => void;
@@ -16,7 +16,7 @@ const HIDDEN_MILLISECONDS = 60_000;
 const RETRY_MILLISECONDS = 3_000;
 
 /** Follows a project's events until the function it answers is called. */
-export function follow(projectId: string, handlers: LiveHandlers): () => void {
+export function subscribeToProject(projectId: string, handlers: ProjectEventHandlers): () => void {
   let source: EventSource | undefined;
   let lastEventId = '';
   let timer: ReturnType<typeof setTimeout> | undefined;

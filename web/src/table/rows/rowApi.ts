@@ -10,7 +10,7 @@ export type RowBody = Record<string, Json>;
 export type OnSent = (sent: number) => void;
 
 /** What an editor asks of the service. */
-export interface Wire {
+export interface RowApi {
   writeCells: (cells: readonly { rowId: string; columnId: string; value: Json }[], onSent?: OnSent) => Promise<void>;
   /** Adds rows; the ids of those that were taken stand in `ids`, whatever happens. What is sent again by the same name is taken once. */
   insertRows: (bodies: readonly RowBody[], ids: string[], onSent?: OnSent, name?: (sent: number) => string) => Promise<void>;
@@ -25,7 +25,7 @@ const SINGLE_READS_MAX = 60;
 const PAGE_SIZE = 1_000;
 const PAGES_MAX = 100;
 
-export function wireOf(projectId: string): Wire {
+export function rowApi(projectId: string): RowApi {
   const params = { path: { projectId } };
   return {
     writeCells: async (cells, onSent) => {

@@ -2,11 +2,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { projectQuery, statusQuery, viewsQuery } from '../../api/queries';
 import type { Status } from '../../api/types';
-import { follow } from './live';
+import { subscribeToProject } from './projectEvents';
 import type { RowStore } from './rowStore';
 
 /** Keeps rows, counts and columns as they are on the server. Answers whether the connection stands; undefined until it first does. */
-export function useLive(projectId: string, store: RowStore, onStatus: (status: Status) => void): boolean | undefined {
+export function useProjectEvents(projectId: string, store: RowStore, onStatus: (status: Status) => void): boolean | undefined {
   const queryClient = useQueryClient();
   const [isConnected, setIsConnected] = useState<boolean>();
   const current = useRef({ store, onStatus });
@@ -17,7 +17,7 @@ export function useLive(projectId: string, store: RowStore, onStatus: (status: S
       void queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
       void queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey });
     };
-    return follow(projectId, {
+    return subscribeToProject(projectId, {
       onRows: (changes) => current.current.store.apply(changes),
       onStatus: (status) => {
         queryClient.setQueryData(statusQuery(projectId).queryKey, status);

@@ -1,7 +1,7 @@
 import { Alert, Button, Group, List, Modal, Stack, Text } from '@mantine/core';
 import type { Column } from '../../api/types';
-import { count, counted } from '../../ui/format';
-import { withoutByHand } from './measure';
+import { formatNumber, pluralize } from '../../ui/format';
+import { withoutManualValues } from './estimate';
 import type { Runs } from './useRuns';
 
 const TRIED_ROWS = 10;
@@ -10,18 +10,18 @@ const TRIED_ROWS = 10;
 export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Column[] }) {
   const { question, answer } = runs;
   if (!question) return null;
-  const { cells, byColumn, isAtMost, body, byHand } = question;
-  const others = byHand > 0 ? withoutByHand(body) : undefined;
+  const { cells, byColumn, isAtMost, body, manualCount } = question;
+  const others = manualCount > 0 ? withoutManualValues(body) : undefined;
   const parts = [...byColumn].filter(([, number]) => number > 0);
   const limit = Math.min(TRIED_ROWS, body.limit ?? TRIED_ROWS);
   const header = (columnId = '') => columns.find(({ id }) => id === columnId)?.header ?? 'the new column';
-  const where = parts.length > 1 ? ` in ${counted(parts.length, 'column')}` : parts.length === 1 ? ` in “${header(parts[0]?.[0])}”` : '';
+  const where = parts.length > 1 ? ` in ${pluralize(parts.length, 'column')}` : parts.length === 1 ? ` in “${header(parts[0]?.[0])}”` : '';
   return (
     <Modal
       opened
       onClose={() => void answer()}
-      title={`Run ${isAtMost ? 'up to ' : ''}${counted(cells, 'cell')}${where}?`}
-      size={byHand > 0 ? 'lg' : 'md'}
+      title={`Run ${isAtMost ? 'up to ' : ''}${pluralize(cells, 'cell')}${where}?`}
+      size={manualCount > 0 ? 'lg' : 'md'}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <Stack>
@@ -29,8 +29,8 @@ export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Col
           Each of them asks a service outside, which may charge for it. You can stop the run at any time.
           {body.force && ' What is done is run again, too.'}
         </Text>
-        {byHand > 0 && (
-          <Alert color="orange" title={`${counted(byHand, 'value')} written by hand will be replaced`}>
+        {manualCount > 0 && (
+          <Alert color="orange" title={`${pluralize(manualCount, 'value')} written by hand will be replaced`}>
             What people wrote there cannot be brought back.
           </Alert>
         )}
@@ -38,7 +38,7 @@ export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Col
           <List size="sm">
             {parts.map(([columnId, number]) => (
               <List.Item key={columnId}>
-                {header(columnId)}: {counted(number, 'cell')}
+                {header(columnId)}: {pluralize(number, 'cell')}
               </List.Item>
             ))}
           </List>
@@ -56,8 +56,8 @@ export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Col
               First {limit} rows only
             </Button>
           )}
-          <Button color={byHand > 0 ? 'red' : undefined} data-autofocus={byHand === 0 || undefined} onClick={() => void answer(body)}>
-            Run {isAtMost ? 'all' : count(cells)}
+          <Button color={manualCount > 0 ? 'red' : undefined} data-autofocus={manualCount === 0 || undefined} onClick={() => void answer(body)}>
+            Run {isAtMost ? 'all' : formatNumber(cells)}
           </Button>
         </Group>
       </Stack>

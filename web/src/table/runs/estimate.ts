@@ -1,6 +1,6 @@
 import type { FilterNode, TriggerBody } from '../../api/types';
 
-export interface Measured {
+export interface RunEstimate {
   cells: number;
   /** Cells by column, where each was counted. */
   byColumn: Map<string, number>;
@@ -9,16 +9,16 @@ export interface Measured {
 }
 
 /** Runs of more cells than this are asked about. */
-export const UNASKED_CELLS_MAX = 100;
+export const UNCONFIRMED_CELLS_MAX = 100;
 const COLUMNS_COUNTED_MAX = 12;
 const ROW_IDS_COUNTED_MAX = 1_000;
 
 /** How many cells a run would begin. `rowsOf` asks the service how many rows a run touches. */
-export async function measure(
+export async function estimateRun(
   body: TriggerBody,
   columnIds: readonly string[],
   rowsOf: (body: TriggerBody) => Promise<number>,
-): Promise<Measured> {
+): Promise<RunEstimate> {
   const isLong = (body.rowIds?.length ?? 0) > ROW_IDS_COUNTED_MAX;
   if (columnIds.length > 1 && (isLong || columnIds.length > COLUMNS_COUNTED_MAX)) {
     const cells = (await rowsOf(body)) * columnIds.length;
@@ -36,7 +36,7 @@ export function isManual(columnId: string): FilterNode {
 }
 
 /** The same run without what people wrote. Of several columns each row would have to be left out of some only. */
-export function withoutByHand(body: TriggerBody): TriggerBody | undefined {
+export function withoutManualValues(body: TriggerBody): TriggerBody | undefined {
   const [columnId, ...others] = body.columnIds ?? [];
   if (!columnId || others.length > 0) return undefined;
   const kept: FilterNode = { conjunction: 'not', filters: [isManual(columnId)] };

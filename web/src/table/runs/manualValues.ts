@@ -1,9 +1,9 @@
 import { client, data } from '../../api/client';
 import type { TriggerBody } from '../../api/types';
-import { isManual } from './measure';
+import { isManual } from './estimate';
 
 /** How many values that people wrote a run would replace: only one from the start replaces any. */
-export async function countByHand(projectId: string, body: TriggerBody, columnIds: readonly string[]): Promise<number> {
+export async function countManualValues(projectId: string, body: TriggerBody, columnIds: readonly string[]): Promise<number> {
   if (!body.force || body.rowIds) return 0;
   const counts = await Promise.all(
     columnIds.map(async (columnId) => {

@@ -2,25 +2,25 @@ import { useQuery } from '@tanstack/react-query';
 import { useCallback, useDeferredValue, useMemo, useRef, useState, useSyncExternalStore } from 'react';
 import { projectQuery } from '../../api/queries';
 import type { Column, Project, Status } from '../../api/types';
-import { useStored } from '../../ui/useStored';
+import { useLocalStorage } from '../../ui/useLocalStorage';
 import { useThrottled } from '../../ui/useThrottled';
-import type { Anchors } from '../grid/following';
 import { countFrozen, FIRST_COLUMN } from '../grid/frozen';
 import type { Selection } from '../grid/selection';
-import { useFollowing } from '../grid/useFollowing';
+import type { Anchors } from '../grid/selectionAnchors';
+import { useAnchoredSelection } from '../grid/useAnchoredSelection';
 import { Editor } from '../rows/editor';
-import { keepingText } from '../rows/lostText';
+import { withLostText } from '../rows/lostText';
+import { notifyNotSaved } from '../rows/notifyNotSaved';
+import { notifyUndone } from '../rows/notifyUndone';
+import { rowApi } from '../rows/rowApi';
 import type { RowQuery } from '../rows/rowQuery';
 import type { RowStore } from '../rows/rowStore';
-import { tellNotSaved } from '../rows/tellNotSaved';
-import { tellUndone } from '../rows/tellUndone';
-import { useLive } from '../rows/useLive';
+import { useProjectEvents } from '../rows/useProjectEvents';
 import { useRowStore } from '../rows/useRowStore';
-import { wireOf } from '../rows/wire';
-import { type Progress, RESTING, RunMeter } from '../runs/progress';
-import { useRunningNote } from '../runs/runningNote';
+import { type Progress, NO_RUN, RunMeter } from '../runs/progress';
+import { useRunningNotification } from '../runs/runningNotification';
 import { type Runs, useRuns } from '../runs/useRuns';
-import { complete } from '../views/operators';
+import { completeFilters } from '../views/operators';
 import { useViews, type Views } from '../views/useViews';
 
 /** Everything a table's parts share. */
@@ -57,21 +57,21 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
   const views = useViews(projectId);
   const [search, setSearch] = useState('');
   const wanted = useDeferredValue(search.trim());
-  const [widths, setWidths] = useStored<Record<string, number>>(`widths:${projectId}`, {});
-  const [frozen, setFrozen] = useStored<string | null>(`frozen:${projectId}`, FIRST_COLUMN);
+  const [widths, setWidths] = useLocalStorage<Record<string, number>>(`widths:${projectId}`, {});
+  const [frozen, setFrozen] = useLocalStorage<string | null>(`frozen:${projectId}`, FIRST_COLUMN);
   const [, setEdits] = useState(0);
-  const [progress, setProgress] = useState(RESTING);
+  const [progress, setProgress] = useState(NO_RUN);
   const meter = useRef(new RunMeter());
-  useRunningNote(progress.isRunning);
+  useRunningNotification(progress.isRunning);
 
   const query = useMemo(
-    (): RowQuery => ({ filters: complete(views.state.filters), sorting: views.state.sorting, search: wanted }),
+    (): RowQuery => ({ filters: completeFilters(views.state.filters), sorting: views.state.sorting, search: wanted }),
     [views.state, wanted],
   );
   const store = useRowStore(projectId, query);
-  const [selection, setSelection, anchors] = useFollowing(store);
+  const [selection, setSelection, anchors] = useAnchoredSelection(store);
   const showProgress = useThrottled<Progress>(setProgress, (next, shown) => next.isRunning !== shown?.isRunning || next.stopped !== shown.stopped);
-  const isConnected = useLive(projectId, store, (status: Status) => showProgress(meter.current.read(status, Date.now())));
+  const isConnected = useProjectEvents(projectId, store, (status: Status) => showProgress(meter.current.read(status, Date.now())));
 
   const subscribe = useCallback((listener: () => void) => store.subscribe(listener), [store]);
   const total = useSyncExternalStore(subscribe, () => store.total);
@@ -88,12 +88,12 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
   const editor = useMemo(
     () =>
       new Editor({
-        wire: keepingText(wireOf(projectId)),
+        api: withLostText(rowApi(projectId)),
         store: () => current.current.store,
         columns: () => current.current.columns,
-        onError: tellNotSaved,
+        onError: notifyNotSaved,
         onChange: () => setEdits((edits) => edits + 1),
-        onUndone: (undone) => tellUndone(undone, current.current.runs.run),
+        onUndone: (undone) => notifyUndone(undone, current.current.runs.run),
       }),
     [projectId],
   );

@@ -1,8 +1,8 @@
 import { Button, Progress as Bar, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
-import { count, paid } from '../../ui/format';
+import { formatNumber, formatCost } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
-import { ended, type Progress } from '../runs/progress';
+import { countEnded, type Progress } from '../runs/progress';
 import { isAllEmpty, summary } from '../runs/summary';
 import type { Table } from '../state/useTable';
 import classes from './Toolbar.module.css';
@@ -15,13 +15,13 @@ export function ProgressStrip({ table }: { table: Table }) {
   const { progress, runs } = table;
   const isShown = useLinger(progress);
   if (!isShown) return null;
-  const finished = ended(progress);
+  const finished = countEnded(progress);
   const percent = progress.total === 0 ? 100 : ((finished - progress.stopped) / progress.total) * 100;
   const isOver = !progress.isRunning;
   return (
     <div className={classes.progress} role="region" aria-label="Progress of the run">
       <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-        {isOver ? (progress.stopped > 0 ? 'Stopped' : 'Run ended') : `${count(finished)} of ${count(progress.total)}`}
+        {isOver ? (progress.stopped > 0 ? 'Stopped' : 'Run ended') : `${formatNumber(finished)} of ${formatNumber(progress.total)}`}
       </Text>
       <Bar
         value={percent}
@@ -35,7 +35,7 @@ export function ProgressStrip({ table }: { table: Table }) {
         c="dimmed"
         style={{ whiteSpace: isOver ? undefined : 'nowrap' }}
         visibleFrom={isOver ? undefined : 'xs'}
-        title={paid(progress) && 'What it cost, as far as the providers say what they take'}
+        title={formatCost(progress) && 'What it cost, as far as the providers say what they take'}
       >
         {summary(progress)}
       </Text>

@@ -2,10 +2,10 @@ import { Button, Group, Menu } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { statusQuery } from '../../api/queries';
 import { isProcessed } from '../../api/types';
-import { count } from '../../ui/format';
+import { formatNumber } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import classes from '../../ui/Menu.module.css';
-import { isFiltered, selected } from '../rows/rowQuery';
+import { isFiltered, runBody } from '../rows/rowQuery';
 import { countCells } from '../runs/progress';
 import type { Table } from '../state/useTable';
 import { ExportMenu } from '../transfer/ExportMenu';
@@ -16,7 +16,7 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
   const status = useQuery(statusQuery(project.id));
   const failed = status.data ? countCells(status.data).failed : 0;
   const processed = table.columns.filter(isProcessed);
-  const shown = selected(query);
+  const shown = runBody(query);
   const isPart = isFiltered(query);
 
   return (
@@ -53,7 +53,7 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
               <Menu.Item onClick={() => void runs.run({})}>All rows</Menu.Item>
               <Menu.Item onClick={() => void runs.run({ ...shown, limit: 10 })}>The first 10 rows, to try it out</Menu.Item>
               <Menu.Item disabled={failed === 0} onClick={() => void runs.run({ statuses: ['error'] })}>
-                Only what failed{failed > 0 && ` (${count(failed)})`}
+                Only what failed{failed > 0 && ` (${formatNumber(failed)})`}
               </Menu.Item>
               <Menu.Divider />
               <Menu.Label>One column</Menu.Label>

@@ -5,7 +5,7 @@ import { Icon } from '../../ui/Icon';
 import type { Table } from '../state/useTable';
 import { ExportMenu } from '../transfer/ExportMenu';
 import { kindOf } from '../views/kinds';
-import { complete, countFilters } from '../views/operators';
+import { completeFilters, countFilters } from '../views/operators';
 import { SortBuilder } from '../views/SortBuilder';
 import { Tool } from '../views/Tool';
 import { ColumnsList } from './ColumnsList';
@@ -23,7 +23,7 @@ interface Props {
 /** Filter, sort, columns, search, undo. */
 export function TableTools({ table, onAddColumn, onConfigure, onImport }: Props) {
   const { state, change } = table.views;
-  const filters = countFilters(complete(state.filters));
+  const filters = countFilters(completeFilters(state.filters));
   const hidden = table.columns.length - table.shownColumns.length;
   return (
     <div className={classes.tools} role="toolbar" aria-label="What the table shows">

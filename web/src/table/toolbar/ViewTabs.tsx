@@ -5,7 +5,7 @@ import { ConfirmDialog } from '../../ui/ConfirmDialog';
 import { Icon } from '../../ui/Icon';
 import menu from '../../ui/Menu.module.css';
 import { NameDialog } from '../../ui/NameDialog';
-import { tell, tellError } from '../../ui/notify';
+import { notify, notifyError } from '../../ui/notify';
 import type { Views } from '../views/useViews';
 import classes from './Toolbar.module.css';
 
@@ -15,7 +15,7 @@ type Dialog = { kind: 'saveAs' } | { kind: 'rename' | 'delete'; view: View };
 export function ViewTabs({ views }: { views: Views }) {
   const [dialog, setDialog] = useState<Dialog>();
   const close = () => setDialog(undefined);
-  const attempt = (work: Promise<void>) => void work.catch((error: unknown) => tellError(error));
+  const attempt = (work: Promise<void>) => void work.catch((error: unknown) => notifyError(error));
 
   return (
     <nav className={classes.tabs} aria-label="Views">
@@ -119,9 +119,9 @@ function Tab({ label, isOpen, onOpen, children }: TabProps) {
 /** A page without TLS may not write to the clipboard: then the link is shown. */
 function copyLink(url: string): void {
   navigator.clipboard?.writeText(url).then(
-    () => tell('The link was copied.'),
-    () => tell(url, 'Copy this link'),
-  ) ?? tell(url, 'Copy this link');
+    () => notify('The link was copied.'),
+    () => notify(url, 'Copy this link'),
+  ) ?? notify(url, 'Copy this link');
 }
 
 /** Icon names of other programs are no emoji. */

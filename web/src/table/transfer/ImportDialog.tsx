@@ -2,10 +2,10 @@ import { Alert, Button, FileButton, Group, Modal, Progress, Stack, Text } from '
 import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { client, data } from '../../api/client';
-import { sentence } from '../../api/error';
+import { errorMessage } from '../../api/error';
 import { projectQuery } from '../../api/queries';
 import type { ImportResult } from '../../api/types';
-import { counted } from '../../ui/format';
+import { pluralize } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import { unnamedInput } from '../model/inputColumn';
 import { isFiltered } from '../rows/rowQuery';
@@ -39,7 +39,7 @@ export default function ImportDialog({ table, file, onClose }: Props) {
     try {
       setStage({ at: 'map', preview: await readPreview(chosen, encoding) });
     } catch (error) {
-      setStage({ at: 'choose', error: sentence(error) });
+      setStage({ at: 'choose', error: errorMessage(error) });
     }
   };
 
@@ -59,7 +59,7 @@ export default function ImportDialog({ table, file, onClose }: Props) {
       table.store.refresh();
       setStage({ at: 'done', result });
     } catch (error) {
-      setStage({ at: 'choose', error: sentence(error) });
+      setStage({ at: 'choose', error: errorMessage(error) });
     }
   };
 
@@ -91,7 +91,7 @@ export default function ImportDialog({ table, file, onClose }: Props) {
           <Progress value={(stage.sentBytes / Math.max(1, stage.bytes)) * 100} animated aria-label="How much of the file was sent" />
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
-              {megabytes(stage.sentBytes)} of {megabytes(stage.bytes)} · {counted(table.total ?? 0, 'row')} in the table
+              {megabytes(stage.sentBytes)} of {megabytes(stage.bytes)} · {pluralize(table.total ?? 0, 'row')} in the table
             </Text>
             <Button variant="default" onClick={() => upload.current?.abort()}>
               Stop

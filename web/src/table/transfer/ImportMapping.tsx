@@ -1,11 +1,11 @@
 import { Alert, Button, Group, Select, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Column } from '../../api/types';
-import { count } from '../../ui/format';
+import { formatNumber } from '../../ui/format';
 import { PreviewTable } from '../../ui/PreviewTable';
 import { fieldNames, isTooWide } from './csv';
 import { ENCODINGS } from './encoding';
-import { unmark } from './formulas';
+import { unescapeFormula } from './formulas';
 import type { Preview } from './preview';
 import { FOLLOWS, LEFT_OUT, NEW, suggested, tooWideTitle } from './targets';
 import type { ImportOptions } from './upload';
@@ -27,7 +27,7 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
   const [isUnmarked, setIsUnmarked] = useState(true);
   const [targets, setTargets] = useState<Record<number, string>>({});
   const [matchOn, setMatchOn] = useState<string | null>(null);
-  const rows = isUnmarked && preview.hasMarks ? preview.rows.map((row) => row.map(unmark)) : preview.rows;
+  const rows = isUnmarked && preview.hasMarks ? preview.rows.map((row) => row.map(unescapeFormula)) : preview.rows;
   // A file is as wide as its first line.
   const width = rows[0]?.length ?? 0;
   const names = Array.from({ length: width }, (_, place) => (hasHeader ? (rows[0]?.[place] ?? '') : `Column ${place + 1}`));
@@ -152,7 +152,7 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
 function TooWide({ preview, width, hasHeader }: { preview: Preview; width: number; hasHeader: boolean }) {
   return (
     <Alert color="yellow" title={tooWideTitle(preview, hasHeader)}>
-      {preview.wideRows === 1 ? 'It has' : 'They have'} more cells than the first line, which has {count(width)}. Often a cell holds the
+      {preview.wideRows === 1 ? 'It has' : 'They have'} more cells than the first line, which has {formatNumber(width)}. Often a cell holds the
       separator without quotes around it, or the last column has no name. Mend the file and choose it again, or go on: what
       is not taken is listed at the end.
     </Alert>

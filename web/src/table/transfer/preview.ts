@@ -2,7 +2,7 @@ import type { Json } from '../../api/types';
 import { toText } from '../model/values';
 import { isTooWide, sampleCsv } from './csv';
 import { encodingOf } from './encoding';
-import { isMarked } from './formulas';
+import { isEscapedFormula } from './formulas';
 
 export interface Preview {
   file: File;
@@ -41,7 +41,7 @@ export async function readPreview(file: File, chosen?: string): Promise<Preview>
     isCsv: true,
     delimiter,
     rows: rows.slice(0, ROWS_MAX),
-    hasMarks: rows.some((row) => row.some(isMarked)),
+    hasMarks: rows.some((row) => row.some(isEscapedFormula)),
     wideRows: rows.filter((row) => isTooWide(row, width)).length,
     linesLookedAt: rows.length,
     isAllLookedAt: isWhole && rows.length < LOOKED_AT_MAX,

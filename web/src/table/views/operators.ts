@@ -85,16 +85,16 @@ export const DEPTH_MAX = 3;
  * Filters without what is still being filled in: a condition whose value is missing would hide every row while somebody
  * types, so it counts only once it is whole.
  */
-export function complete(nodes: readonly FilterNode[]): FilterNode[] {
+export function completeFilters(nodes: readonly FilterNode[]): FilterNode[] {
   return nodes.flatMap((node): FilterNode[] => {
-    if (!isGroup(node)) return problem(node) ? [] : [node];
-    const filters = complete(node.filters);
+    if (!isGroup(node)) return filterProblem(node) ? [] : [node];
+    const filters = completeFilters(node.filters);
     return filters.length > 0 ? [{ ...node, filters }] : [];
   });
 }
 
 /** What a condition still lacks, as a sentence; undefined once it is whole. */
-export function problem({ operator, value }: Filter): string | undefined {
+export function filterProblem({ operator, value }: Filter): string | undefined {
   const { value: kind } = operatorOf(operator);
   const isFilled = Array.isArray(value) && value.length > 0;
   switch (kind) {
