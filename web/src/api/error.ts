@@ -16,7 +16,7 @@ export class ApiError extends Error {
 /** The sentence to show for anything that was thrown, in the page's words. */
 export function errorMessage(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
-  if (error.status === 401) return 'You are signed out. Sign in again, then repeat this.';
+  if (error.status === 401) return 'You are signed out. Sign in, then try again.';
   if (error.details.length === 0) return withoutLimitNames(error.message);
   const told = [...new Set(error.details.map(problemSentence))];
   return told.length > 3 ? `${told.slice(0, 3).join(' ')} And ${told.length - 3} more.` : told.join(' ');
@@ -53,11 +53,11 @@ export function toApiError(status: number, body: unknown): ApiError {
 }
 
 export function unreachable(): ApiError {
-  return new ApiError('The service cannot be reached. Check that it runs and that you are online.', 0, undefined, []);
+  return new ApiError('Cannot reach the server. Check your connection and that the server is running.', 0, undefined, []);
 }
 
 function fallback(status: number): string {
-  if (status === 413) return 'That is more than the service takes at once. Send less at a time.';
-  if (status === 429) return 'Too many requests at once. Wait a moment and try again.';
-  return `The service answered with status ${status}. Try again, and look into its log if it stays so.`;
+  if (status === 413) return 'The request is too large. Send less at a time.';
+  if (status === 429) return 'Too many requests. Wait a moment and try again.';
+  return `The server answered with status ${status}. Try again; if it keeps failing, check the server log.`;
 }

@@ -49,7 +49,7 @@ export function ProjectsPage() {
                   w={{ base: '100%', xs: 200 }}
                 />
                 <Button variant="default" loading={sample.isPending} onClick={() => sample.mutate()}>
-                  Sample project
+                  Add sample project
                 </Button>
                 <Button leftSection={<Icon name="plus" />} onClick={() => setIsNaming(true)}>
                   New project
@@ -94,7 +94,7 @@ function useNewProject() {
   const sample = useMutation({
     mutationFn: createSample,
     onSuccess: ({ project }) => open(project.id, { runs: true }),
-    onError: (error) => notifyError(error, 'The sample project was not made'),
+    onError: (error) => notifyError(error, 'The sample project was not created'),
   });
   return { create, sample };
 }

@@ -34,18 +34,18 @@ export function KeysSection() {
   if (keys.isError) return <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />;
 
   return (
-    <Card title="API keys" text="For programs, and for people to sign in with. Who has a key can do all that the team can do.">
+    <Card title="API keys" text="Programs call the API with a key; people sign in with one. A key has full access to the team.">
       <div>
         <Button leftSection={<Icon name="plus" />} onClick={() => setIsNaming(true)}>
           New key
         </Button>
       </div>
-      {secret && <OneTimeSecret label="The new key" secret={secret} onClose={() => setSecret(undefined)} />}
+      {secret && <OneTimeSecret label="Your new key" secret={secret} onClose={() => setSecret(undefined)} />}
       <Table verticalSpacing={8} fz="sm" className={classes.stacked}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>Name</Table.Th>
-            <Table.Th>Made</Table.Th>
+            <Table.Th>Created</Table.Th>
             <Table.Th>Last used</Table.Th>
             <Table.Th aria-label="Actions" />
           </Table.Tr>
@@ -56,12 +56,12 @@ export function KeysSection() {
               <Table.Td>
                 <Group gap={8}>
                   <Text size="sm" fw={600}>
-                    {key.name || 'Without a name'}
+                    {key.name || 'Unnamed key'}
                   </Text>
-                  {key.current && <Badge variant="light">in use here</Badge>}
+                  {key.current && <Badge variant="light">current session</Badge>}
                 </Group>
               </Table.Td>
-              <Table.Td data-label="Made">{timeAgo(key.createdAt)}</Table.Td>
+              <Table.Td data-label="Created">{timeAgo(key.createdAt)}</Table.Td>
               <Table.Td data-label="Last used">{key.lastUsedAt ? timeAgo(key.lastUsedAt) : 'never'}</Table.Td>
               <Table.Td ta="right">
                 <Button
@@ -70,7 +70,7 @@ export function KeysSection() {
                   color="red"
                   disabled={key.current}
                   title={key.current ? 'You are signed in with this key. Sign in with another one to revoke it.' : undefined}
-                  aria-label={`Revoke ${key.name || 'the key without a name'}`}
+                  aria-label={`Revoke ${key.name || 'the unnamed key'}`}
                   onClick={() => setRevoking(key)}
                 >
                   Revoke
@@ -83,16 +83,16 @@ export function KeysSection() {
       {isNaming && (
         <NameDialog
           title="New API key"
-          label="What it is for"
+          label="Key name"
           placeholder="CRM sync, Ada’s browser …"
-          action="Make the key"
+          action="Create key"
           onSubmit={create}
           onClose={() => setIsNaming(false)}
         />
       )}
       {revoking && (
         <ConfirmDialog title={`Revoke “${revoking.name}”?`} action="Revoke key" onConfirm={revoke} onClose={() => setRevoking(undefined)}>
-          Programs that use it stop working at once, and browsers signed in with it are signed out.
+          Programs that use this key stop working immediately, and browsers signed in with it are signed out.
         </ConfirmDialog>
       )}
     </Card>

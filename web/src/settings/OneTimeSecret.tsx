@@ -10,7 +10,7 @@ interface Props {
 /** A key that cannot be shown again. */
 export function OneTimeSecret({ label, secret, onClose }: Props) {
   return (
-    <Alert color="mill" title="Copy it now: it is shown this once" withCloseButton closeButtonLabel="Close" onClose={onClose}>
+    <Alert color="mill" title="Copy it now. It is shown only once." withCloseButton closeButtonLabel="Close" onClose={onClose}>
       <CopyField label={label} value={secret} />
     </Alert>
   );

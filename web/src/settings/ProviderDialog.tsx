@@ -48,7 +48,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
         <Stack>
           <PasswordInput
             label="API key"
-            description={provider.source === 'team' ? 'The saved key is never shown. Put it in again, or a new one.' : undefined}
+            description={provider.source === 'team' ? 'The saved key is never shown. Enter it again, or enter a new one.' : undefined}
             value={apiKey}
             error={errors.apiKey}
             autoComplete="off"
@@ -57,8 +57,8 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
             visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the key' }}
           />
           <TextInput
-            label="Base address"
-            description={isAi && provider.id === 'openai' ? 'With /v1 at its end, as is customary. Empty for OpenAI itself.' : 'Only if it is not the provider’s own.'}
+            label="Base URL"
+            description={isAi && provider.id === 'openai' ? 'Include /v1 at the end. Leave empty to use OpenAI.' : 'Only if it differs from the provider’s default.'}
             placeholder="https://…"
             value={baseUrl}
             error={errors.baseUrl}
@@ -68,7 +68,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
           {losesKey && provider.id === 'openai' && (
             <Checkbox
               label="Save without a key"
-              description="For a server of your own that wants none. The saved key is forgotten."
+              description="For your own server that needs no key. Deletes the saved key."
               checked={isKeyless}
               onChange={(event) => setIsKeyless(event.currentTarget.checked)}
             />

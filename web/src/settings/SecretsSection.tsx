@@ -42,8 +42,8 @@ export function SecretsSection() {
       title="Secrets"
       text={
         <>
-          For headers, queries and bodies of HTTP columns: type @ there and choose one, or write <Code>{'@{secret.NAME}'}</Code>. They are
-          sealed on the server and never shown again.
+          Use them in the headers, query parameters and body of HTTP columns: type @ and choose one, or write{' '}
+          <Code>{'@{secret.NAME}'}</Code>. Secrets are encrypted on the server and never shown again.
         </>
       }
     >
@@ -76,7 +76,7 @@ export function SecretsSection() {
       </form>
       {secrets.data?.length === 0 && (
         <Text size="sm" c="dimmed">
-          None yet.
+          No secrets yet.
         </Text>
       )}
       {secrets.data && secrets.data.length > 0 && (

@@ -19,7 +19,7 @@ export function UsageSection() {
     ['Cells failed', totals.cells.error],
   ];
   return (
-    <Card title="Usage" text="Rows of each project, and cells of columns that fill themselves.">
+    <Card title="Usage" text="Rows in each project, and cells in columns that run.">
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
         {sums.map(([label, number]) => (
           <div key={label}>

@@ -23,7 +23,7 @@ export function Shell({ trail, actions, children }: Props) {
   return (
     <div className={classes.shell}>
       <button type="button" className={classes.skip} onClick={() => document.getElementById('main')?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <header className={classes.bar}>
         <Link href="/" className={classes.home} aria-label="Rowmill, all projects">
@@ -57,7 +57,7 @@ function SchemeSwitch() {
       color="gray"
       size="lg"
       visibleFrom="sm"
-      aria-label={`Switch to ${next} colours`}
+      aria-label={`Switch to ${next} theme`}
       onClick={change}
     >
       <Icon name={scheme === 'dark' ? 'sun' : 'moon'} />
@@ -103,7 +103,7 @@ function TeamMenu() {
           Settings
         </Menu.Item>
         <Menu.Item hiddenFrom="sm" leftSection={<Icon name={next === 'light' ? 'sun' : 'moon'} />} onClick={change}>
-          Switch to {next} colours
+          Switch to {next} theme
         </Menu.Item>
         <Menu.Item component="a" href="./docs" target="_blank" leftSection={<Icon name="code" />}>
           API reference

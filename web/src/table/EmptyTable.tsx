@@ -84,10 +84,10 @@ export function NoMatch({ table }: { table: Table }) {
     <div className={classes.empty}>
       <Paper withBorder radius="lg" p="lg" shadow="xs" maw={430} style={{ pointerEvents: 'auto' }} role="status">
         <Stack gap="sm" align="center">
-          <Text fw={650}>No row matches</Text>
+          <Text fw={650}>No matching rows</Text>
           <Text size="sm" c="dimmed" ta="center">
-            {query.search && `No cell contains “${query.search}”${hasFilters ? ' in the rows that are left by the filters.' : '.'}`}
-            {!query.search && 'Every row is left out by the filters.'}
+            {query.search && `No cell contains “${query.search}”${hasFilters ? ' in the filtered rows.' : '.'}`}
+            {!query.search && 'The filters exclude every row.'}
           </Text>
           <Button variant="default" onClick={clear}>
             Clear {isBoth ? 'search and filters' : hasFilters ? 'the filters' : 'the search'}

@@ -93,8 +93,8 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
           onClose={() => setIsAsked(false)}
           onConfirm={() => deleteSelected(table)}
         >
-          They go for everybody, with everything in them.{' '}
-          {selected > UNDO_ROWS_MAX ? 'This cannot be undone.' : 'You can undo it while this page is open.'}
+          This deletes the rows for everyone.{' '}
+          {selected > UNDO_ROWS_MAX ? 'This cannot be undone.' : 'You can undo this while the page is open.'}
         </ConfirmDialog>
       )}
     </Paper>

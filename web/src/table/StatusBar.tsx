@@ -17,18 +17,18 @@ export function StatusBar({ table }: { table: Table }) {
       </Text>
       {isFiltered(query) && (
         <Text size="xs" c="dimmed" visibleFrom="sm">
-          Rows are added where all of them are shown
+          Clear the filters to add rows
         </Text>
       )}
       <span style={{ flex: 1 }} />
       <Text size="xs" c="dimmed" visibleFrom="sm">
-        Space shows a cell · Ctrl + Enter runs the selection · Ctrl + D fills down
+        Space: details · Ctrl + Enter: run selection · Ctrl + D: fill down
       </Text>
       <Tooltip
         label={
           table.isConnected !== false
-            ? 'Changes by others and by runs appear here at once.'
-            : 'The connection was lost. It is being made again; what you see may be old.'
+            ? 'Changes by other people and by runs appear here live.'
+            : 'Connection lost. Reconnecting; the data shown may be out of date.'
         }
       >
         <Text size="xs" c="dimmed" className={classes.live} data-connected={table.isConnected !== false} role="status">

@@ -29,7 +29,7 @@ export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>,
         void now.editor.redo();
       } else if (isCommand && event.key === 'Enter' && frame.current?.contains(document.activeElement)) {
         event.preventDefault();
-        void runRange(now).catch((error: unknown) => notifyError(error, 'Nothing was run'));
+        void runRange(now).catch((error: unknown) => notifyError(error, 'The run did not start'));
       } else if (event.key === 'Escape' && !document.querySelector('[role="dialog"],[role="menu"]')) {
         current.current.onEscape();
       }

@@ -15,7 +15,7 @@ export function DiscardDialog() {
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <Stack>
-        <Text size="sm">What you have changed here is not saved yet.</Text>
+        <Text size="sm">You have unsaved changes.</Text>
         <Group justify="flex-end">
           <Button variant="default" data-autofocus onClick={() => unsaved.cancel()}>
             Keep editing

@@ -16,7 +16,7 @@ export function ErrorState({ error, onRetry, retryLabel = 'Try again', isPage = 
       <Stack align="center" gap="sm" maw={460} role="alert">
         <Icon name="warn" size={32} style={{ color: 'var(--mantine-color-red-6)' }} />
         <Title order={1} size="h3">
-          This could not be shown
+          This could not be loaded
         </Title>
         <Text c="dimmed" ta="center">
           {errorMessage(error)}

@@ -3,7 +3,7 @@ import { errorMessage } from '../api/error';
 import { notifyAction } from './notifyAction';
 
 /** A message that something went wrong, with what to do about it. */
-export function notifyError(error: unknown, title = 'That did not work', again?: () => void): void {
+export function notifyError(error: unknown, title = 'The action failed', again?: () => void): void {
   if (again) return notifyAction(errorMessage(error), 'Try again', again, { title, color: 'red', autoClose: false });
   notifications.show({ title, message: errorMessage(error), color: 'red', autoClose: 8000, withBorder: true });
 }
@@ -16,7 +16,7 @@ export function notify(message: string, title?: string): void {
 export function notifyFixes(fixes: readonly string[]): void {
   if (fixes.length === 0) return;
   notifications.show({
-    title: fixes.length === 1 ? 'One thing was put right' : `${fixes.length} things were put right`,
+    title: fixes.length === 1 ? 'One correction was made' : `${fixes.length} corrections were made`,
     message: fixes.join(' '),
     color: 'blue',
     autoClose: 10_000,

@@ -6,14 +6,14 @@ test('a cell that waits to be tried again says how long and why', () => {
   const now = Date.parse('2026-01-01T00:00:00Z');
   const error = { code: 'rate_limited' as const, message: 'Status 429' };
   const cell = { value: null, status: 'queued' as const, retryAt: '2026-01-01T00:00:12Z', error };
-  expect(describeCell(cell, now)).toBe('Waits to retry (in 12 s, after: Status 429)');
-  expect(describeCell(cell, now + 60_000)).toBe('Waits to retry (after: Status 429)');
+  expect(describeCell(cell, now)).toBe('Waiting to retry (in 12 s, after: Status 429)');
+  expect(describeCell(cell, now + 60_000)).toBe('Waiting to retry (after: Status 429)');
   expect(describeCell({ value: null, status: 'queued' }, now)).toBe('Queued');
 });
 
 test.each<[Partial<Cell>, string, boolean]>([
-  [{ meta: { status: 404 } }, 'The address answered 404, which counts as nothing found.', true],
-  [{ meta: { status: 200 } }, 'The address answered 200, but there was nothing in the answer to keep.', false],
+  [{ meta: { status: 404 } }, 'The server answered 404, which counts as nothing found.', true],
+  [{ meta: { status: 200 } }, 'The server answered 200, but the response has no value to keep.', false],
   [{ meta: { tried: [] } }, 'Nothing was found.', false],
   [{}, 'Nothing was found.', false],
 ])('an empty cell with %j says “%s”', (parts, words, refused) => {

@@ -51,9 +51,9 @@ test('the answer is theirs or ours, and the rest of ours in either case', () => 
 
 test('a question names the field as the page does', () => {
   const columns = [{ id: 'col_a', header: 'Name' }] as Column[];
-  expect(conflictText({ part: 'aiConfig', field: 'prompt', theirs: 'Hi @{col_a}' }, columns)).toBe('“Prompt” was changed meanwhile: “Hi @Name”');
-  expect(conflictText({ part: 'referenceConfig', field: 'columnId', theirs: 'col_a' }, columns)).toBe('“Take a part of” was changed meanwhile: “Name”');
-  expect(conflictText({ part: 'aiConfig', field: 'prompt', theirs: '' }, columns)).toBe('“Prompt” was changed meanwhile.');
-  expect(conflictText({ part: 'waterfall', field: 'providers', theirs: [] }, columns)).toBe('“Who is asked” was changed meanwhile.');
-  expect(conflictText({ part: 'maxAttempts', theirs: 3 }, columns)).toBe('“Tries at most” was changed meanwhile: “3”');
+  expect(conflictText({ part: 'aiConfig', field: 'prompt', theirs: 'Hi @{col_a}' }, columns)).toBe('“Prompt” was changed in the meantime: “Hi @Name”');
+  expect(conflictText({ part: 'referenceConfig', field: 'columnId', theirs: 'col_a' }, columns)).toBe('“Source column” was changed in the meantime: “Name”');
+  expect(conflictText({ part: 'aiConfig', field: 'prompt', theirs: '' }, columns)).toBe('“Prompt” was changed in the meantime.');
+  expect(conflictText({ part: 'waterfall', field: 'providers', theirs: [] }, columns)).toBe('“Providers” was changed in the meantime.');
+  expect(conflictText({ part: 'maxAttempts', theirs: 3 }, columns)).toBe('“Maximum attempts” was changed in the meantime: “3”');
 });

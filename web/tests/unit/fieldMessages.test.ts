@@ -6,19 +6,19 @@ const refused = (...details: [string, string][]) =>
   new ApiError('invalid', 400, 'invalid_request', details.map(([path, message]) => ({ path, message })));
 
 test.each<[ApiError, string]>([
-  [refused(['apiConfig.timeoutSeconds', 'must be at most 300']), 'Give up after must be at most 300.'],
+  [refused(['apiConfig.timeoutSeconds', 'must be at most 300']), 'Timeout must be at most 300.'],
   [refused(['column.aiConfig.model', 'is too long'], ['header', 'is required']), 'Model is too long. Header is required.'],
   [
     refused(['apiConfig.successStatuses[0]', 'must match the pattern ^[1-5]'], ['apiConfig.successStatuses[1]', 'must match the pattern ^[1-5]']),
-    'Statuses that are a success must be numbers such as 200, or ranges such as 200..299.',
+    'Success statuses must be numbers such as 200, or ranges such as 200..299.',
   ],
   [
     refused(['filters[0].value', 'This is no valid regular expression: regex parse error:\n  (\n  ^\nerror: unclosed group']),
     'Filter: This is no valid pattern: unclosed group.',
   ],
-  [refused(['cells[0].rowId', 'names no row of this project']), 'This row was deleted meanwhile.'],
+  [refused(['cells[0].rowId', 'names no row of this project']), 'This row was deleted in the meantime.'],
   [refused(['', 'the file is empty']), 'The file is empty.'],
-  [new ApiError('Bearer token is required', 401, 'unauthenticated', []), 'You are signed out. Sign in again, then repeat this.'],
+  [new ApiError('Bearer token is required', 401, 'unauthenticated', []), 'You are signed out. Sign in, then try again.'],
   [new ApiError('The file is larger than 5 bytes, the most this server takes (importBytesMax)', 413, 'x', []), 'The file is larger than 5 bytes, the most this server takes'],
   [new ApiError('Project not found', 404, 'not_found', []), 'Project not found'],
 ])('%# is told in the page’s words', (error, words) => {

@@ -14,7 +14,7 @@ test('the text of a row that was deleted meanwhile is not lost', async () => {
   const lost = await failure(refused('cells[0].rowId', 'names no row of this project'), ['typed']);
   expect(lost).toBeInstanceOf(LostTextError);
   expect((lost as LostTextError).text).toBe('typed');
-  expect(errorMessage(lost)).toBe('This row was deleted meanwhile.');
+  expect(errorMessage(lost)).toBe('This row was deleted in the meantime.');
 });
 
 test('other failures stay as they are, and so do those where nothing is lost', async () => {

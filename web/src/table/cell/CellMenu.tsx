@@ -68,7 +68,7 @@ export function CellMenu({ table, target, onDetails, onHeaderMenu, onCopy, onClo
         {(column.type !== 'reference' || isMany) && (
           <Menu.Item
             leftSection={<Icon name="close" />}
-            onClick={() => void clearSelected(table).catch((error: unknown) => notifyError(error, 'This was not cleared'))}
+            onClick={() => void clearSelected(table).catch((error: unknown) => notifyError(error, 'The cells were not cleared'))}
           >
             Clear
           </Menu.Item>
@@ -80,7 +80,7 @@ export function CellMenu({ table, target, onDetails, onHeaderMenu, onCopy, onClo
         <Menu.Item
           className={classes.danger}
           leftSection={<Icon name="trash" />}
-          onClick={() => void deleteRows(table, [row]).catch((error: unknown) => notifyError(error, 'It was not deleted'))}
+          onClick={() => void deleteRows(table, [row]).catch((error: unknown) => notifyError(error, 'The row was not deleted'))}
         >
           Delete this row
         </Menu.Item>

@@ -2,7 +2,7 @@ import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useEffect, useState } from 'react';
 import type { Cell, CellStatus, Column, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
-import { timeAgo } from '../../ui/format';
+import { pluralize, timeAgo } from '../../ui/format';
 import { notifyError } from '../../ui/notify';
 import { SidePanel } from '../../ui/SidePanel';
 import { errorAdvice, describeCell, EMPTY_ADVICE, isEmptyResult, isErrorStatus } from '../model/cellStatus';
@@ -30,7 +30,7 @@ const STATES: Record<CellStatus, { label: string; color: string }> = {
   skipped: { label: 'Skipped', color: 'yellow' },
 };
 
-const RETRYING = { label: 'Waits to retry', color: 'orange' };
+const RETRYING = { label: 'Waiting to retry', color: 'orange' };
 const EMPTY = { label: 'Nothing found', color: 'gray' };
 
 /** A cell at leisure: its value, where it stands, and how it came about. */
@@ -51,7 +51,7 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
         isRun && (
           <>
             <Button variant="default" onClick={() => onOpen({ kind: 'column', columnId })}>
-              Configure the column
+              Configure column
             </Button>
             <Button onClick={() => void table.runs.run({ rowIds: [rowId], columnIds: [columnId], force: true })}>
               {cell.status === 'idle' ? 'Run this cell' : 'Run this cell again'}
@@ -86,7 +86,7 @@ function State({ cell }: { cell: Cell }) {
         <Badge variant="light" color={color}>
           {label}
         </Badge>
-        {cell.manual && <Badge variant="light" color="indigo">Written by hand</Badge>}
+        {cell.manual && <Badge variant="light" color="indigo">Edited manually</Badge>}
         {cell.stale && <Badge variant="light" color="orange">Out of date</Badge>}
       </Group>
       {cell.status === 'queued' && cell.retryAt ? (
@@ -112,16 +112,16 @@ function State({ cell }: { cell: Cell }) {
 
 function History({ cell, column }: { cell: Cell; column: Column }) {
   const facts = [
-    cell.attempts !== undefined && `tried ${cell.attempts === 1 ? 'once' : `${cell.attempts} times`}`,
+    cell.attempts !== undefined && pluralize(cell.attempts, 'attempt'),
     cell.updatedAt && `last changed ${timeAgo(cell.updatedAt)}`,
   ].filter(Boolean);
   return (
     <div>
       <Text size="sm" fw={620} mb={4}>
-        How it came about
+        History
       </Text>
       <Text size="sm" c="dimmed" mb={6}>
-        {facts.length > 0 ? `By the column “${column.header}”: ${facts.join(', ')}.` : 'Nothing has happened here yet.'}
+        {facts.length > 0 ? `Column “${column.header}”: ${facts.join(', ')}.` : 'No runs yet.'}
       </Text>
       {cell.meta && <MetaList meta={cell.meta} />}
     </div>

@@ -79,7 +79,7 @@ export function HoverNote({ table, hovered, frame }: Props) {
       )}
       {cell.retryAt && (
         <Text size="xs" c="dimmed" mt={4}>
-          Again at {new Date(cell.retryAt).toLocaleTimeString()}
+          Next try at {new Date(cell.retryAt).toLocaleTimeString()}
         </Text>
       )}
     </Paper>

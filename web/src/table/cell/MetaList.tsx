@@ -8,16 +8,16 @@ const LABELS: Record<string, string> = {
   provider: 'Provider',
   model: 'Model',
   milliseconds: 'Time',
-  inputTokens: 'Tokens read',
-  outputTokens: 'Tokens written',
+  inputTokens: 'Input tokens',
+  outputTokens: 'Output tokens',
   cost: 'Cost',
   source: 'Source',
   verified: 'Verified',
   confidence: 'Confidence',
   credits: 'Credits',
-  status: 'Answer’s status',
-  cached: 'Reused answer',
-  truncated: 'Cut off',
+  status: 'HTTP status',
+  cached: 'From cache',
+  truncated: 'Truncated',
 };
 
 /** Where a value came from. */

@@ -22,7 +22,7 @@ const OUTCOMES: Record<string, [string, string]> = {
   out_of_credits: ['no credit left', 'red'],
   rate_limited: ['too many requests', 'orange'],
   timed_out: ['no answer in time', 'red'],
-  invalid_input: ['cannot use this', 'red'],
+  invalid_input: ['invalid input', 'red'],
 };
 
 /** Who was asked, one after the other, what each said, and what each took. */
@@ -33,8 +33,8 @@ export function TriedProviders({ entries }: { entries: TriedEntry[] }) {
     <Table verticalSpacing={4} fz="sm" mt="xs">
       <Table.Thead>
         <Table.Tr>
-          <Table.Th>Asked</Table.Th>
-          <Table.Th>Outcome</Table.Th>
+          <Table.Th>Provider</Table.Th>
+          <Table.Th>Result</Table.Th>
           {hasPrice && <Table.Th ta="right">Cost</Table.Th>}
           <Table.Th ta="right">Time</Table.Th>
         </Table.Tr>

@@ -23,7 +23,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
     <Stack gap="md">
       {providers.data && !isReady && (
         <Alert color="yellow" title="No model is set up yet" variant="light">
-          Add the key of an AI provider, or the address of a server of your own, under{' '}
+          Add an AI provider’s key, or the URL of your own server, under{' '}
           <Anchor component={Link} href="/settings/providers" size="sm" underline="always">
             Settings, Providers
           </Anchor>
@@ -32,7 +32,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
       )}
       <TemplateField
         label="Prompt"
-        description="Type @ to put in what a column holds."
+        description="Type @ to insert a column’s value."
         placeholder="Write one friendly sentence to @…"
         rows={6}
         value={config.prompt ?? ''}
@@ -46,7 +46,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
       <Group grow align="flex-start">
         <Select
           label="Provider"
-          placeholder="Whichever is set up"
+          placeholder="Any configured provider"
           clearable
           data={models.map(({ id, label, configured }) => ({ value: id, label: configured ? label : `${label} (no key)` }))}
           value={config.provider ?? null}
@@ -63,14 +63,14 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
       <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fz="sm" c="dimmed">
         <Group gap={6}>
           <Icon name={isOpen ? 'chevronDown' : 'chevronRight'} size={15} />
-          System text, temperature, length
+          System prompt, temperature, length
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen} keepMounted={false}>
         <Stack gap="md">
           <TemplateField
-            label="System text"
-            description="Who the model is to be, for every row."
+            label="System prompt"
+            description="Instructions for every row."
             rows={3}
             value={config.system ?? ''}
             error={errors['aiConfig.system']}
@@ -89,7 +89,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
               onChange={(value) => change({ temperature: value === '' ? null : Number(value) })}
             />
             <NumberInput
-              label="Longest answer, in tokens"
+              label="Maximum tokens"
               min={1}
               placeholder="Default"
               value={config.maxTokens ?? ''}

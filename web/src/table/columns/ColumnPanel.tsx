@@ -146,7 +146,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
             onChange={(event) => change({ header: event.currentTarget.value })}
           />
           {fixes.length > 0 && (
-            <Alert color="blue" title="Put right while saving" withCloseButton onClose={() => setFixes([])} closeButtonLabel="Close">
+            <Alert color="blue" title="Corrected while saving" withCloseButton onClose={() => setFixes([])} closeButtonLabel="Close">
               <ul style={{ margin: 0, paddingLeft: 18 }}>
                 {fixes.map((fix) => (
                   <li key={fix}>{withHeaders(fix, table.columns)}</li>

@@ -21,14 +21,14 @@ export function ConflictDialog({ crossed, columns, onKeepTheirs, onSaveOver, onC
           ))}
         </List>
         <Text size="sm" c="dimmed">
-          Whatever else you changed is saved in either case.
+          Your other changes are saved either way.
         </Text>
         <Group justify="flex-end">
           <Button variant="default" data-autofocus onClick={onKeepTheirs}>
             Keep theirs
           </Button>
           <Button color="red" onClick={onSaveOver}>
-            Save mine over it
+            Keep mine
           </Button>
         </Group>
       </Stack>

@@ -12,11 +12,11 @@ export function DeletionImpact({ table, column }: { table: Table; column: Column
   const views = table.views.views.filter((view) => isUsed(view, column.id));
   return (
     <Stack gap="xs">
-      <div>This goes for everybody, and cannot be undone:</div>
+      <div>This is deleted for everyone and cannot be undone:</div>
       <List size="sm">
-        <List.Item>{values.data === undefined ? 'its values in every row' : `${pluralize(values.data, 'value')}, in as many rows`}</List.Item>
+        <List.Item>{values.data === undefined ? 'its values in every row' : pluralize(values.data, 'value')}</List.Item>
         {followers.length > 0 && (
-          <List.Item>what {names(followers.map(({ header }) => header))} {followers.length === 1 ? 'takes' : 'take'} from it</List.Item>
+          <List.Item>the values {names(followers.map(({ header }) => header))} {followers.length === 1 ? 'takes' : 'take'} from it</List.Item>
         )}
         {views.length > 0 && <List.Item>the filters and sorting by it in {names(views.map(({ name }) => name))}</List.Item>}
       </List>

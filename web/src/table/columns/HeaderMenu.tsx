@@ -58,10 +58,10 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
                 Run this column
               </Menu.Item>
               <Menu.Item leftSection={<Icon name="warn" />} onClick={() => run({ statuses: ['error'] })}>
-                Run what failed
+                Run failed cells
               </Menu.Item>
               <Menu.Item leftSection={<Icon name="redo" />} onClick={() => run({ force: true })}>
-                Run again from the start
+                Rerun all cells
               </Menu.Item>
             </>
           )}
@@ -103,7 +103,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
       </Menu>
       {dialog === 'rename' && (
         <NameDialog
-          title="Rename the column"
+          title="Rename column"
           label="Header"
           initial={column.header}
           action="Rename"

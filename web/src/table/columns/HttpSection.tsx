@@ -38,7 +38,7 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
             onChange={(method) => method && change({ method: method as HttpMethod })}
           />
           <TemplateField
-            label="Address"
+            label="URL"
             isLabelHidden
             isSingleLine
             placeholder="https://api.example.com/search"
@@ -55,7 +55,7 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
       {config.method !== 'GET' && (
         <TemplateField
           label="Body"
-          description="JSON or text. Type @ to put in what a column holds, or a secret."
+          description="JSON or text. Type @ to insert a column’s value or a secret."
           placeholder={'{"name": "@Name"}'}
           rows={4}
           value={body}
@@ -69,9 +69,9 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
         />
       )}
       <TextInput
-        label="Keep only this part of the answer"
-        description="A path such as company.name. Try it below and click the part to keep."
-        placeholder="All of it"
+        label="Response path"
+        description="A path such as company.name. Try the request below, then click the part to keep."
+        placeholder="Whole response"
         classNames={{ input: 'mono' }}
         value={config.responsePath ?? ''}
         error={errors['apiConfig.responsePath']}
@@ -80,25 +80,25 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
       <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fz="sm" c="dimmed">
         <Group gap={6}>
           <Icon name={isOpen ? 'chevronDown' : 'chevronRight'} size={15} />
-          Which answers count, time limit
+          Statuses and timeout
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen} keepMounted={false}>
         <Stack gap="md">
           <TagsInput
-            label="Statuses that are a success"
+            label="Success statuses"
             value={config.successStatuses.map(String)}
             error={errors['apiConfig.successStatuses']}
             onChange={(statuses) => change({ successStatuses: statuses.map(readStatus) })}
           />
           <TagsInput
-            label="Statuses that mean “nothing found”"
+            label="“Nothing found” statuses"
             value={config.emptyOn.map(String)}
             error={errors['apiConfig.emptyOn']}
             onChange={(statuses) => change({ emptyOn: statuses.map(readStatus) })}
           />
           <NumberInput
-            label="Give up after"
+            label="Timeout"
             suffix=" seconds"
             min={1}
             max={300}

@@ -45,7 +45,7 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
     return (
       <section className={classes.tray} aria-label="Try it">
         <Text size="sm" c="dimmed" px={14} py={10}>
-          Add a row, and you can try this column on it here before you save.
+          Add a row to try this column before you save it.
         </Text>
       </section>
     );
@@ -73,17 +73,17 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
           Try on this row
         </Button>
         <Button size="xs" px={8} variant="subtle" color="gray" disabled={!sample.row} loading={attempt.isPending && !isReal} onClick={(event) => press(event.currentTarget, true)}>
-          What is sent
+          Preview request
         </Button>
         {isOpen && (
-          <ActionIcon variant="subtle" color="gray" ml="auto" aria-label="Close the answer" onClick={() => attempt.reset()}>
+          <ActionIcon variant="subtle" color="gray" ml="auto" aria-label="Close the result" onClick={() => attempt.reset()}>
             <Icon name="close" size={16} />
           </ActionIcon>
         )}
       </div>
-      <div role="status" className={isOpen ? classes.trayAnswer : undefined} ref={answer} tabIndex={isOpen ? 0 : undefined} aria-label="What came of it">
+      <div role="status" className={isOpen ? classes.trayAnswer : undefined} ref={answer} tabIndex={isOpen ? 0 : undefined} aria-label="Result">
         {attempt.isError && (
-          <Alert color="red" title="This could not be tried">
+          <Alert color="red" title="The try failed">
             {errorMessage(attempt.error)}
           </Alert>
         )}

@@ -30,8 +30,8 @@ export function TryOutcome({ answer, path, onPath }: Props) {
           {fix}
         </Text>
       ))}
-      {result?.meta && <Folded title="How it came about" content={<MetaList meta={result.meta} />} />}
-      {result ? <Folded title="What was sent" content={<Sent resolved={resolved} />} /> : <Sent title="What would be sent" resolved={resolved} />}
+      {result?.meta && <Folded title="Details" content={<MetaList meta={result.meta} />} />}
+      {result ? <Folded title="Request" content={<Sent resolved={resolved} />} /> : <Sent title="Request preview" resolved={resolved} />}
     </Stack>
   );
 }
@@ -88,12 +88,12 @@ function Folded({ title, content }: { title: string; content: ReactNode }) {
 }
 
 const NAMES: Record<string, string> = {
-  system: 'System text',
+  system: 'System prompt',
   prompt: 'Prompt',
   provider: 'Provider',
   model: 'Model',
   method: 'Method',
-  url: 'Address',
+  url: 'URL',
   headers: 'Headers',
   query: 'Query parameters',
   body: 'Body',
@@ -114,7 +114,7 @@ function Sent({ title, resolved }: { title?: string; resolved: Record<string, Js
       )}
       {parts.length === 0 && (
         <Text size="sm" c="dimmed">
-          Nothing.
+          Nothing to send.
         </Text>
       )}
       {parts.map(([name, value]) => (

@@ -25,7 +25,7 @@ export function TypeSection(props: SectionProps) {
       if (props.column?.trigger) return <AboutInput table={props.table} columnId={props.column.id} />;
       return (
         <Text size="sm" c="dimmed">
-          People and programs write here: type, paste, import, or send values by API.
+          Type, paste or import values here, or send them through the API.
         </Text>
       );
   }

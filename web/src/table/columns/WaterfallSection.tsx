@@ -50,7 +50,7 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
   return (
     <Stack gap="md">
       <Stack gap={8}>
-        <Input.Label component="div">Who to look for</Input.Label>
+        <Input.Label component="div">Person to find</Input.Label>
         {MAPPING_KEYS.map((key) => (
           <TemplateField
             key={key}
@@ -65,12 +65,12 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
         ))}
         {(lackedName || lacksDomain) && !isRefused && (
           <Text size="xs" c="dimmed">
-            Needed: a domain, and either the full name or first and last name.
+            Required: a domain, and either a full name or a first and last name.
           </Text>
         )}
       </Stack>
       <Stack gap={6}>
-        <Input.Label component="div">Providers, asked from top to bottom</Input.Label>
+        <Input.Label component="div">Providers, tried from top to bottom</Input.Label>
         <DndContext sensors={sensors} collisionDetection={closestCenter} onDragEnd={onDragEnd}>
           <SortableContext items={entries.map((entry) => entry.id)} strategy={verticalListSortingStrategy}>
             {entries.map((entry) => (

@@ -131,14 +131,14 @@ export function missingFields(draft: ColumnDraft): Record<string, string> {
   const { lackedName, lacksDomain } = missingFinderInputs(waterfall?.inputMapping ?? {});
   const lacks: [string, boolean, string][] = [
     ['header', !draft.header.trim(), 'Give the column a name.'],
-    ['aiConfig.prompt', aiConfig !== undefined && !aiConfig.prompt?.trim(), 'Write what to ask for each row.'],
-    ['apiConfig.url', apiConfig !== undefined && !apiConfig.url.trim(), 'Say where the request goes.'],
-    ['taskConfig.webScraper.url', scraper !== undefined && !scraper.url.trim(), 'Say which page to read.'],
-    [`${MAPPING}.${lackedName}`, waterfall !== undefined && lackedName !== undefined, 'Say where the name stands: the full one, or first and last name.'],
-    [`${MAPPING}.domain`, waterfall !== undefined && lacksDomain, 'Say where the company’s website or domain stands.'],
-    [PROVIDERS, waterfall?.providers.every(({ enabled }) => !enabled) ?? false, 'Switch on at least one provider to ask.'],
-    ['referenceConfig.columnId', referenceConfig?.columnId === '', 'Choose the column to take a part of.'],
-    ['referenceConfig.path', referenceConfig?.path.trim() === '', 'Say which part to take, or write $ for all of it.'],
+    ['aiConfig.prompt', aiConfig !== undefined && !aiConfig.prompt?.trim(), 'Enter a prompt.'],
+    ['apiConfig.url', apiConfig !== undefined && !apiConfig.url.trim(), 'Enter a URL.'],
+    ['taskConfig.webScraper.url', scraper !== undefined && !scraper.url.trim(), 'Enter the URL of a page.'],
+    [`${MAPPING}.${lackedName}`, waterfall !== undefined && lackedName !== undefined, 'Choose a column for the full name, or for first and last name.'],
+    [`${MAPPING}.domain`, waterfall !== undefined && lacksDomain, 'Choose a column for the company’s website or domain.'],
+    [PROVIDERS, waterfall?.providers.every(({ enabled }) => !enabled) ?? false, 'Turn on at least one provider.'],
+    ['referenceConfig.columnId', referenceConfig?.columnId === '', 'Choose a source column.'],
+    ['referenceConfig.path', referenceConfig?.path.trim() === '', 'Enter a path, or $ for the whole value.'],
   ];
   return Object.fromEntries(lacks.filter(([, isMissing]) => isMissing).map(([field, , message]) => [field, message]));
 }

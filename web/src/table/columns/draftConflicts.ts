@@ -67,7 +67,7 @@ export function conflictText({ part, field, theirs }: DraftConflict, columns: re
   const path = [SERVICE_NAMES[part] ?? part, ...(field ? [field] : [])].join('.');
   const isText = (typeof theirs === 'string' && theirs !== '') || typeof theirs === 'number';
   const said = isText ? `: ${shown(String(theirs), columns)}` : '.';
-  return `“${labelOf(path) ?? field ?? part}” was changed meanwhile${said}`;
+  return `“${labelOf(path) ?? field ?? part}” was changed in the meantime${said}`;
 }
 
 /** The parts that the service calls otherwise. */

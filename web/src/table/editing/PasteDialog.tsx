@@ -44,7 +44,7 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
   const isBusy = percent !== undefined;
 
   const paste = async (isAll: boolean) => {
-    if (firstRow === undefined) return setError(new Error('The row to paste into is gone. Close this and select another.'));
+    if (firstRow === undefined) return setError(new Error('The target row was deleted. Close this dialog and select another row.'));
     setPercent(0);
     setError(undefined);
     try {
@@ -59,7 +59,7 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
         onProgress: (done, all) => setPercent((done / all) * 100),
         madeColumns: isAll ? newCount : 0,
       });
-      if (isAll && leftOut) notify(`${pluralize(leftOut, 'row')} had no place and ${leftOut === 1 ? 'was' : 'were'} left out.`);
+      if (isAll && leftOut) notify(`${pluralize(leftOut, 'row')} did not fit and ${leftOut === 1 ? 'was' : 'were'} skipped.`);
       onClose();
     } catch (failure) {
       setPercent(undefined);
@@ -78,12 +78,12 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
     >
       <Stack>
         {error !== undefined && (
-          <Alert color="red" title="It was not pasted">
+          <Alert color="red" title="The paste failed">
             {errorMessage(error)}
           </Alert>
         )}
         <Switch
-          label="The first line names the columns"
+          label="First line contains column names"
           checked={hasHeader}
           disabled={isBusy || block.length < 2}
           onChange={(event) => setHasHeader(event.currentTarget.checked)}
@@ -91,26 +91,26 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
         <PastePreview goals={goals} body={body} />
         {isFiltered(table.query) && (
           <Text size="sm" c="dimmed">
-            A filter or a search is on: rows that are shown are filled, and none is added.
+            A filter or search is active: shown rows are filled, and no rows are added.
           </Text>
         )}
         {newCount > NEW_COLUMNS_MAX && (
           <Text size="sm" c="red">
-            That would make more than {formatNumber(NEW_COLUMNS_MAX)} new columns. Import it as a file instead.
+            This would create more than {formatNumber(NEW_COLUMNS_MAX)} new columns. Import it as a file instead.
           </Text>
         )}
-        {isBusy && <Progress value={percent} animated aria-label="How much has been pasted" />}
+        {isBusy && <Progress value={percent} animated aria-label="Paste progress" />}
         <Group justify="flex-end">
           <Button variant="default" disabled={isBusy} onClick={onClose}>
             Cancel
           </Button>
           {newCount > 0 && newCount < goals.length && (
             <Button variant="default" disabled={isBusy} onClick={() => void paste(false)}>
-              Only what fits
+              Paste only what fits
             </Button>
           )}
           <Button data-autofocus loading={isBusy} disabled={newCount > NEW_COLUMNS_MAX} onClick={() => void paste(true)}>
-            {newCount > 0 ? `Paste and make ${pluralize(newCount, 'new column')}` : 'Paste'}
+            {newCount > 0 ? `Paste and create ${pluralize(newCount, 'new column')}` : 'Paste'}
           </Button>
         </Group>
       </Stack>

@@ -24,7 +24,7 @@ export async function deleteSelected(table: Table): Promise<void> {
     table.setSelection(EMPTY_SELECTION);
     await deleteRows(table, rows);
   } catch (error) {
-    notifyError(error, 'They were not deleted');
+    notifyError(error, 'The rows were not deleted');
   }
 }
 

@@ -36,14 +36,14 @@ export function findEditConflicts(cells: readonly TypedCell[], store: Pick<RowSt
 export function notifyConflicts(crossed: ReadonlyMap<string, EditConflict>, editor: Pick<Editor, 'change'>): void {
   for (const { rowId, columnId, cell, value } of crossed.values()) {
     const back = () => void editor.change([{ rowId, columnId, value: cell.value, before: { value, status: 'idle' } }]);
-    notifyAction(`${conflictText(cell.value)}, and what you typed has replaced it.`, 'Use theirs', back, {
+    notifyAction(`${conflictText(cell.value)} Your text replaced it.`, 'Use theirs', back, {
       title: 'This cell changed while you typed',
     });
   }
 }
 
 function conflictText(value: Json): string {
-  if (value === null || value === '') return 'It was emptied';
+  if (value === null || value === '') return 'Somebody else cleared the cell.';
   const text = toText(value);
-  return `“${text.length > TOLD_MAX ? `${text.slice(0, TOLD_MAX)}…` : text}” was written there`;
+  return `Somebody else entered “${text.length > TOLD_MAX ? `${text.slice(0, TOLD_MAX)}…` : text}”.`;
 }

@@ -55,5 +55,5 @@ function knownIds([first, end]: RowRange, { ids }: Anchors): string[] | undefine
 
 function all(ids: string[], wanted: number): string[] {
   if (ids.length === wanted && new Set(ids).size === wanted) return ids;
-  throw new Error(`The list has changed meanwhile: it has ${formatNumber(ids.length)} rows now. Nothing was done; look at it again first.`);
+  throw new Error(`The list has changed: it now has ${formatNumber(ids.length)} rows. Nothing was done. Check the list and try again.`);
 }

@@ -41,7 +41,7 @@ export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>)
     const onCut = (event: ClipboardEvent) => {
       if (!isOurs()) return;
       copy(current.current, event);
-      void clearSelected(current.current).catch((error: unknown) => notifyError(error, 'This was not cut'));
+      void clearSelected(current.current).catch((error: unknown) => notifyError(error, 'The cells were not cut'));
     };
     const onPaste = (event: ClipboardEvent) => {
       const text = event.clipboardData?.getData('text/plain');
@@ -51,7 +51,7 @@ export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>)
       const isLeft = isUntouchedEditor(event.target) && isBlock(parseTsv(text));
       if (!isOurs() && !isFirst && !isLeft) return;
       event.preventDefault();
-      paste(current.current, parseTsv(text), setOffer).catch((error: unknown) => notifyError(error, 'It was not pasted'));
+      paste(current.current, parseTsv(text), setOffer).catch((error: unknown) => notifyError(error, 'The paste failed'));
     };
     document.addEventListener('copy', onCopy);
     document.addEventListener('cut', onCut);
@@ -144,7 +144,7 @@ export async function clearSelected(table: Table, selection?: Selection): Promis
   const lost = writes.filter(({ before }) => (before?.value ?? null) !== null).length;
   const isDone = await table.editor.change(writes);
   // Many go out of sight: whoever did not mean it must hear of it.
-  if (isDone && lost > TOLD_CELLS_MIN) notify(`${pluralize(lost, 'cell')} emptied. Ctrl + Z brings them back.`);
+  if (isDone && lost > TOLD_CELLS_MIN) notify(`${pluralize(lost, 'cell')} cleared. Press Ctrl + Z to undo.`);
 }
 
 async function paste(table: Table, block: string[][], ask: (offer: PasteOffer) => void): Promise<void> {
@@ -170,5 +170,5 @@ async function paste(table: Table, block: string[][], ask: (offer: PasteOffer) =
   if (isLong) notify(`Pasting ${pluralize(block.length, 'row')}.`);
   const leftOut = await pasteInto(table, block, { columns, firstColumn, firstRow, ...selected });
   if (isLong && leftOut !== undefined) notify(`${pluralize(block.length, 'row')} pasted.`);
-  if (leftOut) notify(`${pluralize(leftOut, 'value')} had no place: only cells that can be written were filled.`);
+  if (leftOut) notify(`${pluralize(leftOut, 'value')} did not fit: only writable cells were filled.`);
 }

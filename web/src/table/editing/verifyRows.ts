@@ -12,5 +12,5 @@ export function verifyRows([first, end]: RowRange, found: string[], { ids }: Pic
   const isWhole = found.length === end - first && new Set(found).size === found.length;
   const hasMoved = found.some((id, place) => ids.get(first + place) !== undefined && ids.get(first + place) !== id);
   if (isWhole && !hasMoved && isAt(first) && isAt(end - 1)) return found;
-  throw new Error('Rows have moved since they were ticked, so nothing was done. Tick them again.');
+  throw new Error('Rows have moved since you selected them, so nothing was done. Select them again.');
 }

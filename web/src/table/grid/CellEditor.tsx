@@ -90,10 +90,10 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
       />
       {isReadOnly && (
         <button type="button" className={classes.editorNote} onClick={() => onFinishedEditing(undefined)}>
-          Taken from another column: change it there
+          Comes from another column: edit it there
         </button>
       )}
-      {!isReadOnly && isStructured && <div className={classes.editorNote}>JSON · Ctrl + Enter to keep</div>}
+      {!isReadOnly && isStructured && <div className={classes.editorNote}>JSON · Ctrl + Enter to save</div>}
     </div>
   );
 };

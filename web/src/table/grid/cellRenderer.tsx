@@ -27,7 +27,7 @@ function draw(args: Args, colors: StatusColors): void {
   switch (args.cell.data.isProcessed ? cell.status : 'idle') {
     case 'queued':
       ring(args, colors.queued);
-      return words(args, cell.retryAt ? `Waits to retry${cell.error ? `: ${shortMessage(cell.error.message)}` : ''}` : 'Queued', colors.quiet);
+      return words(args, cell.retryAt ? `Waiting to retry${cell.error ? `: ${shortMessage(cell.error.message)}` : ''}` : 'Queued', colors.quiet);
     case 'generating':
       spinner(args, colors.generating);
       return words(args, 'Running', colors.generating);

@@ -25,7 +25,7 @@ export function useAnchoredSelection(store: RowStore): [Selection, (selection: S
       if (next) {
         const isLost = !anchors.isEverything && countUnknownRows(selection, anchors) > 0;
         select(next, true);
-        if (isLost) notify('Rows have moved. Only rows that were in sight are still ticked, so that no others are met.');
+        if (isLost) notify('Rows have moved. Only the rows you had seen are still selected.');
       } else if (hasFewRows(selection) || isUnanchored(selection, anchors, store) || hasGrown(anchors, store)) {
         // Rows become known as they come into sight.
         current.current.anchors = anchorsOf(selection, store, anchors);

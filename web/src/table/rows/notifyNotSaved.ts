@@ -8,6 +8,6 @@ const TITLE = 'This was not saved';
 /** Tells that something was not saved. Text that stands nowhere else stays to be copied until it is closed. */
 export function notifyNotSaved(error: unknown, again?: () => void): void {
   if (!(error instanceof LostTextError)) return notifyError(error, TITLE, isRetryable(error) ? again : undefined);
-  const message = `${errorMessage(error)} You had typed: “${error.text}”`;
+  const message = `${errorMessage(error)} Your text: “${error.text}”`;
   notifications.show({ title: TITLE, message, color: 'red', autoClose: false, withBorder: true, style: { whiteSpace: 'pre-wrap' } });
 }

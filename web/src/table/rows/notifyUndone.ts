@@ -17,18 +17,14 @@ export function notifyUndone(undone: UndoResult, run: (body: TriggerBody) => Pro
 
 export function undoMessage({ skippedCells, keptRows, keptColumns, restoredRows, manualCells }: UndoResult): string {
   const parts: string[] = [];
-  if (skippedCells > 0) parts.push(`${pluralize(skippedCells, 'cell')} ${were(skippedCells)} left alone: changed by somebody else since, or deleted.`);
-  if (keptRows > 0) parts.push(`${pluralize(keptRows, 'row')} ${were(keptRows)} kept: changed by somebody else since.`);
-  if (keptColumns > 0) parts.push(`The ${pluralize(keptColumns, 'column')} made for it stay${keptColumns === 1 ? 's' : ''}. Delete what you do not need by the header’s menu.`);
-  if (restoredRows > 0) parts.push(`${pluralize(restoredRows, 'row')} ${are(restoredRows)} back, at the end of the table.`);
-  if (manualCells.length > 0) parts.push(`${pluralize(manualCells.length, 'value')} ${are(manualCells.length)} back, and ${manualCells.length === 1 ? 'counts' : 'count'} as written by hand.`);
+  if (skippedCells > 0) parts.push(`${pluralize(skippedCells, 'cell')} ${were(skippedCells)} not changed: edited by somebody else or deleted.`);
+  if (keptRows > 0) parts.push(`${pluralize(keptRows, 'row')} ${were(keptRows)} kept: edited by somebody else.`);
+  if (keptColumns > 0) parts.push(`The ${pluralize(keptColumns, 'column')} created for it remain${keptColumns === 1 ? 's' : ''}. Delete what you do not need from the header menu.`);
+  if (restoredRows > 0) parts.push(`${pluralize(restoredRows, 'row')} ${were(restoredRows)} restored at the end of the table.`);
+  if (manualCells.length > 0) parts.push(`${pluralize(manualCells.length, 'value')} ${were(manualCells.length)} restored as ${manualCells.length === 1 ? 'a manual edit' : 'manual edits'}.`);
   return parts.join(' ');
 }
 
 function were(number: number): string {
   return number === 1 ? 'was' : 'were';
-}
-
-function are(number: number): string {
-  return number === 1 ? 'is' : 'are';
 }

@@ -21,7 +21,7 @@ export function newIdempotencyKey(): string {
 
 /** What is said of cells in a row that the service did not take. */
 export function rowNotAddedError(): ApiError {
-  return new ApiError('The row it stands in was not saved either. Try that again first.', 0, undefined, []);
+  return new ApiError('Its row was not saved. Save the row first, then try again.', 0, undefined, []);
 }
 
 /** A cell as the service will have it once it is written. */

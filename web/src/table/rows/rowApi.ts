@@ -12,7 +12,7 @@ export type OnSent = (sent: number) => void;
 /** What an editor asks of the service. */
 export interface RowApi {
   writeCells: (cells: readonly { rowId: string; columnId: string; value: Json }[], onSent?: OnSent) => Promise<void>;
-  /** Adds rows; the ids of those that were taken stand in `ids`, whatever happens. What is sent again by the same name is taken once. */
+  /** Adds rows; the ids of those that were taken stand in `ids`, whatever happens. Preview request again by the same name is taken once. */
   insertRows: (bodies: readonly RowBody[], ids: string[], onSent?: OnSent, name?: (sent: number) => string) => Promise<void>;
   deleteRows: (rowIds: readonly string[]) => Promise<number>;
   /** Rows as they are now. Those that are gone, or too far to be found, are left out. */

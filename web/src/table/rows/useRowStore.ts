@@ -14,7 +14,7 @@ export function useRowStore(projectId: string, query: RowQuery): RowStore {
       query: wanted,
       fetchPage: (page, pageSize, signal) => fetchPage(projectId, wanted, page, pageSize, signal),
       // Where the project itself is not there, the page says so.
-      onError: (error) => isNotFound(error) || notifyError(error, 'Some rows could not be read'),
+      onError: (error) => isNotFound(error) || notifyError(error, 'Some rows could not be loaded'),
     });
   }, [projectId, key]);
 

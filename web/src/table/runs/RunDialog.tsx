@@ -26,12 +26,12 @@ export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Col
     >
       <Stack>
         <Text size="sm">
-          Each of them asks a service outside, which may charge for it. You can stop the run at any time.
-          {body.force && ' What is done is run again, too.'}
+          Each cell calls an external service, which may charge for it. You can stop the run at any time.
+          {body.force && ' Finished cells run again, too.'}
         </Text>
         {manualCount > 0 && (
-          <Alert color="orange" title={`${pluralize(manualCount, 'value')} written by hand will be replaced`}>
-            What people wrote there cannot be brought back.
+          <Alert color="orange" title={`${pluralize(manualCount, 'value')} edited manually will be replaced`}>
+            Manual edits cannot be restored.
           </Alert>
         )}
         {parts.length > 1 && (
@@ -49,11 +49,11 @@ export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Col
           </Button>
           {others ? (
             <Button variant="default" onClick={() => void answer(others)}>
-              Keep what was written
+              Keep manual values
             </Button>
           ) : (
             <Button variant="default" onClick={() => void answer({ ...body, limit })}>
-              First {limit} rows only
+              Run first {limit} rows
             </Button>
           )}
           <Button color={manualCount > 0 ? 'red' : undefined} data-autofocus={manualCount === 0 || undefined} onClick={() => void answer(body)}>

@@ -50,7 +50,7 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
       if (measured.cells === 0 || (await trigger(body)) === 0) return notify(nothingRan(body));
       notifyRunning(`Running ${measured.isAtMost ? 'up to ' : ''}${pluralize(measured.cells, 'cell')}.`);
     } catch (error) {
-      notifyError(error, 'Nothing was run');
+      notifyError(error, 'The run did not start');
     }
   };
 
@@ -60,7 +60,7 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
     try {
       if ((await trigger(body)) === 0) notify(nothingRan(body));
     } catch (error) {
-      notifyError(error, 'Nothing was run');
+      notifyError(error, 'The run did not start');
     }
   };
 
@@ -74,7 +74,7 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
       else if (rowIds) notify(`${pluralize(stoppedCells, 'cell')} stopped.`);
       await queryClient.invalidateQueries({ queryKey: statusQuery(projectId).queryKey });
     } catch (error) {
-      notifyError(error, 'It was not stopped');
+      notifyError(error, 'The run was not stopped');
     } finally {
       setIsStopping(false);
     }
@@ -84,7 +84,7 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
 }
 
 function nothingRan(body: TriggerBody): string {
-  if (body.statuses?.includes('error')) return 'No cell has failed.';
-  if (body.force) return 'There was nothing to run.';
-  return 'Everything is done already. To run finished cells again, choose “Run again from the start”.';
+  if (body.statuses?.includes('error')) return 'No cells have failed.';
+  if (body.force) return 'There is nothing to run.';
+  return 'All cells are done. To run finished cells again, choose “Rerun all cells”.';
 }

@@ -19,9 +19,9 @@ export function ProgressStrip({ table }: { table: Table }) {
   const percent = progress.total === 0 ? 100 : ((finished - progress.stopped) / progress.total) * 100;
   const isOver = !progress.isRunning;
   return (
-    <div className={classes.progress} role="region" aria-label="Progress of the run">
+    <div className={classes.progress} role="region" aria-label="Run progress">
       <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
-        {isOver ? (progress.stopped > 0 ? 'Stopped' : 'Run ended') : `${formatNumber(finished)} of ${formatNumber(progress.total)}`}
+        {isOver ? (progress.stopped > 0 ? 'Stopped' : 'Run finished') : `${formatNumber(finished)} of ${formatNumber(progress.total)}`}
       </Text>
       <Bar
         value={percent}
@@ -35,7 +35,7 @@ export function ProgressStrip({ table }: { table: Table }) {
         c="dimmed"
         style={{ whiteSpace: isOver ? undefined : 'nowrap' }}
         visibleFrom={isOver ? undefined : 'xs'}
-        title={formatCost(progress) && 'What it cost, as far as the providers say what they take'}
+        title={formatCost(progress) && 'Cost as reported by the providers'}
       >
         {summary(progress)}
       </Text>

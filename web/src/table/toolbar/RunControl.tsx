@@ -36,24 +36,24 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
           <Button
             leftSection={<Icon name="play" size={16} />}
             disabled={processed.length === 0}
-            title={processed.length === 0 ? 'Add a column that fills itself first' : isPart ? 'Runs the rows shown here' : undefined}
+            title={processed.length === 0 ? 'Add a column that fills itself first' : isPart ? 'Runs the rows shown' : undefined}
             onClick={() => void runs.run(shown)}
           >
             Run
           </Button>
           <Menu position="bottom-end" width={270}>
             <Menu.Target>
-              <Button px={8} aria-label="More ways to run" disabled={processed.length === 0}>
+              <Button px={8} aria-label="Run options" disabled={processed.length === 0}>
                 <Icon name="chevronDown" size={16} />
               </Button>
             </Menu.Target>
             <Menu.Dropdown>
-              <Menu.Label>What has not been done yet</Menu.Label>
-              {isPart && <Menu.Item onClick={() => void runs.run(shown)}>The rows shown here</Menu.Item>}
+              <Menu.Label>Unfinished cells</Menu.Label>
+              {isPart && <Menu.Item onClick={() => void runs.run(shown)}>Rows shown</Menu.Item>}
               <Menu.Item onClick={() => void runs.run({})}>All rows</Menu.Item>
-              <Menu.Item onClick={() => void runs.run({ ...shown, limit: 10 })}>The first 10 rows, to try it out</Menu.Item>
+              <Menu.Item onClick={() => void runs.run({ ...shown, limit: 10 })}>First 10 rows</Menu.Item>
               <Menu.Item disabled={failed === 0} onClick={() => void runs.run({ statuses: ['error'] })}>
-                Only what failed{failed > 0 && ` (${formatNumber(failed)})`}
+                Failed cells only{failed > 0 && ` (${formatNumber(failed)})`}
               </Menu.Item>
               <Menu.Divider />
               <Menu.Label>One column</Menu.Label>
@@ -64,7 +64,7 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
               ))}
               <Menu.Divider />
               <Menu.Item className={classes.danger} onClick={() => void runs.run({ force: true })}>
-                Run again from the start, all rows
+                Rerun all cells
               </Menu.Item>
             </Menu.Dropdown>
           </Menu>

@@ -26,7 +26,7 @@ export function TableTools({ table, onAddColumn, onConfigure, onImport }: Props)
   const filters = countFilters(completeFilters(state.filters));
   const hidden = table.columns.length - table.shownColumns.length;
   return (
-    <div className={classes.tools} role="toolbar" aria-label="What the table shows">
+    <div className={classes.tools} role="toolbar" aria-label="Table tools">
       <Tool icon="filter" label={filters > 0 ? `Filter · ${filters}` : 'Filter'} isActive={filters > 0} width={640}>
         <Suspense>
           <FilterBuilder
@@ -68,12 +68,12 @@ export function TableTools({ table, onAddColumn, onConfigure, onImport }: Props)
       >
         Column
       </Button>
-      <Tooltip label="Undo what you did · Ctrl + Z">
+      <Tooltip label="Undo · Ctrl + Z">
         <ActionIcon variant="subtle" color="gray" aria-label="Undo" disabled={!table.editor.canUndo} onClick={() => void table.editor.undo()}>
           <Icon name="undo" />
         </ActionIcon>
       </Tooltip>
-      <Tooltip label="Do it again · Ctrl + Shift + Z">
+      <Tooltip label="Redo · Ctrl + Shift + Z">
         <ActionIcon variant="subtle" color="gray" aria-label="Redo" disabled={!table.editor.canRedo} onClick={() => void table.editor.redo()}>
           <Icon name="redo" />
         </ActionIcon>

@@ -24,7 +24,7 @@ export function ViewTabs({ views }: { views: Views }) {
         <Tab key={view.id} label={`${emoji(view)}${view.name}`} isOpen={view.id === views.view?.id} onOpen={() => views.open(view.id)}>
           <Menu position="bottom-start">
             <Menu.Target>
-              <ActionIcon variant="transparent" size="xs" color="gray" aria-label={`Menu of the view ${view.name}`}>
+              <ActionIcon variant="transparent" size="xs" color="gray" aria-label={`Menu for view ${view.name}`}>
                 <Icon name="chevronDown" size={14} />
               </ActionIcon>
             </Menu.Target>
@@ -50,13 +50,13 @@ export function ViewTabs({ views }: { views: Views }) {
         </Tab>
       ))}
       <Button variant="subtle" color="gray" size="compact-sm" leftSection={<Icon name="plus" size={15} />} onClick={() => setDialog({ kind: 'saveAs' })}>
-        {views.isChanged ? 'Save as a view' : 'New view'}
+        {views.isChanged ? 'Save as view' : 'New view'}
       </Button>
       {views.isChanged && (
         <>
           {views.view && (
             <Button size="compact-sm" variant="light" onClick={() => attempt(views.save())}>
-              Save to this view
+              Save changes to view
             </Button>
           )}
           <Button size="compact-sm" variant="subtle" color="gray" onClick={views.discard}>
@@ -76,7 +76,7 @@ export function ViewTabs({ views }: { views: Views }) {
       )}
       {dialog?.kind === 'rename' && (
         <NameDialog
-          title="Rename the view"
+          title="Rename view"
           label="Name"
           initial={dialog.view.name}
           action="Rename"
@@ -91,7 +91,7 @@ export function ViewTabs({ views }: { views: Views }) {
           onConfirm={() => views.remove(dialog.view.id)}
           onClose={close}
         >
-          Its filters, sorting and hidden columns go for everybody. No row is touched.
+          This deletes its filters, sorting and hidden columns for everyone. No rows are deleted.
         </ConfirmDialog>
       )}
     </nav>
@@ -119,7 +119,7 @@ function Tab({ label, isOpen, onOpen, children }: TabProps) {
 /** A page without TLS may not write to the clipboard: then the link is shown. */
 function copyLink(url: string): void {
   navigator.clipboard?.writeText(url).then(
-    () => notify('The link was copied.'),
+    () => notify('Link copied.'),
     () => notify(url, 'Copy this link'),
   ) ?? notify(url, 'Copy this link');
 }

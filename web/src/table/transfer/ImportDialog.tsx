@@ -87,8 +87,8 @@ export default function ImportDialog({ table, file, onClose }: Props) {
       )}
       {isSending && (
         <Stack>
-          <Text size="sm">{stage.sentBytes < stage.bytes ? 'Sending the file' : 'The service is writing the last rows'}</Text>
-          <Progress value={(stage.sentBytes / Math.max(1, stage.bytes)) * 100} animated aria-label="How much of the file was sent" />
+          <Text size="sm">{stage.sentBytes < stage.bytes ? 'Uploading the file' : 'Saving the last rows'}</Text>
+          <Progress value={(stage.sentBytes / Math.max(1, stage.bytes)) * 100} animated aria-label="Upload progress" />
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
               {megabytes(stage.sentBytes)} of {megabytes(stage.bytes)} · {pluralize(table.total ?? 0, 'row')} in the table
@@ -119,7 +119,7 @@ function Choose({ error, onChoose }: { error?: string; onChoose: (file: File | n
   return (
     <Stack>
       {error && (
-        <Alert color="red" title="The import did not end well">
+        <Alert color="red" title="The import failed">
           {error}
         </Alert>
       )}
@@ -136,7 +136,7 @@ function Choose({ error, onChoose }: { error?: string; onChoose: (file: File | n
         <Icon name="upload" size={28} />
         <Text fw={600}>Drop a file here</Text>
         <Text size="sm" c="dimmed">
-          CSV with a comma, semicolon or tab between cells, or JSON Lines. Of any size and in any language: it is read as it goes.
+          CSV (separated by comma, semicolon or tab) or JSON Lines, of any size and encoding.
         </Text>
         <FileButton onChange={(chosen) => void onChoose(chosen)} accept=".csv,.tsv,.txt,.jsonl,.ndjson,text/csv">
           {(props) => (

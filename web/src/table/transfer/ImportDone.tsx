@@ -22,9 +22,9 @@ export function ImportDone({ result, onClose }: { result: ImportResult; onClose:
         </Text>
       )}
       {rejectedCount > 0 && (
-        <Alert color="yellow" title={`${pluralize(rejectedCount, 'row')} could not be taken`} variant="light">
+        <Alert color="yellow" title={`${pluralize(rejectedCount, 'row')} could not be imported`} variant="light">
           <Stack gap="sm">
-            {result.stopped && <Text size="sm">Too many of them: the import stopped there. What came before is in the table.</Text>}
+            {result.stopped && <Text size="sm">Too many errors: the import stopped there. The rows before that point were imported.</Text>}
             <Table fz="sm" verticalSpacing={2}>
               <Table.Tbody>
                 {rejected.slice(0, 5).map(({ line, reason }) => (
@@ -37,7 +37,7 @@ export function ImportDone({ result, onClose }: { result: ImportResult; onClose:
             </Table>
             <div>
               <Button size="xs" variant="default" leftSection={<Icon name="download" size={15} />} onClick={() => download(result)}>
-                Download them as CSV
+                Download rejected rows
               </Button>
             </div>
           </Stack>
@@ -54,7 +54,7 @@ export function ImportDone({ result, onClose }: { result: ImportResult; onClose:
 
 /** What is there already is said: nothing to do is no failure. */
 function summary({ importedCount, updatedCount, rejectedCount }: ImportResult): string {
-  if (importedCount + updatedCount + rejectedCount === 0) return 'Nothing new: these rows were there already, as they are in the file';
+  if (importedCount + updatedCount + rejectedCount === 0) return 'No changes: the table already contains these rows';
   return `${pluralize(importedCount, 'row')} imported${updatedCount > 0 ? `, ${formatNumber(updatedCount)} updated` : ''}`;
 }
 

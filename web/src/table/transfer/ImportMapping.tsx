@@ -51,18 +51,18 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
       </Text>
       <Select
         size="xs"
-        aria-label={`Where ${name || `column ${place + 1}`} goes`}
+        aria-label={`Target for ${name || `column ${place + 1}`}`}
         value={target(place)}
         allowDeselect={false}
         searchable
         data={[
           ...(suggest(place) === FOLLOWS
-            ? [{ value: FOLLOWS, label: 'Not imported: it fills itself' }]
+            ? [{ value: FOLLOWS, label: 'Not imported: computed column' }]
             : [
-                { value: NEW, label: 'A new column' },
-                { value: LEFT_OUT, label: 'Leave out' },
+                { value: NEW, label: 'New column' },
+                { value: LEFT_OUT, label: 'Skip' },
               ]),
-          { group: 'Columns of the table', items: writable.map((column) => ({ value: column.id, label: labelOf(column) })) },
+          { group: 'Table columns', items: writable.map((column) => ({ value: column.id, label: labelOf(column) })) },
         ]}
         onChange={(chosen) => chosen && setTargets({ ...targets, [place]: chosen })}
       />
@@ -83,20 +83,20 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
   return (
     <Stack>
       {preview.isCsv && (
-        <Switch label="The first line names the columns" checked={hasHeader} onChange={(event) => setHasHeader(event.currentTarget.checked)} />
+        <Switch label="First line contains column names" checked={hasHeader} onChange={(event) => setHasHeader(event.currentTarget.checked)} />
       )}
       {preview.hasMarks && (
         <Switch
-          label="Take off the apostrophes before formulas"
-          description="Some cells begin with ' and then =, +, - or @. An export puts the apostrophe there to protect spreadsheets."
+          label="Remove apostrophes before formulas"
+          description="Some cells start with ' followed by =, +, - or @. Exports add the apostrophe to protect spreadsheets."
           checked={isUnmarked}
           onChange={(event) => setIsUnmarked(event.currentTarget.checked)}
         />
       )}
       {isForeign && (
         <Select
-          label="Letters are written for"
-          description="If letters look wrong below, choose another one."
+          label="Encoding"
+          description="If characters look wrong below, choose another encoding."
           data={ENCODINGS}
           value={preview.encoding}
           allowDeselect={false}
@@ -112,22 +112,22 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
         isLeftOut={(row, column) => isTooWide(body[row] ?? [], width) || goesNowhere(column)}
       />
       <Select
-        label="Rows that are there already"
-        description="With a column to match by, such rows are updated instead of added once more."
+        label="Existing rows"
+        description="Choose a column to match by. Matching rows are updated instead of added again."
         placeholder="Add every row"
         clearable
-        data={writable.filter((column) => used.includes(column.id)).map((column) => ({ value: column.id, label: `Update where “${column.header}” is the same` }))}
+        data={writable.filter((column) => used.includes(column.id)).map((column) => ({ value: column.id, label: `Update rows with the same “${column.header}”` }))}
         value={matchOn}
         onChange={setMatchOn}
       />
       {twins.length > 0 && (
         <Text size="sm" c="red">
-          Two parts of the file go to the same column. Choose another one, or leave one out.
+          Two columns of the file go to the same table column. Choose another one, or skip one.
         </Text>
       )}
       <Group justify="flex-end">
         <Button variant="default" onClick={onBack}>
-          Another file
+          Choose another file
         </Button>
         <Button
           disabled={twins.length > 0}
@@ -152,9 +152,9 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
 function TooWide({ preview, width, hasHeader }: { preview: Preview; width: number; hasHeader: boolean }) {
   return (
     <Alert color="yellow" title={tooWideTitle(preview, hasHeader)}>
-      {preview.wideRows === 1 ? 'It has' : 'They have'} more cells than the first line, which has {formatNumber(width)}. Often a cell holds the
-      separator without quotes around it, or the last column has no name. Mend the file and choose it again, or go on: what
-      is not taken is listed at the end.
+      {preview.wideRows === 1 ? 'It has' : 'They have'} more cells than the first line, which has {formatNumber(width)}. Usually a cell contains
+      the separator without quotes, or the last column has no name. Fix the file and choose it again, or continue: rejected
+      rows are listed at the end.
     </Alert>
   );
 }

@@ -63,7 +63,7 @@ function post(
     signal.addEventListener('abort', () => request.abort());
     request.upload.onprogress = (event) => onProgress(event.loaded, body.size);
     request.onerror = () => reject(unreachable());
-    request.onabort = () => reject(new Error('The import was stopped. What was imported before stays.'));
+    request.onabort = () => reject(new Error('The import was stopped. Rows imported so far are kept.'));
     request.onload = () => {
       if (request.status === 200) resolve(request.response as ImportResult);
       else reject(toApiError(request.status, request.response));

@@ -70,7 +70,7 @@ export function FilterRow({ columns, kindOf, filter, onChange, onRemove }: Props
         </ActionIcon>
       </Group>
       <Text size="xs" c="dimmed" mt={lacks ? 4 : 0} role="status">
-        {lacks && `${lacks} Until then this condition does not count.`}
+        {lacks && `${lacks} Until then, this condition is ignored.`}
       </Text>
     </div>
   );

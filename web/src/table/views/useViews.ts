@@ -51,7 +51,7 @@ export function useViews(projectId: string): Views {
     if (!saved.isFetchedAfterMount) return void saved.refetch();
     if (draft) setChanged({ viewId: undefined, state: draft });
     openView(undefined, true);
-    notify('It was deleted, or the link is wrong. All rows are shown.', 'This view is not there');
+    notify('It was deleted, or the link is wrong. All rows are shown.', 'View not found');
     // Only as it is found out.
   }, [isMissing, viewId, saved.isFetchedAfterMount]);
 

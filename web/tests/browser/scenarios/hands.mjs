@@ -50,7 +50,7 @@ export default async function hands({ server, page }) {
     await panel.getByText('Click a field').waitFor();
     await panel.getByRole('button', { name: 'employees' }).click();
     await grid.reads(0, 3, '12');
-    await page.getByText('The column “Employees” was made.').waitFor();
+    await page.getByText('The column “Employees” was created.').waitFor();
     await shot(page, 'panel-fields');
     await panel.getByRole('button', { name: 'Close the panel' }).focus();
     await page.keyboard.press('Escape');
@@ -126,7 +126,7 @@ async function takesKeysBack(page, grid) {
   await grid.select(2, 1);
   await opensBySpace();
 
-  await page.getByRole('button', { name: 'More ways to run' }).click();
+  await page.getByRole('button', { name: 'Run options' }).click();
   await menu.waitFor();
   await grid.select(2, 1);
   await menu.waitFor({ state: 'detached' });
