@@ -13,7 +13,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The sentence to show for anything that was thrown, in the page's words. */
+/** The message to show for anything that was thrown. */
 export function errorMessage(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
   if (error.status === 401) return 'You are signed out. Sign in, then try again.';
@@ -27,17 +27,17 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** Whether the service answers that what was asked for is gone, or closed to us; not that it has trouble. */
+/** Whether the service answered 404 or 403, as opposed to having trouble of its own. */
 export function isGoneOrForbidden(error: unknown): boolean {
   return isNotFound(error) || (error instanceof ApiError && error.status === 403);
 }
 
-/** Whether the same may work later: the service was not reached, is busy or has trouble of its own. */
+/** Whether a retry may work: the service was unreachable, busy (429) or failed (5xx). */
 export function isRetryable(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
-/** What is wrong with each field of a form, by the service's name of the field. */
+/** Validation errors of a form, by the field names of the API. */
 export function fieldErrors(error: unknown): Record<string, string> {
   if (!(error instanceof ApiError)) return {};
   return Object.fromEntries(error.details.map((offence) => [fieldOf(offence), fieldMessage(offence)]));

@@ -4,7 +4,7 @@ export interface FieldProblem {
   message: string;
 }
 
-/** What the page calls the fields that the service names. The first that fits counts. */
+/** Labels of the API's fields. The first match counts. */
 const LABELS: [RegExp, string][] = [
   [/^header$/, 'Header'],
   [/^aiConfig\.prompt$/, 'Prompt'],
@@ -62,14 +62,14 @@ export function labelOf(path: string): string | undefined {
   return LABELS.find(([pattern]) => pattern.test(field))?.[1];
 }
 
-/** What is said of a field better than by the service. */
+/** Messages that replace those of the service. */
 const MESSAGES: [field: RegExp, told: RegExp, better: string][] = [
   [/^apiConfig\.(successStatuses|emptyOn)/, /pattern/, 'must be numbers such as 200, or ranges such as 200..299'],
   [/^slug$/, /pattern/, 'must start with a letter or digit and contain only lowercase letters, digits and hyphens'],
   [/^cells\.rowId$/, /^names no row/, 'this row was deleted in the meantime'],
 ];
 
-/** The field an offence is about, as a form knows it: without places in lists, and as if the column stood alone. */
+/** The field a problem is about, as a form names it: without list indices and the `column.` prefix. */
 export function fieldOf({ path }: FieldProblem): string {
   return path.replace(/^column\./, '').replace(/\[\d+\]/g, '');
 }
@@ -80,7 +80,7 @@ export function fieldMessage(offence: FieldProblem): string {
   return ended(words.slice(0, 1).toUpperCase() + words.slice(1));
 }
 
-/** An offence as a sentence that names the field as the page does. */
+/** A problem as a sentence that starts with the field's label. */
 export function problemSentence(offence: FieldProblem): string {
   const label = labelOf(offence.path);
   const words = wordsOf(offence);
@@ -95,7 +95,7 @@ function wordsOf(offence: FieldProblem): string {
   return better ?? withoutLimitNames(offence.message).replace('regular expression', 'pattern').replace(/regex parse error:[\s\S]*error: /, '');
 }
 
-/** Without the names by which settings call limits. */
+/** A message without the names of limits, such as `(rowsMax)`. */
 export function withoutLimitNames(message: string): string {
   return message.replace(/ \([a-z]+[A-Za-z]*Max\)/g, '');
 }

@@ -51,7 +51,7 @@ const SENTENCES: [RegExp, Say][] = [
   ],
 ];
 
-/** A correction in the page's words. What is not known here is told as it came. */
+/** A correction as the page words it. Unknown corrections are shown as the service wrote them. */
 export function fixMessage(fix: string): string {
   const bare = fix.replace(/\.$/, '');
   for (const [pattern, say] of SENTENCES) {
@@ -61,7 +61,7 @@ export function fixMessage(fix: string): string {
   return fix;
 }
 
-/** Whether it is news: that a column waits for what somebody made it use is none, and the panel shows it. */
+/** Whether a correction is worth a message. Added dependencies are not: the panel shows them. */
 export function isWorthShowing(fix: string): boolean {
   return !/^Added required dependency on .+, which the column refers to\.?$/.test(fix);
 }

@@ -19,7 +19,7 @@ const TablePage = lazy(loadTable);
 const SettingsPage = lazy(() => import('../settings/SettingsPage'));
 const ProjectSettingsPage = lazy(() => import('../settings/ProjectSettingsPage'));
 
-// Who comes to a table by its address should not wait for its code until it is known who they are.
+// Preload the table's code while the session is read.
 if (/\/projects\/[^/]+\/?$/.test(window.location.pathname)) void loadTable();
 
 export function App() {

@@ -1,7 +1,7 @@
 import { Component, type ReactNode } from 'react';
 import { ErrorState } from '../ui/ErrorState';
 
-/** Keeps a fault in one page from leaving an empty window, also when a new version was put in place meanwhile. */
+/** React error boundary: shows an error instead of an empty page, also when a chunk of an old version is gone. */
 export class ErrorBoundary extends Component<{ children: ReactNode }, { error: unknown }> {
   override state: { error: unknown } = { error: undefined };
 

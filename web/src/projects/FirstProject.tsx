@@ -18,7 +18,7 @@ const STEPS: { icon: IconName; title: string; text: string }[] = [
   { icon: 'play', title: 'Run them and watch', text: 'Every cell shows its status. Stop and continue at any time.' },
 ];
 
-/** What somebody sees who has no project yet. */
+/** The empty state of the projects page. */
 export function FirstProject({ onCreate, onSample, isMakingSample }: Props) {
   return (
     <Stack align="center" gap={36} py={{ base: 'md', sm: 48 }}>

@@ -7,7 +7,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** A key that cannot be shown again. */
+/** A secret that is shown only once. */
 export function OneTimeSecret({ label, secret, onClose }: Props) {
   return (
     <Alert color="mill" title="Copy it now. It is shown only once." withCloseButton closeButtonLabel="Close" onClose={onClose}>

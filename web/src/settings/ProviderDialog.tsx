@@ -7,12 +7,12 @@ import { providersQuery } from '../api/queries';
 import type { Provider } from '../api/types';
 import { unsaved, useUnsaved } from '../ui/unsaved';
 
-/** Takes a provider's key. It is written, never read. */
+/** Sets a provider's API key. Keys are write-only. */
 export function ProviderDialog({ provider, onClose }: { provider: Provider; onClose: () => void }) {
   const [apiKey, setApiKey] = useState('');
   const [baseUrl, setBaseUrl] = useState(provider.baseUrl ?? '');
   const [model, setModel] = useState(provider.model ?? '');
-  // What is saved takes the place of all there was: a key that is not put in again is gone.
+  // Saving replaces all settings: a key that is not entered again is deleted.
   const [isKeyless, setIsKeyless] = useState(false);
   const losesKey = provider.source === 'team' && !apiKey.trim();
   const queryClient = useQueryClient();

@@ -12,7 +12,7 @@ import { Card } from './Card';
 import { ProviderDialog } from './ProviderDialog';
 import classes from './Settings.module.css';
 
-/** Who is asked, and with whose key. */
+/** AI and e-mail providers with their keys. */
 export function ProvidersSection() {
   const providers = useQuery(providersQuery);
   if (providers.isPending) return <Loader size="sm" />;

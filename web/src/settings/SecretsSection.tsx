@@ -10,7 +10,7 @@ import { useUnsaved } from '../ui/unsaved';
 import { Card } from './Card';
 import classes from './Settings.module.css';
 
-/** Texts that HTTP columns may send and nobody may read. */
+/** Secrets for HTTP columns. They are write-only. */
 export function SecretsSection() {
   const secrets = useQuery(secretsQuery);
   const queryClient = useQueryClient();

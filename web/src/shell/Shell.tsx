@@ -12,13 +12,13 @@ import { useSession } from './session';
 import classes from './Shell.module.css';
 
 interface Props {
-  /** What stands beside the name: the path to where one is. */
+  /** Breadcrumb beside the name. */
   trail?: ReactNode;
   actions?: ReactNode;
   children: ReactNode;
 }
 
-/** The frame of every page: a bar on top, the page below. */
+/** The layout of every page: top bar and content. */
 export function Shell({ trail, actions, children }: Props) {
   return (
     <div className={classes.shell}>

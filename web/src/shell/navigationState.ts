@@ -1,5 +1,5 @@
-/** What a page may say of itself to the table it leads to. */
+/** History state passed to the table page. */
 export interface NavigationState {
-  /** Run everything once somebody watches. */
+  /** Run all cells once the table is connected. */
   runs?: boolean;
 }

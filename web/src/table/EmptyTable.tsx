@@ -14,7 +14,7 @@ interface Props {
   onAddColumn: () => void;
 }
 
-/** What an empty table says: three ways to put rows in. */
+/** Empty state of a table: three ways to add rows. */
 export function EmptyTable({ table, onName, onImport, onAddColumn }: Props) {
   const unnamed = unnamedInput(table.columns);
   return (
@@ -71,7 +71,7 @@ function NameFirst({ onName }: { onName: (header: string) => Promise<void> }) {
   );
 }
 
-/** What a filter or a search says that leaves nothing. */
+/** Empty state when a filter or search matches no rows. */
 export function NoMatch({ table }: { table: Table }) {
   const { query, views, search, setSearch } = table;
   const hasFilters = query.filters.length > 0;

@@ -4,7 +4,7 @@ import { projectQuery } from '../api/queries';
 
 const ASK_MILLISECONDS = 3_000;
 
-/** Asks after a project as long as its events do not come: browsers do not tell a page why a stream was refused. */
+/** Finds out why the event stream is down by reading the project again: browsers do not tell why a stream was refused. */
 export function useDisconnectReason(projectId: string, isConnected: boolean | undefined): void {
   const { refetch } = useQuery(projectQuery(projectId));
   useEffect(() => {

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'react';
 import type { NavigationState } from '../shell/navigationState';
 import type { Table } from './state/useTable';
 
-/** A sample that was just made runs as soon as its events are heard, so that people see it happen. Once: not when the page is reloaded. */
+/** Runs a new sample project once its event stream is connected. Only once, not after a reload. */
 export function useRunOnArrival(table: Table | undefined): void {
   const hasRun = useRef(false);
   const isReady = table?.isConnected === true && table.total !== undefined;

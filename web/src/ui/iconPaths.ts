@@ -1,4 +1,4 @@
-/** Line drawings on a 24 by 24 grid. */
+/** SVG paths of the icons, on a 24 by 24 grid. */
 export const ICON_PATHS = {
   plus: 'M12 5v14M5 12h14',
   close: 'M6 6l12 12M18 6L6 18',

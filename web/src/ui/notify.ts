@@ -2,7 +2,7 @@ import { notifications } from '@mantine/notifications';
 import { errorMessage } from '../api/error';
 import { notifyAction } from './notifyAction';
 
-/** A message that something went wrong, with what to do about it. */
+/** Error notification, with a retry button if `again` is given. */
 export function notifyError(error: unknown, title = 'The action failed', again?: () => void): void {
   if (again) return notifyAction(errorMessage(error), 'Try again', again, { title, color: 'red', autoClose: false });
   notifications.show({ title, message: errorMessage(error), color: 'red', autoClose: 8000, withBorder: true });
@@ -12,7 +12,7 @@ export function notify(message: string, title?: string): void {
   notifications.show({ title, message, color: 'mill', autoClose: 4000, withBorder: true });
 }
 
-/** What the service put right in what was sent to it. */
+/** Lists the corrections the service made to a request. */
 export function notifyFixes(fixes: readonly string[]): void {
   if (fixes.length === 0) return;
   notifications.show({

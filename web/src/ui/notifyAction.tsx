@@ -7,7 +7,7 @@ interface Looks {
   autoClose?: number | false;
 }
 
-/** A message with something to do about it. */
+/** Notification with an action button. */
 export function notifyAction(message: string, action: string, onAct: () => void, looks: Looks = {}): void {
   const id = notifications.show({
     message: (

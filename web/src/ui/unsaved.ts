@@ -1,7 +1,7 @@
 import { useEffect, useId, useMemo } from 'react';
 
 /**
- * What was typed somewhere and not saved yet. Whatever would throw it away asks here first; the one dialog that asks is
+ * Tracks unsaved changes. Whatever would discard them calls `guard` first; the dialog that asks the user is
  * `DiscardDialog`.
  */
 export class Unsaved {
@@ -18,13 +18,13 @@ export class Unsaved {
     return this.#places.size > 0;
   }
 
-  /** Acts at once if nothing would be lost, else when somebody has agreed to lose it. */
+  /** Runs `act` now if nothing is unsaved, otherwise after the user agrees to discard. */
   guard(act: () => void): void {
     if (!this.isAny) return act();
     this.#wait(act);
   }
 
-  /** What waits for an answer. */
+  /** The action that waits for the user's answer. */
   get pending(): (() => void) | undefined {
     return this.#pending;
   }
@@ -53,7 +53,7 @@ export class Unsaved {
 
 export const unsaved = new Unsaved();
 
-/** Says whether something here is unsaved; the answer forgets it at once, before the next drawing. */
+/** Registers unsaved changes. The returned function clears them at once, before the next render. */
 export function useUnsaved(isUnsaved: boolean): () => void {
   const place = useId();
   useEffect(() => {

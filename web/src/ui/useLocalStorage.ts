@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'react';
 
-/** State that this browser remembers: how wide a column is, which view was open. */
+/** State kept in local storage, such as column widths and the open view. */
 export function useLocalStorage<T>(name: string, initial: T): [T, (value: T) => void] {
   const key = `rowmill:${name}`;
   const [value, setValue] = useState<T>(() => read(key, initial));

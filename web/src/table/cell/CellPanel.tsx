@@ -33,7 +33,7 @@ const STATES: Record<CellStatus, { label: string; color: string }> = {
 const RETRYING = { label: 'Waiting to retry', color: 'orange' };
 const EMPTY = { label: 'Nothing found', color: 'gray' };
 
-/** A cell at leisure: its value, where it stands, and how it came about. */
+/** Cell details: value, status and history. */
 export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
   const row = useLiveRow(table, rowId);
   const column = table.columns.find((candidate) => candidate.id === columnId);
@@ -128,7 +128,7 @@ function History({ cell, column }: { cell: Cell; column: Column }) {
   );
 }
 
-/** The time, told anew every second while somebody waits. */
+/** The current time, updated every second while `isTicking`. */
 function useClock(isTicking: boolean): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -139,7 +139,7 @@ function useClock(isTicking: boolean): number {
   return now;
 }
 
-/** The row with all that is known of it, kept current by the table's events. */
+/** The full row, kept current by the table's events. */
 function useLiveRow(table: Table, rowId: string): Row | undefined {
   const { store, project } = table;
   const atHand = () => {

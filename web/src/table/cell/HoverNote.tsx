@@ -9,7 +9,7 @@ import { readRow } from '../rows/readRow';
 import type { Table } from '../state/useTable';
 
 const DELAY_MILLISECONDS = 350;
-/** Whoever begins to do something has read enough; and what is scrolled is no longer there. */
+/** Events that hide the tooltip. */
 const ENOUGH = ['keydown', 'mousedown', 'wheel', 'scroll'] as const;
 
 interface Props {
@@ -18,7 +18,7 @@ interface Props {
   frame: RefObject<HTMLElement | null>;
 }
 
-/** What a cell under the pointer has to say: why it failed, and what to do. */
+/** Tooltip of a cell: why it failed, and what to do. */
 export function HoverNote({ table, hovered, frame }: Props) {
   const [shown, setShown] = useState<HoveredCell>();
   const key = hovered && `${hovered.rowIndex}:${hovered.columnId}`;

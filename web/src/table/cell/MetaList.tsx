@@ -20,7 +20,7 @@ const LABELS: Record<string, string> = {
   truncated: 'Truncated',
 };
 
-/** Where a value came from. */
+/** Metadata of a value: provider, cost, time and so on. */
 export function MetaList({ meta }: { meta: Record<string, Json> }) {
   const { tried, ...facts } = meta;
   const providerName = useProviderName();

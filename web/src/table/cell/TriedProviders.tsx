@@ -25,7 +25,7 @@ const OUTCOMES: Record<string, [string, string]> = {
   invalid_input: ['invalid input', 'red'],
 };
 
-/** Who was asked, one after the other, what each said, and what each took. */
+/** The providers a waterfall tried, with result, cost and time. */
 export function TriedProviders({ entries }: { entries: TriedEntry[] }) {
   const name = useProviderName();
   const hasPrice = entries.some((entry) => formatCost(entry) !== '');

@@ -3,7 +3,7 @@ import { Icon } from '../../ui/Icon';
 import type { Table } from '../state/useTable';
 import { withHidden } from '../views/viewState';
 
-/** What the column is for that every table begins with. */
+/** Explains the input column. */
 export function AboutInput({ table, columnId }: { table: Table; columnId: string }) {
   const { state, change } = table.views;
   const isShown = state.columnVisibility[columnId] !== false;

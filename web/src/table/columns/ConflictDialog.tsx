@@ -10,7 +10,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks before what somebody else saved is written over. */
+/** Edit conflict dialog: asks before overwriting what somebody else saved. */
 export function ConflictDialog({ crossed, columns, onKeepTheirs, onSaveOver, onClose }: Props) {
   return (
     <Modal opened onClose={onClose} title="Somebody else changed this column" size="md" closeButtonProps={{ 'aria-label': 'Close' }}>

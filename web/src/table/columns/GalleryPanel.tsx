@@ -13,7 +13,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** What a column can be. */
+/** Gallery of column types. */
 export function GalleryPanel({ projectId, onChoose, onClose }: Props) {
   const templates = useQuery(templatesQuery(projectId));
   return (

@@ -18,7 +18,7 @@ interface Props {
   onPath?: (path: string) => void;
 }
 
-/** Shows what would be sent for a row, and what comes back, before anything is saved. Stays in sight below the panel. */
+/** Tries an unsaved column on one row: shows the request and the result. */
 export function TryBox({ table, draft, columnId, onPath }: Props) {
   const sample = useSampleRow(table);
   const answer = useRef<HTMLDivElement>(null);

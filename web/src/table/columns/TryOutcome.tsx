@@ -18,7 +18,7 @@ interface Props {
   onPath?: (path: string) => void;
 }
 
-/** What came of a try: how it went, what came back, and what was sent for it. */
+/** The result of a try: status, value and request. */
 export function TryOutcome({ answer, path, onPath }: Props) {
   const { result, resolved, appliedFixes, milliseconds } = answer;
   return (

@@ -125,7 +125,7 @@ function emptyMapping(): Record<string, string> {
   return Object.fromEntries(MAPPING_KEYS.map((key) => [key, '']));
 }
 
-/** What a column cannot do without, said at the field that lacks it. */
+/** Required fields that are empty, with the message to show at each. */
 export function missingFields(draft: ColumnDraft): Record<string, string> {
   const { aiConfig, apiConfig, referenceConfig, scraper, waterfall } = draft;
   const { lackedName, lacksDomain } = missingFinderInputs(waterfall?.inputMapping ?? {});

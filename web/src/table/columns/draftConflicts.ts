@@ -37,7 +37,7 @@ export function merged({ changes, bases }: Edits, stored: ColumnDraft): DraftPar
   );
 }
 
-/** What somebody else changed meanwhile and saving would undo. */
+/** Fields that somebody else changed and that saving would overwrite. */
 export function findDraftConflicts({ changes, bases }: Edits, stored: ColumnDraft): DraftConflict[] {
   const found: DraftConflict[] = [];
   mapParts(changes, (part) =>

@@ -6,7 +6,7 @@ import type { Editor } from '../rows/editor';
 import type { RowStore } from '../rows/rowStore';
 import { isSame } from '../rows/undo';
 
-/** A cell that changed while somebody typed into it. */
+/** Edit conflict: a cell that changed while somebody typed into it. */
 export interface EditConflict {
   rowId: string;
   columnId: string;
@@ -32,7 +32,7 @@ export function findEditConflicts(cells: readonly TypedCell[], store: Pick<RowSt
   return found;
 }
 
-/** The last one wins, but not unheard: what was there meanwhile is said, and can be had back. */
+/** Last write wins, but the overwritten value is shown and can be restored. */
 export function notifyConflicts(crossed: ReadonlyMap<string, EditConflict>, editor: Pick<Editor, 'change'>): void {
   for (const { rowId, columnId, cell, value } of crossed.values()) {
     const back = () => void editor.change([{ rowId, columnId, value: cell.value, before: { value, status: 'idle' } }]);

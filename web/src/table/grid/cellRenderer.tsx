@@ -7,7 +7,7 @@ import type { StatusColors } from './gridTheme';
 
 type Args = DrawArgs<RowmillCell>;
 
-/** Draws a cell with where it stands. Colours come in by the door because a canvas knows no style sheet. */
+/** Draws a cell and its status. Colours are a parameter because a canvas has no style sheet. */
 export function cellRenderer(colors: StatusColors): CustomRenderer<RowmillCell> {
   return {
     kind: GridCellKind.Custom,

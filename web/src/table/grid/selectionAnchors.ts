@@ -18,7 +18,7 @@ export interface Anchors {
   total: number;
 }
 
-/** What a selection holds on to. */
+/** The anchors of a selection. */
 export function anchorsOf(selection: Selection, rows: Rows, before?: Anchors): Anchors {
   const total = rows.total ?? 0;
   const ids = new Map<number, string>();

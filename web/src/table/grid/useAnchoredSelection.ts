@@ -4,7 +4,7 @@ import type { ChangedRows, RowStore } from '../rows/rowStore';
 import { EMPTY_SELECTION, type Selection } from './selection';
 import { type Anchors, anchorsOf, moveSelection, isUnanchored, countUnknownRows } from './selectionAnchors';
 
-/** What is selected. It stays with its rows when others come and go above them. */
+/** The selection. It stays on its rows when other rows are added or deleted. */
 export function useAnchoredSelection(store: RowStore): [Selection, (selection: Selection) => void, () => Anchors] {
   const [selection, setSelection] = useState<Selection>(EMPTY_SELECTION);
   const current = useRef({ selection, anchors: anchorsOf(EMPTY_SELECTION, store), store });

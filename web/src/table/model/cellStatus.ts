@@ -1,7 +1,7 @@
 import type { Cell, ErrorCode, Json } from '../../api/types';
 import { formatDuration } from '../../ui/format';
 
-/** What a person can do about an error, by its code. */
+/** What to do about an error, by error code. */
 const ADVICE: Record<ErrorCode, string> = {
   missing_input: 'Fill in the column it needs in this row, then run it again.',
   invalid_input: 'Correct the input of this cell, then run it again.',
@@ -28,7 +28,7 @@ export function shortMessage(message: string): string {
   return message.replace(/^[^:]{1,60}? answered (\d{3})(: |\.$)/, (_, status: string, end: string) => (end === ': ' ? `${status}: ` : `Status ${status}`));
 }
 
-/** A cell's state in words: what a hover, a screen reader and the panel say. */
+/** The status text of a cell, for tooltip, screen reader and panel. */
 export function describeCell(cell: Cell, now = Date.now()): string {
   if (cell.status === 'error') return cell.error ? `Failed: ${cell.error.message}` : 'Failed';
   if (cell.status === 'skipped') return cell.error ? `Skipped: ${cell.error.message}` : 'Skipped';

@@ -25,7 +25,7 @@ export interface CellWrite {
   before?: Cell | undefined;
 }
 
-/** What came of undoing or redoing something. */
+/** The result of an undo or redo. */
 export interface UndoResult {
   /** Cells that somebody has changed since: they were left alone. */
   skippedCells: number;
@@ -59,7 +59,7 @@ interface Options {
   onUndone: (undone: UndoResult) => void;
 }
 
-/** What a person writes: shown at once, sent in order, taken back on failure, undone when asked. */
+/** Optimistic editor: edits are shown at once, sent in order, rolled back on failure, and can be undone. */
 export class Editor {
   private readonly steps = new UndoStack();
   /** Rows being added have no id yet; what is written into them waits for it. */

@@ -4,7 +4,7 @@ import type { Json } from '../../api/types';
 import { toText } from '../model/values';
 import type { RowApi } from './rowApi';
 
-/** A cell was written whose row somebody deleted meanwhile. */
+/** A cell was written after its row had been deleted. */
 export class LostTextError extends ApiError {
   constructor(
     cause: ApiError,
@@ -14,7 +14,7 @@ export class LostTextError extends ApiError {
   }
 }
 
-/** What somebody typed goes with the refusal, because the row it stood in is gone. */
+/** Adds the typed text to the error when its row was deleted, so that it is not lost. */
 export function withLostText(wire: RowApi): RowApi {
   return {
     ...wire,

@@ -4,7 +4,7 @@ import type { RowBody } from './rowApi';
 
 const NEW = 'new_';
 
-/** A row that is shown before the service has it. */
+/** Optimistic row: shown before the service has it. */
 export function optimisticRow(number: number, body: RowBody): Row {
   const cells = Object.entries(body).map(([columnId, value]) => [columnId, writtenCell(value, false)] as const);
   return { id: `${NEW}${number}`, cells: Object.fromEntries(cells) };
@@ -14,12 +14,12 @@ export function isBeingAdded(rowId: string): boolean {
   return rowId.startsWith(NEW);
 }
 
-/** A name for something that is sent, which nobody else has. The shorter way to one is closed to pages without TLS. */
+/** A random idempotency key. `crypto.randomUUID` is not available without TLS. */
 export function newIdempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join('');
 }
 
-/** What is said of cells in a row that the service did not take. */
+/** The error for cells of a row that was not saved. */
 export function rowNotAddedError(): ApiError {
   return new ApiError('Its row was not saved. Save the row first, then try again.', 0, undefined, []);
 }

@@ -6,16 +6,16 @@ export interface ProjectEventHandlers {
   onRows: (changes: RowChanges) => void;
   onStatus: (status: Status) => void;
   onProject: () => void;
-  /** More happened than was told: everything must be read again. Also once the stream first stands. */
+  /** Events were missed, so everything must be refetched. Also called on the first connection. */
   onReset: () => void;
   onConnection: (isConnected: boolean) => void;
 }
 
-/** Out of sight for this long, a page gives its connection back: browsers have few of them for a host. */
+/** A hidden page closes its connection after this time: browsers allow few connections per host. */
 const HIDDEN_MILLISECONDS = 60_000;
 const RETRY_MILLISECONDS = 3_000;
 
-/** Follows a project's events until the function it answers is called. */
+/** Subscribes to a project's server-sent events. Returns the function that unsubscribes. */
 export function subscribeToProject(projectId: string, handlers: ProjectEventHandlers): () => void {
   let source: EventSource | undefined;
   let lastEventId = '';

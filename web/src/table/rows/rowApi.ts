@@ -9,7 +9,7 @@ import { EVERY_ROW } from './rowQuery';
 export type RowBody = Record<string, Json>;
 export type OnSent = (sent: number) => void;
 
-/** What an editor asks of the service. */
+/** The API calls an editor needs. */
 export interface RowApi {
   writeCells: (cells: readonly { rowId: string; columnId: string; value: Json }[], onSent?: OnSent) => Promise<void>;
   /** Adds rows; the ids of those that were taken stand in `ids`, whatever happens. Preview request again by the same name is taken once. */

@@ -2,7 +2,7 @@ import type { Cell, Row } from '../../api/types';
 import { PageCache } from './pageCache';
 import { isPlain, type RowPage, type RowQuery } from './rowQuery';
 
-/** Which rows setVisibleRange different now: their indices, or all of them. */
+/** Rows to redraw: their indices, or all of them. */
 export type ChangedRows = readonly number[] | 'all';
 type Listener = (damage: ChangedRows) => void;
 
@@ -17,13 +17,13 @@ interface Options {
   onError: (error: unknown) => void;
   pageSize?: number;
   pagesMax?: number;
-  /** How long changes gather before a filtered or sorted list is read again. */
+  /** Debounce delay before a filtered or sorted list is refetched. */
   refreshDelayMilliseconds?: number;
 }
 
 /**
- * The rows of a list as far as they are looked at. Fetches the pages in visibleRange, keeps them current by events, and
- * tells the grid what to draw again.
+ * Row cache of one list. Fetches the visible pages, updates them by server-sent events, and
+ * tells the grid what to redraw.
  */
 export class RowStore {
   readonly query: RowQuery;
@@ -33,7 +33,7 @@ export class RowStore {
   /** Changes that came while pages were being fetched: an answer may be older than they are. */
   private recent: { at: number; row: Row }[] = [];
   private sequence = 0;
-  /** When it was last told how many rows there are. */
+  /** Sequence number of the last change of the row count. */
   private resizedAt = 0;
   private visibleRange: [number, number] = [0, 0];
   private refreshTimer: ReturnType<typeof setTimeout> | undefined;
@@ -73,7 +73,7 @@ export class RowStore {
     this.fetching.clear();
   }
 
-  /** The rows in visibleRange; what is missing of them is fetched, and what was asked for elsewhere is given up. */
+  /** Sets the visible rows. Missing pages are fetched, and requests for other pages are aborted. */
   setVisibleRange(first: number, last: number): void {
     this.visibleRange = [Math.max(0, first), last];
     this.load();
@@ -97,7 +97,7 @@ export class RowStore {
     return rows;
   }
 
-  /** Writes cells at once, as if the service had told of them. */
+  /** Optimistic update: shows cells before the service has confirmed them. */
   patch(rows: readonly { id: string; cells: Record<string, Cell> }[]): void {
     this.remember(rows);
     for (const { id, cells } of rows) {
@@ -109,7 +109,7 @@ export class RowStore {
     if (changed.length > 0) this.notify(changed);
   }
 
-  /** What the service tells of rows. */
+  /** Applies row changes from the event stream. */
   apply({ rows, deleted }: RowChanges): void {
     this.patch(rows);
     if (!isPlain(this.query)) return this.refreshSoon();
@@ -158,7 +158,7 @@ export class RowStore {
     if (this.cache.indexOf(row.id) === undefined) this.cache.append(row);
   }
 
-  /** Reads what is in visibleRange again. */
+  /** Refetches the visible pages. */
   refresh(): void {
     for (const controller of this.fetching.values()) controller.abort();
     this.fetching.clear();
@@ -166,6 +166,7 @@ export class RowStore {
     this.load();
   }
 
+  /** Debounced refresh: many changes cause one request. */
   private refreshSoon(): void {
     if (this.refreshTimer !== undefined) return;
     this.refreshTimer = setTimeout(() => {

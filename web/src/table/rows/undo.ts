@@ -10,7 +10,7 @@ export interface CellEdit {
   wasFilled?: boolean;
 }
 
-/** One thing a person did: cells written, in rows that were made for them or were there, or rows deleted. */
+/** One undoable step: cells written, rows added, or rows deleted. */
 export interface UndoStep {
   cells: CellEdit[];
   /** Rows this step made. */
@@ -23,7 +23,7 @@ export interface UndoStep {
   deletedRows?: { id: string; body: RowBody }[];
 }
 
-/** What a person did and can take back, newest last. */
+/** Undo and redo history, newest step last. */
 export class UndoStack {
   private done: UndoStep[] = [];
   private undone: UndoStep[] = [];

@@ -5,7 +5,7 @@ import type { Status } from '../../api/types';
 import { subscribeToProject } from './projectEvents';
 import type { RowStore } from './rowStore';
 
-/** Keeps rows, counts and columns as they are on the server. Answers whether the connection stands; undefined until it first does. */
+/** Keeps rows, counts and columns current by server-sent events. Returns whether the stream is connected; undefined until it first is. */
 export function useProjectEvents(projectId: string, store: RowStore, onStatus: (status: Status) => void): boolean | undefined {
   const queryClient = useQueryClient();
   const [isConnected, setIsConnected] = useState<boolean>();

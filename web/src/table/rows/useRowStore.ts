@@ -5,7 +5,7 @@ import { fetchPage } from './fetchRows';
 import type { RowQuery } from './rowQuery';
 import { RowStore } from './rowStore';
 
-/** The rows a query names. A new query, a new store. */
+/** The row store of a query. A new query gets a new store. */
 export function useRowStore(projectId: string, query: RowQuery): RowStore {
   const key = JSON.stringify(query);
   const store = useMemo(() => {

@@ -6,7 +6,7 @@ import type { Runs } from './useRuns';
 
 const TRIED_ROWS = 10;
 
-/** Asks before many cells are run, because each may cost money and somebody else's time. */
+/** Confirms large runs, because each cell may cost money. */
 export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Column[] }) {
   const { question, answer } = runs;
   if (!question) return null;

@@ -13,7 +13,7 @@ export const UNCONFIRMED_CELLS_MAX = 100;
 const COLUMNS_COUNTED_MAX = 12;
 const ROW_IDS_COUNTED_MAX = 1_000;
 
-/** How many cells a run would begin. `rowsOf` asks the service how many rows a run touches. */
+/** Estimates how many cells a run would start. `rowsOf` asks the service how many rows a run touches. */
 export async function estimateRun(
   body: TriggerBody,
   columnIds: readonly string[],
@@ -35,7 +35,7 @@ export function isManual(columnId: string): FilterNode {
   return { columnId, operator: 'isManual' };
 }
 
-/** The same run without what people wrote. Of several columns each row would have to be left out of some only. */
+/** The same run without manual values. Only possible for a single column. */
 export function withoutManualValues(body: TriggerBody): TriggerBody | undefined {
   const [columnId, ...others] = body.columnIds ?? [];
   if (!columnId || others.length > 0) return undefined;

@@ -2,7 +2,7 @@ import { client, data } from '../../api/client';
 import type { TriggerBody } from '../../api/types';
 import { isManual } from './estimate';
 
-/** How many values that people wrote a run would replace: only one from the start replaces any. */
+/** Counts the manual values a run would replace. Only forced runs replace any. */
 export async function countManualValues(projectId: string, body: TriggerBody, columnIds: readonly string[]): Promise<number> {
   if (!body.force || body.rowIds) return 0;
   const counts = await Promise.all(

@@ -23,7 +23,7 @@ import { type Runs, useRuns } from '../runs/useRuns';
 import { completeFilters } from '../views/operators';
 import { useViews, type Views } from '../views/useViews';
 
-/** Everything a table's parts share. */
+/** State and actions shared by all parts of a table. */
 export interface Table {
   project: Project;
   /** All columns by order, and those that are shown. */
@@ -41,7 +41,7 @@ export interface Table {
   setSearch: (search: string) => void;
   selection: Selection;
   setSelection: (selection: Selection) => void;
-  /** The rows that what is selected holds on to. */
+  /** The ids of the selected rows. */
   anchors: () => Anchors;
   widths: Record<string, number>;
   setWidth: (columnId: string, width: number) => void;

@@ -28,7 +28,7 @@ type Stage =
   | { at: 'send'; sentBytes: number; bytes: number }
   | { at: 'done'; result: ImportResult };
 
-/** Takes a file in: choose, look, map, send, and see what was refused. */
+/** Import dialog: choose a file, map its columns, upload, see rejected rows. */
 export default function ImportDialog({ table, file, onClose }: Props) {
   const [stage, setStage] = useState<Stage>({ at: 'choose' });
   const upload = useRef<Upload>(undefined);

@@ -5,7 +5,7 @@ import { formatNumber, pluralize } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import { formatCsv } from './csv';
 
-/** What became of a file, and what was refused of it. */
+/** Import result with rejected rows. */
 export function ImportDone({ result, onClose }: { result: ImportResult; onClose: () => void }) {
   const { rejectedCount, columnsCreated, rejected } = result;
   return (
