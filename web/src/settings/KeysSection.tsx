@@ -41,45 +41,7 @@ export function KeysSection() {
         </Button>
       </div>
       {secret && <OneTimeSecret label="Your new key" secret={secret} onClose={() => setSecret(undefined)} />}
-      <Table verticalSpacing={8} fz="sm" className={classes.stacked}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Created</Table.Th>
-            <Table.Th>Last used</Table.Th>
-            <Table.Th aria-label="Actions" />
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {keys.data?.map((key) => (
-            <Table.Tr key={key.id}>
-              <Table.Td>
-                <Group gap={8}>
-                  <Text size="sm" fw={600}>
-                    {key.name || 'Unnamed key'}
-                  </Text>
-                  {key.current && <Badge variant="light">current session</Badge>}
-                </Group>
-              </Table.Td>
-              <Table.Td data-label="Created">{timeAgo(key.createdAt)}</Table.Td>
-              <Table.Td data-label="Last used">{key.lastUsedAt ? timeAgo(key.lastUsedAt) : 'never'}</Table.Td>
-              <Table.Td ta="right">
-                <Button
-                  size="compact-sm"
-                  variant="subtle"
-                  color="red"
-                  disabled={key.current}
-                  title={key.current ? 'You are signed in with this key. Sign in with another one to revoke it.' : undefined}
-                  aria-label={`Revoke ${key.name || 'the unnamed key'}`}
-                  onClick={() => setRevoking(key)}
-                >
-                  Revoke
-                </Button>
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+      <KeyTable keys={keys.data ?? []} onRevoke={setRevoking} />
       {isNaming && (
         <NameDialog
           title="New API key"
@@ -96,5 +58,49 @@ export function KeysSection() {
         </ConfirmDialog>
       )}
     </Card>
+  );
+}
+
+function KeyTable({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke: (key: ApiKey) => void }) {
+  return (
+    <Table verticalSpacing={8} fz="sm" className={classes.stacked}>
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Name</Table.Th>
+          <Table.Th>Created</Table.Th>
+          <Table.Th>Last used</Table.Th>
+          <Table.Th aria-label="Actions" />
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {keys.map((key) => (
+          <Table.Tr key={key.id}>
+            <Table.Td>
+              <Group gap={8}>
+                <Text size="sm" fw={600}>
+                  {key.name || 'Unnamed key'}
+                </Text>
+                {key.current && <Badge variant="light">current session</Badge>}
+              </Group>
+            </Table.Td>
+            <Table.Td data-label="Created">{timeAgo(key.createdAt)}</Table.Td>
+            <Table.Td data-label="Last used">{key.lastUsedAt ? timeAgo(key.lastUsedAt) : 'never'}</Table.Td>
+            <Table.Td ta="right">
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                color="red"
+                disabled={key.current}
+                title={key.current ? 'You are signed in with this key. Sign in with another one to revoke it.' : undefined}
+                aria-label={`Revoke ${key.name || 'the unnamed key'}`}
+                onClick={() => onRevoke(key)}
+              >
+                Revoke
+              </Button>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
   );
 }

@@ -79,30 +79,39 @@ export function SecretsSection() {
           No secrets yet.
         </Text>
       )}
-      {secrets.data && secrets.data.length > 0 && (
-        <Table verticalSpacing={6} className={classes.stacked}>
-          <Table.Tbody>
-            {secrets.data.map((secret) => (
-              <Table.Tr key={secret.name}>
-                <Table.Td className="mono">{secret.name}</Table.Td>
-                <Table.Td c={secret.error ? 'red' : 'dimmed'} fz="sm">
-                  {secret.error ?? 'set'}
-                </Table.Td>
-                <Table.Td ta="right">
-                  <ActionIcon variant="subtle" color="red" aria-label={`Delete the secret ${secret.name}`} onClick={() => setRemoving(secret.name)}>
-                    <Icon name="trash" />
-                  </ActionIcon>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      )}
+      {secrets.data && secrets.data.length > 0 && <SecretList secrets={secrets.data} onRemove={setRemoving} />}
       {removing && (
         <ConfirmDialog title={`Delete the secret ${removing}?`} action="Delete secret" onConfirm={remove} onClose={() => setRemoving(undefined)}>
           Columns that use it will fail until it is set again.
         </ConfirmDialog>
       )}
     </Card>
+  );
+}
+
+interface ListProps {
+  secrets: readonly { name: string; error?: string | null }[];
+  onRemove: (name: string) => void;
+}
+
+function SecretList({ secrets, onRemove }: ListProps) {
+  return (
+    <Table verticalSpacing={6} className={classes.stacked}>
+      <Table.Tbody>
+        {secrets.map((secret) => (
+          <Table.Tr key={secret.name}>
+            <Table.Td className="mono">{secret.name}</Table.Td>
+            <Table.Td c={secret.error ? 'red' : 'dimmed'} fz="sm">
+              {secret.error ?? 'set'}
+            </Table.Td>
+            <Table.Td ta="right">
+              <ActionIcon variant="subtle" color="red" aria-label={`Delete the secret ${secret.name}`} onClick={() => onRemove(secret.name)}>
+                <Icon name="trash" />
+              </ActionIcon>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
   );
 }

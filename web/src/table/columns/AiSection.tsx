@@ -9,13 +9,14 @@ import { TemplateField } from '../template/TemplateField';
 import { SchemaEditor } from './SchemaEditor';
 import type { SectionProps } from './sectionProps';
 
+type AiConfig = NonNullable<SectionProps['draft']['aiConfig']>;
+
 /** A prompt, and who answers it. */
 export function AiSection({ draft, columns, onChange }: SectionProps) {
   const providers = useQuery(providersQuery);
-  const [isOpen, setIsOpen] = useState(false);
   const errors = useFieldErrors();
-  const config = draft.aiConfig ?? {};
-  const change = (part: Partial<typeof config>) => onChange({ aiConfig: { ...config, ...part } });
+  const config: AiConfig = draft.aiConfig ?? {};
+  const change = (part: Partial<AiConfig>) => onChange({ aiConfig: { ...config, ...part } });
   const models = providers.data?.filter((provider) => provider.kind === 'ai') ?? [];
   const isReady = models.some((provider) => provider.configured);
 
@@ -60,6 +61,23 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
           onChange={(event) => change({ model: event.currentTarget.value || null })}
         />
       </Group>
+      <ModelOptions config={config} columns={columns} onChange={change} />
+    </Stack>
+  );
+}
+
+interface OptionsProps {
+  config: AiConfig;
+  columns: SectionProps['columns'];
+  onChange: (part: Partial<AiConfig>) => void;
+}
+
+/** System prompt, temperature and length, folded away until somebody needs them. */
+function ModelOptions({ config, columns, onChange }: OptionsProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const errors = useFieldErrors();
+  return (
+    <>
       <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fz="sm" c="dimmed">
         <Group gap={6}>
           <Icon name={isOpen ? 'chevronDown' : 'chevronRight'} size={15} />
@@ -75,7 +93,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
             value={config.system ?? ''}
             error={errors['aiConfig.system']}
             columns={columns}
-            onChange={(system) => change({ system: system || null })}
+            onChange={(system) => onChange({ system: system || null })}
           />
           <Group grow>
             <NumberInput
@@ -86,7 +104,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
               placeholder="Default"
               value={config.temperature ?? ''}
               error={errors['aiConfig.temperature']}
-              onChange={(value) => change({ temperature: value === '' ? null : Number(value) })}
+              onChange={(value) => onChange({ temperature: value === '' ? null : Number(value) })}
             />
             <NumberInput
               label="Maximum tokens"
@@ -94,11 +112,11 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
               placeholder="Default"
               value={config.maxTokens ?? ''}
               error={errors['aiConfig.maxTokens']}
-              onChange={(value) => change({ maxTokens: value === '' ? null : Number(value) })}
+              onChange={(value) => onChange({ maxTokens: value === '' ? null : Number(value) })}
             />
           </Group>
         </Stack>
       </Collapse>
-    </Stack>
+    </>
   );
 }

@@ -11,15 +11,16 @@ import type { SectionProps } from './sectionProps';
 
 const METHODS: HttpMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
+type HttpConfig = NonNullable<SectionProps['draft']['apiConfig']>;
+
 /** A request to any HTTP API. */
 export function HttpSection({ draft, columns, onChange }: SectionProps) {
   const secrets = useQuery(secretsQuery).data?.map(({ name }) => name) ?? [];
   const errors = useFieldErrors();
   const config = draft.apiConfig;
-  const [isOpen, setIsOpen] = useState(false);
   const [body, setBody] = useState(bodyText(config?.body as Json | undefined));
   if (!config) return null;
-  const change = (part: Partial<typeof config>) => onChange({ apiConfig: { ...config, ...part } });
+  const change = (part: Partial<HttpConfig>) => onChange({ apiConfig: { ...config, ...part } });
 
   return (
     <Stack gap="md">
@@ -77,6 +78,17 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
         error={errors['apiConfig.responsePath']}
         onChange={(event) => change({ responsePath: event.currentTarget.value || null })}
       />
+      <ResponseOptions config={config} onChange={change} />
+    </Stack>
+  );
+}
+
+/** Which statuses count as what, and the timeout. */
+function ResponseOptions({ config, onChange }: { config: HttpConfig; onChange: (part: Partial<HttpConfig>) => void }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const errors = useFieldErrors();
+  return (
+    <>
       <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fz="sm" c="dimmed">
         <Group gap={6}>
           <Icon name={isOpen ? 'chevronDown' : 'chevronRight'} size={15} />
@@ -89,13 +101,13 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
             label="Success statuses"
             value={config.successStatuses.map(String)}
             error={errors['apiConfig.successStatuses']}
-            onChange={(statuses) => change({ successStatuses: statuses.map(readStatus) })}
+            onChange={(statuses) => onChange({ successStatuses: statuses.map(readStatus) })}
           />
           <TagsInput
             label="“Nothing found” statuses"
             value={config.emptyOn.map(String)}
             error={errors['apiConfig.emptyOn']}
-            onChange={(statuses) => change({ emptyOn: statuses.map(readStatus) })}
+            onChange={(statuses) => onChange({ emptyOn: statuses.map(readStatus) })}
           />
           <NumberInput
             label="Timeout"
@@ -104,11 +116,11 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
             max={300}
             value={config.timeoutSeconds}
             error={errors['apiConfig.timeoutSeconds']}
-            onChange={(value) => change({ timeoutSeconds: Number(value) || 30 })}
+            onChange={(value) => onChange({ timeoutSeconds: Number(value) || 30 })}
           />
         </Stack>
       </Collapse>
-    </Stack>
+    </>
   );
 }
 

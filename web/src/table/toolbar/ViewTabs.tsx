@@ -64,37 +64,45 @@ export function ViewTabs({ views }: { views: Views }) {
           </Button>
         </>
       )}
-      {dialog?.kind === 'saveAs' && (
-        <NameDialog
-          title="New view"
-          label="Name"
-          placeholder="Failed rows, without e-mail …"
-          action="Create"
-          onSubmit={views.saveAs}
-          onClose={close}
-        />
-      )}
-      {dialog?.kind === 'rename' && (
-        <NameDialog
-          title="Rename view"
-          label="Name"
-          initial={dialog.view.name}
-          action="Rename"
-          onSubmit={(name) => views.rename(dialog.view.id, name)}
-          onClose={close}
-        />
-      )}
-      {dialog?.kind === 'delete' && (
-        <ConfirmDialog
-          title={`Delete the view “${dialog.view.name}”?`}
-          action="Delete view"
-          onConfirm={() => views.remove(dialog.view.id)}
-          onClose={close}
-        >
-          This deletes its filters, sorting and hidden columns for everyone. No rows are deleted.
-        </ConfirmDialog>
-      )}
+      {dialog && <ViewDialog dialog={dialog} views={views} onClose={close} />}
     </nav>
+  );
+}
+
+function ViewDialog({ dialog, views, onClose }: { dialog: Dialog; views: Views; onClose: () => void }) {
+  if (dialog.kind === 'saveAs') {
+    return (
+      <NameDialog
+        title="New view"
+        label="Name"
+        placeholder="Failed rows, without e-mail …"
+        action="Create"
+        onSubmit={views.saveAs}
+        onClose={onClose}
+      />
+    );
+  }
+  if (dialog.kind === 'rename') {
+    return (
+      <NameDialog
+        title="Rename view"
+        label="Name"
+        initial={dialog.view.name}
+        action="Rename"
+        onSubmit={(name) => views.rename(dialog.view.id, name)}
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <ConfirmDialog
+      title={`Delete the view “${dialog.view.name}”?`}
+      action="Delete view"
+      onConfirm={() => views.remove(dialog.view.id)}
+      onClose={onClose}
+    >
+      This deletes its filters, sorting and hidden columns for everyone. No rows are deleted.
+    </ConfirmDialog>
   );
 }
 

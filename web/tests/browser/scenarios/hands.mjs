@@ -93,7 +93,7 @@ export default async function hands({ server, page }) {
     await page.keyboard.press('Enter');
     await item('Delete').click();
     const dialog = page.getByRole('dialog', { name: 'Delete the column “Found”?' });
-    await dialog.getByText('1 value, in as many rows').waitFor();
+    await dialog.getByText('1 value', { exact: true }).waitFor();
     await dialog.getByText('what “Employees” takes from it').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   } finally {
