@@ -94,7 +94,7 @@ export default async function hands({ server, page }) {
     await item('Delete').click();
     const dialog = page.getByRole('dialog', { name: 'Delete the column “Found”?' });
     await dialog.getByText('1 value', { exact: true }).waitFor();
-    await dialog.getByText('what “Employees” takes from it').waitFor();
+    await dialog.getByText('the values “Employees” takes from it').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   } finally {
     provider.stop();

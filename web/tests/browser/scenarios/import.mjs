@@ -103,7 +103,7 @@ async function intoNewTable(server, page) {
   await openTable(page, server, project.id);
   await choose(page, { name: 'new.csv', mimeType: 'text/csv', buffer: Buffer.from('Company,City\nAcme,London\n') });
   const dialog = page.getByRole('dialog');
-  assert.equal(await dialog.getByRole('combobox', { name: 'Where Company goes' }).inputValue(), 'The first column');
+  assert.equal(await dialog.getByRole('combobox', { name: 'Target for Company' }).inputValue(), 'The first column');
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
   await page.getByText('1 row imported').waitFor();
   await page.getByRole('button', { name: 'Done' }).click();
@@ -123,7 +123,7 @@ async function ownExport(server, page) {
   await openTable(page, server, project.id);
   await choose(page, { name: 'own.csv', mimeType: 'text/csv', buffer: Buffer.from('Name,Part\nAda,Ada\n') });
   const dialog = page.getByRole('dialog');
-  const place = dialog.getByRole('combobox', { name: 'Where Part goes' });
+  const place = dialog.getByRole('combobox', { name: 'Target for Part' });
   await place.waitFor();
   assert.equal(await place.inputValue(), 'Not imported: computed column');
   await shot(page, 'import-own');
