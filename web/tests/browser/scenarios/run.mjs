@@ -114,7 +114,7 @@ export default async function run({ server, page }) {
     await grid.select(0, 2);
     await page.keyboard.press('Space');
     await page.getByRole('complementary').getByText('History').waitFor();
-    await page.getByText('tried once').waitFor();
+    await page.getByText('1 attempt').waitFor();
     await shot(page, 'panel-cell');
 
     // A cell that waits for another try says so, and why.
