@@ -10,13 +10,13 @@ import { queryClient } from './api/queries';
 import { onSignedOutElsewhere } from './api/session';
 import { App } from './app/App';
 import { theme } from './app/theme';
-import { watchLeaving } from './ui/leaving';
+import { guardUnsaved } from './ui/unsavedGuard';
 
 const root = document.getElementById('root');
 if (!root) throw new Error('The page has no element to draw into.');
 
 onSignedOutElsewhere(() => window.location.reload());
-watchLeaving();
+guardUnsaved();
 
 createRoot(root).render(
   <StrictMode>

@@ -1,5 +1,5 @@
 import createClient, { type Middleware } from 'openapi-fetch';
-import { prefix } from '../app/base';
+import { prefix } from './base';
 import { type ApiError, toApiError, unreachable } from './error';
 import type { paths } from './schema';
 
@@ -9,8 +9,8 @@ export const client = createClient<paths>({ baseUrl: prefix, querySerializer: { 
 type Listener = (error: ApiError) => void;
 let onSignedOut: Listener = () => {};
 
-/** Whom to tell when the service no longer knows who we are. */
-export function whenSignedOut(listener: Listener): void {
+/** Sets who is called when a request is answered with 401. */
+export function setSignedOutListener(listener: Listener): void {
   onSignedOut = listener;
 }
 
@@ -22,13 +22,13 @@ const failures: Middleware = {
 };
 client.use(failures);
 
-/** The body of an answer; failures were thrown before. */
+/** The body of a response. Failed requests have thrown already. */
 export async function data<T>(call: Promise<{ data?: T }>): Promise<T> {
   const answer = await call;
   return answer.data as T;
 }
 
-/** A request to an operation the document does not describe. */
+/** Calls an operation that openapi.json does not describe. */
 export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   const response = await send(prefix + path, {
     method,

@@ -1,4 +1,4 @@
-import { fieldMessage, fieldOf, offenceSentence, plainly } from './words';
+import { fieldMessage, fieldOf, type FieldProblem, problemSentence, withoutLimitNames } from './fieldMessages';
 
 /** A request the service refused, or one that never reached it (`status` 0). */
 export class ApiError extends Error {
@@ -6,24 +6,19 @@ export class ApiError extends Error {
     message: string,
     readonly status: number,
     readonly code: string | undefined,
-    readonly details: readonly Offence[],
+    readonly details: readonly FieldProblem[],
   ) {
     super(message);
     this.name = 'ApiError';
   }
 }
 
-export interface Offence {
-  path: string;
-  message: string;
-}
-
-/** The sentence to show for anything that was thrown, in the page's words. */
-export function sentence(error: unknown): string {
+/** The message to show for anything that was thrown. */
+export function errorMessage(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error);
-  if (error.status === 401) return 'You are signed out. Sign in again, then repeat this.';
-  if (error.details.length === 0) return plainly(error.message);
-  const told = [...new Set(error.details.map(offenceSentence))];
+  if (error.status === 401) return 'You are signed out. Sign in, then try again.';
+  if (error.details.length === 0) return withoutLimitNames(error.message);
+  const told = [...new Set(error.details.map(problemSentence))];
   return told.length > 3 ? `${told.slice(0, 3).join(' ')} And ${told.length - 3} more.` : told.join(' ');
 }
 
@@ -32,17 +27,17 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** Whether the service answers that what was asked for is gone, or closed to us; not that it has trouble. */
-export function isRefused(error: unknown): boolean {
+/** Whether the service answered 404 or 403, as opposed to having trouble of its own. */
+export function isGoneOrForbidden(error: unknown): boolean {
   return isNotFound(error) || (error instanceof ApiError && error.status === 403);
 }
 
-/** Whether the same may work later: the service was not reached, is busy or has trouble of its own. */
-export function mayPass(error: unknown): boolean {
+/** Whether a retry may work: the service was unreachable, busy (429) or failed (5xx). */
+export function isRetryable(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || error.status === 429 || error.status >= 500);
 }
 
-/** What is wrong with each field of a form, by the service's name of the field. */
+/** Validation errors of a form, by the field names of the API. */
 export function fieldErrors(error: unknown): Record<string, string> {
   if (!(error instanceof ApiError)) return {};
   return Object.fromEntries(error.details.map((offence) => [fieldOf(offence), fieldMessage(offence)]));
@@ -52,17 +47,17 @@ export function toApiError(status: number, body: unknown): ApiError {
   const { error, code, details } = (typeof body === 'object' && body !== null ? body : {}) as Partial<{
     error: string;
     code: string;
-    details: Offence[];
+    details: FieldProblem[];
   }>;
   return new ApiError(error ?? fallback(status), status, code, details ?? []);
 }
 
 export function unreachable(): ApiError {
-  return new ApiError('The service cannot be reached. Check that it runs and that you are online.', 0, undefined, []);
+  return new ApiError('Cannot reach the server. Check your connection and that the server is running.', 0, undefined, []);
 }
 
 function fallback(status: number): string {
-  if (status === 413) return 'That is more than the service takes at once. Send less at a time.';
-  if (status === 429) return 'Too many requests at once. Wait a moment and try again.';
-  return `The service answered with status ${status}. Try again, and look into its log if it stays so.`;
+  if (status === 413) return 'The request is too large. Send less at a time.';
+  if (status === 429) return 'Too many requests. Wait a moment and try again.';
+  return `The server answered with status ${status}. Try again; if it keeps failing, check the server log.`;
 }

@@ -1,7 +1,7 @@
 import { client, data } from './client';
 import type { TryBody, TryResult } from './types';
 
-// Operations that pages ask in one way only, by the service's names for them.
+// API operations without parameters that differ between pages, named as in openapi.json.
 
 export const listKeys = () => data(client.GET('/v4/keys'));
 export const createKey = (name: string) => data(client.POST('/v4/keys', { body: { name } }));

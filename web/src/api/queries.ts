@@ -3,7 +3,7 @@ import { client, data } from './client';
 import { ApiError } from './error';
 import { readSession } from './session';
 
-/** What changes only when somebody changes it stays fresh; live pages are told by events what is no longer so. */
+/** Caching defaults. Live pages invalidate queries by server-sent events. */
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {

@@ -2,24 +2,24 @@ import { Center, Loader } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect } from 'react';
 import { Redirect, Route, Router, Switch } from 'wouter';
-import { whenSignedOut } from '../api/client';
+import { prefix } from '../api/base';
+import { setSignedOutListener } from '../api/client';
 import { sessionQuery } from '../api/queries';
 import { ProjectsPage } from '../projects/ProjectsPage';
+import { SessionContext } from '../shell/session';
 import { SignInPage } from '../signin/SignInPage';
 import { DiscardDialog } from '../ui/DiscardDialog';
 import { ErrorState } from '../ui/ErrorState';
 import { unsaved } from '../ui/unsaved';
-import { prefix } from './base';
-import { Crash } from './Crash';
+import { ErrorBoundary } from './ErrorBoundary';
 import { NotFoundPage } from './NotFoundPage';
-import { SessionContext } from './session';
 
 const loadTable = () => import('../table/TablePage');
 const TablePage = lazy(loadTable);
 const SettingsPage = lazy(() => import('../settings/SettingsPage'));
 const ProjectSettingsPage = lazy(() => import('../settings/ProjectSettingsPage'));
 
-// Who comes to a table by its address should not wait for its code until it is known who they are.
+// Preload the table's code while the session is read.
 if (/\/projects\/[^/]+\/?$/.test(window.location.pathname)) void loadTable();
 
 export function App() {
@@ -27,7 +27,7 @@ export function App() {
   const session = useQuery(sessionQuery);
 
   useEffect(() => {
-    whenSignedOut(() => queryClient.setQueryData(sessionQuery.queryKey, { signedIn: false }));
+    setSignedOutListener(() => queryClient.setQueryData(sessionQuery.queryKey, { signedIn: false }));
   }, [queryClient]);
 
   if (session.isPending) return <Waiting />;
@@ -36,8 +36,8 @@ export function App() {
 
   return (
     <SessionContext value={session.data}>
-      <Crash>
-        <Router base={prefix} aroundNav={(navigate, to, options) => unsaved.first(() => navigate(to, options))}>
+      <ErrorBoundary>
+        <Router base={prefix} aroundNav={(navigate, to, options) => unsaved.guard(() => navigate(to, options))}>
           <Suspense fallback={<Waiting />}>
             <Switch>
               <Route path="/" component={ProjectsPage} />
@@ -55,7 +55,7 @@ export function App() {
             </Switch>
           </Suspense>
         </Router>
-      </Crash>
+      </ErrorBoundary>
       <DiscardDialog />
     </SessionContext>
   );

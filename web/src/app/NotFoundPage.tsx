@@ -1,6 +1,6 @@
+import { Shell } from '../shell/Shell';
+import { usePageTitle } from '../shell/usePageTitle';
 import { NotFound } from '../ui/NotFound';
-import { Shell } from './Shell';
-import { usePageTitle } from './usePageTitle';
 
 export function NotFoundPage() {
   usePageTitle('Not found');

@@ -9,16 +9,16 @@ interface Props {
 }
 
 const STEPS: { icon: IconName; title: string; text: string }[] = [
-  { icon: 'table', title: 'Put in rows', text: 'Type them, paste them from a spreadsheet, drop a CSV file, or send them by API.' },
+  { icon: 'table', title: 'Add rows', text: 'Type them, paste them from a spreadsheet, drop a CSV file, or send them through the API.' },
   {
     icon: 'spark',
     title: 'Add columns that fill themselves',
     text: 'A prompt, a web page, an e-mail finder, any HTTP API. Columns can build on each other.',
   },
-  { icon: 'play', title: 'Run them and watch', text: 'Every cell shows where it stands. Stop whenever you like, then go on.' },
+  { icon: 'play', title: 'Run them and watch', text: 'Every cell shows its status. Stop and continue at any time.' },
 ];
 
-/** What somebody sees who has no project yet. */
+/** The empty state of the projects page. */
 export function FirstProject({ onCreate, onSample, isMakingSample }: Props) {
   return (
     <Stack align="center" gap={36} py={{ base: 'md', sm: 48 }}>
@@ -27,12 +27,12 @@ export function FirstProject({ onCreate, onSample, isMakingSample }: Props) {
           A table whose columns fill themselves
         </Title>
         <Text c="dimmed" ta="center" size="lg">
-          The sample runs at once, without any key. Or start with an empty table of your own.
+          The sample runs right away, without an API key. Or start with an empty table.
         </Text>
       </Stack>
       <Group justify="center">
         <Button size="md" leftSection={<Icon name="wand" />} loading={isMakingSample} onClick={onSample}>
-          Open the sample project
+          Open sample project
         </Button>
         <Button size="md" variant="default" leftSection={<Icon name="plus" />} onClick={onCreate}>
           Start with an empty table

@@ -6,9 +6,9 @@ import { client, data } from '../api/client';
 import { projectsQuery } from '../api/queries';
 import type { ProjectItem } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { timeAgo } from '../ui/format';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
-import { when } from '../ui/format';
 import classes from './Projects.module.css';
 
 export function ProjectCard({ project }: { project: ProjectItem }) {
@@ -36,12 +36,12 @@ export function ProjectCard({ project }: { project: ProjectItem }) {
         </Text>
       </Link>
       <Text size="sm" c="dimmed" className={classes.facts}>
-        {project.columnCount} {project.columnCount === 1 ? 'column' : 'columns'} · made {when(project.createdAt)}
-        {project.autoplay && ' · runs by itself'}
+        {project.columnCount} {project.columnCount === 1 ? 'column' : 'columns'} · created {timeAgo(project.createdAt)}
+        {project.autoplay && ' · runs automatically'}
       </Text>
       <Menu position="bottom-end">
         <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" className={classes.more} aria-label={`More about ${project.title}`}>
+          <ActionIcon variant="subtle" color="gray" className={classes.more} aria-label={`Menu for ${project.title}`}>
             <Icon name="dots" />
           </ActionIcon>
         </Menu.Target>
@@ -64,7 +64,7 @@ export function ProjectCard({ project }: { project: ProjectItem }) {
       </Menu>
       {dialog === 'rename' && (
         <NameDialog
-          title="Rename the project"
+          title="Rename project"
           label="Name"
           initial={project.title}
           action="Rename"
@@ -79,8 +79,8 @@ export function ProjectCard({ project }: { project: ProjectItem }) {
           onConfirm={remove}
           onClose={() => setDialog(undefined)}
         >
-          All its rows, columns and views go with it, for everybody. This cannot be undone. Export it first if you may
-          need it again.
+          This deletes all its rows, columns and views for everyone and cannot be undone. Export the project first if you
+          may need it again.
         </ConfirmDialog>
       )}
     </li>

@@ -5,15 +5,15 @@ import { useLocation } from 'wouter';
 import { client, data } from '../api/client';
 import { createSample } from '../api/operations';
 import { projectsQuery } from '../api/queries';
-import { Shell } from '../app/Shell';
-import { usePageTitle } from '../app/usePageTitle';
+import type { NavigationState } from '../shell/navigationState';
+import { Shell } from '../shell/Shell';
+import { usePageTitle } from '../shell/usePageTitle';
 import { ErrorState } from '../ui/ErrorState';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
-import { tellError } from '../ui/notify';
+import { notifyError } from '../ui/notify';
 import { FirstProject } from './FirstProject';
 import { ProjectCard } from './ProjectCard';
-import type { Arrival } from '../table/useRunOnArrival';
 
 export function ProjectsPage() {
   usePageTitle('Projects');
@@ -49,7 +49,7 @@ export function ProjectsPage() {
                   w={{ base: '100%', xs: 200 }}
                 />
                 <Button variant="default" loading={sample.isPending} onClick={() => sample.mutate()}>
-                  Sample project
+                  Add sample project
                 </Button>
                 <Button leftSection={<Icon name="plus" />} onClick={() => setIsNaming(true)}>
                   New project
@@ -83,7 +83,7 @@ export function ProjectsPage() {
 function useNewProject() {
   const queryClient = useQueryClient();
   const [, navigate] = useLocation();
-  const open = (projectId: string, state?: Arrival) => {
+  const open = (projectId: string, state?: NavigationState) => {
     void queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
     navigate(`/projects/${projectId}`, { state });
   };
@@ -94,7 +94,7 @@ function useNewProject() {
   const sample = useMutation({
     mutationFn: createSample,
     onSuccess: ({ project }) => open(project.id, { runs: true }),
-    onError: (error) => tellError(error, 'The sample project was not made'),
+    onError: (error) => notifyError(error, 'The sample project was not created'),
   });
   return { create, sample };
 }

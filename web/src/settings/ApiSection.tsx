@@ -1,8 +1,8 @@
 import { Anchor, Stack, Switch } from '@mantine/core';
 import { useState } from 'react';
+import { absoluteUrl } from '../api/base';
 import type { Project } from '../api/types';
-import { absoluteUrl } from '../app/base';
-import { useSession } from '../app/session';
+import { useSession } from '../shell/session';
 import { CopyField } from '../ui/CopyField';
 import { Card } from './Card';
 import { examples } from './examples';
@@ -26,34 +26,34 @@ export function ApiSection({ project }: { project: Project }) {
       <Card title="API access">
         <Stack gap="md">
           <Switch
-            label="The API is on"
-            description="Off: every call about this project is refused, this page’s table included, until it is switched on again here."
+            label="API access enabled"
+            description="When off, all API calls to this project are rejected, including those of this page, until you turn it on here."
             checked={api.enabled}
             onChange={(event) => set({ enabled: event.currentTarget.checked })}
           />
           <Switch
-            label="Reading needs a key"
-            description="Off: anybody who knows the address may read the project by version 3 of the API. Writing always needs a key."
+            label="Require a key for reading"
+            description="When off, anyone who knows the URL can read the project through API v3. Writing always needs a key."
             checked={api.requireKey}
             onChange={(event) => set({ requireKey: event.currentTarget.checked })}
           />
           <Switch
-            label="Make columns of unknown fields"
-            description="A row sent with a field that no column is named after makes that column. Off: such fields are kept in the input column."
+            label="Create columns for unknown fields"
+            description="A field that matches no column creates one. When off, such fields are stored in the input column."
             checked={api.createColumnsFromKeys}
             onChange={(event) => set({ createColumnsFromKeys: event.currentTarget.checked })}
           />
         </Stack>
       </Card>
       <Card
-        title="Use it"
+        title="Examples"
         text={
           <>
-            With a key from{' '}
+            You need a key from{' '}
             <Anchor href="./settings/keys" size="sm" underline="always">
               Settings, API keys
             </Anchor>
-            . Everything there is stands in the{' '}
+            . All operations are described in the{' '}
             <Anchor href="./docs" target="_blank" size="sm" underline="always">
               API reference
             </Anchor>
@@ -61,7 +61,7 @@ export function ApiSection({ project }: { project: Project }) {
           </>
         }
       >
-        <CopyField label="Project id" value={project.id} />
+        <CopyField label="Project ID" value={project.id} />
         {examples(project, absoluteUrl(''), team.slug).map(({ label, command }) => (
           <CopyField key={label} label={label} value={command} isBlock />
         ))}

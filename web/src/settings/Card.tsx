@@ -1,7 +1,7 @@
 import { Paper, Stack, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 
-/** One matter of the settings. */
+/** A settings section. */
 export function Card({ title, text, children }: { title: string; text?: ReactNode; children?: ReactNode }) {
   return (
     <Paper withBorder radius="lg" p="lg" mb="md" component="section">

@@ -6,7 +6,7 @@ import type { Project } from '../api/types';
 import { CopyField } from '../ui/CopyField';
 import { useUnsaved } from '../ui/unsaved';
 import { Card } from './Card';
-import { type EventSettings, kept } from './eventSettings';
+import { type EventSettings, trimmed } from './eventSettings';
 import { usePatchProject } from './usePatchProject';
 
 const INTEGRATION = 'eventplatform-event';
@@ -27,7 +27,7 @@ export function EventSection({ project }: { project: Project }) {
   const forget = () => setChanges((now) => (now === changes ? {} : now));
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const metadata = { ...project.metadata, integration: INTEGRATION, eventplatform: kept(settings) };
+    const metadata = { ...project.metadata, integration: INTEGRATION, eventplatform: trimmed(settings) };
     patch.mutate({ metadata }, { onSuccess: forget });
   };
   const disconnect = () => {
@@ -38,29 +38,29 @@ export function EventSection({ project }: { project: Project }) {
   return (
     <Card
       title="Event platform"
-      text="Everybody who registers for an event becomes a row, and stays current when something about them changes."
+      text="Every guest who registers for an event becomes a row. Changes to the guest update the row."
     >
-      {team.data && <CopyField label="1. Give this webhook address to the platform" value={team.data.webhookUrl} />}
+      {team.data && <CopyField label="1. Add this webhook URL to the platform" value={team.data.webhookUrl} />}
       <form onSubmit={submit}>
         <Stack gap="md">
           <Text size="sm" fw={550}>
-            2. Say which event this project follows
+            2. Choose the event for this project
           </Text>
           <SimpleGrid cols={{ base: 1, xs: 2 }}>
-            <TextInput label="Event id at the platform" required placeholder="evt-…" value={settings.eventId} onChange={(event) => change({ eventId: event.currentTarget.value })} />
-            <TextInput label="Name of the event" value={settings.eventName ?? ''} onChange={(event) => change({ eventName: event.currentTarget.value })} />
+            <TextInput label="Event ID" required placeholder="evt-…" value={settings.eventId} onChange={(event) => change({ eventId: event.currentTarget.value })} />
+            <TextInput label="Event name" value={settings.eventName ?? ''} onChange={(event) => change({ eventName: event.currentTarget.value })} />
           </SimpleGrid>
           <PasswordInput
             label="Signing secret"
-            description="If set, only deliveries signed with it are taken. It is never shown again."
+            description="If set, only deliveries signed with it are accepted. It is never shown again."
             value={settings.signingSecret ?? ''}
             autoComplete="off"
             onChange={(event) => change({ signingSecret: event.currentTarget.value })}
             visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the secret' }}
           />
-          <Switch label="Take deliveries" checked={settings.webhookEnabled} onChange={(event) => change({ webhookEnabled: event.currentTarget.checked })} />
+          <Switch label="Accept deliveries" checked={settings.webhookEnabled} onChange={(event) => change({ webhookEnabled: event.currentTarget.checked })} />
           <Switch
-            label="Keep the guest’s status in a column of its own"
+            label="Store the guest’s status in its own column"
             checked={settings.addApprovalColumn ?? false}
             onChange={(event) => change({ addApprovalColumn: event.currentTarget.checked })}
           />

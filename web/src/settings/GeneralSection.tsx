@@ -29,7 +29,7 @@ export function GeneralSection({ project }: { project: Project }) {
       <Card title="Name">
         <form onSubmit={submit}>
           <Group align="flex-end">
-            <TextInput label="Name of the project" flex={1} maxLength={255} value={title} onChange={(event) => setTitle(event.currentTarget.value)} />
+            <TextInput label="Project name" flex={1} maxLength={255} value={title} onChange={(event) => setTitle(event.currentTarget.value)} />
             <Button type="submit" disabled={!title.trim() || title.trim() === project.title} loading={patch.isPending}>
               Rename
             </Button>
@@ -38,13 +38,13 @@ export function GeneralSection({ project }: { project: Project }) {
       </Card>
       <Card title="Running">
         <Switch
-          label="Run by itself"
-          description="Columns run as soon as a row comes in or something they are made from changes. Off: they wait for you, and show what is out of date."
+          label="Run automatically"
+          description="Columns run when a row is added or one of their inputs changes. When off, columns run only when you start them, and outdated cells are marked."
           checked={(patch.isPending ? patch.variables.autoplay : undefined) ?? project.autoplay}
           onChange={(event) => patch.mutate({ autoplay: event.currentTarget.checked })}
         />
       </Card>
-      <Card title="Delete" text="All rows, columns and views go with the project, for everybody. This cannot be undone.">
+      <Card title="Delete" text="Deletes the project with all rows, columns and views for everyone. This cannot be undone.">
         <div>
           <Button color="red" variant="light" onClick={() => setIsDeleting(true)}>
             Delete this project
@@ -53,7 +53,7 @@ export function GeneralSection({ project }: { project: Project }) {
       </Card>
       {isDeleting && (
         <ConfirmDialog title={`Delete “${project.title}”?`} action="Delete project" onConfirm={remove} onClose={() => setIsDeleting(false)}>
-          All its rows, columns and views go with it. Export it first if you may need it again.
+          This deletes all its rows, columns and views for everyone. Export the project first if you may need it again.
         </ConfirmDialog>
       )}
     </>

@@ -2,23 +2,23 @@ import { Button, Checkbox, Group, Modal, PasswordInput, Stack, Text, TextInput }
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { client, data } from '../api/client';
-import { fieldErrors, sentence } from '../api/error';
+import { fieldErrors, errorMessage } from '../api/error';
 import { providersQuery } from '../api/queries';
 import type { Provider } from '../api/types';
 import { unsaved, useUnsaved } from '../ui/unsaved';
 
-/** Takes a provider's key. It is written, never read. */
+/** Sets a provider's API key. Keys are write-only. */
 export function ProviderDialog({ provider, onClose }: { provider: Provider; onClose: () => void }) {
   const [apiKey, setApiKey] = useState('');
   const [baseUrl, setBaseUrl] = useState(provider.baseUrl ?? '');
   const [model, setModel] = useState(provider.model ?? '');
-  // What is saved takes the place of all there was: a key that is not put in again is gone.
+  // Saving replaces all settings: a key that is not entered again is deleted.
   const [isKeyless, setIsKeyless] = useState(false);
   const losesKey = provider.source === 'team' && !apiKey.trim();
   const queryClient = useQueryClient();
   const isAi = provider.kind === 'ai';
   const forget = useUnsaved(Boolean(apiKey) || baseUrl !== (provider.baseUrl ?? '') || model !== (provider.model ?? ''));
-  const close = () => unsaved.first(onClose);
+  const close = () => unsaved.guard(onClose);
   const save = useMutation({
     mutationFn: () =>
       data(
@@ -48,7 +48,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
         <Stack>
           <PasswordInput
             label="API key"
-            description={provider.source === 'team' ? 'The saved key is never shown. Put it in again, or a new one.' : undefined}
+            description={provider.source === 'team' ? 'The saved key is never shown. Enter it again, or enter a new one.' : undefined}
             value={apiKey}
             error={errors.apiKey}
             autoComplete="off"
@@ -57,8 +57,8 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
             visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the key' }}
           />
           <TextInput
-            label="Base address"
-            description={isAi && provider.id === 'openai' ? 'With /v1 at its end, as is customary. Empty for OpenAI itself.' : 'Only if it is not the provider’s own.'}
+            label="Base URL"
+            description={isAi && provider.id === 'openai' ? 'Include /v1 at the end. Leave empty to use OpenAI.' : 'Only if it differs from the provider’s default.'}
             placeholder="https://…"
             value={baseUrl}
             error={errors.baseUrl}
@@ -68,14 +68,14 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
           {losesKey && provider.id === 'openai' && (
             <Checkbox
               label="Save without a key"
-              description="For a server of your own that wants none. The saved key is forgotten."
+              description="For your own server that needs no key. Deletes the saved key."
               checked={isKeyless}
               onChange={(event) => setIsKeyless(event.currentTarget.checked)}
             />
           )}
           {save.isError && Object.keys(errors).length === 0 && (
             <Text size="sm" c="red" role="alert">
-              {sentence(save.error)}
+              {errorMessage(save.error)}
             </Text>
           )}
           <Group justify="flex-end">

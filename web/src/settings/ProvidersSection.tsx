@@ -2,7 +2,7 @@ import { Badge, Button, Group, Loader, Stack, Table, Text } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client, data } from '../api/client';
-import { sentence } from '../api/error';
+import { errorMessage } from '../api/error';
 import { testProvider } from '../api/operations';
 import { providersQuery } from '../api/queries';
 import type { Provider } from '../api/types';
@@ -12,7 +12,7 @@ import { Card } from './Card';
 import { ProviderDialog } from './ProviderDialog';
 import classes from './Settings.module.css';
 
-/** Who is asked, and with whose key. */
+/** AI and e-mail providers with their keys. */
 export function ProvidersSection() {
   const providers = useQuery(providersQuery);
   if (providers.isPending) return <Loader size="sm" />;
@@ -22,11 +22,11 @@ export function ProvidersSection() {
     <>
       <Card
         title="AI models"
-        text="For prompt columns. “OpenAI-compatible” is any server that speaks that language, also one of your own: give it a base address."
+        text="Used by AI columns. “OpenAI-compatible” works with any server that implements the OpenAI API: set its base URL."
       >
         <ProviderTable providers={of('ai')} />
       </Card>
-      <Card title="E-mail finders" text="For the e-mail waterfall. Keys are sealed on the server and never shown again.">
+      <Card title="E-mail finders" text="Used by e-mail waterfall columns. Keys are encrypted on the server and never shown again.">
         <ProviderTable providers={of('finder')} />
       </Card>
     </>
@@ -78,7 +78,7 @@ function ProviderRow({ provider }: { provider: Provider }) {
           )}
           {test.isError && (
             <Text size="xs" c="red">
-              {sentence(test.error)}
+              {errorMessage(test.error)}
             </Text>
           )}
         </Stack>
@@ -107,8 +107,8 @@ function ProviderRow({ provider }: { provider: Provider }) {
       </Table.Td>
       {dialog === 'set' && <ProviderDialog provider={provider} onClose={() => setDialog(undefined)} />}
       {dialog === 'remove' && (
-        <ConfirmDialog title={`Remove the key of ${provider.label}?`} action="Remove key" onConfirm={remove} onClose={() => setDialog(undefined)}>
-          Columns that ask {provider.label} will use the server’s key if it has one, and fail otherwise.
+        <ConfirmDialog title={`Remove the key for ${provider.label}?`} action="Remove key" onConfirm={remove} onClose={() => setDialog(undefined)}>
+          Columns that use {provider.label} fall back to the server’s key if there is one; otherwise they fail.
         </ConfirmDialog>
       )}
     </Table.Tr>

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Code, Group, PasswordInput, Table, Text, TextInput 
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { client, data } from '../api/client';
-import { sentence } from '../api/error';
+import { errorMessage } from '../api/error';
 import { secretsQuery } from '../api/queries';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { Icon } from '../ui/Icon';
@@ -10,7 +10,7 @@ import { useUnsaved } from '../ui/unsaved';
 import { Card } from './Card';
 import classes from './Settings.module.css';
 
-/** Texts that HTTP columns may send and nobody may read. */
+/** Secrets for HTTP columns. They are write-only. */
 export function SecretsSection() {
   const secrets = useQuery(secretsQuery);
   const queryClient = useQueryClient();
@@ -42,8 +42,8 @@ export function SecretsSection() {
       title="Secrets"
       text={
         <>
-          For headers, queries and bodies of HTTP columns: type @ there and choose one, or write <Code>{'@{secret.NAME}'}</Code>. They are
-          sealed on the server and never shown again.
+          Use them in the headers, query parameters and body of HTTP columns: type @ and choose one, or write{' '}
+          <Code>{'@{secret.NAME}'}</Code>. Secrets are encrypted on the server and never shown again.
         </>
       }
     >
@@ -70,39 +70,48 @@ export function SecretsSection() {
         </Group>
         {save.isError && (
           <Text size="sm" c="red" mt="xs" role="alert">
-            {sentence(save.error)}
+            {errorMessage(save.error)}
           </Text>
         )}
       </form>
       {secrets.data?.length === 0 && (
         <Text size="sm" c="dimmed">
-          None yet.
+          No secrets yet.
         </Text>
       )}
-      {secrets.data && secrets.data.length > 0 && (
-        <Table verticalSpacing={6} className={classes.stacked}>
-          <Table.Tbody>
-            {secrets.data.map((secret) => (
-              <Table.Tr key={secret.name}>
-                <Table.Td className="mono">{secret.name}</Table.Td>
-                <Table.Td c={secret.error ? 'red' : 'dimmed'} fz="sm">
-                  {secret.error ?? 'set'}
-                </Table.Td>
-                <Table.Td ta="right">
-                  <ActionIcon variant="subtle" color="red" aria-label={`Delete the secret ${secret.name}`} onClick={() => setRemoving(secret.name)}>
-                    <Icon name="trash" />
-                  </ActionIcon>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      )}
+      {secrets.data && secrets.data.length > 0 && <SecretList secrets={secrets.data} onRemove={setRemoving} />}
       {removing && (
         <ConfirmDialog title={`Delete the secret ${removing}?`} action="Delete secret" onConfirm={remove} onClose={() => setRemoving(undefined)}>
           Columns that use it will fail until it is set again.
         </ConfirmDialog>
       )}
     </Card>
+  );
+}
+
+interface ListProps {
+  secrets: readonly { name: string; error?: string | null }[];
+  onRemove: (name: string) => void;
+}
+
+function SecretList({ secrets, onRemove }: ListProps) {
+  return (
+    <Table verticalSpacing={6} className={classes.stacked}>
+      <Table.Tbody>
+        {secrets.map((secret) => (
+          <Table.Tr key={secret.name}>
+            <Table.Td className="mono">{secret.name}</Table.Td>
+            <Table.Td c={secret.error ? 'red' : 'dimmed'} fz="sm">
+              {secret.error ?? 'set'}
+            </Table.Td>
+            <Table.Td ta="right">
+              <ActionIcon variant="subtle" color="red" aria-label={`Delete the secret ${secret.name}`} onClick={() => onRemove(secret.name)}>
+                <Icon name="trash" />
+              </ActionIcon>
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
   );
 }

@@ -1,5 +1,5 @@
-import { Shell } from '../app/Shell';
-import { usePageTitle } from '../app/usePageTitle';
+import { Shell } from '../shell/Shell';
+import { usePageTitle } from '../shell/usePageTitle';
 import { KeysSection } from './KeysSection';
 import { ProvidersSection } from './ProvidersSection';
 import { SecretsSection } from './SecretsSection';

@@ -1,15 +1,15 @@
 import { Button, Group, Table, Text, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { fieldErrors, sentence } from '../api/error';
+import { fieldErrors, errorMessage } from '../api/error';
 import { createTeam, listTeams, renameTeam } from '../api/operations';
 import { sessionQuery, teamQuery } from '../api/queries';
-import { useSession } from '../app/session';
+import { useSession } from '../shell/session';
 import { CopyField } from '../ui/CopyField';
-import { tell } from '../ui/notify';
+import { notify } from '../ui/notify';
 import { Card } from './Card';
+import { OneTimeSecret } from './OneTimeSecret';
 import classes from './Settings.module.css';
-import { ShownOnce } from './ShownOnce';
 
 export function TeamSection() {
   const session = useSession();
@@ -30,7 +30,7 @@ function TeamName() {
     mutationFn: () => renameTeam(name.trim()),
     onSuccess: () => {
       void queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
-      tell('The team was renamed.');
+      notify('Team renamed.');
     },
   });
   const submit = (event: FormEvent) => {
@@ -38,18 +38,18 @@ function TeamName() {
     save.mutate();
   };
   return (
-    <Card title="Your team" text="Projects, keys and secrets belong to a team; nobody of another team sees them.">
+    <Card title="Your team" text="Projects, keys and secrets belong to a team. Other teams cannot see them.">
       <form onSubmit={submit}>
         <Group align="flex-end">
-          <TextInput label="Name" value={name} flex={1} maxLength={255} onChange={(event) => setName(event.currentTarget.value)} error={save.isError ? sentence(save.error) : undefined} />
+          <TextInput label="Name" value={name} flex={1} maxLength={255} onChange={(event) => setName(event.currentTarget.value)} error={save.isError ? errorMessage(save.error) : undefined} />
           <Button type="submit" loading={save.isPending} disabled={!name.trim() || name.trim() === session.team.name}>
             Rename
           </Button>
         </Group>
       </form>
-      <CopyField label="Slug, for version 3 of the API" value={session.team.slug} />
-      <CopyField label="Team id" value={session.team.id} />
-      {team.data && <CopyField label="Webhook address for the event platform" value={team.data.webhookUrl} />}
+      <CopyField label="Slug (API v3)" value={session.team.slug} />
+      <CopyField label="Team ID" value={session.team.id} />
+      {team.data && <CopyField label="Webhook URL for the event platform" value={team.data.webhookUrl} />}
     </Card>
   );
 }
@@ -73,7 +73,7 @@ function Teams() {
     create.mutate();
   };
   return (
-    <Card title="All teams of this server" text="Your team runs this server, so it can make others. A new team starts with one API key: pass it on.">
+    <Card title="Teams on this server" text="Your team administers this server and can create other teams. A new team starts with one API key: send it to the team.">
       <form onSubmit={submit}>
         <Group align="flex-end">
           <TextInput
@@ -85,16 +85,16 @@ function Teams() {
           />
           <TextInput label="Name" placeholder="Acme Ltd" flex={1} value={name} onChange={(event) => setName(event.currentTarget.value)} />
           <Button type="submit" disabled={!slug.trim()} loading={create.isPending}>
-            Make a team
+            Create team
           </Button>
         </Group>
         {create.isError && !errors.slug && (
           <Text size="sm" c="red" mt="xs" role="alert">
-            {sentence(create.error)}
+            {errorMessage(create.error)}
           </Text>
         )}
       </form>
-      {create.data && <ShownOnce label={`First key of ${create.data.team.name}`} secret={create.data.secret} onClose={() => create.reset()} />}
+      {create.data && <OneTimeSecret label={`First API key of ${create.data.team.name}`} secret={create.data.secret} onClose={() => create.reset()} />}
       <Table fz="sm" verticalSpacing={6} className={classes.stacked}>
         <Table.Tbody>
           {teams.data?.map((team) => (

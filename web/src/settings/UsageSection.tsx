@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { readUsage } from '../api/operations';
 import { ErrorState } from '../ui/ErrorState';
-import { count } from '../ui/format';
+import { formatNumber } from '../ui/format';
 import { Card } from './Card';
 
 /** How much there is, and how much of it has run. */
@@ -19,12 +19,12 @@ export function UsageSection() {
     ['Cells failed', totals.cells.error],
   ];
   return (
-    <Card title="Usage" text="Rows of each project, and cells of columns that fill themselves.">
+    <Card title="Usage" text="Rows in each project, and cells in columns that run.">
       <SimpleGrid cols={{ base: 2, sm: 4 }}>
         {sums.map(([label, number]) => (
           <div key={label}>
             <Text size="xl" fw={680}>
-              {count(number)}
+              {formatNumber(number)}
             </Text>
             <Text size="sm" c="dimmed">
               {label}
@@ -54,7 +54,7 @@ export function UsageSection() {
                 </Table.Td>
                 {[rows, cells.completed, cells.queued + cells.generating, cells.error, cells.skipped].map((number, place) => (
                   <Table.Td key={place} ta="right">
-                    {count(number)}
+                    {formatNumber(number)}
                   </Table.Td>
                 ))}
               </Table.Tr>

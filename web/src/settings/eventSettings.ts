@@ -6,8 +6,8 @@ export interface EventSettings {
   signingSecret?: string;
 }
 
-/** As they are kept: spaces that came along with a copied id or secret would match no delivery. An empty secret is none. */
-export function kept({ eventId, eventName, signingSecret, ...rest }: EventSettings): EventSettings {
+/** Trims settings: spaces copied with an id or secret would match no delivery. An empty secret counts as none. */
+export function trimmed({ eventId, eventName, signingSecret, ...rest }: EventSettings): EventSettings {
   const secret = signingSecret?.trim();
   return {
     ...rest,

@@ -16,9 +16,9 @@ export function examples(project: Project, base: string, teamSlug: string): Exam
   return [
     { label: 'Add a row', command: `curl ${auth} ${json} \\\n  ${url}/rows -d '${row}'` },
     { label: 'List rows', command: `curl ${auth} \\\n  "${url}/rows?pageSize=50"` },
-    { label: 'Run what has not been done', command: `curl ${auth} ${json} \\\n  ${url}/trigger -d '{}'` },
-    { label: 'Where it stands', command: `curl ${auth} \\\n  ${url}/status` },
-    { label: 'Watch it happen', command: `curl -N ${auth} \\\n  ${url}/events` },
-    { label: 'The same list by version 3', command: `curl ${auth} \\\n  ${base}/v3/${teamSlug}/${project.id}/rows` },
+    { label: 'Run unfinished cells', command: `curl ${auth} ${json} \\\n  ${url}/trigger -d '{}'` },
+    { label: 'Read the status', command: `curl ${auth} \\\n  ${url}/status` },
+    { label: 'Stream events', command: `curl -N ${auth} \\\n  ${url}/events` },
+    { label: 'List rows with API v3', command: `curl ${auth} \\\n  ${base}/v3/${teamSlug}/${project.id}/rows` },
   ];
 }

@@ -1,10 +1,10 @@
 import { Alert, Anchor, Button, Code, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { ApiError, sentence } from '../api/error';
+import { ApiError, errorMessage } from '../api/error';
 import { sessionQuery } from '../api/queries';
 import { signIn } from '../api/session';
-import { Brand } from '../app/Brand';
+import { Brand } from '../shell/Brand';
 import classes from './SignInPage.module.css';
 
 export function SignInPage() {
@@ -35,12 +35,12 @@ export function SignInPage() {
               Sign in
             </Title>
             <Text c="dimmed" mt={4}>
-              With an API key of your team. It stays on the server: this browser only gets a session.
+              Use one of your team’s API keys. The key stays on the server; this browser only keeps a session.
             </Text>
           </div>
           {hasExpired && (
-            <Alert color="yellow" title="That link has been used" variant="light">
-              A sign-in link works once. Use the API key that was printed beside it, or make a new one with{' '}
+            <Alert color="yellow" title="This link has already been used" variant="light">
+              A sign-in link works once. Use the API key that was printed next to it, or create a new one with{' '}
               <Code>rowmill key create --team default</Code>.
             </Alert>
           )}
@@ -63,9 +63,9 @@ export function SignInPage() {
             </Stack>
           </form>
           <Text size="sm" c="dimmed">
-            No key at hand? Whoever runs this server makes one with <Code>rowmill key create --team default</Code>.{' '}
+            No key? The server’s administrator can create one with <Code>rowmill key create --team default</Code>.{' '}
             <Anchor href="./docs" size="sm" underline="always">
-              Read about the API
+              Read the API reference
             </Anchor>
             .
           </Text>
@@ -77,6 +77,6 @@ export function SignInPage() {
 
 function reason(error: unknown): string {
   const isRefused = error instanceof ApiError && (error.status === 403 || error.status === 401);
-  if (isRefused) return 'This key is not known here, or it was revoked. Check that you copied all of it, from rm_ on.';
-  return sentence(error);
+  if (isRefused) return 'This key is unknown or was revoked. Check that you copied all of it, including rm_.';
+  return errorMessage(error);
 }

@@ -1,11 +1,11 @@
 import { Button, Group, Paper, Stack, Text, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { sentence } from '../api/error';
+import { errorMessage } from '../api/error';
 import { Icon } from '../ui/Icon';
-import { unnamedInput } from './input';
+import { unnamedInput } from './model/inputColumn';
+import type { Table } from './state/useTable';
 import classes from './Table.module.css';
-import type { Table } from './useTable';
 
 interface Props {
   table: Table;
@@ -14,7 +14,7 @@ interface Props {
   onAddColumn: () => void;
 }
 
-/** What an empty table says: three ways to put rows in. */
+/** Empty state of a table: three ways to add rows. */
 export function EmptyTable({ table, onName, onImport, onAddColumn }: Props) {
   const unnamed = unnamedInput(table.columns);
   return (
@@ -60,7 +60,7 @@ function NameFirst({ onName }: { onName: (header: string) => Promise<void> }) {
           flex={1}
           maxLength={255}
           value={name}
-          error={rename.isError ? sentence(rename.error) : undefined}
+          error={rename.isError ? errorMessage(rename.error) : undefined}
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <Button type="submit" variant="light" loading={rename.isPending} disabled={!name.trim()}>
@@ -71,7 +71,7 @@ function NameFirst({ onName }: { onName: (header: string) => Promise<void> }) {
   );
 }
 
-/** What a filter or a search says that leaves nothing. */
+/** Empty state when a filter or search matches no rows. */
 export function NoMatch({ table }: { table: Table }) {
   const { query, views, search, setSearch } = table;
   const hasFilters = query.filters.length > 0;
@@ -84,10 +84,10 @@ export function NoMatch({ table }: { table: Table }) {
     <div className={classes.empty}>
       <Paper withBorder radius="lg" p="lg" shadow="xs" maw={430} style={{ pointerEvents: 'auto' }} role="status">
         <Stack gap="sm" align="center">
-          <Text fw={650}>No row matches</Text>
+          <Text fw={650}>No matching rows</Text>
           <Text size="sm" c="dimmed" ta="center">
-            {query.search && `No cell contains “${query.search}”${hasFilters ? ' in the rows that are left by the filters.' : '.'}`}
-            {!query.search && 'Every row is left out by the filters.'}
+            {query.search && `No cell contains “${query.search}”${hasFilters ? ' in the filtered rows.' : '.'}`}
+            {!query.search && 'The filters exclude every row.'}
           </Text>
           <Button variant="default" onClick={clear}>
             Clear {isBoth ? 'search and filters' : hasFilters ? 'the filters' : 'the search'}

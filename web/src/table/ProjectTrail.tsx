@@ -45,7 +45,7 @@ export function ProjectTrail({ projectId, title }: { projectId: string; title: s
       </Menu>
       {isRenaming && (
         <NameDialog
-          title="Rename the project"
+          title="Rename project"
           label="Name"
           initial={title}
           action="Rename"

@@ -1,15 +1,15 @@
 import { ActionIcon, Button, Group, Paper, Text, Tooltip } from '@mantine/core';
 import { isProcessed } from '../api/types';
-import { count, counted } from '../ui/format';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
+import { formatNumber, pluralize } from '../ui/format';
 import { Icon } from '../ui/Icon';
-import { tell, tellError } from '../ui/notify';
-import { NOTHING } from './grid/selection';
-import { deleteSelected, UNDO_ROWS_MAX } from './rows/deleteSelected';
-import { isFiltered, selected as whole } from './rows/rowQuery';
-import { countTicked, isEveryRow, tickedIds } from './rows/ticked';
+import { notify, notifyError } from '../ui/notify';
+import { deleteSelected, UNDO_ROWS_MAX } from './editing/deleteRows';
+import { countSelectedRows, isEverythingSelected, selectedRowIds } from './editing/selectedRows';
+import { EMPTY_SELECTION } from './grid/selection';
+import { isFiltered, runBody as whole } from './rows/rowQuery';
+import type { Table } from './state/useTable';
 import classes from './Table.module.css';
-import type { Table } from './useTable';
 
 const ROWS_MAX = 100_000;
 
@@ -24,19 +24,19 @@ interface Props {
 /** What can be done with the selected rows. */
 export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell }: Props) {
   const { selection, runs } = table;
-  const selected = countTicked(table);
+  const selected = countSelectedRows(table);
   if (selected <= 0) return null;
   // All rows are meant as a list: whatever it holds when something is done, not the places it had.
-  const isEvery = isEveryRow(table);
-  const every = `${count(selected)} rows${isFiltered(table.query) ? ' that match' : ''}`;
+  const isEvery = isEverythingSelected(table);
+  const every = `${formatNumber(selected)} rows${isFiltered(table.query) ? ' that match' : ''}`;
   const canRun = table.columns.some(isProcessed);
 
   const withIds = async (act: (rowIds: string[]) => Promise<unknown>) => {
-    if (selected > ROWS_MAX) return tell(`Select up to ${count(ROWS_MAX)} rows, or use Run above for all of them.`);
+    if (selected > ROWS_MAX) return notify(`Select up to ${formatNumber(ROWS_MAX)} rows, or use Run above for all of them.`);
     try {
-      await act(await tickedIds(table));
+      await act(await selectedRowIds(table));
     } catch (error) {
-      tellError(error);
+      notifyError(error);
     }
   };
   const first = selection.rows.first();
@@ -44,7 +44,7 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
   return (
     <Paper className={classes.selection} shadow="md" withBorder radius="lg" role="toolbar" aria-label="Selected rows">
       <Text size="sm" fw={600}>
-        {isEvery ? `All ${every}` : `${count(selected)} selected`}
+        {isEvery ? `All ${every}` : `${formatNumber(selected)} selected`}
       </Text>
       <Group gap={6} wrap="nowrap">
         {canRun && (
@@ -81,20 +81,20 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
           Delete
         </Button>
         <Tooltip label="Clear the selection">
-          <ActionIcon variant="subtle" color="gray" aria-label="Clear the selection" onClick={() => table.setSelection(NOTHING)}>
+          <ActionIcon variant="subtle" color="gray" aria-label="Clear the selection" onClick={() => table.setSelection(EMPTY_SELECTION)}>
             <Icon name="close" size={16} />
           </ActionIcon>
         </Tooltip>
       </Group>
       {isAsked && (
         <ConfirmDialog
-          title={isEvery ? `Delete all ${every}?` : `Delete ${counted(selected, 'row')}?`}
-          action={`Delete ${counted(selected, 'row')}`}
+          title={isEvery ? `Delete all ${every}?` : `Delete ${pluralize(selected, 'row')}?`}
+          action={`Delete ${pluralize(selected, 'row')}`}
           onClose={() => setIsAsked(false)}
           onConfirm={() => deleteSelected(table)}
         >
-          They go for everybody, with everything in them.{' '}
-          {selected > UNDO_ROWS_MAX ? 'This cannot be undone.' : 'You can undo it while this page is open.'}
+          This deletes the rows for everyone.{' '}
+          {selected > UNDO_ROWS_MAX ? 'This cannot be undone.' : 'You can undo this while the page is open.'}
         </ConfirmDialog>
       )}
     </Paper>

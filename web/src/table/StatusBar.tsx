@@ -1,8 +1,8 @@
 import { Text, Tooltip } from '@mantine/core';
-import { count, counted } from '../ui/format';
+import { formatNumber, pluralize } from '../ui/format';
 import { isFiltered } from './rows/rowQuery';
+import type { Table } from './state/useTable';
 import classes from './Table.module.css';
-import type { Table } from './useTable';
 
 export function StatusBar({ table }: { table: Table }) {
   const { selection, query } = table;
@@ -11,24 +11,24 @@ export function StatusBar({ table }: { table: Table }) {
   return (
     <footer className={classes.status}>
       <Text size="xs" c="dimmed" aria-live="polite">
-        {table.total === undefined ? 'Loading rows' : counted(table.total, 'row')}
+        {table.total === undefined ? 'Loading rows' : pluralize(table.total, 'row')}
         {isFiltered(query) && table.total !== undefined && (table.total === 1 ? ' matches' : ' match')}
-        {cells > 1 && ` · ${count(cells)} cells selected`}
+        {cells > 1 && ` · ${formatNumber(cells)} cells selected`}
       </Text>
       {isFiltered(query) && (
         <Text size="xs" c="dimmed" visibleFrom="sm">
-          Rows are added where all of them are shown
+          Clear the filters to add rows
         </Text>
       )}
       <span style={{ flex: 1 }} />
       <Text size="xs" c="dimmed" visibleFrom="sm">
-        Space shows a cell · Ctrl + Enter runs the selection · Ctrl + D fills down
+        Space: details · Ctrl + Enter: run selection · Ctrl + D: fill down
       </Text>
       <Tooltip
         label={
           table.isConnected !== false
-            ? 'Changes by others and by runs appear here at once.'
-            : 'The connection was lost. It is being made again; what you see may be old.'
+            ? 'Changes by other people and by runs appear here live.'
+            : 'Connection lost. Reconnecting; the data shown may be out of date.'
         }
       >
         <Text size="xs" c="dimmed" className={classes.live} data-connected={table.isConnected !== false} role="status">

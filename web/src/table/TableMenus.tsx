@@ -1,8 +1,8 @@
-import type { GridHandle } from './grid/Grid';
 import { CellMenu, type CellMenuTarget } from './cell/CellMenu';
 import { HeaderMenu, type HeaderMenuTarget } from './columns/HeaderMenu';
 import type { ColumnActions } from './columns/useColumnActions';
-import type { Table } from './useTable';
+import type { GridHandle } from './grid/Grid';
+import type { Table } from './state/useTable';
 
 export type MenuTarget = ({ kind: 'header' } & HeaderMenuTarget) | ({ kind: 'cell' } & CellMenuTarget);
 

@@ -1,24 +1,24 @@
 import { Center, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { isRefused } from '../api/error';
+import { isGoneOrForbidden } from '../api/error';
 import { projectQuery } from '../api/queries';
-import { Shell } from '../app/Shell';
-import { usePageTitle } from '../app/usePageTitle';
+import { Shell } from '../shell/Shell';
+import { usePageTitle } from '../shell/usePageTitle';
 import { ProjectError } from '../ui/ProjectError';
 import { ProjectTrail } from './ProjectTrail';
+import { useTable } from './state/useTable';
 import { TableView } from './TableView';
+import { useDisconnectReason } from './useDisconnectReason';
 import { useRunOnArrival } from './useRunOnArrival';
-import { useTable } from './useTable';
-import { useWhyApart } from './useWhyApart';
 
 export default function TablePage({ projectId }: { projectId: string }) {
   const { error, refetch } = useQuery(projectQuery(projectId));
   // What is gone is not followed any longer, though its rows may still be at hand.
-  if (isRefused(error)) return <Gone projectId={projectId} error={error} onRetry={() => void refetch()} />;
+  if (isGoneOrForbidden(error)) return <Unavailable projectId={projectId} error={error} onRetry={() => void refetch()} />;
   return <OpenTable projectId={projectId} />;
 }
 
-function Gone(props: { projectId: string; error: unknown; onRetry: () => void }) {
+function Unavailable(props: { projectId: string; error: unknown; onRetry: () => void }) {
   usePageTitle(undefined);
   return (
     <Shell>
@@ -31,7 +31,7 @@ function OpenTable({ projectId }: { projectId: string }) {
   const { table, error, retry } = useTable(projectId);
   usePageTitle(table?.project.title);
   useRunOnArrival(table);
-  useWhyApart(projectId, table?.isConnected);
+  useDisconnectReason(projectId, table?.isConnected);
 
   if (table) return <TableView table={table} />;
   return (

@@ -2,14 +2,8 @@ import { useEffect, useState } from 'react';
 import { CellPanel } from './cell/CellPanel';
 import { ColumnPanel } from './columns/ColumnPanel';
 import { GalleryPanel } from './columns/GalleryPanel';
-import type { TemplateId } from './columns/templates';
-import type { Table } from './useTable';
-
-export type PanelTarget =
-  | { kind: 'gallery' }
-  | { kind: 'newColumn'; templateId: TemplateId; header: string }
-  | { kind: 'column'; columnId: string }
-  | { kind: 'cell'; rowId: string; columnId: string };
+import type { PanelTarget } from './state/panelTarget';
+import type { Table } from './state/useTable';
 
 interface Props {
   table: Table;

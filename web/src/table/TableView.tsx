@@ -1,35 +1,35 @@
 import { type DragEvent, lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { Shell } from '../app/Shell';
-import { tellError } from '../ui/notify';
+import { Shell } from '../shell/Shell';
+import { notifyError } from '../ui/notify';
 import { unsaved } from '../ui/unsaved';
+import { HoverNote } from './cell/HoverNote';
 import { AddColumnButton } from './columns/AddColumnButton';
 import { InputNote } from './columns/InputNote';
 import { useColumnActions } from './columns/useColumnActions';
+import { deleteSelected, UNCONFIRMED_ROWS_MAX } from './editing/deleteRows';
+import { countSelectedRows } from './editing/selectedRows';
+import { clearSelected, useClipboard } from './editing/useClipboard';
+import { useTypedCells } from './editing/useTypedCells';
 import { EmptyTable, NoMatch } from './EmptyTable';
 import { Grid, type GridHandle, type HoveredCell, type HoveredHeader } from './grid/Grid';
-import { HoverNote } from './cell/HoverNote';
 import { ProjectTrail } from './ProjectTrail';
-import { clear, useClipboard } from './rows/useClipboard';
-import { useTyped } from './rows/useTyped';
 import { isFiltered } from './rows/rowQuery';
-import { RunControl } from './runs/RunControl';
 import { RunDialog } from './runs/RunDialog';
-import { ProgressStrip } from './runs/ProgressStrip';
-import { deleteSelected, UNASKED_ROWS_MAX } from './rows/deleteSelected';
-import { countTicked } from './rows/ticked';
 import { SelectionBar } from './SelectionBar';
+import type { PanelTarget } from './state/panelTarget';
+import type { Table } from './state/useTable';
 import { StatusBar } from './StatusBar';
 import classes from './Table.module.css';
 import { type MenuTarget, TableMenus } from './TableMenus';
-import type { Table } from './useTable';
+import { ProgressStrip } from './toolbar/ProgressStrip';
+import { RunControl } from './toolbar/RunControl';
+import { TableTools } from './toolbar/TableTools';
+import { ViewTabs } from './toolbar/ViewTabs';
 import { useShortcuts } from './useShortcuts';
-import { TableTools } from './views/TableTools';
-import { ViewTabs } from './views/ViewTabs';
-import type { PanelTarget } from './TablePanel';
 
 const TablePanel = lazy(() => import('./TablePanel'));
 const ImportDialog = lazy(() => import('./transfer/ImportDialog'));
-const PasteDialog = lazy(() => import('./rows/PasteDialog'));
+const PasteDialog = lazy(() => import('./editing/PasteDialog'));
 
 /** A table: tools above, grid in the middle, a panel at the side. */
 export function TableView({ table }: { table: Table }) {
@@ -37,7 +37,7 @@ export function TableView({ table }: { table: Table }) {
   const frame = useRef<HTMLDivElement>(null);
   const grid = useRef<GridHandle>(null);
   const [panel, showPanel] = useState<PanelTarget>();
-  const setPanel = (target: PanelTarget | undefined) => unsaved.first(() => showPanel(target));
+  const setPanel = (target: PanelTarget | undefined) => unsaved.guard(() => showPanel(target));
   const [hovered, setHovered] = useState<HoveredCell>();
   const [header, setHeader] = useState<HoveredHeader>();
   const [menu, setMenu] = useState<MenuTarget>();
@@ -46,13 +46,13 @@ export function TableView({ table }: { table: Table }) {
   const [isDropping, setIsDropping] = useState(false);
 
   const actions = useColumnActions(table, setPanel);
-  const onTyped = useTyped(table);
+  const onTyped = useTypedCells(table);
   const openDetails = (rowId: string, columnId: string) => setPanel({ kind: 'cell', rowId, columnId });
   const openCell = (rowIndex: number, columnId: string) => {
     const row = store.rowAt(rowIndex);
     if (row) openDetails(row.id, columnId);
   };
-  const deleteRows = () => (countTicked(table) > UNASKED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
+  const deleteRows = () => (countSelectedRows(table) > UNCONFIRMED_ROWS_MAX ? setIsAsked(true) : void deleteSelected(table));
   const clipboard = useClipboard(table, frame);
   const closePanel = () => {
     if (!panel) return;
@@ -123,7 +123,7 @@ export function TableView({ table }: { table: Table }) {
                 if (row) void table.runs.run({ rowIds: [row.id], columnIds: [columnId] });
               }}
               onOpenCell={({ rowIndex, columnId }) => openCell(rowIndex, columnId)}
-              onClear={(selection) => void clear(table, selection).catch((error: unknown) => tellError(error, 'This was not saved'))}
+              onClear={(selection) => void clearSelected(table, selection).catch((error: unknown) => notifyError(error, 'This was not saved'))}
               onDeleteRows={deleteRows}
               onHover={setHovered}
               onHoverHeader={setHeader}
@@ -172,7 +172,7 @@ export function TableView({ table }: { table: Table }) {
           <ImportDialog table={table} file={importing.file} onClose={() => setImporting(undefined)} />
         </Suspense>
       )}
-      <RunDialog table={table} />
+      <RunDialog runs={table.runs} columns={table.columns} />
       {clipboard.offer && (
         <Suspense>
           <PasteDialog table={table} offer={clipboard.offer} onClose={clipboard.closeOffer} />

@@ -1,18 +1,13 @@
 import { useEffect, useRef } from 'react';
-import type { Table } from './useTable';
+import type { NavigationState } from '../shell/navigationState';
+import type { Table } from './state/useTable';
 
-/** What a page may say of itself to the table it leads to. */
-export interface Arrival {
-  /** Run everything once somebody watches. */
-  runs?: boolean;
-}
-
-/** A sample that was just made runs as soon as its events are heard, so that people see it happen. Once: not when the page is reloaded. */
+/** Runs a new sample project once its event stream is connected. Only once, not after a reload. */
 export function useRunOnArrival(table: Table | undefined): void {
   const hasRun = useRef(false);
   const isReady = table?.isConnected === true && table.total !== undefined;
   useEffect(() => {
-    const arrival = window.history.state as Arrival | null;
+    const arrival = window.history.state as NavigationState | null;
     if (!isReady || !arrival?.runs || hasRun.current) return;
     hasRun.current = true;
     window.history.replaceState(null, '');

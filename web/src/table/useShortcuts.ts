@@ -1,8 +1,8 @@
 import { type RefObject, useEffect, useRef } from 'react';
-import { count } from '../ui/format';
-import { tell, tellError } from '../ui/notify';
+import { formatNumber } from '../ui/format';
+import { notify, notifyError } from '../ui/notify';
 import { fetchIds } from './rows/fetchRows';
-import type { Table } from './useTable';
+import type { Table } from './state/useTable';
 
 const ROWS_MAX = 100_000;
 
@@ -29,7 +29,7 @@ export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>,
         void now.editor.redo();
       } else if (isCommand && event.key === 'Enter' && frame.current?.contains(document.activeElement)) {
         event.preventDefault();
-        void runRange(now).catch((error: unknown) => tellError(error, 'Nothing was run'));
+        void runRange(now).catch((error: unknown) => notifyError(error, 'The run did not start'));
       } else if (event.key === 'Escape' && !document.querySelector('[role="dialog"],[role="menu"]')) {
         current.current.onEscape();
       }
@@ -48,7 +48,7 @@ async function runRange(table: Table): Promise<void> {
   const endRow = Math.min(range.endRow, table.total ?? 0);
   const rows = endRow - range.firstRow;
   if (rows <= 0) return;
-  if (rows > ROWS_MAX) return tell(`Select up to ${count(ROWS_MAX)} rows, or use Run above for all of them.`);
+  if (rows > ROWS_MAX) return notify(`Select up to ${formatNumber(ROWS_MAX)} rows, or use Run above for all of them.`);
   const rowIds = await fetchIds(table.project.id, table.query, range.firstRow, endRow);
   await table.runs.run({ rowIds, columnIds });
 }

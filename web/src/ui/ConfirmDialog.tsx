@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { tellError } from './notify';
+import { notifyError } from './notify';
 
 interface Props {
   title: string;
@@ -13,7 +13,7 @@ interface Props {
 
 /** Asks before something that cannot be undone. */
 export function ConfirmDialog({ title, children, action, onConfirm, onClose }: Props) {
-  const confirm = useMutation({ mutationFn: onConfirm, onSuccess: onClose, onError: (error) => tellError(error) });
+  const confirm = useMutation({ mutationFn: onConfirm, onSuccess: onClose, onError: (error) => notifyError(error) });
   return (
     <Modal opened onClose={onClose} title={title} size="md" closeButtonProps={{ 'aria-label': 'Close' }}>
       <Stack>

@@ -1,6 +1,6 @@
 import { Button, CopyButton, Group, Text } from '@mantine/core';
-import { Icon } from './Icon';
 import classes from './CopyField.module.css';
+import { Icon } from './Icon';
 
 interface Props {
   label: string;

@@ -4,20 +4,20 @@ import { unsaved } from './unsaved';
 
 /** Asks before typed text is lost. */
 export function DiscardDialog() {
-  const waiting = useSyncExternalStore(unsaved.subscribe, () => unsaved.waiting);
+  const waiting = useSyncExternalStore(unsaved.subscribe, () => unsaved.pending);
   return (
     <Modal
       opened={waiting !== undefined}
-      onClose={() => unsaved.keep()}
+      onClose={() => unsaved.cancel()}
       title="Discard changes?"
       size="sm"
       zIndex={400}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <Stack>
-        <Text size="sm">What you have changed here is not saved yet.</Text>
+        <Text size="sm">You have unsaved changes.</Text>
         <Group justify="flex-end">
-          <Button variant="default" data-autofocus onClick={() => unsaved.keep()}>
+          <Button variant="default" data-autofocus onClick={() => unsaved.cancel()}>
             Keep editing
           </Button>
           <Button color="red" onClick={() => unsaved.discard()}>

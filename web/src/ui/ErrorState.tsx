@@ -1,5 +1,5 @@
 import { Button, Center, Stack, Text, Title } from '@mantine/core';
-import { sentence } from '../api/error';
+import { errorMessage } from '../api/error';
 import { Icon } from './Icon';
 
 interface Props {
@@ -16,10 +16,10 @@ export function ErrorState({ error, onRetry, retryLabel = 'Try again', isPage = 
       <Stack align="center" gap="sm" maw={460} role="alert">
         <Icon name="warn" size={32} style={{ color: 'var(--mantine-color-red-6)' }} />
         <Title order={1} size="h3">
-          This could not be shown
+          This could not be loaded
         </Title>
         <Text c="dimmed" ta="center">
-          {sentence(error)}
+          {errorMessage(error)}
         </Text>
         <Button variant="default" onClick={onRetry}>
           {retryLabel}

@@ -1,5 +1,5 @@
 import type { CSSProperties } from 'react';
-import { type IconName, SHAPES } from './shapes';
+import { type IconName, ICON_PATHS } from './iconPaths';
 
 export type { IconName };
 
@@ -27,7 +27,7 @@ export function Icon({ name, size = 18, label, style }: Props) {
       aria-hidden={label ? undefined : true}
       style={{ flexShrink: 0, ...style }}
     >
-      <path d={SHAPES[name]} />
+      <path d={ICON_PATHS[name]} />
     </svg>
   );
 }

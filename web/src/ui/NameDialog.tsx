@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
-import { sentence } from '../api/error';
+import { errorMessage } from '../api/error';
 
 interface Props {
   title: string;
@@ -32,7 +32,7 @@ export function NameDialog({ title, label, initial = '', placeholder, action, on
             maxLength={255}
             data-autofocus
             onChange={(event) => setName(event.currentTarget.value)}
-            error={submit.isError ? sentence(submit.error) : undefined}
+            error={submit.isError ? errorMessage(submit.error) : undefined}
           />
           <Group justify="flex-end">
             <Button variant="default" onClick={onClose}>

@@ -7,13 +7,13 @@ export function NotFound() {
     <Center h="100%" p="xl">
       <Stack align="center" gap="sm">
         <Title order={1} size="h2" ta="center">
-          There is nothing at this address
+          Page not found
         </Title>
         <Text c="dimmed" ta="center">
-          It may have been deleted, or it belongs to another team.
+          It may have been deleted, or it may belong to another team.
         </Text>
         <Button component={Link} href="/">
-          Go to the projects
+          Go to projects
         </Button>
       </Stack>
     </Center>

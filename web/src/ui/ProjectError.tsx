@@ -6,7 +6,7 @@ import { projectQuery } from '../api/queries';
 import { ErrorState } from './ErrorState';
 import { Icon } from './Icon';
 import { NotFound } from './NotFound';
-import { tellError } from './notify';
+import { notifyError } from './notify';
 
 interface Props {
   projectId: string;
@@ -26,7 +26,7 @@ export function ProjectError({ projectId, error, onRetry }: Props) {
         }),
       ),
     onSuccess: () => queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey }),
-    onError: (failure) => tellError(failure),
+    onError: (failure) => notifyError(failure),
   });
   if (isNotFound(error)) return <NotFound />;
   if (!(error instanceof ApiError) || error.status !== 403) return <ErrorState error={error} onRetry={onRetry} />;
@@ -35,13 +35,13 @@ export function ProjectError({ projectId, error, onRetry }: Props) {
       <Stack align="center" gap="sm" maw={460}>
         <Icon name="lock" size={32} />
         <Title order={1} size="h3">
-          The API of this project is off
+          API access is turned off for this project
         </Title>
         <Text c="dimmed" ta="center">
-          Nothing can be read or written, by this page neither, until it is on again. Its rows are all there.
+          Nobody can read or write this project, including this page, until API access is turned on. Its rows are kept.
         </Text>
         <Button loading={enable.isPending} onClick={() => enable.mutate()}>
-          Switch it on
+          Turn on API access
         </Button>
       </Stack>
     </Center>

@@ -1,7 +1,7 @@
 import { ActionIcon, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef } from 'react';
-import classes from '../table/Table.module.css';
 import { Icon, type IconName } from './Icon';
+import classes from './SidePanel.module.css';
 
 interface Props {
   title: string;

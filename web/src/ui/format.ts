@@ -9,7 +9,7 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
 ];
 
 /** How long ago, in words. */
-export function when(timestamp: string, now = Date.now()): string {
+export function timeAgo(timestamp: string, now = Date.now()): string {
   const seconds = (Date.parse(timestamp) - now) / 1000;
   for (const [unit, size] of STEPS) {
     if (Math.abs(seconds) >= size) return RELATIVE.format(Math.round(seconds / size), unit);
@@ -17,31 +17,31 @@ export function when(timestamp: string, now = Date.now()): string {
   return 'just now';
 }
 
-export function count(number: number): string {
+export function formatNumber(number: number): string {
   return NUMBER.format(number);
 }
 
 /** `3 rows`, `1 row`. */
-export function counted(number: number, noun: string): string {
-  return `${count(number)} ${noun}${number === 1 ? '' : 's'}`;
+export function pluralize(number: number, noun: string): string {
+  return `${formatNumber(number)} ${noun}${number === 1 ? '' : 's'}`;
 }
 
 const CENTS = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' });
 const FRACTIONS = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumSignificantDigits: 2 });
 
 /** An amount of US dollars: a call costs fractions of a cent. */
-export function money(dollars: number): string {
+export function formatDollars(dollars: number): string {
   return dollars > 0 && dollars < 0.01 ? FRACTIONS.format(dollars) : CENTS.format(dollars);
 }
 
 /** What was paid, as far as it is known: `$1.20, 3 credits`. */
-export function paid({ cost, credits }: { cost?: unknown; credits?: unknown }): string {
-  const parts = [typeof cost === 'number' && money(cost), typeof credits === 'number' && counted(credits, 'credit')];
+export function formatCost({ cost, credits }: { cost?: unknown; credits?: unknown }): string {
+  const parts = [typeof cost === 'number' && formatDollars(cost), typeof credits === 'number' && pluralize(credits, 'credit')];
   return parts.filter(Boolean).join(', ');
 }
 
 /** A duration as people say it. */
-export function duration(seconds: number): string {
+export function formatDuration(seconds: number): string {
   if (!Number.isFinite(seconds)) return '';
   if (seconds < 1) return 'less than a second';
   if (seconds < 90) return `${Math.round(seconds)} s`;
@@ -50,6 +50,6 @@ export function duration(seconds: number): string {
 }
 
 /** How long something took. */
-export function took(milliseconds: number): string {
+export function formatMilliseconds(milliseconds: number): string {
   return milliseconds < 1000 ? `${Math.round(milliseconds)} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }

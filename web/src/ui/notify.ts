@@ -1,22 +1,22 @@
 import { notifications } from '@mantine/notifications';
-import { sentence } from '../api/error';
-import { tellAction } from './tellAction';
+import { errorMessage } from '../api/error';
+import { notifyAction } from './notifyAction';
 
-/** A message that something went wrong, with what to do about it. */
-export function tellError(error: unknown, title = 'That did not work', again?: () => void): void {
-  if (again) return tellAction(sentence(error), 'Try again', again, { title, color: 'red', autoClose: false });
-  notifications.show({ title, message: sentence(error), color: 'red', autoClose: 8000, withBorder: true });
+/** Error notification, with a retry button if `again` is given. */
+export function notifyError(error: unknown, title = 'The action failed', again?: () => void): void {
+  if (again) return notifyAction(errorMessage(error), 'Try again', again, { title, color: 'red', autoClose: false });
+  notifications.show({ title, message: errorMessage(error), color: 'red', autoClose: 8000, withBorder: true });
 }
 
-export function tell(message: string, title?: string): void {
+export function notify(message: string, title?: string): void {
   notifications.show({ title, message, color: 'mill', autoClose: 4000, withBorder: true });
 }
 
-/** What the service put right in what was sent to it. */
-export function tellFixes(fixes: readonly string[]): void {
+/** Lists the corrections the service made to a request. */
+export function notifyFixes(fixes: readonly string[]): void {
   if (fixes.length === 0) return;
   notifications.show({
-    title: fixes.length === 1 ? 'One thing was put right' : `${fixes.length} things were put right`,
+    title: fixes.length === 1 ? 'One correction was made' : `${fixes.length} corrections were made`,
     message: fixes.join(' '),
     color: 'blue',
     autoClose: 10_000,

@@ -1,13 +1,13 @@
 import { useEffect, useId, useMemo } from 'react';
 
 /**
- * What was typed somewhere and not saved yet. Whatever would throw it away asks here first; the one dialog that asks is
+ * Tracks unsaved changes. Whatever would discard them calls `guard` first; the dialog that asks the user is
  * `DiscardDialog`.
  */
 export class Unsaved {
   readonly #places = new Set<string>();
   readonly #listeners = new Set<() => void>();
-  #waiting: (() => void) | undefined;
+  #pending: (() => void) | undefined;
 
   set(place: string, isUnsaved: boolean): void {
     if (isUnsaved) this.#places.add(place);
@@ -18,23 +18,23 @@ export class Unsaved {
     return this.#places.size > 0;
   }
 
-  /** Acts at once if nothing would be lost, else when somebody has agreed to lose it. */
-  first(act: () => void): void {
+  /** Runs `act` now if nothing is unsaved, otherwise after the user agrees to discard. */
+  guard(act: () => void): void {
     if (!this.isAny) return act();
     this.#wait(act);
   }
 
-  /** What waits for an answer. */
-  get waiting(): (() => void) | undefined {
-    return this.#waiting;
+  /** The action that waits for the user's answer. */
+  get pending(): (() => void) | undefined {
+    return this.#pending;
   }
 
-  keep(): void {
+  cancel(): void {
     this.#wait(undefined);
   }
 
   discard(): void {
-    const act = this.#waiting;
+    const act = this.#pending;
     this.#places.clear();
     this.#wait(undefined);
     act?.();
@@ -46,14 +46,14 @@ export class Unsaved {
   };
 
   #wait(act: (() => void) | undefined): void {
-    this.#waiting = act;
+    this.#pending = act;
     for (const listener of this.#listeners) listener();
   }
 }
 
 export const unsaved = new Unsaved();
 
-/** Says whether something here is unsaved; the answer forgets it at once, before the next drawing. */
+/** Registers unsaved changes. The returned function clears them at once, before the next render. */
 export function useUnsaved(isUnsaved: boolean): () => void {
   const place = useId();
   useEffect(() => {

@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef } from 'react';
 
 const PAUSE_MILLISECONDS = 500;
 
-/** Passes on what comes often only now and then, but the last of it always, and what is urgent at once. */
+/** Throttles updates: the last value always arrives, urgent values arrive at once. */
 export function useThrottled<T>(show: (value: T) => void, isUrgent: (next: T, shown: T | undefined) => boolean): (value: T) => void {
   const state = useRef<{ timer?: ReturnType<typeof setTimeout>; latest?: T; shown?: T }>({});
   const urgent = useRef(isUrgent);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Column } from '../../src/api/types';
+import { type Segment, writePath } from '../../src/table/cell/jsonPath';
 import { changedSince } from '../../src/table/columns/draft';
 import { layout } from '../../src/table/columns/graph';
-import { type Segment, writePath } from '../../src/table/columns/jsonPath';
 import { fieldsOf, schemaOf } from '../../src/table/columns/schemaFields';
 import { referenceLabel, referredColumns, tokenize } from '../../src/table/template/tokens';
 

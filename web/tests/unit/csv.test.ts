@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fieldNames, formatCsv, guessDelimiter, isTooWide, parseCsv, sampleCsv } from '../../src/table/transfer/csv';
 import { asUtf8, encodingOf } from '../../src/table/transfer/encoding';
-import { unmark } from '../../src/table/transfer/formulas';
+import { unescapeFormula } from '../../src/table/transfer/formulas';
 
 test.each<[string, string]>([
   ['a,b\n1,2', ','],
@@ -49,7 +49,7 @@ test.each<[string, string]>([
   ["'", "'"],
   ['=1', '=1'],
 ])('%j is taken in as %j', (cell, expected) => {
-  expect(unmark(cell)).toBe(expected);
+  expect(unescapeFormula(cell)).toBe(expected);
 });
 
 const bytes = (...list: number[]) => new Uint8Array(list);

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import type { Cell, Column, Json, Row } from '../../src/api/types';
-import { Editor, type Undone } from '../../src/table/rows/editor';
+import { Editor, type UndoResult } from '../../src/table/rows/editor';
 
 const COLUMNS = [{ id: 'a', type: 'manual' }, { id: 'ai', type: 'ai' }] as Column[];
 
 /** A service in memory, none of whose rows is in sight. */
 function world(values: Record<string, Record<string, Json>>) {
   const rows = new Map<string, Record<string, Json>>(Object.entries(values));
-  const told: Undone[] = [];
+  const told: UndoResult[] = [];
   let made = 0;
   const cell = (value: Json): Cell => ({ value, status: 'idle' });
   const row = (id: string, body: Record<string, Json>): Row => ({
@@ -15,7 +15,7 @@ function world(values: Record<string, Record<string, Json>>) {
     cells: Object.fromEntries(Object.entries(body).map(([columnId, value]) => [columnId, cell(value)])),
   });
   const options: ConstructorParameters<typeof Editor>[0] = {
-    wire: {
+    api: {
       writeCells: async (cells) => cells.forEach(({ rowId, columnId, value }) => rows.set(rowId, { ...rows.get(rowId), [columnId]: value })),
       insertRows: async (bodies, ids) =>
         bodies.forEach((body) => {
@@ -41,11 +41,11 @@ function world(values: Record<string, Record<string, Json>>) {
 test('what was written while the service was away can be sent again', async () => {
   const errors: { again?: (() => void) | undefined }[] = [];
   const { editor, stored, options } = world({ 1: { a: 'x' } });
-  const { writeCells } = options.wire;
+  const { writeCells } = options.api;
   options.onError = (_, again) => errors.push({ again });
-  options.wire.writeCells = () => Promise.reject(new Error('away'));
+  options.api.writeCells = () => Promise.reject(new Error('away'));
   expect(await editor.change([{ rowId: '1', columnId: 'a', value: 'mine', before: { value: 'x', status: 'idle' } }])).toBe(false);
-  options.wire.writeCells = writeCells;
+  options.api.writeCells = writeCells;
   errors[0]?.again?.();
   await expect.poll(stored).toEqual({ 1: { a: 'mine' } });
 });
@@ -53,10 +53,10 @@ test('what was written while the service was away can be sent again', async () =
 test('rows that may have been taken are sent again by the name they had, and what is left of them only', async () => {
   const again: (() => void)[] = [];
   const { editor, stored, options } = world({ 1: { a: 'x' } });
-  const { insertRows, writeCells } = options.wire;
+  const { insertRows, writeCells } = options.api;
   const names: string[] = [];
   options.onError = (_, retry) => retry && again.push(retry);
-  options.wire.insertRows = async (bodies, ids, _, name) => {
+  options.api.insertRows = async (bodies, ids, _, name) => {
     names.push(name?.(0) ?? '');
     await insertRows(bodies.slice(0, 1), ids);
     names.push(name?.(1) ?? '');
@@ -64,8 +64,8 @@ test('rows that may have been taken are sent again by the name they had, and wha
   };
   const before = { value: 'x', status: 'idle' as const };
   expect(await editor.change([{ rowId: '1', columnId: 'a', value: 'y', before }], [{ a: 'one' }, { a: 'two' }])).toBe(false);
-  options.wire.writeCells = async (cells) => expect(cells, 'what was written is not written again').toEqual([]);
-  options.wire.insertRows = async (bodies, ids, _, name) => {
+  options.api.writeCells = async (cells) => expect(cells, 'what was written is not written again').toEqual([]);
+  options.api.insertRows = async (bodies, ids, _, name) => {
     names.push(name?.(0) ?? '');
     await insertRows(bodies, ids);
   };
@@ -73,7 +73,7 @@ test('rows that may have been taken are sent again by the name they had, and wha
   await expect.poll(stored).toEqual({ 1: { a: 'y' }, made1: { a: 'one' }, made2: { a: 'two' } });
   expect(names[2]).toBe(names[1]);
   expect(new Set(names).size).toBe(2);
-  options.wire.writeCells = writeCells;
+  options.api.writeCells = writeCells;
   await editor.undo();
   expect(stored()).toEqual({ 1: { a: 'y' }, made1: { a: 'one' } });
   await editor.undo();
@@ -84,15 +84,15 @@ test('what is typed into a row that was not saved can be sent once the row is', 
   const again: (() => void)[] = [];
   const shown: Row[] = [];
   const { editor, stored, options } = world({});
-  const { insertRows } = options.wire;
+  const { insertRows } = options.api;
   const store = options.store();
   options.store = () => ({ ...store, startAdding: (rows) => shown.push(...rows) });
   options.onError = (_, retry) => retry && again.push(retry);
-  options.wire.insertRows = () => Promise.reject(new Error('away'));
+  options.api.insertRows = () => Promise.reject(new Error('away'));
   const adding = editor.change([], [{ a: 'one' }]);
   const writing = editor.change([{ rowId: shown[0]?.id ?? '', columnId: 'ai', value: 'more' }]);
   expect([await adding, await writing]).toEqual([false, false]);
-  options.wire.insertRows = insertRows;
+  options.api.insertRows = insertRows;
   again.forEach((retry) => retry());
   await expect.poll(stored).toEqual({ made1: { a: 'one', ai: 'more' } });
 });
@@ -106,7 +106,7 @@ test('undo leaves alone what somebody else has changed since', async () => {
   rows.set('2', { a: 'theirs' });
   await editor.undo();
   expect(stored()).toEqual({ 1: { a: 'x' }, 2: { a: 'theirs' } });
-  expect(told[0]).toMatchObject({ skippedCells: 1, byHand: [] });
+  expect(told[0]).toMatchObject({ skippedCells: 1, manualCells: [] });
   await editor.redo();
   expect(stored()).toEqual({ 1: { a: 'mine' }, 2: { a: 'theirs' } });
 });
@@ -119,7 +119,7 @@ test('a value that a column had filled in comes back, and it is said that it cou
   ]);
   await editor.undo();
   expect(stored()).toEqual({ 1: { ai: 'found' }, 2: { ai: 'typed' } });
-  expect(told[0]?.byHand.map(({ rowId }) => rowId)).toEqual(['1']);
+  expect(told[0]?.manualCells.map(({ rowId }) => rowId)).toEqual(['1']);
 });
 
 test('rows that were added go again, unless somebody has written into them', async () => {
@@ -149,7 +149,7 @@ test('rows that were deleted come back, also when something else was done since'
   await editor.change([{ rowId: '2', columnId: 'a', value: 'z', before: { value: 'y', status: 'idle' } }]);
   await editor.undo(step);
   expect(stored()).toEqual({ 2: { a: 'z' }, made1: { a: 'x', ai: 'found' } });
-  expect(told[0]).toMatchObject({ restoredRows: 1, byHand: [{ rowId: 'made1', columnId: 'ai' }] });
+  expect(told[0]).toMatchObject({ restoredRows: 1, manualCells: [{ rowId: 'made1', columnId: 'ai' }] });
   await editor.undo(step);
   await editor.redo();
   expect(stored()).toEqual({ 2: { a: 'z' } });

@@ -2,15 +2,15 @@ import { expect, test } from 'vitest';
 import type { Column, Filter, FilterNode, Json } from '../../src/api/types';
 import { groupsFor, type Kind, kindOf } from '../../src/table/views/kinds';
 import { asList, matchOf } from '../../src/table/views/match';
-import { complete, countFilters, operatorOf, problem, valueFor } from '../../src/table/views/operators';
-import { isSameState, PLAIN_VIEW } from '../../src/table/views/viewState';
+import { completeFilters, countFilters, operatorOf, filterProblem, valueFor } from '../../src/table/views/operators';
+import { isSameState, DEFAULT_VIEW } from '../../src/table/views/viewState';
 
 const filter = (operator: string, value?: Json): FilterNode => ({ columnId: 'a', operator, ...(value !== undefined && { value }) });
 
 test('conditions count once they are whole, and groups once something in them is', () => {
   const whole = filter('contains', 'x');
   expect(
-    complete([
+    completeFilters([
       filter('contains', ''),
       whole,
       filter('isEmpty'),
@@ -39,8 +39,8 @@ test.each<[string, Json | undefined, Json | undefined]>([
 });
 
 test('a column said to be visible is no change', () => {
-  expect(isSameState(PLAIN_VIEW, { ...PLAIN_VIEW, columnVisibility: { a: true } })).toBe(true);
-  expect(isSameState(PLAIN_VIEW, { ...PLAIN_VIEW, columnVisibility: { a: false } })).toBe(false);
+  expect(isSameState(DEFAULT_VIEW, { ...DEFAULT_VIEW, columnVisibility: { a: true } })).toBe(true);
+  expect(isSameState(DEFAULT_VIEW, { ...DEFAULT_VIEW, columnVisibility: { a: false } })).toBe(false);
 });
 
 test.each<[string, Json, string | undefined]>([
@@ -48,15 +48,15 @@ test.each<[string, Json, string | undefined]>([
   ['contains', 'x', undefined],
   ['matches', '^a+$', undefined],
   ['matches', '(?i)^a', undefined],
-  ['matches', '(a', 'This pattern is not finished, or cannot be read.'],
-  ['matches', 'a(?=b)', 'Patterns cannot look ahead or back here.'],
+  ['matches', '(a', 'This pattern is not valid.'],
+  ['matches', 'a(?=b)', 'Lookahead and lookbehind are not supported.'],
   ['greaterThan', null, 'Type a number.'],
   ['greaterThan', 0, undefined],
   ['between', [1, null], 'Type both numbers.'],
   ['between', [0, 0], undefined],
   ['in', [], 'Type a value, then Enter.'],
 ])('%s with %j lacks: %s', (operator, value, lacks) => {
-  expect(problem(filter(operator, value) as Filter)).toBe(lacks);
+  expect(filterProblem(filter(operator, value) as Filter)).toBe(lacks);
 });
 
 test.each<[Kind, Json[]]>([
@@ -74,7 +74,7 @@ test.each<[Kind, Json[]]>([
 test('comparisons that make sense come first, and none is left out', () => {
   const names = (column: Partial<Column>) => groupsFor('number', column as Column).likely.map(({ group }) => group);
   expect(names({ type: 'manual' })).toEqual(['Numbers', 'Any value']);
-  expect(names({ type: 'ai' })).toEqual(['Numbers', 'Any value', 'State of the cell']);
+  expect(names({ type: 'ai' })).toEqual(['Numbers', 'Any value', 'Cell status']);
   const { likely, others } = groupsFor('text', undefined);
   expect([...likely, ...others].flatMap(({ items }) => items)).toHaveLength(31);
 });

@@ -1,14 +1,14 @@
 import { CompactSelection } from '@glideapps/glide-data-grid';
 import { expect, test } from 'vitest';
 import type { Column } from '../../src/api/types';
-import { keyAction } from '../../src/table/grid/keys';
-import { cellSelection, NOTHING } from '../../src/table/grid/selection';
 import { fieldHeader } from '../../src/table/cell/fieldHeader';
+import { keyAction } from '../../src/table/grid/keys';
+import { cellSelection, EMPTY_SELECTION } from '../../src/table/grid/selection';
 
 const columns = [{ id: 'm', type: 'manual' }, { id: 'a', type: 'ai' }] as Column[];
-const onHeader = { ...NOTHING, columns: CompactSelection.fromSingleSelection(1) };
+const onHeader = { ...EMPTY_SELECTION, columns: CompactSelection.fromSingleSelection(1) };
 
-function check(key: string, selection: typeof NOTHING, expected: string | undefined, rowCount = 3) {
+function check(key: string, selection: typeof EMPTY_SELECTION, expected: string | undefined, rowCount = 3) {
   const parts = key.split('+');
   const event = {
     key: parts.at(-1) ?? '',
@@ -32,7 +32,7 @@ test('details and menus open by keys, and typing stays typing', () => {
   check('Enter', onHeader, 'headerMenu');
   check('Shift+F10', onHeader, 'headerMenu');
   check('ArrowDown', onHeader, undefined);
-  check('Enter', NOTHING, undefined);
+  check('Enter', EMPTY_SELECTION, undefined);
 });
 
 test('a field names its column', () => {

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
-import { ApiError, sentence } from '../../src/api/error';
-import { keepingText, LostText } from '../../src/table/lostText';
-import type { Wire } from '../../src/table/rows/wire';
+import { ApiError, errorMessage } from '../../src/api/error';
+import { withLostText, LostTextError } from '../../src/table/rows/lostText';
+import type { RowApi } from '../../src/table/rows/rowApi';
 
 const refused = (path: string, message: string) => new ApiError('invalid', 400, 'invalid_request', [{ path, message }]);
 const cell = (value: string | null) => ({ rowId: 'row_a', columnId: 'col_a', value });
 const failure = (error: ApiError, values: (string | null)[]) =>
-  keepingText({ writeCells: () => Promise.reject(error) } as unknown as Wire)
+  withLostText({ writeCells: () => Promise.reject(error) } as unknown as RowApi)
     .writeCells(values.map(cell))
     .catch((thrown: unknown) => thrown);
 
 test('the text of a row that was deleted meanwhile is not lost', async () => {
   const lost = await failure(refused('cells[0].rowId', 'names no row of this project'), ['typed']);
-  expect(lost).toBeInstanceOf(LostText);
-  expect((lost as LostText).text).toBe('typed');
-  expect(sentence(lost)).toBe('This row was deleted meanwhile.');
+  expect(lost).toBeInstanceOf(LostTextError);
+  expect((lost as LostTextError).text).toBe('typed');
+  expect(errorMessage(lost)).toBe('This row was deleted in the meantime.');
 });
 
 test('other failures stay as they are, and so do those where nothing is lost', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Status } from '../../src/api/types';
-import { ended, type Progress, RESTING, RunMeter } from '../../src/table/runs/progress';
+import { countEnded, type Progress, NO_RUN, RunMeter } from '../../src/table/runs/progress';
 import { isAllEmpty, summary } from '../../src/table/runs/summary';
 
 type Run = NonNullable<Status['run']>;
@@ -13,14 +13,14 @@ function status(queued: number, run?: Partial<Run>): Status {
 }
 
 test('nothing is told of a table that never ran', () => {
-  expect(new RunMeter().read(status(0), 0)).toEqual(RESTING);
+  expect(new RunMeter().read(status(0), 0)).toEqual(NO_RUN);
 });
 
 test('counts what is done, how fast, and how long it will take', () => {
   const meter = new RunMeter();
   meter.read(status(100, { cells: 100 }), 0);
   expect(meter.read(status(80, { cells: 100, done: 19, failed: 1, cost: 0.5 }), 2000)).toEqual({
-    ...RESTING,
+    ...NO_RUN,
     ...{ isRunning: true, total: 100, done: 19, failed: 1, cost: 0.5, rate: 10, secondsLeft: 8 },
   });
 });
@@ -33,8 +33,8 @@ test('work added while it runs is not taken for work undone', () => {
 });
 
 const progress = (parts: Partial<Progress>): Progress => {
-  const made = { ...RESTING, ...parts };
-  return { ...made, total: parts.total ?? ended(made) };
+  const made = { ...NO_RUN, ...parts };
+  return { ...made, total: parts.total ?? countEnded(made) };
 };
 
 test.each<[Partial<Progress>, string]>([
@@ -55,5 +55,5 @@ test('a run is all empty only once it has ended, and only if every cell is', () 
   expect(isAllEmpty(progress({ empty: 3 }))).toBe(true);
   expect(isAllEmpty(progress({ empty: 3, done: 1 }))).toBe(false);
   expect(isAllEmpty(progress({ empty: 3, isRunning: true }))).toBe(false);
-  expect(isAllEmpty(RESTING)).toBe(false);
+  expect(isAllEmpty(NO_RUN)).toBe(false);
 });

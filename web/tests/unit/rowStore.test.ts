@@ -12,7 +12,7 @@ function open(query: RowQuery = EVERY_ROW) {
   const store = new RowStore({
     query,
     pageSize: 10,
-    settleMilliseconds: 5,
+    refreshDelayMilliseconds: 5,
     fetchPage: (page) => new Promise((answer) => asked.push({ page, answer })),
     onError: (error) => expect.unreachable(String(error)),
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type Step, UndoStack } from '../../src/table/rows/undo';
+import { type UndoStep, UndoStack } from '../../src/table/rows/undo';
 
-const step = (rowId: string, madeRowIds: string[] = []): Step => ({
+const step = (rowId: string, madeRowIds: string[] = []): UndoStep => ({
   cells: [{ rowId, columnId: 'a', before: null, after: rowId }],
   madeRowIds,
 });

@@ -4,7 +4,7 @@ import { Unsaved } from '../../src/ui/unsaved';
 test('nothing unsaved, nothing asked', () => {
   const unsaved = new Unsaved();
   const done: string[] = [];
-  unsaved.first(() => done.push('closed'));
+  unsaved.guard(() => done.push('closed'));
   expect(done).toEqual(['closed']);
 });
 
@@ -12,11 +12,11 @@ test('what is unsaved is kept until somebody agrees to lose it', () => {
   const unsaved = new Unsaved();
   const done: string[] = [];
   unsaved.set('panel', true);
-  unsaved.first(() => done.push('closed'));
+  unsaved.guard(() => done.push('closed'));
   expect(done).toEqual([]);
-  unsaved.keep();
-  expect([unsaved.isAny, unsaved.waiting]).toEqual([true, undefined]);
-  unsaved.first(() => done.push('closed'));
+  unsaved.cancel();
+  expect([unsaved.isAny, unsaved.pending]).toEqual([true, undefined]);
+  unsaved.guard(() => done.push('closed'));
   unsaved.discard();
-  expect([unsaved.isAny, unsaved.waiting, ...done]).toEqual([false, undefined, 'closed']);
+  expect([unsaved.isAny, unsaved.pending, ...done]).toEqual([false, undefined, 'closed']);
 });

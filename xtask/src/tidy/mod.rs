@@ -3,7 +3,9 @@
 //! A rule that cannot fail is worth nothing: every one has a test in which it does.
 
 mod arrows;
+mod circles;
 mod documents;
+mod graph;
 mod manifests;
 mod markers;
 mod modules;
@@ -23,6 +25,8 @@ type Rule = fn(&Tree) -> Vec<Offence>;
 const RULES: &[Rule] = &[
     arrows::between_crates,
     arrows::to_the_outside,
+    circles::between_web_files,
+    circles::between_web_folders,
     sql::only_in_stores,
     modules::no_dead_files,
     text::no_empty_files,

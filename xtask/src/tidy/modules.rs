@@ -84,12 +84,12 @@ fn declarations(source: &Source) -> Vec<Declaration> {
     found
 }
 
-fn folder_of(path: &str) -> &str {
+pub(super) fn folder_of(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Without `.` and `..`.
-fn normal(path: &str) -> String {
+pub(super) fn normal(path: &str) -> String {
     let mut parts = Vec::new();
     for part in path.split('/') {
         match part {

@@ -1,11 +1,11 @@
 import { Menu } from '@mantine/core';
 import { isProcessed, type Row } from '../../api/types';
 import { Icon } from '../../ui/Icon';
-import { tellError } from '../../ui/notify';
-import { deleteRows } from '../rows/deleteSelected';
-import { clear } from '../rows/useClipboard';
-import classes from '../Table.module.css';
-import type { Table } from '../useTable';
+import classes from '../../ui/Menu.module.css';
+import { notifyError } from '../../ui/notify';
+import { deleteRows } from '../editing/deleteRows';
+import { clearSelected } from '../editing/useClipboard';
+import type { Table } from '../state/useTable';
 
 export interface CellMenuTarget {
   /** Where the row stood as the menu opened, and which it was. */
@@ -68,7 +68,7 @@ export function CellMenu({ table, target, onDetails, onHeaderMenu, onCopy, onClo
         {(column.type !== 'reference' || isMany) && (
           <Menu.Item
             leftSection={<Icon name="close" />}
-            onClick={() => void clear(table).catch((error: unknown) => tellError(error, 'This was not cleared'))}
+            onClick={() => void clearSelected(table).catch((error: unknown) => notifyError(error, 'The cells were not cleared'))}
           >
             Clear
           </Menu.Item>
@@ -80,7 +80,7 @@ export function CellMenu({ table, target, onDetails, onHeaderMenu, onCopy, onClo
         <Menu.Item
           className={classes.danger}
           leftSection={<Icon name="trash" />}
-          onClick={() => void deleteRows(table, [row]).catch((error: unknown) => tellError(error, 'It was not deleted'))}
+          onClick={() => void deleteRows(table, [row]).catch((error: unknown) => notifyError(error, 'The row was not deleted'))}
         >
           Delete this row
         </Menu.Item>

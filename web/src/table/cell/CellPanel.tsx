@@ -2,16 +2,16 @@ import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core'
 import { useEffect, useState } from 'react';
 import type { Cell, CellStatus, Column, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
+import { pluralize, timeAgo } from '../../ui/format';
+import { notifyError } from '../../ui/notify';
 import { SidePanel } from '../../ui/SidePanel';
-import { when } from '../../ui/format';
-import { tellError } from '../../ui/notify';
-import { columnIcon } from '../grid/headerIcons';
-import type { PanelTarget } from '../TablePanel';
-import type { Table } from '../useTable';
-import { advice, describe, EMPTY_ADVICE, isEmptyEnd, isRefusal } from './advice';
+import { errorAdvice, describeCell, EMPTY_ADVICE, isEmptyResult, isErrorStatus } from '../model/cellStatus';
+import { columnIcon } from '../model/columnIcon';
+import { readRow } from '../rows/readRow';
+import type { PanelTarget } from '../state/panelTarget';
+import type { Table } from '../state/useTable';
 import { CellValue } from './CellValue';
 import { MetaList } from './MetaList';
-import { readRow } from './readRow';
 
 interface Props {
   table: Table;
@@ -30,10 +30,10 @@ const STATES: Record<CellStatus, { label: string; color: string }> = {
   skipped: { label: 'Skipped', color: 'yellow' },
 };
 
-const RETRYING = { label: 'Waits to retry', color: 'orange' };
+const RETRYING = { label: 'Waiting to retry', color: 'orange' };
 const EMPTY = { label: 'Nothing found', color: 'gray' };
 
-/** A cell at leisure: its value, where it stands, and how it came about. */
+/** Cell details: value, status and history. */
 export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
   const row = useLiveRow(table, rowId);
   const column = table.columns.find((candidate) => candidate.id === columnId);
@@ -51,7 +51,7 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
         isRun && (
           <>
             <Button variant="default" onClick={() => onOpen({ kind: 'column', columnId })}>
-              Configure the column
+              Configure column
             </Button>
             <Button onClick={() => void table.runs.run({ rowIds: [rowId], columnIds: [columnId], force: true })}>
               {cell.status === 'idle' ? 'Run this cell' : 'Run this cell again'}
@@ -77,7 +77,7 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
 }
 
 function State({ cell }: { cell: Cell }) {
-  const isEmpty = isEmptyEnd(cell);
+  const isEmpty = isEmptyResult(cell);
   const { label, color } = cell.retryAt && cell.status === 'queued' ? RETRYING : isEmpty ? EMPTY : STATES[cell.status];
   const now = useClock(cell.retryAt !== undefined);
   return (
@@ -86,23 +86,23 @@ function State({ cell }: { cell: Cell }) {
         <Badge variant="light" color={color}>
           {label}
         </Badge>
-        {cell.manual && <Badge variant="light" color="indigo">Written by hand</Badge>}
+        {cell.manual && <Badge variant="light" color="indigo">Edited manually</Badge>}
         {cell.stale && <Badge variant="light" color="orange">Out of date</Badge>}
       </Group>
       {cell.status === 'queued' && cell.retryAt ? (
-        <Text size="sm">{describe(cell, now)}</Text>
+        <Text size="sm">{describeCell(cell, now)}</Text>
       ) : cell.error ? (
         <Alert color={cell.status === 'error' ? 'red' : 'yellow'} title={cell.error.message} variant="light">
-          {advice(cell.error.code)}
+          {errorAdvice(cell.error.code)}
         </Alert>
-      ) : isEmpty && isRefusal(cell.meta) ? (
-        <Alert color="yellow" title={describe(cell, now)} variant="light">
+      ) : isEmpty && isErrorStatus(cell.meta) ? (
+        <Alert color="yellow" title={describeCell(cell, now)} variant="light">
           {EMPTY_ADVICE}
         </Alert>
       ) : (
         (cell.manual || cell.stale || isEmpty) && (
           <Text size="sm" c="dimmed">
-            {describe(cell, now)}
+            {describeCell(cell, now)}
           </Text>
         )
       )}
@@ -112,23 +112,23 @@ function State({ cell }: { cell: Cell }) {
 
 function History({ cell, column }: { cell: Cell; column: Column }) {
   const facts = [
-    cell.attempts !== undefined && `tried ${cell.attempts === 1 ? 'once' : `${cell.attempts} times`}`,
-    cell.updatedAt && `last changed ${when(cell.updatedAt)}`,
+    cell.attempts !== undefined && pluralize(cell.attempts, 'attempt'),
+    cell.updatedAt && `last changed ${timeAgo(cell.updatedAt)}`,
   ].filter(Boolean);
   return (
     <div>
       <Text size="sm" fw={620} mb={4}>
-        How it came about
+        History
       </Text>
       <Text size="sm" c="dimmed" mb={6}>
-        {facts.length > 0 ? `By the column “${column.header}”: ${facts.join(', ')}.` : 'Nothing has happened here yet.'}
+        {facts.length > 0 ? `Column “${column.header}”: ${facts.join(', ')}.` : 'No runs yet.'}
       </Text>
       {cell.meta && <MetaList meta={cell.meta} />}
     </div>
   );
 }
 
-/** The time, told anew every second while somebody waits. */
+/** The current time, updated every second while `isTicking`. */
 function useClock(isTicking: boolean): number {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -139,7 +139,7 @@ function useClock(isTicking: boolean): number {
   return now;
 }
 
-/** The row with all that is known of it, kept current by the table's events. */
+/** The full row, kept current by the table's events. */
 function useLiveRow(table: Table, rowId: string): Row | undefined {
   const { store, project } = table;
   const atHand = () => {
@@ -155,7 +155,7 @@ function useLiveRow(table: Table, rowId: string): Row | undefined {
         setRow(full);
         store.patch([full]);
       })
-      .catch((error: unknown) => !isOver && tellError(error));
+      .catch((error: unknown) => !isOver && notifyError(error));
     const unsubscribe = store.subscribe(() => setRow((old) => merge(old, atHand())));
     return () => {
       isOver = true;

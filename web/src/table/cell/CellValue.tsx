@@ -1,10 +1,10 @@
 import { Button, CopyButton, Group, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Column, Json } from '../../api/types';
-import classes from '../columns/Columns.module.css';
-import { JsonTree } from '../columns/JsonTree';
-import { isJson, toPretty } from '../rows/typed';
-import type { Table } from '../useTable';
+import { isJson, toPretty } from '../model/values';
+import type { Table } from '../state/useTable';
+import classes from './Json.module.css';
+import { JsonTree } from './JsonTree';
 import { useFieldColumn } from './useFieldColumn';
 
 /** A cell's value: as text, or field by field, each of which can become a column. */

@@ -2,14 +2,14 @@ import { Paper, Text } from '@mantine/core';
 import { type RefObject, useEffect, useState } from 'react';
 import type { Cell } from '../../api/types';
 import { isProcessed } from '../../api/types';
+import classes from '../../ui/Note.module.css';
 import type { HoveredCell } from '../grid/Grid';
-import classes from '../Table.module.css';
-import type { Table } from '../useTable';
-import { advice, describe, EMPTY_ADVICE, isEmptyEnd, isRefusal } from './advice';
-import { readRow } from './readRow';
+import { errorAdvice, describeCell, EMPTY_ADVICE, isEmptyResult, isErrorStatus } from '../model/cellStatus';
+import { readRow } from '../rows/readRow';
+import type { Table } from '../state/useTable';
 
 const DELAY_MILLISECONDS = 350;
-/** Whoever begins to do something has read enough; and what is scrolled is no longer there. */
+/** Events that hide the tooltip. */
 const ENOUGH = ['keydown', 'mousedown', 'wheel', 'scroll'] as const;
 
 interface Props {
@@ -18,7 +18,7 @@ interface Props {
   frame: RefObject<HTMLElement | null>;
 }
 
-/** What a cell under the pointer has to say: why it failed, and what to do. */
+/** Tooltip of a cell: why it failed, and what to do. */
 export function HoverNote({ table, hovered, frame }: Props) {
   const [shown, setShown] = useState<HoveredCell>();
   const key = hovered && `${hovered.rowIndex}:${hovered.columnId}`;
@@ -65,21 +65,21 @@ export function HoverNote({ table, hovered, frame }: Props) {
       style={{ left, ...(isLow ? { bottom: window.innerHeight - bounds.y + 4 } : { top: bounds.y + bounds.height + 4 }) }}
     >
       <Text size="sm" fw={600} c={cell.status === 'error' ? 'red' : undefined} lineClamp={6}>
-        {describe(cell)}
+        {describeCell(cell)}
       </Text>
       {cell.error && !cell.retryAt && (
         <Text size="sm" mt={4}>
-          {advice(cell.error.code)}
+          {errorAdvice(cell.error.code)}
         </Text>
       )}
-      {isEmptyEnd(cell) && isRefusal(cell.meta) && (
+      {isEmptyResult(cell) && isErrorStatus(cell.meta) && (
         <Text size="sm" mt={4}>
           {EMPTY_ADVICE}
         </Text>
       )}
       {cell.retryAt && (
         <Text size="xs" c="dimmed" mt={4}>
-          Again at {new Date(cell.retryAt).toLocaleTimeString()}
+          Next try at {new Date(cell.retryAt).toLocaleTimeString()}
         </Text>
       )}
     </Paper>
@@ -89,14 +89,14 @@ export function HoverNote({ table, hovered, frame }: Props) {
 function needsNote(table: Table, { cell, columnId }: HoveredCell): boolean {
   const column = table.columns.find((candidate) => candidate.id === columnId);
   if (!column || !isProcessed(column)) return false;
-  return cell.status === 'error' || cell.status === 'skipped' || Boolean(cell.stale || cell.manual || cell.retryAt) || isEmptyEnd(cell);
+  return cell.status === 'error' || cell.status === 'skipped' || Boolean(cell.stale || cell.manual || cell.retryAt) || isEmptyResult(cell);
 }
 
 /** Lists say where a cell stands but not why; the row by itself does. */
 async function fullCell(table: Table, { cell, rowIndex, columnId }: HoveredCell): Promise<Cell> {
   const row = table.store.rowAt(rowIndex);
   const isTold = cell.error ?? cell.meta;
-  if (isTold || !row || (cell.status !== 'error' && cell.status !== 'skipped' && !isEmptyEnd(cell))) return cell;
+  if (isTold || !row || (cell.status !== 'error' && cell.status !== 'skipped' && !isEmptyResult(cell))) return cell;
   const full = await readRow(table.project.id, row.id).catch(() => undefined);
   if (full) table.store.patch([full]);
   return full?.cells[columnId] ?? cell;

@@ -1,26 +1,26 @@
 import { Anchor, Table, Text } from '@mantine/core';
 import type { Json } from '../../api/types';
-import { count, money, took } from '../../ui/format';
-import { Tried, type TriedEntry } from './Tried';
+import { formatNumber, formatDollars, formatMilliseconds } from '../../ui/format';
+import { TriedProviders, type TriedEntry } from './TriedProviders';
 import { useProviderName } from './useProviderName';
 
 const LABELS: Record<string, string> = {
   provider: 'Provider',
   model: 'Model',
   milliseconds: 'Time',
-  inputTokens: 'Tokens read',
-  outputTokens: 'Tokens written',
+  inputTokens: 'Input tokens',
+  outputTokens: 'Output tokens',
   cost: 'Cost',
   source: 'Source',
   verified: 'Verified',
   confidence: 'Confidence',
   credits: 'Credits',
-  status: 'Answer’s status',
-  cached: 'Reused answer',
-  truncated: 'Cut off',
+  status: 'HTTP status',
+  cached: 'From cache',
+  truncated: 'Truncated',
 };
 
-/** Where a value came from. */
+/** Metadata of a value: provider, cost, time and so on. */
 export function MetaList({ meta }: { meta: Record<string, Json> }) {
   const { tried, ...facts } = meta;
   const providerName = useProviderName();
@@ -38,15 +38,15 @@ export function MetaList({ meta }: { meta: Record<string, Json> }) {
           ))}
         </Table.Tbody>
       </Table>
-      {Array.isArray(tried) && tried.length > 0 && <Tried entries={tried as TriedEntry[]} />}
+      {Array.isArray(tried) && tried.length > 0 && <TriedProviders entries={tried as TriedEntry[]} />}
     </>
   );
 }
 
 function fact(name: string, value: Json) {
-  if (name === 'milliseconds' && typeof value === 'number') return took(value);
-  if (name === 'cost' && typeof value === 'number') return money(value);
-  if (typeof value === 'number') return count(value);
+  if (name === 'milliseconds' && typeof value === 'number') return formatMilliseconds(value);
+  if (name === 'cost' && typeof value === 'number') return formatDollars(value);
+  if (typeof value === 'number') return formatNumber(value);
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (typeof value === 'string' && /^https?:\/\//.test(value)) {
     return (

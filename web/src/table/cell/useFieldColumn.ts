@@ -2,9 +2,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
 import { projectQuery } from '../../api/queries';
 import type { Column } from '../../api/types';
-import { tell, tellError } from '../../ui/notify';
-import { tellAction } from '../../ui/tellAction';
-import type { Table } from '../useTable';
+import { notify, notifyError } from '../../ui/notify';
+import { notifyAction } from '../../ui/notifyAction';
+import type { Table } from '../state/useTable';
 import { fieldHeader } from './fieldHeader';
 
 /** Makes a field of a column's JSON a column of its own, beside it. */
@@ -19,13 +19,13 @@ export function useFieldColumn(table: Table, source: Column): (path: string) => 
   };
   const make = async (path: string) => {
     const twin = table.columns.find(({ referenceConfig }) => referenceConfig?.columnId === source.id && referenceConfig.path === path);
-    if (twin) return tell(`The column “${twin.header}” shows this field already.`);
+    if (twin) return notify(`The column “${twin.header}” already shows this field.`);
     const referenceConfig = { columnId: source.id, path };
     const body = { templateId: 'reference' as const, header: fieldHeader(path), order: source.order + 1, referenceConfig };
     const { column } = await data(client.POST('/v4/projects/{projectId}/columns', { params: { path: { projectId } }, body }));
     await reread();
-    const undo = () => void remove(column.id).catch((error: unknown) => tellError(error, 'The column was not removed'));
-    tellAction(`The column “${column.header}” was made.`, 'Undo', undo);
+    const undo = () => void remove(column.id).catch((error: unknown) => notifyError(error, 'The column was not removed'));
+    notifyAction(`The column “${column.header}” was created.`, 'Undo', undo);
   };
-  return (path) => void make(path).catch((error: unknown) => tellError(error, 'The column was not made'));
+  return (path) => void make(path).catch((error: unknown) => notifyError(error, 'The column was not created'));
 }

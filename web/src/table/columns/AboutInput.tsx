@@ -1,21 +1,21 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { Icon } from '../../ui/Icon';
-import type { Table } from '../useTable';
+import type { Table } from '../state/useTable';
 import { withHidden } from '../views/viewState';
 
-/** What the column is for that every table begins with. */
+/** Explains the input column. */
 export function AboutInput({ table, columnId }: { table: Table; columnId: string }) {
   const { state, change } = table.views;
   const isShown = state.columnVisibility[columnId] !== false;
   return (
     <Stack gap="sm">
       <Text size="sm" c="dimmed">
-        Every table begins with this column. What comes from outside and has no column of its own is kept here: a guest of an
-        event, or fields sent by API.
+        Every table starts with this column. It stores incoming data that has no column of its own, such as guests of an
+        event or fields sent through the API.
       </Text>
       <Text size="sm" c="dimmed">
-        You can write here as anywhere else: then call it what you write, such as “Company” or “Website”. If you do not need
-        it, hide it. It cannot be deleted.
+        You can also type in it. Then rename it, for example to “Company” or “Website”. If you do not need it, hide it. It
+        cannot be deleted.
       </Text>
       <Group>
         <Button

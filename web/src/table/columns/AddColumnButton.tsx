@@ -1,5 +1,5 @@
 import { Icon } from '../../ui/Icon';
-import classes from '../Table.module.css';
+import classes from './Columns.module.css';
 
 export function AddColumnButton({ onClick }: { onClick: () => void }) {
   return (

@@ -21,34 +21,34 @@ export function AdvancedSection({ columns, draft, onChange }: Props) {
       <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fw={620} fz="sm">
         <Group gap={6}>
           <Icon name={isOpen ? 'chevronDown' : 'chevronRight'} size={15} />
-          Condition, retries, pace
+          Condition, retries, rate limit
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen} keepMounted={false}>
         <Stack gap="md" pt="md">
           <div>
             <Input.Label component="div" mb={6}>
-              Run only where
+              Run condition
             </Input.Label>
             <FilterBuilder
               columns={columns}
               filters={draft.runCondition}
-              empty="It runs in every row. Add a condition to leave rows out; they are shown as skipped."
+              empty="Runs in every row. Add a condition to skip rows."
               onChange={(runCondition) => onChange({ runCondition })}
             />
           </div>
           <Group grow align="flex-start">
             <NumberInput
-              label="Tries at most"
-              description="For errors that may pass."
+              label="Maximum attempts"
+              description="For temporary errors."
               min={1}
               max={20}
               value={draft.maxAttempts}
               onChange={(value) => onChange({ maxAttempts: Number(value) || 1 })}
             />
             <NumberInput
-              label="Reuse answers for"
-              description="0 asks every time."
+              label="Cache answers for"
+              description="0 turns the cache off."
               min={0}
               suffix=" seconds"
               value={draft.cacheTtlSeconds}
@@ -56,8 +56,8 @@ export function AdvancedSection({ columns, draft, onChange }: Props) {
             />
           </Group>
           <Switch
-            label="Hold a pace"
-            description="So many requests in so many seconds, over all rows."
+            label="Limit the rate"
+            description="Limits requests over all rows."
             checked={rateLimit !== null}
             onChange={(event) => onChange({ rateLimit: event.currentTarget.checked ? { requests: 10, perSeconds: 1 } : null })}
           />
@@ -70,7 +70,7 @@ export function AdvancedSection({ columns, draft, onChange }: Props) {
                 onChange={(value) => onChange({ rateLimit: { ...rateLimit, requests: Number(value) || 1 } })}
               />
               <NumberInput
-                label="In so many seconds"
+                label="Period in seconds"
                 min={1}
                 value={rateLimit.perSeconds}
                 onChange={(value) => onChange({ rateLimit: { ...rateLimit, perSeconds: Number(value) || 1 } })}

@@ -7,15 +7,16 @@ import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import { SchemaEditor } from './SchemaEditor';
-import type { SectionProps } from './TypeSection';
+import type { SectionProps } from './sectionProps';
+
+type AiConfig = NonNullable<SectionProps['draft']['aiConfig']>;
 
 /** A prompt, and who answers it. */
 export function AiSection({ draft, columns, onChange }: SectionProps) {
   const providers = useQuery(providersQuery);
-  const [isOpen, setIsOpen] = useState(false);
   const errors = useFieldErrors();
-  const config = draft.aiConfig ?? {};
-  const change = (part: Partial<typeof config>) => onChange({ aiConfig: { ...config, ...part } });
+  const config: AiConfig = draft.aiConfig ?? {};
+  const change = (part: Partial<AiConfig>) => onChange({ aiConfig: { ...config, ...part } });
   const models = providers.data?.filter((provider) => provider.kind === 'ai') ?? [];
   const isReady = models.some((provider) => provider.configured);
 
@@ -23,7 +24,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
     <Stack gap="md">
       {providers.data && !isReady && (
         <Alert color="yellow" title="No model is set up yet" variant="light">
-          Add the key of an AI provider, or the address of a server of your own, under{' '}
+          Add an AI provider’s key, or the URL of your own server, under{' '}
           <Anchor component={Link} href="/settings/providers" size="sm" underline="always">
             Settings, Providers
           </Anchor>
@@ -32,7 +33,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
       )}
       <TemplateField
         label="Prompt"
-        description="Type @ to put in what a column holds."
+        description="Type @ to insert a column’s value."
         placeholder="Write one friendly sentence to @…"
         rows={6}
         value={config.prompt ?? ''}
@@ -46,7 +47,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
       <Group grow align="flex-start">
         <Select
           label="Provider"
-          placeholder="Whichever is set up"
+          placeholder="Any configured provider"
           clearable
           data={models.map(({ id, label, configured }) => ({ value: id, label: configured ? label : `${label} (no key)` }))}
           value={config.provider ?? null}
@@ -60,22 +61,39 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
           onChange={(event) => change({ model: event.currentTarget.value || null })}
         />
       </Group>
+      <ModelOptions config={config} columns={columns} onChange={change} />
+    </Stack>
+  );
+}
+
+interface OptionsProps {
+  config: AiConfig;
+  columns: SectionProps['columns'];
+  onChange: (part: Partial<AiConfig>) => void;
+}
+
+/** System prompt, temperature and length, folded away until somebody needs them. */
+function ModelOptions({ config, columns, onChange }: OptionsProps) {
+  const [isOpen, setIsOpen] = useState(false);
+  const errors = useFieldErrors();
+  return (
+    <>
       <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fz="sm" c="dimmed">
         <Group gap={6}>
           <Icon name={isOpen ? 'chevronDown' : 'chevronRight'} size={15} />
-          System text, temperature, length
+          System prompt, temperature, length
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen} keepMounted={false}>
         <Stack gap="md">
           <TemplateField
-            label="System text"
-            description="Who the model is to be, for every row."
+            label="System prompt"
+            description="Instructions for every row."
             rows={3}
             value={config.system ?? ''}
             error={errors['aiConfig.system']}
             columns={columns}
-            onChange={(system) => change({ system: system || null })}
+            onChange={(system) => onChange({ system: system || null })}
           />
           <Group grow>
             <NumberInput
@@ -86,19 +104,19 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
               placeholder="Default"
               value={config.temperature ?? ''}
               error={errors['aiConfig.temperature']}
-              onChange={(value) => change({ temperature: value === '' ? null : Number(value) })}
+              onChange={(value) => onChange({ temperature: value === '' ? null : Number(value) })}
             />
             <NumberInput
-              label="Longest answer, in tokens"
+              label="Maximum tokens"
               min={1}
               placeholder="Default"
               value={config.maxTokens ?? ''}
               error={errors['aiConfig.maxTokens']}
-              onChange={(value) => change({ maxTokens: value === '' ? null : Number(value) })}
+              onChange={(value) => onChange({ maxTokens: value === '' ? null : Number(value) })}
             />
           </Group>
         </Stack>
       </Collapse>
-    </Stack>
+    </>
   );
 }

@@ -2,25 +2,25 @@ import { Alert, Button, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { client, data } from '../../api/client';
-import { fieldErrors, sentence } from '../../api/error';
-import { isNews } from '../../api/fixes';
+import { fieldErrors, errorMessage } from '../../api/error';
+import { isWorthShowing } from '../../api/fixes';
 import { projectQuery, providersQuery } from '../../api/queries';
 import type { Column, ColumnCreate, ColumnPatch } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { FieldErrors } from '../../ui/fieldErrors';
 import { SidePanel } from '../../ui/SidePanel';
 import { useUnsaved } from '../../ui/unsaved';
-import { columnIcon } from '../grid/headerIcons';
+import { columnIcon } from '../model/columnIcon';
+import type { TemplateId } from '../model/templates';
+import type { Table } from '../state/useTable';
 import { withHeaders } from '../template/tokens';
-import type { Table } from '../useTable';
 import { AdvancedSection } from './AdvancedSection';
+import { ConflictDialog } from './ConflictDialog';
 import { DependencySection } from './DependencySection';
-import { changedSince, type ColumnDraft, type DraftPart, draftOf, hasChanges, missing, newDraft, toBody } from './draft';
-import { type Crossing, crossings, type Edits, keepTheirs, merged, NO_EDITS, saveOver, withChange } from './meanwhile';
-import { MeanwhileDialog } from './MeanwhileDialog';
+import { changedSince, type ColumnDraft, type DraftPart, draftOf, hasChanges, missingFields, newDraft, toBody } from './draft';
+import { type DraftConflict, findDraftConflicts, type Edits, keepTheirs, merged, NO_EDITS, keepMine, withChange } from './draftConflicts';
 import { TryBox } from './TryBox';
 import { TypeSection } from './TypeSection';
-import type { TemplateId } from './templates';
 
 interface Props {
   table: Table;
@@ -45,7 +45,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
   const change = (part: DraftPart) => setEdits((old) => withChange(old, part, start));
   const save = useSave(table.project.id, column?.id);
   const readStored = useReadStored(table.project.id, column?.id);
-  const [question, setQuestion] = useState<{ crossed: Crossing[]; stored: ColumnDraft; isRunAfter: boolean }>();
+  const [question, setQuestion] = useState<{ crossed: DraftConflict[]; stored: ColumnDraft; isRunAfter: boolean }>();
   const isSaving = readStored.isPending || save.isPending;
   const isChanged = hasChanges(start, changes);
   const forget = useUnsaved(isChanged);
@@ -55,7 +55,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
 
   // Once saving was tried, what is missing is said until it is there.
   const [isAsked, setIsAsked] = useState(false);
-  const lacks = missing(draft);
+  const lacks = missingFields(draft);
   const errors = { ...fieldErrors(save.error), ...(isAsked && lacks) };
   const body = useRef<HTMLDivElement>(null);
   const showFirst = () =>
@@ -69,7 +69,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
     if (Object.keys(lacks).length > 0) return showFirst();
     // The others may have saved while this stood open.
     const stored = (await readStored.mutateAsync().catch(() => undefined)) ?? start;
-    const crossed = column ? crossings(edits, stored) : [];
+    const crossed = column ? findDraftConflicts(edits, stored) : [];
     if (crossed.length > 0) return setQuestion({ crossed, stored, isRunAfter });
     await store(edits, stored, isRunAfter);
   };
@@ -81,7 +81,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
     forget();
     // Somebody may have typed on meanwhile.
     setEdits((now) => withChange(NO_EDITS, changedSince(sent.changes, now.changes), saved.stored));
-    setFixes(saved.appliedFixes.filter(isNews));
+    setFixes(saved.appliedFixes.filter(isWorthShowing));
     if (isRunAfter) await table.runs.run({ columnIds: [saved.columnId] });
     onSaved(saved.columnId);
   };
@@ -128,11 +128,11 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
       }
     >
       {question && (
-        <MeanwhileDialog
+        <ConflictDialog
           crossed={question.crossed}
           columns={table.columns}
           onKeepTheirs={() => answer(keepTheirs(edits, question.stored), question)}
-          onSaveOver={() => answer(saveOver(edits, question.stored), question)}
+          onSaveOver={() => answer(keepMine(edits, question.stored), question)}
           onClose={() => setQuestion(undefined)}
         />
       )}
@@ -146,7 +146,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
             onChange={(event) => change({ header: event.currentTarget.value })}
           />
           {fixes.length > 0 && (
-            <Alert color="blue" title="Put right while saving" withCloseButton onClose={() => setFixes([])} closeButtonLabel="Close">
+            <Alert color="blue" title="Corrected while saving" withCloseButton onClose={() => setFixes([])} closeButtonLabel="Close">
               <ul style={{ margin: 0, paddingLeft: 18 }}>
                 {fixes.map((fix) => (
                   <li key={fix}>{withHeaders(fix, table.columns)}</li>
@@ -156,7 +156,7 @@ export function ColumnPanel({ table, column, template, onBack, onSaved, onClose 
           )}
           {save.isError && (
             <Alert color="red" title="This was not saved">
-              {sentence(save.error)}
+              {errorMessage(save.error)}
             </Alert>
           )}
           <TypeSection table={table} draft={draft} columns={others} column={column} onChange={change} />

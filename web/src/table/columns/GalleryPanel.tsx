@@ -3,9 +3,9 @@ import { useQuery } from '@tanstack/react-query';
 import { templatesQuery } from '../../api/queries';
 import { Icon } from '../../ui/Icon';
 import { SidePanel } from '../../ui/SidePanel';
-import { columnIcon } from '../grid/headerIcons';
+import { columnIcon } from '../model/columnIcon';
+import type { TemplateId } from '../model/templates';
 import classes from './Columns.module.css';
-import type { TemplateId } from './templates';
 
 interface Props {
   projectId: string;
@@ -13,7 +13,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** What a column can be. */
+/** Gallery of column types. */
 export function GalleryPanel({ projectId, onChoose, onClose }: Props) {
   const templates = useQuery(templatesQuery(projectId));
   return (

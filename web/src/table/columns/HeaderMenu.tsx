@@ -1,15 +1,16 @@
 import { Menu } from '@mantine/core';
 import { useState } from 'react';
+import type { Column } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { ConfirmDialog } from '../../ui/ConfirmDialog';
 import { Icon } from '../../ui/Icon';
+import classes from '../../ui/Menu.module.css';
 import { NameDialog } from '../../ui/NameDialog';
-import { tellError } from '../../ui/notify';
-import { LostWithColumn } from '../LostWithColumn';
-import { FreezeItem } from '../FreezeItem';
-import classes from '../Table.module.css';
-import type { Table } from '../useTable';
-import { openFilters } from '../views/TableTools';
+import { notifyError } from '../../ui/notify';
+import type { Table } from '../state/useTable';
+import { openFilters } from '../views/openFilters';
+import { DeletionImpact } from './DeletionImpact';
+import { FreezeItem } from './FreezeItem';
 import type { ColumnActions } from './useColumnActions';
 
 export interface HeaderMenuTarget {
@@ -51,20 +52,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
           <Menu.Item leftSection={<Icon name="pencil" />} closeMenuOnClick={false} onClick={() => setDialog('rename')}>
             Rename
           </Menu.Item>
-          {isProcessed(column) && (
-            <>
-              <Menu.Divider />
-              <Menu.Item leftSection={<Icon name="play" />} onClick={() => run({})}>
-                Run this column
-              </Menu.Item>
-              <Menu.Item leftSection={<Icon name="warn" />} onClick={() => run({ statuses: ['error'] })}>
-                Run what failed
-              </Menu.Item>
-              <Menu.Item leftSection={<Icon name="redo" />} onClick={() => run({ force: true })}>
-                Run again from the start
-              </Menu.Item>
-            </>
-          )}
+          {isProcessed(column) && <RunItems onRun={run} />}
           <Menu.Divider />
           <Menu.Item leftSection={<Icon name="sort" />} onClick={() => sort('asc')}>
             Sort A to Z
@@ -89,7 +77,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
             <>
               <Menu.Item
                 leftSection={<Icon name="copy" />}
-                onClick={() => void actions.duplicate(column.id).catch((error: unknown) => tellError(error))}
+                onClick={() => void actions.duplicate(column.id).catch((error: unknown) => notifyError(error))}
               >
                 Duplicate
               </Menu.Item>
@@ -101,26 +89,54 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
           )}
         </Menu.Dropdown>
       </Menu>
-      {dialog === 'rename' && (
-        <NameDialog
-          title="Rename the column"
-          label="Header"
-          initial={column.header}
-          action="Rename"
-          onSubmit={(header) => actions.rename(column.id, header)}
-          onClose={onClose}
-        />
-      )}
-      {dialog === 'delete' && (
-        <ConfirmDialog
-          title={`Delete the column “${column.header}”?`}
-          action="Delete column"
-          onConfirm={() => actions.remove(column.id)}
-          onClose={onClose}
-        >
-          <LostWithColumn table={table} column={column} />
-        </ConfirmDialog>
-      )}
+      {dialog && <HeaderDialog kind={dialog} table={table} column={column} actions={actions} onClose={onClose} />}
     </>
+  );
+}
+
+function RunItems({ onRun }: { onRun: (body: object) => void }) {
+  return (
+    <>
+      <Menu.Divider />
+      <Menu.Item leftSection={<Icon name="play" />} onClick={() => onRun({})}>
+        Run this column
+      </Menu.Item>
+      <Menu.Item leftSection={<Icon name="warn" />} onClick={() => onRun({ statuses: ['error'] })}>
+        Run failed cells
+      </Menu.Item>
+      <Menu.Item leftSection={<Icon name="redo" />} onClick={() => onRun({ force: true })}>
+        Rerun all cells
+      </Menu.Item>
+    </>
+  );
+}
+
+interface DialogProps extends Omit<Props, 'target'> {
+  kind: 'rename' | 'delete';
+  column: Column;
+}
+
+function HeaderDialog({ kind, table, column, actions, onClose }: DialogProps) {
+  if (kind === 'rename') {
+    return (
+      <NameDialog
+        title="Rename column"
+        label="Header"
+        initial={column.header}
+        action="Rename"
+        onSubmit={(header) => actions.rename(column.id, header)}
+        onClose={onClose}
+      />
+    );
+  }
+  return (
+    <ConfirmDialog
+      title={`Delete the column “${column.header}”?`}
+      action="Delete column"
+      onConfirm={() => actions.remove(column.id)}
+      onClose={onClose}
+    >
+      <DeletionImpact table={table} column={column} />
+    </ConfirmDialog>
   );
 }

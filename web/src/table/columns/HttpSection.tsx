@@ -7,19 +7,20 @@ import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import { KeyValueEditor } from './KeyValueEditor';
-import type { SectionProps } from './TypeSection';
+import type { SectionProps } from './sectionProps';
 
 const METHODS: HttpMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+type HttpConfig = NonNullable<SectionProps['draft']['apiConfig']>;
 
 /** A request to any HTTP API. */
 export function HttpSection({ draft, columns, onChange }: SectionProps) {
   const secrets = useQuery(secretsQuery).data?.map(({ name }) => name) ?? [];
   const errors = useFieldErrors();
   const config = draft.apiConfig;
-  const [isOpen, setIsOpen] = useState(false);
   const [body, setBody] = useState(bodyText(config?.body as Json | undefined));
   if (!config) return null;
-  const change = (part: Partial<typeof config>) => onChange({ apiConfig: { ...config, ...part } });
+  const change = (part: Partial<HttpConfig>) => onChange({ apiConfig: { ...config, ...part } });
 
   return (
     <Stack gap="md">
@@ -38,7 +39,7 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
             onChange={(method) => method && change({ method: method as HttpMethod })}
           />
           <TemplateField
-            label="Address"
+            label="URL"
             isLabelHidden
             isSingleLine
             placeholder="https://api.example.com/search"
@@ -55,7 +56,7 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
       {config.method !== 'GET' && (
         <TemplateField
           label="Body"
-          description="JSON or text. Type @ to put in what a column holds, or a secret."
+          description="JSON or text. Type @ to insert a column’s value or a secret."
           placeholder={'{"name": "@Name"}'}
           rows={4}
           value={body}
@@ -69,46 +70,57 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
         />
       )}
       <TextInput
-        label="Keep only this part of the answer"
-        description="A path such as company.name. Try it below and click the part to keep."
-        placeholder="All of it"
+        label="Response path"
+        description="A path such as company.name. Try the request below, then click the part to keep."
+        placeholder="Whole response"
         classNames={{ input: 'mono' }}
         value={config.responsePath ?? ''}
         error={errors['apiConfig.responsePath']}
         onChange={(event) => change({ responsePath: event.currentTarget.value || null })}
       />
+      <ResponseOptions config={config} onChange={change} />
+    </Stack>
+  );
+}
+
+/** Which statuses count as what, and the timeout. */
+function ResponseOptions({ config, onChange }: { config: HttpConfig; onChange: (part: Partial<HttpConfig>) => void }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const errors = useFieldErrors();
+  return (
+    <>
       <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fz="sm" c="dimmed">
         <Group gap={6}>
           <Icon name={isOpen ? 'chevronDown' : 'chevronRight'} size={15} />
-          Which answers count, time limit
+          Statuses and timeout
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen} keepMounted={false}>
         <Stack gap="md">
           <TagsInput
-            label="Statuses that are a success"
+            label="Success statuses"
             value={config.successStatuses.map(String)}
             error={errors['apiConfig.successStatuses']}
-            onChange={(statuses) => change({ successStatuses: statuses.map(readStatus) })}
+            onChange={(statuses) => onChange({ successStatuses: statuses.map(readStatus) })}
           />
           <TagsInput
-            label="Statuses that mean “nothing found”"
+            label="“Nothing found” statuses"
             value={config.emptyOn.map(String)}
             error={errors['apiConfig.emptyOn']}
-            onChange={(statuses) => change({ emptyOn: statuses.map(readStatus) })}
+            onChange={(statuses) => onChange({ emptyOn: statuses.map(readStatus) })}
           />
           <NumberInput
-            label="Give up after"
+            label="Timeout"
             suffix=" seconds"
             min={1}
             max={300}
             value={config.timeoutSeconds}
             error={errors['apiConfig.timeoutSeconds']}
-            onChange={(value) => change({ timeoutSeconds: Number(value) || 30 })}
+            onChange={(value) => onChange({ timeoutSeconds: Number(value) || 30 })}
           />
         </Stack>
       </Collapse>
-    </Stack>
+    </>
   );
 }
 

@@ -1,9 +1,9 @@
 import { Paper, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
+import classes from '../../ui/Note.module.css';
 import type { HoveredHeader } from '../grid/Grid';
-import { isUnusedInput } from '../input';
-import classes from '../Table.module.css';
-import type { Table } from '../useTable';
+import { isUnusedInput } from '../model/inputColumn';
+import type { Table } from '../state/useTable';
 
 const DELAY_MILLISECONDS = 500;
 
@@ -21,10 +21,10 @@ export function InputNote({ table, hovered }: { table: Table; hovered: HoveredHe
   const { x, y, height } = hovered.bounds;
   return (
     <Paper className={classes.note} withBorder shadow="md" role="tooltip" style={{ left: x + 8, top: y + height + 4 }}>
-      <Text size="sm">What comes from outside without a column of its own is kept here: a guest of an event, or fields sent by API.</Text>
+      <Text size="sm">Stores incoming data that has no column of its own, such as guests of an event or fields sent through the API.</Text>
       {isUnusedInput(column.id, table.store.rowAt) && (
         <Text size="sm" c="dimmed" mt={4}>
-          Nothing has come yet. Write here as anywhere else, or rename or hide the column by its menu.
+          It is empty. You can type in it, or use its menu to rename or hide it.
         </Text>
       )}
     </Paper>

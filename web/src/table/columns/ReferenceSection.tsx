@@ -1,9 +1,9 @@
 import { NumberInput, Select, Stack, Text, TextInput } from '@mantine/core';
 import { useFieldErrors } from '../../ui/fieldErrors';
-import { isJson } from '../rows/typed';
-import { JsonTree } from './JsonTree';
+import { JsonTree } from '../cell/JsonTree';
+import { isJson } from '../model/values';
 import { useSampleRow } from './sampleRow';
-import type { SectionProps } from './TypeSection';
+import type { SectionProps } from './sectionProps';
 
 /** A part of what another column holds, chosen by clicking in a sample. */
 export function ReferenceSection({ table, draft, columns, onChange }: SectionProps) {
@@ -15,7 +15,7 @@ export function ReferenceSection({ table, draft, columns, onChange }: SectionPro
   return (
     <Stack gap="md">
       <Select
-        label="Take a part of"
+        label="Source column"
         placeholder="Choose a column"
         searchable
         data={columns.map((column) => ({ value: column.id, label: column.header }))}
@@ -25,7 +25,7 @@ export function ReferenceSection({ table, draft, columns, onChange }: SectionPro
       />
       <TextInput
         label="Path"
-        description="Dotted, as in items[0].name, or JSONPath from $, which alone is all of it."
+        description="For example items[0].name, or JSONPath. $ is the whole value."
         placeholder="company.name"
         classNames={{ input: 'mono' }}
         value={config.path}
@@ -51,8 +51,8 @@ export function ReferenceSection({ table, draft, columns, onChange }: SectionPro
           ) : (
             <Text size="sm" c="dimmed">
               {source === null
-                ? 'This row has nothing there yet. Run that column first, or choose another row.'
-                : 'This row holds plain text there, which has no parts. Write $ as the path to take all of it.'}
+                ? 'The source cell of this row is empty. Run that column first, or choose another row.'
+                : 'The source cell of this row is plain text, which has no parts. Enter $ to use the whole text.'}
             </Text>
           )}
         </Stack>

@@ -28,12 +28,12 @@ export function SchemaEditor({ value, onChange }: Props) {
     return (
       <Stack gap={6}>
         <JsonInput
-          label="Shape of the answer, as JSON Schema"
+          label="Output schema (JSON Schema)"
           autosize
           minRows={6}
           maxRows={16}
           value={raw}
-          validationError="This is no JSON yet."
+          validationError="This is not valid JSON."
           onChange={(text) => {
             setRaw(text);
             const schema = parse(text);
@@ -42,7 +42,7 @@ export function SchemaEditor({ value, onChange }: Props) {
         />
         {fields && (
           <Button size="compact-sm" variant="subtle" onClick={() => setIsRaw(false)}>
-            Back to a list of fields
+            Edit as fields
           </Button>
         )}
       </Stack>
@@ -52,13 +52,13 @@ export function SchemaEditor({ value, onChange }: Props) {
   const replace = (place: number, field: SchemaField) => set(fields.map((old, at) => (at === place ? field : old)));
   return (
     <Stack gap={8}>
-      <Input.Label component="div">Fields of the answer</Input.Label>
+      <Input.Label component="div">Output fields</Input.Label>
       {fields.map((field, place) => (
         <Group key={place} gap={6} wrap="nowrap">
           <TextInput
             size="xs"
             flex={1}
-            aria-label="Name of the field"
+            aria-label="Field name"
             placeholder="name"
             value={field.name}
             onChange={(event) => replace(place, { ...field, name: event.currentTarget.value })}
@@ -66,7 +66,7 @@ export function SchemaEditor({ value, onChange }: Props) {
           <Select
             size="xs"
             w={130}
-            aria-label="Type of the field"
+            aria-label="Field type"
             data={TYPES}
             value={field.type}
             allowDeselect={false}
@@ -75,8 +75,8 @@ export function SchemaEditor({ value, onChange }: Props) {
           <TextInput
             size="xs"
             flex={1.4}
-            aria-label="What the field means"
-            placeholder="what it means"
+            aria-label="Field description"
+            placeholder="description"
             value={field.description}
             onChange={(event) => replace(place, { ...field, description: event.currentTarget.value })}
           />
@@ -103,7 +103,7 @@ export function SchemaEditor({ value, onChange }: Props) {
             setIsRaw(true);
           }}
         >
-          As JSON Schema
+          Edit as JSON Schema
         </Button>
       </Group>
     </Stack>

@@ -1,7 +1,7 @@
 import { Checkbox, Group, NumberInput, Stack, Switch } from '@mantine/core';
 import { useFieldErrors } from '../../ui/fieldErrors';
 import { TemplateField } from '../template/TemplateField';
-import type { SectionProps } from './TypeSection';
+import type { SectionProps } from './sectionProps';
 
 /** A web page, read. */
 export function ScraperSection({ draft, columns, onChange }: SectionProps) {
@@ -12,8 +12,8 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
   return (
     <Stack gap="md">
       <TemplateField
-        label="Address of the page"
-        description="Type @ to put in what a column holds."
+        label="Page URL"
+        description="Type @ to insert a column’s value."
         placeholder="@Website"
         isSingleLine
         value={scraper.url}
@@ -22,7 +22,7 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
         onChange={(url) => change({ url })}
       />
       <Checkbox.Group
-        label="What to keep"
+        label="Formats"
         value={scraper.formats}
         error={errors['taskConfig.webScraper.formats']}
         onChange={(formats) => change({ formats: formats as typeof scraper.formats })}
@@ -40,13 +40,13 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
         onChange={(event) => change({ onlyMainContent: event.currentTarget.checked })}
       />
       <Switch
-        label="Obey robots.txt"
-        description="Leave pages alone whose owners ask for it."
+        label="Respect robots.txt"
+        description="Skip pages that disallow bots."
         checked={scraper.respectRobots}
         onChange={(event) => change({ respectRobots: event.currentTarget.checked })}
       />
       <NumberInput
-        label="Give up after"
+        label="Timeout"
         suffix=" seconds"
         min={1}
         max={300}

@@ -1,11 +1,11 @@
 import { ActionIcon, Alert, Button, NumberInput, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { sentence } from '../../api/error';
+import { errorMessage } from '../../api/error';
 import { tryColumn } from '../../api/operations';
 import { Icon } from '../../ui/Icon';
+import type { Table } from '../state/useTable';
 import { withHeaders } from '../template/tokens';
-import type { Table } from '../useTable';
 import classes from './Columns.module.css';
 import { type ColumnDraft, toBody } from './draft';
 import { useSampleRow } from './sampleRow';
@@ -18,7 +18,7 @@ interface Props {
   onPath?: (path: string) => void;
 }
 
-/** Shows what would be sent for a row, and what comes back, before anything is saved. Stays in sight below the panel. */
+/** Tries an unsaved column on one row: shows the request and the result. */
 export function TryBox({ table, draft, columnId, onPath }: Props) {
   const sample = useSampleRow(table);
   const answer = useRef<HTMLDivElement>(null);
@@ -45,7 +45,7 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
     return (
       <section className={classes.tray} aria-label="Try it">
         <Text size="sm" c="dimmed" px={14} py={10}>
-          Add a row, and you can try this column on it here before you save.
+          Add a row to try this column before you save it.
         </Text>
       </section>
     );
@@ -73,18 +73,18 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
           Try on this row
         </Button>
         <Button size="xs" px={8} variant="subtle" color="gray" disabled={!sample.row} loading={attempt.isPending && !isReal} onClick={(event) => press(event.currentTarget, true)}>
-          What is sent
+          Preview request
         </Button>
         {isOpen && (
-          <ActionIcon variant="subtle" color="gray" ml="auto" aria-label="Close the answer" onClick={() => attempt.reset()}>
+          <ActionIcon variant="subtle" color="gray" ml="auto" aria-label="Close the result" onClick={() => attempt.reset()}>
             <Icon name="close" size={16} />
           </ActionIcon>
         )}
       </div>
-      <div role="status" className={isOpen ? classes.trayAnswer : undefined} ref={answer} tabIndex={isOpen ? 0 : undefined} aria-label="What came of it">
+      <div role="status" className={isOpen ? classes.trayAnswer : undefined} ref={answer} tabIndex={isOpen ? 0 : undefined} aria-label="Result">
         {attempt.isError && (
-          <Alert color="red" title="This could not be tried">
-            {sentence(attempt.error)}
+          <Alert color="red" title="The try failed">
+            {errorMessage(attempt.error)}
           </Alert>
         )}
         {attempt.data && <TryOutcome answer={attempt.data} onPath={onPath} path={draft.apiConfig?.responsePath ?? ''} />}

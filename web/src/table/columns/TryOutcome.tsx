@@ -1,12 +1,13 @@
 import { Alert, Badge, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Json, TryResult } from '../../api/types';
-import { advice, EMPTY_ADVICE, isEmptyEnd, isRefusal, whyEmpty } from '../cell/advice';
+import json from '../cell/Json.module.css';
+import { JsonTree } from '../cell/JsonTree';
 import { MetaList } from '../cell/MetaList';
-import { isJson, toPretty } from '../rows/typed';
+import { errorAdvice, EMPTY_ADVICE, isEmptyResult, isErrorStatus, emptyReason } from '../model/cellStatus';
+import { isJson, toPretty } from '../model/values';
 import { spent } from './attempt';
 import classes from './Columns.module.css';
-import { JsonTree } from './JsonTree';
 
 type Result = NonNullable<TryResult['result']>;
 
@@ -17,7 +18,7 @@ interface Props {
   onPath?: (path: string) => void;
 }
 
-/** What came of a try: how it went, what came back, and what was sent for it. */
+/** The result of a try: status, value and request. */
 export function TryOutcome({ answer, path, onPath }: Props) {
   const { result, resolved, appliedFixes, milliseconds } = answer;
   return (
@@ -29,8 +30,8 @@ export function TryOutcome({ answer, path, onPath }: Props) {
           {fix}
         </Text>
       ))}
-      {result?.meta && <Folded title="How it came about" content={<MetaList meta={result.meta} />} />}
-      {result ? <Folded title="What was sent" content={<Sent resolved={resolved} />} /> : <Sent title="What would be sent" resolved={resolved} />}
+      {result?.meta && <Folded title="Details" content={<MetaList meta={result.meta} />} />}
+      {result ? <Folded title="Request" content={<Sent resolved={resolved} />} /> : <Sent title="Request preview" resolved={resolved} />}
     </Stack>
   );
 }
@@ -39,7 +40,7 @@ const ENDINGS = { completed: ['mill', 'Done'], error: ['red', 'Failed'], skipped
 const EMPTY = ['gray', 'Nothing found'] as const;
 
 function isEmpty({ status, value }: Result): boolean {
-  return isEmptyEnd({ status, value: value ?? null });
+  return isEmptyResult({ status, value: value ?? null });
 }
 
 function Ending({ result, milliseconds }: { result: Result; milliseconds: number }) {
@@ -56,7 +57,7 @@ function Ending({ result, milliseconds }: { result: Result; milliseconds: number
       </Group>
       {result.error && (
         <Alert color={color} title={result.error.message}>
-          {advice(result.error.code)}
+          {errorAdvice(result.error.code)}
         </Alert>
       )}
     </>
@@ -65,16 +66,16 @@ function Ending({ result, milliseconds }: { result: Result; milliseconds: number
 
 function Answered({ result, path, onPath }: { result: Result; path: string; onPath?: (path: string) => void }) {
   const { value = null, meta } = result;
-  if (value === null && isRefusal(meta)) {
+  if (value === null && isErrorStatus(meta)) {
     return (
-      <Alert color="yellow" title={whyEmpty(meta)}>
+      <Alert color="yellow" title={emptyReason(meta)}>
         {EMPTY_ADVICE}
       </Alert>
     );
   }
-  if (value === null) return <Text size="sm">{whyEmpty(meta)}</Text>;
+  if (value === null) return <Text size="sm">{emptyReason(meta)}</Text>;
   if (isJson(value) && onPath) return <JsonTree value={value} chosen={path} onChoose={onPath} />;
-  return <pre className={classes.code}>{toPretty(value)}</pre>;
+  return <pre className={json.code}>{toPretty(value)}</pre>;
 }
 
 function Folded({ title, content }: { title: string; content: ReactNode }) {
@@ -87,12 +88,12 @@ function Folded({ title, content }: { title: string; content: ReactNode }) {
 }
 
 const NAMES: Record<string, string> = {
-  system: 'System text',
+  system: 'System prompt',
   prompt: 'Prompt',
   provider: 'Provider',
   model: 'Model',
   method: 'Method',
-  url: 'Address',
+  url: 'URL',
   headers: 'Headers',
   query: 'Query parameters',
   body: 'Body',
@@ -113,7 +114,7 @@ function Sent({ title, resolved }: { title?: string; resolved: Record<string, Js
       )}
       {parts.length === 0 && (
         <Text size="sm" c="dimmed">
-          Nothing.
+          Nothing to send.
         </Text>
       )}
       {parts.map(([name, value]) => (
@@ -121,7 +122,7 @@ function Sent({ title, resolved }: { title?: string; resolved: Record<string, Js
           <Text size="xs" c="dimmed" mb={2}>
             {NAMES[name] ?? name}
           </Text>
-          <pre className={classes.code}>{toPretty(value)}</pre>
+          <pre className={json.code}>{toPretty(value)}</pre>
         </div>
       ))}
     </Stack>

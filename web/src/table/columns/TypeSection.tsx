@@ -1,23 +1,11 @@
 import { Text } from '@mantine/core';
-import type { Column } from '../../api/types';
-import type { Table } from '../useTable';
 import { AboutInput } from './AboutInput';
 import { AiSection } from './AiSection';
-import type { ColumnDraft, DraftPart } from './draft';
 import { HttpSection } from './HttpSection';
 import { ReferenceSection } from './ReferenceSection';
 import { ScraperSection } from './ScraperSection';
+import type { SectionProps } from './sectionProps';
 import { WaterfallSection } from './WaterfallSection';
-
-export interface SectionProps {
-  table: Table;
-  draft: ColumnDraft;
-  /** The columns this one can refer to. */
-  columns: readonly Column[];
-  /** The column itself, if it is there already. */
-  column: Column | undefined;
-  onChange: (part: DraftPart) => void;
-}
 
 /** The part of the panel that is made for a column's type. */
 export function TypeSection(props: SectionProps) {
@@ -37,7 +25,7 @@ export function TypeSection(props: SectionProps) {
       if (props.column?.trigger) return <AboutInput table={props.table} columnId={props.column.id} />;
       return (
         <Text size="sm" c="dimmed">
-          People and programs write here: type, paste, import, or send values by API.
+          Type, paste or import values here, or send them through the API.
         </Text>
       );
   }

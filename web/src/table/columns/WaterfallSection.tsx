@@ -17,8 +17,8 @@ import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
 import classes from './Columns.module.css';
-import { MAPPING, MAPPING_KEYS, PROVIDERS, whoToFind } from './draft';
-import type { SectionProps } from './TypeSection';
+import { MAPPING, MAPPING_KEYS, PROVIDERS, missingFinderInputs } from './draft';
+import type { SectionProps } from './sectionProps';
 
 const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
   first_name: 'First name',
@@ -44,13 +44,13 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
     const place = (id: string | number) => entries.findIndex((entry) => entry.id === id);
     set(arrayMove(entries, place(active.id), place(over.id)));
   };
-  const { lackedName, lacksDomain } = whoToFind(waterfall.inputMapping);
+  const { lackedName, lacksDomain } = missingFinderInputs(waterfall.inputMapping);
   const isRefused = MAPPING_KEYS.some((key) => errors[`${MAPPING}.${key}`]);
 
   return (
     <Stack gap="md">
       <Stack gap={8}>
-        <Input.Label component="div">Who to look for</Input.Label>
+        <Input.Label component="div">Person to find</Input.Label>
         {MAPPING_KEYS.map((key) => (
           <TemplateField
             key={key}
@@ -65,12 +65,12 @@ export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
         ))}
         {(lackedName || lacksDomain) && !isRefused && (
           <Text size="xs" c="dimmed">
-            Needed: a domain, and either the full name or first and last name.
+            Required: a domain, and either a full name or a first and last name.
           </Text>
         )}
       </Stack>
       <Stack gap={6}>
-        <Input.Label component="div">Providers, asked from top to bottom</Input.Label>
+        <Input.Label component="div">Providers, tried from top to bottom</Input.Label>
         <DndContext sensors={sensors} collisionDetection={closestCenter} onDragEnd={onDragEnd}>
           <SortableContext items={entries.map((entry) => entry.id)} strategy={verticalListSortingStrategy}>
             {entries.map((entry) => (

@@ -1,7 +1,7 @@
-import type { Column, ColumnCreate, FilterNode, Provider, WaterfallProvider } from '../../api/types';
 import type { components } from '../../api/schema';
-import { complete } from '../views/operators';
-import { templateOf, type TemplateId } from './templates';
+import type { Column, ColumnCreate, FilterNode, Provider, WaterfallProvider } from '../../api/types';
+import { templateOf, type TemplateId } from '../model/templates';
+import { completeFilters } from '../views/operators';
 
 type Schemas = components['schemas'];
 
@@ -105,7 +105,7 @@ export function toBody(draft: ColumnDraft): ColumnCreate {
     ...(draft.apiConfig && { apiConfig: draft.apiConfig }),
     ...(draft.referenceConfig && { referenceConfig: draft.referenceConfig }),
     ...(isRun && {
-      runCondition: complete(draft.runCondition) as ColumnCreate['runCondition'],
+      runCondition: completeFilters(draft.runCondition) as ColumnCreate['runCondition'],
       retry: { maxAttempts: draft.maxAttempts },
       rateLimit: draft.rateLimit,
       cacheTtlSeconds: draft.cacheTtlSeconds,
@@ -125,26 +125,26 @@ function emptyMapping(): Record<string, string> {
   return Object.fromEntries(MAPPING_KEYS.map((key) => [key, '']));
 }
 
-/** What a column cannot do without, said at the field that lacks it. */
-export function missing(draft: ColumnDraft): Record<string, string> {
+/** Required fields that are empty, with the message to show at each. */
+export function missingFields(draft: ColumnDraft): Record<string, string> {
   const { aiConfig, apiConfig, referenceConfig, scraper, waterfall } = draft;
-  const { lackedName, lacksDomain } = whoToFind(waterfall?.inputMapping ?? {});
+  const { lackedName, lacksDomain } = missingFinderInputs(waterfall?.inputMapping ?? {});
   const lacks: [string, boolean, string][] = [
     ['header', !draft.header.trim(), 'Give the column a name.'],
-    ['aiConfig.prompt', aiConfig !== undefined && !aiConfig.prompt?.trim(), 'Write what to ask for each row.'],
-    ['apiConfig.url', apiConfig !== undefined && !apiConfig.url.trim(), 'Say where the request goes.'],
-    ['taskConfig.webScraper.url', scraper !== undefined && !scraper.url.trim(), 'Say which page to read.'],
-    [`${MAPPING}.${lackedName}`, waterfall !== undefined && lackedName !== undefined, 'Say where the name stands: the full one, or first and last name.'],
-    [`${MAPPING}.domain`, waterfall !== undefined && lacksDomain, 'Say where the company’s website or domain stands.'],
-    [PROVIDERS, waterfall?.providers.every(({ enabled }) => !enabled) ?? false, 'Switch on at least one provider to ask.'],
-    ['referenceConfig.columnId', referenceConfig?.columnId === '', 'Choose the column to take a part of.'],
-    ['referenceConfig.path', referenceConfig?.path.trim() === '', 'Say which part to take, or write $ for all of it.'],
+    ['aiConfig.prompt', aiConfig !== undefined && !aiConfig.prompt?.trim(), 'Enter a prompt.'],
+    ['apiConfig.url', apiConfig !== undefined && !apiConfig.url.trim(), 'Enter a URL.'],
+    ['taskConfig.webScraper.url', scraper !== undefined && !scraper.url.trim(), 'Enter the URL of a page.'],
+    [`${MAPPING}.${lackedName}`, waterfall !== undefined && lackedName !== undefined, 'Choose a column for the full name, or for first and last name.'],
+    [`${MAPPING}.domain`, waterfall !== undefined && lacksDomain, 'Choose a column for the company’s website or domain.'],
+    [PROVIDERS, waterfall?.providers.every(({ enabled }) => !enabled) ?? false, 'Turn on at least one provider.'],
+    ['referenceConfig.columnId', referenceConfig?.columnId === '', 'Choose a source column.'],
+    ['referenceConfig.path', referenceConfig?.path.trim() === '', 'Enter a path, or $ for the whole value.'],
   ];
   return Object.fromEntries(lacks.filter(([, isMissing]) => isMissing).map(([field, , message]) => [field, message]));
 }
 
 /** What a finder needs and is not told: a domain, and the full name or both its halves. */
-export function whoToFind(mapping: Record<string, string>): { lackedName?: (typeof MAPPING_KEYS)[number]; lacksDomain: boolean } {
+export function missingFinderInputs(mapping: Record<string, string>): { lackedName?: (typeof MAPPING_KEYS)[number]; lacksDomain: boolean } {
   const has = (key: (typeof MAPPING_KEYS)[number]) => Boolean(mapping[key]?.trim());
   const lacksDomain = !has('domain');
   if (has('full_name') || (has('first_name') && has('last_name'))) return { lacksDomain };

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import type { Row } from '../../api/types';
-import type { Table } from '../useTable';
+import type { Table } from '../state/useTable';
 
 export interface SampleRow {
   /** Counted from 1, as the grid does. */

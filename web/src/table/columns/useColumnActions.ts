@@ -1,14 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
-import { isNews } from '../../api/fixes';
+import { isWorthShowing } from '../../api/fixes';
 import { projectQuery, viewsQuery } from '../../api/queries';
 import type { Column, ColumnPatch, Project } from '../../api/types';
-import { tellError, tellFixes } from '../../ui/notify';
+import { notifyError, notifyFixes } from '../../ui/notify';
+import { templateOf } from '../model/templates';
+import type { PanelTarget } from '../state/panelTarget';
+import type { Table } from '../state/useTable';
 import { withHeaders } from '../template/tokens';
-import type { PanelTarget } from '../TablePanel';
-import type { Table } from '../useTable';
 import { withHidden } from '../views/viewState';
-import { templateOf } from './templates';
 
 export interface ColumnActions {
   /** By place among the shown columns. */
@@ -25,7 +25,7 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
   const projectId = table.project.id;
   const key = projectQuery(projectId).queryKey;
   const reread = () => queryClient.invalidateQueries({ queryKey: key });
-  const tellOf = (fixes: readonly string[]) => tellFixes(fixes.filter(isNews).map((fix) => withHeaders(fix, table.columns)));
+  const tellOf = (fixes: readonly string[]) => notifyFixes(fixes.filter(isWorthShowing).map((fix) => withHeaders(fix, table.columns)));
 
   const patch = async (columnId: string, body: ColumnPatch) => {
     const answer = await data(
@@ -49,7 +49,7 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
       );
       patch(column.id, { order }).catch((error: unknown) => {
         void reread();
-        tellError(error, 'The column was not moved');
+        notifyError(error, 'The column was not moved');
       });
     },
     remove: async (columnId) => {

@@ -1,8 +1,8 @@
 import type { ProvideEditorComponent } from '@glideapps/glide-data-grid';
 import { type ClipboardEvent, type FocusEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
+import { isJson, toPretty } from '../model/values';
 import { isBlock } from '../rows/pasteBlock';
 import { parseTsv } from '../rows/tsv';
-import { isJson, toPretty } from '../rows/typed';
 import type { RowmillCell } from './cellContent';
 import { takeFirstLetters } from './firstLetter';
 import classes from './Grid.module.css';
@@ -90,10 +90,10 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
       />
       {isReadOnly && (
         <button type="button" className={classes.editorNote} onClick={() => onFinishedEditing(undefined)}>
-          Taken from another column: change it there
+          Comes from another column: edit it there
         </button>
       )}
-      {!isReadOnly && isStructured && <div className={classes.editorNote}>JSON · Ctrl + Enter to keep</div>}
+      {!isReadOnly && isStructured && <div className={classes.editorNote}>JSON · Ctrl + Enter to save</div>}
     </div>
   );
 };

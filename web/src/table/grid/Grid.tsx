@@ -14,21 +14,22 @@ import { useComputedColorScheme } from '@mantine/core';
 import { useViewportSize } from '@mantine/hooks';
 import { type ReactNode, type Ref, useCallback, useEffect, useImperativeHandle, useMemo, useRef } from 'react';
 import type { Cell, Column } from '../../api/types';
-import { firstToType, isUnusedInput } from '../input';
+import { columnIcon } from '../model/columnIcon';
+import { firstToType, isUnusedInput } from '../model/inputColumn';
 import type { RowStore } from '../rows/rowStore';
 import { cellContent, isRowmillCell, loadingContent, NEW_ROW } from './cellContent';
 import { cellRenderer, RUN_BUTTON_WIDTH } from './cellRenderer';
-import classes from './Grid.module.css';
 import { isLetter, openByLetter } from './firstLetter';
 import { fitFrozen } from './frozen';
+import classes from './Grid.module.css';
 import { GRID_THEMES, STATUS_COLORS } from './gridTheme';
-import { columnIcon, HEADER_ICONS } from './headerIcons';
+import { HEADER_ICONS } from './headerIcons';
 import { isComputed, keyAction } from './keys';
 import { noImages } from './noImages';
+import { cellSelection, type Selection, toGridSelection, toSelection } from './selection';
 import { useDoubleClick } from './useDoubleClick';
 import { useFocusOnPress } from './useFocusOnPress';
 import { useRedraw } from './useRedraw';
-import { cellSelection, type Selection, toGridSelection, toSelection } from './selection';
 
 export interface CellPlace {
   rowIndex: number;
@@ -286,7 +287,7 @@ export function Grid(props: GridProps) {
       }}
       onVisibleRegionChanged={(range) => {
         firstInSight.current = range.x;
-        store.look(range.y, range.y + range.height);
+        store.setVisibleRange(range.y, range.y + range.height);
       }}
       onColumnMoved={props.onColumnMoved}
       onColumnProposeMove={(from, to) => from !== 0 && to !== 0}

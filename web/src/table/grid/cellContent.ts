@@ -1,8 +1,8 @@
 import { type CustomCell, GridCellKind, type LoadingCell } from '@glideapps/glide-data-grid';
 import type { Cell, Column } from '../../api/types';
 import { isProcessed } from '../../api/types';
-import { describe } from '../cell/advice';
-import { toText } from '../rows/typed';
+import { describeCell } from '../model/cellStatus';
+import { toText } from '../model/values';
 
 /** What is drawn and edited in a cell. */
 export interface CellData {
@@ -42,7 +42,7 @@ export function cellContent(column: Column, cell: Cell = EMPTY, { hint, rowId }:
     allowOverlay: true,
     readonly: column.type === 'reference',
     // What is read aloud is what is drawn.
-    copyData: isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describe(cell) : text,
+    copyData: isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describeCell(cell) : text,
     data: { kind: 'rowmill', cell, isProcessed: isRunColumn, text, ...(hint && { hint }), ...(rowId && { rowId }) },
   };
 }

@@ -1,13 +1,13 @@
 import type { BaseDrawArgs, CustomRenderer, DrawArgs } from '@glideapps/glide-data-grid';
 import { GridCellKind } from '@glideapps/glide-data-grid';
-import { briefly } from '../cell/advice';
-import { CellEditor } from './CellEditor';
+import { shortMessage } from '../model/cellStatus';
 import { drawnText, isRowmillCell, type RowmillCell } from './cellContent';
+import { CellEditor } from './CellEditor';
 import type { StatusColors } from './gridTheme';
 
 type Args = DrawArgs<RowmillCell>;
 
-/** Draws a cell with where it stands. Colours come in by the door because a canvas knows no style sheet. */
+/** Draws a cell and its status. Colours are a parameter because a canvas has no style sheet. */
 export function cellRenderer(colors: StatusColors): CustomRenderer<RowmillCell> {
   return {
     kind: GridCellKind.Custom,
@@ -27,13 +27,13 @@ function draw(args: Args, colors: StatusColors): void {
   switch (args.cell.data.isProcessed ? cell.status : 'idle') {
     case 'queued':
       ring(args, colors.queued);
-      return words(args, cell.retryAt ? `Waits to retry${cell.error ? `: ${briefly(cell.error.message)}` : ''}` : 'Queued', colors.quiet);
+      return words(args, cell.retryAt ? `Waiting to retry${cell.error ? `: ${shortMessage(cell.error.message)}` : ''}` : 'Queued', colors.quiet);
     case 'generating':
       spinner(args, colors.generating);
       return words(args, 'Running', colors.generating);
     case 'error':
       dot(args, colors.error, '!');
-      return words(args, briefly(cell.error?.message ?? 'Failed'), colors.error);
+      return words(args, shortMessage(cell.error?.message ?? 'Failed'), colors.error);
     case 'skipped':
       dash(args, colors.quiet);
       return words(args, cell.error?.message ?? 'Skipped', colors.quiet);

@@ -1,5 +1,5 @@
 import type { Column, Row } from '../../api/types';
-import { isUnusedInput } from '../input';
+import { isUnusedInput } from '../model/inputColumn';
 
 /** Until somebody says otherwise the first column stays that holds something. */
 export const FIRST_COLUMN = 'first';

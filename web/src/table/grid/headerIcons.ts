@@ -1,6 +1,5 @@
 import type { SpriteMap } from '@glideapps/glide-data-grid';
-import type { Column } from '../../api/types';
-import { type IconName, SHAPES } from '../../ui/shapes';
+import { type IconName, ICON_PATHS } from '../../ui/iconPaths';
 
 const USED: IconName[] = ['table', 'text', 'spark', 'braces', 'mail', 'globe', 'plug', 'link'];
 
@@ -9,23 +8,6 @@ export const HEADER_ICONS: SpriteMap = Object.fromEntries(
   USED.map((name) => [
     name,
     ({ bgColor }: { bgColor: string }) =>
-      `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" viewBox="0 0 24 24" fill="none" stroke="${bgColor}" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"><path d="${SHAPES[name]}"/></svg>`,
+      `<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20" viewBox="0 0 24 24" fill="none" stroke="${bgColor}" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round"><path d="${ICON_PATHS[name]}"/></svg>`,
   ]),
 );
-
-/** The icon of a column's kind. */
-export function columnIcon(column: Pick<Column, 'type' | 'dataShape' | 'id'>): IconName {
-  if (column.id === '_trigger') return 'table';
-  switch (column.type) {
-    case 'ai':
-      return column.dataShape === 'json' ? 'braces' : 'spark';
-    case 'task':
-      return column.dataShape === 'waterfall' ? 'mail' : 'globe';
-    case 'api':
-      return 'plug';
-    case 'reference':
-      return 'link';
-    default:
-      return 'text';
-  }
-}

@@ -18,13 +18,13 @@ export interface Selection {
   cell?: { rowIndex: number; columnId: string };
 }
 
-export const NOTHING: Selection = { rows: CompactSelection.empty(), columns: CompactSelection.empty() };
+export const EMPTY_SELECTION: Selection = { rows: CompactSelection.empty(), columns: CompactSelection.empty() };
 
 /** One cell. */
 export function cellSelection(rowIndex: number, columnId: string, columns: readonly Column[]): Selection {
   const column = columns.findIndex(({ id }) => id === columnId);
   return {
-    ...NOTHING,
+    ...EMPTY_SELECTION,
     cell: { rowIndex, columnId },
     range: { firstRow: rowIndex, endRow: rowIndex + 1, firstColumn: column, endColumn: column + 1 },
   };
@@ -70,7 +70,7 @@ export function toGridSelection(selection: Selection, columns: readonly Column[]
 }
 
 /** Runs of row indices, the end not included. */
-export function rowRuns(rows: CompactSelection): [number, number][] {
+export function rowRanges(rows: CompactSelection): [number, number][] {
   const runs: [number, number][] = [];
   for (const index of rows) {
     const last = runs.at(-1);

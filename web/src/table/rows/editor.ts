@@ -1,6 +1,7 @@
 import type { Cell, Column, Json, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
-import { isBeingAdded, newName, notYetThere, provisionalRow, written } from './provisional';
+import { isBeingAdded, newIdempotencyKey, rowNotAddedError, optimisticRow, writtenCell } from './optimisticRow';
+import type { OnSent, RowBody, RowApi } from './rowApi';
 import type { RowStore } from './rowStore';
 import {
   bodyOf,
@@ -10,12 +11,11 @@ import {
   isAsMade,
   isSame,
   madeBodies,
-  type Step,
+  type UndoStep,
   unchangedSince,
   UndoStack,
   withoutOldColumns,
 } from './undo';
-import type { OnSent, RowBody, Wire } from './wire';
 
 export interface CellWrite {
   rowId: string;
@@ -25,8 +25,8 @@ export interface CellWrite {
   before?: Cell | undefined;
 }
 
-/** What came of undoing or redoing something. */
-export interface Undone {
+/** The result of an undo or redo. */
+export interface UndoResult {
   /** Cells that somebody has changed since: they were left alone. */
   skippedCells: number;
   /** Rows that somebody has changed since: they were not deleted. */
@@ -36,7 +36,7 @@ export interface Undone {
   /** Rows that were made again. */
   restoredRows: number;
   /** Values the service had filled in, which now count as written by hand. */
-  byHand: CellEdit[];
+  manualCells: CellEdit[];
 }
 
 interface ChangeOptions {
@@ -50,16 +50,16 @@ interface ChangeOptions {
 }
 
 interface Options {
-  wire: Wire;
+  api: RowApi;
   store: () => Pick<RowStore, 'indexOf' | 'rowAt' | 'patch' | 'startAdding' | 'finishAdding' | 'refresh'>;
   columns: () => readonly Column[];
   /** What was written by hand can be sent again. */
   onError: (error: unknown, again?: () => void) => void;
   onChange: () => void;
-  onUndone: (undone: Undone) => void;
+  onUndone: (undone: UndoResult) => void;
 }
 
-/** What a person writes: shown at once, sent in order, taken back on failure, undone when asked. */
+/** Optimistic editor: edits are shown at once, sent in order, rolled back on failure, and can be undone. */
 export class Editor {
   private readonly steps = new UndoStack();
   /** Rows being added have no id yet; what is written into them waits for it. */
@@ -79,14 +79,14 @@ export class Editor {
 
   /** Writes cells and adds rows as one step. Answers whether all of it was taken; if not, that has been told. */
   change(writes: readonly CellWrite[], added: readonly RowBody[] = [], options: ChangeOptions = {}): Promise<boolean> {
-    const { onProgress, madeColumns = 0, name = newName(), sentBefore = 0 } = options;
+    const { onProgress, madeColumns = 0, name = newIdempotencyKey(), sentBefore = 0 } = options;
     const cells = this.editsOf(writes);
     if (cells.length === 0 && added.length === 0) return Promise.resolve(true);
     this.show(cells, 'after');
-    const rows = options.rows ?? added.map((body) => provisionalRow(++this.made, body));
+    const rows = options.rows ?? added.map((body) => optimisticRow(++this.made, body));
     const all = cells.length + rows.length;
     if (rows.length > 0) this.options.store().startAdding(rows);
-    const step: Step = { cells: [], madeRowIds: [], madeColumns };
+    const step: UndoStep = { cells: [], madeRowIds: [], madeColumns };
     const work = async () => {
       try {
         await this.sendCells(cells, 'after', (sent) => onProgress?.(sent, all));
@@ -119,36 +119,36 @@ export class Editor {
   }
 
   /** Deletes rows as a step that can be taken back. */
-  async remove(rows: readonly Row[]): Promise<Step | undefined> {
+  async remove(rows: readonly Row[]): Promise<UndoStep | undefined> {
     const columns = this.options.columns();
     const deletedRows = rows.map((row) => ({ id: row.id, body: bodyOf(row, columns) }));
-    const step: Step = { cells: [], madeRowIds: [], deletedRows };
+    const step: UndoStep = { cells: [], madeRowIds: [], deletedRows };
     const isDone = await this.enqueue(async () => {
-      await this.options.wire.deleteRows(deletedRows.map(({ id }) => id));
+      await this.options.api.deleteRows(deletedRows.map(({ id }) => id));
       this.steps.push(step);
     });
     return isDone ? step : undefined;
   }
 
   /** Takes back the last step, or the one that is named. */
-  undo(wanted?: Step): Promise<boolean> {
+  undo(wanted?: UndoStep): Promise<boolean> {
     return this.enqueue(async () => {
       const step = this.steps.undo(wanted);
       if (!step) return;
       const edits = editsOfOldRows(step);
-      const rows = await this.rowsNow([...edits.map(({ rowId }) => rowId), ...step.madeRowIds]);
+      const rows = await this.currentRows([...edits.map(({ rowId }) => rowId), ...step.madeRowIds]);
       const open = unchangedSince(edits, 'after', rows, this.options.columns());
       await this.rewrite(open, 'before');
       const bodies = madeBodies(step);
       const there = step.madeRowIds.filter((id) => rows.has(id));
       const isLeft = (id: string) => isAsMade(rows.get(id) as Row, bodies.get(id) ?? {}, this.options.columns());
       const gone = there.filter(isLeft);
-      if (gone.length > 0) await this.options.wire.deleteRows(gone);
+      if (gone.length > 0) await this.options.api.deleteRows(gone);
       step.goneRowIds = gone;
-      const restoredRows = await this.makeAgain(step.deletedRows ?? []);
-      const byHand = [...open.filter((edit) => edit.wasFilled && edit.before !== null), ...filledIn(step.deletedRows ?? [], this.processed())];
+      const restoredRows = await this.restoreRows(step.deletedRows ?? []);
+      const manualCells = [...open.filter((edit) => edit.wasFilled && edit.before !== null), ...filledIn(step.deletedRows ?? [], this.processed())];
       const keptRows = there.length - gone.length;
-      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows, keptColumns: step.madeColumns ?? 0, restoredRows, byHand });
+      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows, keptColumns: step.madeColumns ?? 0, restoredRows, manualCells });
     });
   }
 
@@ -157,13 +157,13 @@ export class Editor {
       const step = this.steps.redo();
       if (!step) return;
       const edits = editsOfOldRows(step);
-      const rows = await this.rowsNow(edits.map(({ rowId }) => rowId));
+      const rows = await this.currentRows(edits.map(({ rowId }) => rowId));
       const open = unchangedSince(edits, 'before', rows, this.options.columns());
       await this.rewrite(open, 'after');
       const bodies = madeBodies(step);
-      await this.makeAgain((step.goneRowIds ?? []).map((id) => ({ id, body: bodies.get(id) ?? {} })));
-      if (step.deletedRows) await this.options.wire.deleteRows(step.deletedRows.map(({ id }) => id));
-      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: 0, keptColumns: 0, restoredRows: 0, byHand: [] });
+      await this.restoreRows((step.goneRowIds ?? []).map((id) => ({ id, body: bodies.get(id) ?? {} })));
+      if (step.deletedRows) await this.options.api.deleteRows(step.deletedRows.map(({ id }) => id));
+      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: 0, keptColumns: 0, restoredRows: 0, manualCells: [] });
     });
   }
 
@@ -187,14 +187,14 @@ export class Editor {
     const processed = this.processed();
     return writes
       .map((write): CellEdit => {
-        const { rowId, columnId, value, before = this.rowAtHand(write.rowId)?.cells[columnId] } = write;
+        const { rowId, columnId, value, before = this.loadedRow(write.rowId)?.cells[columnId] } = write;
         const wasFilled = processed.has(columnId) && before?.manual !== true;
         return { rowId, columnId, before: before?.value ?? null, after: value, wasFilled };
       })
       .filter((edit) => !isSame(edit.before, edit.after));
   }
 
-  private rowAtHand(rowId: string): Row | undefined {
+  private loadedRow(rowId: string): Row | undefined {
     const index = this.options.store().indexOf(rowId);
     return index === undefined ? undefined : this.options.store().rowAt(index);
   }
@@ -203,15 +203,15 @@ export class Editor {
     return new Set(this.options.columns().filter(isProcessed).map((column) => column.id));
   }
 
-  private async rowsNow(rowIds: readonly string[]): Promise<Map<string, Row>> {
+  private async currentRows(rowIds: readonly string[]): Promise<Map<string, Row>> {
     const rows = new Map<string, Row>();
     const far: string[] = [];
     for (const rowId of new Set(rowIds)) {
-      const row = this.rowAtHand(rowId);
+      const row = this.loadedRow(rowId);
       if (row) rows.set(rowId, row);
       else far.push(rowId);
     }
-    if (far.length > 0) for (const [rowId, row] of await this.options.wire.readRows(far)) rows.set(rowId, row);
+    if (far.length > 0) for (const [rowId, row] of await this.options.api.readRows(far)) rows.set(rowId, row);
     return rows;
   }
 
@@ -221,11 +221,11 @@ export class Editor {
   }
 
   /** Rows that were deleted come back with new ids, at the end. */
-  private async makeAgain(rows: readonly { id: string; body: RowBody }[]): Promise<number> {
+  private async restoreRows(rows: readonly { id: string; body: RowBody }[]): Promise<number> {
     if (rows.length === 0) return 0;
     const ids: string[] = [];
     try {
-      await this.options.wire.insertRows(rows.map(({ body }) => withoutOldColumns(body, this.options.columns())), ids);
+      await this.options.api.insertRows(rows.map(({ body }) => withoutOldColumns(body, this.options.columns())), ids);
     } finally {
       this.steps.rename(new Map(ids.map((id, place) => [rows[place]?.id ?? id, id])));
     }
@@ -237,7 +237,7 @@ export class Editor {
     const rows = new Map<string, Row>();
     for (const edit of cells) {
       const row = rows.get(edit.rowId) ?? { id: edit.rowId, cells: {} };
-      row.cells[edit.columnId] = written(edit[side], processed.has(edit.columnId));
+      row.cells[edit.columnId] = writtenCell(edit[side], processed.has(edit.columnId));
       rows.set(edit.rowId, row);
     }
     this.options.store().patch([...rows.values()]);
@@ -245,9 +245,9 @@ export class Editor {
 
   private async sendCells(cells: readonly CellEdit[], side: 'before' | 'after', onSent?: OnSent): Promise<void> {
     for (const edit of cells) edit.rowId = await (this.ids.get(edit.rowId) ?? edit.rowId);
-    if (cells.some(({ rowId }) => isBeingAdded(rowId))) throw notYetThere();
+    if (cells.some(({ rowId }) => isBeingAdded(rowId))) throw rowNotAddedError();
     const writes = cells.map((edit) => ({ rowId: edit.rowId, columnId: edit.columnId, value: edit[side] }));
-    await this.options.wire.writeCells(writes, onSent);
+    await this.options.api.writeCells(writes, onSent);
   }
 
   private async sendRows(
@@ -258,7 +258,7 @@ export class Editor {
     name: (sent: number) => string,
   ): Promise<void> {
     if (rows.length === 0) return;
-    const sent = this.options.wire.insertRows(bodies, ids, onSent, name);
+    const sent = this.options.api.insertRows(bodies, ids, onSent, name);
     const settled = sent.catch(() => {});
     rows.forEach((row, place) => this.ids.set(row.id, settled.then(() => ids[place] ?? row.id)));
     try {

@@ -28,7 +28,7 @@ export function queryParams(query: RowQuery) {
 }
 
 /** A query as a run takes it. */
-export function selected(query: RowQuery): TriggerBody {
+export function runBody(query: RowQuery): TriggerBody {
   return {
     ...(query.filters.length > 0 && { filters: query.filters as TriggerBody['filters'] }),
     ...(query.sorting.length > 0 && { sorting: query.sorting }),

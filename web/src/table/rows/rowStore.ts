@@ -2,9 +2,9 @@ import type { Cell, Row } from '../../api/types';
 import { PageCache } from './pageCache';
 import { isPlain, type RowPage, type RowQuery } from './rowQuery';
 
-/** Which rows look different now: their indices, or all of them. */
-export type Damage = readonly number[] | 'all';
-type Listener = (damage: Damage) => void;
+/** Rows to redraw: their indices, or all of them. */
+export type ChangedRows = readonly number[] | 'all';
+type Listener = (damage: ChangedRows) => void;
 
 export interface RowChanges {
   rows: { id: string; cells: Record<string, Cell> }[];
@@ -17,13 +17,13 @@ interface Options {
   onError: (error: unknown) => void;
   pageSize?: number;
   pagesMax?: number;
-  /** How long changes gather before a filtered or sorted list is read again. */
-  settleMilliseconds?: number;
+  /** Debounce delay before a filtered or sorted list is refetched. */
+  refreshDelayMilliseconds?: number;
 }
 
 /**
- * The rows of a list as far as they are looked at. Fetches the pages in sight, keeps them current by events, and
- * tells the grid what to draw again.
+ * Row cache of one list. Fetches the visible pages, updates them by server-sent events, and
+ * tells the grid what to redraw.
  */
 export class RowStore {
   readonly query: RowQuery;
@@ -32,11 +32,11 @@ export class RowStore {
   private readonly fetching = new Map<number, AbortController>();
   /** Changes that came while pages were being fetched: an answer may be older than they are. */
   private recent: { at: number; row: Row }[] = [];
-  private ticks = 0;
-  /** When it was last told how many rows there are. */
+  private sequence = 0;
+  /** Sequence number of the last change of the row count. */
   private resizedAt = 0;
-  private sight: [number, number] = [0, 0];
-  private settling: ReturnType<typeof setTimeout> | undefined;
+  private visibleRange: [number, number] = [0, 0];
+  private refreshTimer: ReturnType<typeof setTimeout> | undefined;
   private isClosed = true;
   /** Rows being added: shown after the last until the service has them. */
   private adding: Row[] = [];
@@ -45,7 +45,7 @@ export class RowStore {
   constructor(private readonly options: Options) {
     this.query = options.query;
     this.cache = new PageCache(options.pageSize ?? 100, options.pagesMax ?? 80);
-    this.sight = [0, Math.floor(this.cache.pageSize / 2) - 1];
+    this.visibleRange = [0, Math.floor(this.cache.pageSize / 2) - 1];
   }
 
   open(): void {
@@ -68,14 +68,14 @@ export class RowStore {
 
   close(): void {
     this.isClosed = true;
-    clearTimeout(this.settling);
+    clearTimeout(this.refreshTimer);
     for (const controller of this.fetching.values()) controller.abort();
     this.fetching.clear();
   }
 
-  /** The rows in sight; what is missing of them is fetched, and what was asked for elsewhere is given up. */
-  look(first: number, last: number): void {
-    this.sight = [Math.max(0, first), last];
+  /** Sets the visible rows. Missing pages are fetched, and requests for other pages are aborted. */
+  setVisibleRange(first: number, last: number): void {
+    this.visibleRange = [Math.max(0, first), last];
     this.load();
   }
 
@@ -97,7 +97,7 @@ export class RowStore {
     return rows;
   }
 
-  /** Writes cells at once, as if the service had told of them. */
+  /** Optimistic update: shows cells before the service has confirmed them. */
   patch(rows: readonly { id: string; cells: Record<string, Cell> }[]): void {
     this.remember(rows);
     for (const { id, cells } of rows) {
@@ -106,13 +106,13 @@ export class RowStore {
       if (row) Object.assign(row.cells, cells);
     }
     const changed = this.cache.patch(rows);
-    if (changed.length > 0) this.tell(changed);
+    if (changed.length > 0) this.notify(changed);
   }
 
-  /** What the service tells of rows. */
+  /** Applies row changes from the event stream. */
   apply({ rows, deleted }: RowChanges): void {
     this.patch(rows);
-    if (!isPlain(this.query)) return this.settle();
+    if (!isPlain(this.query)) return this.refreshSoon();
     const gone = deleted.map((id) => this.cache.indexOf(id)).filter((index) => index !== undefined);
     if (gone.length > 0) {
       this.cache.expire(Math.min(...gone));
@@ -128,16 +128,16 @@ export class RowStore {
       return;
     }
     if (total === this.cache.total) return;
-    this.resizedAt = ++this.ticks;
+    this.resizedAt = ++this.sequence;
     this.cache.resize(total);
-    this.tell('all');
+    this.notify('all');
     this.load();
   }
 
   /** Shows rows at the end before the service has answered. */
   startAdding(rows: Row[]): void {
     this.adding.push(...rows);
-    this.tell('all');
+    this.notify('all');
   }
 
   /** The service has taken the rows, and these are their ids; or it has refused them. */
@@ -145,20 +145,20 @@ export class RowStore {
     const finished = new Set(rows);
     this.adding = this.adding.filter((row) => !finished.has(row));
     if (ids) rows.forEach((row, place) => this.append({ ...row, id: ids[place] ?? row.id }));
-    this.tell('all');
+    this.notify('all');
     if (this.adding.length === 0 && this.totalAfterAdding !== undefined) {
       const total = this.totalAfterAdding;
       this.totalAfterAdding = undefined;
       this.resize(total);
     }
-    if (!isPlain(this.query)) this.settle();
+    if (!isPlain(this.query)) this.refreshSoon();
   }
 
   private append(row: Row): void {
     if (this.cache.indexOf(row.id) === undefined) this.cache.append(row);
   }
 
-  /** Reads what is in sight again. */
+  /** Refetches the visible pages. */
   refresh(): void {
     for (const controller of this.fetching.values()) controller.abort();
     this.fetching.clear();
@@ -166,17 +166,18 @@ export class RowStore {
     this.load();
   }
 
-  private settle(): void {
-    if (this.settling !== undefined) return;
-    this.settling = setTimeout(() => {
-      this.settling = undefined;
+  /** Debounced refresh: many changes cause one request. */
+  private refreshSoon(): void {
+    if (this.refreshTimer !== undefined) return;
+    this.refreshTimer = setTimeout(() => {
+      this.refreshTimer = undefined;
       this.refresh();
-    }, this.options.settleMilliseconds ?? 800);
+    }, this.options.refreshDelayMilliseconds ?? 800);
   }
 
   private load(): void {
     if (this.isClosed) return;
-    const [first, last] = this.sight;
+    const [first, last] = this.visibleRange;
     const margin = Math.floor(this.cache.pageSize / 2);
     const wanted = this.cache.missing(Math.max(0, first - margin), last + margin);
     for (const [page, controller] of this.fetching) {
@@ -190,7 +191,7 @@ export class RowStore {
   private async fetch(page: number): Promise<void> {
     const controller = new AbortController();
     this.fetching.set(page, controller);
-    const startedAt = this.ticks;
+    const startedAt = this.sequence;
     try {
       const answer = await this.options.fetchPage(page, this.cache.pageSize, controller.signal);
       if (controller.signal.aborted) return;
@@ -199,7 +200,7 @@ export class RowStore {
       this.cache.put(page, answer.rows, isOld ? this.cache.total : answer.total);
       if (isOld) this.cache.expire(page * this.cache.pageSize);
       this.cache.patch(this.recent.filter((change) => change.at > startedAt).map((change) => change.row));
-      this.tell('all');
+      this.notify('all');
     } catch (error) {
       if (!controller.signal.aborted) this.options.onError(error);
     } finally {
@@ -211,11 +212,11 @@ export class RowStore {
 
   private remember(rows: readonly Row[]): void {
     if (this.fetching.size === 0) return;
-    const at = ++this.ticks;
+    const at = ++this.sequence;
     for (const row of rows) this.recent.push({ at, row });
   }
 
-  private tell(damage: Damage): void {
+  private notify(damage: ChangedRows): void {
     for (const listener of this.listeners) listener(damage);
   }
 }

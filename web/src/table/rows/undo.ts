@@ -1,5 +1,5 @@
 import type { Column, Json, Row } from '../../api/types';
-import type { RowBody } from './wire';
+import type { RowBody } from './rowApi';
 
 export interface CellEdit {
   rowId: string;
@@ -10,8 +10,8 @@ export interface CellEdit {
   wasFilled?: boolean;
 }
 
-/** One thing a person did: cells written, in rows that were made for them or were there, or rows deleted. */
-export interface Step {
+/** One undoable step: cells written, rows added, or rows deleted. */
+export interface UndoStep {
   cells: CellEdit[];
   /** Rows this step made. */
   madeRowIds: string[];
@@ -23,10 +23,10 @@ export interface Step {
   deletedRows?: { id: string; body: RowBody }[];
 }
 
-/** What a person did and can take back, newest last. */
+/** Undo and redo history, newest step last. */
 export class UndoStack {
-  private done: Step[] = [];
-  private undone: Step[] = [];
+  private done: UndoStep[] = [];
+  private undone: UndoStep[] = [];
 
   constructor(private readonly stepsMax = 200) {}
 
@@ -38,21 +38,21 @@ export class UndoStack {
     return this.undone.length > 0;
   }
 
-  push(step: Step): void {
+  push(step: UndoStep): void {
     this.done.push(step);
     if (this.done.length > this.stepsMax) this.done.shift();
     this.undone = [];
   }
 
   /** The last step, or the one that is named, if it was not taken back yet. */
-  undo(wanted = this.done.at(-1)): Step | undefined {
+  undo(wanted = this.done.at(-1)): UndoStep | undefined {
     const step = this.done.find((candidate) => candidate === wanted);
     this.done = this.done.filter((candidate) => candidate !== step);
     if (step) this.undone.push(step);
     return step;
   }
 
-  redo(): Step | undefined {
+  redo(): UndoStep | undefined {
     const step = this.undone.pop();
     if (step) this.done.push(step);
     return step;
@@ -76,13 +76,13 @@ export class UndoStack {
 }
 
 /** The edits of rows that were there before the step. */
-export function editsOfOldRows({ cells, madeRowIds }: Step): CellEdit[] {
+export function editsOfOldRows({ cells, madeRowIds }: UndoStep): CellEdit[] {
   const made = new Set(madeRowIds);
   return cells.filter((edit) => !made.has(edit.rowId));
 }
 
 /** What stood in the rows a step made, row by row. */
-export function madeBodies({ cells, madeRowIds }: Step): Map<string, RowBody> {
+export function madeBodies({ cells, madeRowIds }: UndoStep): Map<string, RowBody> {
   const bodies = new Map<string, RowBody>(madeRowIds.map((id) => [id, {}]));
   for (const { rowId, columnId, after } of cells) {
     const body = bodies.get(rowId);

@@ -1,11 +1,11 @@
 import { useEffect, useMemo } from 'react';
 import { isNotFound } from '../../api/error';
-import { tellError } from '../../ui/notify';
+import { notifyError } from '../../ui/notify';
 import { fetchPage } from './fetchRows';
 import type { RowQuery } from './rowQuery';
 import { RowStore } from './rowStore';
 
-/** The rows a query names. A new query, a new store. */
+/** The row store of a query. A new query gets a new store. */
 export function useRowStore(projectId: string, query: RowQuery): RowStore {
   const key = JSON.stringify(query);
   const store = useMemo(() => {
@@ -14,7 +14,7 @@ export function useRowStore(projectId: string, query: RowQuery): RowStore {
       query: wanted,
       fetchPage: (page, pageSize, signal) => fetchPage(projectId, wanted, page, pageSize, signal),
       // Where the project itself is not there, the page says so.
-      onError: (error) => isNotFound(error) || tellError(error, 'Some rows could not be read'),
+      onError: (error) => isNotFound(error) || notifyError(error, 'Some rows could not be loaded'),
     });
   }, [projectId, key]);
 

@@ -1,43 +1,44 @@
 import { Alert, Button, Group, List, Modal, Stack, Text } from '@mantine/core';
-import { count, counted } from '../../ui/format';
-import type { Table } from '../useTable';
-import { withoutByHand } from './measure';
+import type { Column } from '../../api/types';
+import { formatNumber, pluralize } from '../../ui/format';
+import { withoutManualValues } from './estimate';
+import type { Runs } from './useRuns';
 
 const TRIED_ROWS = 10;
 
-/** Asks before many cells are run, because each may cost money and somebody else's time. */
-export function RunDialog({ table: { runs, columns } }: { table: Table }) {
+/** Confirms large runs, because each cell may cost money. */
+export function RunDialog({ runs, columns }: { runs: Runs; columns: readonly Column[] }) {
   const { question, answer } = runs;
   if (!question) return null;
-  const { cells, byColumn, isAtMost, body, byHand } = question;
-  const others = byHand > 0 ? withoutByHand(body) : undefined;
+  const { cells, byColumn, isAtMost, body, manualCount } = question;
+  const others = manualCount > 0 ? withoutManualValues(body) : undefined;
   const parts = [...byColumn].filter(([, number]) => number > 0);
   const limit = Math.min(TRIED_ROWS, body.limit ?? TRIED_ROWS);
   const header = (columnId = '') => columns.find(({ id }) => id === columnId)?.header ?? 'the new column';
-  const where = parts.length > 1 ? ` in ${counted(parts.length, 'column')}` : parts.length === 1 ? ` in “${header(parts[0]?.[0])}”` : '';
+  const where = parts.length > 1 ? ` in ${pluralize(parts.length, 'column')}` : parts.length === 1 ? ` in “${header(parts[0]?.[0])}”` : '';
   return (
     <Modal
       opened
       onClose={() => void answer()}
-      title={`Run ${isAtMost ? 'up to ' : ''}${counted(cells, 'cell')}${where}?`}
-      size={byHand > 0 ? 'lg' : 'md'}
+      title={`Run ${isAtMost ? 'up to ' : ''}${pluralize(cells, 'cell')}${where}?`}
+      size={manualCount > 0 ? 'lg' : 'md'}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       <Stack>
         <Text size="sm">
-          Each of them asks a service outside, which may charge for it. You can stop the run at any time.
-          {body.force && ' What is done is run again, too.'}
+          Each cell calls an external service, which may charge for it. You can stop the run at any time.
+          {body.force && ' Finished cells run again, too.'}
         </Text>
-        {byHand > 0 && (
-          <Alert color="orange" title={`${counted(byHand, 'value')} written by hand will be replaced`}>
-            What people wrote there cannot be brought back.
+        {manualCount > 0 && (
+          <Alert color="orange" title={`${pluralize(manualCount, 'value')} edited manually will be replaced`}>
+            Manual edits cannot be restored.
           </Alert>
         )}
         {parts.length > 1 && (
           <List size="sm">
             {parts.map(([columnId, number]) => (
               <List.Item key={columnId}>
-                {header(columnId)}: {counted(number, 'cell')}
+                {header(columnId)}: {pluralize(number, 'cell')}
               </List.Item>
             ))}
           </List>
@@ -48,15 +49,15 @@ export function RunDialog({ table: { runs, columns } }: { table: Table }) {
           </Button>
           {others ? (
             <Button variant="default" onClick={() => void answer(others)}>
-              Keep what was written
+              Keep manual values
             </Button>
           ) : (
             <Button variant="default" onClick={() => void answer({ ...body, limit })}>
-              First {limit} rows only
+              Run first {limit} rows
             </Button>
           )}
-          <Button color={byHand > 0 ? 'red' : undefined} data-autofocus={byHand === 0 || undefined} onClick={() => void answer(body)}>
-            Run {isAtMost ? 'all' : count(cells)}
+          <Button color={manualCount > 0 ? 'red' : undefined} data-autofocus={manualCount === 0 || undefined} onClick={() => void answer(body)}>
+            Run {isAtMost ? 'all' : formatNumber(cells)}
           </Button>
         </Group>
       </Stack>

@@ -24,7 +24,7 @@ interface Moment {
   pending: number;
 }
 
-export const RESTING: Progress = { isRunning: false, total: 0, done: 0, empty: 0, failed: 0, skipped: 0, stopped: 0 };
+export const NO_RUN: Progress = { isRunning: false, total: 0, done: 0, empty: 0, failed: 0, skipped: 0, stopped: 0 };
 
 /** Rates are taken over this long. */
 const WINDOW_MILLISECONDS = 12_000;
@@ -35,7 +35,7 @@ export class RunMeter {
 
   read(status: Status, now: number): Progress {
     const { pending } = countCells(status);
-    if (!status.run) return RESTING;
+    if (!status.run) return NO_RUN;
     const { cells: total, ...ways } = status.run;
     this.moments = pending === 0 ? [] : [...this.moments.filter((moment) => now - moment.at < WINDOW_MILLISECONDS), { at: now, pending }];
     const rate = this.rate();
@@ -53,7 +53,7 @@ export class RunMeter {
 }
 
 /** How many cells have come to an end, in whatever way. */
-export function ended({ done, empty, failed, skipped, stopped }: Progress): number {
+export function countEnded({ done, empty, failed, skipped, stopped }: Progress): number {
   return done + empty + failed + skipped + stopped;
 }
 

@@ -4,17 +4,17 @@ import { client, data } from '../../api/client';
 import { statusQuery } from '../../api/queries';
 import type { Column, TriggerBody } from '../../api/types';
 import { isProcessed } from '../../api/types';
-import { counted } from '../../ui/format';
-import { tell, tellError } from '../../ui/notify';
-import { countByHand } from './byHand';
-import { type Measured, measure, UNASKED_CELLS_MAX } from './measure';
-import { tellRunning } from './runningNote';
+import { pluralize } from '../../ui/format';
+import { notify, notifyError } from '../../ui/notify';
+import { type RunEstimate, estimateRun, UNCONFIRMED_CELLS_MAX } from './estimate';
+import { countManualValues } from './manualValues';
+import { notifyRunning } from './runningNotification';
 
 /** A run that is large enough to be asked about. */
-export interface RunQuestion extends Measured {
+export interface RunQuestion extends RunEstimate {
   body: TriggerBody;
   /** Values written by hand that it would replace, where that can be known. */
-  byHand: number;
+  manualCount: number;
 }
 
 export interface Runs {
@@ -41,16 +41,16 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
     try {
       const columnIds = body.columnIds ?? current.current.filter(isProcessed).map((column) => column.id);
       if (body.rowIds?.length === 1 && columnIds.length === 1) {
-        if ((await trigger(body)) === 0) tell(nothingRan(body));
+        if ((await trigger(body)) === 0) notify(nothingRan(body));
         return;
       }
-      const measured = await measure(body, columnIds, (part) => trigger({ ...part, dryRun: true }));
-      const byHand = await countByHand(projectId, body, columnIds);
-      if (measured.cells > UNASKED_CELLS_MAX || byHand > 0) return setQuestion({ ...measured, body, byHand });
-      if (measured.cells === 0 || (await trigger(body)) === 0) return tell(nothingRan(body));
-      tellRunning(`Running ${measured.isAtMost ? 'up to ' : ''}${counted(measured.cells, 'cell')}.`);
+      const measured = await estimateRun(body, columnIds, (part) => trigger({ ...part, dryRun: true }));
+      const manualCount = await countManualValues(projectId, body, columnIds);
+      if (measured.cells > UNCONFIRMED_CELLS_MAX || manualCount > 0) return setQuestion({ ...measured, body, manualCount });
+      if (measured.cells === 0 || (await trigger(body)) === 0) return notify(nothingRan(body));
+      notifyRunning(`Running ${measured.isAtMost ? 'up to ' : ''}${pluralize(measured.cells, 'cell')}.`);
     } catch (error) {
-      tellError(error, 'Nothing was run');
+      notifyError(error, 'The run did not start');
     }
   };
 
@@ -58,9 +58,9 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
     setQuestion(undefined);
     if (!body) return;
     try {
-      if ((await trigger(body)) === 0) tell(nothingRan(body));
+      if ((await trigger(body)) === 0) notify(nothingRan(body));
     } catch (error) {
-      tellError(error, 'Nothing was run');
+      notifyError(error, 'The run did not start');
     }
   };
 
@@ -70,11 +70,11 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
       const body = rowIds ? { rowIds } : {};
       const { stoppedCells } = await data(client.POST('/v4/projects/{projectId}/stop', { params, body }));
       // Where everything was stopped, the strip at the bottom says so.
-      if (stoppedCells === 0) tell('Nothing was running.');
-      else if (rowIds) tell(`${counted(stoppedCells, 'cell')} stopped.`);
+      if (stoppedCells === 0) notify('Nothing was running.');
+      else if (rowIds) notify(`${pluralize(stoppedCells, 'cell')} stopped.`);
       await queryClient.invalidateQueries({ queryKey: statusQuery(projectId).queryKey });
     } catch (error) {
-      tellError(error, 'It was not stopped');
+      notifyError(error, 'The run was not stopped');
     } finally {
       setIsStopping(false);
     }
@@ -84,7 +84,7 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
 }
 
 function nothingRan(body: TriggerBody): string {
-  if (body.statuses?.includes('error')) return 'No cell has failed.';
-  if (body.force) return 'There was nothing to run.';
-  return 'Everything is done already. To run finished cells again, choose “Run again from the start”.';
+  if (body.statuses?.includes('error')) return 'No cells have failed.';
+  if (body.force) return 'There is nothing to run.';
+  return 'All cells are done. To run finished cells again, choose “Rerun all cells”.';
 }

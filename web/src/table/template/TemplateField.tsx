@@ -2,7 +2,7 @@ import { Input, Paper, Text } from '@mantine/core';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
 import type { Column } from '../../api/types';
 import { Icon } from '../../ui/Icon';
-import { columnIcon } from '../grid/headerIcons';
+import { columnIcon } from '../model/columnIcon';
 import { type Choice, choicesFor } from './choices';
 import { dropAnchor, insertChip, leaveRoom, renderTokens, serialize, wordBeforeCaret } from './dom';
 import classes from './Template.module.css';

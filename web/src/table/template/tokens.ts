@@ -1,4 +1,4 @@
-import { fixSentence } from '../../api/fixes';
+import { fixMessage } from '../../api/fixes';
 import type { Column } from '../../api/types';
 
 /** A piece of a template: text as it is, or a reference as it is written between `@{` and `}`. */
@@ -38,6 +38,6 @@ export function referredColumns(config: unknown, columns: readonly Column[]): st
 
 /** What the service put right, in the page's words, with columns by their headers instead of their ids. */
 export function withHeaders(fix: string, columns: readonly Column[]): string {
-  const named = columns.reduce((words, { id, header }) => words.replaceAll(`"${id}"`, `“${header}”`), fixSentence(fix));
+  const named = columns.reduce((words, { id, header }) => words.replaceAll(`"${id}"`, `“${header}”`), fixMessage(fix));
   return named.replace(/"([^"]*)"/g, '“$1”');
 }

@@ -1,13 +1,13 @@
 import { Button, Menu, Text } from '@mantine/core';
-import { prefix } from '../../app/base';
+import { prefix } from '../../api/base';
 import { Icon } from '../../ui/Icon';
 import { isPlain, queryParams, type RowQuery } from '../rows/rowQuery';
-import type { Table } from '../useTable';
+import type { Table } from '../state/useTable';
 
 const KINDS: { label: string; note: string; params: Record<string, string> }[] = [
-  { label: 'CSV for spreadsheets (safe)', note: 'An apostrophe keeps cells from running as formulas.', params: { format: 'csv', bom: 'true' } },
-  { label: 'CSV with exact values', note: 'For programs: every cell as it is.', params: { format: 'csv', formulas: 'keep' } },
-  { label: 'JSON Lines', note: 'For programs: numbers, lists and objects, too.', params: { format: 'jsonl' } },
+  { label: 'CSV for spreadsheets (safe)', note: 'Formulas are escaped with an apostrophe.', params: { format: 'csv', bom: 'true' } },
+  { label: 'CSV with exact values', note: 'For programs. Values are unchanged.', params: { format: 'csv', formulas: 'keep' } },
+  { label: 'JSON Lines', note: 'For programs. Keeps numbers, lists and objects.', params: { format: 'jsonl' } },
 ];
 
 /** Downloads what is shown, or everything. The service streams it, so the browser holds none of it. */
@@ -34,7 +34,7 @@ export function ExportMenu({ table }: { table: Table }) {
       <Menu.Dropdown>
         {isPart && (
           <>
-            <Menu.Label>What is shown now</Menu.Label>
+            <Menu.Label>Current view</Menu.Label>
             {items(query)}
           </>
         )}

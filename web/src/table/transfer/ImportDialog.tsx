@@ -2,17 +2,17 @@ import { Alert, Button, FileButton, Group, Modal, Progress, Stack, Text } from '
 import { useQueryClient } from '@tanstack/react-query';
 import { type DragEvent, useEffect, useRef, useState } from 'react';
 import { client, data } from '../../api/client';
-import { sentence } from '../../api/error';
+import { errorMessage } from '../../api/error';
 import { projectQuery } from '../../api/queries';
 import type { ImportResult } from '../../api/types';
-import { counted } from '../../ui/format';
+import { pluralize } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
-import { unnamedInput } from '../input';
+import { unnamedInput } from '../model/inputColumn';
 import { isFiltered } from '../rows/rowQuery';
-import type { Table } from '../useTable';
+import type { Table } from '../state/useTable';
+import classes from './Import.module.css';
 import { ImportDone } from './ImportDone';
 import { ImportMapping } from './ImportMapping';
-import classes from './Import.module.css';
 import { type Preview, readPreview } from './preview';
 import { type ImportOptions, type Upload, uploadFile } from './upload';
 
@@ -28,7 +28,7 @@ type Stage =
   | { at: 'send'; sentBytes: number; bytes: number }
   | { at: 'done'; result: ImportResult };
 
-/** Takes a file in: choose, look, map, send, and see what was refused. */
+/** Import dialog: choose a file, map its columns, upload, see rejected rows. */
 export default function ImportDialog({ table, file, onClose }: Props) {
   const [stage, setStage] = useState<Stage>({ at: 'choose' });
   const upload = useRef<Upload>(undefined);
@@ -39,7 +39,7 @@ export default function ImportDialog({ table, file, onClose }: Props) {
     try {
       setStage({ at: 'map', preview: await readPreview(chosen, encoding) });
     } catch (error) {
-      setStage({ at: 'choose', error: sentence(error) });
+      setStage({ at: 'choose', error: errorMessage(error) });
     }
   };
 
@@ -59,7 +59,7 @@ export default function ImportDialog({ table, file, onClose }: Props) {
       table.store.refresh();
       setStage({ at: 'done', result });
     } catch (error) {
-      setStage({ at: 'choose', error: sentence(error) });
+      setStage({ at: 'choose', error: errorMessage(error) });
     }
   };
 
@@ -87,11 +87,11 @@ export default function ImportDialog({ table, file, onClose }: Props) {
       )}
       {isSending && (
         <Stack>
-          <Text size="sm">{stage.sentBytes < stage.bytes ? 'Sending the file' : 'The service is writing the last rows'}</Text>
-          <Progress value={(stage.sentBytes / Math.max(1, stage.bytes)) * 100} animated aria-label="How much of the file was sent" />
+          <Text size="sm">{stage.sentBytes < stage.bytes ? 'Uploading the file' : 'Saving the last rows'}</Text>
+          <Progress value={(stage.sentBytes / Math.max(1, stage.bytes)) * 100} animated aria-label="Upload progress" />
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
-              {megabytes(stage.sentBytes)} of {megabytes(stage.bytes)} · {counted(table.total ?? 0, 'row')} in the table
+              {megabytes(stage.sentBytes)} of {megabytes(stage.bytes)} · {pluralize(table.total ?? 0, 'row')} in the table
             </Text>
             <Button variant="default" onClick={() => upload.current?.abort()}>
               Stop
@@ -119,7 +119,7 @@ function Choose({ error, onChoose }: { error?: string; onChoose: (file: File | n
   return (
     <Stack>
       {error && (
-        <Alert color="red" title="The import did not end well">
+        <Alert color="red" title="The import failed">
           {error}
         </Alert>
       )}
@@ -136,7 +136,7 @@ function Choose({ error, onChoose }: { error?: string; onChoose: (file: File | n
         <Icon name="upload" size={28} />
         <Text fw={600}>Drop a file here</Text>
         <Text size="sm" c="dimmed">
-          CSV with a comma, semicolon or tab between cells, or JSON Lines. Of any size and in any language: it is read as it goes.
+          CSV (separated by comma, semicolon or tab) or JSON Lines, of any size and encoding.
         </Text>
         <FileButton onChange={(chosen) => void onChoose(chosen)} accept=".csv,.tsv,.txt,.jsonl,.ndjson,text/csv">
           {(props) => (

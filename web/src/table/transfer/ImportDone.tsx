@@ -1,11 +1,11 @@
 import { Alert, Button, Group, Stack, Table, Text } from '@mantine/core';
+import { withoutLimitNames } from '../../api/fieldMessages';
 import type { ImportResult } from '../../api/types';
-import { plainly } from '../../api/words';
-import { count, counted } from '../../ui/format';
+import { formatNumber, pluralize } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import { formatCsv } from './csv';
 
-/** What became of a file, and what was refused of it. */
+/** Import result with rejected rows. */
 export function ImportDone({ result, onClose }: { result: ImportResult; onClose: () => void }) {
   const { rejectedCount, columnsCreated, rejected } = result;
   return (
@@ -22,22 +22,22 @@ export function ImportDone({ result, onClose }: { result: ImportResult; onClose:
         </Text>
       )}
       {rejectedCount > 0 && (
-        <Alert color="yellow" title={`${counted(rejectedCount, 'row')} could not be taken`} variant="light">
+        <Alert color="yellow" title={`${pluralize(rejectedCount, 'row')} could not be imported`} variant="light">
           <Stack gap="sm">
-            {result.stopped && <Text size="sm">Too many of them: the import stopped there. What came before is in the table.</Text>}
+            {result.stopped && <Text size="sm">Too many errors: the import stopped there. The rows before that point were imported.</Text>}
             <Table fz="sm" verticalSpacing={2}>
               <Table.Tbody>
                 {rejected.slice(0, 5).map(({ line, reason }) => (
                   <Table.Tr key={line}>
-                    <Table.Td w={90}>Line {count(line)}</Table.Td>
-                    <Table.Td>{plainly(reason)}</Table.Td>
+                    <Table.Td w={90}>Line {formatNumber(line)}</Table.Td>
+                    <Table.Td>{withoutLimitNames(reason)}</Table.Td>
                   </Table.Tr>
                 ))}
               </Table.Tbody>
             </Table>
             <div>
               <Button size="xs" variant="default" leftSection={<Icon name="download" size={15} />} onClick={() => download(result)}>
-                Download them as CSV
+                Download rejected rows
               </Button>
             </div>
           </Stack>
@@ -54,8 +54,8 @@ export function ImportDone({ result, onClose }: { result: ImportResult; onClose:
 
 /** What is there already is said: nothing to do is no failure. */
 function summary({ importedCount, updatedCount, rejectedCount }: ImportResult): string {
-  if (importedCount + updatedCount + rejectedCount === 0) return 'Nothing new: these rows were there already, as they are in the file';
-  return `${counted(importedCount, 'row')} imported${updatedCount > 0 ? `, ${count(updatedCount)} updated` : ''}`;
+  if (importedCount + updatedCount + rejectedCount === 0) return 'No changes: the table already contains these rows';
+  return `${pluralize(importedCount, 'row')} imported${updatedCount > 0 ? `, ${formatNumber(updatedCount)} updated` : ''}`;
 }
 
 function download({ rejected }: ImportResult): void {

@@ -1,12 +1,12 @@
 import { Alert, Button, Group, Select, Stack, Switch, Text } from '@mantine/core';
 import { useState } from 'react';
 import type { Column } from '../../api/types';
-import { count } from '../../ui/format';
+import { formatNumber } from '../../ui/format';
+import { PreviewTable } from '../../ui/PreviewTable';
 import { fieldNames, isTooWide } from './csv';
 import { ENCODINGS } from './encoding';
-import { unmark } from './formulas';
+import { unescapeFormula } from './formulas';
 import type { Preview } from './preview';
-import { PreviewTable } from './PreviewTable';
 import { FOLLOWS, LEFT_OUT, NEW, suggested, tooWideTitle } from './targets';
 import type { ImportOptions } from './upload';
 
@@ -27,7 +27,7 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
   const [isUnmarked, setIsUnmarked] = useState(true);
   const [targets, setTargets] = useState<Record<number, string>>({});
   const [matchOn, setMatchOn] = useState<string | null>(null);
-  const rows = isUnmarked && preview.hasMarks ? preview.rows.map((row) => row.map(unmark)) : preview.rows;
+  const rows = isUnmarked && preview.hasMarks ? preview.rows.map((row) => row.map(unescapeFormula)) : preview.rows;
   // A file is as wide as its first line.
   const width = rows[0]?.length ?? 0;
   const names = Array.from({ length: width }, (_, place) => (hasHeader ? (rows[0]?.[place] ?? '') : `Column ${place + 1}`));
@@ -51,18 +51,18 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
       </Text>
       <Select
         size="xs"
-        aria-label={`Where ${name || `column ${place + 1}`} goes`}
+        aria-label={`Target for ${name || `column ${place + 1}`}`}
         value={target(place)}
         allowDeselect={false}
         searchable
         data={[
           ...(suggest(place) === FOLLOWS
-            ? [{ value: FOLLOWS, label: 'Not imported: it fills itself' }]
+            ? [{ value: FOLLOWS, label: 'Not imported: computed column' }]
             : [
-                { value: NEW, label: 'A new column' },
-                { value: LEFT_OUT, label: 'Leave out' },
+                { value: NEW, label: 'New column' },
+                { value: LEFT_OUT, label: 'Skip' },
               ]),
-          { group: 'Columns of the table', items: writable.map((column) => ({ value: column.id, label: labelOf(column) })) },
+          { group: 'Table columns', items: writable.map((column) => ({ value: column.id, label: labelOf(column) })) },
         ]}
         onChange={(chosen) => chosen && setTargets({ ...targets, [place]: chosen })}
       />
@@ -83,20 +83,20 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
   return (
     <Stack>
       {preview.isCsv && (
-        <Switch label="The first line names the columns" checked={hasHeader} onChange={(event) => setHasHeader(event.currentTarget.checked)} />
+        <Switch label="First line contains column names" checked={hasHeader} onChange={(event) => setHasHeader(event.currentTarget.checked)} />
       )}
       {preview.hasMarks && (
         <Switch
-          label="Take off the apostrophes before formulas"
-          description="Some cells begin with ' and then =, +, - or @. An export puts the apostrophe there to protect spreadsheets."
+          label="Remove apostrophes before formulas"
+          description="Some cells start with ' followed by =, +, - or @. Exports add the apostrophe to protect spreadsheets."
           checked={isUnmarked}
           onChange={(event) => setIsUnmarked(event.currentTarget.checked)}
         />
       )}
       {isForeign && (
         <Select
-          label="Letters are written for"
-          description="If letters look wrong below, choose another one."
+          label="Encoding"
+          description="If characters look wrong below, choose another encoding."
           data={ENCODINGS}
           value={preview.encoding}
           allowDeselect={false}
@@ -112,22 +112,22 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
         isLeftOut={(row, column) => isTooWide(body[row] ?? [], width) || goesNowhere(column)}
       />
       <Select
-        label="Rows that are there already"
-        description="With a column to match by, such rows are updated instead of added once more."
+        label="Existing rows"
+        description="Choose a column to match by. Matching rows are updated instead of added again."
         placeholder="Add every row"
         clearable
-        data={writable.filter((column) => used.includes(column.id)).map((column) => ({ value: column.id, label: `Update where “${column.header}” is the same` }))}
+        data={writable.filter((column) => used.includes(column.id)).map((column) => ({ value: column.id, label: `Update rows with the same “${column.header}”` }))}
         value={matchOn}
         onChange={setMatchOn}
       />
       {twins.length > 0 && (
         <Text size="sm" c="red">
-          Two parts of the file go to the same column. Choose another one, or leave one out.
+          Two columns of the file go to the same table column. Choose another one, or skip one.
         </Text>
       )}
       <Group justify="flex-end">
         <Button variant="default" onClick={onBack}>
-          Another file
+          Choose another file
         </Button>
         <Button
           disabled={twins.length > 0}
@@ -152,9 +152,9 @@ export function ImportMapping({ preview, columns, unnamed, onEncoding, onImport,
 function TooWide({ preview, width, hasHeader }: { preview: Preview; width: number; hasHeader: boolean }) {
   return (
     <Alert color="yellow" title={tooWideTitle(preview, hasHeader)}>
-      {preview.wideRows === 1 ? 'It has' : 'They have'} more cells than the first line, which has {count(width)}. Often a cell holds the
-      separator without quotes around it, or the last column has no name. Mend the file and choose it again, or go on: what
-      is not taken is listed at the end.
+      {preview.wideRows === 1 ? 'It has' : 'They have'} more cells than the first line, which has {formatNumber(width)}. Usually a cell contains
+      the separator without quotes, or the last column has no name. Fix the file and choose it again, or continue: rejected
+      rows are listed at the end.
     </Alert>
   );
 }

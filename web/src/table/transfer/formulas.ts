@@ -3,12 +3,12 @@ const STARTS = /^[=+\-@\t\r\n＝＋－＠]/;
 const HARMLESS = /^[+-](|[\d.][\d .,()\u00A0\u202F]*%?|\d*\.?\d*[eE][+-]?\d+)$/;
 
 /** Whether a cell stands behind the apostrophe that our export puts before formulas. */
-export function isMarked(cell: string): boolean {
+export function isEscapedFormula(cell: string): boolean {
   const inner = cell.replace(/^'+/, '');
   return cell.startsWith("'") && STARTS.test(inner) && !HARMLESS.test(inner);
 }
 
 /** A cell as it was before it was marked. */
-export function unmark(cell: string): string {
-  return isMarked(cell) ? cell.slice(1) : cell;
+export function unescapeFormula(cell: string): string {
+  return isEscapedFormula(cell) ? cell.slice(1) : cell;
 }

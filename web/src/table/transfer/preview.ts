@@ -1,9 +1,8 @@
-import { toText } from '../rows/typed';
 import type { Json } from '../../api/types';
+import { toText } from '../model/values';
 import { isTooWide, sampleCsv } from './csv';
 import { encodingOf } from './encoding';
-import { isMarked } from './formulas';
-import { isJsonLines } from './upload';
+import { isEscapedFormula } from './formulas';
 
 export interface Preview {
   file: File;
@@ -42,7 +41,7 @@ export async function readPreview(file: File, chosen?: string): Promise<Preview>
     isCsv: true,
     delimiter,
     rows: rows.slice(0, ROWS_MAX),
-    hasMarks: rows.some((row) => row.some(isMarked)),
+    hasMarks: rows.some((row) => row.some(isEscapedFormula)),
     wideRows: rows.filter((row) => isTooWide(row, width)).length,
     linesLookedAt: rows.length,
     isAllLookedAt: isWhole && rows.length < LOOKED_AT_MAX,
@@ -64,4 +63,8 @@ function sampleJsonLines(text: string): string[][] {
   const names = [...new Set(objects.flatMap((object) => Object.keys(object)))];
   if (names.length === 0) throw new Error('No line of this file is a JSON object. Is it a JSON Lines file?');
   return [names, ...objects.map((object) => names.map((name) => toText(object[name])))];
+}
+
+export function isJsonLines(file: File): boolean {
+  return /\.(jsonl|ndjson)$/i.test(file.name);
 }

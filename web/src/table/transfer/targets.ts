@@ -1,5 +1,5 @@
 import type { Column } from '../../api/types';
-import { count, counted } from '../../ui/format';
+import { formatNumber, pluralize } from '../../ui/format';
 import type { Preview } from './preview';
 
 export const NEW = 'new';
@@ -18,6 +18,6 @@ export function suggested(name: string, columns: readonly Column[]): string {
 /** How many of the rows are too wide, the line of names not counted. */
 export function tooWideTitle({ wideRows, linesLookedAt, isAllLookedAt }: Pick<Preview, 'wideRows' | 'linesLookedAt' | 'isAllLookedAt'>, hasHeader: boolean): string {
   const rows = linesLookedAt - (hasHeader ? 1 : 0);
-  const among = isAllLookedAt ? counted(rows, 'row') : `the first ${counted(rows, 'row')}`;
-  return `${count(wideRows)} of ${among} will not be imported`;
+  const among = isAllLookedAt ? pluralize(rows, 'row') : `the first ${pluralize(rows, 'row')}`;
+  return `${formatNumber(wideRows)} of ${among} will not be imported`;
 }

@@ -1,8 +1,8 @@
-import { prefix } from '../../app/base';
+import { prefix } from '../../api/base';
 import { toApiError, unreachable } from '../../api/error';
 import type { ImportResult } from '../../api/types';
 import { asUtf8 } from './encoding';
-import type { Preview } from './preview';
+import { isJsonLines, type Preview } from './preview';
 
 export interface ImportOptions {
   header: boolean;
@@ -63,15 +63,11 @@ function post(
     signal.addEventListener('abort', () => request.abort());
     request.upload.onprogress = (event) => onProgress(event.loaded, body.size);
     request.onerror = () => reject(unreachable());
-    request.onabort = () => reject(new Error('The import was stopped. What was imported before stays.'));
+    request.onabort = () => reject(new Error('The import was stopped. Rows imported so far are kept.'));
     request.onload = () => {
       if (request.status === 200) resolve(request.response as ImportResult);
       else reject(toApiError(request.status, request.response));
     };
     request.send(body);
   });
-}
-
-export function isJsonLines(file: File): boolean {
-  return /\.(jsonl|ndjson)$/i.test(file.name);
 }

@@ -2,8 +2,8 @@ import { Stack, Text } from '@mantine/core';
 import type { Column, FilterNode } from '../../api/types';
 import { FilterList } from './FilterList';
 import type { Kind } from './kinds';
-import { MatchSelect } from './MatchSelect';
 import { asList, matchOf } from './match';
+import { MatchSelect } from './MatchSelect';
 
 interface Props {
   columns: readonly Column[];
@@ -21,10 +21,10 @@ export default function FilterBuilder({ columns, filters, onChange, kindOf = () 
     <Stack gap="xs">
       {inner.length === 0 ? (
         <Text size="sm" c="dimmed">
-          {empty ?? 'All rows are shown. Add a condition to see only some of them.'}
+          {empty ?? 'All rows are shown. Add a condition to filter them.'}
         </Text>
       ) : (
-        <MatchSelect label="How the conditions count" value={conjunction} onChange={(chosen) => onChange(asList(chosen, inner))} />
+        <MatchSelect label="Combine conditions" value={conjunction} onChange={(chosen) => onChange(asList(chosen, inner))} />
       )}
       <FilterList
         columns={columns}

@@ -35,7 +35,7 @@ export function FilterList({ columns, kindOf, filters, onChange, depth }: Props)
             <Stack gap="xs">
               <Group justify="space-between" wrap="nowrap">
                 <MatchSelect
-                  label="How the conditions of this group count"
+                  label="Combine conditions of this group"
                   value={node.conjunction}
                   onChange={(conjunction) => replace(node, { ...node, conjunction })}
                 />

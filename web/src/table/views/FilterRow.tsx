@@ -4,7 +4,7 @@ import type { Column, Filter } from '../../api/types';
 import { Icon } from '../../ui/Icon';
 import { FilterValue } from './FilterValue';
 import { groupsFor, type Kind } from './kinds';
-import { operatorOf, problem, valueFor } from './operators';
+import { operatorOf, filterProblem, valueFor } from './operators';
 
 const MORE = 'more';
 
@@ -27,10 +27,10 @@ export function FilterRow({ columns, kindOf, filter, onChange, onRemove }: Props
     setLast(filter);
     setDraft(filter);
   }
-  const lacks = problem(draft);
+  const lacks = filterProblem(draft);
   const change = (next: Filter) => {
     setDraft(next);
-    if (problem(next) === undefined || problem(filter) !== undefined) onChange(next);
+    if (filterProblem(next) === undefined || filterProblem(filter) !== undefined) onChange(next);
   };
   const withOperator = (from: Filter, id: string): Filter => {
     const { value: before, ...rest } = from;
@@ -70,7 +70,7 @@ export function FilterRow({ columns, kindOf, filter, onChange, onRemove }: Props
         </ActionIcon>
       </Group>
       <Text size="xs" c="dimmed" mt={lacks ? 4 : 0} role="status">
-        {lacks && `${lacks} Until then this condition does not count.`}
+        {lacks && `${lacks} Until then, this condition is ignored.`}
       </Text>
     </div>
   );

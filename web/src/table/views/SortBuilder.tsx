@@ -17,7 +17,7 @@ export function SortBuilder({ columns, sorting, onChange }: Props) {
     <Stack gap="sm">
       {sorting.length === 0 && (
         <Text size="sm" c="dimmed">
-          Rows stand in the order they were made. Add a column to sort by.
+          Rows are in the order they were created. Add a column to sort by.
         </Text>
       )}
       {sorting.map((key, place) => (

@@ -36,7 +36,7 @@ export interface OperatorGroup {
 
 /** Comparisons by what they compare: those that make sense for a column, and the others. */
 export function groupsFor(kind: Kind, column: Column | undefined): { likely: OperatorGroup[]; others: OperatorGroup[] } {
-  const names: GroupName[] = [...LIKELY[kind], ...(column && isProcessed(column) ? (['State of the cell'] as const) : [])];
+  const names: GroupName[] = [...LIKELY[kind], ...(column && isProcessed(column) ? (['Cell status'] as const) : [])];
   const rest = [...new Set(OPERATORS.map(({ group }) => group))].filter((group) => !names.includes(group));
   const named = (group: GroupName): OperatorGroup => ({
     group,

@@ -7,7 +7,7 @@ export interface Operator {
   id: string;
   label: string;
   value: ValueKind;
-  group: 'Any value' | 'Text' | 'Numbers' | 'Dates' | 'Yes or no' | 'Lists' | 'State of the cell';
+  group: 'Any value' | 'Text' | 'Numbers' | 'Dates' | 'Yes or no' | 'Lists' | 'Cell status';
 }
 
 export const OPERATORS: readonly Operator[] = [
@@ -37,11 +37,11 @@ export const OPERATORS: readonly Operator[] = [
   { id: 'hasAnyOf', label: 'has any of', value: 'list', group: 'Lists' },
   { id: 'hasAllOf', label: 'has all of', value: 'list', group: 'Lists' },
   { id: 'hasNoneOf', label: 'has none of', value: 'list', group: 'Lists' },
-  { id: 'statusIs', label: 'has the state', value: 'status', group: 'State of the cell' },
-  { id: 'statusIn', label: 'has one of the states', value: 'statuses', group: 'State of the cell' },
-  { id: 'errorCodeIn', label: 'failed with', value: 'codes', group: 'State of the cell' },
-  { id: 'isStale', label: 'is out of date', value: 'none', group: 'State of the cell' },
-  { id: 'isManual', label: 'was written by hand', value: 'none', group: 'State of the cell' },
+  { id: 'statusIs', label: 'has status', value: 'status', group: 'Cell status' },
+  { id: 'statusIn', label: 'has one of the statuses', value: 'statuses', group: 'Cell status' },
+  { id: 'errorCodeIn', label: 'failed with', value: 'codes', group: 'Cell status' },
+  { id: 'isStale', label: 'is out of date', value: 'none', group: 'Cell status' },
+  { id: 'isManual', label: 'was edited manually', value: 'none', group: 'Cell status' },
 ];
 
 export function operatorOf(id: string): Operator {
@@ -85,16 +85,16 @@ export const DEPTH_MAX = 3;
  * Filters without what is still being filled in: a condition whose value is missing would hide every row while somebody
  * types, so it counts only once it is whole.
  */
-export function complete(nodes: readonly FilterNode[]): FilterNode[] {
+export function completeFilters(nodes: readonly FilterNode[]): FilterNode[] {
   return nodes.flatMap((node): FilterNode[] => {
-    if (!isGroup(node)) return problem(node) ? [] : [node];
-    const filters = complete(node.filters);
+    if (!isGroup(node)) return filterProblem(node) ? [] : [node];
+    const filters = completeFilters(node.filters);
     return filters.length > 0 ? [{ ...node, filters }] : [];
   });
 }
 
 /** What a condition still lacks, as a sentence; undefined once it is whole. */
-export function problem({ operator, value }: Filter): string | undefined {
+export function filterProblem({ operator, value }: Filter): string | undefined {
   const { value: kind } = operatorOf(operator);
   const isFilled = Array.isArray(value) && value.length > 0;
   switch (kind) {
@@ -119,12 +119,12 @@ export function problem({ operator, value }: Filter): string | undefined {
 
 /** The service reads patterns a little differently from browsers: what both refuse is told before it is sent. */
 function patternProblem(pattern: string): string | undefined {
-  if (/\(\?(=|!|<=|<!)/.test(pattern)) return 'Patterns cannot look ahead or back here.';
+  if (/\(\?(=|!|<=|<!)/.test(pattern)) return 'Lookahead and lookbehind are not supported.';
   try {
     new RegExp(pattern.replace(/^\(\?[imsx]+\)/, '').replaceAll('(?P<', '(?<'));
     return undefined;
   } catch {
-    return 'This pattern is not finished, or cannot be read.';
+    return 'This pattern is not valid.';
   }
 }
 

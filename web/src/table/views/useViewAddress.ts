@@ -1,8 +1,8 @@
 import { useEffect } from 'react';
 import { useSearch } from 'wouter';
 import { navigate } from 'wouter/use-browser-location';
-import { absoluteUrl, prefix } from '../../app/base';
-import { useStored } from '../../ui/useStored';
+import { absoluteUrl, prefix } from '../../api/base';
+import { useLocalStorage } from '../../ui/useLocalStorage';
 
 function pathOf(projectId: string, viewId: string | undefined): string {
   return `/projects/${projectId}${viewId ? `?view=${viewId}` : ''}`;
@@ -19,7 +19,7 @@ export function viewUrl(projectId: string, viewId: string | undefined): string {
  */
 export function useViewAddress(projectId: string): [string | undefined, (viewId: string | undefined, isInstead?: boolean) => void] {
   const viewId = new URLSearchParams(useSearch()).get('view') ?? undefined;
-  const [left, setLeft] = useStored<string | null>(`view:${projectId}`, null);
+  const [left, setLeft] = useLocalStorage<string | null>(`view:${projectId}`, null);
 
   useEffect(() => {
     if (!viewId && left) navigate(prefix + pathOf(projectId, left), { replace: true });

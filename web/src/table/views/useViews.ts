@@ -3,8 +3,8 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { client, data } from '../../api/client';
 import { viewsQuery } from '../../api/queries';
 import type { View } from '../../api/types';
-import { tell } from '../../ui/notify';
-import { complete } from './operators';
+import { notify } from '../../ui/notify';
+import { completeFilters } from './operators';
 import { useViewAddress, viewUrl } from './useViewAddress';
 import { isSameState, stateOf, type ViewState } from './viewState';
 
@@ -40,7 +40,7 @@ export function useViews(projectId: string): Views {
   const base = useMemo(() => stateOf(view), [view]);
   const state = draft ?? base;
   // What is unfinished is neither a change nor saved.
-  const whole = { ...state, filters: complete(state.filters) };
+  const whole = { ...state, filters: completeFilters(state.filters) };
   const path = { projectId };
 
   // Whoever comes by an old link, or watches a view that somebody deletes, is told why all rows are there.
@@ -51,7 +51,7 @@ export function useViews(projectId: string): Views {
     if (!saved.isFetchedAfterMount) return void saved.refetch();
     if (draft) setChanged({ viewId: undefined, state: draft });
     openView(undefined, true);
-    tell('It was deleted, or the link is wrong. All rows are shown.', 'This view is not there');
+    notify('It was deleted, or the link is wrong. All rows are shown.', 'View not found');
     // Only as it is found out.
   }, [isMissing, viewId, saved.isFetchedAfterMount]);
 

@@ -7,10 +7,10 @@ export interface ViewState {
   columnVisibility: Record<string, boolean>;
 }
 
-export const PLAIN_VIEW: ViewState = { filters: [], sorting: [], columnVisibility: {} };
+export const DEFAULT_VIEW: ViewState = { filters: [], sorting: [], columnVisibility: {} };
 
 export function stateOf(view: View | undefined): ViewState {
-  if (!view) return PLAIN_VIEW;
+  if (!view) return DEFAULT_VIEW;
   return {
     filters: view.filters as FilterNode[],
     sorting: view.sorting,

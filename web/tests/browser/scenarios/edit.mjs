@@ -52,7 +52,7 @@ export default async function edit({ server, page, complaints }) {
   await server.api('PATCH', `/projects/${project.id}/rows/${first.id}`, { Name: 'Theirs' });
   await grid.reads(0, 1, 'Theirs');
   await page.keyboard.press('Control+z');
-  await page.getByText('1 cell was left alone').waitFor();
+  await page.getByText('1 cell was not changed').waitFor();
   await holds(['Theirs', 'Ada']);
   await grid.type(0, 1, 'Ada');
   await holds(['Ada', 'Ada']);
@@ -78,7 +78,7 @@ export default async function edit({ server, page, complaints }) {
   await areAll('Ada');
   await page.keyboard.press('Delete');
   await areAll(null);
-  await page.getByText('456 cells emptied. Ctrl + Z brings them back.').waitFor();
+  await page.getByText('456 cells cleared. Press Ctrl + Z to undo.').waitFor();
   await page.keyboard.press('Control+z');
   await areAll('Ada');
 

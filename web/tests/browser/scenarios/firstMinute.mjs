@@ -10,7 +10,7 @@ export default async function firstMinute({ server, page }) {
   await page.goto(server.link);
   await page.getByText('A table whose columns fill themselves').waitFor();
   await shot(page, 'projects-empty');
-  await page.getByRole('button', { name: 'Open the sample project' }).click();
+  await page.getByRole('button', { name: 'Open sample project' }).click();
   await page.getByTestId('data-grid-canvas').waitFor();
   await page.getByText('Live', { exact: true }).waitFor();
   const projectId = page.url().split('/').at(-1);
@@ -22,7 +22,7 @@ export default async function firstMinute({ server, page }) {
     const counts = Object.values(columns);
     return counts.length > 0 && counts.every(({ idle, queued, generating }) => idle + queued + generating === 0);
   });
-  await page.getByText('Run ended').waitFor();
+  await page.getByText('Run finished').waitFor();
   await shot(page, 'table-sample');
   assert.ok(Date.now() - startedAt < 60_000, 'the first minute took longer than a minute');
 
@@ -30,7 +30,7 @@ export default async function firstMinute({ server, page }) {
   await shot(page, 'panel-gallery');
   await page.getByRole('button', { name: /^Reference/ }).click();
   await page.getByLabel('Header').fill('Language');
-  await page.getByRole('combobox', { name: 'Take a part of' }).click();
+  await page.getByRole('combobox', { name: 'Source column' }).click();
   const { project } = await server.api('GET', `/projects/${projectId}`);
   const scraped = project.columns.find((column) => column.dataShape === 'scrape-result');
   await page.getByRole('option', { name: scraped.header, exact: true }).click();
@@ -51,7 +51,7 @@ async function ownTable(server, page) {
   await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
   await page.getByText('No rows yet').waitFor();
   await grid.hover(-1, 0);
-  await page.getByRole('tooltip').getByText('Nothing has come yet.').waitFor();
+  await page.getByRole('tooltip').getByText('It is empty.').waitFor();
   assert.deepEqual(await seriousFindings(page), []);
   await shot(page, 'table-first-column');
   await grid.rightClick(-1, 0);

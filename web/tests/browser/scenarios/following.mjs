@@ -60,9 +60,9 @@ export default async function following({ server, page }) {
   await grid.reads(2, 1, 'Person 8');
   await grid.select(3, 6);
   await paste(page, '1\t2\t3\t4\n5\t6\t7\t8\n');
-  await page.getByRole('dialog').getByRole('button', { name: 'Only what fits' }).waitFor();
+  await page.getByRole('dialog').getByRole('button', { name: 'Paste only what fits' }).waitFor();
   await deleteFirst();
-  await page.getByRole('dialog').getByRole('button', { name: 'Only what fits' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Paste only what fits' }).click();
   await until('the paste is where it was meant to be', async () => {
     const { rows } = await server.api('GET', `${path}?pageSize=100`);
     const filled = project.columns.find((column) => column.header === 'F').id;

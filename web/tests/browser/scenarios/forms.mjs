@@ -16,7 +16,7 @@ export default async function forms({ browser, server, page, complaints }) {
 /** What the service puts right is said where the column is, made or changed, and stays until it is read. */
 async function corrections(page, server, project) {
   const panel = page.getByRole('complementary');
-  const told = panel.getByRole('alert').filter({ hasText: 'Put right while saving' });
+  const told = panel.getByRole('alert').filter({ hasText: 'Corrected while saving' });
   await openTable(page, server, project.id);
   await page.getByRole('button', { name: 'Column', exact: true }).click();
   await panel.getByRole('button', { name: /^Manual|^Text/ }).first().click();
@@ -57,7 +57,7 @@ async function apiAccess(page, server, project, complaints) {
     await saved();
   };
   await page.goto(settings);
-  await page.getByText('Use it', { exact: true }).waitFor();
+  await page.getByText('Examples', { exact: true }).waitFor();
   await shot(page, 'settings-api');
 
   // Every command works as it stands.
@@ -78,26 +78,26 @@ async function apiAccess(page, server, project, complaints) {
   const status = async (url, init) => (await fetch(url, init)).status;
   const write = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"Name": "x"}' };
   assert.equal(await status(list), 401);
-  await turn('Reading needs a key', false);
+  await turn('Require a key for reading', false);
   assert.equal(await status(list), 200);
   assert.equal(await status(list, write), 401);
-  await turn('Reading needs a key', true);
+  await turn('Require a key for reading', true);
   assert.equal(await status(list), 401);
 
-  await turn('Make columns of unknown fields', true);
+  await turn('Create columns for unknown fields', true);
   const [add] = examples.values();
   await fetch(add.url, { ...add, body: '{"Name": "Grace", "City": "New York"}' });
   const { columns } = await server.api('GET', `/projects/${project.id}/columns`);
   assert.equal(columns.at(-1).header, 'City');
 
   // Off: nobody reads or writes, until it is switched on again.
-  await page.getByRole('switch', { name: 'The API is on' }).setChecked(false);
-  await page.getByText('The API of this project is off').waitFor();
+  await page.getByRole('switch', { name: 'API access enabled' }).setChecked(false);
+  await page.getByText('API access is turned off for this project').waitFor();
   assert.equal(await status(add.url, add), 403);
   assert.deepEqual(await seriousFindings(page), []);
   await shot(page, 'settings-api-off');
-  await page.getByRole('button', { name: 'Switch it on' }).click();
-  await page.getByRole('switch', { name: 'The API is on' }).waitFor();
+  await page.getByRole('button', { name: 'Turn on API access' }).click();
+  await page.getByRole('switch', { name: 'API access enabled' }).waitFor();
   assert.equal(await status(add.url, add), 201);
   // The browser says of its own that it was refused, as it was to be.
   assert.deepEqual(complaints.splice(0).filter((words) => !words.includes('403')), []);
@@ -148,8 +148,8 @@ async function guests(browser, page, server, project) {
   assert.deepEqual(await deliver('early'), [200, 0], 'nobody follows the event yet');
 
   // Spaces come along with what is copied.
-  await page.getByLabel('Event id at the platform').fill(' evt-1 ');
-  await page.getByLabel('Name of the event').fill('Fair');
+  await page.getByLabel('Event ID').fill(' evt-1 ');
+  await page.getByLabel('Event name').fill('Fair');
   await save('Connect');
   await page.getByRole('button', { name: 'Disconnect' }).waitFor();
   assert.deepEqual(await deliver('ada'), [200, 1]);
@@ -168,10 +168,10 @@ async function guests(browser, page, server, project) {
   await grid.reads(5, 4, 'grace approved');
 
   // What is saved again keeps the secret, which nobody is shown.
-  await page.getByRole('switch', { name: 'Take deliveries' }).setChecked(false);
+  await page.getByRole('switch', { name: 'Accept deliveries' }).setChecked(false);
   await save('Save');
   assert.deepEqual(await deliver('late', 'shared secret'), [200, 0]);
-  await page.getByRole('switch', { name: 'Take deliveries' }).setChecked(true);
+  await page.getByRole('switch', { name: 'Accept deliveries' }).setChecked(true);
   await save('Save');
   assert.deepEqual(await deliver('late'), [401, undefined]);
   await save('Disconnect');

@@ -50,7 +50,7 @@ export default async function hands({ server, page }) {
     await panel.getByText('Click a field').waitFor();
     await panel.getByRole('button', { name: 'employees' }).click();
     await grid.reads(0, 3, '12');
-    await page.getByText('The column “Employees” was made.').waitFor();
+    await page.getByText('The column “Employees” was created.').waitFor();
     await shot(page, 'panel-fields');
     await panel.getByRole('button', { name: 'Close the panel' }).focus();
     await page.keyboard.press('Escape');
@@ -93,8 +93,8 @@ export default async function hands({ server, page }) {
     await page.keyboard.press('Enter');
     await item('Delete').click();
     const dialog = page.getByRole('dialog', { name: 'Delete the column “Found”?' });
-    await dialog.getByText('1 value, in as many rows').waitFor();
-    await dialog.getByText('what “Employees” takes from it').waitFor();
+    await dialog.getByText('1 value', { exact: true }).waitFor();
+    await dialog.getByText('the values “Employees” takes from it').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
   } finally {
     provider.stop();
@@ -126,7 +126,7 @@ async function takesKeysBack(page, grid) {
   await grid.select(2, 1);
   await opensBySpace();
 
-  await page.getByRole('button', { name: 'More ways to run' }).click();
+  await page.getByRole('button', { name: 'Run options' }).click();
   await menu.waitFor();
   await grid.select(2, 1);
   await menu.waitFor({ state: 'detached' });

@@ -68,7 +68,7 @@ async function foreignLetters(server, page) {
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Müller').waitFor();
     await dialog.getByText('+39-02-12', { exact: true }).waitFor();
-    await dialog.getByRole('switch', { name: 'Take off the apostrophes before formulas' }).waitFor();
+    await dialog.getByRole('switch', { name: 'Remove apostrophes before formulas' }).waitFor();
     await shot(page, `import-${file.name.split('.')[0]}`);
     await dialog.getByRole('button', { name: 'Import', exact: true }).click();
     await page.getByText('2 rows imported').waitFor();
@@ -87,12 +87,12 @@ async function tooManyCells(server, page) {
   await choose(page, { name: 'wide.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
   const dialog = page.getByRole('dialog');
   await dialog.getByText('1 of 3 rows will not be imported').waitFor();
-  assert.equal(await dialog.getByRole('combobox', { name: /^Where/ }).count(), 2, 'no column is offered beyond the first line');
+  assert.equal(await dialog.getByRole('combobox', { name: /^Target/ }).count(), 2, 'no column is offered beyond the first line');
   assert.deepEqual(await seriousFindings(page), []);
   await shot(page, 'import-wide');
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
   await page.getByText('2 rows imported').waitFor();
-  await page.getByText('1 row could not be taken').waitFor();
+  await page.getByText('1 row could not be imported').waitFor();
   await page.getByRole('button', { name: 'Done' }).click();
   await gridOf(page).reads(1, 1, 'Grace');
 }
@@ -103,7 +103,7 @@ async function intoNewTable(server, page) {
   await openTable(page, server, project.id);
   await choose(page, { name: 'new.csv', mimeType: 'text/csv', buffer: Buffer.from('Company,City\nAcme,London\n') });
   const dialog = page.getByRole('dialog');
-  assert.equal(await dialog.getByRole('combobox', { name: 'Where Company goes' }).inputValue(), 'The first column');
+  assert.equal(await dialog.getByRole('combobox', { name: 'Target for Company' }).inputValue(), 'The first column');
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
   await page.getByText('1 row imported').waitFor();
   await page.getByRole('button', { name: 'Done' }).click();
@@ -123,9 +123,9 @@ async function ownExport(server, page) {
   await openTable(page, server, project.id);
   await choose(page, { name: 'own.csv', mimeType: 'text/csv', buffer: Buffer.from('Name,Part\nAda,Ada\n') });
   const dialog = page.getByRole('dialog');
-  const place = dialog.getByRole('combobox', { name: 'Where Part goes' });
+  const place = dialog.getByRole('combobox', { name: 'Target for Part' });
   await place.waitFor();
-  assert.equal(await place.inputValue(), 'Not imported: it fills itself');
+  assert.equal(await place.inputValue(), 'Not imported: computed column');
   await shot(page, 'import-own');
   await dialog.getByRole('button', { name: 'Import', exact: true }).click();
   await page.getByText('1 row imported').waitFor();

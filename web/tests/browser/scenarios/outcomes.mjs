@@ -18,7 +18,7 @@ export default async function outcomes({ server, page }) {
   }
 }
 
-const strip = (page) => page.getByRole('region', { name: 'Progress of the run' });
+const strip = (page) => page.getByRole('region', { name: 'Run progress' });
 
 async function tellsCost(page, server) {
   const { project } = await server.api('POST', '/projects', {
@@ -38,7 +38,7 @@ async function tellsCost(page, server) {
   await page.keyboard.press('Space');
   await page.getByRole('row', { name: 'Cost $0.005' }).waitFor();
   await shot(page, 'cell-cost');
-  await page.getByRole('button', { name: 'Configure the column' }).click();
+  await page.getByRole('button', { name: 'Configure column' }).click();
   const box = page.getByRole('region', { name: 'Try it' });
   await box.getByRole('button', { name: 'Try on this row' }).click();
   await box.getByText(/cost \$0\.005/).waitFor();
@@ -65,19 +65,19 @@ async function tellsEmpty(page, server, provider) {
 
   const grid = gridOf(page);
   await grid.hover(3, 2);
-  await page.getByRole('tooltip').getByText('The address answered 404, which counts as nothing found.').waitFor();
+  await page.getByRole('tooltip').getByText('The server answered 404, which counts as nothing found.').waitFor();
   await shot(page, 'cell-empty-hover');
   await grid.select(3, 2);
   await page.keyboard.press('Space');
   const panel = page.getByRole('complementary');
-  await panel.getByText('The address answered 404, which counts as nothing found.').waitFor();
+  await panel.getByText('The server answered 404, which counts as nothing found.').waitFor();
   assert.equal(await panel.getByText('Done', { exact: true }).count(), 0, 'it is no success');
   await shot(page, 'panel-cell-empty');
 
-  await page.getByRole('button', { name: 'Configure the column' }).click();
+  await page.getByRole('button', { name: 'Configure column' }).click();
   const box = page.getByRole('region', { name: 'Try it' });
   await box.getByRole('button', { name: 'Try on this row' }).click();
-  await box.getByText('The address answered 404, which counts as nothing found.').waitFor();
+  await box.getByText('The server answered 404, which counts as nothing found.').waitFor();
   await box.getByText('Nothing found', { exact: true }).waitFor();
   assert.deepEqual(await seriousFindings(page), []);
   await shot(page, 'panel-try-empty');

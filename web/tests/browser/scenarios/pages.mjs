@@ -94,7 +94,7 @@ function visits(server, project) {
       });
       await column.click();
       await page.getByRole('option', { name: 'Found' }).click();
-      await page.getByText('How it came about').waitFor();
+      await page.getByText('History').waitFor();
     },
     filter: async (page) => {
       await table(page);
@@ -115,8 +115,8 @@ function visits(server, project) {
     'project-general': at(`/projects/${project.id}/settings/general`, 'Running'),
     'project-api': at(`/projects/${project.id}/settings/api`, 'API access'),
     'project-event': at(`/projects/${project.id}/settings/event`, 'Event platform'),
-    'not-found': at('/projects/none/such/page', 'There is nothing at this address'),
-    'no-project': at('/projects/none', 'There is nothing at this address'),
+    'not-found': at('/projects/none/such/page', 'Page not found'),
+    'no-project': at('/projects/none', 'Page not found'),
   };
 }
 
@@ -142,7 +142,7 @@ async function furnish(server, provider) {
   const found = project.columns[3].id;
   await server.api('PATCH', `/projects/${project.id}/cells`, {
     cells: [
-      { rowId: listed[2].id, columnId: found, value: 'Written by hand' },
+      { rowId: listed[2].id, columnId: found, value: 'Edited manually' },
       { rowId: listed[3].id, columnId: project.columns[2].id, value: 'Elsewhere' },
     ],
   });

@@ -64,7 +64,7 @@ async function goesOnBehindChip(page) {
 async function openHttp(page, address) {
   await page.getByRole('button', { name: 'Column', exact: true }).click();
   await page.getByRole('complementary').getByRole('button', { name: /^HTTP/ }).click();
-  const field = page.getByRole('textbox', { name: 'Address' });
+  const field = page.getByRole('textbox', { name: 'URL' });
   await field.click();
   await page.keyboard.type(`${address}@Na`);
   await page.getByRole('option', { name: 'Name' }).click();
@@ -83,7 +83,7 @@ async function triesInSight(page) {
   await button.click();
   await inSight(page, box.getByText(/no credit left/));
   await shot(page, 'panel-try-failed');
-  await box.getByRole('button', { name: 'Close the answer' }).click();
+  await box.getByRole('button', { name: 'Close the result' }).click();
 }
 
 /** No scrolling is needed to see it. */
@@ -99,7 +99,7 @@ function focused(page, locator) {
 
 async function asksFirst(page, server, project) {
   const dialog = page.getByRole('dialog', { name: 'Discard changes?' });
-  const address = page.getByRole('textbox', { name: 'Address' });
+  const address = page.getByRole('textbox', { name: 'URL' });
   const keep = async () => {
     await dialog.getByRole('button', { name: 'Keep editing' }).click();
     await dialog.waitFor({ state: 'hidden' });
@@ -148,15 +148,15 @@ async function saysWhere(page, server, project) {
   await page.getByRole('button', { name: 'Column', exact: true }).click();
   await panel.getByRole('button', { name: /^HTTP/ }).click();
   await panel.getByRole('button', { name: 'Create column' }).click();
-  await panel.getByText('Say where the request goes.').waitFor();
-  await focused(page, invalid('Address'));
+  await panel.getByText('Enter a URL.').waitFor();
+  await focused(page, invalid('URL'));
   await shot(page, 'panel-missing');
   await page.keyboard.type('https://example.com');
-  await panel.getByText('Say where the request goes.').waitFor({ state: 'hidden' });
-  await panel.getByLabel('Keep only this part of the answer').fill('$[x');
+  await panel.getByText('Enter a URL.').waitFor({ state: 'hidden' });
+  await panel.getByLabel('Response path').fill('$[x');
   await panel.getByRole('button', { name: 'Create column' }).click();
   await panel.getByText('This was not saved').waitFor();
-  await invalid('Keep only this part of the answer').waitFor();
+  await invalid('Response path').waitFor();
   assert.doesNotMatch(await panel.textContent(), /apiConfig|responsePath/);
   const { project: after } = await server.api('GET', `/projects/${project.id}`);
   assert.deepEqual(after.columns.map(({ header }) => header), ['Input', 'Name', 'Note']);
@@ -165,19 +165,19 @@ async function saysWhere(page, server, project) {
   await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click();
   await panel.getByRole('button', { name: /^Reference/ }).click();
   await panel.getByRole('button', { name: 'Create column' }).click();
-  await panel.getByText('Choose the column to take a part of.').waitFor();
-  await panel.getByText('Say which part to take, or write $ for all of it.').waitFor();
+  await panel.getByText('Choose a source column.').waitFor();
+  await panel.getByText('Enter a path, or $ for the whole value.').waitFor();
 
   await panel.getByRole('button', { name: 'Back' }).click();
   await panel.getByRole('button', { name: /^Email waterfall/ }).first().click();
   await panel.getByRole('button', { name: 'Save and run' }).click();
-  await panel.getByText('Say where the name stands: the full one, or first and last name.').waitFor();
-  await panel.getByText('Say where the company’s website or domain stands.').waitFor();
-  await panel.getByText('Switch on at least one provider to ask.').waitFor();
+  await panel.getByText('Choose a column for the full name, or for first and last name.').waitFor();
+  await panel.getByText('Choose a column for the company’s website or domain.').waitFor();
+  await panel.getByText('Turn on at least one provider.').waitFor();
   await focused(page, invalid('Full name'));
   await shot(page, 'panel-waterfall-missing');
   await panel.getByRole('switch', { name: /^Ask / }).last().press('Space');
-  await panel.getByText('Switch on at least one provider to ask.').waitFor({ state: 'hidden' });
+  await panel.getByText('Turn on at least one provider.').waitFor({ state: 'hidden' });
   await panel.getByRole('button', { name: 'Back' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click();
   const { columns } = await server.api('GET', `/projects/${project.id}/columns`);
@@ -185,9 +185,9 @@ async function saysWhere(page, server, project) {
 
   await page.goto(`${server.url}/settings/providers`);
   await page.getByRole('button', { name: 'Add key: OpenAI-compatible' }).click();
-  await page.getByLabel('Base address').fill('nowhere');
+  await page.getByLabel('Base URL').fill('nowhere');
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-  await invalid('Base address').waitFor();
+  await invalid('Base URL').waitFor();
   await page.getByText('Must be an http or https address with a host.').waitFor();
 
   // What was saved is there to be changed; the key is not.
@@ -197,7 +197,7 @@ async function saysWhere(page, server, project) {
   await page.reload();
   await page.getByText('https://llm.example/v1 · small').waitFor();
   await page.getByRole('button', { name: 'Replace: OpenAI-compatible' }).click();
-  assert.equal(await page.getByLabel('Base address').inputValue(), 'https://llm.example/v1');
+  assert.equal(await page.getByLabel('Base URL').inputValue(), 'https://llm.example/v1');
   assert.equal(await page.getByLabel('Default model').inputValue(), 'small');
   assert.equal(await page.getByRole('dialog').locator('input[type="password"]').inputValue(), '');
   assert.ok(await page.getByRole('dialog').getByRole('button', { name: 'Save' }).isDisabled(), 'the key would be lost unasked');
@@ -210,7 +210,7 @@ async function saysWhere(page, server, project) {
 async function asksWhoseCounts(page, server, project) {
   const panel = page.getByRole('complementary');
   const dialog = page.getByRole('dialog', { name: 'Somebody else changed this column' });
-  const address = panel.getByRole('textbox', { name: 'Address' });
+  const address = panel.getByRole('textbox', { name: 'URL' });
   const save = panel.getByRole('button', { name: 'Save', exact: true });
   const stored = async () => (await server.api('GET', `/projects/${project.id}`)).project.columns.at(-1);
   await openTable(page, server, project.id);
@@ -221,7 +221,7 @@ async function asksWhoseCounts(page, server, project) {
   // That it waits for what it uses is no correction.
   const { id, apiConfig, dependencies } = await stored();
   assert.equal(dependencies.length, 1);
-  assert.equal(await panel.getByText('Put right while saving').count(), 0);
+  assert.equal(await panel.getByText('Corrected while saving').count(), 0);
 
   const others = (part) => server.api('PATCH', `/projects/${project.id}/columns/${id}`, part);
   const type = async (text) => {
@@ -242,7 +242,7 @@ async function asksWhoseCounts(page, server, project) {
   await type('https://mine.example/2');
   await others({ apiConfig: { ...both.apiConfig, url: 'https://theirs.example/2' } });
   await save.click();
-  await dialog.getByText('“Address” was changed meanwhile: “https://theirs.example/2”').waitFor();
+  await dialog.getByText('“URL” was changed in the meantime: “https://theirs.example/2”').waitFor();
   assert.deepEqual(await seriousFindings(page), []);
   await shot(page, 'panel-meanwhile');
   await dialog.getByRole('button', { name: 'Close' }).click();
@@ -250,7 +250,7 @@ async function asksWhoseCounts(page, server, project) {
   assert.equal((await stored()).apiConfig.url, 'https://theirs.example/2');
   await save.click();
   const over = saved();
-  await dialog.getByRole('button', { name: 'Save mine over it' }).click();
+  await dialog.getByRole('button', { name: 'Keep mine' }).click();
   await over;
   assert.equal((await stored()).apiConfig.url, 'https://mine.example/2');
 
@@ -277,6 +277,6 @@ async function keepsTyped(page, server, project) {
     await route.continue();
   }, { times: 1 });
   await grid.type(rows.length - 1, 1, 'long thoughts');
-  await page.getByText('This row was deleted meanwhile. You had typed: “long thoughts”').waitFor();
+  await page.getByText('This row was deleted in the meantime. Your text: “long thoughts”').waitFor();
   await shot(page, 'row-deleted-meanwhile');
 }

@@ -66,7 +66,7 @@ export default async function pasted({ server, page }) {
   await grid.select(3, 2);
   await paste(page, 'Turin\t1\nBern\t2');
   await page.getByRole('dialog', { name: 'Paste 2 columns × 2 rows' }).getByText('Column 4').waitFor();
-  await page.getByRole('button', { name: 'Only what fits' }).click();
+  await page.getByRole('button', { name: 'Paste only what fits' }).click();
   await holds([['one', 'Paris'], ['Ada', 'Paris'], ['Grace', 'Rome'], ['Mary', 'Turin'], [null, 'Bern']]);
 
   await intoNewTable({ server, page, grid });
@@ -81,7 +81,7 @@ async function intoNewTable({ server, page, grid }) {
   await paste(page, ['Company\tPeople\tSite\tNote\tA\tB', ...lines].join('\n'));
   const dialog = page.getByRole('dialog', { name: 'Paste 6 columns × 340 rows' });
   await dialog.getByText('New column').first().waitFor();
-  assert.equal(await dialog.getByLabel('The first line names the columns').isChecked(), true);
+  assert.equal(await dialog.getByLabel('First line contains column names').isChecked(), true);
   assert.deepEqual(await seriousFindings(page), []);
   await shot(page, 'paste-dialog');
   await page.keyboard.press('Enter');

@@ -21,8 +21,8 @@ export default async function prefix({ server, page, complaints }) {
     await grid.reads(1, 1, 'told by an event');
     for (const lost of ['/nope', '/nope/further', '/projects/none']) {
       await page.goto(below.url + lost);
-      await page.getByRole('heading', { name: 'There is nothing at this address' }).waitFor();
-      await page.getByRole('link', { name: 'Go to the projects' }).click();
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+      await page.getByRole('link', { name: 'Go to projects' }).click();
       await page.getByRole('link', { name: 'Below' }).waitFor();
       assert.equal(page.url(), `${below.url}/`);
     }

@@ -36,15 +36,15 @@ export default async function run({ server, page }) {
     await ask.getByRole('button', { name: 'Cancel' }).click();
     assert.equal(provider.asked.length, 0, 'nothing runs before it was said');
     await page.getByRole('button', { name: 'Run', exact: true }).click();
-    await ask.getByRole('button', { name: 'First 10 rows only' }).click();
+    await ask.getByRole('button', { name: 'Run first 10 rows' }).click();
     await grid.reads(9, 2, 'n9 Ltd');
-    await page.getByText('Run ended').waitFor();
+    await page.getByText('Run finished').waitFor();
     assert.equal(provider.asked.length, 10);
 
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.getByRole('button', { name: 'Run 391', exact: true }).click();
     await grid.reads(10, 2, 'n10 Ltd');
-    await page.getByRole('region', { name: 'Progress of the run' }).getByText(/a second/).waitFor();
+    await page.getByRole('region', { name: 'Run progress' }).getByText(/a second/).waitFor();
     await until('the failed cell says so', async () => (await grid.cell(2, 2).textContent())?.startsWith('Failed'));
     await grid.hover(2, 2);
     await page.getByRole('tooltip').getByText('no credit left').waitFor();
@@ -54,7 +54,7 @@ export default async function run({ server, page }) {
     await page.evaluate(() => document.querySelector('.dvn-scroller').scrollTo(0, 0));
 
     await page.getByRole('banner').getByRole('button', { name: 'Stop' }).click();
-    const strip = page.getByRole('region', { name: 'Progress of the run' });
+    const strip = page.getByRole('region', { name: 'Run progress' });
     await strip.getByText('Stopped', { exact: true }).waitFor();
     const words = await strip.getByText(/^\d+ done, 1 failed, \d+ stopped$/).textContent();
     const counted = words.match(/\d+/g).map(Number);
@@ -84,7 +84,7 @@ export default async function run({ server, page }) {
     await grid.reads(1, 2, '');
     await page.keyboard.press('Control+z');
     await grid.reads(1, 2, 'n1 Ltd');
-    await page.getByText('1 value is back, and counts as written by hand.').waitFor();
+    await page.getByText('1 value was restored as a manual edit.').waitFor();
     await page.getByRole('button', { name: 'Run again' }).click();
     await until('it is a result again', async () => {
       const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=2&withState=true`);
@@ -100,29 +100,29 @@ export default async function run({ server, page }) {
     await page.getByLabel('Search all cells').fill('by hand');
     await page.getByText('2 rows match').waitFor();
     await grid.rightClick(-1, 2);
-    await page.getByRole('menuitem', { name: 'Run again from the start' }).click();
-    await page.getByRole('dialog').getByText('2 values written by hand will be replaced').waitFor();
+    await page.getByRole('menuitem', { name: 'Rerun all cells' }).click();
+    await page.getByRole('dialog').getByText('2 values edited manually will be replaced').waitFor();
     await shot(page, 'run-dialog-by-hand');
     // What the dialog offers instead leaves those two alone.
     const others = { force: true, dryRun: true, columnIds: [found], filters: [{ conjunction: 'not', filters: [{ columnId: found, operator: 'isManual' }] }] };
     assert.equal((await server.api('POST', `/projects/${project.id}/trigger`, others)).triggeredCount, 398);
-    await page.getByRole('dialog').getByRole('button', { name: 'Keep what was written' }).waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep manual values' }).waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
     await page.getByLabel('Search all cells').fill('');
     await grid.reads(2, 1, 'fail');
 
     await grid.select(0, 2);
     await page.keyboard.press('Space');
-    await page.getByRole('complementary').getByText('How it came about').waitFor();
-    await page.getByText('tried once').waitFor();
+    await page.getByRole('complementary').getByText('History').waitFor();
+    await page.getByText('1 attempt').waitFor();
     await shot(page, 'panel-cell');
 
     // A cell that waits for another try says so, and why.
     const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=1`);
     await server.api('PATCH', `/projects/${project.id}/rows/${rows[0].id}`, { Name: 'later' });
     await page.getByRole('button', { name: 'Run this cell again' }).click();
-    await page.getByRole('complementary').getByText(/^Waits to retry \(in .* s, after: .*429/).waitFor();
-    await until('the grid says so, too', async () => (await grid.cell(0, 2).textContent())?.startsWith('Waits to retry'));
+    await page.getByRole('complementary').getByText(/^Waiting to retry \(in .* s, after: .*429/).waitFor();
+    await until('the grid says so, too', async () => (await grid.cell(0, 2).textContent())?.startsWith('Waiting to retry'));
     await shot(page, 'cell-waits');
   } finally {
     provider.stop();

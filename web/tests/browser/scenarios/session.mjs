@@ -9,7 +9,7 @@ export default async function session({ browser, server, page, complaints }) {
   const refused = page.waitForResponse((response) => response.url().endsWith('/session') && response.status() === 403);
   await page.getByRole('button', { name: 'Sign in' }).click();
   await refused;
-  await page.getByText('This key is not known here').waitFor();
+  await page.getByText('This key is unknown or was revoked').waitFor();
   // Browsers log every refused request; this one was meant to be.
   complaints.length = 0;
 
@@ -33,7 +33,7 @@ export default async function session({ browser, server, page, complaints }) {
 
   const second = await openWindow(browser);
   await second.page.goto(server.link);
-  await second.page.getByText('That link has been used').waitFor();
+  await second.page.getByText('This link has already been used').waitFor();
   assert.deepEqual(second.complaints, []);
   await second.context.close();
   await shutOut(browser, server);
@@ -49,7 +49,7 @@ async function shutOut(browser, server) {
   const deleted = await make('Deleted');
   await openTable(page, server, deleted);
   await server.api('DELETE', `/projects/${deleted}`);
-  await page.getByText('There is nothing at this address').waitFor();
+  await page.getByText('Page not found').waitFor();
 
   const kept = await make('Kept');
   await openTable(page, server, kept);

@@ -82,7 +82,7 @@ export default async function ticks({ server, page }) {
   await tickLong();
   const { rows: [first] } = await server.api('GET', `${path}?pageSize=1`);
   await server.api('DELETE', path, { rowIds: [first.id] });
-  await page.getByText('Rows have moved. Only rows that were in sight are still ticked').waitFor();
+  await page.getByText('Rows have moved. Only the rows you had seen are still selected').waitFor();
   await until('fewer are ticked', async () => !(await bar.getByText(/^3,00\d selected$/).isVisible()));
   await bar.getByRole('button', { name: 'Clear the selection' }).click();
 

@@ -28,7 +28,7 @@ export default async function together({ browser, server, page }) {
     await here.reads(0, 1, theirs);
     await page.keyboard.press('Enter');
     await there.reads(0, 1, mine);
-    await page.getByText(`“${theirs}” was written there, and what you typed has replaced it.`).waitFor();
+    await page.getByText(`Somebody else entered “${theirs}”. Your text replaced it.`).waitFor();
   };
   await both('mine', 'theirs');
   await shot(page, 'together-crossed');

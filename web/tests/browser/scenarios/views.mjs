@@ -22,7 +22,7 @@ export default async function views({ browser, server, page }) {
   await page.getByRole('button', { name: 'Add a condition' }).click();
   await page.getByRole('textbox', { name: 'Value' }).fill('town');
   await page.getByText('100 rows match').waitFor();
-  await page.getByText('Rows are added where all of them are shown').waitFor();
+  await page.getByText('Clear the filters to add rows').waitFor();
   await unfinished(page);
   await shot(page, 'table-filter');
   await page.keyboard.press('Escape');
@@ -35,7 +35,7 @@ export default async function views({ browser, server, page }) {
   await grid.reads(0, 1, 'Town 297');
   await page.keyboard.press('Escape');
 
-  await page.getByRole('button', { name: 'Save as a view' }).click();
+  await page.getByRole('button', { name: 'Save as view' }).click();
   await page.getByLabel('Name').fill('Towns, largest first');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('button', { name: 'Towns, largest first', exact: true }).waitFor();
@@ -55,7 +55,7 @@ export default async function views({ browser, server, page }) {
   await until('one row is found', () => page.getByText('1 row matches').isVisible());
 
   await page.getByLabel('Search all cells').fill('nowhere');
-  await page.getByText('No row matches').waitFor();
+  await page.getByText('No matching rows').waitFor();
   await shot(page, 'table-no-match');
   await page.getByRole('button', { name: 'Clear the search' }).last().click();
   await grid.reads(0, 1, 'Town 0');
@@ -85,7 +85,7 @@ async function givesWay(page, grid) {
 /** What is unfinished is said and not asked for: the table goes on showing what it showed. */
 async function unfinished(page) {
   const box = page.getByRole('dialog');
-  const match = box.getByRole('combobox', { name: 'How the conditions count' });
+  const match = box.getByRole('combobox', { name: 'Combine conditions' });
   await box.getByRole('textbox', { name: 'Value' }).fill('');
   await box.getByText('Type a value. Until then').waitFor();
   await page.getByText('100 rows match').waitFor();
@@ -102,7 +102,7 @@ async function unfinished(page) {
   await box.getByRole('option', { name: 'More comparisons…' }).click();
   await box.getByRole('option', { name: 'matches the pattern' }).click();
   await box.getByRole('textbox', { name: 'Value' }).last().fill('^(1');
-  await box.getByText('This pattern is not finished').waitFor();
+  await box.getByText('This pattern is not valid').waitFor();
   await page.getByText('100 rows match').waitFor();
   await box.getByRole('textbox', { name: 'Value' }).last().fill('^(10|1)$');
   await page.getByText('0 rows match').waitFor();
@@ -132,9 +132,9 @@ async function addresses(browser, server, page, viewId) {
   await isOpen('All rows');
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goBack();
-  await page.getByRole('button', { name: /^Menu of the view/ }).click();
+  await page.getByRole('button', { name: /^Menu for view/ }).click();
   await page.getByRole('menuitem', { name: 'Copy link' }).click();
-  await page.getByText('The link was copied.').waitFor();
+  await page.getByText('Link copied.').waitFor();
   const link = await page.evaluate(() => navigator.clipboard.readText());
   if (link !== page.url() || !link.startsWith(server.url)) throw new Error(`The link is ${link}`);
 

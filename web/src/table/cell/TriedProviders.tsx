@@ -1,0 +1,61 @@
+import { Badge, Table } from '@mantine/core';
+import { formatCost, formatMilliseconds } from '../../ui/format';
+import { useProviderName } from './useProviderName';
+
+/** A finder that was asked, as a cell remembers it. */
+export interface TriedEntry {
+  id?: string;
+  taskType?: string;
+  outcome?: string;
+  milliseconds?: number;
+  cost?: number;
+  credits?: number;
+}
+
+const OUTCOMES: Record<string, [string, string]> = {
+  verified: ['found', 'mill'],
+  unverified: ['found, not verified', 'yellow'],
+  not_found: ['not found', 'gray'],
+  not_asked: ['not asked', 'gray'],
+  missing_credentials: ['no key', 'gray'],
+  invalid_credentials: ['key refused', 'red'],
+  out_of_credits: ['no credit left', 'red'],
+  rate_limited: ['too many requests', 'orange'],
+  timed_out: ['no answer in time', 'red'],
+  invalid_input: ['invalid input', 'red'],
+};
+
+/** The providers a waterfall tried, with result, cost and time. */
+export function TriedProviders({ entries }: { entries: TriedEntry[] }) {
+  const name = useProviderName();
+  const hasPrice = entries.some((entry) => formatCost(entry) !== '');
+  return (
+    <Table verticalSpacing={4} fz="sm" mt="xs">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Provider</Table.Th>
+          <Table.Th>Result</Table.Th>
+          {hasPrice && <Table.Th ta="right">Cost</Table.Th>}
+          <Table.Th ta="right">Time</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {entries.map((entry, place) => {
+          const [word, color] = OUTCOMES[entry.outcome ?? ''] ?? ['failed', 'red'];
+          return (
+            <Table.Tr key={place}>
+              <Table.Td>{name(entry.taskType ?? entry.id ?? '')}</Table.Td>
+              <Table.Td>
+                <Badge variant="light" color={color}>
+                  {word}
+                </Badge>
+              </Table.Td>
+              {hasPrice && <Table.Td ta="right">{formatCost(entry)}</Table.Td>}
+              <Table.Td ta="right">{entry.milliseconds !== undefined && formatMilliseconds(entry.milliseconds)}</Table.Td>
+            </Table.Tr>
+          );
+        })}
+      </Table.Tbody>
+    </Table>
+  );
+}

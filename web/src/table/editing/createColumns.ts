@@ -1,0 +1,20 @@
+import { client, data } from '../../api/client';
+import type { Destination } from '../rows/pasteBlock';
+
+/** Makes and renames what a paste needs; answers the ids its values go to, in order. */
+export async function createColumns(projectId: string, goals: readonly Destination[]): Promise<string[]> {
+  const ids: string[] = [];
+  for (const goal of goals) {
+    const { header } = goal;
+    if (goal.columnId === undefined) {
+      const body = { templateId: 'manual', header } as const;
+      const { column } = await data(client.POST('/v4/projects/{projectId}/columns', { params: { path: { projectId } }, body }));
+      ids.push(column.id);
+      continue;
+    }
+    const path = { projectId, columnId: goal.columnId };
+    if (goal.isRenamed) await data(client.PATCH('/v4/projects/{projectId}/columns/{columnId}', { params: { path }, body: { header } }));
+    ids.push(goal.columnId);
+  }
+  return ids;
+}

@@ -1,0 +1,55 @@
+import type { Json } from '../../api/types';
+import { pluralize } from '../../ui/format';
+import { notify, notifyError } from '../../ui/notify';
+import type { TypedCell } from '../grid/Grid';
+import { parseTyped } from '../model/values';
+import type { CellWrite } from '../rows/editor';
+import type { Table } from '../state/useTable';
+import { findEditConflicts, notifyConflicts } from './editConflicts';
+
+/** More rows than this are not written by hand at once. */
+const ROWS_MAX = 50_000;
+
+/** Takes what was typed or filled: cells of rows that are there are written, the row after the last is added. */
+export function useTypedCells(table: Table): (cells: TypedCell[]) => void {
+  return (cells) => void write(table, cells).catch((error: unknown) => notifyError(error, 'This was not saved'));
+}
+
+async function write(table: Table, cells: TypedCell[]): Promise<void> {
+  const { store, editor } = table;
+  const total = store.total ?? 0;
+  const followers = new Set(table.columns.filter((column) => column.type === 'reference').map((column) => column.id));
+  const added = new Map<number, Record<string, Json>>();
+  const inside: TypedCell[] = [];
+  for (const cell of cells) {
+    if (followers.has(cell.columnId)) continue;
+    if (!cell.isNew && (cell.row || cell.rowIndex < total)) inside.push(cell);
+    else if (cell.text !== '') added.set(cell.rowIndex, { ...added.get(cell.rowIndex), [cell.columnId]: cell.text });
+  }
+  const rowAt = await reach(table, inside);
+  if (!rowAt) return notify(`That is more than ${pluralize(ROWS_MAX, 'row')} at once. Select fewer.`);
+  const crossed = findEditConflicts(inside, store);
+  const writes = inside.flatMap(({ rowIndex, columnId, text, row: opened }): CellWrite[] => {
+    if (opened) {
+      const value = parseTyped(text, opened.before.value);
+      return [{ rowId: opened.id, columnId, value, before: crossed.get(opened.id)?.cell ?? opened.before }];
+    }
+    const row = rowAt(rowIndex);
+    const before = row?.cells[columnId];
+    return row ? [{ rowId: row.id, columnId, value: parseTyped(text, before?.value ?? null), before }] : [];
+  });
+  // A range that reaches one row too far is no wish for another row.
+  const isDone = await editor.change(writes, inside.length > 0 ? [] : [...added.values()]);
+  if (isDone) notifyConflicts(crossed, editor);
+}
+
+/** How to get at the rows of these cells. Those out of sight are fetched first; undefined if they are too many. */
+async function reach({ store }: Table, all: readonly TypedCell[]) {
+  const cells = all.filter(({ row }) => !row);
+  if (cells.every(({ rowIndex }) => store.rowAt(rowIndex))) return store.rowAt;
+  const first = cells.reduce((least, { rowIndex }) => Math.min(least, rowIndex), Infinity);
+  const last = cells.reduce((most, { rowIndex }) => Math.max(most, rowIndex), 0);
+  if (last - first >= ROWS_MAX) return undefined;
+  const rows = await store.rowsBetween(first, last + 1);
+  return (rowIndex: number) => rows[rowIndex - first];
+}

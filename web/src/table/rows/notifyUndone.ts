@@ -1,0 +1,30 @@
+import type { TriggerBody } from '../../api/types';
+import { pluralize } from '../../ui/format';
+import { notify } from '../../ui/notify';
+import { notifyAction } from '../../ui/notifyAction';
+import type { UndoResult } from './editor';
+
+/** Says what an undo could not bring back as it was. */
+export function notifyUndone(undone: UndoResult, run: (body: TriggerBody) => Promise<void>): void {
+  const message = undoMessage(undone);
+  if (!message) return;
+  const { manualCells } = undone;
+  if (manualCells.length === 0) return notify(message);
+  const rowIds = [...new Set(manualCells.map(({ rowId }) => rowId))];
+  const columnIds = [...new Set(manualCells.map(({ columnId }) => columnId))];
+  notifyAction(message, 'Run again', () => void run({ rowIds, columnIds, force: true }));
+}
+
+export function undoMessage({ skippedCells, keptRows, keptColumns, restoredRows, manualCells }: UndoResult): string {
+  const parts: string[] = [];
+  if (skippedCells > 0) parts.push(`${pluralize(skippedCells, 'cell')} ${were(skippedCells)} not changed: edited by somebody else or deleted.`);
+  if (keptRows > 0) parts.push(`${pluralize(keptRows, 'row')} ${were(keptRows)} kept: edited by somebody else.`);
+  if (keptColumns > 0) parts.push(`The ${pluralize(keptColumns, 'column')} created for it remain${keptColumns === 1 ? 's' : ''}. Delete what you do not need from the header menu.`);
+  if (restoredRows > 0) parts.push(`${pluralize(restoredRows, 'row')} ${were(restoredRows)} restored at the end of the table.`);
+  if (manualCells.length > 0) parts.push(`${pluralize(manualCells.length, 'value')} ${were(manualCells.length)} restored as ${manualCells.length === 1 ? 'a manual edit' : 'manual edits'}.`);
+  return parts.join(' ');
+}
+
+function were(number: number): string {
+  return number === 1 ? 'was' : 'were';
+}

@@ -1,0 +1,83 @@
+import { client, data } from '../../api/client';
+import { ApiError } from '../../api/error';
+import type { Json, Row } from '../../api/types';
+import { inBatches } from './batches';
+import { fetchPage } from './fetchRows';
+import { readRow } from './readRow';
+import { EVERY_ROW } from './rowQuery';
+
+export type RowBody = Record<string, Json>;
+export type OnSent = (sent: number) => void;
+
+/** The API calls an editor needs. */
+export interface RowApi {
+  writeCells: (cells: readonly { rowId: string; columnId: string; value: Json }[], onSent?: OnSent) => Promise<void>;
+  /** Adds rows; the ids of those that were taken stand in `ids`, whatever happens. Preview request again by the same name is taken once. */
+  insertRows: (bodies: readonly RowBody[], ids: string[], onSent?: OnSent, name?: (sent: number) => string) => Promise<void>;
+  deleteRows: (rowIds: readonly string[]) => Promise<number>;
+  /** Rows as they are now. Those that are gone, or too far to be found, are left out. */
+  readRows: (rowIds: readonly string[]) => Promise<Map<string, Row>>;
+}
+
+/** What the service deletes in one call, or less. */
+const DELETED_MAX = 50_000;
+const SINGLE_READS_MAX = 60;
+const PAGE_SIZE = 1_000;
+const PAGES_MAX = 100;
+
+export function rowApi(projectId: string): RowApi {
+  const params = { path: { projectId } };
+  return {
+    writeCells: async (cells, onSent) => {
+      let sent = 0;
+      for (const batch of inBatches(cells, ({ value }) => value)) {
+        await data(client.PATCH('/v4/projects/{projectId}/cells', { params, body: { cells: batch } }));
+        onSent?.((sent += batch.length));
+      }
+    },
+    insertRows: async (bodies, ids, onSent, name) => {
+      for (const rows of inBatches(bodies, (body) => body)) {
+        const header = name && { 'Idempotency-Key': name(ids.length) };
+        const answer = await data(client.POST('/v4/projects/{projectId}/rows', { params: { ...params, header }, body: { rows } }));
+        ids.push(...answer.rows);
+        onSent?.(ids.length);
+      }
+    },
+    deleteRows: async (rowIds) => {
+      let deleted = 0;
+      for (let first = 0; first < rowIds.length; first += DELETED_MAX) {
+        const body = { rowIds: rowIds.slice(first, first + DELETED_MAX) };
+        deleted += (await data(client.DELETE('/v4/projects/{projectId}/rows', { params, body }))).deletedCount;
+      }
+      return deleted;
+    },
+    readRows: (rowIds) => (rowIds.length <= SINGLE_READS_MAX ? readEach(projectId, rowIds) : scan(projectId, rowIds)),
+  };
+}
+
+async function readEach(projectId: string, rowIds: readonly string[]): Promise<Map<string, Row>> {
+  const isGone = (error: unknown) => error instanceof ApiError && error.status === 404;
+  const rows = await Promise.all(
+    rowIds.map((rowId) =>
+      readRow(projectId, rowId).catch((error: unknown) => {
+        if (!isGone(error)) throw error;
+      }),
+    ),
+  );
+  return new Map(rows.filter((row) => row !== undefined).map((row) => [row.id, row]));
+}
+
+/** From the end on, where new rows stand. */
+async function scan(projectId: string, rowIds: readonly string[]): Promise<Map<string, Row>> {
+  const wanted = new Set(rowIds);
+  const found = new Map<string, Row>();
+  const read = (page: number) => fetchPage(projectId, EVERY_ROW, page, PAGE_SIZE, new AbortController().signal);
+  const keep = (rows: readonly Row[]) => {
+    for (const row of rows) if (wanted.has(row.id)) found.set(row.id, row);
+  };
+  const first = await read(0);
+  keep(first.rows);
+  const last = Math.ceil((first.total ?? 0) / PAGE_SIZE) - 1;
+  for (let page = last; page > Math.max(0, last - PAGES_MAX) && found.size < wanted.size; page--) keep((await read(page)).rows);
+  return found;
+}

@@ -1,0 +1,69 @@
+import { Button, Progress as Bar, Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { formatNumber, formatCost } from '../../ui/format';
+import { Icon } from '../../ui/Icon';
+import { countEnded, type Progress } from '../runs/progress';
+import { isAllEmpty, summary } from '../runs/summary';
+import type { Table } from '../state/useTable';
+import classes from './Toolbar.module.css';
+
+/** A finished run says so for this long. */
+const LINGER_MILLISECONDS = 10_000;
+
+/** How a run is going. */
+export function ProgressStrip({ table }: { table: Table }) {
+  const { progress, runs } = table;
+  const isShown = useLinger(progress);
+  if (!isShown) return null;
+  const finished = countEnded(progress);
+  const percent = progress.total === 0 ? 100 : ((finished - progress.stopped) / progress.total) * 100;
+  const isOver = !progress.isRunning;
+  return (
+    <div className={classes.progress} role="region" aria-label="Run progress">
+      <Text size="sm" fw={600} style={{ whiteSpace: 'nowrap' }}>
+        {isOver ? (progress.stopped > 0 ? 'Stopped' : 'Run finished') : `${formatNumber(finished)} of ${formatNumber(progress.total)}`}
+      </Text>
+      <Bar
+        value={percent}
+        color={isAllEmpty(progress) ? 'yellow' : undefined}
+        animated={progress.isRunning}
+        style={{ flex: 1, minWidth: 60 }}
+        aria-label="Cells done"
+      />
+      <Text
+        size="sm"
+        c="dimmed"
+        style={{ whiteSpace: isOver ? undefined : 'nowrap' }}
+        visibleFrom={isOver ? undefined : 'xs'}
+        title={formatCost(progress) && 'Cost as reported by the providers'}
+      >
+        {summary(progress)}
+      </Text>
+      {progress.isRunning && (
+        <Button
+          size="xs"
+          color="red"
+          variant="light"
+          leftSection={<Icon name="stop" size={14} />}
+          loading={runs.isStopping}
+          onClick={() => void runs.stop()}
+        >
+          Stop
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function useLinger({ isRunning, total }: Progress): boolean {
+  const [isLingering, setIsLingering] = useState(false);
+  useEffect(() => {
+    if (isRunning) {
+      setIsLingering(true);
+      return;
+    }
+    const timer = setTimeout(() => setIsLingering(false), LINGER_MILLISECONDS);
+    return () => clearTimeout(timer);
+  }, [isRunning]);
+  return isRunning || (isLingering && total > 0);
+}

@@ -1,0 +1,28 @@
+import { useCallback, useState } from 'react';
+
+/** State kept in local storage, such as column widths and the open view. */
+export function useLocalStorage<T>(name: string, initial: T): [T, (value: T) => void] {
+  const key = `rowmill:${name}`;
+  const [value, setValue] = useState<T>(() => read(key, initial));
+  const store = useCallback(
+    (next: T) => {
+      setValue(next);
+      try {
+        localStorage.setItem(key, JSON.stringify(next));
+      } catch {
+        // A browser that keeps nothing still shows the page.
+      }
+    },
+    [key],
+  );
+  return [value, store];
+}
+
+function read<T>(key: string, initial: T): T {
+  try {
+    const text = localStorage.getItem(key);
+    return text === null ? initial : (JSON.parse(text) as T);
+  } catch {
+    return initial;
+  }
+}

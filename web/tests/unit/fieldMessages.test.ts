@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { ApiError, fieldErrors, errorMessage } from '../../src/api/error';
+import { MAPPING, missingFields, newDraft, PROVIDERS } from '../../src/table/columns/draft';
+
+const refused = (...details: [string, string][]) =>
+  new ApiError('invalid', 400, 'invalid_request', details.map(([path, message]) => ({ path, message })));
+
+test.each<[ApiError, string]>([
+  [refused(['apiConfig.timeoutSeconds', 'must be at most 300']), 'Timeout must be at most 300.'],
+  [refused(['column.aiConfig.model', 'is too long'], ['header', 'is required']), 'Model is too long. Header is required.'],
+  [
+    refused(['apiConfig.successStatuses[0]', 'must match the pattern ^[1-5]'], ['apiConfig.successStatuses[1]', 'must match the pattern ^[1-5]']),
+    'Success statuses must be numbers such as 200, or ranges such as 200..299.',
+  ],
+  [
+    refused(['filters[0].value', 'This is no valid regular expression: regex parse error:\n  (\n  ^\nerror: unclosed group']),
+    'Filter: This is no valid pattern: unclosed group.',
+  ],
+  [refused(['cells[0].rowId', 'names no row of this project']), 'This row was deleted in the meantime.'],
+  [refused(['', 'the file is empty']), 'The file is empty.'],
+  [new ApiError('Bearer token is required', 401, 'unauthenticated', []), 'You are signed out. Sign in, then try again.'],
+  [new ApiError('The file is larger than 5 bytes, the most this server takes (importBytesMax)', 413, 'x', []), 'The file is larger than 5 bytes, the most this server takes'],
+  [new ApiError('Project not found', 404, 'not_found', []), 'Project not found'],
+])('%# is told in the page’s words', (error, words) => {
+  expect(errorMessage(error)).toBe(words);
+});
+
+test('offences are put at their fields', () => {
+  expect(fieldErrors(refused(['column.apiConfig.url', 'must be an address']))).toEqual({ 'apiConfig.url': 'Must be an address.' });
+});
+
+test.each<[Parameters<typeof newDraft>[0], string[]]>([
+  ['manual', []],
+  ['ai-text', ['aiConfig.prompt']],
+  ['http-api', ['apiConfig.url']],
+  ['web-scraper', ['taskConfig.webScraper.url']],
+  ['reference', ['referenceConfig.columnId', 'referenceConfig.path']],
+  ['waterfall-email', [`${MAPPING}.full_name`, `${MAPPING}.domain`, PROVIDERS]],
+])('a new %s column lacks %j', (templateId, fields) => {
+  expect(Object.keys(missingFields(newDraft(templateId, 'x', [])))).toEqual(fields);
+});
+
+test('a waterfall lacks nothing once it knows whom to find, where, and by whom', () => {
+  const draft = newDraft('waterfall-email', 'x', []);
+  const lacks = (inputMapping: Record<string, string>, enabled = true) => {
+    const providers = [{ id: 'a', taskType: 'pattern', enabled, order: 0 }];
+    return Object.keys(missingFields({ ...draft, waterfall: { providers, inputMapping } }));
+  };
+  expect(lacks({ full_name: '@{col_a}', domain: '@{col_b}' })).toEqual([]);
+  expect(lacks({ first_name: 'a', last_name: 'b', domain: 'c' })).toEqual([]);
+  expect(lacks({ first_name: 'a', last_name: ' ', domain: 'c' })).toEqual([`${MAPPING}.last_name`]);
+  expect(lacks({ last_name: 'b' })).toEqual([`${MAPPING}.first_name`, `${MAPPING}.domain`]);
+  expect(lacks({ full_name: 'a', domain: 'c' }, false)).toEqual([PROVIDERS]);
+});
