@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method, Response, StatusCode};
 use bytes::Bytes;
+use rowmill_fairness::Tenant;
 use rowmill_model::Limits;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -17,6 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::error::Error;
 use crate::limits::Rates;
+use crate::paced;
 
 /// The header in which a write tells the project's change sequence, and a read says what it must have seen.
 pub const SEQUENCE: &str = "X-Rowmill-Sequence";
@@ -114,6 +116,9 @@ pub trait Principal: Clone + Send + Sync + 'static {
     /// The caller that requests are counted for: the id of the key. Without one they are counted for the
     /// client's address.
     fn rate_key(&self) -> Option<u128>;
+
+    /// Whom the work of a request is done for.
+    fn tenant(&self) -> Tenant;
 }
 
 /// Who may call, and how they are counted.
@@ -392,8 +397,8 @@ impl<T: Serialize> Answer<T> {
 
     pub(crate) fn into_response(self, status: StatusCode, media: Media) -> Result<Response<Body>, Error> {
         let body = match self.content {
-            Content::Value(value) => Body::from(render(&value)?),
-            Content::Rendered(bytes) => Body::from(bytes),
+            Content::Value(value) => paced::body(render(&value)?),
+            Content::Rendered(bytes) => paced::body(bytes),
             Content::Streamed(body) => body,
         };
         let mut response = Response::new(body);

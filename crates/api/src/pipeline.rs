@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use percent_encoding::percent_decode_str;
+use rowmill_fairness::Tenant;
 use rowmill_model::{Limits, Offence};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -88,6 +89,7 @@ async fn attempt<S: Service, E: Endpoint<S>>(
             (key, accept::<E::Body>(plan, text)?)
         }
     };
+    let tenant = principal.as_ref().map_or(Tenant::ANONYMOUS, S::Principal::tenant);
     let call = Call {
         state: shared.state.clone(),
         principal,
@@ -100,7 +102,8 @@ async fn attempt<S: Service, E: Endpoint<S>>(
         rates: Arc::clone(&shared.rates),
         idempotency,
     };
-    let mut response = E::handle(call, path, query, body).await?.into_response(E::STATUS, E::MEDIA)?;
+    let answer = tenant.scope(E::handle(call, path, query, body)).await?;
+    let mut response = answer.into_response(E::STATUS, E::MEDIA)?;
     if let Some(project) = written
         && let Some(seq) = shared.state.sequence(&project).await
     {

@@ -1,7 +1,9 @@
 //! A table's rows, page after page to the end, in a view's order.
 
+use std::collections::VecDeque;
+
 use rowmill_model::{Column, View};
-use rowmill_query::{PageOf, Selection, Start};
+use rowmill_query::{PageOf, SLICE_BYTES, Selection, Start};
 use rowmill_store::{StoredProject, StoredRow};
 
 use crate::App;
@@ -22,11 +24,11 @@ enum Next {
     /// In order of creation: each page says where the next begins.
     Page(Box<PageOf>),
     /// Sorted: the order was worked out once.
-    Positions(std::vec::IntoIter<u64>),
+    Positions(VecDeque<u64>),
     End,
 }
 
-/// Rows that are held at once.
+/// Rows that are held at once; fewer, if they are large.
 const ROWS_AT_ONCE: u32 = 500;
 
 impl App {
@@ -43,7 +45,7 @@ impl App {
             let start = Start::Offset(0);
             Next::Page(Box::new(PageOf { selection, start, limit: ROWS_AT_ONCE, include_total: false, now }))
         } else {
-            Next::Positions(self.query.positions(&stored, selection, now).await?.into_iter())
+            Next::Positions(self.query.positions(&stored, selection, now).await?.into())
         };
         Ok(Export { project: stored, next })
     }
@@ -53,20 +55,22 @@ impl App {
         match &mut export.next {
             Next::End => Ok(None),
             Next::Page(of) => {
-                let page = self.query.page(&export.project, (**of).clone()).await?;
-                match page.next {
+                let part = self.query.part(&export.project, (**of).clone()).await?;
+                match part.next {
                     Some(cursor) => of.start = Start::After(cursor),
                     None => export.next = Next::End,
                 }
-                Ok(Some(page.rows))
+                Ok(Some(part.rows))
             }
             Next::Positions(positions) => {
                 let count = usize::try_from(ROWS_AT_ONCE).unwrap_or(usize::MAX);
-                let some: Vec<u64> = positions.by_ref().take(count).collect();
+                let some: Vec<u64> = positions.drain(..count.min(positions.len())).collect();
                 if some.is_empty() {
                     return Ok(None);
                 }
-                Ok(Some(self.store.rows_at(export.project.project.id, some).await?.rows))
+                let read = self.store.rows_at_within(export.project.project.id, some, SLICE_BYTES).await?;
+                read.rest.into_iter().rev().for_each(|position| positions.push_front(position));
+                Ok(Some(read.rows))
             }
         }
     }

@@ -38,7 +38,7 @@ use rowmill_model::Limits;
 use rowmill_query::Query;
 use rowmill_store::Store;
 
-pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Selection, Start};
+pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, Selection, Start};
 pub use rowmill_store::{
     ApiKey, Inserted, ProjectSummary, RowAction, Standing, Stopped, StoredProject, StoredRow, Team, Turns,
     turns,

@@ -4,8 +4,10 @@
 //! [`FairSemaphore`]. Whoever asks a thousand times at once then waits behind their own requests, not in
 //! front of everybody else's.
 
+mod compute;
 mod semaphore;
 mod tenant;
 
+pub use crate::compute::compute;
 pub use crate::semaphore::{FairSemaphore, Permit};
 pub use crate::tenant::Tenant;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
+use rowmill_fairness::Tenant;
 use rowmill_model::ProjectId;
 use rowmill_store::{Change, Spans, Store, StoreError, StoredProject};
 
@@ -207,7 +208,8 @@ impl Keeper {
         }
         // Read to the end even if whoever asked goes away: the next one asks the same.
         let task = Task { keeper: self.clone(), held: Arc::clone(&held), id, rows_about: project.row_count };
-        let made = tokio::spawn(async move { task.make_ready(&names, &sorted, seq, until).await });
+        let work = async move { task.make_ready(&names, &sorted, seq, until).await };
+        let made = tokio::spawn(Tenant::current().scope(work));
         match made.await.map_err(|failure| StoreError::Backend(failure.into()))? {
             Ok(()) => Ok(Some(held)),
             Err(Refusal::TooLarge) => Ok(None),
@@ -404,5 +406,5 @@ fn put_in_order(held: &Held, names: &[Name]) {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, StoreError> {
-    tokio::task::spawn_blocking(work).await.map_err(|failure| StoreError::Backend(failure.into()))
+    rowmill_fairness::compute(work).await.map_err(|failure| StoreError::Backend(failure.into()))
 }

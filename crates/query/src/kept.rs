@@ -51,7 +51,7 @@ pub(crate) struct Slice {
 
 /// Which rows of an order.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Part {
+pub(crate) struct SliceOf {
     pub(crate) start: Start,
     pub(crate) limit: usize,
 }
@@ -108,14 +108,14 @@ impl KeptOrder {
     }
 
     /// Some of its rows, if it is current and nobody is busy with it.
-    pub(crate) fn slice_at_once(&self, snapshot: &Snapshot, part: Part) -> Option<Slice> {
+    pub(crate) fn slice_at_once(&self, snapshot: &Snapshot, part: SliceOf) -> Option<Slice> {
         let ordered = self.rows.try_lock().ok()?;
         let is_current = ordered.generation == snapshot.generation && ordered.epoch == snapshot.epoch();
         if is_current { slice(&self.plan, snapshot, &ordered.rows, part) } else { None }
     }
 
     /// Some of its rows, after it was brought up to date. `None` if a column is not there any more.
-    pub(crate) fn slice(&self, snapshot: &Snapshot, now: Timestamp, part: Part) -> Option<Slice> {
+    pub(crate) fn slice(&self, snapshot: &Snapshot, now: Timestamp, part: SliceOf) -> Option<Slice> {
         let mut ordered = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let is_known = ordered.generation == snapshot.generation;
         match snapshot.changed_since(ordered.epoch).filter(|_| is_known) {
@@ -131,7 +131,7 @@ impl KeptOrder {
     }
 }
 
-fn slice(plan: &Plan, snapshot: &Snapshot, rows: &Pieces, part: Part) -> Option<Slice> {
+fn slice(plan: &Plan, snapshot: &Snapshot, rows: &Pieces, part: SliceOf) -> Option<Slice> {
     let place = match part.start {
         Start::Offset(offset) => rows.place_at(usize::try_from(offset).unwrap_or(usize::MAX)),
         Start::After(cursor) if plan.keys.is_empty() => {

@@ -18,6 +18,7 @@ mod pick;
 mod pieces;
 mod plan;
 mod ranks;
+mod rest;
 mod scan;
 mod sift;
 mod snapshot;
@@ -35,13 +36,15 @@ use jiff::Timestamp;
 use rowmill_model::ProjectId;
 use rowmill_model::filter::Filters;
 use rowmill_model::sort::Sorting;
-use rowmill_store::{PageStart, Result, Spans, Store, StoredProject, StoredRow};
+use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Spans, Store, StoredProject, StoredRow};
 
 pub use crate::budget::Budget;
 pub use crate::cursor::Cursor;
 use crate::held::{Held, Keeper, Memory, blocking, is_current};
-use crate::kept::{KeptOrder, Part, Slice, name_of};
+use crate::kept::{KeptOrder, Slice, SliceOf, name_of};
 use crate::plan::Plan;
+use crate::rest::Moment;
+pub use crate::rest::{Rest, SLICE_BYTES};
 use crate::stream::Stream;
 
 /// How long a read may take, unless another time is set.
@@ -81,13 +84,32 @@ pub struct PageOf {
     pub now: Timestamp,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Page {
     pub rows: Vec<StoredRow>,
+    /// The page's other rows, where it is too large to be read at once.
+    pub rest: Option<Rest>,
     /// All rows of the selection, if they were to be counted.
     pub total: Option<u64>,
     /// Where the next page starts; `None` at the end.
     pub next: Option<Cursor>,
+}
+
+/// Some rows of a selection, as many as fit into memory well.
+#[derive(Debug)]
+pub struct Part {
+    pub rows: Vec<StoredRow>,
+    /// Where the next part starts; `None` at the end.
+    pub next: Option<Cursor>,
+}
+
+/// How much of a page is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// All of it, if need be in parts, of one moment.
+    Whole,
+    /// Its beginning.
+    Part,
 }
 
 #[derive(Debug, Clone)]
@@ -126,13 +148,28 @@ impl Query {
     }
 
     pub async fn page(&self, project: &StoredProject, of: PageOf) -> Result<Page> {
-        if of.selection.is_everything() {
-            return self.plain_page(project.project.id, &of).await;
-        }
+        self.read_page(project, of, Extent::Whole).await
+    }
+
+    /// The beginning of a page: at least one row, if there are any, and no more than a few MiB behind it.
+    pub async fn part(&self, project: &StoredProject, of: PageOf) -> Result<Part> {
+        let before = rank_before(of.start);
+        let Page { rows, rest, next, .. } = self.read_page(project, of, Extent::Part).await?;
+        let next = match rest {
+            Some(_) => cursor_behind(rows.last().map(|row| row.position), rows.len(), before),
+            None => next,
+        };
+        Ok(Part { rows, next })
+    }
+
+    async fn read_page(&self, project: &StoredProject, of: PageOf, extent: Extent) -> Result<Page> {
         let until = Instant::now() + self.patience;
-        match self.held_page(project, &of, until).await? {
+        if of.selection.is_everything() {
+            return self.plain_page(project.project.id, &of, until, extent).await;
+        }
+        match self.held_page(project, &of, until, extent).await? {
             Some(page) => Ok(page),
-            None => self.stream(project, until).page(of).await,
+            None => self.stream(project, until).page(of, extent).await,
         }
     }
 
@@ -144,7 +181,7 @@ impl Query {
         now: Timestamp,
     ) -> Result<Vec<u64>> {
         let until = Instant::now() + self.patience;
-        let part = Part { start: Start::Offset(0), limit: usize::MAX };
+        let part = SliceOf { start: Start::Offset(0), limit: usize::MAX };
         match self.slice(project, &selection, now, part, project.change_seq, until).await? {
             Some(slice) => Ok(slice.positions),
             None => self.stream(project, until).positions(&selection, now).await,
@@ -152,28 +189,50 @@ impl Query {
     }
 
     fn stream<'q>(&'q self, project: &'q StoredProject, until: Instant) -> Stream<'q> {
-        Stream { store: &*self.keeper.store, project, until }
+        Stream { store: &self.keeper.store, project, until }
     }
 
-    async fn plain_page(&self, project: ProjectId, of: &PageOf) -> Result<Page> {
-        let (start, before) = match of.start {
-            Start::Offset(offset) => (PageStart::Offset(offset), offset),
-            Start::After(cursor) => (PageStart::After(cursor.position), cursor.rank),
+    async fn plain_page(
+        &self,
+        project: ProjectId,
+        of: &PageOf,
+        until: Instant,
+        extent: Extent,
+    ) -> Result<Page> {
+        let start = match of.start {
+            Start::Offset(offset) => PageStart::Offset(offset),
+            Start::After(cursor) => PageStart::After(cursor.position),
         };
-        let page = self.keeper.store.rows(project, start, of.limit).await?;
-        let last = page.rows.last().map(|row| row.position);
-        let next = page.more.then(|| cursor_behind(last, page.rows.len(), before)).flatten();
-        Ok(Page { rows: page.rows, total: of.include_total.then_some(page.total), next })
+        let store = &self.keeper.store;
+        let mut page = store.rows_within(project, start, of.limit, SLICE_BYTES).await?;
+        let mut snapshot = None;
+        if !page.rest.is_empty() && extent == Extent::Whole {
+            snapshot = store.snapshot(project).await?;
+            if let Some(snapshot) = &mut snapshot {
+                // Read again, so that all of it is of the snapshot's moment.
+                page = snapshot.rows_within(start, of.limit, SLICE_BYTES).await?;
+            }
+        }
+        let RowsPage { rows, rest, total, more, change_seq } = page;
+        let last = rest.last().copied().or_else(|| rows.last().map(|row| row.position));
+        let count = rows.len() + rest.len();
+        let next = more.then(|| cursor_behind(last, count, rank_before(of.start))).flatten();
+        let moment = Moment { change_seq, snapshot };
+        let rest = Rest::of(Arc::clone(store), project, rest, moment, until);
+        Ok(Page { rows, rest, total: of.include_total.then_some(total), next })
     }
 
     /// A page from memory; `None` if the columns do not fit there.
-    async fn held_page(&self, project: &StoredProject, of: &PageOf, until: Instant) -> Result<Option<Page>> {
+    async fn held_page(
+        &self,
+        project: &StoredProject,
+        of: &PageOf,
+        until: Instant,
+        extent: Extent,
+    ) -> Result<Option<Page>> {
         let PageOf { selection, start, limit, include_total, now } = of;
-        let part = Part { start: *start, limit: usize::try_from(*limit).unwrap_or(usize::MAX) };
-        let before = match start {
-            Start::Offset(offset) => *offset,
-            Start::After(cursor) => cursor.rank,
-        };
+        let part = SliceOf { start: *start, limit: usize::try_from(*limit).unwrap_or(usize::MAX) };
+        let (id, before) = (project.project.id, rank_before(*start));
         let mut seq = project.change_seq;
         let mut tries = 1;
         loop {
@@ -183,17 +242,20 @@ impl Query {
             let Slice { seq: found_at, positions, total, more } = slice;
             let (last, count) = (positions.last().copied(), positions.len());
             let spans = Spans::of(positions.iter().map(|position| (*position, *position)));
-            let read = self.keeper.store.rows_at(project.project.id, positions).await?;
+            let (read, snapshot) = rest::rows_at(&self.keeper.store, id, positions, extent).await?;
             // What changed between the two is looked for again, so that rows and total are of one moment. Where
             // others write these rows without pause it must do that one may have changed, and one that is gone is
             // left out.
             let is_of_one_moment = read.change_seq == found_at || {
-                let held = self.keeper.memory.held(project.project.id);
+                let held = self.keeper.memory.held(id);
                 held.are_untouched(&spans, found_at, read.change_seq).await
             };
             if is_of_one_moment || tries == TRIES_MAX {
                 let next = more.then(|| cursor_behind(last, count, before)).flatten();
-                return Ok(Some(Page { rows: read.rows, total: include_total.then_some(total), next }));
+                let RowsAt { rows, rest, change_seq } = read;
+                let store = Arc::clone(&self.keeper.store);
+                let rest = Rest::of(store, id, rest, Moment { change_seq, snapshot }, until);
+                return Ok(Some(Page { rows, rest, total: include_total.then_some(total), next }));
             }
             seq = seq.max(read.change_seq);
             tries += 1;
@@ -206,7 +268,7 @@ impl Query {
         project: &StoredProject,
         selection: &Selection,
         now: Timestamp,
-        part: Part,
+        part: SliceOf,
         seq: u64,
         until: Instant,
     ) -> Result<Option<Slice>> {
@@ -246,10 +308,18 @@ impl Query {
 }
 
 /// What is kept and current needs no work.
-fn slice_at_once(held: &Held, name: &str, part: Part, seq: u64) -> Option<Slice> {
+fn slice_at_once(held: &Held, name: &str, part: SliceOf, seq: u64) -> Option<Slice> {
     let order = held.orders.get(name)?;
     let snapshot = held.snapshot();
     if is_current(&snapshot, seq) { order.slice_at_once(&snapshot, part) } else { None }
+}
+
+/// How many rows come before a page.
+fn rank_before(start: Start) -> u64 {
+    match start {
+        Start::Offset(offset) => offset,
+        Start::After(cursor) => cursor.rank,
+    }
 }
 
 /// A cursor to what follows a page, of which `before` rows came earlier.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use rowmill_fairness::Tenant;
 use rowmill_model::ProjectId;
 use rowmill_model::record::Cells;
 use rowmill_store::{Look, RowRef, Spans, Store, StoreError};
@@ -82,7 +83,7 @@ pub(crate) async fn load(
     for _ in 0..threads::count() {
         let (store, names) = (Arc::clone(store), Arc::<[Name]>::from(names));
         let (next, taken) = (Arc::clone(&next), Arc::clone(&taken));
-        readers.spawn(async move {
+        readers.spawn(Tenant::current().scope(async move {
             let mut done = Vec::new();
             loop {
                 let run = next.fetch_add(1, Ordering::Relaxed) as u64;
@@ -94,7 +95,7 @@ pub(crate) async fn load(
                 let (read, seq) = read_run(&*store, project, spans, &names, &taken, allowance).await?;
                 done.push((run, read, seq));
             }
-        });
+        }));
     }
     let mut done = Vec::new();
     while let Some(read) = readers.join_next().await {

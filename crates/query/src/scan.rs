@@ -12,8 +12,9 @@ use rowmill_store::{Look, RowRef, Spans, Store, StoreError};
 /// What a row has in which nothing ever ran.
 pub(crate) static IDLE: CellStates = CellStates::IDLE;
 
-/// How many rows pass between two looks at the clock.
+/// How much passes between two looks at the clock.
 const LOOK_ROWS: u32 = 256;
+const LOOK_BYTES: usize = 4 * 1024 * 1024;
 
 /// Folds the rows that lie here into `kept`; says with it which change was the last one seen.
 pub(crate) async fn fold<T, E>(
@@ -32,11 +33,16 @@ where
     let shared = Arc::clone(&state);
     let gone = Gone(Arc::default());
     let is_gone = Arc::clone(&gone.0);
-    let mut rows = 0_u32;
+    let (mut rows, mut bytes) = (0_u32, 0_usize);
     let visit = move |row: RowRef<'_>| {
         let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-        rows = rows.wrapping_add(1);
-        let outcome = if rows.is_multiple_of(LOOK_ROWS) && is_over(&is_gone, until) {
+        rows += 1;
+        bytes = bytes.saturating_add(row.values.len());
+        let is_time_to_look = rows >= LOOK_ROWS || bytes >= LOOK_BYTES;
+        if is_time_to_look {
+            (rows, bytes) = (0, 0);
+        }
+        let outcome = if is_time_to_look && is_over(&is_gone, until) {
             Err(StoreError::TooLong.into())
         } else {
             match Cells::unpack(row.values) {

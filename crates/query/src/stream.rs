@@ -11,28 +11,31 @@ use rowmill_model::filter::{Predicate, Search};
 use rowmill_model::record::Cells;
 use rowmill_model::row::RowView;
 use rowmill_model::sort::{Key, Order};
-use rowmill_store::{Look, Result, RowRef, Spans, Store, StoreError, StoredProject, StoredRow};
+use rowmill_store::{
+    Look, Result, RowRef, RowsAt, Snapshot, Spans, Store, StoreError, StoredProject, StoredRow,
+};
 
 use crate::pick::Pick;
+use crate::rest::{self, Moment, Rest, SLICE_BYTES};
 use crate::scan::IDLE;
-use crate::{Cursor, Page, PageOf, Selection, Start, cursor_behind, scan};
+use crate::{Cursor, Extent, Page, PageOf, Selection, Start, cursor_behind, rank_before, scan};
 
 /// Rows that are picked in one scan. To come further down an order takes another scan, not more memory.
 const PICKED_MAX: usize = 100_000;
 
 /// Scans one project.
 pub(crate) struct Stream<'q> {
-    pub(crate) store: &'q dyn Store,
+    pub(crate) store: &'q Arc<dyn Store>,
     pub(crate) project: &'q StoredProject,
     pub(crate) until: Instant,
 }
 
 impl Stream<'_> {
-    pub(crate) async fn page(&self, of: PageOf) -> Result<Page> {
+    pub(crate) async fn page(&self, of: PageOf, extent: Extent) -> Result<Page> {
         if of.selection.sorting.is_empty() {
-            self.filtered_page(of).await
+            self.filtered_page(of, extent).await
         } else {
-            self.sorted_page(of).await
+            self.sorted_page(of, extent).await
         }
     }
 
@@ -43,7 +46,7 @@ impl Stream<'_> {
                 positions.push(row.position);
                 ControlFlow::Continue(())
             };
-            return self.select(selection, now, None, Vec::new(), push).await;
+            return Ok(self.select(selection, now, None, Vec::new(), push).await?.0);
         }
         let order = Arc::new(Order::compile(&selection.sorting, &self.project.project.table));
         let mut positions = Vec::new();
@@ -59,37 +62,71 @@ impl Stream<'_> {
         }
     }
 
-    async fn filtered_page(&self, of: PageOf) -> Result<Page> {
-        let (skip, behind, before) = match of.start {
-            Start::Offset(offset) => (offset, None, offset),
-            Start::After(cursor) => (0, Some(cursor.position), cursor.rank),
+    async fn filtered_page(&self, of: PageOf, extent: Extent) -> Result<Page> {
+        let (skip, behind) = match of.start {
+            Start::Offset(offset) => (offset, None),
+            Start::After(cursor) => (0, Some(cursor.position)),
         };
         let limit = usize::try_from(of.limit).unwrap_or(usize::MAX);
         // Without a total nothing before the cursor need be read, and nothing behind the page.
         let scan_after = if of.include_total { None } else { behind };
         let (mut seen, include_total) = (0_u64, of.include_total);
-        let fold = move |(rows, matched): &mut (Vec<StoredRow>, u64), row: RowRef<'_>, _: &RowView<'_>| {
-            *matched += 1;
+        let fold = move |found: &mut Filtered, row: RowRef<'_>, _: &RowView<'_>| {
+            found.matched += 1;
             if behind.is_none_or(|position| row.position > position) {
                 seen += 1;
-                if seen > skip && rows.len() <= limit {
-                    rows.push(copy(row));
+                if seen > skip && found.positions.len() <= limit {
+                    found.push(row);
                 }
             }
-            let full = rows.len() > limit && !include_total;
-            if full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let is_full = found.positions.len() > limit
+                || extent == Extent::Part && found.rows.len() < found.positions.len();
+            if is_full && !include_total { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        let (mut rows, matched) =
-            self.select(&of.selection, of.now, scan_after, (Vec::new(), 0), fold).await?;
-        let more = rows.len() > limit;
-        rows.truncate(limit);
-        let next =
-            more.then(|| cursor_behind(rows.last().map(|row| row.position), rows.len(), before)).flatten();
-        Ok(Page { rows, total: of.include_total.then_some(matched), next })
+        let (mut found, seq) =
+            self.select(&of.selection, of.now, scan_after, Filtered::default(), fold).await?;
+        let more = found.positions.len() > limit;
+        found.positions.truncate(limit);
+        found.rows.truncate(limit);
+        if found.rows.len() == found.positions.len() || extent == Extent::Part {
+            let Filtered { rows, positions, matched, .. } = found;
+            let left = positions.get(rows.len()..).unwrap_or_default().to_vec();
+            let read = RowsAt { rows, rest: left, change_seq: seq };
+            return Ok(self.finish(
+                &of,
+                positions.last().copied(),
+                positions.len(),
+                more,
+                (read, None),
+                matched,
+            ));
+        }
+        // What did not fit is read in a snapshot, and all the rest with it.
+        let Filtered { positions, matched, .. } = found;
+        let (last, count) = (positions.last().copied(), positions.len());
+        let read = rest::rows_at(self.store, self.project.project.id, positions, extent).await?;
+        Ok(self.finish(&of, last, count, more, read, matched))
     }
 
-    async fn sorted_page(&self, of: PageOf) -> Result<Page> {
-        let PageOf { selection, start, limit, include_total, now } = of;
+    fn finish(
+        &self,
+        of: &PageOf,
+        last: Option<u64>,
+        count: usize,
+        more: bool,
+        (read, snapshot): (RowsAt, Option<Box<dyn Snapshot>>),
+        total: u64,
+    ) -> Page {
+        let RowsAt { rows, rest, change_seq } = read;
+        let next = more.then(|| cursor_behind(last, count, rank_before(of.start))).flatten();
+        let moment = Moment { change_seq, snapshot };
+        let rest = Rest::of(Arc::clone(self.store), self.project.project.id, rest, moment, self.until);
+        Page { rows, rest, total: of.include_total.then_some(total), next }
+    }
+
+    async fn sorted_page(&self, of: PageOf, extent: Extent) -> Result<Page> {
+        let PageOf { selection, start, limit, include_total: _, now } = &of;
+        let (start, limit, now) = (*start, *limit, *now);
         let order = Arc::new(Order::compile(&selection.sorting, &self.project.project.table));
         let (mut skip, mut anchor) = match start {
             Start::Offset(offset) => (offset, None),
@@ -99,15 +136,11 @@ impl Stream<'_> {
                 None => (cursor.rank, None),
             },
         };
-        let before = match start {
-            Start::Offset(offset) => offset,
-            Start::After(cursor) => cursor.rank,
-        };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let (mut positions, total) = loop {
             let skipped = usize::try_from(skip).unwrap_or(usize::MAX);
             let wanted = skipped.saturating_add(limit).saturating_add(1).min(PICKED_MAX.max(limit + 1));
-            let (picked, total) = self.pick(&selection, now, &order, anchor.take(), wanted).await?;
+            let (picked, total) = self.pick(selection, now, &order, anchor.take(), wanted).await?;
             if picked.len() > skipped || picked.len() < wanted {
                 let positions = picked.into_iter().skip(skipped).map(|(_, position)| position);
                 break (positions.collect::<Vec<u64>>(), total);
@@ -118,9 +151,9 @@ impl Stream<'_> {
         let more = positions.len() > limit;
         positions.truncate(limit);
         let last = positions.last().copied();
-        let next = more.then(|| cursor_behind(last, positions.len(), before)).flatten();
-        let rows = self.store.rows_at(self.project.project.id, positions).await?.rows;
-        Ok(Page { rows, total: include_total.then_some(total), next })
+        let count = positions.len();
+        let read = rest::rows_at(self.store, self.project.project.id, positions, extent).await?;
+        Ok(self.finish(&of, last, count, more, read, total))
     }
 
     /// The sort key and position of the row a cursor names, if it still exists.
@@ -153,11 +186,11 @@ impl Stream<'_> {
             }
             ControlFlow::Continue(())
         };
-        let (pick, matched) = self.select(selection, now, None, pick, fold).await?;
+        let ((pick, matched), _) = self.select(selection, now, None, pick, fold).await?;
         Ok((pick.into_rows(), matched))
     }
 
-    /// Scans the rows of a selection and folds them into `kept`.
+    /// Scans the rows of a selection and folds them into `kept`; says with it which change was the last one seen.
     async fn select<T: Send + 'static>(
         &self,
         selection: &Selection,
@@ -165,7 +198,7 @@ impl Stream<'_> {
         after: Option<u64>,
         kept: T,
         mut fold: impl FnMut(&mut T, RowRef<'_>, &RowView<'_>) -> ControlFlow<()> + Send + 'static,
-    ) -> Result<T> {
+    ) -> Result<(T, u64)> {
         let document = Arc::clone(&self.project.project);
         let predicate = Predicate::compile(&selection.filters, &document.table);
         let search = Search::new(selection.search.as_deref().unwrap_or_default(), &document.table);
@@ -175,8 +208,27 @@ impl Stream<'_> {
             Ok::<_, StoreError>(if wanted { fold(kept, row, &view) } else { ControlFlow::Continue(()) })
         };
         let rows = (Spans::after(after), Look::Whole);
-        let (kept, _) = scan::fold(self.store, self.project.project.id, rows, self.until, kept, look).await?;
-        Ok(kept)
+        scan::fold(&**self.store, self.project.project.id, rows, self.until, kept, look).await
+    }
+}
+
+/// The rows of a page, and where those lie that came after as many bytes as are held.
+#[derive(Debug, Default)]
+struct Filtered {
+    rows: Vec<StoredRow>,
+    bytes: usize,
+    /// Of all of them.
+    positions: Vec<u64>,
+    matched: u64,
+}
+
+impl Filtered {
+    fn push(&mut self, row: RowRef<'_>) {
+        self.positions.push(row.position);
+        if self.bytes < SLICE_BYTES {
+            self.bytes = self.bytes.saturating_add(row.values.len());
+            self.rows.push(copy(row));
+        }
     }
 }
 

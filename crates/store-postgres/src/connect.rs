@@ -24,7 +24,7 @@ use crate::database::answered_within;
 /// How long reaching one server may take, until it has let us in.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a caller waits for one of the connections.
-const POOL_WAIT: Duration = Duration::from_secs(10);
+pub(crate) const POOL_WAIT: Duration = Duration::from_secs(10);
 /// A peer that is silent for this long is asked whether it lives.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 

@@ -4,13 +4,16 @@ use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use deadpool_postgres::{Object, Pool, PoolError};
+use deadpool_postgres::{Pool, PoolError};
 use futures_util::SinkExt as _;
 use futures_util::future::BoxFuture;
+use rowmill_fairness::Permit;
 use rowmill_store::{Result, StoreError};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{CopyOutStream, Error, Row};
+
+use crate::connections::{Connection, Connections};
 
 /// How often work is tried that met a deadlock or lost its connection.
 const TRIES_MAX: u32 = 6;
@@ -29,7 +32,7 @@ type Request<'a, T> = BoxFuture<'a, Result<T, Error>>;
 /// The server, behind a pool of connections.
 #[derive(Debug)]
 pub(crate) struct Database {
-    pool: Pool,
+    connections: Connections,
     /// How long a server that does not answer is waited for.
     patience: Duration,
     begin_write: String,
@@ -51,7 +54,7 @@ impl Database {
         // Settings of the transaction, not of the session: behind a pooler the session is not ours.
         let limit = format!("SET LOCAL statement_timeout = {}", statement_timeout.as_millis());
         Self {
-            pool,
+            connections: Connections::new(pool),
             patience: statement_timeout + ANSWER_GRACE,
             begin_write: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {limit}"),
             begin_read: format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {limit}"),
@@ -59,14 +62,14 @@ impl Database {
     }
 
     pub(crate) fn close(&self) {
-        self.pool.close();
+        self.connections.close();
     }
 
     /// Refuses a pooler that gives every transaction another session and takes no notice of prepared statements:
     /// what was prepared is not there the next time, or something else is, at some time or other.
     pub(crate) async fn check_pooler(&self) -> Result<()> {
-        let one = self.pool.get().await.map_err(no_connection)?;
-        let other = self.pool.get().await.map_err(no_connection)?;
+        let one = self.connections.get().await?;
+        let other = self.connections.get().await?;
         let asking = async {
             let statement = one.prepare("SELECT 1").await?;
             // While the other has the session, the first is given another one, if it is given one at all.
@@ -113,7 +116,7 @@ impl Database {
     }
 
     async fn ask_once(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
-        let mut guard = Guard(Some(self.pool.get().await.map_err(no_connection)?));
+        let mut guard = Guard(Some(self.connections.get().await?));
         let Some(client) = guard.0.as_ref() else { return Err(StoreError::Closed) };
         let asking = async {
             let statement = client.prepare_cached(sql).await?;
@@ -129,11 +132,22 @@ impl Database {
 
     /// A snapshot for reading that cannot be begun anew, because what was read has gone out already.
     pub(crate) async fn snapshot(&self) -> Result<Tx> {
-        let client = self.pool.get().await.map_err(no_connection)?;
+        let client = self.connections.get().await?;
         Ok(self.tx(client, &self.begin_read))
     }
 
-    fn tx(&self, client: Object, begin: &str) -> Tx {
+    /// A moment that is kept readable; `None` if too many are kept already.
+    pub(crate) async fn held_snapshot(&self) -> Result<Option<(Tx, Permit)>> {
+        let Some(permit) = self.connections.try_keep() else { return Ok(None) };
+        Ok(Some((self.snapshot().await?, permit)))
+    }
+
+    /// Waits for the turn of a read that may be long.
+    pub(crate) async fn long_read(&self) -> Permit {
+        self.connections.long_read().await
+    }
+
+    fn tx(&self, client: Connection, begin: &str) -> Tx {
         let (begin, copies, last) = (Some(begin.to_owned()), Vec::new(), Vec::new());
         Tx { client: Some(client), begin, copies, last, patience: self.patience }
     }
@@ -192,7 +206,7 @@ impl Database {
         begin: &str,
         work: &(impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync),
     ) -> Result<T, Failed> {
-        let client = self.pool.get().await.map_err(|error| Failed::Before(no_connection(error)))?;
+        let client = self.connections.get().await.map_err(Failed::Before)?;
         let mut tx = self.tx(client, begin);
         match work(&mut tx).await {
             // What was read is known; that the transaction ends need not be waited for.
@@ -234,7 +248,7 @@ enum Failed {
 
 /// One transaction. Dropped before its end, it takes its connection down, and nothing has happened.
 pub(crate) struct Tx {
-    client: Option<Object>,
+    client: Option<Connection>,
     /// Sent together with the first statement, which saves a round trip.
     begin: Option<String>,
     /// Rows for COPY, sent before the writes below.
@@ -390,18 +404,18 @@ impl Drop for Tx {
 }
 
 /// A connection that is thrown away, and not put back, unless it is taken out.
-struct Guard(Option<Object>);
+struct Guard(Option<Connection>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
         if let Some(client) = self.0.take() {
-            drop(Object::take(client));
+            client.discard();
         }
     }
 }
 
 /// Sends the last writes and the commit in one go.
-async fn end(client: &Object, last: &[(&'static str, Vec<Param>)]) -> Result<(), Error> {
+async fn end(client: &Connection, last: &[(&'static str, Vec<Param>)]) -> Result<(), Error> {
     let mut statements = Vec::with_capacity(last.len());
     for (sql, _) in last {
         statements.push(client.prepare_cached(sql).await?);
@@ -532,7 +546,12 @@ fn is_io(error: &Error) -> bool {
     std::error::Error::source(error).is_some_and(<dyn std::error::Error>::is::<std::io::Error>)
 }
 
-fn no_connection(error: PoolError) -> StoreError {
+/// Work on another thread that did not come back.
+pub(crate) fn lost(failure: tokio::task::JoinError) -> StoreError {
+    StoreError::Backend(failure.into())
+}
+
+pub(crate) fn no_connection(error: PoolError) -> StoreError {
     match error {
         PoolError::Closed => StoreError::Closed,
         PoolError::Backend(error) => backend(error),

@@ -11,6 +11,7 @@ mod carry;
 mod claimed_rows;
 mod clerk;
 mod connect;
+mod connections;
 mod convert;
 mod copy;
 mod database;
@@ -28,8 +29,10 @@ mod row_changes;
 mod row_version;
 mod rows;
 mod runs;
+mod scans;
 mod schema;
 mod sealed;
+mod snapshot;
 mod teams;
 mod turns;
 mod work;
@@ -41,13 +44,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use rowmill_fairness::{Permit, Tenant};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::changes::Parts;
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
     Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settle, Settled, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
-    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    Sealed, SealedKind, Settle, Settled, Snapshot, Spans, Standing, Stop, Stopped, Store, StoreError,
+    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use tokio::sync::RwLock;
 use tokio::task::JoinHandle;
@@ -63,8 +67,10 @@ use crate::gates::Gates;
 use crate::leases::Leaving;
 use crate::maps::Maps;
 use crate::news::News;
-use crate::pages::Scan;
+use crate::pages::{Asked, Source};
 use crate::projects::Documents;
+use crate::scans::Scan;
+use crate::snapshot::HeldSnapshot;
 use crate::turns::SharedTurns;
 use crate::work::Tokens;
 
@@ -87,6 +93,8 @@ fn work_of<T, F: for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>>>(work: F) ->
 const CHORES_EVERY: Duration = Duration::from_mins(1);
 /// How long other nodes are still told of changes when the store is closed.
 const LAST_NEWS_MAX: Duration = Duration::from_secs(5);
+/// A read of up to this many rows is short.
+const SHORT_READ_ROWS: u64 = 200;
 /// Two clocks that differ by less are taken for one.
 const SKEW_MIN_MS: i64 = 50;
 
@@ -172,10 +180,10 @@ impl PostgresStore {
         work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync + 'static,
     ) -> Result<T> {
         let node = self.node();
-        finished(tokio::spawn(async move {
+        finished(tokio::spawn(Tenant::current().scope(async move {
             let _under_way = node.under_way.read().await;
             node.database.write(doubt, work).await
-        }))
+        })))
         .await
     }
 
@@ -187,7 +195,7 @@ impl PostgresStore {
         work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<(T, Vec<Change>)>> + Send + Sync + 'static,
     ) -> Result<T> {
         let node = self.node();
-        finished(tokio::spawn(async move {
+        finished(tokio::spawn(Tenant::current().scope(async move {
             let _under_way = node.under_way.read().await;
             let _entered = node.database.turn(node.gates.enter(projects)).await?;
             let (done, changes) = node.database.write(doubt, work).await?;
@@ -196,8 +204,13 @@ impl PostgresStore {
                 node.news.tell(change);
             }
             Ok(done)
-        }))
+        })))
         .await
+    }
+
+    /// The turn of a read of many rows; few need none.
+    async fn long_turn(&self, rows: u64) -> Option<Permit> {
+        if rows <= SHORT_READ_ROWS { None } else { Some(self.node.database.long_read().await) }
     }
 
     fn node(&self) -> Arc<Node> {
@@ -393,13 +406,31 @@ impl Store for PostgresStore {
         pages::one(&self.node.database, project, row).await
     }
 
-    async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
+    async fn rows_within(
+        &self,
+        project: ProjectId,
+        start: PageStart,
+        limit: u32,
+        bytes_max: usize,
+    ) -> Result<RowsPage> {
         let Node { database, documents, maps, .. } = &*self.node;
-        pages::page(database, documents, maps, project, start, limit).await
+        let _turn = self.long_turn(u64::from(limit)).await;
+        pages::page(database, documents, maps, Asked { project, start, limit, bytes_max }).await
     }
 
-    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {
-        pages::at(&self.node.database, project, &positions).await
+    async fn rows_at_within(
+        &self,
+        project: ProjectId,
+        positions: Vec<u64>,
+        bytes_max: usize,
+    ) -> Result<RowsAt> {
+        let _turn = self.long_turn(positions.len() as u64).await;
+        pages::at(Source::Pool(&self.node.database), project, &positions, bytes_max).await
+    }
+
+    async fn snapshot(&self, project: ProjectId) -> Result<Option<Box<dyn Snapshot>>> {
+        let held = self.node.database.held_snapshot().await?;
+        Ok(held.map(|(tx, permit)| -> Box<dyn Snapshot> { Box::new(HeldSnapshot::new(tx, permit, project)) }))
     }
 
     async fn positions(&self, project: ProjectId, ids: Vec<RowId>) -> Result<Vec<Option<u64>>> {
@@ -408,6 +439,7 @@ impl Store for PostgresStore {
     }
 
     async fn scan(&self, project: ProjectId, spans: Spans, look: Look, mut visit: Visit) -> Result<u64> {
+        let _turn = self.long_turn(spans.rows_max()).await;
         let mut tx = self.node.database.snapshot().await?;
         let state = projects::existing(&mut tx, project).await?;
         let mut scan = Scan::of(spans, state.next_position, look);

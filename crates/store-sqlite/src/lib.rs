@@ -8,6 +8,7 @@ mod blocks;
 mod carry;
 mod guests;
 mod lookups;
+mod page_reads;
 mod pages;
 mod positions;
 mod projects;
@@ -34,15 +35,16 @@ use rowmill_store::changes::Parts;
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
     Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settle, Settled, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
-    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    Sealed, SealedKind, Settle, Settled, Snapshot, Spans, Standing, Stop, Stopped, Store, StoreError,
+    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 use uuid::Uuid;
 
 pub use crate::carry::Carrier;
+use crate::page_reads::ProjectSnapshot;
 use crate::projects::Documents;
-use crate::readers::Readers;
+use crate::readers::{Lane, Readers};
 use crate::writer::Writer;
 
 /// The database's file in the data directory.
@@ -131,7 +133,7 @@ impl Store for SqliteStore {
     }
 
     async fn teams(&self) -> Result<Vec<Team>> {
-        self.readers.read_long(teams::teams).await
+        self.readers.read_long(Lane::List, teams::teams).await
     }
 
     async fn team(&self, id: TeamId) -> Result<Option<Team>> {
@@ -151,7 +153,7 @@ impl Store for SqliteStore {
     }
 
     async fn keys(&self) -> Result<Vec<ApiKey>> {
-        self.readers.read_long(teams::keys).await
+        self.readers.read_long(Lane::List, teams::keys).await
     }
 
     async fn key(&self, id: KeyId) -> Result<Option<ApiKey>> {
@@ -185,12 +187,16 @@ impl Store for SqliteStore {
         page: ProjectPage,
     ) -> Result<Vec<ProjectSummary>> {
         self.readers
-            .read_long(move |connection| projects::list(connection, team, folder.as_deref(), page))
+            .read_long(Lane::List, move |connection| {
+                projects::list(connection, team, folder.as_deref(), page)
+            })
             .await
     }
 
     async fn count_projects(&self, team: TeamId, folder: Option<String>) -> Result<u64> {
-        self.readers.read_long(move |connection| projects::count(connection, team, folder.as_deref())).await
+        self.readers
+            .read_long(Lane::List, move |connection| projects::count(connection, team, folder.as_deref()))
+            .await
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
@@ -233,28 +239,39 @@ impl Store for SqliteStore {
     }
 
     async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
-        self.readers.read(|connection| pages::one(connection, project, row))
+        page_reads::one(&self.readers, project, row).await
     }
 
-    async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
-        let page = move |connection: &Connection| pages::page(connection, project, start, limit);
-        if limit <= SHORT_PAGE_ROWS { self.readers.read(page) } else { self.readers.read_long(page).await }
+    async fn rows_within(
+        &self,
+        project: ProjectId,
+        start: PageStart,
+        limit: u32,
+        bytes_max: usize,
+    ) -> Result<RowsPage> {
+        page_reads::page(&self.readers, project, (start, limit), bytes_max).await
     }
 
-    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {
-        let is_short = positions.len() <= usize::try_from(SHORT_PAGE_ROWS).unwrap_or(usize::MAX);
-        let look = move |connection: &Connection| pages::at(connection, project, &positions);
-        if is_short { self.readers.read(look) } else { self.readers.read_long(look).await }
+    async fn rows_at_within(
+        &self,
+        project: ProjectId,
+        positions: Vec<u64>,
+        bytes_max: usize,
+    ) -> Result<RowsAt> {
+        page_reads::at(&self.readers, project, positions, bytes_max).await
+    }
+
+    async fn snapshot(&self, project: ProjectId) -> Result<Option<Box<dyn Snapshot>>> {
+        let held = self.readers.snapshot()?;
+        Ok(held.map(|held| -> Box<dyn Snapshot> { Box::new(ProjectSnapshot { held, project }) }))
     }
 
     async fn positions(&self, project: ProjectId, ids: Vec<RowId>) -> Result<Vec<Option<u64>>> {
-        self.readers.read_long(move |connection| rows::positions(connection, project, &ids)).await
+        self.readers.read_long(Lane::Scan, move |connection| rows::positions(connection, project, &ids)).await
     }
 
     async fn scan(&self, project: ProjectId, spans: Spans, look: Look, visit: Visit) -> Result<u64> {
-        let is_short = spans.rows_max() <= u64::from(SHORT_PAGE_ROWS);
-        let scan = move |connection: &Connection| pages::scan(connection, project, spans, look, visit);
-        if is_short { self.readers.read(scan) } else { self.readers.read_long(scan).await }
+        page_reads::scan(&self.readers, project, (spans, look), visit).await
     }
 
     async fn trigger(&self, mut trigger: Trigger) -> Result<u64> {
@@ -270,7 +287,7 @@ impl Store for SqliteStore {
                 let look = move |connection: &Connection| {
                     runs::trigger(connection, &documents, &asked, part, left).map(|(done, _)| done)
                 };
-                self.readers.read_long(look).await?
+                self.readers.read_long(Lane::Scan, look).await?
             } else {
                 let queue = move |connection: &Connection, documents: &Documents| {
                     runs::trigger(connection, documents, &asked, part, left)

@@ -44,13 +44,34 @@ impl<'c> Blocks<'c> {
     }
 }
 
+/// How much is read of what was asked for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    /// Reading ends with the row that reaches this.
+    pub(crate) bytes_max: usize,
+    /// A row larger than this ends reading before it, even if it is the first.
+    pub(crate) row_bytes_max: usize,
+}
+
+impl Bounds {
+    pub(crate) fn bytes(bytes_max: usize) -> Self {
+        Self { bytes_max, row_bytes_max: usize::MAX }
+    }
+
+    /// SQLite knows the length of a value without reading it; one that is too long comes as NULL.
+    fn row_bytes_max(self) -> i64 {
+        i64::try_from(self.row_bytes_max).unwrap_or(i64::MAX)
+    }
+}
+
 pub(crate) fn page(
     connection: &Connection,
     project: ProjectId,
     start: PageStart,
     limit: u32,
+    bounds: Bounds,
 ) -> Result<RowsPage> {
-    let State { head, counters, .. } =
+    let State { head, counters, change_seq, .. } =
         projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let total = counters.row_count;
     let first = match start {
@@ -58,41 +79,117 @@ pub(crate) fn page(
         PageStart::Offset(offset) if offset >= total => None,
         PageStart::Offset(offset) => locate(connection, head.num, offset, counters.next_position)?,
     };
-    let Some(first) = first else { return Ok(RowsPage { rows: Vec::new(), total, more: false }) };
+    let mut page = RowsPage { rows: Vec::new(), rest: Vec::new(), total, more: false, change_seq };
+    let Some(first) = first else { return Ok(page) };
     let mut query = connection
         .prepare_cached(
-            "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3",
+            "SELECT key, id, iif(octet_length(vals) <= ?4, vals, NULL), details FROM rows \
+             WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3",
         )
         .map_err(backend)?;
-    // One row more than asked for tells whether any follow.
-    let mut found = query.query((first, key_range(head.num).end(), u64::from(limit) + 1)).map_err(backend)?;
-    let mut rows = Vec::with_capacity(usize::try_from(limit.min(SHORT_PAGE_ROWS)).unwrap_or_default() + 1);
+    let (last, wanted) = (*key_range(head.num).end(), u64::from(limit));
+    let mut found = query.query((first, last, wanted, bounds.row_bytes_max())).map_err(backend)?;
+    page.rows.reserve(usize::try_from(limit.min(SHORT_PAGE_ROWS)).unwrap_or_default());
     let mut blocks = Blocks::of(connection, head.num);
-    while let Some(row) = found.next().map_err(backend)? {
-        rows.push(blocks.complete(raw_row(row)?)?);
+    let (mut next, mut bytes) = (first, 0);
+    while bytes < bounds.bytes_max
+        && let Some(row) = found.next().map_err(backend)?
+        && let Some(raw) = raw_row_unless_null(row)?
+    {
+        next = key(head.num, raw.position).saturating_add(1);
+        let row = blocks.complete(raw)?;
+        bytes = bytes.saturating_add(row.values.as_bytes().len());
+        page.rows.push(row);
     }
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let more = rows.len() > limit;
-    rows.truncate(limit);
-    Ok(RowsPage { rows, total, more })
+    drop(found);
+    // One row more than asked for tells whether any follow.
+    let left = wanted.saturating_sub(page.rows.len() as u64);
+    let mut query = connection
+        .prepare_cached("SELECT key FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3")
+        .map_err(backend)?;
+    let mut found = query.query((next, last, left + 1)).map_err(backend)?;
+    while let Some(row) = found.next().map_err(backend)? {
+        page.rest.push(split(row.get(0).map_err(backend)?).1);
+    }
+    page.more = page.rest.len() as u64 > left;
+    page.rest.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+    Ok(page)
 }
 
-pub(crate) fn at(connection: &Connection, project: ProjectId, positions: &[u64]) -> Result<RowsAt> {
+pub(crate) fn at(
+    connection: &Connection,
+    project: ProjectId,
+    positions: &[u64],
+    bounds: Bounds,
+) -> Result<RowsAt> {
     let State { head, change_seq, .. } =
         projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let mut blocks = Blocks::of(connection, head.num);
     let mut rows = Vec::with_capacity(positions.len());
-    for position in positions {
-        if let Some(row) = read_raw(connection, key(head.num, *position))? {
-            rows.push(blocks.complete(row)?);
+    let mut bytes = 0;
+    let mut unread = positions;
+    while let [position, others @ ..] = unread
+        && bytes < bounds.bytes_max
+    {
+        match read_within(connection, key(head.num, *position), bounds)? {
+            Found::TooLarge => break,
+            Found::Nothing => {}
+            Found::Row(row) => {
+                let row = blocks.complete(row)?;
+                bytes = bytes.saturating_add(row.values.as_bytes().len());
+                rows.push(row);
+            }
+        }
+        unread = others;
+    }
+    let mut exists = connection.prepare_cached("SELECT 1 FROM rows WHERE key = ?1").map_err(backend)?;
+    let mut rest = Vec::with_capacity(unread.len());
+    for position in unread {
+        if exists.exists([key(head.num, *position)]).map_err(backend)? {
+            rest.push(*position);
         }
     }
-    Ok(RowsAt { rows, change_seq })
+    Ok(RowsAt { rows, rest, change_seq })
 }
 
-pub(crate) fn one(connection: &Connection, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
+enum Found {
+    Nothing,
+    Row(RawRow),
+    TooLarge,
+}
+
+fn read_within(connection: &Connection, key: i64, bounds: Bounds) -> Result<Found> {
+    let mut query = connection
+        .prepare_cached(
+            "SELECT key, id, iif(octet_length(vals) <= ?2, vals, NULL), details FROM rows WHERE key = ?1",
+        )
+        .map_err(backend)?;
+    let mut found = query.query((key, bounds.row_bytes_max())).map_err(backend)?;
+    let Some(row) = found.next().map_err(backend)? else { return Ok(Found::Nothing) };
+    Ok(raw_row_unless_null(row)?.map_or(Found::TooLarge, Found::Row))
+}
+
+/// A row, or none where its values were left out.
+fn raw_row_unless_null(row: &Row<'_>) -> Result<Option<RawRow>> {
+    let is_null = row.get_ref(2).map_err(backend)? == rusqlite::types::ValueRef::Null;
+    if is_null { Ok(None) } else { raw_row(row).map(Some) }
+}
+
+/// What there is under a row's id.
+pub(crate) enum OneRow {
+    Nothing,
+    Row(Box<StoredRow>),
+    TooLarge,
+}
+
+pub(crate) fn one(connection: &Connection, project: ProjectId, row: RowId, bounds: Bounds) -> Result<OneRow> {
     let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
-    find(connection, head, row)
+    let Some(key) = rows::find_key(connection, head.num, row)? else { return Ok(OneRow::Nothing) };
+    Ok(match read_within(connection, key, bounds)? {
+        Found::Nothing => OneRow::Nothing,
+        Found::TooLarge => OneRow::TooLarge,
+        Found::Row(row) => OneRow::Row(Box::new(Blocks::of(connection, head.num).complete(row)?)),
+    })
 }
 
 /// A row of this project, whole.
@@ -138,6 +235,20 @@ pub(crate) fn scan(
         }
     }
     Ok(change_seq)
+}
+
+/// How many bytes of values lie there. SQLite knows that without reading them.
+pub(crate) fn bytes(connection: &Connection, project: ProjectId, spans: &Spans) -> Result<u64> {
+    let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
+    let mut query = connection
+        .prepare_cached("SELECT coalesce(sum(octet_length(vals)), 0) FROM rows WHERE key BETWEEN ?1 AND ?2")
+        .map_err(backend)?;
+    let mut bytes = 0_u64;
+    for (first, last) in spans.clone().tidied().iter().filter(|(first, _)| *first <= POSITION_MAX) {
+        let keys = (key(head.num, first), key(head.num, last.min(POSITION_MAX)));
+        bytes = bytes.saturating_add(query.query_row(keys, |row| row.get(0)).map_err(backend)?);
+    }
+    Ok(bytes)
 }
 
 /// The row at a key, if there is one.

@@ -1,43 +1,66 @@
 //! Reading, always in a snapshot: all that one read sees is of one moment.
 //!
 //! A short read runs on the thread that asks for it. It takes some microseconds, and handing it to
-//! another thread and waiting for the answer would take longer. What may be long, such as a scan, runs
-//! on threads apart, few at a time, so that it delays no short read.
+//! another thread and waiting for the answer would take longer. What may be long runs on threads apart, a few
+//! at a time and a few of each tenant, so that whoever reads much waits for themselves. Pages wait for pages and
+//! scans for scans: a scan takes as long as its project is large.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rowmill_fairness::{FairSemaphore, Permit, Tenant};
 use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
-use tokio::sync::Semaphore;
 
 use crate::{backend, read_only, run_cached};
 
-/// How many long reads run at once; more of them wait.
-const LONG_READS_MAX: usize = 2;
+/// How many reads of a kind run at once, and how many of them for one tenant; more of them wait.
+const LONG_READS_MAX: usize = 4;
+const LONG_READS_EACH_MAX: usize = 2;
+/// How many snapshots are held open. Each keeps the log from being folded into the file.
+const SNAPSHOTS_MAX: usize = 8;
+const SNAPSHOTS_EACH_MAX: usize = 4;
+
+/// What a read on a thread apart waits behind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Lane {
+    /// Lists of projects and the like: usually short, but nobody knows beforehand.
+    List,
+    /// A page of rows, bounded in bytes.
+    Page,
+    /// Whatever goes over many rows.
+    Scan,
+}
 
 /// Connections for reading, as many as there were ever reads at once: never more than the threads that
-/// read.
+/// read and the snapshots that are open.
 #[derive(Debug)]
 pub(crate) struct Readers {
     file: PathBuf,
     idle: Mutex<Vec<Connection>>,
-    long_reads: Semaphore,
+    lists: Arc<FairSemaphore>,
+    pages: Arc<FairSemaphore>,
+    scans: Arc<FairSemaphore>,
+    snapshots: Arc<FairSemaphore>,
 }
 
 impl Readers {
     /// Opens one connection, to learn early whether the file can be read; the others follow when needed.
     pub(crate) fn open(file: PathBuf) -> Result<Self> {
-        let idle = Mutex::new(vec![read_only(&file)?]);
-        Ok(Self { file, idle, long_reads: Semaphore::new(LONG_READS_MAX) })
+        let lane = || FairSemaphore::new(LONG_READS_MAX, LONG_READS_EACH_MAX);
+        Ok(Self {
+            idle: Mutex::new(vec![read_only(&file)?]),
+            file,
+            lists: lane(),
+            pages: lane(),
+            scans: lane(),
+            snapshots: FairSemaphore::new(SNAPSHOTS_MAX, SNAPSHOTS_EACH_MAX),
+        })
     }
 
     /// Reads here and now.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let connection = match self.idle().pop() {
-            Some(connection) => connection,
-            None => read_only(&self.file)?,
-        };
+        let connection = self.connection()?;
         // After a panic the connection is dropped, and with it whatever state it was left in.
         let outcome = in_snapshot(&connection, work)?;
         self.idle().push(connection);
@@ -47,16 +70,81 @@ impl Readers {
     /// Reads what may take long, on another thread.
     pub(crate) async fn read_long<T: Send + 'static>(
         self: &Arc<Self>,
+        lane: Lane,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let _permit = self.long_reads.acquire().await.map_err(|_| StoreError::Closed)?;
+        let permit = self.permit(lane).await;
         let readers = Arc::clone(self);
-        let reading = tokio::task::spawn_blocking(move || readers.read(work));
+        // The permit goes along: a caller that goes away leaves the thread at work.
+        let reading = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            readers.read(work)
+        });
         reading.await.map_err(|failure| StoreError::Backend(failure.into()))?
+    }
+
+    /// Keeps a moment readable; `None` if too many are kept already.
+    pub(crate) fn snapshot(self: &Arc<Self>) -> Result<Option<HeldSnapshot>> {
+        let Some(permit) = self.snapshots.try_acquire(Tenant::current()) else { return Ok(None) };
+        let connection = self.connection()?;
+        run_cached(&connection, "BEGIN").map_err(backend)?;
+        Ok(Some(HeldSnapshot { readers: Arc::clone(self), connection: Some(connection), _permit: permit }))
+    }
+
+    async fn permit(&self, lane: Lane) -> Permit {
+        let semaphore = match lane {
+            Lane::List => &self.lists,
+            Lane::Page => &self.pages,
+            Lane::Scan => &self.scans,
+        };
+        semaphore.acquire(Tenant::current()).await
+    }
+
+    fn connection(&self) -> Result<Connection> {
+        // The lock is not held while a connection is opened.
+        let idle = self.idle().pop();
+        idle.map_or_else(|| read_only(&self.file), Ok)
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An open transaction that reads. Its moment is that of the first read.
+#[derive(Debug)]
+pub(crate) struct HeldSnapshot {
+    readers: Arc<Readers>,
+    /// `None` after a read that did not come back.
+    connection: Option<Connection>,
+    _permit: Permit,
+}
+
+impl HeldSnapshot {
+    pub(crate) async fn read<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let permit = self.readers.permit(Lane::Page).await;
+        let connection = self.connection.take().ok_or(StoreError::Closed)?;
+        let reading = tokio::task::spawn_blocking(move || {
+            let _permit = permit;
+            let outcome = work(&connection);
+            (connection, outcome)
+        });
+        let (connection, outcome) = reading.await.map_err(|failure| StoreError::Backend(failure.into()))?;
+        self.connection = Some(connection);
+        outcome
+    }
+}
+
+impl Drop for HeldSnapshot {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.take()
+            && run_cached(&connection, "COMMIT").is_ok()
+        {
+            self.readers.idle().push(connection);
+        }
     }
 }
 
@@ -66,4 +154,46 @@ fn in_snapshot<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Res
     let outcome = work(connection);
     run_cached(connection, "COMMIT").map_err(backend)?;
     Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn whoever_reads_much_waits_for_themselves() {
+        let folder = tempfile::tempdir().unwrap();
+        let readers = Arc::new(Readers::open(folder.path().join("test.db")).unwrap());
+        let (open, gate) = mpsc::channel::<()>();
+        let gate = Arc::new(Mutex::new(gate));
+        let noisy: Vec<_> = (0..32)
+            .map(|_| {
+                let (readers, gate) = (Arc::clone(&readers), Arc::clone(&gate));
+                let work = async move {
+                    let wait = move |_: &Connection| {
+                        let _ = gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                        Ok(())
+                    };
+                    readers.read_long(Lane::Page, wait).await
+                };
+                tokio::spawn(Tenant::team(1).scope(work))
+            })
+            .collect();
+        while readers.pages.try_acquire(Tenant::team(1)).is_some() {
+            tokio::task::yield_now().await;
+        }
+        let read = async |tenant: Tenant, lane| {
+            let reading = tenant.scope(readers.read_long(lane, |_| Ok(7)));
+            tokio::time::timeout(Duration::from_secs(20), reading).await.unwrap().unwrap()
+        };
+        assert_eq!(read(Tenant::team(2), Lane::Page).await, 7);
+        assert_eq!(read(Tenant::team(1), Lane::List).await, 7);
+        drop(open);
+        for work in noisy {
+            work.await.unwrap().unwrap();
+        }
+    }
 }

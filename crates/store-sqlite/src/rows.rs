@@ -167,7 +167,7 @@ pub(crate) fn find_row(connection: &Connection, num: i64, row: RowId) -> Result<
     if project == num { raw_row(found).map(Some) } else { Ok(None) }
 }
 
-fn find_key(connection: &Connection, num: i64, row: RowId) -> Result<Option<i64>> {
+pub(crate) fn find_key(connection: &Connection, num: i64, row: RowId) -> Result<Option<i64>> {
     let key: Option<i64> = connection
         .prepare_cached("SELECT key FROM rows WHERE id = ?1")
         .and_then(|mut query| query.query_row([row.uuid().as_bytes()], |row| row.get(0)).optional())

@@ -42,6 +42,16 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 /// on until this says so.
 pub type Visit = Box<dyn FnMut(RowRef<'_>) -> ControlFlow<()> + Send>;
 
+/// Rows of one project as they were at one moment, read in parts.
+#[async_trait]
+pub trait Snapshot: std::fmt::Debug + Send {
+    /// As [`Store::rows_within`].
+    async fn rows_within(&mut self, start: PageStart, limit: u32, bytes_max: usize) -> Result<RowsPage>;
+
+    /// As [`Store::rows_at_within`].
+    async fn rows_at_within(&mut self, positions: Vec<u64>, bytes_max: usize) -> Result<RowsAt>;
+}
+
 #[async_trait]
 pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Whether the database answers.
@@ -132,10 +142,37 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>>;
 
     /// A page of rows in order of creation. The cost does not depend on where the page starts.
-    async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage>;
+    /// Rows are read until they have `bytes_max` bytes, and at least one; where the others lie is said in
+    /// [`RowsPage::rest`].
+    async fn rows_within(
+        &self,
+        project: ProjectId,
+        start: PageStart,
+        limit: u32,
+        bytes_max: usize,
+    ) -> Result<RowsPage>;
 
-    /// The rows at these positions that still exist, in the order asked for.
-    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt>;
+    /// The rows at these positions that still exist, in the order asked for, bounded in the same way.
+    async fn rows_at_within(
+        &self,
+        project: ProjectId,
+        positions: Vec<u64>,
+        bytes_max: usize,
+    ) -> Result<RowsAt>;
+
+    /// A moment of a project that stays readable until it is dropped; `None` if too many are open already. It
+    /// holds something scarce (a connection, the log's end), so whoever has one hurries.
+    async fn snapshot(&self, project: ProjectId) -> Result<Option<Box<dyn Snapshot>>>;
+
+    /// A whole page, whatever its bytes.
+    async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
+        self.rows_within(project, start, limit, usize::MAX).await
+    }
+
+    /// All of these rows, whatever their bytes.
+    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {
+        self.rows_at_within(project, positions, usize::MAX).await
+    }
 
     /// Where rows stand in the order of creation; `None` for ids that name no row of the project.
     async fn positions(&self, project: ProjectId, rows: Vec<RowId>) -> Result<Vec<Option<u64>>>;

@@ -246,6 +246,9 @@ pub enum Look {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowsAt {
     pub rows: Vec<StoredRow>,
+    /// Where the others lie that were asked for and exist, but did not fit into the bytes allowed; in the order
+    /// asked for.
+    pub rest: Vec<u64>,
     /// The project's change sequence, in the same snapshot.
     pub change_seq: u64,
 }
@@ -261,8 +264,12 @@ pub enum PageStart {
 #[derive(Debug, Clone, PartialEq)]
 pub struct RowsPage {
     pub rows: Vec<StoredRow>,
+    /// Where the page's other rows lie, which did not fit into the bytes allowed.
+    pub rest: Vec<u64>,
     /// Rows in the project, in the same snapshot.
     pub total: u64,
-    /// Whether rows follow the last one here.
+    /// Whether rows follow the last one of this page.
     pub more: bool,
+    /// The project's change sequence, in the same snapshot.
+    pub change_seq: u64,
 }

@@ -9,6 +9,7 @@ use axum::http::header::{CONTENT_DISPOSITION, HeaderValue};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _};
 use rowmill_app::{App, Export, Start};
+use rowmill_fairness::Tenant;
 use rowmill_model::{Column, Project};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -20,10 +21,8 @@ use crate::endpoint::{Answer, Call, Endpoint, Examples, FileText, Media, Nothing
 use crate::error::Error;
 use crate::files::formulas::Formulas;
 use crate::files::outgoing::{Dialect, Writer};
+use crate::paced;
 use crate::rowmill::Rowmill;
-
-/// Bytes that are sent at once.
-const PIECE_BYTES: usize = 64 * 1024;
 
 pub(crate) struct ExportFile;
 
@@ -112,10 +111,16 @@ impl Endpoint<Rowmill> for ExportFile {
         let writer = Writer::new(&project.table, &columns, is_csv, dialect);
         let name = disposition(&project.title, if is_csv { "csv" } else { "jsonl" });
 
-        let file = Outgoing { app, export, project, writer, is_begun: false, is_ended: false };
-        let pieces = stream::try_unfold(file, |mut file| async move {
-            let piece =
-                file.next().await.inspect_err(|error| tracing::error!(%error, "an export broke off"))?;
+        let left = writer.head().into();
+        let writer = Arc::new(writer);
+        let file = Outgoing { app, export, project, writer, left, is_ended: false };
+        // The body is read long after this call has ended, and for the same team.
+        let tenant = Tenant::current();
+        let pieces = stream::try_unfold(file, move |mut file| async move {
+            let piece = tenant
+                .scope(file.next())
+                .await
+                .inspect_err(|error| tracing::error!(%error, "an export broke off"))?;
             Ok::<_, rowmill_app::Error>(piece.map(|piece| (piece, file)))
         });
         let answer = Answer::streamed(Body::from_stream(pieces.fuse()));
@@ -132,28 +137,47 @@ struct Outgoing {
     app: Arc<App>,
     export: Export,
     project: Arc<Project>,
-    writer: Writer,
-    is_begun: bool,
+    writer: Arc<Writer>,
+    /// Written, but not sent yet.
+    left: Bytes,
     is_ended: bool,
 }
 
 impl Outgoing {
     async fn next(&mut self) -> Result<Option<Bytes>, rowmill_app::Error> {
-        if self.is_ended {
-            return Ok(None);
-        }
-        let mut text = if self.is_begun { String::new() } else { self.writer.head() };
-        self.is_begun = true;
-        while text.len() < PIECE_BYTES {
-            let Some(rows) = self.app.export_rows(&mut self.export).await? else {
-                self.is_ended = true;
-                break;
-            };
-            for row in &rows {
-                self.writer.push_row(&mut text, &self.project.table, row)?;
+        if self.left.is_empty() {
+            let mut text = String::new();
+            while text.len() < paced::PIECE_BYTES && !self.is_ended {
+                text = self.write_more(text).await?;
             }
+            self.left = text.into();
+        } else {
+            // What was written is large, and others wait.
+            tokio::task::yield_now().await;
         }
-        Ok((!text.is_empty()).then(|| text.into()))
+        let piece = paced::next_piece(&mut self.left);
+        Ok((!piece.is_empty()).then_some(piece))
+    }
+
+    async fn write_more(&mut self, mut text: String) -> Result<String, rowmill_app::Error> {
+        let Some(rows) = self.app.export_rows(&mut self.export).await? else {
+            self.is_ended = true;
+            return Ok(text);
+        };
+        let bytes = rows.iter().map(|row| row.values.as_bytes().len()).sum();
+        let is_long = paced::is_long(bytes, rows.len() * self.project.table.columns.len());
+        let (writer, project) = (Arc::clone(&self.writer), Arc::clone(&self.project));
+        let work = move || {
+            for row in &rows {
+                writer.push_row(&mut text, &project.table, row)?;
+            }
+            Ok(text)
+        };
+        if !is_long {
+            return work();
+        }
+        let written = rowmill_fairness::compute(work).await;
+        written.map_err(|failure| rowmill_app::Error::Internal(failure.into()))?
     }
 }
 

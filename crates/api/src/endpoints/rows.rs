@@ -2,10 +2,9 @@
 
 use std::marker::PhantomData;
 
-use axum::body::Bytes;
 use axum::http::{Method, StatusCode};
 use rowmill_app::{Cursor, RowEntry, Start, StoredProject};
-use rowmill_model::{Column, ColumnType, Limits, Offence, Table};
+use rowmill_model::{Column, Limits, Offence, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,11 +14,13 @@ use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing, R
 use crate::error::Error;
 use crate::guard::guard;
 use crate::kept::PageName;
+use crate::paced;
+use crate::row_stream::{PageForm, Written};
 use crate::rowmill::Rowmill;
 use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::fields::{self, Entries};
-use crate::wire::row::{RowBody, RowFull, RowList, Rows, RowsBody, RowsDelete, RowsInserted, Shown};
+use crate::wire::row::{RowBody, RowFull, Rows, RowsBody, RowsDelete, RowsInserted, Shown};
 
 const TAG: &str = "Rows";
 
@@ -115,26 +116,22 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
             return Ok(Answer::rendered(kept));
         }
         let page = call.app().list_rows(&stored, list).await?;
-        let shown = query.shown();
-        let now = stored.clone();
-        let render = move || {
-            let table = &now.project.table;
-            let columns = columns_of(table, query.column_ids.as_deref())?;
-            RowList { table, columns, shown, page_size: size, page: page_number }.render(&page)
+        let form = PageForm {
+            project: stored.clone(),
+            shown: query.shown(),
+            column_ids: query.column_ids,
+            page_size: size,
+            page: page_number,
         };
-        let rendered =
-            if stored.project.table.columns.iter().any(|column| column.kind == ColumnType::Reference) {
-                // Following references means reading the cells they point into, which may be large.
-                let rendering = tokio::task::spawn_blocking(render).await;
-                rendering.map_err(|failure| rowmill_app::Error::Internal(failure.into()))??
-            } else {
-                render()?
-            };
-        let rendered = Bytes::from(rendered);
-        if let Some(name) = name {
-            call.pages().keep(name, &stored, &rendered);
+        match form.write(page).await? {
+            Written::Whole(rendered) => {
+                if let Some(name) = name {
+                    call.pages().keep(name, &stored, &rendered);
+                }
+                Ok(Answer::rendered(rendered))
+            }
+            Written::Streamed(body) => Ok(Answer::streamed(body)),
         }
-        Ok(Answer::rendered(rendered))
     }
 }
 
@@ -219,7 +216,7 @@ pub(super) fn parsed(
     if offences.is_empty() { Ok(both) } else { Err(offences) }
 }
 
-pub(super) fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<&'t Column>, Error> {
+pub(crate) fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<&'t Column>, Error> {
     let Some(ids) = ids else { return Ok(table.columns.iter().collect()) };
     let ids: Vec<&str> = ids.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
     let unknown: Vec<Offence> = ids
@@ -372,7 +369,8 @@ impl<V: Version> Endpoint<Rowmill> for GetRow<V> {
     ) -> Result<Answer<RowOut>, Error> {
         let path = V::within(path);
         let (stored, row) = call.app().row(call.caller()?, &path.project_id, &path.row_id).await?;
-        Ok(Answer::new(RowOut { row: RowFull::new(&stored.project.table, &row)? }))
+        let bytes = row.values.as_bytes().len();
+        paced::answer(bytes, move || Ok(RowOut { row: RowFull::new(&stored.project.table, &row)? })).await
     }
 }
 
@@ -414,8 +412,12 @@ impl<V: Version> Endpoint<Rowmill> for PatchRow<V> {
         let path = V::within(path);
         let fields = patch_of(&body.text)?;
         let patched = call.app().patch_row(call.caller()?, &path.project_id, &path.row_id, &fields).await?;
-        let row = RowFull::new(&patched.project.project.table, &patched.row)?;
-        Ok(Answer::new(RowPatchedOut { row, ignored_keys: patched.ignored_keys }))
+        let bytes = patched.row.values.as_bytes().len();
+        paced::answer(bytes, move || {
+            let row = RowFull::new(&patched.project.project.table, &patched.row)?;
+            Ok(RowPatchedOut { row, ignored_keys: patched.ignored_keys })
+        })
+        .await
     }
 }
 

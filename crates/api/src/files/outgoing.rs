@@ -104,7 +104,7 @@ fn plain(raw: Cow<'_, str>) -> Cow<'_, str> {
 
 /// JSON as it was sent may have line breaks between its parts; in its texts they are escaped.
 fn push_on_one_line(text: &mut String, raw: &str) {
-    if raw.contains(['\n', '\r']) {
+    if memchr::memchr2(b'\n', b'\r', raw.as_bytes()).is_some() {
         text.push_str(&raw.replace(['\n', '\r'], " "));
     } else {
         text.push_str(raw);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
-use rowmill_app::{Inserted, Page, RowAction, StoredRow};
+use rowmill_app::{Cursor, Inserted, RowAction, StoredRow};
 use rowmill_model::cell::Outcome;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellState, CellStatus, Column, ColumnType, Table};
@@ -108,31 +108,26 @@ pub(crate) struct RowList<'a> {
     pub(crate) table: &'a Table,
     pub(crate) columns: Vec<&'a Column>,
     pub(crate) shown: Shown,
-    pub(crate) page_size: u32,
-    /// The page's number, from 1.
-    pub(crate) page: u64,
 }
 
 impl RowList<'_> {
-    /// The whole answer.
-    pub(crate) fn render(&self, page: &Page) -> Result<Vec<u8>, Error> {
-        let size: usize = page.rows.iter().map(|row| row.values.as_bytes().len() + 64).sum();
-        let names = self.columns.len() * 24 * page.rows.len();
-        let mut out = Vec::with_capacity(size + names + 256);
-        out.extend_from_slice(br#"{"success":true,"rows":["#);
+    /// Writes rows, with commas between them and before the first unless a list begins with it.
+    pub(crate) fn write_rows(
+        &self,
+        rows: &[StoredRow],
+        begins: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let size: usize = rows.iter().map(|row| row.values.as_bytes().len() + 64).sum();
+        out.reserve(size + self.columns.len() * 24 * rows.len() + 256);
         let cells = self.cell_writers();
-        for (index, row) in page.rows.iter().enumerate() {
-            if index > 0 {
+        for (index, row) in rows.iter().enumerate() {
+            if index > 0 || !begins {
                 out.push(b',');
             }
-            self.write_row(&cells, row, &mut out)?;
+            self.write_row(&cells, row, out)?;
         }
-        out.extend_from_slice(br#"],"pagination":"#);
-        let pagination = Pagination::new(self.page, self.page_size, page);
-        serde_json::to_writer(&mut out, &pagination)
-            .map_err(|error| rowmill_app::Error::Internal(error.into()))?;
-        out.push(b'}');
-        Ok(out)
+        Ok(())
     }
 
     /// Each column with the bytes that stand before its value.
@@ -241,13 +236,13 @@ pub(crate) struct Pagination {
 }
 
 impl Pagination {
-    fn new(number: u64, page_size: u32, page: &Page) -> Self {
+    pub(crate) fn new(page: u64, page_size: u32, total: Option<u64>, next: Option<Cursor>) -> Self {
         Self {
-            page: number,
+            page,
             page_size,
-            total_rows: page.total,
-            total_pages: page.total.map(|total| total.div_ceil(u64::from(page_size))),
-            next_cursor: page.next.map(|cursor| cursor.to_string()),
+            total_rows: total,
+            total_pages: total.map(|total| total.div_ceil(u64::from(page_size))),
+            next_cursor: next.map(|cursor| cursor.to_string()),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::make::{
     ANSWER, MAIL, NAME, batch, by_hand_at, cell, create, insert, load, names, numbered, once, processed,
     project, row, row_id, write, writes,
 };
-use crate::{Look, NewRows, PageStart, RowAction, Spans, Store, StoreError, WriteCells};
+use crate::{Look, NewRows, PageStart, RowAction, RowsPage, Spans, Store, StoreError, StoredRow, WriteCells};
 
 pub(super) async fn rows_keep_the_order_they_were_sent_in(store: &dyn Store) {
     let id = create(store, project(1, 1)).await.project.id;
@@ -327,4 +327,70 @@ pub(super) async fn many_writers_lose_nothing(store: &dyn Store) {
         let whole: Vec<String> = (first..first + 20).map(|number| number.to_string()).collect();
         assert_eq!(names, whole, "a batch is not torn apart by another");
     }
+}
+
+pub(super) async fn rows_are_read_within_bytes_and_the_others_are_named(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    let large = format!("\"{}\"", "x".repeat(10_000));
+    insert(store, id, (1..=6).map(|number| row(number, &[(NAME, large.as_str())])).collect()).await;
+    store.delete_rows(id, vec![row_id(3)]).await.unwrap();
+    let positions = |rows: &[StoredRow]| rows.iter().map(|row| row.position).collect::<Vec<u64>>();
+    // Reading ends with the row that reaches the bound, and reads at least one.
+    let check = |page: RowsPage, read: &[u64], rest: &[u64], more: bool| {
+        assert_eq!((positions(&page.rows).as_slice(), page.rest.as_slice()), (read, rest));
+        assert_eq!((page.total, page.more), (5, more));
+    };
+    let page = async |start, limit, bytes_max| store.rows_within(id, start, limit, bytes_max).await.unwrap();
+    check(page(PageStart::Offset(0), 9, usize::MAX).await, &[0, 1, 3, 4, 5], &[], false);
+    check(page(PageStart::Offset(0), 9, 15_000).await, &[0, 1], &[3, 4, 5], false);
+    check(page(PageStart::Offset(0), 4, 1).await, &[0], &[1, 3, 4], true);
+    check(page(PageStart::Offset(1), 2, 1).await, &[1], &[3], true);
+    check(page(PageStart::After(1), 3, 15_000).await, &[3, 4], &[5], false);
+    check(page(PageStart::After(0), 1, 1).await, &[1], &[], true);
+    check(page(PageStart::Offset(7), 3, 1).await, &[], &[], false);
+    // In the order asked for; what does not exist is in neither list.
+    let asked = vec![5, 2, 0, 4, 77, 1];
+    let found = store.rows_at_within(id, asked.clone(), 15_000).await.unwrap();
+    assert_eq!((positions(&found.rows), found.rest), (vec![5, 0], vec![4, 1]));
+    let found = store.rows_at_within(id, asked, usize::MAX).await.unwrap();
+    assert_eq!((positions(&found.rows), found.rest), (vec![5, 0, 4, 1], vec![]));
+}
+
+pub(super) async fn a_snapshot_stays_what_it_was(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 5)).await;
+    let mut snapshot = store.snapshot(id).await.unwrap().expect("none is open");
+    let page = snapshot.rows_within(PageStart::Offset(0), 4, 1).await.unwrap();
+    assert_eq!((names(&page.rows), page.rest.clone()), (vec!["1".to_owned()], vec![1, 2, 3]));
+    // Whatever happens meanwhile.
+    store.delete_rows(id, vec![row_id(2)]).await.unwrap();
+    let version = load(store, id).await.version;
+    store.write_cells(writes(id, version, vec![write(3, NAME, "7")])).await.unwrap();
+    let rest = snapshot.rows_at_within(page.rest.clone(), usize::MAX).await.unwrap();
+    assert_eq!(
+        (names(&rest.rows), rest.change_seq),
+        (vec!["2".into(), "3".into(), "4".into()], page.change_seq)
+    );
+    drop(snapshot);
+    let now = store.rows_at_within(id, page.rest, usize::MAX).await.unwrap();
+    assert_eq!((names(&now.rows), now.change_seq), (vec!["7".into(), "4".into()], page.change_seq + 2));
+}
+
+pub(super) async fn snapshots_are_few(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 2)).await;
+    let mut open = Vec::new();
+    for _ in 0..100 {
+        match store.snapshot(id).await.unwrap() {
+            Some(mut snapshot) => {
+                snapshot.rows_within(PageStart::Offset(0), 9, 1).await.unwrap();
+                open.push(snapshot);
+            }
+            None => break,
+        }
+    }
+    assert!(!open.is_empty());
+    // However many are open, everybody else goes on.
+    insert(store, id, numbered(3, 1)).await;
+    assert_eq!(store.rows(id, PageStart::Offset(0), 9).await.unwrap().total, 3);
 }

@@ -168,6 +168,11 @@ impl Server {
         &self.folder
     }
 
+    /// The id of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).id()
+    }
+
     pub(crate) fn printed(&self) -> String {
         self.printed.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
     }

@@ -12,9 +12,11 @@ mod events;
 mod failover;
 mod files;
 mod ids;
+mod large_rows;
 mod lists;
 mod matching;
 mod moving;
+mod neighbours;
 mod nodes;
 mod operators;
 mod outside;
@@ -47,6 +49,8 @@ pub(crate) fn all() -> Vec<Scenario> {
         paid::NODES,
         failover::NODES,
         stopping::NODES,
+        large_rows::OWN,
+        neighbours::OWN,
         crashes::OWN,
         moving::OWN,
         processing::OWN,
@@ -69,6 +73,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         sizes::OWN,
         projects::OWN,
         repeats::OWN,
+        large_rows::SHARED,
         files::SHARED,
         trials::SHARED,
         sizes::SHARED,

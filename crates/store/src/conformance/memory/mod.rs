@@ -5,6 +5,7 @@
 
 mod change;
 mod kept;
+mod pages;
 mod rows;
 mod work;
 
@@ -25,8 +26,8 @@ use work::Held;
 use crate::{
     ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lane, Lanes, Listener, Look, NewRows, Once,
     PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settle, Settled, Spans, Standing, Stop, Stopped, Store, StoreError, StoredProject,
-    StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    Sealed, SealedKind, Settle, Settled, Snapshot, Spans, Standing, Stop, Stopped, Store, StoreError,
+    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
 };
 
 /// Keeps everything until it is dropped.
@@ -369,26 +370,27 @@ impl Store for MemoryStore {
         })
     }
 
-    async fn rows(&self, project: ProjectId, start: PageStart, limit: u32) -> Result<RowsPage> {
-        self.read(|state| {
-            let kept = state.kept(project)?;
-            let (after, skip) = match start {
-                PageStart::Offset(offset) => (0, usize::try_from(offset).unwrap_or(usize::MAX)),
-                PageStart::After(position) => (position.saturating_add(1), 0),
-            };
-            let mut found = kept.rows.range(after..).skip(skip);
-            let positions = found.by_ref().take(limit as usize).map(|(position, _)| *position);
-            let rows = positions.filter_map(|position| kept.row(position)).collect();
-            Ok(RowsPage { rows, total: kept.row_count(), more: found.next().is_some() })
-        })
+    async fn rows_within(
+        &self,
+        project: ProjectId,
+        start: PageStart,
+        limit: u32,
+        bytes_max: usize,
+    ) -> Result<RowsPage> {
+        self.read(|state| Ok(state.kept(project)?.page(start, limit, bytes_max)))
     }
 
-    async fn rows_at(&self, project: ProjectId, positions: Vec<u64>) -> Result<RowsAt> {
-        self.read(|state| {
-            let kept = state.kept(project)?;
-            let rows = positions.into_iter().filter_map(|position| kept.row(position)).collect();
-            Ok(RowsAt { rows, change_seq: kept.change_seq })
-        })
+    async fn rows_at_within(
+        &self,
+        project: ProjectId,
+        positions: Vec<u64>,
+        bytes_max: usize,
+    ) -> Result<RowsAt> {
+        self.read(|state| Ok(state.kept(project)?.at(positions, bytes_max)))
+    }
+
+    async fn snapshot(&self, project: ProjectId) -> Result<Option<Box<dyn Snapshot>>> {
+        self.read(|state| Ok(Some(Box::new(state.kept(project)?.clone()) as Box<dyn Snapshot>)))
     }
 
     async fn positions(&self, project: ProjectId, rows: Vec<RowId>) -> Result<Vec<Option<u64>>> {

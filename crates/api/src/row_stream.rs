@@ -1,0 +1,160 @@
+//! Pages of rows as they are answered: whole, or where they are large in parts as they are read.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use futures_util::stream;
+use rowmill_app::{Cursor, Page, Rest, StoredProject, StoredRow};
+use rowmill_fairness::{Tenant, compute};
+use rowmill_model::ColumnType;
+use tokio::sync::mpsc;
+
+use crate::endpoints::rows::columns_of;
+use crate::error::Error;
+use crate::paced;
+use crate::wire::row::{Pagination, RowList, Shown};
+
+/// A client that takes nothing for as long as this keeps no snapshot any more.
+const STALL_MAX: Duration = Duration::from_secs(2);
+
+/// How a page is written.
+#[derive(Debug)]
+pub(crate) struct PageForm {
+    pub(crate) project: StoredProject,
+    pub(crate) column_ids: Option<String>,
+    pub(crate) shown: Shown,
+    pub(crate) page_size: u32,
+    /// The page's number, from 1.
+    pub(crate) page: u64,
+}
+
+/// An answer, whole or as it comes about.
+pub(crate) enum Written {
+    Whole(Bytes),
+    Streamed(Body),
+}
+
+impl PageForm {
+    fn list(&self) -> Result<RowList<'_>, Error> {
+        let table = &self.project.project.table;
+        let columns = columns_of(table, self.column_ids.as_deref())?;
+        Ok(RowList { table, columns, shown: self.shown })
+    }
+
+    /// Whether rendering takes so long that it is done on a thread apart.
+    fn is_long(&self, rows: &[StoredRow]) -> bool {
+        let columns = &self.project.project.table.columns;
+        let bytes = rows.iter().map(|row| row.values.as_bytes().len()).sum();
+        // Following references means reading the cells they point into, which may be large.
+        columns.iter().any(|column| column.kind == ColumnType::Reference)
+            || paced::is_long(bytes, rows.len() * columns.len())
+    }
+
+    fn head(&self, rows: &[StoredRow]) -> Result<Vec<u8>, Error> {
+        let mut out = br#"{"success":true,"rows":["#.to_vec();
+        self.list()?.write_rows(rows, true, &mut out)?;
+        Ok(out)
+    }
+
+    fn part(&self, rows: &[StoredRow]) -> Result<Vec<u8>, Error> {
+        let mut out = Vec::new();
+        self.list()?.write_rows(rows, false, &mut out)?;
+        Ok(out)
+    }
+
+    fn tail(&self, total: Option<u64>, next: Option<Cursor>, out: &mut Vec<u8>) -> Result<(), Error> {
+        out.extend_from_slice(br#"],"pagination":"#);
+        let pagination = Pagination::new(self.page, self.page_size, total, next);
+        serde_json::to_writer(&mut *out, &pagination)
+            .map_err(|error| rowmill_app::Error::Internal(error.into()))?;
+        out.push(b'}');
+        Ok(())
+    }
+
+    pub(crate) async fn write(self, page: Page) -> Result<Written, Error> {
+        let Page { rows, rest, total, next } = page;
+        let form = Arc::new(self);
+        let mut head = render(&form, rows, Self::head).await?;
+        let Some(rest) = rest else {
+            form.tail(total, next, &mut head)?;
+            return Ok(Written::Whole(head.into()));
+        };
+        let mut tail = Vec::new();
+        form.tail(total, next, &mut tail)?;
+        let (sender, receiver) = mpsc::channel(1);
+        let work = send(Outlet { sender, rest }, form, head.into(), tail.into());
+        tokio::spawn(Tenant::current().scope(work));
+        let pieces = stream::unfold(receiver, async |mut receiver| {
+            receiver.recv().await.map(|piece: Result<Bytes, Error>| (piece, receiver))
+        });
+        Ok(Written::Streamed(Body::from_stream(pieces)))
+    }
+}
+
+/// Renders rows, on a thread apart if that takes long.
+async fn render(
+    form: &Arc<PageForm>,
+    rows: Vec<StoredRow>,
+    work: fn(&PageForm, &[StoredRow]) -> Result<Vec<u8>, Error>,
+) -> Result<Vec<u8>, Error> {
+    if !form.is_long(&rows) {
+        return work(form, &rows);
+    }
+    let form = Arc::clone(form);
+    let rendered = compute(move || work(&form, &rows)).await;
+    rendered.map_err(|failure| rowmill_app::Error::Internal(failure.into()))?
+}
+
+/// Where a page goes, and what is still to be read of it.
+struct Outlet {
+    sender: mpsc::Sender<Result<Bytes, Error>>,
+    rest: Rest,
+}
+
+/// Nobody takes what is sent any more.
+struct Gone;
+
+impl Outlet {
+    /// Sends bytes as fast as they are taken. Whoever takes none for long gives back the snapshot.
+    async fn send(&mut self, mut bytes: Bytes) -> Result<(), Gone> {
+        while !bytes.is_empty() {
+            let mut room = tokio::time::timeout(STALL_MAX, self.sender.reserve()).await;
+            if room.is_err() {
+                self.rest.give_back_snapshot();
+                room = Ok(self.sender.reserve().await);
+            }
+            match room {
+                Ok(Ok(room)) => room.send(Ok(paced::next_piece(&mut bytes))),
+                _ => return Err(Gone),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sends a page to its end. A failure breaks the connection off: a page that ends properly has all its rows.
+async fn send(mut outlet: Outlet, form: Arc<PageForm>, head: Bytes, tail: Bytes) {
+    let mut next = head;
+    loop {
+        if outlet.send(next).await.is_err() {
+            return;
+        }
+        let read = match outlet.rest.next().await {
+            Ok(Some(rows)) => render(&form, rows, PageForm::part).await,
+            Ok(None) => {
+                let _ = outlet.send(tail).await;
+                return;
+            }
+            Err(failure) => Err(rowmill_app::Error::from(failure).into()),
+        };
+        match read {
+            Ok(bytes) => next = bytes.into(),
+            Err(error) => {
+                tracing::warn!(%error, "a page broke off");
+                let _ = outlet.sender.send(Err(error)).await;
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The rows of a page that is too large to be read at once.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rowmill_model::ProjectId;
+use rowmill_store::{Result, RowsAt, Snapshot, Store, StoreError, StoredRow};
+
+use crate::Extent;
+
+/// Rows are read until they have this many bytes: what one reader holds, beside the last row.
+pub const SLICE_BYTES: usize = 2 * 1024 * 1024;
+
+/// When a page was read.
+#[derive(Debug)]
+pub(crate) struct Moment {
+    pub(crate) change_seq: u64,
+    /// The moment itself, if it could be kept.
+    pub(crate) snapshot: Option<Box<dyn Snapshot>>,
+}
+
+/// What is left of a page. Where the rows lie is settled, and all are of the page's moment: they are read in its
+/// snapshot, or after that was given back for as long as the project has not changed. If it has, the rest is lost
+/// ([`StoreError::Stale`]): a page is of one moment or is not told to its end.
+#[derive(Debug)]
+pub struct Rest {
+    store: Arc<dyn Store>,
+    project: ProjectId,
+    /// Not read yet, in order.
+    positions: Vec<u64>,
+    moment: Moment,
+    /// The snapshot is kept for no longer than this.
+    until: Instant,
+}
+
+impl Rest {
+    /// `None` if nothing is left.
+    pub(crate) fn of(
+        store: Arc<dyn Store>,
+        project: ProjectId,
+        positions: Vec<u64>,
+        moment: Moment,
+        until: Instant,
+    ) -> Option<Self> {
+        (!positions.is_empty()).then_some(Self { store, project, positions, moment, until })
+    }
+
+    /// The next rows, at least one; `None` at the end.
+    pub async fn next(&mut self) -> Result<Option<Vec<StoredRow>>> {
+        if self.positions.is_empty() {
+            return Ok(None);
+        }
+        if Instant::now() >= self.until {
+            self.give_back_snapshot();
+        }
+        let asked = self.positions.clone();
+        let count = asked.len();
+        let read = match &mut self.moment.snapshot {
+            Some(snapshot) => snapshot.rows_at_within(asked, SLICE_BYTES).await?,
+            None => self.store.rows_at_within(self.project, asked, SLICE_BYTES).await?,
+        };
+        let RowsAt { rows, rest, change_seq } = read;
+        if change_seq != self.moment.change_seq {
+            return Err(StoreError::Stale);
+        }
+        if rows.is_empty() || rows.len() + rest.len() != count {
+            return Err(StoreError::Damaged("rows of a page are not where they were".to_owned()));
+        }
+        self.positions = rest;
+        Ok(Some(rows))
+    }
+
+    /// Whether a snapshot is kept, which is scarce.
+    pub fn has_snapshot(&self) -> bool {
+        self.moment.snapshot.is_some()
+    }
+
+    /// For who reads slowly: from now on the rest is right only while nothing changes.
+    pub fn give_back_snapshot(&mut self) {
+        self.moment.snapshot = None;
+    }
+}
+
+/// The rows at these positions, or their beginning, and the snapshot in which the others can be read.
+pub(crate) async fn rows_at(
+    store: &Arc<dyn Store>,
+    project: ProjectId,
+    positions: Vec<u64>,
+    extent: Extent,
+) -> Result<(RowsAt, Option<Box<dyn Snapshot>>)> {
+    let read = store.rows_at_within(project, positions.clone(), SLICE_BYTES).await?;
+    if !read.rest.is_empty()
+        && extent == Extent::Whole
+        && let Some(mut snapshot) = store.snapshot(project).await?
+    {
+        let read = snapshot.rows_at_within(positions, SLICE_BYTES).await?;
+        return Ok((read, Some(snapshot)));
+    }
+    Ok((read, None))
+}

@@ -1,0 +1,163 @@
+//! Going over rows, in one snapshot.
+
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+use futures_util::TryStreamExt as _;
+use rowmill_model::RowId;
+use rowmill_model::cell::Details;
+use rowmill_store::{Look, Result, RowRef, Spans, Visit};
+use tokio_postgres::Row;
+use tokio_postgres::binary_copy::BinaryCopyOutStream;
+use tokio_postgres::types::Type;
+
+use crate::database::{Tx, backend};
+use crate::pages::Blocks;
+use crate::convert::{signed, unsigned};
+
+/// Rows and bytes read in one go.
+const SCAN_ROWS: i64 = 1_000;
+const SCAN_BYTES: i64 = 2 * 1024 * 1024;
+/// Rows copied out in one go: more and more of them while they have fewer bytes than this. Whoever has seen enough
+/// lets the rest of them go by.
+const COPY_ROWS_MIN: i64 = 16;
+const COPY_ROWS_MAX: i64 = 20_000;
+const COPY_BYTES: usize = 8 * 1024 * 1024;
+
+/// What is left of a scan.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    runs: VecDeque<(i64, i64)>,
+    look: Look,
+    /// Rows to be copied out in one go, fewer of large ones.
+    copy_rows: i64,
+}
+
+impl Scan {
+    /// Of these runs, as far as there are positions.
+    pub(crate) fn of(spans: Spans, next_position: u64, look: Look) -> Self {
+        let spans = spans.tidied();
+        let runs = spans.iter().filter(|(first, _)| *first < next_position);
+        let clipped = |(first, last): (u64, u64)| (signed(first), signed(last.min(next_position - 1)));
+        Self { runs: runs.map(clipped).collect(), look, copy_rows: COPY_ROWS_MIN }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// Visits some more rows; all parts of a scan share one transaction and so one snapshot.
+    pub(crate) async fn some(&mut self, tx: &mut Tx, num: i64, visit: &mut Visit) -> Result<()> {
+        let mut found = match (self.take_few(), self.look) {
+            (Some(positions), _) => {
+                let sql = "SELECT position, id, CASE WHEN ahead < $3 THEN vals END, \
+                           CASE WHEN ahead < $3 THEN details END FROM (SELECT position, id, vals, details, \
+                           sum(octet_length(vals)) OVER (ORDER BY position) - octet_length(vals) AS ahead \
+                           FROM rowmill.rows WHERE project = $1 AND position = ANY($2)) s ORDER BY position";
+                tx.query(sql, &[&num, &positions, &SCAN_BYTES]).await?
+            }
+            (None, Look::Values) => return self.copy_on(tx, num, visit).await,
+            (None, Look::Whole) => self.read_on(tx, num).await?,
+        };
+        // Those that did not fit are asked for again, before all others.
+        let read = found.iter().take_while(|row| row.get::<_, Option<&[u8]>>(2).is_some()).count();
+        for row in found.split_off(read).iter().rev() {
+            let position: i64 = row.get(0);
+            match self.runs.front_mut() {
+                Some((first, _)) if *first == position + 1 => *first = position,
+                _ => self.runs.push_front((position, position)),
+            }
+        }
+        let blocks = match self.look {
+            Look::Values => Blocks::none(),
+            Look::Whole => Blocks::of(tx, num, &found).await?,
+        };
+        if !self.show(&found, &blocks, visit)? {
+            self.runs.clear();
+        }
+        Ok(())
+    }
+
+    /// Says whether more is wanted.
+    fn show(&self, found: &[Row], blocks: &Blocks, visit: &mut Visit) -> Result<bool> {
+        for row in found {
+            let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
+            let states = match self.look {
+                Look::Values => None,
+                Look::Whole => {
+                    let details: Option<&[u8]> = row.get(3);
+                    let details = details.map(Details::from_bytes).transpose()?.unwrap_or_default();
+                    blocks.states(position, &details)
+                }
+            };
+            let row = RowRef { id, position, values: row.get(2), states: states.as_ref() };
+            if visit(row) == ControlFlow::Break(()) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Visits the beginning of the next run, which comes without waiting for whoever looks at it.
+    async fn copy_on(&mut self, tx: &mut Tx, num: i64, visit: &mut Visit) -> Result<()> {
+        let Some((first, last)) = self.runs.pop_front() else { return Ok(()) };
+        let end = last.min(first.saturating_add(self.copy_rows - 1));
+        // COPY knows no parameters; these are numbers of our own.
+        let query = format!(
+            "SELECT position, id, vals FROM rowmill.rows WHERE project = {num} \
+             AND position BETWEEN {first} AND {end} ORDER BY position"
+        );
+        let rows =
+            BinaryCopyOutStream::new(tx.copy_out(&query).await?, &[Type::INT8, Type::UUID, Type::BYTEA]);
+        let mut rows = std::pin::pin!(rows);
+        let mut bytes = 0_usize;
+        while let Some(row) = tx.next(rows.try_next()).await? {
+            let position: i64 = row.try_get(0).map_err(backend)?;
+            let id = RowId::from_uuid(row.try_get(1).map_err(backend)?);
+            let values: &[u8] = row.try_get(2).map_err(backend)?;
+            bytes = bytes.saturating_add(values.len());
+            if visit(RowRef { id, position: unsigned(position), values, states: None })
+                == ControlFlow::Break(())
+            {
+                self.runs.clear();
+                return Ok(());
+            }
+        }
+        if end < last {
+            self.runs.push_front((end + 1, last));
+        }
+        self.copy_rows = match bytes {
+            0..COPY_BYTES => self.copy_rows.saturating_mul(8).min(COPY_ROWS_MAX),
+            _ => (self.copy_rows / 8).max(COPY_ROWS_MIN),
+        };
+        Ok(())
+    }
+
+    /// The positions of short runs, to be asked for together; `None` where a long one is next.
+    fn take_few(&mut self) -> Option<Vec<i64>> {
+        let mut positions = Vec::new();
+        while let Some((first, last)) = self.runs.front().copied() {
+            let len = last.saturating_sub(first).saturating_add(1);
+            if len > SCAN_ROWS - i64::try_from(positions.len()).unwrap_or(SCAN_ROWS) {
+                break;
+            }
+            positions.extend(first..=last);
+            self.runs.pop_front();
+        }
+        (!positions.is_empty()).then_some(positions)
+    }
+
+    /// Reads the beginning of the next run and shortens it by that.
+    async fn read_on(&mut self, tx: &mut Tx, num: i64) -> Result<Vec<Row>> {
+        let Some((first, last)) = self.runs.pop_front() else { return Ok(Vec::new()) };
+        let end = last.min(first.saturating_add(SCAN_ROWS - 1));
+        if end < last {
+            self.runs.push_front((end + 1, last));
+        }
+        let sql = "SELECT position, id, CASE WHEN ahead < $4 THEN vals END, \
+                   CASE WHEN ahead < $4 THEN details END FROM (SELECT position, id, vals, details, \
+                   sum(octet_length(vals)) OVER (ORDER BY position) - octet_length(vals) AS ahead \
+                   FROM rowmill.rows WHERE project = $1 AND position BETWEEN $2 AND $3) s ORDER BY position";
+        tx.query(sql, &[&num, &first, &end, &SCAN_BYTES]).await
+    }
+}

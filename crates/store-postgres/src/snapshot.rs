@@ -1,0 +1,55 @@
+//! A moment that stays readable: one transaction, kept while a client reads.
+
+use async_trait::async_trait;
+use rowmill_fairness::Permit;
+use rowmill_model::ProjectId;
+use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Snapshot, StoreError};
+
+use crate::database::Tx;
+use crate::pages::{self, Asked, Source};
+
+pub(crate) struct HeldSnapshot {
+    tx: Option<Tx>,
+    permit: Option<Permit>,
+    project: ProjectId,
+}
+
+impl HeldSnapshot {
+    pub(crate) fn new(tx: Tx, permit: Permit, project: ProjectId) -> Self {
+        Self { tx: Some(tx), permit: Some(permit), project }
+    }
+}
+
+impl std::fmt::Debug for HeldSnapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "HeldSnapshot({})", self.project)
+    }
+}
+
+#[async_trait]
+impl Snapshot for HeldSnapshot {
+    async fn rows_within(&mut self, start: PageStart, limit: u32, bytes_max: usize) -> Result<RowsPage> {
+        let tx = self.tx.as_mut().ok_or(StoreError::Closed)?;
+        pages::page_in(tx, Asked { project: self.project, start, limit, bytes_max }).await
+    }
+
+    async fn rows_at_within(&mut self, positions: Vec<u64>, bytes_max: usize) -> Result<RowsAt> {
+        let tx = self.tx.as_mut().ok_or(StoreError::Closed)?;
+        pages::at(Source::Snapshot(tx), self.project, &positions, bytes_max).await
+    }
+}
+
+impl Drop for HeldSnapshot {
+    fn drop(&mut self) {
+        if let Some(tx) = self.tx.take()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            // That the transaction ends need not be waited for; until it has, it counts as kept.
+            let permit = self.permit.take();
+            runtime.spawn(async move {
+                let _permit = permit;
+                let _ = tx.commit().await;
+            });
+        }
+    }
+}

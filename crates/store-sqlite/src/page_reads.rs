@@ -1,0 +1,118 @@
+//! Pages of rows: at once where they are short, on a thread apart where they are not, or in parts.
+//!
+//! How long a page takes depends on its bytes, which nobody knows beforehand. So up to 200 rows are tried on the
+//! thread that asks, for no more than a few hundred KiB; what is larger is read again on a thread apart.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rowmill_model::{ProjectId, RowId};
+use rowmill_store::{
+    Look, PageStart, Result, RowsAt, RowsPage, Snapshot, Spans, StoreError, StoredRow, Visit,
+};
+use rusqlite::Connection;
+
+use crate::SHORT_PAGE_ROWS;
+use crate::pages::{self, Bounds, OneRow};
+use crate::readers::{HeldSnapshot, Lane, Readers};
+
+/// What is read on an async thread at most. Copying it takes some ten microseconds.
+const SHORT_READ_BYTES: usize = 256 * 1024;
+const SHORT: Bounds = Bounds { bytes_max: SHORT_READ_BYTES, row_bytes_max: SHORT_READ_BYTES };
+
+/// What is tried on the thread that asks.
+fn short(bytes_max: usize) -> Bounds {
+    Bounds { bytes_max: bytes_max.min(SHORT.bytes_max), ..SHORT }
+}
+
+pub(crate) async fn page(
+    readers: &Arc<Readers>,
+    project: ProjectId,
+    (start, limit): (PageStart, u32),
+    bytes_max: usize,
+) -> Result<RowsPage> {
+    if limit <= SHORT_PAGE_ROWS {
+        let page =
+            readers.read(|connection| pages::page(connection, project, start, limit, short(bytes_max)))?;
+        if page.rest.is_empty() {
+            return Ok(page);
+        }
+    }
+    let bounds = Bounds::bytes(bytes_max);
+    readers.read_long(Lane::Page, move |it| pages::page(it, project, start, limit, bounds)).await
+}
+
+pub(crate) async fn at(
+    readers: &Arc<Readers>,
+    project: ProjectId,
+    positions: Vec<u64>,
+    bytes_max: usize,
+) -> Result<RowsAt> {
+    if positions.len() <= usize::try_from(SHORT_PAGE_ROWS).unwrap_or(usize::MAX) {
+        let found =
+            readers.read(|connection| pages::at(connection, project, &positions, short(bytes_max)))?;
+        if found.rest.is_empty() {
+            return Ok(found);
+        }
+    }
+    let bounds = Bounds::bytes(bytes_max);
+    readers.read_long(Lane::Page, move |it| pages::at(it, project, &positions, bounds)).await
+}
+
+pub(crate) async fn one(readers: &Arc<Readers>, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
+    match readers.read(|connection| pages::one(connection, project, row, SHORT))? {
+        OneRow::Nothing => Ok(None),
+        OneRow::Row(row) => Ok(Some(*row)),
+        OneRow::TooLarge => {
+            let read = move |connection: &Connection| {
+                Ok(match pages::one(connection, project, row, Bounds::bytes(usize::MAX))? {
+                    OneRow::Row(row) => Some(*row),
+                    OneRow::Nothing | OneRow::TooLarge => None,
+                })
+            };
+            readers.read_long(Lane::Page, read).await
+        }
+    }
+}
+
+pub(crate) async fn scan(
+    readers: &Arc<Readers>,
+    project: ProjectId,
+    (spans, look): (Spans, Look),
+    visit: Visit,
+) -> Result<u64> {
+    let mut visit = Some(visit);
+    if spans.rows_max() <= u64::from(SHORT_PAGE_ROWS) {
+        let scanned = readers.read(|connection| {
+            let is_short = pages::bytes(connection, project, &spans)? <= SHORT_READ_BYTES as u64;
+            let visit = visit.take_if(|_| is_short);
+            visit.map(|visit| pages::scan(connection, project, spans.clone(), look, visit)).transpose()
+        })?;
+        if let Some(seq) = scanned {
+            return Ok(seq);
+        }
+    }
+    let visit = visit.ok_or(StoreError::Closed)?;
+    let scan = move |connection: &Connection| pages::scan(connection, project, spans, look, visit);
+    readers.read_long(Lane::Scan, scan).await
+}
+
+/// One project at one moment.
+#[derive(Debug)]
+pub(crate) struct ProjectSnapshot {
+    pub(crate) held: HeldSnapshot,
+    pub(crate) project: ProjectId,
+}
+
+#[async_trait]
+impl Snapshot for ProjectSnapshot {
+    async fn rows_within(&mut self, start: PageStart, limit: u32, bytes_max: usize) -> Result<RowsPage> {
+        let (project, bounds) = (self.project, Bounds::bytes(bytes_max));
+        self.held.read(move |connection| pages::page(connection, project, start, limit, bounds)).await
+    }
+
+    async fn rows_at_within(&mut self, positions: Vec<u64>, bytes_max: usize) -> Result<RowsAt> {
+        let (project, bounds) = (self.project, Bounds::bytes(bytes_max));
+        self.held.read(move |connection| pages::at(connection, project, &positions, bounds)).await
+    }
+}
