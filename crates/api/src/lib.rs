@@ -21,6 +21,7 @@ mod openapi;
 mod pipeline;
 mod public_url;
 mod query;
+mod request_memory;
 mod rowmill;
 mod schema;
 mod service;

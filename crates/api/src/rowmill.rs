@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method};
 use rowmill_app::{App, Caller, OnceKey};
+use rowmill_fairness::Tenant;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -95,6 +96,10 @@ impl Service for Rowmill {
         }
     }
 
+    async fn webhook_team(&self, team_id: &str) -> Result<u128, Error> {
+        Ok(self.app.webhook_team(team_id).await?.0.as_u128())
+    }
+
     async fn sequence(&self, project_id: &str) -> Option<u64> {
         self.app.sequence(project_id).await
     }
@@ -109,6 +114,13 @@ impl Principal for Caller {
         match self {
             Self::Key(principal) => Some(principal.key.uuid().as_u128()),
             Self::Anyone(_) => None,
+        }
+    }
+
+    fn tenant(&self) -> Tenant {
+        match self {
+            Self::Key(principal) => Tenant::team(principal.team.0.as_u128()),
+            Self::Anyone(_) => Tenant::ANONYMOUS,
         }
     }
 }

@@ -10,6 +10,7 @@ use rowmill_api::{
     Optional, Principal, Raw, Service, Settings,
 };
 use rowmill_app::{Error as AppError, Noun};
+use rowmill_fairness::Tenant;
 use rowmill_model::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,10 @@ impl Principal for Caller {
     fn rate_key(&self) -> Option<u128> {
         self.0
     }
+
+    fn tenant(&self) -> Tenant {
+        self.0.map_or(Tenant::ANONYMOUS, Tenant::team)
+    }
 }
 
 impl Service for State {
@@ -49,6 +54,10 @@ impl Service for State {
             Some("Bearer right") => Ok(Caller(Some(7))),
             Some(_) => Err(AppError::InvalidKey.into()),
         }
+    }
+
+    async fn webhook_team(&self, team_id: &str) -> Result<u128, Error> {
+        Ok(team_id.bytes().fold(0, |id, byte| id << 8 | u128::from(byte)))
     }
 
     async fn ready(&self) -> Result<(), Error> {
