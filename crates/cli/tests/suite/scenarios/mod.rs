@@ -9,6 +9,7 @@ mod costs;
 mod crashes;
 mod credentials;
 mod events;
+mod exhaustion;
 mod failover;
 mod files;
 mod ids;
@@ -48,6 +49,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         failover::NODES,
         stopping::NODES,
         crashes::OWN,
+        exhaustion::OWN,
         moving::OWN,
         processing::OWN,
         outside::OWN,
