@@ -19,7 +19,9 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 /// What is read of a body that was refused.
 const DRAINED_BYTES_MAX: usize = 64 * 1024 * 1024;
-const DRAINED_FOR_MAX: Duration = Duration::from_secs(5);
+const DRAINED_FOR_MAX: Duration = Duration::from_secs(30);
+/// Who pauses for this long waits for the answer.
+const DRAINED_IDLE_MAX: Duration = Duration::from_secs(1);
 
 /// A sender that is silent for this long has gone away: nobody holds a connection for ever.
 const IDLE_MAX: Duration = Duration::from_secs(30);
@@ -70,21 +72,26 @@ pub(crate) async fn read(
     off_async(bytes.len(), || guard(bytes, nesting_max))
 }
 
-/// Reads what is left of a body that was refused, and forgets it: a sender that is still sending would otherwise
-/// be cut off before it hears why. Bounded in bytes and time, and done beside the answer.
-pub(crate) fn drain(mut body: Body) {
-    if body.is_end_stream() {
-        return;
-    }
-    let draining = async move {
+/// Reads what is left of a body that was refused, and forgets it: a sender that is still sending would be cut off
+/// before it hears why. Says whether that was all of it; it is bounded in bytes and time.
+pub(crate) async fn drain(body: &mut Body) -> bool {
+    let draining = async {
         let mut left = DRAINED_BYTES_MAX;
-        while let Some(Ok(frame)) = body.frame().await {
-            let bytes = frame.data_ref().map_or(0, bytes::Bytes::len);
-            let Some(rest) = left.checked_sub(bytes) else { return };
-            left = rest;
+        while !body.is_end_stream() {
+            match tokio::time::timeout(DRAINED_IDLE_MAX, body.frame()).await {
+                Ok(None) => break,
+                Ok(Some(Ok(frame))) => {
+                    let bytes = frame.data_ref().map_or(0, bytes::Bytes::len);
+                    let Some(rest) = left.checked_sub(bytes) else { return false };
+                    left = rest;
+                }
+                // Nothing comes, or the sender is gone.
+                Ok(Some(Err(_))) | Err(_) => return false,
+            }
         }
+        true
     };
-    tokio::spawn(tokio::time::timeout(DRAINED_FOR_MAX, draining));
+    tokio::time::timeout(DRAINED_FOR_MAX, draining).await.unwrap_or(false)
 }
 
 fn content_length(headers: &HeaderMap) -> Option<usize> {

@@ -42,10 +42,8 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const IS_REPEATABLE: bool = true;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
-
     /// The largest body it takes, where that is less than [`Limits::body_bytes_max`].
     const BODY_BYTES_MAX: u32 = u32::MAX;
-
     /// Whether it may go over all rows of a project: it then takes [`SEQUENCE`], and may take too long.
     const READS_ROWS: bool = false;
 
@@ -104,7 +102,7 @@ pub trait Service: Clone + Send + Sync + 'static {
         path: &Map<String, Value>,
     ) -> impl Future<Output = Result<Self::Principal, Error>> + Send;
 
-    /// The id of the team that a webhook's address names. Asked before anything of the body is read.
+    /// The id of the team that a webhook's address names.
     fn webhook_team(&self, team_id: &str) -> impl Future<Output = Result<u128, Error>> + Send;
 
     /// A number that all changes made so far to a project's rows are counted in.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, MatchedPath, Request};
-use axum::http::header::{CACHE_CONTROL, EXPECT, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, EXPECT, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
@@ -66,9 +66,7 @@ pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
     // Who waits to be told to go on sends nothing that would have to be read.
     let is_waiting = parts.headers.contains_key(EXPECT);
     let attempt = attempt::<S, E>(&shared, &plan, parts, &mut body, &request_id, &mut standing).await;
-    if attempt.is_err() && !is_waiting {
-        body::drain(body);
-    }
+    let is_whole = attempt.is_ok() || (!is_waiting && body::drain(&mut body).await);
     let mut response = match attempt {
         Ok(response) => response,
         Err(error) if E::ACCESS == Access::Webhook => error.of_webhook().respond_bare(&request_id),
@@ -76,6 +74,9 @@ pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
     };
     if let Some(standing) = standing {
         standing.write_headers(response.headers_mut());
+    }
+    if !is_whole {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }

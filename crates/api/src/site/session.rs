@@ -80,7 +80,9 @@ async fn sign_in(State(site): State<Site>, request: Request) -> Response {
     let mut standing = None;
     let (parts, mut body) = request.into_parts();
     let signing_in = Tenant::ANONYMOUS.scope(try_sign_in(&site, parts, &mut body, &mut standing)).await;
-    body::drain(body);
+    if signing_in.is_err() {
+        body::drain(&mut body).await;
+    }
     let mut response = match signing_in {
         Ok(response) => response,
         Err(error) => error.respond(&request_id),

@@ -17,8 +17,10 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("exhaustion", Own:
 );
 
 const MB: u64 = 1_000_000;
+/// Large enough to tell: each of these took hundreds of megabytes when limits were checked after parsing.
+const LARGE: usize = 4_000_000;
 /// Just below the largest body there may be.
-const LARGE: usize = 31_000_000;
+const LARGEST: usize = 31_000_000;
 
 /// A body that is small on the wire and large in memory, and what is answered to it.
 struct Bomb {
@@ -82,7 +84,7 @@ fn bombs(table: &Table, row: &str) -> Vec<Bomb> {
         bomb(
             "POST",
             "/rows",
-            repeated("[", &format!("{{{}\"b\":0}},", r#""a":0,"#.repeat(500)), "]", LARGE),
+            repeated("[", &format!("{{{}\"b\":0}},", r#""a":0,"#.repeat(600)), "]", LARGE),
             invalid,
             "twice",
         ),
@@ -169,7 +171,7 @@ fn no_body_takes_more_than_three_times_its_size() {
     }
     let v3 = api.clone().in_version(crate::harness::api::Version::V3);
     let path = v3.path_in(&table.id, "/rows");
-    let body = repeated("[", "{},", "]", LARGE);
+    let body = repeated("[", "{},", "]", LARGEST);
     explode(
         &server,
         &v3,
@@ -181,8 +183,8 @@ fn no_body_takes_more_than_three_times_its_size() {
     let webhook = webhook.split_once(&api.address).unwrap().1.to_owned();
     let nobody = "/webhooks/eventplatform/0190f0e0-a1b2-7c3d-8e4f-0123456789ab";
     for (path, bytes, words) in [
-        (nobody, LARGE, "Team not found"),
-        (&webhook, LARGE, "larger"),
+        (nobody, LARGEST, "Team not found"),
+        (&webhook, LARGEST, "larger"),
         (&webhook, 1_000_000, "Invalid payload"),
     ] {
         let body = repeated(r#"{"type":"x","data":{"a":["#, "{},", "]}}", bytes);
@@ -200,8 +202,9 @@ fn no_body_takes_more_than_three_times_its_size() {
             Request::post(table.path("/rows")).bytes(gzip(&body)).header("Content-Encoding", "gzip");
         inserted = api.send(request.header("Content-Type", "application/json")).created();
     });
-    assert_eq!(inserted["insertedCount"], 9_966);
+    assert_eq!(inserted["insertedCount"], 9_960);
     println!("a bulk insert of {} MB took {} MB", body.len() as u64 / MB, grown / MB);
+    assert!(grown <= 3 * body.len() as u64 + 20 * MB, "{} MB", grown / MB);
 }
 
 fn many_large_bodies_at_once_are_refused_and_not_held() {
@@ -210,7 +213,7 @@ fn many_large_bodies_at_once_are_refused_and_not_held() {
     let api = server.api();
     let table = api.table(&["Name"]);
     let project = table.id.clone();
-    let body = Arc::new(repeated("[", "{},", "]", LARGE));
+    let body = Arc::new(repeated("[", "{},", "]", LARGEST));
     let packed = Arc::new(gzip(&body));
     std::fs::write(format!("/proc/{}/clear_refs", server.process_id()), "5").unwrap();
     let senders: Vec<_> = (0..SENDERS)
@@ -232,8 +235,10 @@ fn many_large_bodies_at_once_are_refused_and_not_held() {
         })
         .collect();
     assert!(health.iter().all(|status| *status == 200), "{health:?}");
-    let answers: Vec<Response> = senders.into_iter().map(|sender| sender.join().unwrap()).collect();
+    // On a busy machine some may be cut off while they still send; each kind must be answered.
+    let answers: Vec<Option<Response>> = senders.into_iter().map(|sender| sender.join().unwrap()).collect();
     for (index, answer) in answers.iter().enumerate() {
+        let Some(answer) = answer else { continue };
         let told = String::from_utf8_lossy(&answer.body);
         match index % 3 {
             0 => assert_eq!(answer.status, 401, "{told}"),
@@ -244,22 +249,28 @@ fn many_large_bodies_at_once_are_refused_and_not_held() {
             _ => assert!(answer.status == 400 && told.contains("insertRowsMax"), "{told}"),
         }
     }
-    let refused = answers.iter().filter(|answer| answer.status == 503).count();
+    let answered = |status: u16| answers.iter().flatten().filter(|answer| answer.status == status).count();
     let peak = memory(&server, "VmHWM");
-    println!("{} requests of 31 MB at once: {refused} refused, {} MB at most", answers.len(), peak / MB);
-    assert!(refused > 0);
+    println!(
+        "{} bodies of 31 MB at once: {} without a key, {} busy, {} read; {} MB at most",
+        answers.len(),
+        answered(401),
+        answered(503),
+        answered(400),
+        peak / MB
+    );
+    assert!(answered(401) > 0 && answered(503) > 0 && answered(400) > 0);
     assert!(peak < 300 * MB, "{} MB", peak / MB);
     table.insert(json!({ "Name": "still here" }));
 }
 
-/// Sends a body that many share, all of it, and waits for the answer.
-fn post(address: &str, request: Request, body: &[u8]) -> Response {
+/// Sends a body that many share, and waits for the answer.
+fn post(address: &str, request: Request, body: &[u8]) -> Option<Response> {
     let request =
         request.header("Content-Type", "application/json").header("Content-Length", &body.len().to_string());
-    let mut stream = http::connect(address).unwrap();
-    stream.write_all(request.head(address).as_bytes()).unwrap();
-    stream.write_all(body).unwrap();
-    http::receive(&mut stream).unwrap()
+    let mut stream = http::connect(address).ok()?;
+    let _ = stream.write_all(request.head(address).as_bytes()).and_then(|()| stream.write_all(body));
+    http::receive(&mut stream).ok()
 }
 
 fn a_team_that_holds_its_share_is_told_to_wait() {
