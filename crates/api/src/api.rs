@@ -23,6 +23,7 @@ use crate::limits::{Clock, Policies, Rates, SystemClock};
 use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
 use crate::pipeline::{self, Plan, Shared};
 use crate::query::QueryReader;
+use crate::request_memory::RequestMemory;
 use crate::schema::Schemas;
 use crate::system;
 use crate::together;
@@ -107,7 +108,8 @@ impl<S: Service> Api<S> {
             },
             examples: E::examples(),
         });
-        self.mount::<E>(path, Plan { query, body })
+        let counts = self.schemas.count_bounds::<BodySchema<E::Body>>();
+        self.mount::<E>(path, Plan { query, body, counts })
     }
 
     fn mount<E: Endpoint<S>>(&mut self, path: &str, plan: Plan) -> Result<(), String> {
@@ -152,6 +154,8 @@ pub struct Settings {
     pub clock: Arc<dyn Clock>,
     /// Makes ids (`UUIDv7`) for requests that bring none.
     pub request_ids: Arc<dyn Fn() -> Uuid + Send + Sync>,
+    /// Bytes of memory for requests in flight: bodies that are being read and parsed.
+    pub request_memory_bytes: usize,
     /// What `GET /metrics` shows.
     pub metrics: Option<PrometheusHandle>,
     /// Where nodes keep the rates together, if there may be others.
@@ -165,6 +169,7 @@ impl Settings {
             cors: Cors::Off,
             clock: Arc::new(SystemClock::default()),
             request_ids: Arc::new(request_ids),
+            request_memory_bytes: usize::MAX,
             metrics: None,
             turns: None,
         }
@@ -198,10 +203,11 @@ impl<S: Service> Finished<S> {
         settings: Settings,
         beside: impl FnOnce(Arc<Shared<S>>) -> Router,
     ) -> Router {
-        let Settings { rates, cors, clock, request_ids, metrics, turns } = settings;
+        let Settings { rates, cors, clock, request_ids, request_memory_bytes, metrics, turns } = settings;
         let policies = Policies::new(&rates, &clock);
         let rates = Arc::new(rates);
-        let shared = Arc::new(Shared { state: state.clone(), limits: self.limits, rates, policies });
+        let memory = RequestMemory::new(request_memory_bytes);
+        let shared = Arc::new(Shared { state: state.clone(), limits: self.limits, rates, policies, memory });
         if let Some(turns) = turns {
             tokio::spawn(together::keep_in_step(Arc::downgrade(&shared), turns));
         }

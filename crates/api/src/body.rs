@@ -7,44 +7,91 @@ use axum::body::{Body, HttpBody as _};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http_body_util::BodyExt as _;
-use rowmill_model::Limits;
+use rowmill_app::off_async;
 
 use crate::error::Error;
 use crate::guard::guard;
+use crate::request_memory::Reservation;
 
 /// RFC 9659: what is sent as `Content-Encoding: zstd` needs no window beyond 8 MiB. Without this cap a
 /// few bytes could ask for 128 MiB of it.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
+/// What is read of a body that was refused.
+const DRAINED_BYTES_MAX: usize = 64 * 1024 * 1024;
+const DRAINED_FOR_MAX: Duration = Duration::from_secs(30);
+/// Who pauses for this long waits for the answer.
+const DRAINED_IDLE_MAX: Duration = Duration::from_secs(1);
+
 /// A sender that is silent for this long has gone away: nobody holds a connection for ever.
 const IDLE_MAX: Duration = Duration::from_secs(30);
 
-/// The guarded text of a body; empty if none was sent.
-pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limits: &Limits) -> Result<String, Error> {
+/// Compressed bytes that are undone at once: a thousand times as many may come out.
+const STEP_BYTES: usize = 4 * 1024;
+
+/// The guarded text of a body of at most `bytes_max`; empty if none was sent. What it takes is charged to `memory`
+/// before it is read, by its length, or as it grows.
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    body: &mut Body,
+    bytes_max: u32,
+    nesting_max: u32,
+    memory: &mut Reservation,
+) -> Result<String, Error> {
     if body.is_end_stream() {
         return Ok(String::new());
     }
     check_content_type(headers)?;
-    let too_large = || Error::BodyTooLarge { bytes_max: limits.body_bytes_max };
+    let too_large = || Error::BodyTooLarge { bytes_max };
     let length = content_length(headers);
-    let bytes_max = usize::try_from(limits.body_bytes_max).unwrap_or(usize::MAX);
-    if length.is_some_and(|length| length > bytes_max) {
+    let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+    if length.is_some_and(|length| length > most) {
         return Err(too_large());
     }
-    let mut decoder = Decoder::new(headers, Capped::new(length.unwrap_or(0), bytes_max))?;
+    memory.grow_to(length.unwrap_or(STEP_BYTES))?;
+    let mut decoder = Decoder::new(headers, Capped::new(length.unwrap_or(0), most))?;
     let late =
         |_| Error::NotJson(format!("The body did not arrive: nothing came for {} s", IDLE_MAX.as_secs()));
     while let Some(frame) = tokio::time::timeout(IDLE_MAX, body.frame()).await.map_err(late)? {
         let frame = frame.map_err(|error| Error::NotJson(format!("The body broke off: {error}")))?;
         let Some(data) = frame.data_ref() else { continue };
-        if let Err(error) = decoder.write(data) {
-            return Err(if decoder.sink().is_full { too_large() } else { decoder.flaw(&error) });
+        let step = if decoder.is_plain() { data.len().max(1) } else { STEP_BYTES };
+        for piece in data.chunks(step) {
+            if let Err(error) = decoder.write(piece) {
+                return Err(if decoder.sink().is_full { too_large() } else { decoder.flaw(&error) });
+            }
+            memory.grow_to(decoder.sink().bytes.len())?;
+            if !decoder.is_plain() {
+                // A step may have taken some milliseconds.
+                tokio::task::yield_now().await;
+            }
         }
     }
-    guard(
-        decoder.finish().map_err(|sink_is_full| if sink_is_full { too_large() } else { broken() })?,
-        limits.nesting_max,
-    )
+    let bytes = decoder.finish().map_err(|sink_is_full| if sink_is_full { too_large() } else { broken() })?;
+    memory.grow_to(bytes.len())?;
+    off_async(bytes.len(), || guard(bytes, nesting_max))
+}
+
+/// Reads what is left of a body that was refused, and forgets it: a sender that is still sending would be cut off
+/// before it hears why. Says whether that was all of it; it is bounded in bytes and time.
+pub(crate) async fn drain(body: &mut Body) -> bool {
+    let draining = async {
+        let mut left = DRAINED_BYTES_MAX;
+        while !body.is_end_stream() {
+            match tokio::time::timeout(DRAINED_IDLE_MAX, body.frame()).await {
+                Ok(None) => break,
+                Ok(Some(Ok(frame))) => {
+                    let bytes = frame.data_ref().map_or(0, bytes::Bytes::len);
+                    let Some(rest) = left.checked_sub(bytes) else { return false };
+                    left = rest;
+                }
+                // Nothing comes, or the sender is gone.
+                Ok(Some(Err(_))) | Err(_) => return false,
+            }
+        }
+        true
+    };
+    tokio::time::timeout(DRAINED_FOR_MAX, draining).await.unwrap_or(false)
 }
 
 fn content_length(headers: &HeaderMap) -> Option<usize> {
@@ -191,6 +238,7 @@ fn internal(error: io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request_memory::RequestMemory;
 
     fn gzip(text: &str) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -212,9 +260,9 @@ mod tests {
         if !encoding.is_empty() {
             headers.insert(CONTENT_ENCODING, encoding.parse().unwrap());
         }
-        let limits = Limits { body_bytes_max: 100, ..Limits::default() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let got = runtime.block_on(read(&headers, Body::from(body.into()), &limits));
+        let (mut body, mut memory) = (Body::from(body.into()), RequestMemory::new(0).reserve());
+        let got = runtime.block_on(read(&headers, &mut body, 100, 64, &mut memory));
         assert_eq!(got.unwrap_or_else(|error| error.code().to_owned()), expected);
     }
 

@@ -4,9 +4,13 @@ use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use jsonschema::paths::{Location, LocationSegment};
 use jsonschema::{JsonType, Validator};
 use rowmill_model::Offence;
-use serde_json::Value;
+use rowmill_model::limits::OFFENCES_MAX;
+use serde_json::{Map, Value};
 
-use crate::error::DETAILS_MAX;
+/// How many entries of a list are checked at once: as many as there may be offences.
+const PIECE_LEN: usize = OFFENCES_MAX;
+/// Entries of a larger body are checked one by one, because an error holds copies of the entry.
+const PIECE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// How many names a message lists before it stops.
 const NAMES_MAX: usize = 20;
@@ -25,14 +29,37 @@ impl Checker {
     }
 
     /// Everything wrong with a value; nothing, if it fits.
-    pub(crate) fn offences(&self, value: &Value) -> Vec<Offence> {
-        if self.validator.is_valid(value) {
+    ///
+    /// The validator makes all its errors before it gives the first, each with a copy of what is wrong. So the lists
+    /// of a body are looked at piece by piece, as long as there is room for more offences.
+    pub(crate) fn offences(&self, mut value: Value, text_bytes: usize) -> Vec<Offence> {
+        if self.validator.is_valid(&value) {
             return Vec::new();
         }
+        let piece_len = if text_bytes > PIECE_BYTES_MAX { 1 } else { PIECE_LEN };
+        let rests = split_off(&mut value, piece_len);
+        let mut offences = self.all_of(&value);
+        for (field, rest) in rests {
+            let mut rest = rest.into_iter();
+            let mut start = piece_len;
+            while offences.len() < OFFENCES_MAX && rest.len() > 0 {
+                let piece: Vec<Value> = rest.by_ref().take(piece_len).collect();
+                let end = start + piece.len();
+                // By itself: what is wrong with the other fields is known by now.
+                let value = Value::Object(Map::from_iter([(field.clone(), Value::Array(piece))]));
+                offences.extend(self.all_of(&value).into_iter().filter_map(|at| moved(at, &field, start)));
+                start = end;
+            }
+        }
+        offences.truncate(OFFENCES_MAX);
+        offences
+    }
+
+    fn all_of(&self, value: &Value) -> Vec<Offence> {
         let mut offences = Vec::new();
         for error in self.validator.iter_errors(value) {
             self.explain(&error, &mut offences);
-            if offences.len() > DETAILS_MAX {
+            if offences.len() >= OFFENCES_MAX {
                 break;
             }
         }
@@ -74,6 +101,24 @@ impl Checker {
             _ => String::new(),
         }
     }
+}
+
+/// Takes off what the lists of an object have beyond so many entries.
+fn split_off(value: &mut Value, entries_max: usize) -> Vec<(String, Vec<Value>)> {
+    let lists = value.as_object_mut().into_iter().flatten();
+    lists
+        .filter_map(|(field, value)| {
+            let entries = value.as_array_mut().filter(|entries| entries.len() > entries_max)?;
+            Some((field.clone(), entries.split_off(entries_max)))
+        })
+        .collect()
+}
+
+/// An offence in a piece of a list, where it is in the whole list; none if it is not in the list.
+fn moved(offence: Offence, field: &str, start: usize) -> Option<Offence> {
+    let (index, rest) = offence.path.strip_prefix(field)?.strip_prefix('[')?.split_once(']')?;
+    let index: usize = index.parse().ok()?;
+    Some(Offence::new(format!("{field}[{}]{rest}", start + index), offence.message))
 }
 
 /// The branch the sender most likely meant: the one that takes this type of value, or whose tag fits.
@@ -261,7 +306,7 @@ mod tests {
     fn check(body: Value, expected: &[&str]) {
         let checker = Checker::new(Schemas::new(&Limits::default()).checked::<Batch>()).unwrap();
         let offences: Vec<_> = checker
-            .offences(&body)
+            .offences(body, 0)
             .into_iter()
             .map(|offence| format!("{} {}", offence.path, offence.message))
             .collect();
@@ -303,6 +348,28 @@ mod tests {
             json!({ "cells": [], "nope": 1 }),
             &["nope is not a known field; known are cells, title, options, target"],
         );
+    }
+
+    #[test]
+    fn long_lists_are_looked_at_in_pieces() {
+        let schema = json!({ "type": "object", "properties": {
+            "ids": { "type": "array", "items": { "type": "string" } }, "count": { "type": "integer" },
+        } });
+        let checker = Checker::new(schema).unwrap();
+        let mut ids: Vec<Value> = (0..5_000).map(|number| number.to_string().into()).collect();
+        for index in [3, 1_500, 4_999] {
+            ids[index] = json!({ "deep": 1 });
+        }
+        for (text_bytes, expected) in
+            [(0, "ids[3] ids[1500] ids[4999]"), (usize::MAX, "ids[3] ids[1500] ids[4999]")]
+        {
+            let offences = checker.offences(json!({ "ids": ids, "count": 1 }), text_bytes);
+            let paths: Vec<_> = offences.iter().map(|offence| offence.path.as_str()).collect();
+            assert_eq!(paths.join(" "), expected);
+        }
+        let offences = checker.offences(json!({ "ids": vec![0; 5_000], "count": "x" }), 0);
+        assert_eq!(offences.len(), OFFENCES_MAX);
+        assert_eq!(checker.offences(json!({ "ids": ["x"], "count": 1.5 }), 0).len(), 1);
     }
 
     #[test]

@@ -43,7 +43,8 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const IS_REPEATABLE: bool = true;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
-
+    /// The largest body it takes, where that is less than [`Limits::body_bytes_max`].
+    const BODY_BYTES_MAX: u32 = u32::MAX;
     /// Whether it may go over all rows of a project: it then takes [`SEQUENCE`], and may take too long.
     const READS_ROWS: bool = false;
 
@@ -101,6 +102,9 @@ pub trait Service: Clone + Send + Sync + 'static {
         headers: &HeaderMap,
         path: &Map<String, Value>,
     ) -> impl Future<Output = Result<Self::Principal, Error>> + Send;
+
+    /// The id of the team that a webhook's address names.
+    fn webhook_team(&self, team_id: &str) -> impl Future<Output = Result<u128, Error>> + Send;
 
     /// A number that all changes made so far to a project's rows are counted in.
     fn sequence(&self, _project_id: &str) -> impl Future<Output = Option<u64>> + Send {
@@ -204,8 +208,8 @@ pub trait Payload: Sized + Send {
         None
     }
 
-    /// The body. `text` has passed the guard; `value` is it parsed, if it was checked and not absent.
-    fn accept(text: String, value: Option<Value>) -> Result<Self, Error>;
+    /// The body. `text` has passed the guard and, if [`Payload::IS_CHECKED`], the check.
+    fn accept(text: String) -> Result<Self, Error>;
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,7 +236,7 @@ impl Payload for File {
         Some(Self(body))
     }
 
-    fn accept(_text: String, _value: Option<Value>) -> Result<Self, Error> {
+    fn accept(_text: String) -> Result<Self, Error> {
         Ok(Self(Body::empty()))
     }
 }
@@ -276,8 +280,8 @@ impl<T: DeserializeOwned + JsonSchema + Send> Payload for Json<T> {
     const PRESENCE: Presence = Presence::Required;
     const IS_CHECKED: bool = true;
 
-    fn accept(text: String, value: Option<Value>) -> Result<Self, Error> {
-        typed(&text, value).map(Self)
+    fn accept(text: String) -> Result<Self, Error> {
+        typed(&text).map(Self)
     }
 }
 
@@ -286,8 +290,8 @@ impl<T: DeserializeOwned + JsonSchema + Default + Send> Payload for Optional<T> 
     const PRESENCE: Presence = Presence::Optional;
     const IS_CHECKED: bool = true;
 
-    fn accept(text: String, value: Option<Value>) -> Result<Self, Error> {
-        if text.is_empty() { Ok(Self(T::default())) } else { typed(&text, value).map(Self) }
+    fn accept(text: String) -> Result<Self, Error> {
+        if text.is_empty() { Ok(Self(T::default())) } else { typed(&text).map(Self) }
     }
 }
 
@@ -296,7 +300,7 @@ impl<T: JsonSchema + Send> Payload for Raw<T> {
     const PRESENCE: Presence = Presence::Required;
     const IS_CHECKED: bool = false;
 
-    fn accept(text: String, _value: Option<Value>) -> Result<Self, Error> {
+    fn accept(text: String) -> Result<Self, Error> {
         Ok(Self { text, documented: PhantomData })
     }
 }
@@ -306,16 +310,16 @@ impl Payload for Nothing {
     const PRESENCE: Presence = Presence::None;
     const IS_CHECKED: bool = false;
 
-    fn accept(_text: String, _value: Option<Value>) -> Result<Self, Error> {
+    fn accept(_text: String) -> Result<Self, Error> {
         Ok(Self {})
     }
 }
 
 /// From the text where possible, so that raw values in `T` keep their digits.
-fn typed<T: DeserializeOwned>(text: &str, value: Option<Value>) -> Result<T, Error> {
+fn typed<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
     serde_json::from_str(text).or_else(|error| {
         // JSON Schema counts 1.0 as an integer, serde does not.
-        let value = integral(value.unwrap_or_default());
+        let value = integral(serde_json::from_str(text).unwrap_or_default());
         serde_json::from_value(value).map_err(|_| Error::offence("", error.to_string()))
     })
 }
@@ -441,7 +445,7 @@ mod tests {
     #[test]
     fn whole_floats_are_integers() {
         assert_eq!(integral(json!({ "a": [1.0, 1.5, -2.0, 1e300] })), json!({ "a": [1, 1.5, -2, 1e300] }));
-        let Json(number) = Json::<u32>::accept("7.0".to_owned(), Some(json!(7.0))).unwrap();
+        let Json(number) = Json::<u32>::accept("7.0".to_owned()).unwrap();
         assert_eq!(number, 7);
     }
 }

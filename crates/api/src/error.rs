@@ -7,11 +7,12 @@ use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICAT
 use axum::http::{Response, StatusCode};
 use rowmill_app::{Error as AppError, Noun};
 use rowmill_model::Offence;
+use rowmill_model::limits::OFFENCES_MAX;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How many offences one answer names: as many as a batch has entries. The rest would only cost memory.
-pub const DETAILS_MAX: usize = 10_000;
+/// How many offences one answer names. The rest would only cost memory.
+const DETAILS_MAX: usize = OFFENCES_MAX;
 
 /// Why a request was not answered with success: the application's reasons and HTTP's own.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +37,10 @@ pub enum Error {
         "This request was not made by Rowmill's own page, so the browser's session does not count: send an API key"
     )]
     CrossSite,
+    #[error(
+        "This server is reading as much as it has memory for (--request-memory); wait a second and try again"
+    )]
+    Busy,
     #[error("The store cannot be reached")]
     NotReady(#[source] Option<Box<Self>>),
     #[error("panicked: {0}")]
@@ -55,6 +60,7 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         Error::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
+        Error::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
         Error::NotReady(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
         Error::Panicked(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
     }
@@ -110,9 +116,9 @@ pub(crate) struct Failure {
     /// What went wrong, as a stable word for programs.
     #[schemars(length(max = 64), regex(pattern = "^[a-z_]+$"), extend("example" = "project_not_found"))]
     pub code: &'static str,
-    /// Each thing that is wrong with the body or query, the first 10,000 of them.
+    /// Each thing that is wrong with the body or query, the first 1,000 of them.
     #[serde(skip_serializing_if = "<[Offence]>::is_empty")]
-    #[schemars(length(max = 10_000))]
+    #[schemars(length(max = 1_000))]
     pub details: Vec<Offence>,
     /// With a 500: the id to look for in the server's log.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,7 +156,10 @@ impl Error {
     pub(crate) fn respond(self, request_id: &str) -> Response<Body> {
         let (status, code) = verdict(&self);
         let internal = status.is_server_error();
-        if internal {
+        if matches!(self, Self::Busy) {
+            // The operator's setting and not a failure: one line for each would fill the log.
+            tracing::debug!(request_id, code, "request refused");
+        } else if internal {
             tracing::error!(request_id, code, error = chain(&self), "request failed");
         }
         let error = if status == StatusCode::INTERNAL_SERVER_ERROR {
@@ -251,5 +260,6 @@ mod tests {
         check(AppError::Stopping.into(), 503, "stopping");
         check(AppError::limit("rows", "too many").into(), 400, "limit_exceeded");
         check(Error::BodyTooLarge { bytes_max: 1 }, 413, "body_too_large");
+        check(Error::Busy, 503, "busy");
     }
 }

@@ -22,6 +22,7 @@ mod paced;
 mod pipeline;
 mod public_url;
 mod query;
+mod request_memory;
 mod row_stream;
 mod rowmill;
 mod schema;

@@ -3,16 +3,20 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{ConnectInfo, MatchedPath, Request};
-use axum::http::header::{CACHE_CONTROL, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, EXPECT, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use percent_encoding::percent_decode_str;
+use rowmill_app::off_async;
 use rowmill_fairness::Tenant;
+use rowmill_model::bounded_json::{self, Bounds, CountBound, Refusal};
 use rowmill_model::{Limits, Offence};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
 use crate::body;
 use crate::check::Checker;
@@ -23,9 +27,15 @@ use crate::error::Error;
 use crate::layers::{RequestId, SEQUENCE};
 use crate::limits::{Policies, Rates, Standing, client_of};
 use crate::query::QueryReader;
+use crate::request_memory::RequestMemory;
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
+
+/// What an import holds of its file at a time.
+const STREAMED_BYTES: usize = 4 * 1024 * 1024;
+/// Names, addresses and keys are no cells: they have limits of their own, whatever that of a cell is.
+const PART_BYTES_MIN: usize = 64 * 1024;
 
 /// What all requests share.
 pub(crate) struct Shared<S> {
@@ -33,6 +43,7 @@ pub(crate) struct Shared<S> {
     pub limits: Arc<Limits>,
     pub rates: Arc<Rates>,
     pub policies: Policies,
+    pub memory: Arc<RequestMemory>,
 }
 
 /// What was prepared for one operation when it was added.
@@ -40,6 +51,8 @@ pub(crate) struct Shared<S> {
 pub(crate) struct Plan {
     pub query: QueryReader,
     pub body: Option<Checker>,
+    /// The body's lists whose entries are counted.
+    pub counts: Vec<CountBound>,
 }
 
 pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
@@ -49,13 +62,21 @@ pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
 ) -> Response {
     let request_id = RequestId::of(&request);
     let mut standing = None;
-    let mut response = match attempt::<S, E>(&shared, &plan, request, &request_id, &mut standing).await {
+    let (parts, mut body) = request.into_parts();
+    // Who waits to be told to go on sends nothing that would have to be read.
+    let is_waiting = parts.headers.contains_key(EXPECT);
+    let attempt = attempt::<S, E>(&shared, &plan, parts, &mut body, &request_id, &mut standing).await;
+    let is_whole = attempt.is_ok() || (!is_waiting && body::drain(&mut body).await);
+    let mut response = match attempt {
         Ok(response) => response,
         Err(error) if E::ACCESS == Access::Webhook => error.of_webhook().respond_bare(&request_id),
         Err(error) => error.respond(&request_id),
     };
     if let Some(standing) = standing {
         standing.write_headers(response.headers_mut());
+    }
+    if !is_whole {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
@@ -64,32 +85,63 @@ pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
 async fn attempt<S: Service, E: Endpoint<S>>(
     shared: &Shared<S>,
     plan: &Plan,
-    request: Request,
+    parts: Parts,
+    body: &mut Body,
     request_id: &Arc<str>,
     standing: &mut Option<Standing>,
 ) -> Result<Response, Error> {
-    let (parts, body) = request.into_parts();
     let client = client_address(&parts);
     let captured = captured(&parts);
-    let principal = admit(shared, E::ACCESS, &parts, client, &captured, standing).await?;
+    let Admitted { principal, tenant } =
+        admit(shared, E::ACCESS, &parts, client, &captured, standing).await?;
+    // From here on, whatever is scarce is shared out between teams.
+    let work =
+        carry_out::<S, E>(shared, plan, Arrived { parts, body, client, captured, principal }, request_id);
+    tenant.scope(work).await
+}
+
+/// A request whose caller may call.
+struct Arrived<'b, P> {
+    parts: Parts,
+    body: &'b mut Body,
+    client: IpAddr,
+    captured: Map<String, Value>,
+    principal: Option<P>,
+}
+
+async fn carry_out<S: Service, E: Endpoint<S>>(
+    shared: &Shared<S>,
+    plan: &Plan,
+    arrived: Arrived<'_, S::Principal>,
+    request_id: &Arc<str>,
+) -> Result<Response, Error> {
+    let Arrived { parts, body, client, captured, principal } = arrived;
     let written = captured.get("projectId").filter(|_| parts.method != Method::GET);
     let written = written.and_then(Value::as_str).map(str::to_owned);
     let path = serde_json::from_value(Value::Object(captured)).map_err(|_| Error::UnknownPath)?;
     let (query, key) = query_and_key::<E::Query>(plan, &parts)?;
-    let (idempotency, body) = match (E::Body::PRESENCE, body) {
-        (Presence::Streamed, body) => (None, E::Body::stream(body).ok_or(Error::UnknownPath)?),
-        (presence, body) => {
+    // Held until the answer is made: what was read lives as long.
+    let mut memory = shared.memory.reserve();
+    let (idempotency, body) = match E::Body::PRESENCE {
+        Presence::Streamed => {
+            memory.grow_to(STREAMED_BYTES)?;
+            (None, E::Body::stream(std::mem::take(body)).ok_or(Error::UnknownPath)?)
+        }
+        presence => {
             let text = match presence {
                 Presence::Optional | Presence::Required => {
-                    body::read(&parts.headers, body, &shared.limits).await?
+                    let bytes_max = shared.limits.body_bytes_max.min(E::BODY_BYTES_MAX);
+                    body::read(&parts.headers, body, bytes_max, shared.limits.nesting_max, &mut memory)
+                        .await?
                 }
                 Presence::None | Presence::Streamed => String::new(),
             };
-            let key = key.map(|key| Idempotency { key, fingerprint: fingerprint(&parts, &text) });
-            (key, accept::<E::Body>(plan, text)?)
+            off_async(text.len(), || {
+                let key = key.map(|key| Idempotency { key, fingerprint: fingerprint(&parts, &text) });
+                Ok::<_, Error>((key, accept::<E::Body>(plan, text, &shared.limits)?))
+            })?
         }
     };
-    let tenant = principal.as_ref().map_or(Tenant::ANONYMOUS, S::Principal::tenant);
     let call = Call {
         state: shared.state.clone(),
         principal,
@@ -102,8 +154,7 @@ async fn attempt<S: Service, E: Endpoint<S>>(
         rates: Arc::clone(&shared.rates),
         idempotency,
     };
-    let answer = tenant.scope(E::handle(call, path, query, body)).await?;
-    let mut response = answer.into_response(E::STATUS, E::MEDIA)?;
+    let mut response = E::handle(call, path, query, body).await?.into_response(E::STATUS, E::MEDIA)?;
     if let Some(project) = written
         && let Some(seq) = shared.state.sequence(&project).await
     {
@@ -133,6 +184,12 @@ fn captured(parts: &Parts) -> Map<String, Value> {
         .collect()
 }
 
+/// Who may go on, and whom the work is for.
+struct Admitted<P> {
+    principal: Option<P>,
+    tenant: Tenant,
+}
+
 /// Who is calling, if they may and not too often.
 async fn admit<S: Service>(
     shared: &Shared<S>,
@@ -141,15 +198,18 @@ async fn admit<S: Service>(
     client: IpAddr,
     captured: &Map<String, Value>,
     standing: &mut Option<Standing>,
-) -> Result<Option<S::Principal>, Error> {
+) -> Result<Admitted<S::Principal>, Error> {
     let policies = &shared.policies;
     if access == Access::Open {
-        return Ok(None);
+        return Ok(Admitted { principal: None, tenant: Tenant::ANONYMOUS });
     }
     if access == Access::Webhook {
         let team = captured.get("teamId").and_then(Value::as_str).unwrap_or_default();
-        count(standing, policies.webhook.as_ref().map(|buckets| buckets.take(team.to_owned())))?;
-        return Ok(None);
+        let team = shared.state.webhook_team(team).await?;
+        // By the id and not as it was spelled, so that another spelling is no other team.
+        let caller = Uuid::from_u128(team).to_string();
+        count(standing, policies.webhook.as_ref().map(|buckets| buckets.take(caller)))?;
+        return Ok(Admitted { principal: None, tenant: Tenant::team(team) });
     }
     let principal = match shared.state.authenticate(access, &parts.method, &parts.headers, captured).await {
         Ok(principal) => principal,
@@ -166,7 +226,7 @@ async fn admit<S: Service>(
         None => policies.anonymous.as_ref().map(|buckets| buckets.take(client_of(client))),
     };
     count(standing, taken)?;
-    Ok(Some(principal))
+    Ok(Admitted { tenant: principal.tenant(), principal: Some(principal) })
 }
 
 pub(crate) fn count(standing: &mut Option<Standing>, taken: Option<Standing>) -> Result<(), Error> {
@@ -222,18 +282,27 @@ fn fingerprint(parts: &Parts, text: &str) -> [u8; 32] {
     hash.finalize().into()
 }
 
-fn accept<B: Payload>(plan: &Plan, text: String) -> Result<B, Error> {
+fn accept<B: Payload>(plan: &Plan, text: String, limits: &Limits) -> Result<B, Error> {
     if text.is_empty() {
         return match B::PRESENCE {
             Presence::Required => Err(Error::offence("", "a JSON body is required")),
-            Presence::None | Presence::Optional | Presence::Streamed => B::accept(text, None),
+            Presence::None | Presence::Optional | Presence::Streamed => B::accept(text),
         };
     }
-    let Some(checker) = &plan.body else { return B::accept(text, None) };
-    let value = serde_json::from_str(&text).map_err(|error| not_json(&error))?;
-    let offences = checker.offences(&value);
+    let Some(checker) = &plan.body else { return B::accept(text) };
+    let part_bytes_max = usize::try_from(limits.cell_bytes_max).unwrap_or(usize::MAX).max(PART_BYTES_MIN);
+    let value = bounded_json::parse(&text, Bounds { counts: &plan.counts, part_bytes_max });
+    // Gone again before the typed body is made, so that there are never both.
+    let offences = checker.offences(value.map_err(refused)?, text.len());
     if !offences.is_empty() {
         return Err(Error::offences(offences));
     }
-    B::accept(text, Some(value))
+    B::accept(text)
+}
+
+fn refused(refusal: Refusal) -> Error {
+    match refusal {
+        Refusal::NotJson(error) => not_json(&error),
+        limit => rowmill_app::Error::limit(limit.field(), limit.to_string()).into(),
+    }
 }

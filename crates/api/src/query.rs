@@ -42,7 +42,7 @@ impl QueryReader {
         let values = Value::Object(values);
         // A parameter that was refused already is not also reported as missing.
         let is_news = |offence: &Offence| offences.iter().all(|known: &Offence| known.path != offence.path);
-        let more: Vec<_> = self.checker.offences(&values).into_iter().filter(is_news).collect();
+        let more: Vec<_> = self.checker.offences(values.clone(), 0).into_iter().filter(is_news).collect();
         offences.extend(more);
         if !offences.is_empty() {
             return Err(offences);

@@ -96,6 +96,10 @@ impl Service for Rowmill {
         }
     }
 
+    async fn webhook_team(&self, team_id: &str) -> Result<u128, Error> {
+        Ok(self.app.webhook_team(team_id).await?.0.as_u128())
+    }
+
     async fn sequence(&self, project_id: &str) -> Option<u64> {
         self.app.sequence(project_id).await
     }

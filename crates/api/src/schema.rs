@@ -10,6 +10,7 @@
 use std::sync::Arc;
 
 use rowmill_model::Limits;
+use rowmill_model::bounded_json::CountBound;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
@@ -83,6 +84,23 @@ impl Schemas {
             .into_generator()
             .into_root_schema_for::<T>()
             .to_value()
+    }
+
+    /// The lists in `T` whose entries are counted while they are parsed.
+    pub(crate) fn count_bounds<T: JsonSchema>(&self) -> Vec<CountBound> {
+        let root = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+        let fields = root.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let bounds = fields.filter_map(|(field, schema)| {
+            // Filters and groups of them are counted apart, by who reads them: as many of each.
+            let (limit, factor) = match schema.get(LIMIT_KEY).and_then(|limit| limit.get("maxItems")) {
+                Some(limit) => (limit.as_str()?, 1),
+                None if field == "filters" => ("filtersMax", 2),
+                None => return None,
+            };
+            let entries_max = usize::try_from(self.limits.get(limit)?.as_u64()?).ok()?.saturating_mul(factor);
+            Some(CountBound { field: field.clone(), entries_max, limit: limit.to_owned() })
+        });
+        bounds.collect()
     }
 }
 
@@ -265,6 +283,14 @@ mod tests {
         assert_eq!(schema["properties"]["filters"], true);
         assert_eq!(schema["properties"]["rows"]["maxItems"], 10_000);
         assert_eq!(schema["properties"]["note"]["type"], json!(["string", "null"]));
+    }
+
+    #[test]
+    fn lists_with_a_limit_are_counted() {
+        let bounds = Schemas::new(&Limits::default()).count_bounds::<Sample>();
+        let told: Vec<_> =
+            bounds.iter().map(|at| (at.field.as_str(), at.entries_max, at.limit.as_str())).collect();
+        assert_eq!(told, [("rows", 10_000, "insertRowsMax"), ("filters", 200, "filtersMax")]);
     }
 
     #[test]

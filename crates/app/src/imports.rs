@@ -16,6 +16,10 @@ use crate::projects::{ATTEMPTS_MAX, Change};
 use crate::rows::layout::{RowCells, new_row, refusal};
 use crate::rows::{kept_changing, match_column};
 
+/// How many different fields a file may have: more than any table has columns. All are remembered while it is read.
+const FIELDS_MAX: usize = 50_000;
+const FIELD_NAMES_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// How a file's fields become cells.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
@@ -43,6 +47,8 @@ pub struct Import {
     project: String,
     options: ImportOptions,
     targets: HashMap<String, Option<ImportColumn>>,
+    /// Bytes of the names of `targets`.
+    names_bytes: usize,
     /// Columns that were made, with their headers.
     pub created: Vec<(ColumnId, String)>,
     /// Fields that go nowhere.
@@ -131,6 +137,7 @@ impl App {
             project: project.to_owned(),
             options,
             targets: HashMap::new(),
+            names_bytes: 0,
             created: Vec::new(),
             ignored: Vec::new(),
         })
@@ -152,6 +159,14 @@ impl App {
         if new.is_empty() {
             return Ok(());
         }
+        let names_bytes = import.names_bytes + new.iter().map(|field| field.name.len()).sum::<usize>();
+        if import.targets.len() + new.len() > FIELDS_MAX || names_bytes > FIELD_NAMES_BYTES_MAX {
+            let message = format!(
+                "has more than {FIELDS_MAX} different fields, or {FIELD_NAMES_BYTES_MAX} bytes of their names"
+            );
+            return Err(Error::limit("", message));
+        }
+        import.names_bytes = names_bytes;
         let stored = self.project_to_change(import.caller, &import.project).await?;
         let mut taken: HashSet<ColumnId> =
             import.targets.values().flatten().map(|column| column.id.clone()).collect();

@@ -4,6 +4,7 @@
 //! requests into these methods; where versions behave differently, the difference is an argument.
 
 pub mod auth;
+mod blocking;
 mod chance;
 mod clock;
 mod columns;
@@ -45,6 +46,7 @@ pub use rowmill_store::{
 };
 
 pub use crate::auth::{Caller, Principal, Secret};
+pub use crate::blocking::off_async;
 pub use crate::chance::log_id;
 pub use crate::clock::{Clock, SystemClock};
 pub use crate::columns::{ColumnChanged, ColumnDeleted};
@@ -57,7 +59,9 @@ pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, Impor
 pub use crate::once::{IDEMPOTENCY_HOURS, OnceKey};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
-pub use crate::rows::{CellChange, Fields, InsertRows, ListRows, RowEntry, RowPatched};
+pub use crate::rows::fields::{Fields, Held, Text};
+pub use crate::rows::layout::too_many_fields;
+pub use crate::rows::{CellChange, InsertRows, ListRows, RowPatched};
 pub use crate::runs::{StopRows, TriggerRows};
 pub use crate::secrets::SecretState;
 pub use crate::sessions::SESSION_DAYS;

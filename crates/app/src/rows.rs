@@ -1,11 +1,13 @@
 //! Rows and cells.
 
+pub(crate) mod fields;
 pub(crate) mod layout;
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use rowmill_model::filter::{FilterNode, Filters};
+use rowmill_model::limits::OFFENCES_MAX;
 use rowmill_model::sort::Sorting;
 use rowmill_model::{Column, ColumnType, Offence, RowId, View};
 use rowmill_query::{Page, PageOf, Selection, Start};
@@ -14,27 +16,19 @@ use serde_json::Value;
 
 use crate::App;
 use crate::auth::Caller;
+use crate::blocking::off_async;
 use crate::chance::uuids;
 use crate::error::{Error, Noun, Result};
 use crate::once::OnceKey;
 use crate::projects::ATTEMPTS_MAX;
+use crate::rows::fields::Fields;
 use crate::rows::layout::{Layout, Leftover, Place};
 use crate::views::place;
 
-/// The fields of a row body as they were sent: a name and the raw JSON text of its value.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields<'a>(pub Vec<(Cow<'a, str>, &'a str)>);
-
-/// One entry of a batch.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RowEntry<'a> {
-    Fields(Fields<'a>),
-    NotAnObject,
-}
-
 #[derive(Debug)]
 pub struct InsertRows<'a> {
-    pub entries: Vec<RowEntry<'a>>,
+    /// The JSON text of each row.
+    pub entries: Vec<&'a str>,
     /// Where the entries stand in the body: `Some("rows")`, `Some("")` for a bare array, `None` for one
     /// row that is the body.
     pub batch: Option<&'static str>,
@@ -44,6 +38,10 @@ pub struct InsertRows<'a> {
 }
 
 impl InsertRows<'_> {
+    fn bytes(&self) -> usize {
+        self.entries.iter().map(|entry| entry.len()).sum()
+    }
+
     fn place(&self, index: usize) -> Place {
         self.batch.map_or(Place::Body, |array| Place::Entry(array, index))
     }
@@ -92,7 +90,7 @@ impl App {
         }
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.project_to_change(caller, project).await?;
-            let mut batch = self.lay_out(&stored, &insert)?;
+            let mut batch = off_async(insert.bytes(), || self.lay_out(&stored, &insert))?;
             batch.once.clone_from(&once);
             match self.store.insert_rows(batch).await {
                 // The columns changed meanwhile: lay the values out anew.
@@ -206,15 +204,13 @@ impl App {
         let now_ms = self.clock.now_ms();
         let ids = uuids(now_ms)?.map(RowId::from_uuid);
         let mut rows = Vec::with_capacity(insert.entries.len());
+        let mut fields = Fields::default();
         for ((index, entry), id) in insert.entries.iter().enumerate().zip(ids) {
-            let place = insert.place(index);
-            match entry {
-                RowEntry::Fields(fields) => {
-                    rows.push(layout::new_row(id, &layout.cells(fields, place)));
-                }
-                RowEntry::NotAnObject => {
-                    layout.offend(place.to_string(), "must be an object of field names to values");
-                }
+            if let Some(cells) = layout.row(entry, &mut fields, insert.place(index)) {
+                rows.push(layout::new_row(id, &cells));
+            }
+            if layout.is_hopeless() {
+                break;
             }
         }
         let made = layout.finish()?;
@@ -274,7 +270,9 @@ impl App {
             else {
                 return Ok(None);
             };
-            if let Some(message) = layout::refusal(column.kind, change.value, &self.limits) {
+            if offences.len() < OFFENCES_MAX
+                && let Some(message) = layout::refusal(column.kind, change.value, &self.limits)
+            {
                 offences.push(Offence::new(format!("cells[{index}].value"), message));
             }
             cells.push(CellWrite { row, slot: column.slot, value: change.value.into() });
@@ -289,6 +287,9 @@ impl App {
         let mut details = Vec::new();
         let mut noun = Noun::Column;
         for (index, change) in changes.iter().enumerate() {
+            if details.len() >= OFFENCES_MAX {
+                break;
+            }
             let row = RowId::parse(&change.row_id);
             if let Some(row) = row.filter(|row| !is_there.contains_key(row)) {
                 is_there.insert(row, self.store.row(stored.project.id, row).await?.is_some());
@@ -330,7 +331,11 @@ fn distinct(cells: &[CellWrite]) -> u64 {
 fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
     let message = "matches several stored rows: make their values distinct, or update them by id";
     Error::invalid(
-        indexes.iter().map(|index| Offence::new(insert.place(*index).to_string(), message)).collect(),
+        indexes
+            .iter()
+            .take(OFFENCES_MAX)
+            .map(|index| Offence::new(insert.place(*index).to_string(), message))
+            .collect(),
     )
 }
 

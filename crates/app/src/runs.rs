@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use rowmill_model::limits::OFFENCES_MAX;
 use rowmill_model::plan::Pick;
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStatus, ErrorCode, Offence, RowId};
@@ -54,7 +55,7 @@ pub struct StopRows {
 }
 
 /// How many unknown ids are named one by one.
-const UNKNOWN_NAMED_MAX: usize = 10_000;
+const UNKNOWN_NAMED_MAX: usize = OFFENCES_MAX;
 
 impl App {
     /// Queues cells; says in how many rows.

@@ -8,7 +8,7 @@ use crate::App;
 use crate::auth::Caller;
 use crate::error::{Error, Result};
 use crate::projects::NewProject;
-use crate::rows::{Fields, InsertRows, RowEntry};
+use crate::rows::InsertRows;
 
 /// The names of the sites, below the reserved domain that the client answers by itself.
 const SITES: &[&str] = &[
@@ -75,12 +75,10 @@ impl App {
         for body in objects(&references) {
             project = self.create_column(caller, &id, &body, None).await?.project;
         }
-        let addresses: Vec<String> =
-            SITES.iter().map(|site| format!("\"https://{site}.rowmill.example\"")).collect();
-        let entries =
-            addresses.iter().map(|address| RowEntry::Fields(Fields(vec![("Website".into(), address)])));
-        let insert =
-            InsertRows { entries: entries.collect(), batch: Some("rows"), match_on: None, once: None };
+        let rows = SITES.iter().map(|site| format!(r#"{{"Website":"https://{site}.rowmill.example"}}"#));
+        let rows: Vec<String> = rows.collect();
+        let entries = rows.iter().map(String::as_str).collect();
+        let insert = InsertRows { entries, batch: Some("rows"), match_on: None, once: None };
         let inserted = self.insert_rows(caller, &id, insert).await?;
         Ok((project, u64::try_from(inserted.rows.len()).unwrap_or_default()))
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rowmill_model::filter::Filters;
-use rowmill_model::limits::EMOJI_CHARS_MAX;
+use rowmill_model::limits::{EMOJI_CHARS_MAX, OFFENCES_MAX};
 use rowmill_model::sort::Sorting;
 use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId};
 use serde_json::Value;
@@ -130,7 +130,7 @@ fn apply(view: &mut View, changes: &ViewChanges, table: &Table, limits: &Limits)
         take(Sorting::parse(sorting, "sorting", table), &mut view.sorting, &mut offences);
     }
     if let Some(visibility) = column_visibility {
-        for id in visibility.keys().filter(|id| table.by_id(id).is_none()) {
+        for id in visibility.keys().filter(|id| table.by_id(id).is_none()).take(OFFENCES_MAX) {
             let path = format!("columnVisibility.{id}");
             offences.push(Offence::new(path, "names no column of this project: use a column id"));
         }

@@ -1,15 +1,16 @@
 //! Deliveries of the event platform.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use rowmill_model::bounded_json::{self, Bounds};
 use rowmill_model::guest::{Delivery, GuestEvent};
 use rowmill_model::integration::signing_secret;
 use rowmill_model::{ColumnId, ColumnType, Record, RowId, TeamId};
 use rowmill_store::{GuestWrite, GuestsWritten, NewRow, StoreError, StoredProject};
-use serde_json::Value;
 use sha2::Sha256;
 use uuid::Uuid;
 
 use crate::App;
+use crate::blocking::off_async;
 use crate::chance::uuid;
 use crate::error::{Error, Noun, Result};
 use crate::projects::ATTEMPTS_MAX;
@@ -17,7 +18,8 @@ use crate::projects::ATTEMPTS_MAX;
 /// A delivery as it came in.
 #[derive(Debug, Clone, Copy)]
 pub struct Webhook<'a> {
-    pub team_id: &'a str,
+    /// By [`App::webhook_team`].
+    pub team: TeamId,
     /// The raw body: what is signed.
     pub body: &'a str,
     /// `t=<unix>,v1=<hex>`
@@ -38,12 +40,20 @@ pub struct Delivered {
 const SIGNATURE_AGE_SECONDS_MAX: u64 = 5 * 60;
 
 impl App {
+    /// The team that a webhook's address names.
+    pub async fn webhook_team(&self, id: &str) -> Result<TeamId> {
+        let id = Uuid::try_parse(id).map(TeamId).map_err(|_| Error::MissingTeamId)?;
+        let team = self.store.team(id).await?.ok_or(Error::NotFound(Noun::Team))?;
+        Ok(team.id)
+    }
+
     /// Takes a delivery into every project of the team that follows its event, or into none.
     pub async fn deliver(&self, webhook: Webhook<'_>) -> Result<Delivered> {
-        let team = Uuid::try_parse(webhook.team_id).map(TeamId).map_err(|_| Error::MissingTeamId)?;
-        let body: Value = serde_json::from_str(webhook.body).map_err(|_| Error::InvalidPayload)?;
+        let team = webhook.team;
+        let bounds = Bounds { counts: &[], part_bytes_max: webhook.body.len() };
+        let body = off_async(webhook.body.len(), || bounded_json::parse(webhook.body, bounds));
+        let body = body.map_err(|_| Error::InvalidPayload)?;
         let delivery = Delivery::read(&body).map_err(|_| Error::InvalidPayload)?;
-        self.store.team(team).await?.ok_or(Error::NotFound(Noun::Team))?;
         let Delivery::Guest(event) = delivery else { return Ok(ignored()) };
         for _ in 0..ATTEMPTS_MAX {
             let connected = self.store.projects_of_event(team, event.event_id.clone()).await?;

@@ -93,6 +93,10 @@ pub(crate) struct Serve {
     /// anew each time.
     #[arg(long, env = "ROWMILL_QUERY_MEMORY", default_value = "25%", value_parser = QueryMemory::parse)]
     pub(crate) query_memory: QueryMemory,
+    /// Memory for request bodies that are being read and parsed, of all callers together, as 10% of the machine's, 512M
+    /// or 2G; at least 64M. Beyond it requests are answered with 503, with a fair share for each team.
+    #[arg(long, env = "ROWMILL_REQUEST_MEMORY", default_value = "10%", value_parser = QueryMemory::parse)]
+    pub(crate) request_memory: QueryMemory,
     /// Which other origins may call the API from a browser: `*`, or origins separated by commas.
     #[arg(long, env = "ROWMILL_CORS_ORIGINS", default_value = "", value_parser = Cors::parse)]
     pub(crate) cors_origins: Cors,

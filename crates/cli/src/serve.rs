@@ -50,6 +50,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         rate_limit_webhook,
         rate_limit_auth_failures,
         query_memory,
+        request_memory,
         cors_origins,
         log,
         log_format,
@@ -100,6 +101,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         auth_failures: rate_limit_auth_failures.0,
     };
     settings.cors = cors_origins;
+    settings.request_memory_bytes = request_memory.bytes();
     settings.metrics = Some(rowmill_api::install_metrics()?);
     settings.turns = database.turns();
     let outside = workers::outside(&workers, Arc::clone(&app), &*database, clock)?;

@@ -6,6 +6,7 @@
 //! not known here.
 
 pub mod answer_schema;
+pub mod bounded_json;
 pub mod cell;
 pub mod column;
 pub mod corrections;

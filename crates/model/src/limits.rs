@@ -65,3 +65,9 @@ pub const API_KEY_CHARS_MAX: usize = 4_096;
 pub const BASE_URL_CHARS_MAX: usize = 2_048;
 /// How deep filter groups nest.
 pub const FILTER_DEPTH_MAX: usize = 3;
+/// The most fields of one row, whether they name columns or not. Not settable: it bounds what reading one row
+/// takes.
+pub const ROW_FIELDS_MAX: usize = 50_000;
+/// How many offences are gathered before the rest is passed over. Nobody reads more, and a body can be wrong
+/// millions of times.
+pub const OFFENCES_MAX: usize = 1_000;

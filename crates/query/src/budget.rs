@@ -1,6 +1,6 @@
 //! How much memory the machine has, and which part of it may be taken.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A part of the machine's memory, or a number of bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,10 +50,25 @@ impl Budget {
 /// The machine's memory, or the part of it that this process's group may take.
 fn machine_bytes() -> u64 {
     let all = std::fs::read_to_string("/proc/meminfo").ok().and_then(|text| total_of(&text));
-    let limits = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
-    let limits = limits.into_iter().filter_map(|file| std::fs::read_to_string(Path::new(file)).ok());
+    let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = limit_files(&groups).into_iter().filter_map(|file| std::fs::read_to_string(file).ok());
     let limits = limits.filter_map(|text| text.trim().parse::<u64>().ok());
     all.into_iter().chain(limits).min().unwrap_or(UNKNOWN_BYTES)
+}
+
+/// The files that say what control groups may take: this process's, and all that hold it. A container sees its own
+/// at the top, whatever it is called outside.
+fn limit_files(groups: &str) -> Vec<PathBuf> {
+    let kinds = [
+        ("::", "/sys/fs/cgroup", "memory.max"),
+        (":memory:", "/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+    ];
+    let files_of = |(mark, root, file): (&str, &str, &str)| {
+        let own = groups.lines().find_map(|line| Some(line.split_once(mark)?.1)).unwrap_or("/");
+        let within = Path::new(own).ancestors().map(|group| group.strip_prefix("/").unwrap_or(group));
+        within.map(|group| Path::new(root).join(group).join(file)).collect::<Vec<_>>()
+    };
+    kinds.into_iter().flat_map(files_of).collect()
 }
 
 fn total_of(meminfo: &str) -> Option<u64> {
@@ -83,5 +98,21 @@ mod tests {
         }
         assert!(Budget::default().bytes() > 1 << 20);
         assert_eq!(total_of("MemTotal:       24000000 kB\nMemFree: 1 kB\n"), Some(24_576_000_000));
+    }
+
+    #[test]
+    fn the_limits_of_all_groups_around_a_process_count() {
+        let files = limit_files("0::/a/b\n");
+        let named: Vec<_> = files.iter().filter_map(|file| file.to_str()).collect();
+        let expected = [
+            "/sys/fs/cgroup/a/b/memory.max",
+            "/sys/fs/cgroup/a/memory.max",
+            "/sys/fs/cgroup/memory.max",
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        ];
+        assert_eq!(named, expected);
+        let files = limit_files("5:cpu,cpuacct:/x\n4:memory:/a\n");
+        assert!(files.iter().any(|file| file.ends_with("cgroup/memory/a/memory.limit_in_bytes")));
+        assert!(limit_files("").iter().any(|file| file == Path::new("/sys/fs/cgroup/memory.max")));
     }
 }

@@ -3,18 +3,19 @@
 use std::marker::PhantomData;
 
 use axum::http::Method;
-use rowmill_app::{CellChange, Fields, RowEntry};
+use rowmill_app::{CellChange, Fields, Held, off_async};
+use rowmill_model::limits::OFFENCES_MAX;
 use rowmill_model::{Limits, Offence};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
 use super::ProjectPath;
-use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Nothing, Raw};
+use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Nothing, Raw, not_json};
 use crate::error::Error;
 use crate::rowmill::Rowmill;
 use crate::versions::Version;
-use crate::wire::fields;
+use crate::wire::fields::{self, List};
 use crate::wire::row::CellsBody;
 
 pub(crate) struct PatchCells<V>(PhantomData<V>);
@@ -56,7 +57,7 @@ impl<V: Version> Endpoint<Rowmill> for PatchCells<V> {
         body: Raw<CellsBody>,
     ) -> Result<Answer<CellsWritten>, Error> {
         let path = V::within(path);
-        let changes = read(&body.text, &call.limits)?;
+        let changes = off_async(body.text.len(), || read(&body.text, &call.limits))?;
         let updated_count = call.app().write_cells(call.caller()?, &path.project_id, &changes).await?;
         Ok(Answer::new(CellsWritten { updated_count }))
     }
@@ -67,28 +68,32 @@ fn read<'a>(text: &'a str, limits: &Limits) -> Result<Vec<CellChange<'a>>, Error
     let body = fields::one(text)?;
     let mut offences = Vec::new();
     fields::check_names(&body, &["cells"], "", &mut offences);
-    let entries = match fields::get(&body, "cells").map(fields::array).transpose()? {
-        Some(Some(entries)) => entries,
+    let most = usize::try_from(limits.cells_batch_max).unwrap_or(usize::MAX);
+    let list = fields::get(&body, "cells").map(|raw| fields::array(raw, most)).transpose()?;
+    let List { entries, count } = match list {
+        Some(Some(list)) => list,
         Some(None) => {
             offences.push(Offence::new("cells", "must be an array of {rowId, columnId, value}"));
-            Vec::new()
+            List::default()
         }
-        None => Vec::new(),
+        None => List::default(),
     };
-    let most = limits.cells_batch_max;
-    if entries.len() > usize::try_from(most).unwrap_or(usize::MAX) {
-        let message =
-            format!("has {} entries, but one batch has at most {most} (cellsBatchMax)", entries.len());
+    if count > most {
+        let message = format!("has {count} entries, but one batch has at most {most} (cellsBatchMax)");
         return Err(rowmill_app::Error::limit("cells", message).into());
     }
     let mut changes = Vec::with_capacity(entries.len());
-    for (index, entry) in entries.iter().enumerate() {
+    let mut fields = Fields::default();
+    for (index, entry) in entries.into_iter().enumerate() {
         let path = format!("cells[{index}]");
-        match entry {
-            RowEntry::Fields(fields) => changes.extend(change(fields, &path, &mut offences)),
-            RowEntry::NotAnObject => {
+        match fields.read(entry).map_err(|error| not_json(&error))? {
+            Held::Fields => changes.extend(change(&fields, &path, &mut offences)),
+            Held::TooMany | Held::NotAnObject => {
                 offences.push(Offence::new(path, "must be an object {rowId, columnId, value}"));
             }
+        }
+        if offences.len() >= OFFENCES_MAX {
+            break;
         }
     }
     if offences.is_empty() { Ok(changes) } else { Err(Error::offences(offences)) }

@@ -24,6 +24,10 @@ use crate::wire::fields;
 /// Rows that are written together: few enough that others get their turn.
 const BATCH_ROWS: usize = 1_000;
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
+/// What a cell takes beside its text.
+const CELL_BYTES: usize = 64;
+/// How much of a file is split into rows at once: a byte of it may become a cell.
+const PIECE_BYTES: usize = 64 * 1024;
 /// What all rejected rows may hold of their values.
 const REJECTED_BYTES_MAX: usize = 32 * 1024 * 1024;
 
@@ -180,6 +184,26 @@ fn mapping(text: Option<&str>, limits: &Limits) -> Result<BTreeMap<String, Optio
     })
 }
 
+/// A file in small pieces, however large those are that come.
+#[derive(Default)]
+struct Pieces {
+    bytes: Vec<u8>,
+    given: usize,
+}
+
+impl Pieces {
+    /// The next piece; none at the end.
+    async fn next(&mut self, incoming: &mut Incoming) -> Result<Option<&[u8]>, Error> {
+        if self.given >= self.bytes.len() {
+            let Some(bytes) = incoming.next().await? else { return Ok(None) };
+            (self.bytes, self.given) = (bytes, 0);
+        }
+        let start = self.given;
+        self.given = (start + PIECE_BYTES).min(self.bytes.len());
+        Ok(self.bytes.get(start..self.given))
+    }
+}
+
 /// What a CSV file is like.
 #[derive(Clone, Copy)]
 struct Shape {
@@ -211,12 +235,14 @@ async fn take_csv(
     let mut reader = CsvReader::new(delimiter, taker.row_bytes_max());
     let mut columns: Option<Vec<Option<ImportColumn>>> = None;
     let mut rows = Vec::new();
+    let mut pieces = Pieces::default();
     loop {
-        let piece = incoming.next().await?;
-        match &piece {
+        let piece = pieces.next(incoming).await?;
+        match piece {
             Some(bytes) => reader.push(bytes, &mut rows),
             None => reader.finish(&mut rows),
         }
+        let is_end = piece.is_none();
         for FileRow { line, content } in rows.drain(..) {
             if columns.is_none() {
                 let first = content.as_ref().map_err(|flaw| {
@@ -233,7 +259,7 @@ async fn take_csv(
                 return Ok(());
             }
         }
-        if piece.is_none() {
+        if is_end {
             return taker.flush().await;
         }
     }
@@ -279,12 +305,14 @@ async fn take_lines(taker: &mut Taker<'_>, incoming: &mut Incoming) -> Result<()
     incoming.head().await?;
     let mut reader = LineReader::new(taker.row_bytes_max());
     let mut rows = Vec::new();
+    let mut pieces = Pieces::default();
     loop {
-        let piece = incoming.next().await?;
-        match &piece {
+        let piece = pieces.next(incoming).await?;
+        match piece {
             Some(bytes) => reader.push(bytes, &mut rows),
             None => reader.finish(&mut rows),
         }
+        let is_end = piece.is_none();
         for FileRow { line, content } in rows.drain(..) {
             let read = match content {
                 Ok(bytes) => taker.object(bytes).await?,
@@ -295,7 +323,7 @@ async fn take_lines(taker: &mut Taker<'_>, incoming: &mut Incoming) -> Result<()
                 return Ok(());
             }
         }
-        if piece.is_none() {
+        if is_end {
             return taker.flush().await;
         }
     }
@@ -358,7 +386,9 @@ impl<'c> Taker<'c> {
             // A row without a cell is a blank line of commas.
             Ok((row, _)) if row.is_empty() => {}
             Ok((row, values)) => {
-                self.bytes += row.iter().map(|(_, value)| value.len() * 2).sum::<usize>();
+                // Also what goes nowhere is held, to be told if the row is refused.
+                self.bytes += row.iter().map(|(_, value)| value.len() + CELL_BYTES).sum::<usize>();
+                self.bytes += values.iter().map(|value| value.len() + size_of::<String>()).sum::<usize>();
                 self.rows.push(row);
                 self.lines.push((line, values));
             }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
-use rowmill_app::{Cursor, RowEntry, Start, StoredProject};
+use rowmill_app::{Cursor, Start, StoredProject, off_async};
 use rowmill_model::{Column, Limits, Offence, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use crate::row_stream::{PageForm, Written};
 use crate::rowmill::Rowmill;
 use crate::versions::Version;
 use crate::wire::Deleted;
-use crate::wire::fields::{self, Entries};
+use crate::wire::fields::{self, Entries, List};
 use crate::wire::row::{RowBody, RowFull, Rows, RowsBody, RowsDelete, RowsInserted, Shown};
 
 const TAG: &str = "Rows";
@@ -288,22 +288,18 @@ fn insert_of<'a>(
     match_on: Option<String>,
     call: &Call<Rowmill>,
 ) -> Result<rowmill_app::InsertRows<'a>, Error> {
-    let (batch, entries) = match fields::entries(text)? {
-        Entries::One(fields) => (None, vec![RowEntry::Fields(fields)]),
-        Entries::Many(array, entries) => (Some(array), entries),
+    let most = call.limits.insert_rows_max;
+    let read = off_async(text.len(), || fields::entries(text, usize::try_from(most).unwrap_or(usize::MAX)))?;
+    let (batch, entries) = match read {
+        Entries::One(row) => (None, vec![row]),
+        Entries::Many(array, List { entries, count }) if count > entries.len() => {
+            let message =
+                format!("has {count} rows, but one insert has at most {most} (insertRowsMax): send several");
+            return Err(rowmill_app::Error::limit(array, message).into());
+        }
+        Entries::Many(array, List { entries, count: _ }) => (Some(array), entries),
     };
-    check_count(entries.len(), batch.unwrap_or_default(), &call.limits)?;
     Ok(rowmill_app::InsertRows { entries, batch, match_on, once: call.once()? })
-}
-
-fn check_count(count: usize, path: &str, limits: &Limits) -> Result<(), Error> {
-    let most = limits.insert_rows_max;
-    if count <= usize::try_from(most).unwrap_or(usize::MAX) {
-        return Ok(());
-    }
-    let message =
-        format!("has {count} rows, but one insert has at most {most} (insertRowsMax): send several");
-    Err(rowmill_app::Error::limit(path, message).into())
 }
 
 pub(crate) struct DeleteRows<V>(PhantomData<V>);
@@ -410,7 +406,7 @@ impl<V: Version> Endpoint<Rowmill> for PatchRow<V> {
         body: Raw<RowBody>,
     ) -> Result<Answer<RowPatchedOut>, Error> {
         let path = V::within(path);
-        let fields = patch_of(&body.text)?;
+        let fields = off_async(body.text.len(), || patch_of(&body.text))?;
         let patched = call.app().patch_row(call.caller()?, &path.project_id, &path.row_id, &fields).await?;
         let bytes = patched.row.values.as_bytes().len();
         paced::answer(bytes, move || {

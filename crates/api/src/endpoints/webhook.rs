@@ -5,9 +5,11 @@ use axum::extract::Request;
 use axum::http::Method;
 use axum::routing::post;
 use rowmill_app::{Delivered, Webhook};
+use rowmill_model::TeamId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use uuid::Uuid;
 
 use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Nothing, Raw};
 use crate::error::Error;
@@ -57,8 +59,10 @@ impl Endpoint<Rowmill> for Deliver {
     const SUMMARY: &'static str = "Deliver an event";
     const DESCRIPTION: &'static str = "Makes or updates the guest's row in every project that follows the event: one \
          row a guest and project, however many deliveries come at once. Events older than the one last taken change \
-         nothing. A project with a `signingSecret` takes only deliveries with a right `webhook-signature`.";
+         nothing. A project with a `signingSecret` takes only deliveries with a right `webhook-signature`. A delivery has at most 1 MiB.";
     const ACCESS: Access = Access::Webhook;
+    // Strangers can send here, and a delivery is a cell's value.
+    const BODY_BYTES_MAX: u32 = 1024 * 1024;
     type Path = TeamIdPath;
     type Query = Nothing;
     type Body = Raw<DeliveryBody>;
@@ -85,7 +89,9 @@ impl Endpoint<Rowmill> for Deliver {
         body: Raw<DeliveryBody>,
     ) -> Result<Answer<DeliveredOut>, Error> {
         let signature = call.headers.get("webhook-signature").and_then(|value| value.to_str().ok());
-        let webhook = Webhook { team_id: &path.team_id, body: &body.text, signature };
+        // The kit has made sure that there is such a team.
+        let team = Uuid::try_parse(&path.team_id).map_err(|_| rowmill_app::Error::MissingTeamId)?;
+        let webhook = Webhook { team: TeamId(team), body: &body.text, signature };
         let Delivered { matched_projects, rows_created, rows_updated, ignored } =
             call.app().deliver(webhook).await?;
         Ok(Answer::new(DeliveredOut { matched_projects, rows_created, rows_updated, ignored }))

@@ -3,57 +3,71 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use rowmill_app::{Fields, RowEntry};
+use rowmill_app::{Fields, Held, Text, too_many_fields};
 use rowmill_model::Offence;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, de};
+use rowmill_model::limits::OFFENCES_MAX;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::endpoint::not_json;
 use crate::error::Error;
 
-/// The body of an insert, in any of its three forms.
+/// The body of an insert, in any of its three forms. Rows stay text until they are laid out, one by one.
 #[derive(Debug)]
 pub(crate) enum Entries<'a> {
-    One(Fields<'a>),
+    One(&'a str),
     /// With the name of the array that holds them, `""` if the body is that array.
-    Many(&'static str, Vec<RowEntry<'a>>),
+    Many(&'static str, List<'a>),
 }
 
-/// Reads rows: an object, an array of objects, or `{"rows": [objects]}` with that lone key.
-pub(crate) fn entries(text: &str) -> Result<Entries<'_>, Error> {
-    if text.trim_start().starts_with('[') {
-        return Ok(Entries::Many("", parse::<Array<'_>>(text)?.0));
+/// The entries of an array as text, as many as there may be, and how many there are.
+#[derive(Debug, Default)]
+pub(crate) struct List<'a> {
+    pub(crate) entries: Vec<&'a str>,
+    pub(crate) count: usize,
+}
+
+/// Reads rows: an object, an array of objects, or `{"rows": [objects]}` with that lone key. Keeps `most` of them.
+pub(crate) fn entries(text: &str, most: usize) -> Result<Entries<'_>, Error> {
+    if let Some(list) = array(text.trim_start(), most)? {
+        return Ok(Entries::Many("", list));
     }
-    match parse::<Entry<'_>>(text)?.0 {
-        RowEntry::NotAnObject => {
-            Err(Error::offence("", "must be a row, an array of rows, or {\"rows\": [rows]}"))
+    let mut fields = Fields::default();
+    if fields.read(text).map_err(|error| not_json(&error))? == Held::NotAnObject {
+        return Err(Error::offence("", "must be a row, an array of rows, or {\"rows\": [rows]}"));
+    }
+    // An array under the lone key `rows` holds rows; anything else there is the value of a field.
+    match fields.0.as_slice() {
+        [(name, raw)] if name == "rows" => {
+            Ok(array(raw, most)?.map_or(Entries::One(text), |list| Entries::Many("rows", list)))
         }
-        RowEntry::Fields(fields) => match rows_of(&fields)? {
-            Some(rows) => Ok(Entries::Many("rows", rows)),
-            None => Ok(Entries::One(fields)),
-        },
+        _ => Ok(Entries::One(text)),
     }
 }
 
 /// Reads one row.
 pub(crate) fn one(text: &str) -> Result<Fields<'_>, Error> {
-    match parse::<Entry<'_>>(text)?.0 {
-        RowEntry::Fields(fields) => Ok(fields),
-        RowEntry::NotAnObject => Err(Error::offence("", "must be an object of field names to values")),
+    object(text)?.ok_or_else(|| Error::offence("", "must be an object of field names to values"))
+}
+
+/// A field that holds an array. `None` if it holds none.
+pub(crate) fn array(raw: &str, most: usize) -> Result<Option<List<'_>>, Error> {
+    if !raw.starts_with('[') {
+        return Ok(None);
     }
+    let mut deserializer = serde_json::Deserializer::from_str(raw);
+    let list = Splitter { most }.deserialize(&mut deserializer);
+    let list = list.and_then(|list| deserializer.end().map(|()| list));
+    list.map(Some).map_err(|error| not_json(&error))
 }
 
-/// A field that holds an array of objects. `None` if it holds no array.
-pub(crate) fn array(raw: &str) -> Result<Option<Vec<RowEntry<'_>>>, Error> {
-    if raw.starts_with('[') { Ok(Some(parse::<Array<'_>>(raw)?.0)) } else { Ok(None) }
-}
-
-/// A field that holds an object.
+/// A field that holds an object. `None` if it holds none.
 pub(crate) fn object(raw: &str) -> Result<Option<Fields<'_>>, Error> {
-    match parse::<Entry<'_>>(raw)?.0 {
-        RowEntry::Fields(fields) => Ok(Some(fields)),
-        RowEntry::NotAnObject => Ok(None),
+    let mut fields = Fields::default();
+    match fields.read(raw).map_err(|error| not_json(&error))? {
+        Held::Fields => Ok(Some(fields)),
+        Held::TooMany => Err(rowmill_app::Error::limit("", too_many_fields()).into()),
+        Held::NotAnObject => Ok(None),
     }
 }
 
@@ -66,6 +80,9 @@ pub(crate) fn string(raw: &str) -> Option<Cow<'_, str>> {
 pub(crate) fn check_names(fields: &Fields<'_>, known: &[&str], path: &str, offences: &mut Vec<Offence>) {
     let at = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     for (index, (name, _)) in fields.0.iter().enumerate() {
+        if offences.len() >= OFFENCES_MAX {
+            return;
+        }
         if !known.contains(&name.as_ref()) {
             offences.push(Offence::new(
                 at(name),
@@ -86,105 +103,75 @@ pub(crate) fn get<'a>(fields: &Fields<'a>, name: &str) -> Option<&'a str> {
     fields.0.iter().find(|(field, _)| field == name).map(|(_, value)| *value)
 }
 
-/// An array under the lone key `rows` holds rows; anything else there is the value of a field.
-fn rows_of<'a>(fields: &Fields<'a>) -> Result<Option<Vec<RowEntry<'a>>>, Error> {
-    match fields.0.as_slice() {
-        [(name, raw)] if name == "rows" => array(raw),
-        _ => Ok(None),
+/// Splits an array into the texts of its entries. Those beyond the most are only counted.
+struct Splitter {
+    most: usize,
+}
+
+impl<'de> DeserializeSeed<'de> for Splitter {
+    type Value = List<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<List<'de>, D::Error> {
+        deserializer.deserialize_seq(self)
     }
 }
 
-fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, Error> {
-    serde_json::from_str(text).map_err(|error| not_json(&error))
-}
-
-struct Array<'a>(Vec<RowEntry<'a>>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Array<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let entries = Vec::<Entry<'a>>::deserialize(deserializer)?;
-        Ok(Self(entries.into_iter().map(|entry| entry.0).collect()))
-    }
-}
-
-struct Entry<'a>(RowEntry<'a>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Entry<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(EntryVisitor).map(Self)
-    }
-}
-
-struct EntryVisitor;
-
-impl<'de> Visitor<'de> for EntryVisitor {
-    type Value = RowEntry<'de>;
+impl<'de> Visitor<'de> for Splitter {
+    type Value = List<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON value")
+        f.write_str("an array")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Vec::with_capacity(16);
-        while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
-            fields.push((name, value.get()));
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<List<'de>, A::Error> {
+        let mut entries = Vec::new();
+        while entries.len() < self.most {
+            match seq.next_element::<&RawValue>()? {
+                Some(entry) => entries.push(entry.get()),
+                None => return Ok(List { count: entries.len(), entries }),
+            }
         }
-        Ok(RowEntry::Fields(Fields(fields)))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(RowEntry::NotAnObject)
-    }
-
-    fn visit_unit<E: de::Error>(self) -> Result<Self::Value, E> {
-        Ok(RowEntry::NotAnObject)
-    }
-
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(RowEntry::NotAnObject)
-    }
-
-    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(RowEntry::NotAnObject)
-    }
-
-    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(RowEntry::NotAnObject)
-    }
-
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(RowEntry::NotAnObject)
-    }
-
-    fn visit_str<E: de::Error>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(RowEntry::NotAnObject)
+        let mut count = entries.len();
+        while seq.next_element::<IgnoredAny>()?.is_some() {
+            count += 1;
+        }
+        Ok(List { entries, count })
     }
 }
 
-/// Text that borrows where it can: serde's own `Cow` always copies.
-struct Text<'a>(Cow<'a, str>);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct TextVisitor;
-
-        impl<'de> Visitor<'de> for TextVisitor {
-            type Value = Text<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
+    #[test]
+    fn a_list_keeps_no_more_than_the_most() {
+        let list = |text| array(text, 2).unwrap().map(|list| (list.entries, list.count));
+        assert_eq!(list("[]"), Some((vec![], 0)));
+        assert_eq!(list("[ {\"a\": 1} ,2]"), Some((vec!["{\"a\": 1}", "2"], 2)));
+        assert_eq!(list("[1,[2],{},4]"), Some((vec!["1", "[2]"], 4)));
+        assert_eq!(list("{}"), None);
+        for broken in ["[1,2,3", "[1 2]", "[1,2,]", "[1]x"] {
+            assert_eq!(array(broken, 2).unwrap_err().code(), "invalid_json", "{broken}");
         }
+    }
 
-        deserializer.deserialize_str(TextVisitor)
+    #[test]
+    fn rows_come_in_three_forms() {
+        let check = |text: &str, expected: &str| {
+            let told = match entries(text, 3) {
+                Ok(Entries::One(row)) => format!("one {row}"),
+                Ok(Entries::Many(name, list)) => format!("{name} {} {}", list.count, list.entries.join(" ")),
+                Err(error) => error.code().to_owned(),
+            };
+            assert_eq!(told, expected, "{text}");
+        };
+        check(r#" [{"a":1},{}]"#, r#" 2 {"a":1} {}"#);
+        check(r#"{"rows":[{"a":1}]}"#, r#"rows 1 {"a":1}"#);
+        check(r#"{"rows":[],"a":1}"#, r#"one {"rows":[],"a":1}"#);
+        check(r#"{"rows":1}"#, r#"one {"rows":1}"#);
+        check("{}", "one {}");
+        check("1", "invalid_request");
+        check("{", "invalid_json");
+        check("[1,2,3,4]", " 4 1 2 3");
     }
 }

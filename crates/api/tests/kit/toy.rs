@@ -56,6 +56,10 @@ impl Service for State {
         }
     }
 
+    async fn webhook_team(&self, team_id: &str) -> Result<u128, Error> {
+        Ok(team_id.bytes().fold(0, |id, byte| id << 8 | u128::from(byte)))
+    }
+
     async fn ready(&self) -> Result<(), Error> {
         if self.is_ready { Ok(()) } else { Err(AppError::Internal("secret".into()).into()) }
     }

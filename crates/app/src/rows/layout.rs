@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use rowmill_model::limits::NAME_CHARS_MAX;
+use rowmill_model::limits::{NAME_CHARS_MAX, OFFENCES_MAX, ROW_FIELDS_MAX};
 use rowmill_model::record::Slot;
 use rowmill_model::table::header_key;
 use rowmill_model::{Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId};
@@ -12,7 +12,7 @@ use rowmill_store::{NewRow, StoredProject};
 
 use crate::chance::column_id;
 use crate::error::{Error, Result};
-use crate::rows::Fields;
+use crate::rows::fields::{Fields, Held};
 
 /// What becomes of fields that name no column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +41,8 @@ impl fmt::Display for Place {
     }
 }
 
-/// How many offences are gathered.
-const OFFENCES_MAX: usize = 10_000;
+/// How many keys an answer names that went nowhere.
+const IGNORED_KEYS_MAX: usize = 1_000;
 
 /// Cells of one row: where, and the raw JSON text.
 pub(crate) type RowCells<'a> = Vec<(Slot, Cow<'a, str>)>;
@@ -114,6 +114,27 @@ impl<'a> Layout<'a> {
         }
     }
 
+    /// The cells of a row that was sent, read into `fields`; none if what was sent is no row.
+    pub(super) fn row(
+        &mut self,
+        text: &'a str,
+        fields: &mut Fields<'a>,
+        place: Place,
+    ) -> Option<RowCells<'a>> {
+        let wrong = match fields.read(text) {
+            Ok(Held::Fields) => return Some(self.cells(fields, place)),
+            Ok(Held::TooMany) => {
+                self.over_limit = true;
+                too_many_fields()
+            }
+            Ok(Held::NotAnObject) => "must be an object of field names to values".to_owned(),
+            // It was JSON when the batch was split into rows.
+            Err(error) => error.to_string(),
+        };
+        self.offend(place, wrong);
+        None
+    }
+
     /// The cells that a row's fields name.
     pub(super) fn cells(&mut self, fields: &Fields<'a>, place: Place) -> RowCells<'a> {
         let mut cells: RowCells<'a> = Vec::with_capacity(fields.0.len());
@@ -144,12 +165,15 @@ impl<'a> Layout<'a> {
         cells
     }
 
-    pub(super) fn offend(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        // Nobody reads more than an answer names, and a body can be wrong millions of times.
-        if self.offences.len() >= OFFENCES_MAX {
-            return;
+    fn offend(&mut self, path: impl fmt::Display, message: impl Into<String>) {
+        if self.offences.len() < OFFENCES_MAX {
+            self.offences.push(Offence::new(path.to_string(), message));
         }
-        self.offences.push(Offence::new(path, message));
+    }
+
+    /// Whether so much is wrong that nobody wants to hear more.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.offences.len() >= OFFENCES_MAX
     }
 
     pub(super) fn finish(self) -> Result<Made> {
@@ -238,7 +262,8 @@ impl<'a> Layout<'a> {
         let is_free = trigger.is_none_or(|index| cells.get(index).is_some_and(|(_, value)| value == "null"));
         if self.leftover == Leftover::Ignored || !is_free {
             for (field, _) in leftover {
-                if self.ignored.insert(field.to_string()) {
+                if self.ignored.len() < IGNORED_KEYS_MAX && !self.ignored.contains(field.as_ref()) {
+                    self.ignored.insert(field.to_string());
                     self.ignored_keys.push(field.to_string());
                 }
             }
@@ -306,9 +331,15 @@ fn too_large(value: &str, limits: &Limits) -> Option<String> {
     })
 }
 
-fn at(place: Place, field: &str) -> String {
-    match place {
-        Place::Body => field.to_owned(),
-        Place::Entry(..) => format!("{place}.{field}"),
-    }
+fn at(place: Place, field: &str) -> impl fmt::Display {
+    // Written only if it is told.
+    fmt::from_fn(move |f| match place {
+        Place::Body => f.write_str(field),
+        Place::Entry(..) => write!(f, "{place}.{field}"),
+    })
+}
+
+/// Why an object is not taken for a row.
+pub fn too_many_fields() -> String {
+    format!("has more than {ROW_FIELDS_MAX} fields, the most one row can be sent with (rowFieldsMax)")
 }

@@ -10,7 +10,7 @@ use super::within::{DAYS_MAX, MODES, Within};
 use super::{Conjunction, Filter, FilterNode, Filters, Operator};
 use crate::cell::{CellStatus, ErrorCode};
 use crate::ids::ColumnId;
-use crate::limits::{FILTER_DEPTH_MAX, Limits};
+use crate::limits::{FILTER_DEPTH_MAX, Limits, OFFENCES_MAX};
 use crate::offence::Offence;
 use crate::path::Path;
 use crate::table::Table;
@@ -29,17 +29,15 @@ impl Filters {
         let nodes = reader.nodes(json, base, 0);
         let leaves_max = limits.filters_max as usize;
         if reader.leaves > leaves_max {
-            reader.refuse(
+            let leaves = reader.leaves;
+            reader.refuse_first(
                 base,
-                format!(
-                    "At most {leaves_max} filters (filtersMax) are allowed; there are {}.",
-                    reader.leaves
-                ),
+                format!("At most {leaves_max} filters (filtersMax) are allowed; there are {leaves}."),
             );
         }
         if reader.groups > leaves_max {
             let groups = reader.groups;
-            reader.refuse(
+            reader.refuse_first(
                 base,
                 format!("At most {leaves_max} groups (filtersMax) are allowed; there are {groups}."),
             );
@@ -58,7 +56,15 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn refuse(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        self.offences.push(Offence::new(path, message));
+        if self.offences.len() < OFFENCES_MAX {
+            self.offences.push(Offence::new(path, message));
+        }
+    }
+
+    /// Before all else, so that it is told however much more is wrong.
+    fn refuse_first(&mut self, path: &str, message: String) {
+        self.offences.truncate(OFFENCES_MAX - 1);
+        self.offences.insert(0, Offence::new(path, message));
     }
 
     /// Reads an array of filters that stands within `depth` groups.
@@ -132,10 +138,11 @@ impl Reader<'_> {
         let zone = self.zone(time_zone.as_deref(), &format!("{at}.timeZone"));
         let operator = operator?;
         let value = fields.get("value");
-        let before = self.offences.len();
         let value_reader = ValueReader { operator, case_sensitive, zone, at: format!("{at}.value") };
-        self.offences.extend(value_reader.offences(value));
-        if self.offences.len() > before {
+        let wrong = value_reader.offences(value);
+        if !wrong.is_empty() {
+            let room = OFFENCES_MAX.saturating_sub(self.offences.len());
+            self.offences.extend(wrong.into_iter().take(room));
             return None;
         }
         let value = if operator.takes_value() { value.cloned().unwrap_or_default() } else { Json::Null };

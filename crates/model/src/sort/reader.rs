@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 
 use super::{Direction, SORT_KEYS_MAX, SortKey, Sorting};
 use crate::ids::ColumnId;
+use crate::limits::OFFENCES_MAX;
 use crate::offence::Offence;
 use crate::table::Table;
 
@@ -34,7 +35,9 @@ struct Reader<'t> {
 
 impl Reader<'_> {
     fn refuse(&mut self, path: impl Into<String>, message: impl Into<String>) {
-        self.offences.push(Offence::new(path, message));
+        if self.offences.len() < OFFENCES_MAX {
+            self.offences.push(Offence::new(path, message));
+        }
     }
 
     fn key(&mut self, json: &Json, at: &str) {

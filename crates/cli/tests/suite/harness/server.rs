@@ -205,9 +205,13 @@ impl Server {
         (self.process, self.address, self.printed) = (process, address, printed);
     }
 
+    pub(crate) fn process_id(&self) -> u32 {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).id()
+    }
+
     /// Asks it to stop, as an operator would.
     pub(crate) fn terminate(&self) {
-        let id = self.process.lock().unwrap_or_else(PoisonError::into_inner).id();
+        let id = self.process_id();
         let sent = Command::new("kill").args(["-TERM", &id.to_string()]).status().unwrap();
         assert!(sent.success());
     }

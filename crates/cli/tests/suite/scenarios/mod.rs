@@ -9,6 +9,7 @@ mod costs;
 mod crashes;
 mod credentials;
 mod events;
+mod exhaustion;
 mod failover;
 mod files;
 mod ids;
@@ -52,6 +53,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         large_rows::OWN,
         neighbours::OWN,
         crashes::OWN,
+        exhaustion::OWN,
         moving::OWN,
         processing::OWN,
         outside::OWN,
