@@ -1,23 +1,19 @@
 //! Reading a body: its type, its encoding, its size after decompression, and the guard.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use http_body_util::BodyExt as _;
 use rowmill_model::Limits;
 
+use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::guard::guard;
 
 /// RFC 9659: what is sent as `Content-Encoding: zstd` needs no window beyond 8 MiB. Without this cap a
 /// few bytes could ask for 128 MiB of it.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
-
-/// A sender that is silent for this long has gone away: nobody holds a connection for ever.
-const IDLE_MAX: Duration = Duration::from_secs(30);
 
 /// The guarded text of a body; empty if none was sent.
 pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limits: &Limits) -> Result<String, Error> {
@@ -32,12 +28,10 @@ pub(crate) async fn read(headers: &HeaderMap, mut body: Body, limits: &Limits) -
         return Err(too_large());
     }
     let mut decoder = Decoder::new(headers, Capped::new(length.unwrap_or(0), bytes_max))?;
-    let late =
-        |_| Error::NotJson(format!("The body did not arrive: nothing came for {} s", IDLE_MAX.as_secs()));
-    while let Some(frame) = tokio::time::timeout(IDLE_MAX, body.frame()).await.map_err(late)? {
-        let frame = frame.map_err(|error| Error::NotJson(format!("The body broke off: {error}")))?;
-        let Some(data) = frame.data_ref() else { continue };
-        if let Err(error) = decoder.write(data) {
+    let mut deadline = Deadline::new(limits);
+    while let Some(piece) = deadline.piece(&mut body).await? {
+        let data = piece.map_err(|error| Error::NotJson(format!("The body broke off: {error}")))?;
+        if let Err(error) = decoder.write(&data) {
             return Err(if decoder.sink().is_full { too_large() } else { decoder.flaw(&error) });
         }
     }

@@ -13,6 +13,9 @@ use serde::Serialize;
 /// How many offences one answer names: as many as a batch has entries. The rest would only cost memory.
 pub const DETAILS_MAX: usize = 10_000;
 
+/// When to ask for a stream again that was refused: they last long.
+const STREAM_RETRY_SECONDS: &str = "5";
+
 /// Why a request was not answered with success: the application's reasons and HTTP's own.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -28,6 +31,13 @@ pub enum Error {
     BodyTooLarge { bytes_max: u32 },
     #[error("The file is larger than {bytes_max} bytes, the most this server takes (importBytesMax)")]
     FileTooLarge { bytes_max: u32 },
+    #[error(
+        "The body came too slowly: the server waits {wait_seconds_max} s for it, and then for as long as it comes at \
+         {bytes_per_second_min} bytes a second or faster"
+    )]
+    BodyTimeout { wait_seconds_max: u32, bytes_per_second_min: u32 },
+    #[error("Too many connections are open; try again in a little while")]
+    TooManyConnections,
     #[error("{0}")]
     UnsupportedMediaType(String),
     #[error("Too many requests; wait {retry_after_seconds} s and try again")]
@@ -52,6 +62,8 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         Error::BodyTooLarge { .. } | Error::FileTooLarge { .. } => {
             (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
         }
+        Error::BodyTimeout { .. } => (StatusCode::REQUEST_TIMEOUT, "request_timeout"),
+        Error::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "too_many_connections"),
         Error::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
@@ -150,7 +162,9 @@ impl Error {
     pub(crate) fn respond(self, request_id: &str) -> Response<Body> {
         let (status, code) = verdict(&self);
         let internal = status.is_server_error();
-        if internal {
+        let is_stream = code == "too_many_streams";
+        // A crowd at the door is no failure of this server's, and would fill the log.
+        if internal && code != "too_many_connections" {
             tracing::error!(request_id, code, error = chain(&self), "request failed");
         }
         let error = if status == StatusCode::INTERNAL_SERVER_ERROR {
@@ -174,6 +188,9 @@ impl Error {
         }
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if is_stream {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(STREAM_RETRY_SECONDS));
         }
         response
     }
@@ -251,5 +268,7 @@ mod tests {
         check(AppError::Stopping.into(), 503, "stopping");
         check(AppError::limit("rows", "too many").into(), 400, "limit_exceeded");
         check(Error::BodyTooLarge { bytes_max: 1 }, 413, "body_too_large");
+        check(Error::BodyTimeout { wait_seconds_max: 1, bytes_per_second_min: 1 }, 408, "request_timeout");
+        check(Error::TooManyConnections, 503, "too_many_connections");
     }
 }

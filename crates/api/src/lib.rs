@@ -7,6 +7,7 @@
 pub mod api;
 mod body;
 mod check;
+mod deadline;
 mod docs;
 pub mod endpoint;
 mod endpoints;
@@ -42,4 +43,5 @@ pub use measure::install_metrics;
 pub use public_url::PublicUrl;
 pub use rowmill::Rowmill;
 pub use service::service;
+pub use system::{is_health, too_many_connections};
 pub use wire::timestamp;
