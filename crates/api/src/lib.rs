@@ -6,12 +6,14 @@
 
 pub mod api;
 mod body;
+mod byte_budget;
 mod check;
 mod deadline;
 mod docs;
 pub mod endpoint;
 mod endpoints;
 pub mod error;
+mod event_frames;
 mod files;
 mod guard;
 mod kept;
