@@ -200,10 +200,14 @@ impl Server {
         (self.process, self.address, self.printed) = (process, address, printed);
     }
 
+    /// The id of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.lock().unwrap_or_else(PoisonError::into_inner).id()
+    }
+
     /// Asks it to stop, as an operator would.
     pub(crate) fn terminate(&self) {
-        let id = self.process.lock().unwrap_or_else(PoisonError::into_inner).id();
-        let sent = Command::new("kill").args(["-TERM", &id.to_string()]).status().unwrap();
+        let sent = Command::new("kill").args(["-TERM", &self.id().to_string()]).status().unwrap();
         assert!(sent.success());
     }
 
