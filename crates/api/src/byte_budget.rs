@@ -123,6 +123,7 @@ mod tests {
         });
         assert!(waited.is_some(), "who waits gets what is freed");
         drop((first, held, waited));
-        assert_eq!((budget.held().total, budget.held().teams.len()), (0, 0));
+        let held = budget.held();
+        assert_eq!((held.total, held.teams.len()), (0, 0));
     }
 }
