@@ -1,14 +1,14 @@
 //! Reading a body: its type, its encoding, its size after decompression, and the guard.
 
 use std::io::{self, Write};
-use std::time::Duration;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
-use http_body_util::BodyExt as _;
 use rowmill_app::off_async;
+use rowmill_model::Limits;
 
+use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::guard::guard;
 use crate::request_memory::Reservation;
@@ -16,15 +16,6 @@ use crate::request_memory::Reservation;
 /// RFC 9659: what is sent as `Content-Encoding: zstd` needs no window beyond 8 MiB. Without this cap a
 /// few bytes could ask for 128 MiB of it.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
-
-/// What is read of a body that was refused.
-const DRAINED_BYTES_MAX: usize = 64 * 1024 * 1024;
-const DRAINED_FOR_MAX: Duration = Duration::from_secs(30);
-/// Who pauses for this long waits for the answer.
-const DRAINED_IDLE_MAX: Duration = Duration::from_secs(1);
-
-/// A sender that is silent for this long has gone away: nobody holds a connection for ever.
-const IDLE_MAX: Duration = Duration::from_secs(30);
 
 /// Compressed bytes that are undone at once: a thousand times as many may come out.
 const STEP_BYTES: usize = 4 * 1024;
@@ -35,7 +26,7 @@ pub(crate) async fn read(
     headers: &HeaderMap,
     body: &mut Body,
     bytes_max: u32,
-    nesting_max: u32,
+    limits: &Limits,
     memory: &mut Reservation,
 ) -> Result<String, Error> {
     if body.is_end_stream() {
@@ -50,11 +41,9 @@ pub(crate) async fn read(
     }
     memory.grow_to(length.unwrap_or(STEP_BYTES))?;
     let mut decoder = Decoder::new(headers, Capped::new(length.unwrap_or(0), most))?;
-    let late =
-        |_| Error::NotJson(format!("The body did not arrive: nothing came for {} s", IDLE_MAX.as_secs()));
-    while let Some(frame) = tokio::time::timeout(IDLE_MAX, body.frame()).await.map_err(late)? {
-        let frame = frame.map_err(|error| Error::NotJson(format!("The body broke off: {error}")))?;
-        let Some(data) = frame.data_ref() else { continue };
+    let mut deadline = Deadline::new(limits.body_wait_seconds_max, limits);
+    while let Some(piece) = deadline.piece(body).await? {
+        let data = piece.map_err(|error| Error::NotJson(format!("The body broke off: {error}")))?;
         let step = if decoder.is_plain() { data.len().max(1) } else { STEP_BYTES };
         for piece in data.chunks(step) {
             if let Err(error) = decoder.write(piece) {
@@ -69,29 +58,7 @@ pub(crate) async fn read(
     }
     let bytes = decoder.finish().map_err(|sink_is_full| if sink_is_full { too_large() } else { broken() })?;
     memory.grow_to(bytes.len())?;
-    off_async(bytes.len(), || guard(bytes, nesting_max))
-}
-
-/// Reads what is left of a body that was refused, and forgets it: a sender that is still sending would be cut off
-/// before it hears why. Says whether that was all of it; it is bounded in bytes and time.
-pub(crate) async fn drain(body: &mut Body) -> bool {
-    let draining = async {
-        let mut left = DRAINED_BYTES_MAX;
-        while !body.is_end_stream() {
-            match tokio::time::timeout(DRAINED_IDLE_MAX, body.frame()).await {
-                Ok(None) => break,
-                Ok(Some(Ok(frame))) => {
-                    let bytes = frame.data_ref().map_or(0, bytes::Bytes::len);
-                    let Some(rest) = left.checked_sub(bytes) else { return false };
-                    left = rest;
-                }
-                // Nothing comes, or the sender is gone.
-                Ok(Some(Err(_))) | Err(_) => return false,
-            }
-        }
-        true
-    };
-    tokio::time::timeout(DRAINED_FOR_MAX, draining).await.unwrap_or(false)
+    off_async(bytes.len(), || guard(bytes, limits.nesting_max))
 }
 
 fn content_length(headers: &HeaderMap) -> Option<usize> {
@@ -262,7 +229,7 @@ mod tests {
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let (mut body, mut memory) = (Body::from(body.into()), RequestMemory::new(0).reserve());
-        let got = runtime.block_on(read(&headers, &mut body, 100, 64, &mut memory));
+        let got = runtime.block_on(read(&headers, &mut body, 100, &Limits::default(), &mut memory));
         assert_eq!(got.unwrap_or_else(|error| error.code().to_owned()), expected);
     }
 

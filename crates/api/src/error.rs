@@ -14,6 +14,9 @@ use serde::Serialize;
 /// How many offences one answer names. The rest would only cost memory.
 const DETAILS_MAX: usize = OFFENCES_MAX;
 
+/// When to ask for a stream again that was refused: they last long.
+const STREAM_RETRY_SECONDS: &str = "5";
+
 /// Why a request was not answered with success: the application's reasons and HTTP's own.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -29,6 +32,13 @@ pub enum Error {
     BodyTooLarge { bytes_max: u32 },
     #[error("The file is larger than {bytes_max} bytes, the most this server takes (importBytesMax)")]
     FileTooLarge { bytes_max: u32 },
+    #[error(
+        "The body came too slowly: the server waits {wait_seconds_max} s for it, and then for as long as it comes at \
+         {bytes_per_second_min} bytes a second or faster"
+    )]
+    BodyTimeout { wait_seconds_max: u32, bytes_per_second_min: u32 },
+    #[error("Too many connections are open; try again in a little while")]
+    TooManyConnections,
     #[error("{0}")]
     UnsupportedMediaType(String),
     #[error("Too many requests; wait {retry_after_seconds} s and try again")]
@@ -57,6 +67,8 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         Error::BodyTooLarge { .. } | Error::FileTooLarge { .. } => {
             (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large")
         }
+        Error::BodyTimeout { .. } => (StatusCode::BAD_REQUEST, "request_timeout"),
+        Error::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "too_many_connections"),
         Error::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
@@ -156,8 +168,10 @@ impl Error {
     pub(crate) fn respond(self, request_id: &str) -> Response<Body> {
         let (status, code) = verdict(&self);
         let internal = status.is_server_error();
-        if matches!(self, Self::Busy) {
-            // The operator's setting and not a failure: one line for each would fill the log.
+        let is_stream = code == "too_many_streams";
+        // Being full is the operator's setting and not a failure: one line for each would fill the log.
+        let is_full = matches!(self, Self::Busy | Self::TooManyConnections);
+        if is_full {
             tracing::debug!(request_id, code, "request refused");
         } else if internal {
             tracing::error!(request_id, code, error = chain(&self), "request failed");
@@ -183,6 +197,9 @@ impl Error {
         }
         if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        if is_stream {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(STREAM_RETRY_SECONDS));
         }
         response
     }
@@ -261,5 +278,7 @@ mod tests {
         check(AppError::limit("rows", "too many").into(), 400, "limit_exceeded");
         check(Error::BodyTooLarge { bytes_max: 1 }, 413, "body_too_large");
         check(Error::Busy, 503, "busy");
+        check(Error::BodyTimeout { wait_seconds_max: 1, bytes_per_second_min: 1 }, 400, "request_timeout");
+        check(Error::TooManyConnections, 503, "too_many_connections");
     }
 }

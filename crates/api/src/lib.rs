@@ -6,11 +6,14 @@
 
 pub mod api;
 mod body;
+mod byte_budget;
 mod check;
+mod deadline;
 mod docs;
 pub mod endpoint;
 mod endpoints;
 pub mod error;
+mod event_frames;
 mod files;
 mod guard;
 mod kept;
@@ -45,4 +48,5 @@ pub use measure::install_metrics;
 pub use public_url::PublicUrl;
 pub use rowmill::Rowmill;
 pub use service::service;
+pub use system::{is_health, too_many_connections};
 pub use wire::timestamp;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, MatchedPath, Request};
-use axum::http::header::{CACHE_CONTROL, CONNECTION, EXPECT, HeaderValue};
+use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
@@ -62,21 +62,13 @@ pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
 ) -> Response {
     let request_id = RequestId::of(&request);
     let mut standing = None;
-    let (parts, mut body) = request.into_parts();
-    // Who waits to be told to go on sends nothing that would have to be read.
-    let is_waiting = parts.headers.contains_key(EXPECT);
-    let attempt = attempt::<S, E>(&shared, &plan, parts, &mut body, &request_id, &mut standing).await;
-    let is_whole = attempt.is_ok() || (!is_waiting && body::drain(&mut body).await);
-    let mut response = match attempt {
+    let mut response = match attempt::<S, E>(&shared, &plan, request, &request_id, &mut standing).await {
         Ok(response) => response,
         Err(error) if E::ACCESS == Access::Webhook => error.of_webhook().respond_bare(&request_id),
         Err(error) => error.respond(&request_id),
     };
     if let Some(standing) = standing {
         standing.write_headers(response.headers_mut());
-    }
-    if !is_whole {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
@@ -85,11 +77,11 @@ pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
 async fn attempt<S: Service, E: Endpoint<S>>(
     shared: &Shared<S>,
     plan: &Plan,
-    parts: Parts,
-    body: &mut Body,
+    request: Request,
     request_id: &Arc<str>,
     standing: &mut Option<Standing>,
 ) -> Result<Response, Error> {
+    let (parts, body) = request.into_parts();
     let client = client_address(&parts);
     let captured = captured(&parts);
     let Admitted { principal, tenant } =
@@ -101,9 +93,9 @@ async fn attempt<S: Service, E: Endpoint<S>>(
 }
 
 /// A request whose caller may call.
-struct Arrived<'b, P> {
+struct Arrived<P> {
     parts: Parts,
-    body: &'b mut Body,
+    body: Body,
     client: IpAddr,
     captured: Map<String, Value>,
     principal: Option<P>,
@@ -112,10 +104,10 @@ struct Arrived<'b, P> {
 async fn carry_out<S: Service, E: Endpoint<S>>(
     shared: &Shared<S>,
     plan: &Plan,
-    arrived: Arrived<'_, S::Principal>,
+    arrived: Arrived<S::Principal>,
     request_id: &Arc<str>,
 ) -> Result<Response, Error> {
-    let Arrived { parts, body, client, captured, principal } = arrived;
+    let Arrived { parts, mut body, client, captured, principal } = arrived;
     let written = captured.get("projectId").filter(|_| parts.method != Method::GET);
     let written = written.and_then(Value::as_str).map(str::to_owned);
     let path = serde_json::from_value(Value::Object(captured)).map_err(|_| Error::UnknownPath)?;
@@ -125,13 +117,13 @@ async fn carry_out<S: Service, E: Endpoint<S>>(
     let (idempotency, body) = match E::Body::PRESENCE {
         Presence::Streamed => {
             memory.grow_to(STREAMED_BYTES)?;
-            (None, E::Body::stream(std::mem::take(body)).ok_or(Error::UnknownPath)?)
+            (None, E::Body::stream(body).ok_or(Error::UnknownPath)?)
         }
         presence => {
             let text = match presence {
                 Presence::Optional | Presence::Required => {
                     let bytes_max = shared.limits.body_bytes_max.min(E::BODY_BYTES_MAX);
-                    body::read(&parts.headers, body, bytes_max, shared.limits.nesting_max, &mut memory)
+                    body::read(&parts.headers, &mut body, bytes_max, &shared.limits, &mut memory)
                         .await?
                 }
                 Presence::None | Presence::Streamed => String::new(),

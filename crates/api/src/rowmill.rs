@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::endpoint::{Access, Call, Principal, Service};
 use crate::error::Error;
+use crate::event_frames::EventFrames;
 use crate::kept::KeptPages;
 use crate::public_url::PublicUrl;
 use crate::site::cookie;
@@ -20,12 +21,14 @@ use crate::site::cookie;
 pub struct Rowmill {
     app: Arc<App>,
     pages: Arc<KeptPages>,
+    frames: Arc<EventFrames>,
     public_url: Option<Arc<PublicUrl>>,
 }
 
 impl Rowmill {
     pub fn new(app: Arc<App>) -> Self {
-        Self { app, pages: Arc::default(), public_url: None }
+        let frames = Arc::new(EventFrames::new(app.limits().event_bytes_max));
+        Self { app, pages: Arc::default(), frames, public_url: None }
     }
 
     /// With the address people reach it by, where that is not the one requests tell.
@@ -138,6 +141,11 @@ impl Call<Rowmill> {
     /// Pages of rows that were answered before.
     pub(crate) fn pages(&self) -> &KeptPages {
         &self.state.pages
+    }
+
+    /// Rows on their way to the readers of event streams.
+    pub(crate) fn event_frames(&self) -> &Arc<EventFrames> {
+        &self.state.frames
     }
 
     /// The address the caller reached this server by.

@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use crate::docs;
 use crate::endpoint::{Access, Examples, Service, render};
 use crate::error::Error;
-use crate::layers::RequestId;
+use crate::layers::{REQUEST_ID, RequestId};
 use crate::openapi::{AnswerSpec, Operation, Tag};
 use crate::schema::Schemas;
 
@@ -149,6 +149,18 @@ pub(crate) fn routes<S: Service>(state: S, document: &Value, metrics: Option<Pro
         .route("/openapi.json", get(move |headers: HeaderMap| async move { json.answer(&headers) }))
         .route("/docs", get(move |headers: HeaderMap| async move { html.answer(&headers) }))
         .merge(health_routes(state, metrics))
+}
+
+/// Whether a path is answered though connections are at their limit.
+pub fn is_health(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz" | "/metrics")
+}
+
+/// What everybody else is told then.
+pub fn too_many_connections(request_id: &str) -> Response<Body> {
+    let mut response = Error::TooManyConnections.respond(request_id);
+    response.headers_mut().extend(HeaderValue::from_str(request_id).ok().map(|id| (REQUEST_ID, id)));
+    response
 }
 
 pub(crate) fn health_routes<S: Service>(state: S, metrics: Option<PrometheusHandle>) -> Router {

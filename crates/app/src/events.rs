@@ -2,31 +2,28 @@
 //!
 //! The store tells of every change, of this node's and of others'; here the last ones are remembered, by number
 //! only, so that a reader who was cut off can go on, here or at another node. A feed asks for what came after
-//! the number it has seen and reads the rows as they are by then, so that a slow reader gets fewer and fresher
-//! events, and holds nobody back.
+//! the number it has seen, and rows are read as they are when its reader is ready for them. So a slow reader gets
+//! fewer and fresher events, and holds nobody back.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use rowmill_model::{ProjectId, RowId};
-use rowmill_store::{Change, ChangedRows, Standing, StoredProject, StoredRow};
+use rowmill_model::{ProjectId, RowId, TeamId};
+use rowmill_store::{Change, ChangedRows, Standing, StoredProject};
 use tokio::sync::watch;
 
 use crate::App;
 use crate::auth::Caller;
 use crate::error::{Error, Result};
+use crate::event_rows::RowsChanged;
+use crate::event_streams::OpenStream;
 
-/// How many feeds may be open at once.
-const FEEDS_MAX: usize = 1_000;
 /// How many projects' changes are remembered at once. Of those nobody watches, the one that came into notice
 /// first is forgotten first.
 const PROJECTS_MAX: usize = 256;
 /// How many rows the remembered changes of a project name at most.
 const NAMED_MAX: usize = 20_000;
-/// How many rows one event brings at most.
-const ROWS_MAX: usize = 200;
 /// What came in this short a time comes in one event.
 const PAUSE: Duration = Duration::from_millis(100);
 /// After this long without an event a reader is told that all is well.
@@ -37,8 +34,8 @@ const LET_IN_FOR: Duration = Duration::from_millis(800);
 /// One thing that happened.
 #[derive(Debug, Clone)]
 pub enum Event {
-    /// Rows as they are now, and rows that are gone.
-    Rows { project: StoredProject, rows: Vec<StoredRow>, deleted: Vec<RowId> },
+    /// Rows that changed, to be read now. What was told of them is said with [`Feed::told`].
+    Rows(RowsChanged),
     /// The project or its columns changed.
     Project(StoredProject),
     /// Where processing stands. Whoever has seen everything up to `seq` may go on from there.
@@ -53,7 +50,6 @@ pub enum Event {
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     projects: Mutex<HashMap<ProjectId, Watched>>,
-    feeds: AtomicUsize,
     /// Dropped when no more feeds are served.
     closing: Mutex<Option<watch::Sender<()>>>,
 }
@@ -66,6 +62,10 @@ struct Watched {
     floor: Option<u64>,
     /// The last change there is.
     latest: watch::Sender<u64>,
+    /// What was last asked for, and after which number: most feeds of a project ask the same.
+    asked: Option<(u64, Arc<News>)>,
+    /// Bytes of the largest row among those that were last read.
+    row_bytes: Option<usize>,
     seen: Instant,
 }
 
@@ -77,10 +77,11 @@ struct Noted {
 
 /// What came after a number.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct News {
-    seq: u64,
-    written: BTreeSet<u64>,
-    deleted: Vec<RowId>,
+pub(crate) struct News {
+    pub(crate) seq: u64,
+    /// Positions, in order.
+    pub(crate) written: Vec<u64>,
+    pub(crate) deleted: Vec<RowId>,
     /// Not all of it is known.
     lost: bool,
 }
@@ -107,6 +108,7 @@ impl Hub {
             watched.named -= named(&forgotten.rows);
             watched.floor = Some(forgotten.seq);
         }
+        watched.asked = None;
         watched.latest.send_replace(change.seq);
     }
 
@@ -124,34 +126,59 @@ impl Hub {
     fn started_at(&self, project: ProjectId, seq: u64) {
         if let Some(watched) = self.projects().get_mut(&project) {
             watched.floor.get_or_insert(seq);
+            watched.asked = None;
         }
     }
 
-    fn since(&self, project: ProjectId, seq: u64) -> News {
-        let projects = self.projects();
-        let Some(watched) = projects.get(&project) else {
-            return News { seq, lost: true, ..News::default() };
+    fn since(&self, project: ProjectId, seq: u64) -> Arc<News> {
+        let mut projects = self.projects();
+        let Some(watched) = projects.get_mut(&project) else {
+            return Arc::new(News { seq, lost: true, ..News::default() });
         };
-        let is_known = watched.floor.is_some_and(|floor| floor <= seq);
-        let mut news = News { seq, lost: !is_known, ..News::default() };
-        for noted in watched.changes.iter().filter(|noted| noted.seq > seq) {
-            news.seq = news.seq.max(noted.seq);
-            match &noted.rows {
-                ChangedRows::These { written, deleted } => {
-                    news.written.extend(written);
-                    news.deleted.extend(deleted);
-                }
-                ChangedRows::Many => news.lost = true,
-            }
+        if let Some((asked, news)) = &watched.asked
+            && *asked == seq
+        {
+            return Arc::clone(news);
         }
+        let news = Arc::new(watched.since(seq));
+        watched.asked = Some((seq, Arc::clone(&news)));
         news
+    }
+
+    /// How large rows of this project may be, as far as that is known.
+    pub(crate) fn row_bytes(&self, project: ProjectId) -> Option<usize> {
+        self.projects().get(&project)?.row_bytes
+    }
+
+    pub(crate) fn note_row_bytes(&self, project: ProjectId, bytes: usize) {
+        if let Some(watched) = self.projects().get_mut(&project) {
+            watched.row_bytes = Some(bytes);
+        }
     }
 }
 
 impl Watched {
     fn from(floor: Option<u64>) -> Self {
         let (changes, latest) = (VecDeque::new(), watch::Sender::new(0));
-        Self { changes, named: 0, floor, latest, seen: Instant::now() }
+        Self { changes, named: 0, floor, latest, asked: None, row_bytes: None, seen: Instant::now() }
+    }
+
+    fn since(&self, seq: u64) -> News {
+        let is_known = self.floor.is_some_and(|floor| floor <= seq);
+        let mut news = News { seq, lost: !is_known, ..News::default() };
+        let mut written = BTreeSet::new();
+        for noted in self.changes.iter().filter(|noted| noted.seq > seq) {
+            news.seq = news.seq.max(noted.seq);
+            match &noted.rows {
+                ChangedRows::These { written: positions, deleted } => {
+                    written.extend(positions);
+                    news.deleted.extend(deleted);
+                }
+                ChangedRows::Many => news.lost = true,
+            }
+        }
+        news.written = written.into_iter().collect();
+        news
     }
 }
 
@@ -185,6 +212,9 @@ pub struct Feed {
     latest: watch::Receiver<u64>,
     closing: watch::Receiver<()>,
     waiting: VecDeque<Event>,
+    /// Rows of which not all was told yet.
+    telling: Option<RowsChanged>,
+    _open: OpenStream,
     last_told: Option<Instant>,
     /// When the reader's key was last looked up, since the stream began.
     let_in: Option<Instant>,
@@ -194,10 +224,7 @@ impl App {
     /// The events of a project from now on, or from `after` on, where that is still known.
     pub async fn feed(self: &Arc<Self>, caller: Caller, project: &str, after: Option<u64>) -> Result<Feed> {
         let id = self.project(caller, project).await?.project.id;
-        if self.hub.feeds.fetch_add(1, Ordering::AcqRel) >= FEEDS_MAX {
-            self.hub.feeds.fetch_sub(1, Ordering::AcqRel);
-            return Err(Error::TooManyFeeds);
-        }
+        let open = self.streams.open(caller.team()).ok_or(Error::TooManyFeeds)?;
         let closing = {
             let mut closing = self.hub.closing.lock().unwrap_or_else(PoisonError::into_inner);
             closing.get_or_insert_with(|| watch::Sender::new(())).subscribe()
@@ -212,6 +239,8 @@ impl App {
             latest: self.hub.watch(id),
             closing,
             waiting: VecDeque::new(),
+            telling: None,
+            _open: open,
             last_told: None,
             let_in: None,
         };
@@ -241,7 +270,27 @@ impl App {
 impl Feed {
     /// Whether the next event is there already.
     pub fn has_next(&self) -> bool {
-        !self.waiting.is_empty()
+        !self.waiting.is_empty() || self.telling.is_some()
+    }
+
+    /// Whose stream it is.
+    pub fn team(&self) -> TeamId {
+        self.caller.team()
+    }
+
+    /// So many rows of the last event were told, with those that are gone.
+    pub fn told(&mut self, rows: usize) {
+        if let Some(telling) = &mut self.telling {
+            telling.advance(rows);
+        }
+    }
+
+    /// The rows of the last event cannot be told: the reader has to read them anew.
+    pub fn give_up(&mut self) {
+        if let Some(telling) = &mut self.telling {
+            telling.advance(usize::MAX);
+            self.waiting.push_back(Event::Reset);
+        }
     }
 
     /// The next event; `None` when the project is gone, the caller may not read it any more, or the
@@ -251,6 +300,16 @@ impl Feed {
             if let Some(event) = self.waiting.pop_front() {
                 self.last_told = Some(Instant::now());
                 return Some(event);
+            }
+            if let Some(telling) = &self.telling {
+                if telling.has_more() {
+                    self.last_told = Some(Instant::now());
+                    return Some(Event::Rows(telling.clone()));
+                }
+                self.seq = telling.seq().max(self.seq);
+                self.tell_status().await.ok()?;
+                self.telling = None;
+                continue;
             }
             if *self.latest.borrow_and_update() <= self.seq {
                 tokio::select! {
@@ -282,7 +341,7 @@ impl Feed {
         true
     }
 
-    /// Reads what the changes so far are about.
+    /// Looks up what the changes so far are about.
     async fn gather(&mut self) -> Result<()> {
         let news = self.app.hub.since(self.id, self.seq);
         let project = self.app.project(self.caller, &self.project).await?;
@@ -292,32 +351,18 @@ impl Feed {
         }
         if news.lost {
             self.waiting.push_back(Event::Reset);
-        } else {
-            let mut deleted = news.deleted;
-            let written: Vec<u64> = news.written.into_iter().collect();
-            for positions in written.chunks(ROWS_MAX) {
-                let rows = self.app.store.rows_at(self.id, positions.to_vec()).await?.rows;
-                let (project, deleted) = (project.clone(), std::mem::take(&mut deleted));
-                self.waiting.push_back(Event::Rows { project, rows, deleted });
-            }
-            if !deleted.is_empty() {
-                self.waiting.push_back(Event::Rows { project, rows: Vec::new(), deleted });
-            }
+            self.seq = news.seq.max(self.seq);
+            return self.tell_status().await;
         }
-        self.seq = news.seq.max(self.seq);
-        self.tell_status().await
+        // Where the reader goes on from is told once all of it was.
+        self.telling = Some(RowsChanged::new(project, self.seq, news));
+        Ok(())
     }
 
     async fn tell_status(&mut self) -> Result<()> {
         let standing = self.app.standing(self.caller, &self.project).await?;
         self.waiting.push_back(Event::Status { seq: self.seq, standing });
         Ok(())
-    }
-}
-
-impl Drop for Feed {
-    fn drop(&mut self) {
-        self.app.hub.feeds.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -346,13 +391,14 @@ mod tests {
         hub.note(&change(7, rows(&[1])));
         let latest = hub.watch(id);
         hub.started_at(id, 7);
-        assert_eq!(hub.since(id, 6).written, BTreeSet::from([1]), "known though nobody watched");
+        assert_eq!(hub.since(id, 6).written, [1], "known though nobody watched");
         hub.note(&change(8, rows(&[2, 3])));
         hub.note(&change(9, rows(&[3])));
         assert_eq!(*latest.borrow(), 9);
         let news = hub.since(id, 7);
-        assert_eq!((news.seq, news.written, news.lost), (9, BTreeSet::from([2, 3]), false));
-        assert_eq!(hub.since(id, 9), News { seq: 9, ..News::default() });
+        assert_eq!((news.seq, news.written.as_slice(), news.lost), (9, &[2, 3][..], false));
+        assert!(Arc::ptr_eq(&news, &hub.since(id, 7)), "many ask the same");
+        assert_eq!(*hub.since(id, 9), News { seq: 9, ..News::default() });
         assert!(hub.since(id, 5).lost);
         hub.note(&change(10, ChangedRows::Many));
         assert!(hub.since(id, 9).lost);

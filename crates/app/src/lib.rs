@@ -11,6 +11,8 @@ mod columns;
 mod credentials;
 mod environment;
 mod error;
+mod event_rows;
+mod event_streams;
 mod events;
 mod exports;
 mod imports;
@@ -53,6 +55,7 @@ pub use crate::columns::{ColumnChanged, ColumnDeleted};
 pub use crate::credentials::{BaseUrl, Credentials, ProviderAccess, Source, Unopened};
 pub use crate::environment::Environment;
 pub use crate::error::{Error, Noun, Result};
+pub use crate::event_rows::{ChangedRowsRead, RowsChanged, RowsKey};
 pub use crate::events::{Event, Feed};
 pub use crate::exports::Export;
 pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportedBatch};
@@ -88,6 +91,7 @@ pub struct App {
     altering: tokio::sync::Mutex<()>,
     repeating: tokio::sync::Mutex<()>,
     hub: Arc<events::Hub>,
+    streams: Arc<event_streams::Streams>,
     sequences: Arc<sequences::Sequences>,
     is_stopping: AtomicBool,
 }
@@ -110,6 +114,7 @@ impl App {
         query.set_patience(Duration::from_secs(limits.read_seconds_max.into()));
         Self {
             hub,
+            streams: event_streams::Streams::new(&limits),
             sequences,
             query,
             store,

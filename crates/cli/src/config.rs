@@ -71,6 +71,9 @@ pub(crate) struct Serve {
     /// The address to listen on; port 0 takes any free one.
     #[arg(long, env = "ROWMILL_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
+    /// An address of its own for /healthz, /readyz and /metrics, which answers whatever goes on at the other.
+    #[arg(long, env = "ROWMILL_ADMIN_LISTEN")]
+    pub(crate) admin_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     /// The address people reach the service by, as `https://example.com/tables`, where a proxy stands in
@@ -208,6 +211,26 @@ limit_args! {
     import_row_bytes_max, "ROWMILL_IMPORT_ROW_BYTES_MAX";
     /// Rejected rows after which an import stops.
     import_rejected_max, "ROWMILL_IMPORT_REJECTED_MAX";
+    /// Connections at once; fewer if the process may open fewer files. Beyond it, an idle connection gives way,
+    /// or the newcomer is told 503; /healthz, /readyz and /metrics are answered all the same.
+    connections_max, "ROWMILL_CONNECTIONS_MAX";
+    /// Connections at once from one client address (for IPv6: from one /64). Behind a proxy all clients have the
+    /// proxy's address: raise it to connections-max there.
+    connections_per_address_max, "ROWMILL_CONNECTIONS_PER_ADDRESS_MAX";
+    /// Seconds in which the head of a request must arrive, and for which an idle connection is kept.
+    head_seconds_max, "ROWMILL_HEAD_SECONDS_MAX";
+    /// Seconds that the server waits for a body in all, beyond the time it needs at body-bytes-per-second-min.
+    body_wait_seconds_max, "ROWMILL_BODY_WAIT_SECONDS_MAX";
+    /// Bytes a second at which a body must come.
+    body_bytes_per_second_min, "ROWMILL_BODY_BYTES_PER_SECOND_MIN";
+    /// Seconds after which a reader that takes nothing is cut off.
+    write_wait_seconds_max, "ROWMILL_WRITE_WAIT_SECONDS_MAX";
+    /// Event streams at once.
+    event_streams_max, "ROWMILL_EVENT_STREAMS_MAX";
+    /// Event streams of one team at once.
+    event_streams_per_team_max, "ROWMILL_EVENT_STREAMS_PER_TEAM_MAX";
+    /// Bytes of rows on their way to the readers of event streams; a team has a quarter of it.
+    event_bytes_max, "ROWMILL_EVENT_BYTES_MAX";
 }
 
 const CONFIG_FILE: &str = "rowmill.toml";

@@ -3,6 +3,7 @@
 mod clock;
 mod commands;
 mod config;
+mod connections;
 mod database;
 mod moving;
 mod secret_key;

@@ -6,11 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{ConnectInfo, State};
+use axum::extract::State;
 use axum::http::Response;
 use axum::http::header::{CONNECTION, HeaderValue};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use rowmill_api::{PublicUrl, Rates, Rowmill, Settings};
 use rowmill_app::{App, Environment, NewKey, SystemClock};
 use rowmill_model::Limits;
@@ -21,12 +19,10 @@ use tracing_subscriber::EnvFilter;
 
 use crate::clock::SharedClock;
 use crate::config::{LogFormat, Serve};
+use crate::connections::{self, Caps, Deadlines, Front, Listener};
 use crate::secret_key::Opened;
 use crate::trials::Trials;
 use crate::{database, secret_key, workers};
-
-/// A client must send its request's head within this time: a slow one holds no connection for ever.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a new connection may take to bring a request before a stop closes it.
 const FIRST_REQUEST: Duration = Duration::from_millis(200);
@@ -43,6 +39,7 @@ pub(crate) enum Role {
 pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn Error>> {
     let Serve {
         listen,
+        admin_listen,
         store,
         public_url,
         rate_limit_key,
@@ -70,7 +67,8 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         );
     }
     start_logging(&log, log_format)?;
-    let limits = Limits::from(limits);
+    let mut limits = Limits::from(limits);
+    connections::fit_to_files(&mut limits);
     let environment = Environment::read(|name| {
         // What is no text is told to be wrong where it is checked, and not taken for missing.
         std::env::var_os(name).map(|value| value.into_string().unwrap_or_else(|_| "\0".to_owned()))
@@ -84,9 +82,12 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let app = Arc::new(app);
     secret_key::check(&app, made, &store.data_dir, adopt_secret_key).await?;
     // The address is taken before a key is made, so that a failed start spends none.
-    let listener =
-        TcpListener::bind(listen).await.map_err(|error| format!("cannot listen on {listen}: {error}"))?;
+    let listener = bind(listen).await?;
     let address = listener.local_addr()?;
+    let admin_listener = match admin_listen {
+        Some(admin_listen) => Some(bind(admin_listen).await?),
+        None => None,
+    };
     let first_key = app.bootstrap().await?;
     let link = match &first_key {
         Some(new_key) if role == Role::Server => Some(app.sign_in_link(new_key.key.id)?),
@@ -102,7 +103,8 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     };
     settings.cors = cors_origins;
     settings.request_memory_bytes = request_memory.bytes();
-    settings.metrics = Some(rowmill_api::install_metrics()?);
+    let metrics = rowmill_api::install_metrics()?;
+    settings.metrics = Some(metrics.clone());
     settings.turns = database.turns();
     let outside = workers::outside(&workers, Arc::clone(&app), &*database, clock)?;
     app.try_with(Arc::new(Trials(Arc::clone(&outside))));
@@ -112,6 +114,13 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         Some(workers::start(&workers, database, Arc::clone(&outside), &limits)?)
     };
     let state = Rowmill::new(Arc::clone(&app)).at(public_url.clone());
+    let (caps, deadlines) = (Caps::of(&limits), Deadlines::of(&limits));
+    let admin = admin_listener.map(|listener| {
+        let mut settings = Settings::new(request_id);
+        settings.metrics = Some(metrics);
+        let front = Front { router: rowmill_api::health(state.clone(), settings), public_url: None };
+        Listener::new(listener, front, Caps::ADMIN, deadlines)
+    });
     let router = match role {
         Role::Server => rowmill_api::service(limits)?.site(state, settings),
         Role::Worker => rowmill_api::health(state, settings),
@@ -120,12 +129,18 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     // Nobody listening is no reason not to serve.
     let base_url = public_url.as_ref().map_or_else(|| format!("http://{address}"), PublicUrl::base_url);
     let _ = greet(address, &base_url, &store.place(), first_key.as_ref().zip(link.as_deref()));
+    if let Some(admin) = admin {
+        eprintln!("Health and metrics are also on http://{}", admin.address()?);
+        // It answers to the very end.
+        tokio::spawn(async move { admin.accept().await });
+    }
     let router = router.layer(axum::middleware::map_response_with_state(Arc::clone(&app), part_if_stopping));
     let front = Front { router, public_url: public_url.map(Arc::new) };
     let times =
         Times { drain: Duration::from_secs(drain_seconds), finish: Duration::from_secs(shutdown_seconds) };
     let mut told = Told::listen()?;
-    accept(listener, front, times, &app, &mut told).await;
+    let listener = Listener::new(listener, front, caps, deadlines);
+    accept(listener, times, &app, &mut told).await;
     if let Some(mut workers) = workers {
         if !told.is_hurried() {
             tokio::select! {
@@ -138,6 +153,10 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     app.close().await?;
     eprintln!("Rowmill has stopped; everything it accepted is on the disk.");
     Ok(())
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
+    TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}"))
 }
 
 /// Says where the service is and, on the very first start, which key opens it.
@@ -176,16 +195,9 @@ struct Times {
 }
 
 /// Serves until told to stop, then lets balancers turn away and requests under way finish.
-async fn accept(
-    listener: TcpListener,
-    front: Front,
-    Times { drain, finish }: Times,
-    app: &App,
-    told: &mut Told,
-) {
-    let graceful = GracefulShutdown::new();
+async fn accept(listener: Listener, Times { drain, finish }: Times, app: &App, told: &mut Told) {
     tokio::select! {
-        () = let_in(&listener, &front, &graceful) => {}
+        () = listener.accept() => {}
         () = told.wait() => {}
     }
     app.begin_to_stop();
@@ -195,18 +207,18 @@ async fn accept(
             drain.as_secs()
         );
         tokio::select! {
-            () = let_in(&listener, &front, &graceful) => {}
+            () = listener.accept() => {}
             () = tokio::time::sleep(drain) => {}
             () = told.wait() => {}
         }
     }
-    drop(listener);
+    let ended = listener.close();
     app.close_feeds();
     eprintln!("Rowmill is stopping: requests under way have {} s to finish.", finish.as_secs());
     let finishing = async {
         // Connections made a moment ago have yet to bring their request.
         tokio::time::sleep(FIRST_REQUEST.min(finish)).await;
-        graceful.shutdown().await;
+        ended.await;
     };
     tokio::select! {
         () = finishing => {}
@@ -242,23 +254,6 @@ impl Told {
     }
 }
 
-/// Accepts connections, for ever.
-async fn let_in(listener: &TcpListener, front: &Front, graceful: &GracefulShutdown) {
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let _ = stream.set_nodelay(true);
-                tokio::spawn(graceful.watch(connection(stream, peer, front.clone())));
-            }
-            Err(error) => {
-                // Out of file descriptors, most likely: others will be closed before long.
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
-    }
-}
-
 /// Whoever keeps a connection open is told to open the next one elsewhere.
 async fn part_if_stopping<B>(State(app): State<Arc<App>>, mut response: Response<B>) -> Response<B> {
     if app.is_stopping() {
@@ -267,52 +262,7 @@ async fn part_if_stopping<B>(State(app): State<Arc<App>>, mut response: Response
     response
 }
 
-type Connection = hyper::server::conn::http1::Connection<
-    TokioIo<tokio::net::TcpStream>,
-    hyper_util::service::TowerToHyperService<WithPeer>,
->;
-
-fn connection(stream: tokio::net::TcpStream, peer: SocketAddr, front: Front) -> Connection {
-    let service = hyper_util::service::TowerToHyperService::new(WithPeer { front, peer });
-    hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), service)
-}
-
-/// The service, and the address it is known by, if one is set.
-#[derive(Clone)]
-struct Front {
-    router: axum::Router,
-    public_url: Option<Arc<PublicUrl>>,
-}
-
-/// Tells the router who is at the other end.
-#[derive(Clone)]
-struct WithPeer {
-    front: Front,
-    peer: SocketAddr,
-}
-
-impl tower::Service<hyper::Request<hyper::body::Incoming>> for WithPeer {
-    type Response = axum::response::Response;
-    type Error = std::convert::Infallible;
-    type Future = axum::routing::future::RouteFuture<std::convert::Infallible>;
-
-    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Self::Error>> {
-        std::task::Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, mut request: hyper::Request<hyper::body::Incoming>) -> Self::Future {
-        request.extensions_mut().insert(ConnectInfo(self.peer));
-        if let Some(inner) = self.front.public_url.as_ref().and_then(|url| url.inner(request.uri())) {
-            *request.uri_mut() = inner;
-        }
-        self.front.router.call(request)
-    }
-}
-
-fn request_id() -> uuid::Uuid {
+pub(crate) fn request_id() -> uuid::Uuid {
     rowmill_app::log_id(&SystemClock)
 }
 

@@ -24,6 +24,15 @@ pub struct Limits {
     pub import_bytes_max: u32,
     pub import_row_bytes_max: u32,
     pub import_rejected_max: u32,
+    pub connections_max: u32,
+    pub connections_per_address_max: u32,
+    pub head_seconds_max: u32,
+    pub body_wait_seconds_max: u32,
+    pub body_bytes_per_second_min: u32,
+    pub write_wait_seconds_max: u32,
+    pub event_streams_max: u32,
+    pub event_streams_per_team_max: u32,
+    pub event_bytes_max: u32,
 }
 
 impl Default for Limits {
@@ -47,6 +56,15 @@ impl Default for Limits {
             import_bytes_max: 1024 * 1024 * 1024,
             import_row_bytes_max: 8 * 1024 * 1024,
             import_rejected_max: 10_000,
+            connections_max: 10_000,
+            connections_per_address_max: 2_000,
+            head_seconds_max: 30,
+            body_wait_seconds_max: 30,
+            body_bytes_per_second_min: 16 * 1024,
+            write_wait_seconds_max: 30,
+            event_streams_max: 1_000,
+            event_streams_per_team_max: 100,
+            event_bytes_max: 64 * 1024 * 1024,
         }
     }
 }

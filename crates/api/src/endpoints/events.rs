@@ -1,12 +1,15 @@
 //! What happens in a project, as it happens.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Method;
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
+use rowmill_app::{App, Event, Feed};
+use rowmill_fairness::Tenant;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -15,8 +18,9 @@ use tokio::time::Instant;
 use super::ProjectPath;
 use crate::endpoint::{Answer, Call, Endpoint, Examples, Media, Nothing};
 use crate::error::Error;
+use crate::event_frames::EventFrames;
 use crate::rowmill::Rowmill;
-use crate::wire::event::{EventStream, render};
+use crate::wire::event::{self, EventStream};
 
 /// A stream without an end of its own.
 const FOR_EVER: Duration = Duration::from_hours(24 * 365);
@@ -44,7 +48,7 @@ impl Endpoint<Rowmill> for WatchEvents {
     const DESCRIPTION: &'static str = "Server-sent events. `rows` brings rows that were made or changed, each as a single \
          read shows it, and the ids of `deleted` ones; `status` brings the counts and carries the id from which the \
          stream can be resumed; `project` says that columns or settings changed; `reset` says that more happened \
-         than is remembered, so that rows must be read anew. What happens within a tenth of a second comes in one \
+         than is remembered or can be sent, so that rows must be read anew. What happens within a tenth of a second comes in one \
          event, and a slow reader gets fewer and fresher ones.";
     const MEDIA: Media = Media::Events;
     type Path = ProjectPath;
@@ -68,18 +72,60 @@ impl Endpoint<Rowmill> for WatchEvents {
             Some(id) => Some(id.parse().unwrap_or(u64::MAX)),
             None => query.last_event_id,
         };
-        let feed = call.shared_app().feed(call.caller()?, &path.project_id, after).await?;
+        let frames = Arc::clone(call.event_frames());
+        let app = Arc::clone(call.shared_app());
+        let feed = app.feed(call.caller()?, &path.project_id, after).await?;
         let seconds = query.seconds.map_or(FOR_EVER, |seconds| Duration::from_secs(seconds.into()));
         let end = Instant::now() + seconds;
-        let events = stream::unfold(feed, move |mut feed| async move {
-            // Only waiting is cut short: what is there is sent.
-            if !feed.has_next() && Instant::now() >= end {
-                return None;
-            }
-            let event = tokio::time::timeout_at(end, feed.next()).await.ok()??;
-            let text = render(event).ok()?;
-            Some((Ok::<_, Infallible>(Bytes::from(text)), feed))
+        let tenant = Tenant::team(feed.team().0.as_u128());
+        let watched = Watching { app, frames, feed, end };
+        let events = stream::unfold(watched, move |mut watching| {
+            // The stream outlives its request, and works for the same team.
+            tenant.scope(async move {
+                let bytes = watching.next().await?;
+                Some((Ok::<_, Infallible>(bytes), watching))
+            })
         });
         Ok(Answer::streamed(Body::from_stream(events.fuse())))
+    }
+}
+
+/// A stream and all that it needs. Its reader asks for the next event when there is room to send it.
+struct Watching {
+    app: Arc<App>,
+    frames: Arc<EventFrames>,
+    feed: Feed,
+    end: Instant,
+}
+
+impl Watching {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            let event = if self.feed.has_next() {
+                self.feed.next().await?
+            } else {
+                // Only waiting is cut short: what is there is sent.
+                tokio::time::timeout_at(self.end, self.feed.next()).await.ok()??
+            };
+            let bytes = match event {
+                Event::Rows(changed) => {
+                    match self.frames.rows(&self.app, self.feed.team(), &changed).await.ok()? {
+                        Some((bytes, told)) => {
+                            self.feed.told(told);
+                            return Some(bytes);
+                        }
+                        None => {
+                            self.feed.give_up();
+                            continue;
+                        }
+                    }
+                }
+                Event::Project(project) => event::render_project(project.version),
+                Event::Status { seq, standing } => event::render_status(seq, &standing),
+                Event::Reset => event::render_reset(),
+                Event::Quiet => return Some(Bytes::from_static(event::QUIET)),
+            };
+            return bytes.ok().map(Bytes::from);
+        }
     }
 }

@@ -153,7 +153,7 @@ impl Endpoint<Rowmill> for ImportFile {
             create_columns: query.create_columns.unwrap_or(true),
             match_on: query.match_on,
         };
-        let mut incoming = Incoming::new(&call.headers, body, call.limits.import_bytes_max)?;
+        let mut incoming = Incoming::new(&call.headers, body, &call.limits)?;
         let read = async {
             let import = call.app().begin_import(call.caller()?, &path.project_id, options).await?;
             let mut taker = Taker::new(&call, import);

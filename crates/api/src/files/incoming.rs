@@ -1,18 +1,16 @@
 //! A file that is being sent: decompressed, counted and handed on piece by piece.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::HeaderMap;
 use axum::http::header::CONTENT_TYPE;
-use http_body_util::BodyExt as _;
+use rowmill_model::Limits;
 
 use crate::body::{Capped, Decoder};
+use crate::deadline::Deadline;
 use crate::error::Error;
 
-/// A sender that is silent for this long has gone away.
-const IDLE_MAX: Duration = Duration::from_mins(1);
 /// Compressed bytes that are undone at once: a thousand times as many may come out.
 const STEP_BYTES: usize = 4 * 1024;
 /// What is looked at before anything is taken.
@@ -51,6 +49,7 @@ impl Format {
 
 pub(crate) struct Incoming {
     body: Body,
+    deadline: Deadline,
     decoder: Option<Decoder>,
     /// Compressed pieces that wait for their turn.
     pieces: VecDeque<bytes::Bytes>,
@@ -60,10 +59,13 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    pub(crate) fn new(headers: &HeaderMap, body: Body, bytes_max: u32) -> Result<Self, Error> {
+    pub(crate) fn new(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Self, Error> {
+        let bytes_max = limits.import_bytes_max;
         let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
         let decoder = Some(Decoder::new(headers, Capped::new(0, most))?);
-        Ok(Self { body, decoder, pieces: VecDeque::new(), head: None, bytes_max })
+        // Whoever sends a file may be making it meanwhile.
+        let deadline = Deadline::new(limits.body_wait_seconds_max.saturating_mul(2), limits);
+        Ok(Self { body, deadline, decoder, pieces: VecDeque::new(), head: None, bytes_max })
     }
 
     /// The beginning of the file, or all of it. It is handed out again.
@@ -94,8 +96,8 @@ impl Incoming {
     pub(crate) async fn drain(&mut self) {
         self.pieces.clear();
         let mut left = u64::from(self.bytes_max);
-        while let Ok(Some(Ok(frame))) = tokio::time::timeout(IDLE_MAX, self.body.frame()).await {
-            let bytes = frame.data_ref().map_or(0, |data| u64::try_from(data.len()).unwrap_or(u64::MAX));
+        while let Ok(Some(Ok(data))) = self.deadline.piece(&mut self.body).await {
+            let bytes = u64::try_from(data.len()).unwrap_or(u64::MAX);
             let Some(rest) = left.checked_sub(bytes) else { return };
             left = rest;
         }
@@ -115,9 +117,7 @@ impl Incoming {
                 }
                 continue;
             }
-            let seconds = IDLE_MAX.as_secs();
-            let late = |_| Error::NotJson(format!("The file did not arrive: nothing came for {seconds} s"));
-            let Some(frame) = tokio::time::timeout(IDLE_MAX, self.body.frame()).await.map_err(late)? else {
+            let Some(piece) = self.deadline.piece(&mut self.body).await? else {
                 let Some(decoder) = self.decoder.take() else { return Ok(None) };
                 let bytes = decoder.finish().map_err(|is_full| {
                     let broken = "The compressed file breaks off before its end".to_owned();
@@ -125,8 +125,7 @@ impl Incoming {
                 })?;
                 return Ok((!bytes.is_empty()).then_some(bytes));
             };
-            let frame = frame.map_err(|error| Error::NotJson(format!("The file broke off: {error}")))?;
-            let mut data = frame.into_data().unwrap_or_default();
+            let mut data = piece.map_err(|error| Error::NotJson(format!("The file broke off: {error}")))?;
             while !data.is_empty() {
                 let step = if decoder.is_plain() { data.len() } else { STEP_BYTES.min(data.len()) };
                 self.pieces.push_back(data.split_to(step));

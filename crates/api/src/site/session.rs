@@ -78,12 +78,8 @@ async fn look(State(site): State<Site>, request: Request) -> Response {
 async fn sign_in(State(site): State<Site>, request: Request) -> Response {
     let request_id = RequestId::of(&request);
     let mut standing = None;
-    let (parts, mut body) = request.into_parts();
-    let signing_in = Tenant::ANONYMOUS.scope(try_sign_in(&site, parts, &mut body, &mut standing)).await;
-    if signing_in.is_err() {
-        body::drain(&mut body).await;
-    }
-    let mut response = match signing_in {
+    let signing_in = Tenant::ANONYMOUS.scope(try_sign_in(&site, request, &mut standing));
+    let mut response = match signing_in.await {
         Ok(response) => response,
         Err(error) => error.respond(&request_id),
     };
@@ -95,14 +91,14 @@ async fn sign_in(State(site): State<Site>, request: Request) -> Response {
 
 async fn try_sign_in(
     site: &Site,
-    parts: Parts,
-    body: &mut Body,
+    request: Request,
     standing: &mut Option<Standing>,
 ) -> Result<Response, Error> {
+    let (parts, mut body) = request.into_parts();
     refuse_foreign(site, &parts)?;
     let bytes_max = site.limits.body_bytes_max.min(BODY_BYTES_MAX);
     let mut memory = site.memory.reserve();
-    let text = body::read(&parts.headers, body, bytes_max, site.limits.nesting_max, &mut memory).await?;
+    let text = body::read(&parts.headers, &mut body, bytes_max, &site.limits, &mut memory).await?;
     let SignIn { key } = serde_json::from_str(&text).map_err(|error| not_json(&error))?;
     let principal = match site.state.app().authenticate(key.trim()).await {
         Err(rowmill_app::Error::InvalidKey) => {

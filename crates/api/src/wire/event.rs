@@ -1,6 +1,6 @@
 //! Events on the wire: server-sent events, one JSON object each.
 
-use rowmill_app::Event;
+use rowmill_app::{ChangedRowsRead, Standing, StoredProject};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,26 +42,37 @@ impl JsonSchema for EventStream {
     }
 }
 
-/// An event as it is sent.
-pub(crate) fn render(event: Event) -> Result<String, Error> {
-    match event {
-        Event::Rows { project, rows, deleted } => {
-            let table = &project.project.table;
-            let rows = rows.iter().map(|row| RowFull::new(table, row)).collect::<Result<_, _>>()?;
-            let deleted = deleted.iter().map(ToString::to_string).collect();
-            frame("rows", None, &RowsChanged { rows, deleted })
-        }
-        Event::Project(project) => frame("project", None, &serde_json::json!({ "version": project.version })),
-        Event::Status { seq, standing } => frame("status", Some(seq), &Status::new(&standing)),
-        Event::Reset => frame("reset", None, &serde_json::json!({})),
-        Event::Quiet => Ok(":\n\n".to_owned()),
-    }
+/// What keeps a quiet stream alive.
+pub(crate) const QUIET: &[u8] = b":\n\n";
+
+pub(crate) fn render_rows(project: &StoredProject, read: &ChangedRowsRead) -> Result<Vec<u8>, Error> {
+    let table = &project.project.table;
+    let rows = read.rows.iter().map(|row| RowFull::new(table, row)).collect::<Result<_, _>>()?;
+    let deleted = read.deleted.iter().map(ToString::to_string).collect();
+    frame("rows", None, &RowsChanged { rows, deleted })
 }
 
-fn frame(name: &str, id: Option<u64>, data: &impl Serialize) -> Result<String, Error> {
-    let data = serde_json::to_string(data).map_err(|error| rowmill_app::Error::Internal(error.into()))?;
-    // Values are kept as they were sent. In JSON a line break is a blank; here it would end the event.
-    let data = data.replace(['\n', '\r'], " ");
+pub(crate) fn render_project(version: u64) -> Result<Vec<u8>, Error> {
+    frame("project", None, &serde_json::json!({ "version": version }))
+}
+
+pub(crate) fn render_status(seq: u64, standing: &Standing) -> Result<Vec<u8>, Error> {
+    frame("status", Some(seq), &Status::new(standing))
+}
+
+pub(crate) fn render_reset() -> Result<Vec<u8>, Error> {
+    frame("reset", None, &serde_json::json!({}))
+}
+
+fn frame(name: &str, id: Option<u64>, data: &impl Serialize) -> Result<Vec<u8>, Error> {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
-    Ok(format!("event: {name}\n{id}data: {data}\n\n"))
+    let mut bytes = format!("event: {name}\n{id}data: ").into_bytes();
+    let start = bytes.len();
+    serde_json::to_writer(&mut bytes, data).map_err(|error| rowmill_app::Error::Internal(error.into()))?;
+    // Values are kept as they were sent. In JSON a line break is a blank; here it would end the event.
+    for byte in bytes.iter_mut().skip(start).filter(|byte| matches!(byte, b'\n' | b'\r')) {
+        *byte = b' ';
+    }
+    bytes.extend_from_slice(b"\n\n");
+    Ok(bytes)
 }

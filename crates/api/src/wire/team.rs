@@ -153,6 +153,24 @@ pub(crate) struct LimitsOut {
     import_row_bytes_max: u32,
     /// Rejected rows after which an import stops.
     import_rejected_max: u32,
+    /// Connections at once, as far as the process may open as many files.
+    connections_max: u32,
+    /// Connections at once from one client address.
+    connections_per_address_max: u32,
+    /// Seconds in which the head of a request must arrive, and for which an idle connection is kept.
+    head_seconds_max: u32,
+    /// Seconds of waiting for a body that comes slower than `bodyBytesPerSecondMin`.
+    body_wait_seconds_max: u32,
+    /// Bytes a second at which a body must come.
+    body_bytes_per_second_min: u32,
+    /// Seconds after which a reader that takes nothing is cut off.
+    write_wait_seconds_max: u32,
+    /// Event streams at once.
+    event_streams_max: u32,
+    /// Event streams of one team at once.
+    event_streams_per_team_max: u32,
+    /// Bytes of rows on their way to the readers of event streams.
+    event_bytes_max: u32,
     /// Hours for which the answer to a request with an `Idempotency-Key` is kept.
     idempotency_hours: u32,
     rate_limits: RateLimitsOut,
@@ -206,6 +224,15 @@ impl LimitsOut {
             import_bytes_max,
             import_row_bytes_max,
             import_rejected_max,
+            connections_max,
+            connections_per_address_max,
+            head_seconds_max,
+            body_wait_seconds_max,
+            body_bytes_per_second_min,
+            write_wait_seconds_max,
+            event_streams_max,
+            event_streams_per_team_max,
+            event_bytes_max,
         } = *limits;
         Self {
             page_size_default,
@@ -226,6 +253,15 @@ impl LimitsOut {
             import_bytes_max,
             import_row_bytes_max,
             import_rejected_max,
+            connections_max,
+            connections_per_address_max,
+            head_seconds_max,
+            body_wait_seconds_max,
+            body_bytes_per_second_min,
+            write_wait_seconds_max,
+            event_streams_max,
+            event_streams_per_team_max,
+            event_bytes_max,
             idempotency_hours: rowmill_app::IDEMPOTENCY_HOURS,
             rate_limits: RateLimitsOut {
                 key: rates.key.map(RateOut::from),

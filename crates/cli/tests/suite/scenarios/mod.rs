@@ -4,6 +4,7 @@ mod access;
 mod cells;
 mod columns;
 mod commands;
+mod connections;
 mod corrections;
 mod costs;
 mod crashes;
@@ -32,6 +33,7 @@ mod sessions;
 mod site;
 mod sizes;
 mod stopping;
+mod streams;
 mod system;
 mod teams;
 mod together;
@@ -58,6 +60,9 @@ pub(crate) fn all() -> Vec<Scenario> {
         processing::OWN,
         outside::OWN,
         paid::OWN,
+        connections::OWN,
+        connections::EMBEDDED,
+        streams::OWN,
         events::OWN,
         access::OWN,
         sessions::OWN,

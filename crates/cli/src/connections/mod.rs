@@ -1,0 +1,283 @@
+//! Connections: accepted within their caps, served within their deadlines, and ended without losing an answer.
+
+mod gate;
+mod stream;
+mod unread;
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, HttpBody};
+use axum::extract::ConnectInfo;
+use axum::http::header::{CONNECTION, EXPECT, HeaderValue};
+use axum::http::{Request, Response};
+use hyper::body::{Frame, Incoming, SizeHint};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rowmill_api::PublicUrl;
+use rowmill_model::Limits;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::io::AsyncWrite as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tower::Service as _;
+
+pub(crate) use self::gate::Caps;
+use self::gate::{Gate, Seat};
+use self::stream::ClientStream;
+use self::unread::Received;
+use crate::serve::request_id;
+
+/// Connections beyond the cap, in which health alone is answered.
+const RESERVE: usize = 64;
+/// How long a connection has for its first request before it gives way to others.
+const GRACE: Duration = Duration::from_millis(250);
+/// What a client must do soon where places are few: send its head, or read its answer.
+const LIMITED: Duration = Duration::from_secs(5);
+/// Files that connections leave to the database, to providers and to child processes at least.
+const OTHER_FILES_MIN: u64 = 256;
+
+/// The service, and the address it is known by, if one is set.
+#[derive(Debug, Clone)]
+pub(crate) struct Front {
+    pub(crate) router: axum::Router,
+    pub(crate) public_url: Option<Arc<PublicUrl>>,
+}
+
+/// What a client has to do in how long.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadlines {
+    /// Send a request's head, counted from its connection or its last answer.
+    head: Duration,
+    /// Take something of an answer.
+    write: Duration,
+}
+
+impl Deadlines {
+    pub(crate) fn of(limits: &Limits) -> Self {
+        let seconds = |number: u32| Duration::from_secs(number.into());
+        Self { head: seconds(limits.head_seconds_max), write: seconds(limits.write_wait_seconds_max) }
+    }
+
+    fn limited(self) -> Self {
+        Self { head: self.head.min(LIMITED), write: self.write.min(LIMITED) }
+    }
+}
+
+impl Caps {
+    pub(crate) fn of(limits: &Limits) -> Self {
+        let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+        Self {
+            total: number(limits.connections_max),
+            per_address: number(limits.connections_per_address_max),
+            reserve: RESERVE,
+            grace: GRACE,
+        }
+    }
+
+    /// Of a listener that serves nothing but health.
+    pub(crate) const ADMIN: Self =
+        Self { total: RESERVE, per_address: RESERVE, reserve: RESERVE, grace: Duration::ZERO };
+}
+
+/// Lets this process open as many files as it is allowed to, and leaves no more connections than fit.
+pub(crate) fn fit_to_files(limits: &mut Limits) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    // Where the system does not let us, we have as many as before.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let files = getrlimit(Resource::Nofile).current.or(current).unwrap_or(u64::MAX);
+    let fit = files.saturating_sub(OTHER_FILES_MIN.max(files / 4)).max(1);
+    let fit = u32::try_from(fit).unwrap_or(u32::MAX);
+    if fit < limits.connections_max {
+        tracing::warn!(
+            connections_max = fit,
+            files,
+            "fewer connections than set: this process may open no more files (ulimit -n, LimitNOFILE)"
+        );
+        limits.connections_max = fit;
+    }
+}
+
+/// Where connections come in.
+pub(crate) struct Listener {
+    listener: TcpListener,
+    front: Front,
+    gate: Arc<Gate>,
+    deadlines: Deadlines,
+    /// True once no more requests are taken. Each connection watches it to its end.
+    closing: watch::Sender<bool>,
+}
+
+impl Listener {
+    pub(crate) fn new(listener: TcpListener, front: Front, caps: Caps, deadlines: Deadlines) -> Self {
+        Self { listener, front, gate: Gate::new(caps), deadlines, closing: watch::Sender::new(false) }
+    }
+
+    pub(crate) fn address(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    /// Accepts connections, for ever.
+    pub(crate) async fn accept(&self) {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, peer)) => self.let_in(stream, peer),
+                Err(error) => {
+                    // Out of file descriptors, most likely: somebody who waits makes room.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    self.gate.evict_oldest();
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    fn let_in(&self, stream: TcpStream, peer: SocketAddr) {
+        let Some(seat) = self.gate.enter(peer.ip()) else { return };
+        let deadlines = if seat.is_limited() { self.deadlines.limited() } else { self.deadlines };
+        let requests = Requests { front: self.front.clone(), peer, seat };
+        tokio::spawn(serve(stream, requests, deadlines, self.closing.subscribe()));
+    }
+
+    /// Takes no more connections. What is returned ends the others, once their requests are answered.
+    pub(crate) fn close(self) -> impl Future<Output = ()> {
+        let Self { listener, closing, .. } = self;
+        drop(listener);
+        async move {
+            closing.send_replace(true);
+            closing.closed().await;
+        }
+    }
+}
+
+/// One connection, from its first request to its last answer.
+async fn serve(
+    stream: TcpStream,
+    requests: Requests,
+    deadlines: Deadlines,
+    mut closing: watch::Receiver<bool>,
+) {
+    let seat = Arc::clone(&requests.seat);
+    let stream = ClientStream::new(stream, Arc::clone(&seat), deadlines.write);
+    let mut connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(deadlines.head)
+        .keep_alive(!seat.is_limited())
+        .serve_connection(TokioIo::new(stream), requests);
+    let mut is_ending = false;
+    loop {
+        tokio::select! {
+            ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => match ended {
+                Ok(()) => break,
+                Err(error) => return tracing::debug!(%error, "a connection ended early"),
+            },
+            // An answer under way is sent; but nothing comes after it.
+            () = seat.told_to_leave() => {
+                if !seat.is_busy() {
+                    return;
+                }
+                Pin::new(&mut connection).graceful_shutdown();
+            }
+            _ = closing.changed(), if !is_ending => {
+                is_ending = true;
+                Pin::new(&mut connection).graceful_shutdown();
+            }
+        }
+    }
+    let mut stream = connection.into_parts().io.into_inner().into_inner();
+    let _ = poll_fn(|cx| Pin::new(&mut stream).poll_shutdown(cx)).await;
+    if seat.has_unread() {
+        seat.wait();
+        tokio::select! {
+            () = unread::linger(&stream) => {}
+            () = seat.told_to_leave() => {}
+        }
+    }
+}
+
+/// The requests of one connection.
+struct Requests {
+    front: Front,
+    peer: SocketAddr,
+    seat: Arc<Seat>,
+}
+
+impl hyper::service::Service<Request<Incoming>> for Requests {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        self.seat.begin();
+        let seat = Arc::clone(&self.seat);
+        let busy = Busy(Arc::clone(&seat));
+        let (mut parts, incoming) = request.into_parts();
+        parts.extensions.insert(ConnectInfo(self.peer));
+        if let Some(inner) = self.front.public_url.as_ref().and_then(|url| url.inner(&parts.uri)) {
+            parts.uri = inner;
+        }
+        let is_refused = seat.is_limited() && !rowmill_api::is_health(parts.uri.path());
+        let expects_continue = parts.headers.contains_key(EXPECT);
+        let received = Received::new(incoming);
+        let body = received.as_ref().map_or_else(Body::empty, Received::lend);
+        let mut router = self.front.router.clone();
+        Box::pin(async move {
+            let mut response = if is_refused {
+                rowmill_api::too_many_connections(&request_id().to_string())
+            } else {
+                match router.call(Request::from_parts(parts, body)).await {
+                    Ok(response) => response,
+                    Err(never) => match never {},
+                }
+            };
+            if let Some(received) = received
+                && !received.finish(expects_continue).await
+            {
+                seat.leave_unread();
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            if is_refused {
+                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
+            Ok(response.map(|body| Body::new(Answer { body, _busy: busy })))
+        })
+    }
+}
+
+/// The body of an answer; when it is dropped all of it was handed over to be sent.
+struct Answer {
+    body: Body,
+    _busy: Busy,
+}
+
+struct Busy(Arc<Seat>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.answered();
+    }
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
