@@ -5,6 +5,7 @@
 
 mod carry;
 mod desk;
+mod fair_queue;
 mod guests;
 mod lookups;
 mod pages;
@@ -41,8 +42,8 @@ use uuid::Uuid;
 pub use crate::carry::Carrier;
 use crate::projects::Documents;
 use crate::readers::Readers;
-use crate::runs::Part;
-use crate::writer::Writer;
+use crate::runs::Parts;
+use crate::writer::{Weight, Writer};
 
 /// The database's file in the data directory.
 pub const DATABASE_FILE: &str = "rowmill.db";
@@ -211,7 +212,8 @@ impl Store for SqliteStore {
     }
 
     async fn insert_rows(&self, batch: NewRows) -> Result<Inserted> {
-        self.change(move |connection, documents| rows::insert(connection, documents, batch)).await
+        let weight = Weight::of_rows(batch.rows.len());
+        self.change_by(weight, move |connection, documents| rows::insert(connection, documents, batch)).await
     }
 
     async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
@@ -220,15 +222,23 @@ impl Store for SqliteStore {
     }
 
     async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten> {
-        self.change(move |connection, documents| guests::upsert(connection, documents, &guests)).await
+        let weight = Weight::of_rows(guests.len());
+        self.change_by(weight, move |connection, documents| guests::upsert(connection, documents, &guests))
+            .await
     }
 
     async fn write_cells(&self, batch: WriteCells) -> Result<WrittenCells> {
-        self.change(move |connection, documents| rows::write_cells(connection, documents, batch)).await
+        let weight = Weight::of_rows(batch.cells.len());
+        self.change_by(weight, move |connection, documents| rows::write_cells(connection, documents, batch))
+            .await
     }
 
     async fn delete_rows(&self, project: ProjectId, ids: Vec<RowId>) -> Result<u64> {
-        self.change(move |connection, documents| rows::delete(connection, documents, project, &ids)).await
+        let weight = Weight::of_rows(ids.len());
+        let delete = move |connection: &Connection, documents: &Documents| {
+            rows::delete(connection, documents, project, &ids)
+        };
+        self.change_by(weight, delete).await
     }
 
     async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
@@ -274,7 +284,7 @@ impl Store for SqliteStore {
                 let queue = move |connection: &Connection, documents: &Documents| {
                     runs::trigger(connection, documents, &asked, part, left)
                 };
-                self.change(queue).await?
+                self.change_by(Weight::Bulk, queue).await?
             };
             triggered += done.count;
             parts.go_on(done.next_block);
@@ -289,9 +299,10 @@ impl Store for SqliteStore {
         let mut stopped = Stopped::default();
         while let Some(part) = parts.next() {
             let asked = Arc::clone(&stop);
-            let done = self
-                .change(move |connection, documents| runs::stop(connection, documents, &asked, part))
-                .await?;
+            let end = move |connection: &Connection, documents: &Documents| {
+                runs::stop(connection, documents, &asked, part)
+            };
+            let done = self.change_by(Weight::Bulk, end).await?;
             stopped.rows += done.count.rows;
             stopped.cells += done.count.cells;
             parts.go_on(done.next_block);
@@ -312,7 +323,8 @@ impl Store for SqliteStore {
     }
 
     async fn settle_and_claim(&self, settle: Settle) -> Result<Settled> {
-        self.change(move |connection, documents| work::settle(connection, documents, settle)).await
+        let weight = Weight::of_rows(settle.results.len());
+        self.change_by(weight, move |connection, documents| work::settle(connection, documents, settle)).await
     }
 
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {
@@ -342,39 +354,17 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,
     ) -> Result<T> {
+        self.change_by(Weight::Light, work).await
+    }
+
+    /// The same, for work that may take long.
+    async fn change_by<T: Send + 'static>(
+        &self,
+        weight: Weight,
+        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,
+    ) -> Result<T> {
         let documents = Arc::clone(&self.documents);
-        self.writer.change(move |connection| work(connection, &documents)).await
-    }
-}
-
-/// The rows of a run, cut into what one transaction goes over.
-enum Parts {
-    /// From this block on; `None` at the end.
-    Blocks(Option<u64>),
-    Rows(std::collections::VecDeque<Vec<u64>>),
-}
-
-impl Parts {
-    fn of(rows: Rows) -> Self {
-        match rows {
-            Rows::All => Self::Blocks(Some(0)),
-            Rows::At(positions) => {
-                Self::Rows(positions.chunks(runs::ROWS_AT_ONCE).map(<[u64]>::to_vec).collect())
-            }
-        }
-    }
-
-    fn next(&mut self) -> Option<Part> {
-        match self {
-            Self::Blocks(next) => next.take().map(Part::From),
-            Self::Rows(parts) => parts.pop_front().map(Part::These),
-        }
-    }
-
-    fn go_on(&mut self, next_block: Option<u64>) {
-        if let Self::Blocks(next) = self {
-            *next = next_block;
-        }
+        self.writer.change(weight, move |connection| work(connection, &documents)).await
     }
 }
 

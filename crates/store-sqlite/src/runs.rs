@@ -1,10 +1,10 @@
 //! Starting and stopping runs, a few blocks at a time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{BLOCK_BITS, block_of, place_of, position_of};
-use rowmill_store::{Change, Result, Standing, Stop, Stopped, StoreError, Trigger};
+use rowmill_store::{Change, Result, Rows, Standing, Stop, Stopped, StoreError, Trigger};
 use rusqlite::Connection;
 
 use crate::backend;
@@ -23,6 +23,35 @@ pub(crate) enum Part {
     /// Those from this block on, up to [`BLOCKS_AT_ONCE`] blocks.
     From(u64),
     These(Vec<u64>),
+}
+
+/// The rows of a run, cut into what one transaction goes over.
+pub(crate) enum Parts {
+    /// From this block on; `None` at the end.
+    Blocks(Option<u64>),
+    Rows(VecDeque<Vec<u64>>),
+}
+
+impl Parts {
+    pub(crate) fn of(rows: Rows) -> Self {
+        match rows {
+            Rows::All => Self::Blocks(Some(0)),
+            Rows::At(positions) => Self::Rows(positions.chunks(ROWS_AT_ONCE).map(<[u64]>::to_vec).collect()),
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Part> {
+        match self {
+            Self::Blocks(next) => next.take().map(Part::From),
+            Self::Rows(parts) => parts.pop_front().map(Part::These),
+        }
+    }
+
+    pub(crate) fn go_on(&mut self, next_block: Option<u64>) {
+        if let Self::Blocks(next) = self {
+            *next = next_block;
+        }
+    }
 }
 
 /// What one transaction did, and where the next goes on.
