@@ -9,6 +9,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use axum::http::{HeaderMap, Method, Response, StatusCode};
 use bytes::Bytes;
+use rowmill_fairness::Tenant;
 use rowmill_model::Limits;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -114,6 +115,9 @@ pub trait Principal: Clone + Send + Sync + 'static {
     /// The caller that requests are counted for: the id of the key. Without one they are counted for the
     /// client's address.
     fn rate_key(&self) -> Option<u128>;
+
+    /// Whom the work of a request is done for.
+    fn tenant(&self) -> Tenant;
 }
 
 /// Who may call, and how they are counted.

@@ -3,12 +3,14 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{ConnectInfo, MatchedPath, Request};
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use percent_encoding::percent_decode_str;
+use rowmill_fairness::Tenant;
 use rowmill_model::{Limits, Offence};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -71,6 +73,21 @@ async fn attempt<S: Service, E: Endpoint<S>>(
     let client = client_address(&parts);
     let captured = captured(&parts);
     let principal = admit(shared, E::ACCESS, &parts, client, &captured, standing).await?;
+    let tenant = principal.as_ref().map_or(Tenant::ANONYMOUS, |principal| principal.tenant());
+    tenant.scope(carry_out::<S, E>(shared, plan, parts, body, captured, principal, request_id)).await
+}
+
+/// Reads what an admitted caller sent and does what it asks for.
+async fn carry_out<S: Service, E: Endpoint<S>>(
+    shared: &Shared<S>,
+    plan: &Plan,
+    parts: Parts,
+    body: Body,
+    captured: Map<String, Value>,
+    principal: Option<S::Principal>,
+    request_id: &Arc<str>,
+) -> Result<Response, Error> {
+    let client = client_address(&parts);
     let written = captured.get("projectId").filter(|_| parts.method != Method::GET);
     let written = written.and_then(Value::as_str).map(str::to_owned);
     let path = serde_json::from_value(Value::Object(captured)).map_err(|_| Error::UnknownPath)?;

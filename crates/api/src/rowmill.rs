@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method};
 use rowmill_app::{App, Caller, OnceKey};
+use rowmill_fairness::Tenant;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -109,6 +110,13 @@ impl Principal for Caller {
         match self {
             Self::Key(principal) => Some(principal.key.uuid().as_u128()),
             Self::Anyone(_) => None,
+        }
+    }
+
+    fn tenant(&self) -> Tenant {
+        match self {
+            Self::Key(principal) => Tenant::team(principal.team.0.as_u128()),
+            Self::Anyone(_) => Tenant::ANONYMOUS,
         }
     }
 }

@@ -10,6 +10,7 @@ use rowmill_api::{
     Optional, Principal, Raw, Service, Settings,
 };
 use rowmill_app::{Error as AppError, Noun};
+use rowmill_fairness::Tenant;
 use rowmill_model::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,10 @@ pub(crate) struct Caller(Option<u128>);
 impl Principal for Caller {
     fn rate_key(&self) -> Option<u128> {
         self.0
+    }
+
+    fn tenant(&self) -> Tenant {
+        self.0.map_or(Tenant::ANONYMOUS, Tenant::team)
     }
 }
 
