@@ -25,6 +25,7 @@ mod rates;
 mod refusals;
 mod repeats;
 mod rows;
+mod scraping;
 mod sessions;
 mod site;
 mod sizes;
@@ -36,6 +37,7 @@ mod trials;
 mod turmoil;
 mod views;
 mod webhook;
+mod writers;
 
 use crate::harness::Scenario;
 
@@ -49,6 +51,8 @@ pub(crate) fn all() -> Vec<Scenario> {
         stopping::NODES,
         crashes::OWN,
         moving::OWN,
+        scraping::OWN,
+        writers::OWN,
         processing::OWN,
         outside::OWN,
         paid::OWN,
