@@ -52,6 +52,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         crashes::OWN,
         moving::OWN,
         scraping::OWN,
+        writers::EMBEDDED,
         writers::OWN,
         processing::OWN,
         outside::OWN,

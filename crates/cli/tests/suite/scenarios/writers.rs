@@ -10,8 +10,12 @@ use crate::harness::faults::sized;
 use crate::harness::runner::scenarios;
 use crate::harness::{Scenario, Server, Table, eventually};
 
-pub(crate) const OWN: &[Scenario] = &scenarios!("writers", Own:
+/// PostgreSQL has many writers, which share nothing but the machine.
+pub(crate) const EMBEDDED: &[Scenario] = &scenarios!("writers", Embedded:
     a_small_write_does_not_wait_behind_anothers_bulk_inserts,
+);
+
+pub(crate) const OWN: &[Scenario] = &scenarios!("writers", Own:
     an_insert_of_many_rows_is_whole_beside_others,
 );
 
