@@ -54,7 +54,8 @@ pub(crate) fn serve(answers: &[PathBuf]) -> Outcome {
     let mut router = Router::new();
     for (index, file) in answers.iter().enumerate() {
         let bytes = Bytes::from(std::fs::read(file)?);
-        let handler = move || std::future::ready(([(CONTENT_TYPE, "application/json")], bytes.clone()));
+        let kind = if bytes.starts_with(b"<") { "text/html; charset=utf-8" } else { "application/json" };
+        let handler = move || std::future::ready(([(CONTENT_TYPE, kind)], bytes.clone()));
         router = router.route(&format!("/{index}"), get(handler));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

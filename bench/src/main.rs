@@ -7,6 +7,7 @@ mod apart;
 mod bare;
 mod cells;
 mod client;
+mod fairness;
 mod inserts;
 mod load;
 mod pages;
@@ -95,6 +96,8 @@ enum Part {
     /// Only on PostgreSQL.
     Nodes,
     Views,
+    /// A quiet team beside noisy ones.
+    Fairness,
 }
 
 /// How long and how often to measure, and what.
@@ -246,6 +249,10 @@ impl Bench {
         for backend in backends.iter().filter(|_| self.effort.includes(Part::Webhook)) {
             report.store(backend.kind());
             webhook::measure(&self.server, backend, &self.scratch, &self.effort, report)?;
+        }
+        for backend in backends.iter().filter(|_| self.effort.includes(Part::Fairness)) {
+            report.store(backend.kind());
+            fairness::measure(&self.server, backend, &self.scratch, &self.effort, report)?;
         }
         Ok(())
     }

@@ -116,6 +116,20 @@ impl Rowmill {
         })
     }
 
+    /// A new team, and the key that speaks for it.
+    pub(crate) fn team(&self, slug: &str) -> Outcome<String> {
+        let run = |arguments: &[&str]| -> Outcome<String> {
+            let mut command = command(&self.binary, &self.place);
+            let done = command.env("ROWMILL_DATA_DIR", &self.place.data).args(arguments).output()?;
+            if !done.status.success() {
+                return Err(String::from_utf8_lossy(&done.stderr).into_owned().into());
+            }
+            Ok(String::from_utf8(done.stdout)?.trim().to_owned())
+        };
+        run(&["team", "create", "--slug", slug])?;
+        run(&["key", "create", "--team", slug])
+    }
+
     pub(crate) fn processor_time(&self) -> Outcome<Duration> {
         processor_time(self.process.id())
     }
@@ -142,22 +156,28 @@ impl Drop for Rowmill {
 }
 
 fn spawn(binary: &Path, place: &Place, address: SocketAddr) -> Outcome<Child> {
-    let data = &place.data;
-    let mut command = Command::new(binary);
-    command.args(["serve", "--listen", &address.to_string(), "--data-dir"]).arg(data);
+    let mut command = command(binary, place);
+    command.args(["serve", "--listen", &address.to_string(), "--data-dir"]).arg(&place.data);
     command
-        .env_clear()
         .env("ROWMILL_RATE_LIMIT_KEY", "0")
         .env("ROWMILL_RATE_LIMIT_WEBHOOK", "0")
         .env("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32")
         .env("ROWMILL_WORKER_CONCURRENCY", "64")
-        .env("ROWMILL_LOG", "warn");
+        .env("ROWMILL_LOG", "warn")
+        .stdout(Stdio::piped());
+    Ok(command.spawn()?)
+}
+
+/// The binary on this data, with no other settings.
+fn command(binary: &Path, place: &Place) -> Command {
+    let mut command = Command::new(binary);
+    command.env_clear().stdin(Stdio::null());
     if let Some(url) = place.url() {
         command.env("ROWMILL_DATABASE_URL", url).env("ROWMILL_SECRET_KEY", "bench".repeat(10));
     }
     // Away from any settings file.
-    command.current_dir(data.parent().unwrap_or(data)).stdin(Stdio::null()).stdout(Stdio::piped());
-    Ok(command.spawn()?)
+    command.current_dir(place.data.parent().unwrap_or(&place.data));
+    command
 }
 
 /// The time a process has been running on any processor, in all its threads that still live.

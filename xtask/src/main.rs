@@ -20,11 +20,12 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask <command>
 
-  test [--keep-going] [--rounds N] [STEP ...]
+  test [--keep-going] [--rounds N] [--large] [STEP ...]
                every check and test, or only the named steps:
-               fmt, clippy, tidy, unit, document, schemathesis, peers, browser
+               fmt, clippy, tidy, unit, faults, document, schemathesis, peers, browser
                --keep-going  goes on after a failed step
                --rounds N    kill -9 rounds of the crash test
+               --large       faults in their large form (the small one is part of unit)
   ci           the same as test; this is what .ci/run calls
   tidy         the rules a compiler does not know
   openapi      writes openapi.json anew from the code

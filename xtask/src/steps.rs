@@ -8,6 +8,11 @@ use crate::{browser, document, peers, schemathesis, tidy, tools};
 
 /// Read by the crash test in crates/cli/tests.
 const CRASH_ROUNDS_VARIABLE: &str = "ROWMILL_TEST_CRASH_ROUNDS";
+/// Read by the scenarios of faults, for how much of everything they use.
+const FAULTS_VARIABLE: &str = "ROWMILL_TEST_FAULTS";
+/// What the names of scenarios begin with in which strangers, neighbours or the machine do harm. Each is part of the step
+/// `unit`, too, in its small form.
+const FAULTS: &[&str] = &["writers::", "scraping::"];
 /// Names the folder of PostgreSQL's programs.
 const POSTGRES_VARIABLE: &str = "ROWMILL_TEST_POSTGRES";
 
@@ -22,6 +27,11 @@ const STEPS: &[Step] = &[
     Step { name: "clippy", what: "no lint complains", run: |_| clippy() },
     Step { name: "tidy", what: "the rules a compiler does not know", run: |_| tidy::run() },
     Step { name: "unit", what: "every test of the workspace", run: unit },
+    Step {
+        name: "faults",
+        what: "strangers and neighbours do no harm (small in unit, large with --large)",
+        run: faults,
+    },
     Step { name: "document", what: "openapi.json is current, valid and clean", run: |_| document::check() },
     Step { name: "schemathesis", what: "the service keeps its document", run: |_| schemathesis::run() },
     Step { name: "peers", what: "AI columns against a real proxy of models", run: |_| peers::run() },
@@ -41,6 +51,8 @@ pub(crate) fn test(arguments: &[String]) -> Outcome {
 #[derive(Debug, Default, PartialEq)]
 struct Options {
     keep_going: bool,
+    /// Faults in their large form.
+    large: bool,
     crash_rounds: Option<u32>,
     /// Empty means all.
     steps: Vec<String>,
@@ -53,6 +65,7 @@ impl Options {
         while let Some(argument) = rest.next() {
             match argument.as_str() {
                 "--keep-going" => options.keep_going = true,
+                "--large" => options.large = true,
                 "--rounds" => {
                     let rounds = rest.next().ok_or("--rounds needs a number")?;
                     options.crash_rounds =
@@ -68,8 +81,10 @@ impl Options {
         Ok(options)
     }
 
+    /// The small form of faults is part of `unit`: it is run apart only if it is named.
     fn wants(&self, name: &str) -> bool {
-        self.steps.is_empty() || self.steps.iter().any(|step| step == name)
+        let is_named = self.steps.iter().any(|step| step == name);
+        is_named || self.steps.is_empty() && (name != "faults" || self.large)
     }
 }
 
@@ -136,17 +151,34 @@ fn clippy() -> Outcome {
 }
 
 fn unit(options: &Options) -> Outcome {
-    let mut command = cargo();
-    command.args(["test", "--workspace"]);
+    let mut command = tests()?;
+    command.arg("--workspace");
     if let Some(rounds) = options.crash_rounds {
         command.env(CRASH_ROUNDS_VARIABLE, rounds.to_string());
     }
+    run(&mut command)
+}
+
+/// The scenarios of faults alone.
+fn faults(options: &Options) -> Outcome {
+    let mut command = tests()?;
+    command.args(["--package", "rowmill", "--test", "suite", "--"]).args(FAULTS);
+    if options.large {
+        command.env(FAULTS_VARIABLE, "large");
+    }
+    run(&mut command)
+}
+
+/// `cargo test`, with PostgreSQL where it is found.
+fn tests() -> Outcome<std::process::Command> {
+    let mut command = cargo();
+    command.arg("test");
     if std::env::var_os(POSTGRES_VARIABLE).is_none()
         && let Some(programs) = tools::postgres()?
     {
         command.env(POSTGRES_VARIABLE, programs);
     }
-    run(&mut command)
+    Ok(command)
 }
 
 #[cfg(test)]
@@ -184,9 +216,17 @@ mod tests {
         let all = parse("tidy --rounds 200 fmt --keep-going").unwrap();
         assert_eq!(
             all,
-            Options { keep_going: true, crash_rounds: Some(200), steps: vec!["tidy".into(), "fmt".into()] }
+            Options {
+                keep_going: true,
+                crash_rounds: Some(200),
+                steps: vec!["tidy".into(), "fmt".into()],
+                ..Options::default()
+            }
         );
         assert!(all.wants("fmt") && !all.wants("unit"));
+        let (plain, large) = (parse("").unwrap(), parse("--large").unwrap());
+        assert!(plain.wants("unit") && !plain.wants("faults") && large.wants("faults"));
+        assert!(parse("faults").unwrap().wants("faults") && !parse("faults").unwrap().wants("unit"));
         for wrong in ["tiddy", "--rounds", "--rounds many", "--keep"] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }

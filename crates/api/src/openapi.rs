@@ -237,7 +237,6 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
         (StatusCode::UNAUTHORIZED, needs_key || is_webhook),
         (StatusCode::FORBIDDEN, needs_key),
         (StatusCode::NOT_FOUND, !operation.path_params.is_empty()),
-        (StatusCode::REQUEST_TIMEOUT, has_body),
         (StatusCode::CONFLICT, is_post && !is_webhook),
         (StatusCode::PAYLOAD_TOO_LARGE, has_body),
         (StatusCode::UNSUPPORTED_MEDIA_TYPE, has_body),

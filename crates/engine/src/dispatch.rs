@@ -1,13 +1,13 @@
 //! Claiming cells and starting them.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use jiff::Timestamp;
-use rowmill_model::{Column, Project, ProjectId};
+use rowmill_model::{Column, Project, ProjectId, TeamId};
 use rowmill_store::{Claimed, Lane, StoreError};
 
 use crate::caller::Cell;
@@ -19,6 +19,8 @@ use crate::traffic::until;
 
 /// Lanes looked at in one round. The next round begins behind them.
 const LANES_MAX: usize = 256;
+/// Projects whose team is remembered: more than have work at once.
+const TEAMS_KNOWN_MAX: usize = 20_000;
 
 /// Claims at once, each of other projects.
 const CLAIMS_MAX: usize = 4;
@@ -58,20 +60,20 @@ async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
     #[expect(clippy::cast_precision_loss, reason = "a gauge need not be exact beyond 2^52")]
     metrics::gauge!("rowmill_cells_in_flight").set(running as f64);
     let now = shared.clock.now();
-    let most = shared.in_hand_max();
-    let ahead = most - config.concurrency;
+    let (team_max, reserve) = (shared.in_hand_max(), shared.places.reserve());
+    let (most, ahead) = (team_max + reserve, team_max - config.concurrency);
     // Results that wait to be written count, too: a store that is slow is not given ever more to do.
     let free = most.saturating_sub(running).min((2 * most).saturating_sub(in_hand));
     // While every place is taken there is no hurry: what is claimed ahead comes in batches.
-    let may_wait = running >= config.concurrency && 2 * free < ahead;
-    shared.wanted.store(config.concurrency + ahead / 2, Ordering::Relaxed);
+    let may_wait = running >= config.concurrency && 2 * free.saturating_sub(reserve) < ahead;
+    shared.wanted.store(config.concurrency + reserve + ahead / 2, Ordering::Relaxed);
     if free == 0 || may_wait {
         return Ok(Next::After(config.look_every));
     }
     let lanes = shared.store.lanes(now.as_millisecond()).await?;
     let due = lanes.next_due_ms.and_then(|due| Timestamp::from_millisecond(due).ok());
     let (wishes, opens_at) = wishes(shared, &lanes.ready, turn).await?;
-    let asks = share(free, wishes, |project| shared.registry.load_of(project));
+    let asks = share(free, team_max, wishes, &shared.registry);
     let claimed = if asks.is_empty() { 0 } else { claim(shared, asks).await? };
     if claimed > 0 {
         return Ok(Next::AtOnce);
@@ -89,14 +91,15 @@ async fn wishes(
 ) -> Result<(Vec<Wish>, Option<Timestamp>), StoreError> {
     let mut projects: BTreeMap<ProjectId, Option<Arc<Project>>> = BTreeMap::new();
     let (mut wishes, mut opens_at) = (Vec::new(), None::<Timestamp>);
-    let start = turn.checked_rem(ready.len()).unwrap_or_default();
-    for lane in ready.iter().cycle().skip(start).take(ready.len().min(LANES_MAX)) {
+    let lanes = in_turn(ready, &shared.teams(), turn);
+    for lane in &lanes {
         let project = match projects.get(&lane.project) {
             Some(project) => project.clone(),
             None => shared.store.project(lane.project).await?.map(|stored| stored.project),
         };
         projects.insert(lane.project, project.clone());
         let Some(project) = project else { continue };
+        shared.know_team(&project);
         let Some(column) = project.table.columns.iter().find(|column| column.slot == lane.slot) else {
             continue;
         };
@@ -104,9 +107,49 @@ async fn wishes(
         if let Some(again_at) = room.again_at {
             opens_at = Some(opens_at.map_or(again_at, |opens_at| opens_at.min(again_at)));
         }
-        wishes.push(Wish { lane: *lane, room });
+        wishes.push(Wish { lane: *lane, team: project.team, room });
     }
     Ok((wishes, opens_at))
+}
+
+/// The lanes to look at in this round: all, or as many as can be, teams in turn. One team's thousand columns do not keep
+/// another's waiting. Whose they are is not known of all; those count as one team's until they were looked at.
+fn in_turn(ready: &[Lane], teams: &HashMap<ProjectId, TeamId>, turn: usize) -> Vec<Lane> {
+    if ready.len() <= LANES_MAX {
+        let start = turn.checked_rem(ready.len()).unwrap_or_default();
+        return ready.iter().cycle().skip(start).take(ready.len()).copied().collect();
+    }
+    let mut by_team: BTreeMap<Option<TeamId>, Vec<Lane>> = BTreeMap::new();
+    for lane in ready {
+        by_team.entry(teams.get(&lane.project).copied()).or_default().push(*lane);
+    }
+    let start = turn.wrapping_mul((LANES_MAX / by_team.len()).max(1));
+    let mut lines: Vec<_> = by_team
+        .values()
+        .map(|lanes| lanes.iter().cycle().skip(start % lanes.len().max(1)).take(lanes.len()))
+        .collect();
+    // More teams than lanes: each round begins with another one.
+    let first = turn.checked_rem(lines.len()).unwrap_or_default();
+    lines.rotate_left(first);
+    let mut chosen = Vec::with_capacity(LANES_MAX);
+    while chosen.len() < LANES_MAX {
+        chosen.extend(lines.iter_mut().filter_map(Iterator::next).take(LANES_MAX - chosen.len()));
+    }
+    chosen
+}
+
+impl Shared {
+    fn teams(&self) -> MutexGuard<'_, HashMap<ProjectId, TeamId>> {
+        self.team_of.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn know_team(&self, project: &Project) {
+        let mut teams = self.teams();
+        if teams.len() >= TEAMS_KNOWN_MAX {
+            teams.clear();
+        }
+        teams.insert(project.id, project.team);
+    }
 }
 
 /// Takes cells and starts their tasks; says how many. Whatever was got is started, even if some of it failed.
@@ -153,9 +196,41 @@ pub(crate) fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
                 None => continue,
             },
         };
-        shared.registry.admit(ticket, |revoked| {
+        shared.registry.admit(ticket, project.team, |revoked| {
             let cell = Cell { ticket, row, values, attempts, project, column, revoked };
             tokio::spawn(run(Arc::clone(shared), cell)).abort_handle()
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rowmill_model::record::Slot;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn lane(project: u128, slot: Slot) -> Lane {
+        Lane { project: ProjectId::from_uuid(Uuid::from_u128(project)), slot }
+    }
+
+    #[test]
+    fn a_lane_is_not_lost_among_anothers_thousands() {
+        let many: Vec<Lane> = (1..=1_000).map(|project| lane(project, 1)).collect();
+        let team = |number| TeamId(Uuid::from_u128(number));
+        let mut teams: HashMap<_, _> = many.iter().map(|lane| (lane.project, team(1))).collect();
+        let (quiet, unknown) = (lane(5_000, 1), lane(6_000, 1));
+        teams.insert(quiet.project, team(2));
+        let ready = [many, vec![quiet, unknown]].concat();
+        let mut seen = std::collections::BTreeSet::new();
+        for turn in 0..20 {
+            let chosen = in_turn(&ready, &teams, turn);
+            assert_eq!(chosen.len(), LANES_MAX);
+            assert!(chosen.contains(&quiet) && chosen.contains(&unknown), "{turn}");
+            seen.extend(chosen);
+        }
+        assert_eq!(seen.len(), ready.len(), "all have their turn");
+        assert_eq!(in_turn(&[quiet, unknown], &teams, 1), [unknown, quiet]);
+        assert!(in_turn(&[], &teams, 3).is_empty());
     }
 }

@@ -1,21 +1,25 @@
 //! A worker: everything that runs for as long as it lives.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rowmill_model::{ProjectId, TeamId};
 use rowmill_providers::Clock;
 use rowmill_store::{Change, ChangedRows, Claim, Lane, Store, StoreError, WorkerId};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::caller::Caller;
 use crate::config::Config;
 use crate::pace::Pace;
+use crate::places::Places;
 use crate::pulse::Pulse;
 use crate::registry::Registry;
 use crate::settler::Outlets;
+use crate::share::Loads as _;
 use crate::{dispatch, pulse, settler};
 
 /// Cells claimed ahead for each place, at most.
@@ -42,8 +46,8 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) worker: WorkerId,
     pub(crate) registry: Registry,
-    /// One for each cell that may run at once. Claimed cells wait here for theirs. Closed when nothing more is to begin.
-    pub(crate) places: Semaphore,
+    /// Closed when nothing more is to begin.
+    pub(crate) places: Places,
     pub(crate) pace: Pace,
     pub(crate) pulse: Pulse,
     /// Rung when there may be work, or a place for it.
@@ -52,6 +56,8 @@ pub(crate) struct Shared {
     pub(crate) doubt: Notify,
     /// While no more cells run than this, a place that falls free is told of.
     pub(crate) wanted: AtomicUsize,
+    /// Whose projects are, as far as they were looked at. That never changes.
+    pub(crate) team_of: Mutex<HashMap<ProjectId, TeamId>>,
     random: Mutex<fastrand::Rng>,
 }
 
@@ -66,7 +72,7 @@ impl Engine {
         seed: u64,
     ) -> Self {
         let (outlets, results) = Outlets::new();
-        let places = config.concurrency.min(Semaphore::MAX_PERMITS);
+        let places = Places::new(config.concurrency);
         let (pace, pulse) = (Pace::new(clock.now()), Pulse::new(clock.now()));
         let shared = Arc::new(Shared {
             store,
@@ -75,12 +81,13 @@ impl Engine {
             config,
             worker,
             registry: Registry::new(outlets),
-            places: Semaphore::new(places),
+            places,
             pace,
             pulse,
             wake: Notify::new(),
             doubt: Notify::new(),
             wanted: AtomicUsize::new(usize::MAX),
+            team_of: Mutex::default(),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
         });
         // The store outlives the engine, and listeners are for ever: this one must not keep it alive.
@@ -90,7 +97,7 @@ impl Engine {
                 shared.registry.revoke(&change.revoked);
                 // Where changes of another node were missed, nobody says what they took away.
                 let is_vague = change.restated && change.rows == ChangedRows::Many;
-                if is_vague && shared.registry.load_of(change.project) > 0 {
+                if is_vague && shared.registry.of_project(change.project) > 0 {
                     shared.doubt.notify_one();
                 }
                 if change.ready || !change.revoked.is_empty() {
@@ -185,7 +192,7 @@ impl Shared {
         Claim { worker, expires_at_ms, now, asks, bytes_max }
     }
 
-    /// How many cells may be in hand without a result, running or claimed ahead.
+    /// How many cells of a team may be in hand without a result, running or claimed ahead.
     pub(crate) fn in_hand_max(&self) -> usize {
         let Config { concurrency, .. } = self.config;
         concurrency + self.pace.ahead(self.clock.now(), AHEAD_MAX * concurrency)

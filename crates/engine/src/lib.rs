@@ -32,6 +32,7 @@ mod governor;
 mod others;
 mod outside;
 mod pace;
+mod places;
 mod pulse;
 mod registry;
 mod retry;

@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rowmill_model::ProjectId;
+use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::{Settlement, Ticket};
 use tokio::task::AbortHandle;
 
 use crate::settler::{Finished, Outlets};
+use crate::share::Loads;
 
 /// Which tasks run for which tickets, and which results wait to be written.
 #[derive(Debug)]
@@ -22,6 +23,7 @@ struct Inner {
     hands: BTreeMap<Ticket, Hand>,
     running: usize,
     running_by_project: BTreeMap<ProjectId, usize>,
+    running_by_team: BTreeMap<TeamId, usize>,
     /// The claims under way, by number: their tickets may be revoked before they are known here.
     claiming: BTreeSet<u64>,
     /// The number of the last claim that began.
@@ -35,6 +37,7 @@ struct Inner {
 #[derive(Debug)]
 enum Hand {
     Running {
+        team: TeamId,
         task: AbortHandle,
         revoked: Arc<AtomicBool>,
     },
@@ -48,6 +51,7 @@ impl Registry {
             hands: BTreeMap::new(),
             running: 0,
             running_by_project: BTreeMap::new(),
+            running_by_team: BTreeMap::new(),
             claiming: BTreeSet::new(),
             last_claim: 0,
             revoked_early: BTreeMap::new(),
@@ -74,8 +78,13 @@ impl Registry {
         }
     }
 
-    /// Takes a claimed cell in hand, unless it was revoked meanwhile. `spawn` starts its task.
-    pub(crate) fn admit(&self, ticket: Ticket, spawn: impl FnOnce(Arc<AtomicBool>) -> AbortHandle) {
+    /// Takes a claimed cell of a team in hand, unless it was revoked meanwhile. `spawn` starts its task.
+    pub(crate) fn admit(
+        &self,
+        ticket: Ticket,
+        team: TeamId,
+        spawn: impl FnOnce(Arc<AtomicBool>) -> AbortHandle,
+    ) {
         let mut inner = self.lock();
         if inner.revoked_early.contains_key(&ticket) || inner.results.is_none() {
             return;
@@ -83,17 +92,18 @@ impl Registry {
         let revoked = Arc::new(AtomicBool::new(false));
         // The task needs the lock to end, so it cannot end before it is known.
         let task = spawn(Arc::clone(&revoked));
-        inner.hands.insert(ticket, Hand::Running { task, revoked });
-        inner.count(ticket, 1);
+        inner.hands.insert(ticket, Hand::Running { team, task, revoked });
+        inner.count(ticket, team, 1);
     }
 
     /// Hands a result to the settler, unless the cell was revoked. Says how many others run.
     pub(crate) fn finish(&self, finished: Finished) -> usize {
         let mut inner = self.lock();
         let ticket = finished.settlement.ticket;
-        if let Some(hand @ Hand::Running { .. }) = inner.hands.get_mut(&ticket) {
-            *hand = Hand::Settling;
-            inner.count(ticket, -1);
+        if let Some(Hand::Running { team, .. }) = inner.hands.get(&ticket) {
+            let team = *team;
+            inner.hands.insert(ticket, Hand::Settling);
+            inner.count(ticket, team, -1);
             inner.send(finished);
         }
         inner.running
@@ -129,8 +139,8 @@ impl Registry {
     /// A cell is not begun after all.
     pub(crate) fn let_go(&self, ticket: Ticket) {
         let mut inner = self.lock();
-        if inner.hands.remove(&ticket).is_some() {
-            inner.count(ticket, -1);
+        if let Some(Hand::Running { team, .. }) = inner.hands.remove(&ticket) {
+            inner.count(ticket, team, -1);
         }
     }
 
@@ -170,10 +180,6 @@ impl Registry {
         (inner.running, inner.hands.len())
     }
 
-    pub(crate) fn load_of(&self, project: ProjectId) -> usize {
-        self.lock().running_by_project.get(&project).copied().unwrap_or_default()
-    }
-
     /// Aborts everything and takes nothing more. The settler ends when it has written what it has.
     pub(crate) fn close(&self) {
         let mut inner = self.lock();
@@ -189,30 +195,46 @@ impl Registry {
     }
 }
 
+impl Loads for Registry {
+    fn of_team(&self, team: TeamId) -> usize {
+        self.lock().running_by_team.get(&team).copied().unwrap_or_default()
+    }
+
+    fn of_project(&self, project: ProjectId) -> usize {
+        self.lock().running_by_project.get(&project).copied().unwrap_or_default()
+    }
+}
+
 impl Inner {
     fn abort(&mut self, ticket: Ticket) {
-        if let Some(Hand::Running { task, revoked }) = self.hands.get(&ticket) {
+        if let Some(Hand::Running { team, task, revoked }) = self.hands.get(&ticket) {
+            let team = *team;
             revoked.store(true, Ordering::Release);
             task.abort();
             self.hands.remove(&ticket);
-            self.count(ticket, -1);
+            self.count(ticket, team, -1);
         }
     }
 
-    fn count(&mut self, ticket: Ticket, change: isize) {
+    fn count(&mut self, ticket: Ticket, team: TeamId, change: isize) {
         self.running = self.running.saturating_add_signed(change);
-        let project = ticket.lane.project;
-        let count = self.running_by_project.entry(project).or_default();
-        *count = count.saturating_add_signed(change);
-        if *count == 0 {
-            self.running_by_project.remove(&project);
-        }
+        count_in(&mut self.running_by_project, ticket.lane.project, change);
+        count_in(&mut self.running_by_team, team, change);
     }
 
     fn send(&self, finished: Finished) {
         if let Some(results) = &self.results {
             results.send(finished);
         }
+    }
+}
+
+/// Whoever has none has no entry.
+fn count_in<K: Ord + Copy>(counts: &mut BTreeMap<K, usize>, key: K, change: isize) {
+    let count = counts.entry(key).or_default();
+    *count = count.saturating_add_signed(change);
+    if *count == 0 {
+        counts.remove(&key);
     }
 }
 
@@ -231,7 +253,8 @@ mod tests {
     #[tokio::test]
     async fn a_ticket_revoked_before_it_is_known_is_not_admitted() {
         let registry = Registry::new(Outlets::new().0);
-        let admit = |token| registry.admit(ticket(token), |_| tokio::spawn(async {}).abort_handle());
+        let team = TeamId(Uuid::from_u128(1));
+        let admit = |token| registry.admit(ticket(token), team, |_| tokio::spawn(async {}).abort_handle());
         let (first, second) = (registry.begin_claim(), registry.begin_claim());
         registry.revoke(&[ticket(1), ticket(2)]);
         registry.end_claim(second);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use rowmill_fairness::Tenant;
 use rowmill_model::cell::Meta;
 use rowmill_model::{CellError, ErrorCode};
 use rowmill_store::{CellResult, Settlement, Ticket};
@@ -17,7 +18,8 @@ use crate::settler::Finished;
 
 /// Runs a cell and hands in its result.
 pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
-    let Ok(place) = shared.places.acquire().await else {
+    let tenant = Tenant::team(cell.project.team.0.as_u128());
+    let Some(place) = shared.places.take(tenant).await else {
         // It is never begun here. Whoever leaves gives back what they hold.
         shared.registry.let_go(cell.ticket);
         return shared.wake.notify_one();
@@ -26,7 +28,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     let deadline = shared.config.cell_deadline;
     let outcome = tokio::select! {
         biased;
-        outcome = shared.caller.call(&cell) => outcome,
+        outcome = tenant.scope(shared.caller.call(&cell)) => outcome,
         () = shared.clock.sleep(deadline) => late(deadline),
     };
     drop(place);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use rowmill_model::ProjectId;
+use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::Lane;
 
 use crate::caller::Room;
@@ -13,59 +13,98 @@ use crate::digest::Digest;
 #[derive(Debug)]
 pub(crate) struct Wish {
     pub(crate) lane: Lane,
+    pub(crate) team: TeamId,
     pub(crate) room: Room,
 }
 
-/// Deals out places one by one: each to the project that has the fewest, and within a project to its lanes
-/// in turn, so that neither a large table nor a slow column starves the others. `load_of` says how many
-/// places a project has already.
-pub(crate) fn share(
-    free: usize,
-    wishes: Vec<Wish>,
-    load_of: impl Fn(ProjectId) -> usize,
-) -> Vec<(Lane, u32)> {
+/// How many places somebody has already.
+pub(crate) trait Loads {
+    fn of_team(&self, team: TeamId) -> usize;
+    fn of_project(&self, project: ProjectId) -> usize;
+}
+
+/// Deals out places one by one: each to the team that has the fewest, within it to the project that has the
+/// fewest, and within a project to its lanes in turn. So neither a team with many tables nor a large table nor
+/// a slow column starves the others. No team gets more than `team_max`.
+pub(crate) fn share(free: usize, team_max: usize, wishes: Vec<Wish>, loads: &impl Loads) -> Vec<(Lane, u32)> {
     let mut left: BTreeMap<Digest, usize> = BTreeMap::new();
-    let mut turns: Vec<(ProjectId, VecDeque<Wish>)> = Vec::new();
+    let mut teams = Turns::new(team_max);
     for wish in wishes {
         for (key, available) in &wish.room.limits {
             left.insert(*key, *available);
         }
-        match turns.iter_mut().find(|(project, _)| *project == wish.lane.project) {
-            Some((_, turn)) => turn.push_back(wish),
-            None => turns.push((wish.lane.project, [wish].into())),
-        }
+        let project = wish.lane.project;
+        let projects = teams.of(wish.team, || (loads.of_team(wish.team), Turns::new(usize::MAX)));
+        projects.of(project, || (loads.of_project(project), VecDeque::new())).push_back(wish);
     }
-    let mut waiting: BinaryHeap<Reverse<(usize, usize)>> =
-        turns.iter().enumerate().map(|(place, (project, _))| Reverse((load_of(*project), place))).collect();
     let mut shares: BTreeMap<Lane, u32> = BTreeMap::new();
-    let mut free_left = free;
-    while free_left > 0
-        && let Some(Reverse((load, place))) = waiting.pop()
-    {
-        let Some((_, turn)) = turns.get_mut(place) else { continue };
-        let Some(wish) = turn.pop_front() else { continue };
-        let is_open = wish.room.limits.iter().all(|(key, _)| left.get(key).is_none_or(|left| *left > 0));
-        if !is_open {
-            // It is closed for this round; the project's next lane has its turn.
-            waiting.push(Reverse((load, place)));
-            continue;
-        }
-        for (key, _) in &wish.room.limits {
-            if let Some(left) = left.get_mut(key) {
-                *left -= 1;
-            }
-        }
-        *shares.entry(wish.lane).or_default() += 1;
-        free_left -= 1;
-        turn.push_back(wish);
-        waiting.push(Reverse((load + 1, place)));
+    for _ in 0..free {
+        let Some(lane) = teams.serve(|projects| projects.serve(|lanes| next_open(lanes, &mut left))) else {
+            break;
+        };
+        *shares.entry(lane).or_default() += 1;
     }
     shares.into_iter().collect()
 }
 
+/// The next lane whose limits leave room, put behind the others. Those that are closed are so for this round.
+fn next_open(lanes: &mut VecDeque<Wish>, left: &mut BTreeMap<Digest, usize>) -> Option<Lane> {
+    while let Some(wish) = lanes.pop_front() {
+        let limits = &wish.room.limits;
+        if limits.iter().all(|(key, _)| left.get(key).is_none_or(|left| *left > 0)) {
+            for (key, _) in limits {
+                if let Some(left) = left.get_mut(key) {
+                    *left -= 1;
+                }
+            }
+            let lane = wish.lane;
+            lanes.push_back(wish);
+            return Some(lane);
+        }
+    }
+    None
+}
+
+/// Those who may have a place, who has the fewest first.
+struct Turns<K, V> {
+    load_max: usize,
+    members: BTreeMap<K, V>,
+    /// Loads; among equals who came first.
+    waiting: BinaryHeap<Reverse<(usize, usize, K)>>,
+}
+
+impl<K: Ord + Copy, V> Turns<K, V> {
+    fn new(load_max: usize) -> Self {
+        Self { load_max, members: BTreeMap::new(), waiting: BinaryHeap::new() }
+    }
+
+    /// The member by this name; a new one comes with its load.
+    fn of(&mut self, name: K, new: impl FnOnce() -> (usize, V)) -> &mut V {
+        let Self { load_max: _, members, waiting } = self;
+        let number = members.len();
+        members.entry(name).or_insert_with(|| {
+            let (load, member) = new();
+            waiting.push(Reverse((load, number, name)));
+            member
+        })
+    }
+
+    /// Gives a place to whoever has the fewest and takes it. Who does not is asked no more.
+    fn serve<T>(&mut self, mut take: impl FnMut(&mut V) -> Option<T>) -> Option<T> {
+        while let Some(Reverse((load, number, name))) = self.waiting.pop()
+            && load < self.load_max
+        {
+            if let Some(taken) = self.members.get_mut(&name).and_then(&mut take) {
+                self.waiting.push(Reverse((load + 1, number, name)));
+                return Some(taken);
+            }
+        }
+        None
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use rowmill_model::ProjectId;
     use uuid::Uuid;
 
     use super::*;
@@ -74,18 +113,33 @@ mod tests {
         Lane { project: ProjectId::from_uuid(Uuid::from_u128(project)), slot }
     }
 
-    fn wish(project: u128, slot: u32, limits: &[(&str, usize)]) -> Wish {
-        let limits = limits.iter().map(|(name, left)| (Digest::of([*name]), *left)).collect();
-        Wish { lane: lane(project, slot), room: Room { limits, again_at: None } }
+    /// Projects from 100 on are of one team, the others each of their own.
+    fn team(project: u128) -> TeamId {
+        TeamId(Uuid::from_u128(project.min(100)))
     }
 
+    fn wish(project: u128, slot: u32, limits: &[(&str, usize)]) -> Wish {
+        let limits = limits.iter().map(|(name, left)| (Digest::of([*name]), *left)).collect();
+        Wish { lane: lane(project, slot), team: team(project), room: Room { limits, again_at: None } }
+    }
+
+    impl Loads for &[(u128, usize)] {
+        fn of_team(&self, of: TeamId) -> usize {
+            self.iter().filter(|load| team(load.0) == of).map(|load| load.1).sum()
+        }
+
+        fn of_project(&self, project: ProjectId) -> usize {
+            self.iter().find(|load| load.0 == project.uuid().as_u128()).map_or(0, |load| load.1)
+        }
+    }
+
+    /// No team may have more places than this.
+    const TEAM_MAX: usize = 12;
+
     fn check(free: usize, wishes: Vec<Wish>, loads: &[(u128, usize)], expected: &[(u128, u32, u32)]) {
-        let load_of = |project: ProjectId| {
-            loads.iter().find(|load| load.0 == project.uuid().as_u128()).map_or(0, |load| load.1)
-        };
         let expected: Vec<(Lane, u32)> =
             expected.iter().map(|(project, slot, count)| (lane(*project, *slot), *count)).collect();
-        assert_eq!(share(free, wishes, load_of), expected);
+        assert_eq!(share(free, TEAM_MAX, wishes, &loads), expected);
     }
 
     #[test]
@@ -101,6 +155,18 @@ mod tests {
         );
         check(10, vec![wish(1, 1, &[]), wish(2, 1, &[])], &[(1, 6)], &[(1, 1, 2), (2, 1, 8)]);
         check(4, vec![wish(1, 1, &[]), wish(2, 1, &[])], &[(1, 9)], &[(2, 1, 4)]);
+        check(9, vec![wish(1, 1, &[]), wish(2, 1, &[])], &[(1, 12), (2, 10)], &[(2, 1, 2)]);
+    }
+
+    #[test]
+    fn a_team_with_many_projects_has_no_more_than_one_with_a_single_project() {
+        let many = || (100..200).map(|project| wish(project, 1, &[]));
+        let both = many().chain([wish(1, 1, &[])]).collect();
+        check(4, both, &[], &[(1, 1, 2), (100, 1, 1), (101, 1, 1)]);
+        let busy = many().chain([wish(1, 1, &[])]).collect();
+        check(3, busy, &[(150, 2), (160, 1)], &[(1, 1, 3)]);
+        // Within the team the project that has the fewest comes first.
+        check(2, vec![wish(100, 1, &[]), wish(101, 1, &[])], &[(100, 2)], &[(101, 1, 2)]);
     }
 
     #[test]

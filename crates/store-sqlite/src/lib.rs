@@ -6,6 +6,7 @@
 mod apply;
 mod blocks;
 mod carry;
+mod fair_queue;
 mod guests;
 mod lookups;
 mod page_reads;
@@ -45,7 +46,7 @@ pub use crate::carry::Carrier;
 use crate::page_reads::ProjectSnapshot;
 use crate::projects::Documents;
 use crate::readers::{Lane, Readers};
-use crate::writer::Writer;
+use crate::writer::{Weight, Writer};
 
 /// The database's file in the data directory.
 pub const DATABASE_FILE: &str = "rowmill.db";
@@ -218,7 +219,8 @@ impl Store for SqliteStore {
     }
 
     async fn insert_rows(&self, batch: NewRows) -> Result<Inserted> {
-        self.change(move |connection, documents| rows::insert(connection, documents, batch)).await
+        let weight = Weight::of_rows(batch.rows.len());
+        self.change_by(weight, move |connection, documents| rows::insert(connection, documents, batch)).await
     }
 
     async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
@@ -227,15 +229,23 @@ impl Store for SqliteStore {
     }
 
     async fn upsert_guests(&self, guests: Vec<GuestWrite>) -> Result<GuestsWritten> {
-        self.change(move |connection, documents| guests::upsert(connection, documents, &guests)).await
+        let weight = Weight::of_rows(guests.len());
+        self.change_by(weight, move |connection, documents| guests::upsert(connection, documents, &guests))
+            .await
     }
 
     async fn write_cells(&self, batch: WriteCells) -> Result<WrittenCells> {
-        self.change(move |connection, documents| rows::write_cells(connection, documents, batch)).await
+        let weight = Weight::of_rows(batch.cells.len());
+        self.change_by(weight, move |connection, documents| rows::write_cells(connection, documents, batch))
+            .await
     }
 
     async fn delete_rows(&self, project: ProjectId, ids: Vec<RowId>) -> Result<u64> {
-        self.change(move |connection, documents| rows::delete(connection, documents, project, &ids)).await
+        let weight = Weight::of_rows(ids.len());
+        let delete = move |connection: &Connection, documents: &Documents| {
+            rows::delete(connection, documents, project, &ids)
+        };
+        self.change_by(weight, delete).await
     }
 
     async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
@@ -292,7 +302,7 @@ impl Store for SqliteStore {
                 let queue = move |connection: &Connection, documents: &Documents| {
                     runs::trigger(connection, documents, &asked, part, left)
                 };
-                self.change(queue).await?
+                self.change_by(Weight::Bulk, queue).await?
             };
             triggered += done.count;
             parts.resume_at(done.next_block);
@@ -307,9 +317,10 @@ impl Store for SqliteStore {
         let mut stopped = Stopped::default();
         while let Some(part) = parts.next() {
             let asked = Arc::clone(&stop);
-            let done = self
-                .change(move |connection, documents| runs::stop(connection, documents, &asked, part))
-                .await?;
+            let end = move |connection: &Connection, documents: &Documents| {
+                runs::stop(connection, documents, &asked, part)
+            };
+            let done = self.change_by(Weight::Bulk, end).await?;
             stopped.rows += done.count.rows;
             stopped.cells += done.count.cells;
             parts.resume_at(done.next_block);
@@ -330,7 +341,8 @@ impl Store for SqliteStore {
     }
 
     async fn settle_and_claim(&self, settle: Settle) -> Result<Settled> {
-        self.change(move |connection, documents| work::settle(connection, documents, settle)).await
+        let weight = Weight::of_rows(settle.results.len());
+        self.change_by(weight, move |connection, documents| work::settle(connection, documents, settle)).await
     }
 
     async fn heartbeat(&self, worker: WorkerId, expires_at_ms: i64) -> Result<Vec<Ticket>> {
@@ -360,8 +372,17 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,
     ) -> Result<T> {
+        self.change_by(Weight::Light, work).await
+    }
+
+    /// The same, for work that may take long.
+    async fn change_by<T: Send + 'static>(
+        &self,
+        weight: Weight,
+        work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,
+    ) -> Result<T> {
         let documents = Arc::clone(&self.documents);
-        self.writer.change(move |connection| work(connection, &documents)).await
+        self.writer.change(weight, move |connection| work(connection, &documents)).await
     }
 }
 

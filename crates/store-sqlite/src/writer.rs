@@ -1,19 +1,25 @@
-//! The one writer. It takes all that has queued, commits once, then answers everyone.
+//! The one writer. It takes what has queued, tenants in turn, commits once, then answers everyone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rowmill_fairness::{FairSemaphore, Permit, Tenant};
 use rowmill_store::{Change, Listener, Result, StoreError};
 use rusqlite::Connection;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
+use crate::fair_queue::FairQueue;
 use crate::{backend, purge, run_cached};
 
-/// How many writes may wait; a caller beyond that waits to be let in.
-const QUEUE_LEN: usize = 1024;
+/// How many writes of one tenant may wait; a caller beyond that waits to be let in.
+const QUEUE_LEN_EACH: usize = 1024;
+/// How many writes of all tenants may wait.
+const QUEUE_LEN: usize = 4 * QUEUE_LEN_EACH;
+/// A write of more rows than this is a bulk write.
+pub(crate) const BULK_ROWS: usize = 500;
 /// How many writes share one commit at most.
 const BATCH_LEN_MAX: usize = 512;
 /// After this long in one transaction those done so far are committed and answered.
@@ -21,14 +27,78 @@ const BATCH_TIME_MAX: Duration = Duration::from_millis(15);
 
 /// Does its work in the open transaction, if one could be opened, and leaves what is to be said once
 /// that is committed.
-type Job = Box<dyn FnOnce(Option<&Connection>, Undo) -> Reply + Send>;
+type Work = Box<dyn FnOnce(Option<&Connection>, Undo) -> Reply + Send>;
 type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
 #[derive(Debug)]
 pub(crate) struct Writer {
-    jobs: std::sync::Mutex<Option<mpsc::Sender<Job>>>,
-    thread: std::sync::Mutex<Option<JoinHandle<()>>>,
+    queue: Arc<Queue>,
+    /// Who may wait in the queue.
+    places: Arc<FairSemaphore>,
+    thread: Mutex<Option<JoinHandle<()>>>,
     listeners: Arc<Listeners>,
+}
+
+/// How long a write takes, roughly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Weight {
+    Light,
+    /// It keeps whoever shares its transaction waiting.
+    Bulk,
+}
+
+impl Weight {
+    pub(crate) fn of_rows(rows: usize) -> Self {
+        if rows > BULK_ROWS { Self::Bulk } else { Self::Light }
+    }
+}
+
+struct Job {
+    work: Work,
+    weight: Weight,
+    /// Given back when the work begins.
+    place: Permit,
+}
+
+/// What waits for the writer.
+#[derive(Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: FairQueue<Job>,
+    is_closed: bool,
+}
+
+impl Queue {
+    fn push(&self, tenant: Tenant, job: Job) -> Result<()> {
+        let mut waiting = self.lock();
+        if waiting.is_closed {
+            return Err(StoreError::Closed);
+        }
+        waiting.jobs.push(tenant, job);
+        drop(waiting);
+        self.arrived.notify_one();
+        Ok(())
+    }
+
+    fn close(&self) {
+        self.lock().is_closed = true;
+        self.arrived.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        lock(&self.waiting)
+    }
+}
+
+impl std::fmt::Debug for Queue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Queue")
+    }
 }
 
 /// Who is told of changes.
@@ -52,14 +122,16 @@ impl std::fmt::Debug for Listeners {
 impl Writer {
     /// `graves` is set by whoever leaves something to sweep up.
     pub(crate) fn start(connection: Connection, graves: Arc<AtomicBool>) -> Result<Self> {
-        let (sender, receiver) = mpsc::channel(QUEUE_LEN);
+        let queue = Arc::<Queue>::default();
+        let waiting = Arc::clone(&queue);
         let thread = std::thread::Builder::new()
             .name("rowmill-writer".to_owned())
-            .spawn(move || run(&connection, receiver, &graves))
+            .spawn(move || run(&connection, &waiting, &graves))
             .map_err(|error| StoreError::Backend(error.into()))?;
         Ok(Self {
-            jobs: std::sync::Mutex::new(Some(sender)),
-            thread: std::sync::Mutex::new(Some(thread)),
+            queue,
+            places: FairSemaphore::new(QUEUE_LEN, QUEUE_LEN_EACH),
+            thread: Mutex::new(Some(thread)),
             listeners: Arc::default(),
         })
     }
@@ -69,17 +141,18 @@ impl Writer {
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.send(work, |done| done).await
+        self.send(Weight::Light, work, |done| done).await
     }
 
     /// `told` is called on the writer's thread once the work is on the disk.
     async fn send<T: Send + 'static, U: Send + 'static>(
         &self,
+        weight: Weight,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
         told: impl FnOnce(T) -> U + Send + 'static,
     ) -> Result<U> {
         let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |connection, undo| {
+        let work: Work = Box::new(move |connection, undo| {
             let outcome = connection.map(|connection| undoable(connection, undo, work));
             Box::new(move |committed| {
                 // A caller that has gone away wants no answer.
@@ -91,8 +164,9 @@ impl Writer {
                 });
             })
         });
-        let jobs = lock(&self.jobs).clone().ok_or(StoreError::Closed)?;
-        jobs.send(job).await.map_err(|_| StoreError::Closed)?;
+        let tenant = Tenant::current();
+        let place = self.places.acquire(tenant).await;
+        self.queue.push(tenant, Job { work, weight, place })?;
         answered.await.map_err(|_| StoreError::Closed)?
     }
 
@@ -100,10 +174,11 @@ impl Writer {
     /// the caller is answered.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
+        weight: Weight,
         work: impl FnOnce(&Connection) -> Result<(T, Vec<Change>)> + Send + 'static,
     ) -> Result<T> {
         let listeners = Arc::clone(&self.listeners);
-        self.send(work, move |(done, changes)| {
+        self.send(weight, work, move |(done, changes)| {
             for change in &changes {
                 listeners.tell(change);
             }
@@ -118,7 +193,7 @@ impl Writer {
 
     /// Lets no more in, finishes what is queued and waits for the end.
     pub(crate) fn close(&self) {
-        drop(lock(&self.jobs).take());
+        self.queue.close();
         if let Some(thread) = lock(&self.thread).take() {
             let _ = thread.join();
         }
@@ -131,53 +206,93 @@ impl Drop for Writer {
     }
 }
 
-fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn run(connection: &Connection, mut jobs: mpsc::Receiver<Job>, graves: &AtomicBool) {
+fn run(connection: &Connection, queue: &Queue, graves: &AtomicBool) {
     loop {
-        let first = match jobs.try_recv() {
-            Ok(job) => job,
+        let mut waiting = queue.lock();
+        while waiting.jobs.is_empty() && !waiting.is_closed && !graves.load(Ordering::Acquire) {
+            waiting = queue.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+        }
+        let (is_empty, is_closed) = (waiting.jobs.is_empty(), waiting.is_closed);
+        drop(waiting);
+        match (is_empty, is_closed) {
+            (false, _) => commit_batch(connection, queue),
+            (true, true) => break,
             // Nobody waits: a good moment to sweep up after deleted projects.
-            Err(mpsc::error::TryRecvError::Empty) if graves.load(Ordering::Acquire) => {
-                graves.store(sweep(connection), Ordering::Release);
-                continue;
-            }
-            Err(mpsc::error::TryRecvError::Empty) => match jobs.blocking_recv() {
-                Some(job) => job,
-                None => break,
-            },
-            Err(mpsc::error::TryRecvError::Disconnected) => break,
-        };
-        commit_batch(connection, first, &mut jobs);
+            (true, false) => graves.store(sweep(connection), Ordering::Release),
+        }
     }
     // Folding the log into the file makes the next start quick; failing to is harmless.
     let _ = connection.pragma_update(None, "wal_checkpoint", "truncate");
 }
 
-fn commit_batch(connection: &Connection, first: Job, jobs: &mut mpsc::Receiver<Job>) {
-    let mut replies = Vec::new();
+/// The writes of one transaction, and whose they are.
+#[derive(Default)]
+struct Batch {
+    replies: Vec<Reply>,
+    /// How long each took.
+    took: Vec<(Tenant, Duration)>,
+}
+
+impl Batch {
+    /// The next write, if it may share the transaction: nobody waits for another tenant's bulk write because
+    /// their own was committed along with it.
+    fn next(&self, queue: &Queue) -> Option<(Tenant, Job)> {
+        let mut waiting = queue.lock();
+        let (tenant, job) = waiting.jobs.peek()?;
+        let is_alone = self.took.iter().all(|(other, _)| *other == tenant);
+        if job.weight == Weight::Bulk && !is_alone { None } else { waiting.jobs.pop() }
+    }
+
+    fn run(&mut self, tenant: Tenant, job: Job, transaction: Option<&Connection>, queue: &Queue) {
+        let Job { work, weight: _, place } = job;
+        drop(place);
+        let started = Instant::now();
+        let undo = if self.replies.is_empty() { Undo::Everything } else { Undo::ThisAlone };
+        self.replies.push(work(transaction, undo));
+        let time = started.elapsed();
+        self.took.push((tenant, time));
+        queue.lock().jobs.charge(tenant, time);
+    }
+
+    /// Puts the time of the commit on the accounts of those it was for, by what each of them wrote.
+    fn charge_commit(&self, time: Duration, queue: &Queue) {
+        let all: Duration = self.took.iter().map(|(_, time)| *time).sum();
+        let mut waiting = queue.lock();
+        for (tenant, took) in &self.took {
+            let part = took.as_secs_f64() / all.as_secs_f64().max(f64::MIN_POSITIVE);
+            waiting.jobs.charge(*tenant, time.mul_f64(part.min(1.0)));
+        }
+    }
+}
+
+fn commit_batch(connection: &Connection, queue: &Queue) {
+    let mut batch = Batch::default();
     let begun = run_cached(connection, "BEGIN IMMEDIATE");
     let transaction = begun.is_ok().then_some(connection);
     let started = Instant::now();
-    replies.push(first(transaction, Undo::Everything));
-    while replies.len() < BATCH_LEN_MAX && started.elapsed() < BATCH_TIME_MAX {
+    while let Some((tenant, job)) = batch.next(queue) {
+        batch.run(tenant, job, transaction, queue);
+        let is_full = batch.replies.len() >= BATCH_LEN_MAX || started.elapsed() >= BATCH_TIME_MAX;
         // Whoever comes after one that could not be undone cleanly waits for the next transaction.
-        if connection.is_autocommit() {
+        if is_full || connection.is_autocommit() {
             break;
         }
-        let Ok(job) = jobs.try_recv() else { break };
-        replies.push(job(transaction, Undo::ThisAlone));
     }
+    let worked = started.elapsed();
     let committed = begun.and_then(|()| run_cached(connection, "COMMIT")).map_err(backend);
+    batch.charge_commit(started.elapsed().saturating_sub(worked), queue);
     if let Err(failure) = &committed {
-        tracing::error!(%failure, writes = replies.len(), "a commit failed; none of its writes took effect");
+        let writes = batch.replies.len();
+        tracing::error!(%failure, writes, "a commit failed; none of its writes took effect");
         if !connection.is_autocommit() {
             let _ = run_cached(connection, "ROLLBACK");
         }
     }
-    for reply in replies {
+    for reply in batch.replies {
         reply(committed.as_ref().copied());
     }
 }
@@ -236,4 +351,70 @@ pub(crate) fn in_transaction<T>(
     let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
     run_cached(connection, end).map_err(backend)?;
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_write_waits_for_the_one_under_way_and_not_for_all_that_a_neighbour_queued() {
+        let connection = Connection::open_in_memory().unwrap();
+        let writer = Arc::new(Writer::start(connection, Arc::default()).unwrap());
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let (let_go, held) = mpsc::channel::<()>();
+        let mut held = Some(held);
+        let mut queue = |team: u128, name: &'static str| {
+            let (writer, order, held) = (Arc::clone(&writer), Arc::clone(&order), held.take());
+            let work = move |_: &Connection| {
+                // The first holds up all others until they have queued.
+                held.map_or(Ok(()), |held| held.recv()).unwrap();
+                lock(&order).push(name);
+                Ok(())
+            };
+            tokio::spawn(
+                Tenant::team(team).scope(async move { writer.send(Weight::Bulk, work, |done| done).await }),
+            )
+        };
+        let writes = [
+            queue(1, "first"),
+            queue(1, "second"),
+            queue(1, "third"),
+            queue(2, "quiet"),
+            queue(1, "fourth"),
+            queue(2, "quiet again"),
+        ];
+        // One thread runs them all: once it is this one's turn again, all have queued.
+        tokio::task::yield_now().await;
+        std::thread::sleep(Duration::from_millis(50));
+        let_go.send(()).unwrap();
+        for write in writes {
+            write.await.unwrap().unwrap();
+        }
+        assert_eq!(*lock(&order), ["first", "quiet", "quiet again", "second", "third", "fourth"]);
+        writer.close();
+        let late = writer.write(|_| Ok(())).await;
+        assert!(matches!(late, Err(StoreError::Closed)), "{late:?}");
+    }
+
+    #[test]
+    fn a_bulk_write_does_not_join_anothers_transaction() {
+        let places = FairSemaphore::new(1, 1);
+        let tenant = Tenant::team(1);
+        for (weight, of, may_join) in [
+            (Weight::Bulk, 1, true),
+            (Weight::Light, 1, true),
+            (Weight::Light, 2, true),
+            (Weight::Bulk, 2, false),
+        ] {
+            let queue = Queue::default();
+            let place = places.try_acquire(tenant).unwrap();
+            let work: Work = Box::new(|_, _| Box::new(|_| ()));
+            queue.push(Tenant::team(of), Job { work, weight, place }).unwrap();
+            let batch = Batch { replies: Vec::new(), took: vec![(tenant, Duration::from_millis(1))] };
+            assert_eq!(batch.next(&queue).is_some(), may_join, "{weight:?} of {of}");
+        }
+    }
 }

@@ -10,17 +10,13 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
     match status {
         StatusCode::BAD_REQUEST => (
             "BadRequest",
-            "The body or query is not valid, or asks for more than a limit allows; `details` names every offence.",
+            "The body or query is not valid, arrives too slowly (`bodyWaitSecondsMax`), or asks for more than a limit allows; `details` names every offence.",
         ),
         StatusCode::UNAUTHORIZED => ("Unauthorized", "No bearer token was sent."),
         StatusCode::FORBIDDEN => ("Forbidden", "The key is not valid, or the project's API is disabled."),
         StatusCode::NOT_FOUND => {
             ("NotFound", "What the path or body names does not exist, or is not this team's.")
         }
-        StatusCode::REQUEST_TIMEOUT => (
-            "RequestTimeout",
-            "The body came slower than `bodyBytesPerSecondMin` for longer than `bodyWaitSecondsMax`.",
-        ),
         StatusCode::CONFLICT => ("Conflict", "The Idempotency-Key was used before with another request."),
         StatusCode::PAYLOAD_TOO_LARGE => {
             ("BodyTooLarge", "The body is larger than `bodyBytesMax`, counted after decompression.")
@@ -34,7 +30,7 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
         }
         StatusCode::SERVICE_UNAVAILABLE => (
             "NotReady",
-            "The database cannot be reached, a read took longer than `readSecondsMax`, too many connections are open, or the server is stopping; `Retry-After` says how long to wait.",
+            "The database cannot be reached, a read took longer than `readSecondsMax`, too many connections or request bodies are open, or the server is stopping; `Retry-After` says how long to wait.",
         ),
         _ => {
             ("InternalError", "Something went wrong on the server; the log has the cause under `requestId`.")
@@ -42,16 +38,11 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
     }
 }
 
-const FAILURES: [(StatusCode, &str, &str); 11] = [
+const FAILURES: [(StatusCode, &str, &str); 10] = [
     (StatusCode::BAD_REQUEST, "invalid_request", "title: is required"),
     (StatusCode::UNAUTHORIZED, "unauthenticated", "Bearer token is required"),
     (StatusCode::FORBIDDEN, "invalid_api_key", "Invalid API key"),
     (StatusCode::NOT_FOUND, "project_not_found", "Project not found"),
-    (
-        StatusCode::REQUEST_TIMEOUT,
-        "request_timeout",
-        "The body came too slowly: the server waits 30 s for it, and then for as long as it comes at 16384 bytes a second or faster",
-    ),
     (
         StatusCode::CONFLICT,
         "idempotency_conflict",

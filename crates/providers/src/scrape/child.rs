@@ -15,12 +15,11 @@ use super::page;
 pub const COMMAND: &str = "extract";
 
 /// The service's patience is shorter: this one is for a child nobody waits for any more.
-const PAGE_TIME_MAX: Duration = Duration::from_mins(2);
+const PAGE_TIME_MAX: Duration = Duration::from_mins(5);
 /// Enough for trees as deep as a tamed page can be, many times over.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
 /// The largest pages there may be take some hundreds of megabytes.
-#[cfg(target_os = "linux")]
-const MEMORY_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
+pub(super) const MEMORY_BYTES_MAX: u64 = 2 * 1024 * 1024 * 1024;
 
 /// Answers jobs until there are no more. This is all that `rowmill extract` does.
 pub fn run(mut input: impl Read, mut output: impl Write) -> io::Result<()> {

@@ -15,6 +15,7 @@ mod links;
 pub mod page;
 mod robots;
 mod tame;
+mod usage;
 
 use std::time::Duration;
 

@@ -41,7 +41,7 @@ const TESTS: &[Test] = tests! {
     robots: rules_are_obeyed, rules_are_fetched_once, a_broken_site_is_left_alone_for_now,
         the_last_page_is_asked_for_too, long_rules_are_cut;
     standins: a_child_serves_many_pages_and_is_replaced, a_child_that_breaks_costs_one_page,
-        a_child_that_hangs_is_killed, a_dropped_page_kills_its_child, a_missing_program_may_come_back;
+        a_child_that_hangs_is_killed, a_page_has_processor_time, a_team_does_not_wait_for_anothers_pages, a_dropped_page_kills_its_child, a_missing_program_may_come_back;
 };
 
 fn main() -> ExitCode {

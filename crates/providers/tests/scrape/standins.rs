@@ -3,8 +3,10 @@
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rowmill_fairness::Tenant;
 use rowmill_providers::scrape::{Extractor, Program, Scraped, Scraper, Target, child};
 use rowmill_providers::{Failure, FailureKind};
 
@@ -13,6 +15,7 @@ use crate::support::client;
 
 /// What this program does as a child.
 pub(crate) fn behave(mode: &str, argument: Option<String>) -> ExitCode {
+    let is_held = argument.as_ref().is_some_and(|path| Path::new(path).with_extension("hold").exists());
     if let Some(path) = argument {
         std::fs::write(path, std::process::id().to_string()).unwrap();
     }
@@ -26,6 +29,14 @@ pub(crate) fn behave(mode: &str, argument: Option<String>) -> ExitCode {
             return ExitCode::SUCCESS;
         }
         "hang" => {}
+        "hang-while-held" if is_held => {}
+        "hang-while-held" => {
+            child::run(input, output).unwrap();
+            return ExitCode::SUCCESS;
+        }
+        "spin" => loop {
+            std::hint::spin_loop();
+        },
         "crash" => {
             input.read_exact(&mut first).unwrap();
             std::process::abort();
@@ -41,7 +52,7 @@ pub(crate) fn behave(mode: &str, argument: Option<String>) -> ExitCode {
 }
 
 pub(crate) fn program(mode: &str) -> Program {
-    Program { children_max: 1, ..Program::this([format!("child={mode}")]).unwrap() }
+    Program { children_max: 1, team_children_max: 1, ..Program::this([format!("child={mode}")]).unwrap() }
 }
 
 pub(crate) fn scraper(mode: &str) -> Scraper {
@@ -109,14 +120,48 @@ pub(crate) async fn a_child_that_breaks_costs_one_page() {
 pub(crate) async fn a_child_that_hangs_is_killed() {
     let path = std::env::temp_dir().join(format!("rowmill-hang-{}", std::process::id()));
     let mut program = program("hang");
-    program.page_time_max = Duration::from_millis(300);
+    program.page_wait_max = Duration::from_millis(300);
     program.args.push(path.clone().into());
     let failure = scrape(program, 1).await.remove(0).unwrap_err();
-    assert_eq!((failure.kind, failure.may_pass), (FailureKind::TimedOut, false), "{failure:?}");
+    assert_eq!((failure.kind, failure.may_pass), (FailureKind::TimedOut, true), "{failure:?}");
     if let Ok(pid) = std::fs::read_to_string(&path) {
         assert!(!is_running(&pid));
         std::fs::remove_file(path).unwrap();
     }
+}
+
+/// It is the processor's time that makes a page too intricate, and trying again would not help.
+pub(crate) async fn a_page_has_processor_time() {
+    let mut program = program("spin");
+    program.page_time_max = Duration::from_millis(300);
+    let failure = scrape(program, 1).await.remove(0).unwrap_err();
+    assert_eq!((failure.kind, failure.may_pass), (FailureKind::TimedOut, false), "{failure:?}");
+    assert!(failure.message.contains("processor"), "{failure:?}");
+}
+
+pub(crate) async fn a_team_does_not_wait_for_anothers_pages() {
+    let path = std::env::temp_dir().join(format!("rowmill-turns-{}", std::process::id()));
+    let hold = path.with_extension("hold");
+    std::fs::write(&hold, "").unwrap();
+    let mut program = program("hang-while-held");
+    program.children_max = 2;
+    program.args.push(path.clone().into());
+    let server = pages(4).await;
+    let scraper = Arc::new(Scraper::new(client("127.0.0.1/32"), Extractor::new(program)));
+    let page = |team: u128| {
+        let (scraper, target) = (Arc::clone(&scraper), target(&server, "/"));
+        tokio::spawn(Tenant::team(team).scope(async move { scraper.scrape(&target, &()).await }))
+    };
+    let noisy = [page(1), page(1), page(1)];
+    until(|| std::fs::read_to_string(&path).ok().filter(|pid| !pid.is_empty())).await;
+    // All three pages are there before anybody else asks.
+    until(|| (server.seen().len() == 3).then_some(())).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    std::fs::remove_file(&hold).unwrap();
+    let quiet = tokio::time::timeout(Duration::from_secs(20), page(2)).await;
+    assert_eq!(quiet.unwrap().unwrap().unwrap().markdown, "Hello");
+    noisy.into_iter().for_each(|page| page.abort());
+    std::fs::remove_file(path).unwrap();
 }
 
 pub(crate) async fn a_dropped_page_kills_its_child() {

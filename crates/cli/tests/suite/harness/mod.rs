@@ -4,6 +4,7 @@ pub(crate) mod api;
 pub(crate) mod balancer;
 pub(crate) mod database;
 pub(crate) mod document;
+pub(crate) mod faults;
 pub(crate) mod http;
 pub(crate) mod outside;
 pub(crate) mod runner;

@@ -29,6 +29,7 @@ mod rates;
 mod refusals;
 mod repeats;
 mod rows;
+mod scraping;
 mod sessions;
 mod site;
 mod sizes;
@@ -41,6 +42,7 @@ mod trials;
 mod turmoil;
 mod views;
 mod webhook;
+mod writers;
 
 use crate::harness::Scenario;
 
@@ -57,6 +59,9 @@ pub(crate) fn all() -> Vec<Scenario> {
         crashes::OWN,
         exhaustion::OWN,
         moving::OWN,
+        scraping::OWN,
+        writers::EMBEDDED,
+        writers::OWN,
         processing::OWN,
         outside::OWN,
         paid::OWN,
