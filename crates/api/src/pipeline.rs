@@ -123,8 +123,7 @@ async fn carry_out<S: Service, E: Endpoint<S>>(
             let text = match presence {
                 Presence::Optional | Presence::Required => {
                     let bytes_max = shared.limits.body_bytes_max.min(E::BODY_BYTES_MAX);
-                    body::read(&parts.headers, &mut body, bytes_max, &shared.limits, &mut memory)
-                        .await?
+                    body::read(&parts.headers, &mut body, bytes_max, &shared.limits, &mut memory).await?
                 }
                 Presence::None | Presence::Streamed => String::new(),
             };

@@ -11,9 +11,9 @@ use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyOutStream;
 use tokio_postgres::types::Type;
 
+use crate::convert::{signed, unsigned};
 use crate::database::{Tx, backend};
 use crate::pages::Blocks;
-use crate::convert::{signed, unsigned};
 
 /// Rows and bytes read in one go.
 const SCAN_ROWS: i64 = 1_000;

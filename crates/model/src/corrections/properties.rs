@@ -164,7 +164,9 @@ fn body() -> impl Strategy<Value = Map<String, Value>> {
         ("order", (0..10_u32).prop_map(Value::from).boxed()),
         (
             "dataShape",
-            or_null(select(vec!["text", "json", "waterfall", "vendor-scrape-result", "x"]).prop_map(Value::from)),
+            or_null(
+                select(vec!["text", "json", "waterfall", "vendor-scrape-result", "x"]).prop_map(Value::from),
+            ),
         ),
         ("dependencies", or_null(vec((name(), any::<bool>()), 0..4).prop_map(dependencies))),
         (
