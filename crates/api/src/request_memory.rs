@@ -140,7 +140,8 @@ mod tests {
         drop((first, second));
         assert!(bench.admit(2, 4 * MB).await.is_some());
         drop((other, third));
-        assert_eq!((bench.0.state().used, bench.0.state().held.len()), (0, 0));
+        let state = bench.0.state();
+        assert_eq!((state.used, state.held.len()), (0, 0));
     }
 
     #[tokio::test]
