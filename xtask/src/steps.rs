@@ -12,7 +12,8 @@ const CRASH_ROUNDS_VARIABLE: &str = "ROWMILL_TEST_CRASH_ROUNDS";
 const FAULTS_VARIABLE: &str = "ROWMILL_TEST_FAULTS";
 /// What the names of scenarios begin with in which strangers, neighbours or the machine do harm. Each is part of the step
 /// `unit`, too, in its small form.
-const FAULTS: &[&str] = &["writers::", "scraping::"];
+const FAULTS: &[&str] =
+    &["connections::", "exhaustion::", "large_rows::", "neighbours::", "scraping::", "streams::", "writers::"];
 /// Names the folder of PostgreSQL's programs.
 const POSTGRES_VARIABLE: &str = "ROWMILL_TEST_POSTGRES";
 

@@ -6,13 +6,14 @@
 //! number within its project; slots are never used twice, so deleting a column touches no row.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 /// A column's number within its project.
 pub type Slot = u32;
 
-/// The packed values of one row. Cells that are null are absent.
+/// The packed values of one row. Cells that are null are absent. A clone shares the bytes.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Record(Box<[u8]>);
+pub struct Record(Arc<[u8]>);
 
 /// Bytes that are not a record: the database was damaged, or written by something else.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -50,7 +51,7 @@ impl Record {
         Self(bytes.into())
     }
 
-    pub fn from_bytes(bytes: impl Into<Box<[u8]>>) -> Self {
+    pub fn from_bytes(bytes: impl Into<Arc<[u8]>>) -> Self {
         Self(bytes.into())
     }
 

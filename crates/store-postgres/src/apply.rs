@@ -95,8 +95,8 @@ impl Apply<'_> {
     fn rows(&mut self, inserted: Vec<RawRow>, updated: Vec<VersionedRow>, deleted: &[u64]) {
         if inserted.len() >= copy::ROWS_MIN {
             let mut copied = Copied::of(self.num);
-            for row in &inserted {
-                copied.push(row);
+            for row in inserted {
+                copied.push(&row);
             }
             self.tx.copy_at_last(copy::ROWS, copied.finish());
         } else if !inserted.is_empty() {

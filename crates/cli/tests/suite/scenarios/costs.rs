@@ -41,7 +41,7 @@ fn a_match_on_many_twins_is_refused_at_once(api: &Api) {
     let twins: Value = (0..2_000).map(|_| json!({ "City": "Rome" })).collect();
     table.insert(twins.clone());
     let refused = table.post("/rows?matchOn=City", twins).refused(400, "invalid_request");
-    assert_eq!(refused["details"].as_array().unwrap().len(), 2_000);
+    assert_eq!(refused["details"].as_array().unwrap().len(), 1_000);
     assert_eq!(table.rows(&[("pageSize", "1")])["pagination"]["totalRows"], 2_000);
 }
 
@@ -49,7 +49,7 @@ fn every_offence_is_named_but_not_without_end(api: &Api) {
     let table = api.table(&["Name"]);
     let twins = format!("{{{}}}", vec!["\"Name\":1"; 12_000].join(","));
     let refused = table.post_text("/rows", &twins).refused(400, "invalid_request");
-    assert_eq!(refused["details"].as_array().unwrap().len(), 10_000);
+    assert_eq!(refused["details"].as_array().unwrap().len(), 1_000);
 }
 
 fn documents_are_no_larger_than_a_cell(api: &Api) {
