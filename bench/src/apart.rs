@@ -2,7 +2,7 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::Outcome;
+use crate::AnyResult;
 
 /// This machine's processors in two halves.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct Halves {
 }
 
 impl Halves {
-    pub(crate) fn of_this_machine() -> Outcome<Self> {
+    pub(crate) fn of_this_machine() -> AnyResult<Self> {
         let all = sched_getaffinity(None)?;
         let usable: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|number| all.is_set(*number)).collect();
         let (database, others) = usable.split_at(usable.len() / 2);
@@ -23,12 +23,12 @@ impl Halves {
     }
 
     /// What this thread starts from now on runs where the database is to be.
-    pub(crate) fn enter_database(&self) -> Outcome {
+    pub(crate) fn enter_database(&self) -> AnyResult {
         Ok(sched_setaffinity(None, &self.database)?)
     }
 
     /// What this thread starts from now on runs elsewhere.
-    pub(crate) fn enter_others(&self) -> Outcome {
+    pub(crate) fn enter_others(&self) -> AnyResult {
         Ok(sched_setaffinity(None, &self.others)?)
     }
 

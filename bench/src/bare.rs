@@ -12,7 +12,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use axum::serve::ListenerExt as _;
 
-use crate::Outcome;
+use crate::AnyResult;
 use crate::rowmill::processor_time;
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Bare {
 
 impl Bare {
     /// Serves each of these answers, the n-th at `/n`.
-    pub(crate) fn start(scratch: &Path, answers: &[Vec<u8>]) -> Outcome<Self> {
+    pub(crate) fn start(scratch: &Path, answers: &[Vec<u8>]) -> AnyResult<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         for (index, answer) in answers.iter().enumerate() {
             let file = scratch.join(format!("answer-{index}"));
@@ -37,7 +37,7 @@ impl Bare {
         Ok(Self { process, address: line.trim().parse()? })
     }
 
-    pub(crate) fn processor_time(&self) -> Outcome<Duration> {
+    pub(crate) fn processor_time(&self) -> AnyResult<Duration> {
         processor_time(self.process.id())
     }
 }
@@ -50,7 +50,7 @@ impl Drop for Bare {
 }
 
 /// What the process behind [`Bare`] does, on as many threads as the service has.
-pub(crate) fn serve(answers: &[PathBuf]) -> Outcome {
+pub(crate) fn serve(answers: &[PathBuf]) -> AnyResult {
     let mut router = Router::new();
     for (index, file) in answers.iter().enumerate() {
         let bytes = Bytes::from(std::fs::read(file)?);

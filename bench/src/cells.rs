@@ -6,7 +6,7 @@ use crate::raw::Raw;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
 use crate::sample::{self, WRITTEN};
-use crate::{Effort, Outcome};
+use crate::{AnyResult, Effort};
 
 const CLIENTS: usize = 8;
 const BATCH_CELLS: usize = 100;
@@ -28,7 +28,7 @@ pub(crate) fn measure(
     row_ids: &[String],
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     let column = project.column_id(WRITTEN)?;
     let path = format!("/v4/projects/{}/cells", project.id);
     raw.before_updates(row_ids.len())?;

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
-use crate::Outcome;
+use crate::AnyResult;
 
 /// One connection, kept alive.
 #[derive(Debug)]
@@ -13,14 +13,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn open(address: SocketAddr) -> Outcome<Self> {
+    pub(crate) fn open(address: SocketAddr) -> AnyResult<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         Ok(Self { stream, buffer: vec![0; 64 * 1024] })
     }
 
     /// Sends a request and waits for the whole answer. Anything but a success is an error.
-    pub(crate) fn exchange(&mut self, request: &[u8]) -> Outcome<&[u8]> {
+    pub(crate) fn exchange(&mut self, request: &[u8]) -> AnyResult<&[u8]> {
         self.stream.write_all(request)?;
         let mut filled = 0;
         let (head, end) = loop {
@@ -45,7 +45,7 @@ impl Connection {
         }
     }
 
-    fn read_at(&mut self, filled: usize) -> Outcome<usize> {
+    fn read_at(&mut self, filled: usize) -> AnyResult<usize> {
         if filled == self.buffer.len() {
             self.buffer.resize(filled * 2, 0);
         }

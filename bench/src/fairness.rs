@@ -13,7 +13,7 @@ use crate::client::{Connection, request};
 use crate::report::{Goal, Pairs, Report, median};
 use crate::rowmill::{Project, Rowmill};
 use crate::store::Backend;
-use crate::{Effort, Outcome, sample};
+use crate::{AnyResult, Effort, sample};
 
 /// The quiet team's median may grow by so much,
 const RATIO_MAX: f64 = 10.0;
@@ -37,7 +37,7 @@ pub(crate) fn measure(
     scratch: &Path,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     let folder = scratch.join("fairness");
     crate::clear(&folder)?;
     let rowmill = Rowmill::start(server, backend.place(&folder.join("data"))?)?;
@@ -54,7 +54,7 @@ pub(crate) fn measure(
     let get = |rest: &str| rowmill.request("GET", &format!("/v4/projects/{}{rest}", noisy.table.id), "");
     let long = rowmill.request("GET", &format!("{}?pageSize=60", noisy.long.rows_path()), "");
     let bulk = rowmill.request("POST", &noisy.inserts.rows_path(), &rows(BULK_ROWS));
-    let cases: [(&str, &dyn Fn() -> Outcome<f64>, Noise); 6] = [
+    let cases: [(&str, &dyn Fn() -> AnyResult<f64>, Noise); 6] = [
         ("project list beside 32 pages of 1,000 rows", &list, Noise::Asking(32, get("/rows?pageSize=1000"))),
         ("project list beside 32 exports", &list, Noise::Asking(32, get("/export?format=csv"))),
         ("one-row write beside 16 bulk inserts of 10,000 rows", &write, Noise::Asking(16, bulk)),
@@ -85,7 +85,7 @@ pub(crate) fn measure(
 }
 
 /// The median of what something takes, asked again and again for a while.
-fn repeated(time: Duration, ask: &dyn Fn() -> Outcome<f64>) -> Outcome<f64> {
+fn repeated(time: Duration, ask: &dyn Fn() -> AnyResult<f64>) -> AnyResult<f64> {
     let start = Instant::now();
     let mut figures = vec![ask()?];
     while start.elapsed() < time {
@@ -95,7 +95,7 @@ fn repeated(time: Duration, ask: &dyn Fn() -> Outcome<f64>) -> Outcome<f64> {
 }
 
 /// Milliseconds to the answer, the connection included.
-fn timed(rowmill: &Rowmill, request: &[u8]) -> Outcome<f64> {
+fn timed(rowmill: &Rowmill, request: &[u8]) -> AnyResult<f64> {
     let start = Instant::now();
     Connection::open(rowmill.address)?.exchange(request)?;
     Ok(milliseconds(start))
@@ -178,7 +178,7 @@ struct Quiet {
 }
 
 impl Quiet {
-    fn new(rowmill: &Rowmill) -> Outcome<Self> {
+    fn new(rowmill: &Rowmill) -> AnyResult<Self> {
         let key = rowmill.team("quiet")?;
         let body = json!({ "title": "Quiet", "columns": [{ "templateId": "manual", "header": "Name" }] });
         let answer = exchange(rowmill, &request("POST", "/v4/projects", &key, &body.to_string()))?;
@@ -196,7 +196,7 @@ struct Noisy {
 }
 
 impl Noisy {
-    fn new(rowmill: &Rowmill) -> Outcome<Self> {
+    fn new(rowmill: &Rowmill) -> AnyResult<Self> {
         let (table, inserts) = (rowmill.create_project()?, rowmill.create_project()?);
         for _ in 0..TABLE_ROWS / BULK_ROWS {
             rowmill.ask("POST", &table.rows_path(), &rows(BULK_ROWS))?;
@@ -234,7 +234,7 @@ struct Scrapes<'a> {
 }
 
 impl<'a> Scrapes<'a> {
-    fn new(rowmill: &'a Rowmill, quiet: &'a Quiet, pages: &Bare) -> Outcome<Self> {
+    fn new(rowmill: &'a Rowmill, quiet: &'a Quiet, pages: &Bare) -> AnyResult<Self> {
         let page = |number: usize, row: usize| format!("http://{}/{number}?{row}", pages.address);
         let own = table_of_pages(rowmill, &quiet.key, &[page(1, 0)])?;
         let slow: Vec<String> = (0..8).map(|row| page(0, row)).collect();
@@ -259,7 +259,7 @@ impl<'a> Scrapes<'a> {
     }
 
     /// Milliseconds from the trigger to the result.
-    fn one(&self) -> Outcome<f64> {
+    fn one(&self) -> AnyResult<f64> {
         let Self { rowmill, key, quiet, noisy: _ } = self;
         let start = Instant::now();
         exchange(rowmill, &request("POST", &format!("{quiet}/trigger"), key, "{\"force\":true}"))?;
@@ -275,7 +275,7 @@ impl<'a> Scrapes<'a> {
 }
 
 /// A project whose rows are addresses of pages; the path to it.
-fn table_of_pages(rowmill: &Rowmill, key: &str, pages: &[String]) -> Outcome<String> {
+fn table_of_pages(rowmill: &Rowmill, key: &str, pages: &[String]) -> AnyResult<String> {
     let task =
         json!({ "taskType": "webScraper", "webScraper": { "url": "@{Site}", "respectRobots": false } });
     let columns = json!([
@@ -291,6 +291,6 @@ fn table_of_pages(rowmill: &Rowmill, key: &str, pages: &[String]) -> Outcome<Str
     Ok(path)
 }
 
-fn exchange(rowmill: &Rowmill, request: &[u8]) -> Outcome<Value> {
+fn exchange(rowmill: &Rowmill, request: &[u8]) -> AnyResult<Value> {
     Ok(serde_json::from_slice(Connection::open(rowmill.address)?.exchange(request)?)?)
 }

@@ -14,7 +14,7 @@ use crate::report::{Goal, Pairs, Report, thousands};
 use crate::rowmill::{Project, Rowmill};
 use crate::sample::{self, HEADERS};
 use crate::store::{Backend, runtime};
-use crate::{Effort, Outcome, per_second, postgres};
+use crate::{AnyResult, Effort, per_second, postgres};
 
 /// How rows are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) fn measure(
     way: Way,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome<Inserts> {
+) -> AnyResult<Inserts> {
     let Way { clients, call_rows } = way;
     // A small table is filled several times, a large one in several rounds.
     let is_small = rows <= effort.round_rows;
@@ -104,14 +104,14 @@ pub(crate) fn at_the_store(
     rows: usize,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     const CALL_ROWS: usize = 10_000;
     let rows = rows.min(effort.round_rows);
     let runtime = runtime()?;
     let place = backend.place(&folder.join("store"))?;
     let store = runtime.block_on(place.open())?;
     let texts: Vec<String> = (0..rows).map(sample::row).collect();
-    let packed: Vec<Record> = texts.iter().map(|row| postgres::raw::packed(row)).collect::<Outcome<_>>()?;
+    let packed: Vec<Record> = texts.iter().map(|row| postgres::raw::packed(row)).collect::<AnyResult<_>>()?;
     let mut pairs = Pairs::default();
     for round in 0..effort.rounds {
         let raw_time = Raw::create(backend, folder)?.insert(0, &texts, CALL_ROWS)?;
@@ -139,7 +139,7 @@ pub(crate) fn at_the_store(
             for call in calls {
                 store.insert_rows(call).await?;
             }
-            Outcome::Ok(start.elapsed())
+            AnyResult::Ok(start.elapsed())
         })?;
         pairs.push(per_second(rows, time), per_second(rows, raw_time));
     }
@@ -150,7 +150,7 @@ pub(crate) fn at_the_store(
 }
 
 /// The row ids in an answer, in order.
-fn ids_in(answer: &[u8]) -> Outcome<Vec<String>> {
+fn ids_in(answer: &[u8]) -> AnyResult<Vec<String>> {
     let answer: serde_json::Value = serde_json::from_slice(answer)?;
     let ids = answer.get("rows").and_then(serde_json::Value::as_array).ok_or("an insert answered no ids")?;
     Ok(ids.iter().filter_map(|id| id.as_str().map(str::to_owned)).collect())

@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
+use crate::AnyResult;
 use crate::client::Connection;
 
 #[derive(Debug, Clone, Copy)]
@@ -37,10 +37,10 @@ pub(crate) fn run(
     requests: &[Vec<u8>],
     until: Until,
     see: &(dyn Fn(usize, &[u8]) + Sync),
-) -> Outcome<Load> {
+) -> AnyResult<Load> {
     let next = AtomicUsize::new(0);
     let barrier = Barrier::new(clients + 1);
-    let client = || -> Outcome<Vec<Duration>> {
+    let client = || -> AnyResult<Vec<Duration>> {
         let connection = Connection::open(address);
         barrier.wait();
         let mut connection = connection?;

@@ -44,7 +44,7 @@ use crate::store::{Backend, Kind};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-type Outcome<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
+type AnyResult<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Measures the service beside the raw limits of this machine and prints one table.
 #[derive(Debug, Parser)]
@@ -161,7 +161,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn bench(args: Args) -> Outcome {
+fn bench(args: Args) -> AnyResult {
     let Args { rows, quick, only, store, server, python, graphile, nodes, apart, bare: _, node: _ } = args;
     let (rows, effort) =
         if quick { (vec![20_000], Effort::quick(only, nodes)) } else { (rows, Effort::full(only, nodes)) };
@@ -185,7 +185,7 @@ fn bench(args: Args) -> Outcome {
 }
 
 /// The databases to measure, and a server for one of them.
-fn backends(asked: &[Kind], halves: Option<&Halves>, report: &mut Report) -> Outcome<Vec<Backend>> {
+fn backends(asked: &[Kind], halves: Option<&Halves>, report: &mut Report) -> AnyResult<Vec<Backend>> {
     let mut backends = Vec::new();
     if asked.is_empty() || asked.contains(&Kind::Sqlite) {
         backends.push(Backend::Sqlite);
@@ -221,7 +221,7 @@ struct Bench {
 
 impl Bench {
     /// Everything for tables of this many rows, one database after the other.
-    fn of_size(&self, rows: usize, backends: &[Backend], report: &mut Report) -> Outcome {
+    fn of_size(&self, rows: usize, backends: &[Backend], report: &mut Report) -> AnyResult {
         let Self { server, scratch, python, graphile, effort } = self;
         report.rows(rows);
         for backend in backends {
@@ -245,7 +245,7 @@ impl Bench {
         Ok(())
     }
 
-    fn of_no_size(&self, backends: &[Backend], report: &mut Report) -> Outcome {
+    fn of_no_size(&self, backends: &[Backend], report: &mut Report) -> AnyResult {
         for backend in backends.iter().filter(|_| self.effort.includes(Part::Webhook)) {
             report.store(backend.kind());
             webhook::measure(&self.server, backend, &self.scratch, &self.effort, report)?;
@@ -266,7 +266,7 @@ fn measure(
     rows: usize,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     let parts = [Part::Inserts, Part::Pages, Part::Cells, Part::Deletes, Part::Start];
     if !parts.into_iter().any(|part| effort.includes(part)) {
         return Ok(());
@@ -318,7 +318,7 @@ fn per_second(number: usize, time: Duration) -> f64 {
     count(number) / time.as_secs_f64()
 }
 
-fn clear(folder: &Path) -> Outcome {
+fn clear(folder: &Path) -> AnyResult {
     match std::fs::remove_dir_all(folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(std::fs::create_dir_all(folder)?),

@@ -12,7 +12,7 @@ use crate::load::{self, Load, Until};
 use crate::random::Random;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
-use crate::{Effort, Outcome};
+use crate::{AnyResult, Effort};
 
 const CONNECTIONS: usize = 16;
 const PAGE_ROWS: usize = 100;
@@ -51,7 +51,7 @@ pub(crate) fn measure(
     scratch: &Path,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     let pages = rows.div_ceil(PAGE_ROWS);
     let path = |page: usize| format!("{}?page={page}&pageSize={PAGE_ROWS}", project.rows_path());
     let get = |page: usize, more: &str| rowmill.request("GET", &format!("{}{more}", path(page)), "");
@@ -60,7 +60,7 @@ pub(crate) fn measure(
     let asked = [vec![get(1, "")], vec![get(pages, "")], vec![get(1, ANEW)], vec![get(pages, ANEW)], any];
     // The bare handler answers any page with page 1, since they are all alike.
     let answers = [1, pages, 1, pages, 1].map(|page| rowmill.ask("GET", &path(page), ""));
-    let bare = Bare::start(scratch, &answers.into_iter().collect::<Outcome<Vec<_>>>()?)?;
+    let bare = Bare::start(scratch, &answers.into_iter().collect::<AnyResult<Vec<_>>>()?)?;
     let mut sides: [Page; 5] = Default::default();
     for _ in 0..effort.rounds {
         for (index, (page, own)) in sides.iter_mut().zip(&asked).enumerate() {
@@ -89,8 +89,8 @@ fn reading(
     address: SocketAddr,
     requests: &[Vec<u8>],
     effort: &Effort,
-    processor_time: impl Fn() -> Outcome<Duration>,
-) -> Outcome<(Load, f64)> {
+    processor_time: impl Fn() -> AnyResult<Duration>,
+) -> AnyResult<(Load, f64)> {
     let before = processor_time()?;
     let load = load::run(address, CONNECTIONS, requests, Until::Over(effort.round_time), &|_, _| {})?;
     let taken = processor_time()?.saturating_sub(before);
@@ -99,7 +99,7 @@ fn reading(
 }
 
 /// Deletes 30 % of the rows, wherever they are.
-pub(crate) fn delete_some(rowmill: &Rowmill, project: &Project, row_ids: &mut Vec<String>) -> Outcome {
+pub(crate) fn delete_some(rowmill: &Rowmill, project: &Project, row_ids: &mut Vec<String>) -> AnyResult {
     let mut random = Random::new(30);
     let (gone, kept): (Vec<_>, Vec<_>) =
         std::mem::take(row_ids).into_iter().partition(|_| random.below(100) < 30);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use rowmill_providers::guard::Request;
-use rowmill_providers::{AllowList, Client, Reach, SystemClock};
+use rowmill_providers::ssrf_guard::Request;
+use rowmill_providers::{AllowList, Client, NetworkPolicy, SystemClock};
 use serde_json::{Value, json};
 
 use crate::bare::Bare;
@@ -14,7 +14,7 @@ use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
 use crate::settling::{self, COLUMNS};
 use crate::store::{Backend, runtime};
-use crate::{Effort, Outcome, count, per_second};
+use crate::{AnyResult, Effort, count, per_second};
 
 /// Calls at the same time, of the service and of the bare client.
 const AT_ONCE: usize = 64;
@@ -28,7 +28,7 @@ pub(crate) fn measure(
     rows: usize,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     settling::measure(backend, scratch, rows.min(100_000), effort, report)?;
     calling(server, backend, scratch, rows.min(100_000), effort, report)?;
     watching(server, backend, scratch, rows, report)
@@ -42,7 +42,7 @@ fn calling(
     rows: usize,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     let answer = Bare::start(scratch, &[b"\"ok\"".to_vec()])?;
     let url = format!("http://{}/0", answer.address);
     let folder = scratch.join("calling");
@@ -69,14 +69,14 @@ fn calling(
 }
 
 /// Trigger, status and stop on a large table while it is processed.
-fn watching(server: &Path, backend: &Backend, scratch: &Path, rows: usize, report: &mut Report) -> Outcome {
+fn watching(server: &Path, backend: &Backend, scratch: &Path, rows: usize, report: &mut Report) -> AnyResult {
     let answer = Bare::start(scratch, &[b"\"ok\"".to_vec()])?;
     let folder = scratch.join("watching");
     std::fs::create_dir_all(&folder)?;
     let rowmill = Rowmill::start(server, backend.place(&folder.join("data"))?)?;
     let path = table(&rowmill, &format!("http://{}/0", answer.address), rows)?;
     let before = rowmill.memory()?.resident;
-    let timed = |method: &str, rest: &str| -> Outcome<(f64, Value)> {
+    let timed = |method: &str, rest: &str| -> AnyResult<(f64, Value)> {
         let start = Instant::now();
         let answer =
             rowmill.ask(method, &format!("{path}{rest}"), if method == "GET" { "" } else { "{}" })?;
@@ -109,7 +109,7 @@ fn watching(server: &Path, backend: &Backend, scratch: &Path, rows: usize, repor
 }
 
 /// A project with rows and dependent columns that ask the server; gives its path.
-fn table(rowmill: &Rowmill, url: &str, rows: usize) -> Outcome<String> {
+fn table(rowmill: &Rowmill, url: &str, rows: usize) -> AnyResult<String> {
     let body = json!({ "title": "Bench", "columns": [{ "templateId": "manual", "header": "Name" }] });
     let made: Value = serde_json::from_slice(&rowmill.ask("POST", "/v4/projects", &body.to_string())?)?;
     let id = made.pointer("/project/id").and_then(Value::as_str).ok_or("the project has no id")?;
@@ -134,7 +134,7 @@ fn table(rowmill: &Rowmill, url: &str, rows: usize) -> Outcome<String> {
 }
 
 /// Waits for the end of a run in which nothing failed.
-fn ended(rowmill: &Rowmill, path: &str) -> Outcome {
+fn ended(rowmill: &Rowmill, path: &str) -> AnyResult {
     loop {
         let status: Value = serde_json::from_slice(&rowmill.ask("GET", &format!("{path}/status"), "")?)?;
         if status.get("processing") == Some(&json!(false)) {
@@ -146,7 +146,7 @@ fn ended(rowmill: &Rowmill, path: &str) -> Outcome {
 }
 
 /// The client alone, with as many calls at once.
-fn bare_calls(url: &str, calls: usize) -> Outcome<f64> {
+fn bare_calls(url: &str, calls: usize) -> AnyResult<f64> {
     let runtime = runtime()?;
     let client = Client::new(AllowList::parse("127.0.0.1/32")?, Arc::new(SystemClock))?;
     let next = Arc::new(AtomicUsize::new(0));
@@ -163,7 +163,11 @@ fn bare_calls(url: &str, calls: usize) -> Outcome<f64> {
                         }
                         let url = format!("{url}?name=row+{number}&number=0&before=row+{number}").parse()?;
                         client
-                            .send(Request::new(rowmill_providers::guard::Method::GET, url, Reach::Guarded))
+                            .send(Request::new(
+                                rowmill_providers::ssrf_guard::Method::GET,
+                                url,
+                                NetworkPolicy::Guarded,
+                            ))
                             .await?;
                     }
                 })

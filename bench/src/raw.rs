@@ -8,7 +8,7 @@ use rusqlite::config::DbConfig;
 
 use crate::sample::{self, WRITTEN};
 use crate::store::Backend;
-use crate::{Outcome, postgres};
+use crate::{AnyResult, postgres};
 
 pub(crate) const SCHEMA: &str = "CREATE TABLE rows (id BLOB PRIMARY KEY, row TEXT NOT NULL)";
 const INSERT: &str = "INSERT INTO rows (id, row) VALUES (?1, ?2)";
@@ -31,7 +31,7 @@ pub(crate) enum Raw {
 
 impl Raw {
     /// A new one below this folder.
-    pub(crate) fn create(backend: &Backend, folder: &Path) -> Outcome<Self> {
+    pub(crate) fn create(backend: &Backend, folder: &Path) -> AnyResult<Self> {
         Ok(match backend {
             Backend::Sqlite => {
                 let file = folder.join("raw.db");
@@ -45,7 +45,7 @@ impl Raw {
     }
 
     /// Inserts rows, numbered from `first`, one transaction for each call's worth of them.
-    pub(crate) fn insert(&mut self, first: usize, rows: &[String], call_rows: usize) -> Outcome<Duration> {
+    pub(crate) fn insert(&mut self, first: usize, rows: &[String], call_rows: usize) -> AnyResult<Duration> {
         match self {
             Self::Sqlite(raw) => raw.insert(first, rows, call_rows),
             Self::Postgres(raw) => raw.insert(first, rows, call_rows),
@@ -53,7 +53,7 @@ impl Raw {
     }
 
     /// Makes ready for updates of as many rows.
-    pub(crate) fn before_updates(&mut self, rows: usize) -> Outcome {
+    pub(crate) fn before_updates(&mut self, rows: usize) -> AnyResult {
         match self {
             Self::Sqlite(_) => Ok(()),
             Self::Postgres(raw) => raw.fill_documents((0..rows).map(sample::row)),
@@ -61,7 +61,7 @@ impl Raw {
     }
 
     /// Writes batches of cells over and over, one transaction for each. Says how many batches a second.
-    pub(crate) fn update(&mut self, batches: &[Vec<(usize, String)>], time: Duration) -> Outcome<f64> {
+    pub(crate) fn update(&mut self, batches: &[Vec<(usize, String)>], time: Duration) -> AnyResult<f64> {
         match self {
             Self::Sqlite(raw) => raw.update(batches, time),
             Self::Postgres(raw) => raw.update(batches, time),
@@ -73,7 +73,7 @@ impl Raw {
 pub(crate) struct Sqlite(Connection);
 
 impl Sqlite {
-    fn open(file: &Path) -> Outcome<Self> {
+    fn open(file: &Path) -> AnyResult<Self> {
         let connection = Connection::open(file)?;
         // Else the statement with a WHERE is planned anew at every use.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -83,13 +83,13 @@ impl Sqlite {
         Ok(Self(connection))
     }
 
-    fn create(file: &Path) -> Outcome<Self> {
+    fn create(file: &Path) -> AnyResult<Self> {
         let raw = Self::open(file)?;
         raw.0.execute_batch(SCHEMA)?;
         Ok(raw)
     }
 
-    fn insert(&mut self, first: usize, rows: &[String], call_rows: usize) -> Outcome<Duration> {
+    fn insert(&mut self, first: usize, rows: &[String], call_rows: usize) -> AnyResult<Duration> {
         let start = Instant::now();
         let mut index = first;
         for call in rows.chunks(call_rows) {
@@ -105,7 +105,7 @@ impl Sqlite {
         Ok(start.elapsed())
     }
 
-    fn update(&mut self, batches: &[Vec<(usize, String)>], time: Duration) -> Outcome<f64> {
+    fn update(&mut self, batches: &[Vec<(usize, String)>], time: Duration) -> AnyResult<f64> {
         let path = format!("$.{WRITTEN}");
         let start = Instant::now();
         let mut count = 0.0;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write as _;
 
 use crate::store::Kind;
-use crate::{Outcome, postgres, raw};
+use crate::{AnyResult, postgres, raw};
 
 /// What a ratio, or a figure without a raw limit, should reach.
 #[derive(Debug, Clone, Copy)]
@@ -146,7 +146,7 @@ impl Report {
         self.lines.push(line);
     }
 
-    pub(crate) fn print(&self) -> Outcome {
+    pub(crate) fn print(&self) -> AnyResult {
         let head = ["rows", "store", "what", "Rowmill", "raw limit", "ratio", "goal", ""].map(str::to_owned);
         let mut widths = [0; COLUMNS];
         for line in self.lines.iter().chain([&head]) {

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::Outcome;
+use crate::AnyResult;
 use crate::client::{Connection, request};
 use crate::sample::HEADERS;
-use crate::store::Place;
+use crate::store::DataLocation;
 
 /// A service that does not answer by then will not.
 const START_TIME_MAX: Duration = Duration::from_mins(1);
@@ -22,7 +22,7 @@ pub(crate) struct Rowmill {
     process: Child,
     pub(crate) address: SocketAddr,
     pub(crate) key: String,
-    pub(crate) place: Place,
+    pub(crate) place: DataLocation,
 }
 
 /// A project with some text columns.
@@ -37,7 +37,7 @@ impl Project {
         format!("/v4/projects/{}/rows", self.id)
     }
 
-    pub(crate) fn column_id(&self, header: &str) -> Outcome<&str> {
+    pub(crate) fn column_id(&self, header: &str) -> AnyResult<&str> {
         let column = self.columns.iter().find(|(known, _)| known == header);
         Ok(column.map(|(_, id)| id.as_str()).ok_or("a column is missing")?)
     }
@@ -52,7 +52,7 @@ pub(crate) struct Memory {
 
 impl Rowmill {
     /// Starts the service where nothing is yet.
-    pub(crate) fn start(binary: &Path, place: Place) -> Outcome<Self> {
+    pub(crate) fn start(binary: &Path, place: DataLocation) -> AnyResult<Self> {
         let address = free_address()?;
         let mut process = spawn(binary, &place, address)?;
         let mut output = BufReader::new(process.stdout.take().ok_or("the service has no output")?);
@@ -65,7 +65,7 @@ impl Rowmill {
     }
 
     /// Kills the service and starts it on the same data; says how long that took to the first answer.
-    pub(crate) fn restart(&mut self) -> Outcome<Duration> {
+    pub(crate) fn restart(&mut self) -> AnyResult<Duration> {
         self.process.kill()?;
         self.process.wait()?;
         self.address = free_address()?;
@@ -89,17 +89,17 @@ impl Rowmill {
     }
 
     /// Sends one request and gives back the bytes of its answer.
-    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> Outcome<Vec<u8>> {
+    pub(crate) fn ask(&self, method: &str, path: &str, body: &str) -> AnyResult<Vec<u8>> {
         let mut connection = Connection::open(self.address)?;
         Ok(connection.exchange(&self.request(method, path, body))?.to_vec())
     }
 
-    pub(crate) fn create_project(&self) -> Outcome<Project> {
+    pub(crate) fn create_project(&self) -> AnyResult<Project> {
         self.create_project_of(&HEADERS)
     }
 
     /// A project with these columns.
-    pub(crate) fn create_project_of(&self, headers: &[&str]) -> Outcome<Project> {
+    pub(crate) fn create_project_of(&self, headers: &[&str]) -> AnyResult<Project> {
         let column = |header: &&str| json!({ "templateId": "manual", "header": header });
         let columns: Vec<Value> = headers.iter().map(column).collect();
         let body = json!({ "title": "Bench", "columns": columns }).to_string();
@@ -117,8 +117,8 @@ impl Rowmill {
     }
 
     /// A new team, and the key that speaks for it.
-    pub(crate) fn team(&self, slug: &str) -> Outcome<String> {
-        let run = |arguments: &[&str]| -> Outcome<String> {
+    pub(crate) fn team(&self, slug: &str) -> AnyResult<String> {
+        let run = |arguments: &[&str]| -> AnyResult<String> {
             let mut command = command(&self.binary, &self.place);
             let done = command.env("ROWMILL_DATA_DIR", &self.place.data).args(arguments).output()?;
             if !done.status.success() {
@@ -130,11 +130,11 @@ impl Rowmill {
         run(&["key", "create", "--team", slug])
     }
 
-    pub(crate) fn processor_time(&self) -> Outcome<Duration> {
+    pub(crate) fn processor_time(&self) -> AnyResult<Duration> {
         processor_time(self.process.id())
     }
 
-    pub(crate) fn memory(&self) -> Outcome<Memory> {
+    pub(crate) fn memory(&self) -> AnyResult<Memory> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
         let field = |name: &str| {
             let line = status.lines().find(|line| line.starts_with(name))?;
@@ -155,7 +155,7 @@ impl Drop for Rowmill {
     }
 }
 
-fn spawn(binary: &Path, place: &Place, address: SocketAddr) -> Outcome<Child> {
+fn spawn(binary: &Path, place: &DataLocation, address: SocketAddr) -> AnyResult<Child> {
     let mut command = command(binary, place);
     command.args(["serve", "--listen", &address.to_string(), "--data-dir"]).arg(&place.data);
     command
@@ -169,7 +169,7 @@ fn spawn(binary: &Path, place: &Place, address: SocketAddr) -> Outcome<Child> {
 }
 
 /// The binary on this data, with no other settings.
-fn command(binary: &Path, place: &Place) -> Command {
+fn command(binary: &Path, place: &DataLocation) -> Command {
     let mut command = Command::new(binary);
     command.env_clear().stdin(Stdio::null());
     if let Some(url) = place.url() {
@@ -181,7 +181,7 @@ fn command(binary: &Path, place: &Place) -> Command {
 }
 
 /// The time a process has been running on any processor, in all its threads that still live.
-pub(crate) fn processor_time(process: u32) -> Outcome<Duration> {
+pub(crate) fn processor_time(process: u32) -> AnyResult<Duration> {
     let mut total = Duration::ZERO;
     for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
         let times = std::fs::read_to_string(thread?.path().join("schedstat"))?;
@@ -191,6 +191,6 @@ pub(crate) fn processor_time(process: u32) -> Outcome<Duration> {
     Ok(total)
 }
 
-fn free_address() -> Outcome<SocketAddr> {
+fn free_address() -> AnyResult<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use rowmill_engine::{Caller, Cell, Config, Engine, Outcome as CellOutcome, Room};
+use rowmill_engine::{CallOutcome, Capacity, Cell, CellRunner, Config, Engine};
 use rowmill_model::cell::Meta;
 use rowmill_model::column::Dependency;
 use rowmill_model::plan::Pick;
@@ -16,8 +16,8 @@ use rowmill_store::{CellResult, Claim, Lane, NewRow, Rows, Settlement, Store, Tr
 use uuid::Uuid;
 
 use crate::report::{Goal, Pairs, Report};
-use crate::store::{Backend, Place, runtime};
-use crate::{Effort, Outcome, per_second, sample};
+use crate::store::{Backend, DataLocation, runtime};
+use crate::{AnyResult, Effort, per_second, sample};
 
 /// Dependent columns, each waiting for the one before. Their slots are counted from 1.
 pub(crate) const COLUMNS: usize = 3;
@@ -32,13 +32,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 struct AtOnce;
 
 #[async_trait]
-impl Caller for AtOnce {
-    async fn room(&self, _: &Project, _: &Column) -> Room {
-        Room::default()
+impl CellRunner for AtOnce {
+    async fn capacity(&self, _: &Project, _: &Column) -> Capacity {
+        Capacity::default()
     }
 
-    async fn call(&self, _: &Cell) -> CellOutcome {
-        CellOutcome::Value("\"ok\"".into(), Meta::new())
+    async fn call(&self, _: &Cell) -> CallOutcome {
+        CallOutcome::Value("\"ok\"".into(), Meta::new())
     }
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn measure(
     rows: usize,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     let runtime = runtime()?;
     let mut pairs = Pairs::default();
     let mut engine_rates = Vec::new();
@@ -70,7 +70,7 @@ pub(crate) fn measure(
     Ok(())
 }
 
-async fn settled_by_engine(place: &Place, rows: usize) -> Outcome<f64> {
+async fn settled_by_engine(place: &DataLocation, rows: usize) -> AnyResult<f64> {
     let store = place.open().await?;
     furnish(&store, 0..1, rows).await?;
     trigger(&store, 0..1).await?;
@@ -96,7 +96,7 @@ pub(crate) fn start_engine(store: &Arc<dyn Store>, worker: u128) -> Engine {
 }
 
 /// Waits until nothing of these projects is under way.
-pub(crate) async fn all_settled(store: &Arc<dyn Store>, projects: Range<usize>) -> Outcome {
+pub(crate) async fn all_settled(store: &Arc<dyn Store>, projects: Range<usize>) -> AnyResult {
     for number in projects {
         loop {
             let standing = store.standing(project(number)).await?.ok_or("the project is gone")?;
@@ -109,7 +109,7 @@ pub(crate) async fn all_settled(store: &Arc<dyn Store>, projects: Range<usize>) 
     Ok(())
 }
 
-async fn settled_by_store(place: &Place, rows: usize) -> Outcome<f64> {
+async fn settled_by_store(place: &DataLocation, rows: usize) -> AnyResult<f64> {
     let store = place.open().await?;
     furnish(&store, 0..1, rows).await?;
     trigger(&store, 0..1).await?;
@@ -138,7 +138,7 @@ pub(crate) fn project(number: usize) -> ProjectId {
 }
 
 /// Makes tables of dependent columns with so many rows to fill, in all.
-pub(crate) async fn furnish(store: &Arc<dyn Store>, projects: Range<usize>, rows: usize) -> Outcome {
+pub(crate) async fn furnish(store: &Arc<dyn Store>, projects: Range<usize>, rows: usize) -> AnyResult {
     let each = rows / projects.len();
     for number in projects {
         store.save_project(sample::creation(project(number), dependent_columns())).await?;
@@ -148,7 +148,7 @@ pub(crate) async fn furnish(store: &Arc<dyn Store>, projects: Range<usize>, rows
 }
 
 /// Queues all cells.
-pub(crate) async fn trigger(store: &Arc<dyn Store>, projects: Range<usize>) -> Outcome {
+pub(crate) async fn trigger(store: &Arc<dyn Store>, projects: Range<usize>) -> AnyResult {
     for number in projects {
         let (project, rows, pick) = (project(number), Rows::All, Pick::default());
         store.trigger(Trigger { project, rows, pick, limit: None, dry_run: false, now_ms: 0 }).await?;
@@ -171,7 +171,7 @@ fn dependent_columns() -> Table {
     table
 }
 
-async fn insert(store: &Arc<dyn Store>, number: usize, rows: usize) -> Outcome {
+async fn insert(store: &Arc<dyn Store>, number: usize, rows: usize) -> AnyResult {
     for first in (0..rows).step_by(INSERT) {
         let batch = (first..rows.min(first + INSERT)).map(|row| NewRow {
             id: RowId::from_uuid(Uuid::from_u128(((1 + number as u128) << 64) + row as u128)),
@@ -183,9 +183,9 @@ async fn insert(store: &Arc<dyn Store>, number: usize, rows: usize) -> Outcome {
     Ok(())
 }
 
-impl Place {
+impl DataLocation {
     /// Removes the folder, too.
-    fn clear(self) -> Outcome {
+    fn clear(self) -> AnyResult {
         let data = self.data.clone();
         drop(self);
         if data.exists() { Ok(std::fs::remove_dir_all(data)?) } else { Ok(()) }

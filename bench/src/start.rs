@@ -2,7 +2,7 @@
 
 use crate::report::{Goal, Report};
 use crate::rowmill::{Memory, Project, Rowmill};
-use crate::{Effort, Outcome};
+use crate::{AnyResult, Effort};
 
 const MEBI: f64 = 1024.0 * 1024.0;
 
@@ -12,7 +12,7 @@ pub(crate) fn measure(
     project: &Project,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     let mut times = Vec::new();
     let mut idle = Vec::new();
     for _ in 0..effort.starts {

@@ -8,7 +8,7 @@ use rowmill_store_postgres::{Options, PostgresStore};
 use rowmill_store_sqlite::{Access, SqliteStore};
 use tokio::runtime::Runtime;
 
-use crate::Outcome;
+use crate::AnyResult;
 use crate::postgres::Cluster;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -41,29 +41,29 @@ impl Backend {
     }
 
     /// Where a new service keeps its data: this folder, and a database of its own if need be.
-    pub(crate) fn place(&self, data: &Path) -> Outcome<Place> {
+    pub(crate) fn place(&self, data: &Path) -> AnyResult<DataLocation> {
         let database = match self {
             Self::Sqlite => None,
             Self::Postgres(cluster) => Some(Database::create(cluster)?),
         };
-        Ok(Place { data: data.to_owned(), database })
+        Ok(DataLocation { data: data.to_owned(), database })
     }
 }
 
 /// Where data is. A database goes when this does.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct DataLocation {
     pub(crate) data: PathBuf,
     database: Option<Database>,
 }
 
-impl Place {
+impl DataLocation {
     pub(crate) fn url(&self) -> Option<&str> {
         self.database.as_ref().map(|database| database.url.as_str())
     }
 
     /// The store that lies here, without a service.
-    pub(crate) async fn open(&self) -> Outcome<Arc<dyn Store>> {
+    pub(crate) async fn open(&self) -> AnyResult<Arc<dyn Store>> {
         Ok(match self.url() {
             Some(url) => Arc::new(PostgresStore::connect(url, Options::default()).await?),
             None => Arc::new(SqliteStore::open(&self.data, Access::Serve)?),
@@ -78,7 +78,7 @@ struct Database {
 }
 
 impl Database {
-    fn create(cluster: &Arc<Cluster>) -> Outcome<Self> {
+    fn create(cluster: &Arc<Cluster>) -> AnyResult<Self> {
         Ok(Self { url: cluster.create()?, cluster: Arc::clone(cluster) })
     }
 }
@@ -89,6 +89,6 @@ impl Drop for Database {
     }
 }
 
-pub(crate) fn runtime() -> Outcome<Runtime> {
+pub(crate) fn runtime() -> AnyResult<Runtime> {
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }

@@ -13,8 +13,8 @@ use uuid::Uuid;
 use crate::load::{self, Until};
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
-use crate::store::{Backend, Place, runtime};
-use crate::{Effort, Outcome, sample};
+use crate::store::{Backend, DataLocation, runtime};
+use crate::{AnyResult, Effort, sample};
 
 const CONNECTIONS: usize = 16;
 const EVENT: &str = "evt-bench";
@@ -34,7 +34,7 @@ pub(crate) fn measure(
     scratch: &Path,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     let folder = scratch.join("webhook");
     crate::clear(&folder)?;
     let rowmill = Rowmill::start(server, backend.place(&folder.join("data"))?)?;
@@ -75,11 +75,11 @@ struct Bare {
     store: Arc<dyn Store>,
     project: ProjectId,
     runtime: tokio::runtime::Runtime,
-    _place: Place,
+    _place: DataLocation,
 }
 
 impl Bare {
-    fn open(place: Place) -> Outcome<Self> {
+    fn open(place: DataLocation) -> AnyResult<Self> {
         let runtime = runtime()?;
         let store = runtime.block_on(place.open())?;
         let project = ProjectId::from_uuid(Uuid::from_u128(1));
@@ -88,7 +88,7 @@ impl Bare {
     }
 
     /// Upserts these guests; says how many a second.
-    fn upsert(&self, ids: &[usize]) -> Outcome<f64> {
+    fn upsert(&self, ids: &[usize]) -> AnyResult<f64> {
         let ids: Arc<[usize]> = ids.into();
         let next = Arc::new(AtomicUsize::new(0));
         let start = Instant::now();
@@ -108,7 +108,7 @@ impl Bare {
             for caller in callers {
                 caller.await??;
             }
-            Outcome::Ok(())
+            AnyResult::Ok(())
         })?;
         Ok(crate::per_second(ids.len(), start.elapsed()))
     }

@@ -7,12 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-type Outcome<T = ()> = Result<T, Box<dyn Error>>;
+type AnyResult<T = ()> = Result<T, Box<dyn Error>>;
 
 /// What is never copied: made here, or of no use to a build.
 const LEFT_OUT: &[&str] = &["node_modules", "dist", "tests"];
 
-fn main() -> Outcome {
+fn main() -> AnyResult {
     let here = folder("CARGO_MANIFEST_DIR")?;
     let out = folder("OUT_DIR")?;
     let root = here.ancestors().nth(2).ok_or("crates/web lies two folders below the root")?;
@@ -35,12 +35,12 @@ fn main() -> Outcome {
     }
 }
 
-fn folder(name: &str) -> Outcome<PathBuf> {
+fn folder(name: &str) -> AnyResult<PathBuf> {
     var_os(name).map(PathBuf::from).ok_or_else(|| format!("cargo sets {name}").into())
 }
 
 /// Copies the sources, installs what they need if that changed, and builds them. Says where the result is.
-fn build(web: &Path, document: &Path, out: &Path) -> Outcome<PathBuf> {
+fn build(web: &Path, document: &Path, out: &Path) -> AnyResult<PathBuf> {
     let copy = out.join("web");
     if !web.join("package.json").exists() {
         // It may come: then cargo must look again.
@@ -58,7 +58,7 @@ fn build(web: &Path, document: &Path, out: &Path) -> Outcome<PathBuf> {
 }
 
 /// Removes what an earlier build left, save what was installed.
-fn clear(copy: &Path) -> Outcome {
+fn clear(copy: &Path) -> AnyResult {
     for entry in fs::read_dir(copy)? {
         let path = entry?.path();
         if path.ends_with("node_modules") {
@@ -69,7 +69,7 @@ fn clear(copy: &Path) -> Outcome {
     Ok(())
 }
 
-fn copy_into(from: &Path, to: &Path) -> Outcome {
+fn copy_into(from: &Path, to: &Path) -> AnyResult {
     for entry in fs::read_dir(from)? {
         let path = entry?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
@@ -89,7 +89,7 @@ fn copy_into(from: &Path, to: &Path) -> Outcome {
 }
 
 /// `npm ci`, unless the same list was installed before.
-fn install(copy: &Path) -> Outcome {
+fn install(copy: &Path) -> AnyResult {
     let lock = fs::read_to_string(copy.join("package-lock.json"))
         .map_err(|error| format!("web/package-lock.json: {error}"))?;
     // Written last, so an installation that was cut short is begun again.
@@ -102,12 +102,12 @@ fn install(copy: &Path) -> Outcome {
     Ok(fs::write(stamp, lock)?)
 }
 
-fn npm(folder: &Path, arguments: &[&str]) -> Outcome {
+fn npm(folder: &Path, arguments: &[&str]) -> AnyResult {
     run(Command::new("npm").args(arguments).current_dir(folder))
 }
 
 /// Compresses and hashes the files, and writes `files.rs`, which names them.
-fn pack(here: &Path, dist: &Path, out: &Path) -> Outcome {
+fn pack(here: &Path, dist: &Path, out: &Path) -> AnyResult {
     let packed = out.join("packed");
     if packed.exists() {
         fs::remove_dir_all(&packed)?;
@@ -131,7 +131,7 @@ fn stand_in(out: &Path) -> std::io::Result<()> {
 }
 
 /// Runs to the end; what it said is shown only if it fails.
-fn run(command: &mut Command) -> Outcome {
+fn run(command: &mut Command) -> AnyResult {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{name} cannot be started: {error}"))?;
     if output.status.success() {

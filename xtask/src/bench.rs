@@ -1,9 +1,9 @@
 //! `cargo xtask bench`: builds and runs the measurements in release mode.
 
-use crate::process::{self, Outcome, cargo};
+use crate::process::{self, AnyResult, cargo};
 use crate::tools;
 
-pub(crate) fn run(arguments: &[String]) -> Outcome {
+pub(crate) fn run(arguments: &[String]) -> AnyResult {
     // The bench starts the real binary, which must be as optimised as the bench itself.
     process::run(cargo().args(["build", "--release", "--package", "rowmill", "--package", "rowmill-bench"]))?;
     let python = tools::python_of_bench("python3")?;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::process::{Outcome, output, program, root, run, run_within};
+use crate::process::{AnyResult, output, program, root, run, run_within};
 use crate::{server, tools};
 
 /// The browser's tests bound themselves; this ends a run that hangs.
@@ -19,7 +19,7 @@ const SYSTEM: &[&str] = &[
     "/snap/bin/chromium",
 ];
 
-pub(crate) fn test() -> Outcome {
+pub(crate) fn test() -> AnyResult {
     let binary = server::build()?;
     let web = root().join("web");
     tools::web(&web)?;
@@ -42,7 +42,7 @@ fn npm(folder: &Path) -> std::process::Command {
 }
 
 /// A Chromium: the one that is named, else the system's, else one from npm.
-fn chromium() -> Outcome<PathBuf> {
+fn chromium() -> AnyResult<PathBuf> {
     if let Some(named) = std::env::var_os(BROWSER_VARIABLE) {
         return Ok(named.into());
     }

@@ -2,20 +2,20 @@
 
 use std::fs;
 
-use crate::process::{Outcome, output, program, root, run};
+use crate::process::{AnyResult, output, program, root, run};
 use crate::{server, tools};
 
 const DOCUMENT: &str = "openapi.json";
 
 /// `cargo xtask openapi`: what the code says becomes what is committed.
-pub(crate) fn write() -> Outcome {
+pub(crate) fn write() -> AnyResult {
     fs::write(root().join(DOCUMENT), from_code()?)?;
     println!("wrote {DOCUMENT}");
     Ok(())
 }
 
 /// The committed document is what the code says, is valid OpenAPI and gives Spectral nothing to say.
-pub(crate) fn check() -> Outcome {
+pub(crate) fn check() -> AnyResult {
     let committed =
         fs::read_to_string(root().join(DOCUMENT)).map_err(|error| format!("{DOCUMENT}: {error}"))?;
     if let Some(line) = first_difference(&committed, &from_code()?) {
@@ -27,7 +27,7 @@ pub(crate) fn check() -> Outcome {
     run(program(tools::npm("spectral")?).args(rules))
 }
 
-fn from_code() -> Outcome<String> {
+fn from_code() -> AnyResult<String> {
     output(program(server::build()?).arg("openapi"))
 }
 

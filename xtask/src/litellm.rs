@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::process::{Outcome, program};
+use crate::process::{AnyResult, program};
 use crate::server::{free_address, log_end};
 use crate::{http, tools};
 
@@ -40,7 +40,7 @@ pub(crate) struct Litellm {
 
 impl Litellm {
     /// Starts the proxy with the models in this configuration and waits until it is ready to answer.
-    pub(crate) fn start(config: &str) -> Outcome<Self> {
+    pub(crate) fn start(config: &str) -> AnyResult<Self> {
         let python = tools::python_of_peers("python")?;
         let folder = std::env::temp_dir().join(format!("rowmill-xtask-litellm-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
@@ -84,7 +84,7 @@ impl Litellm {
         log_end(&self.folder.join("log"))
     }
 
-    fn wait_until_ready(&mut self) -> Outcome {
+    fn wait_until_ready(&mut self) -> AnyResult {
         let started = Instant::now();
         while started.elapsed() < READY_LIMIT {
             if let Some(status) = self.process.try_wait()? {

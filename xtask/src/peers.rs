@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::litellm::{KEY, Litellm};
-use crate::process::Outcome;
+use crate::process::AnyResult;
 use crate::server::{self, Server};
 
 const RUN_LIMIT: Duration = Duration::from_mins(1);
@@ -108,7 +108,7 @@ const CASES: &[Case] = &[
     Case { provider: CLAUDE, ..UNKNOWN },
 ];
 
-pub(crate) fn run() -> Outcome {
+pub(crate) fn run() -> AnyResult {
     let binary = server::build()?;
     let proxy = Litellm::start(CONFIG)?;
     let mut server = start(&binary, &proxy)?;
@@ -131,7 +131,7 @@ pub(crate) fn run() -> Outcome {
     Ok(())
 }
 
-fn start(binary: &Path, proxy: &Litellm) -> Outcome<Server> {
+fn start(binary: &Path, proxy: &Litellm) -> AnyResult<Server> {
     let url = proxy.url();
     let settings = [
         ("ROWMILL_OPENAI_BASE_URL", format!("{url}/v1")),
@@ -148,7 +148,7 @@ fn start(binary: &Path, proxy: &Litellm) -> Outcome<Server> {
 }
 
 /// Makes a table of all cases, runs it, and gives what is wrong with its cells.
-fn fill(server: &Server) -> Outcome<Vec<String>> {
+fn fill(server: &Server) -> AnyResult<Vec<String>> {
     let key = server.create_key()?;
     let manual = json!({"templateId": "manual", "header": "Name"});
     let project = json!({"title": "Peers", "columns": [manual]});
@@ -182,7 +182,7 @@ fn fill(server: &Server) -> Outcome<Vec<String>> {
 }
 
 impl Case {
-    fn column(&self) -> Outcome<Value> {
+    fn column(&self) -> AnyResult<Value> {
         let Self { provider, model, schema, attempts_max, .. } = self;
         let mut config = json!({"prompt": "Greet @{Name}", "provider": provider, "model": model});
         if let (Some(schema), Some(config)) = (schema, config.as_object_mut()) {
@@ -193,7 +193,7 @@ impl Case {
     }
 
     /// What a cell should be and is not.
-    fn faults(&self, cell: &Value) -> Outcome<Vec<String>> {
+    fn faults(&self, cell: &Value) -> AnyResult<Vec<String>> {
         let (status, value, code) = match self.result {
             Ok(value) => ("completed", serde_json::from_str(value)?, Value::Null),
             Err(code) => ("error", Value::Null, json!(code)),

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 pub(crate) type Failure = Box<dyn std::error::Error>;
-pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+pub(crate) type AnyResult<T = ()> = Result<T, Failure>;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -32,13 +32,13 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// Runs to the end with the terminal's own output; any status but 0 is a failure.
-pub(crate) fn run(command: &mut Command) -> Outcome {
+pub(crate) fn run(command: &mut Command) -> AnyResult {
     let status = command.status().map_err(|error| cannot_start(command, &error))?;
     if status.success() { Ok(()) } else { Err(format!("{}: {status}", shown(command)).into()) }
 }
 
 /// Runs to the end and returns standard output; standard error stays with the terminal.
-pub(crate) fn output(command: &mut Command) -> Outcome<String> {
+pub(crate) fn output(command: &mut Command) -> AnyResult<String> {
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| cannot_start(command, &error))?;
     if !output.status.success() {
         return Err(format!("{}: {}", shown(command), output.status).into());
@@ -47,7 +47,7 @@ pub(crate) fn output(command: &mut Command) -> Outcome<String> {
 }
 
 /// Like [`run`], but ends the program when it takes longer than `limit`.
-pub(crate) fn run_within(limit: Duration, command: &mut Command) -> Outcome {
+pub(crate) fn run_within(limit: Duration, command: &mut Command) -> AnyResult {
     let started = Instant::now();
     let mut child = command.spawn().map_err(|error| cannot_start(command, &error))?;
     loop {

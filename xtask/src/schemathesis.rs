@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::process::{Outcome, program, root, run_within};
+use crate::process::{AnyResult, program, root, run_within};
 use crate::server::{self, Server};
 use crate::tools;
 
@@ -21,7 +21,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("ROWMILL_NO_WORKERS", "true"),
 ];
 
-pub(crate) fn run() -> Outcome {
+pub(crate) fn run() -> AnyResult {
     let schemathesis = tools::python("schemathesis")?;
     let mut server = Server::start(&server::build()?, SETTINGS)?;
     let key = server.create_key()?;
@@ -43,7 +43,7 @@ pub(crate) fn run() -> Outcome {
 
 /// Makes things for the requests to work on: ids made up at random name nothing, and a request that
 /// ends at 404 has shown little. What is doomed is for the operations that end or shut a thing.
-fn furnish(server: &Server, key: &str) -> Outcome<Vec<(&'static str, String)>> {
+fn furnish(server: &Server, key: &str) -> AnyResult<Vec<(&'static str, String)>> {
     const PROJECT: &str = r#"{"title": "Leads", "columns": [{"templateId": "manual", "header": "Email"}]}"#;
     const COLUMN: &str = r#"{"templateId": "ai-text", "aiConfig": {"prompt": "Greet @{Email}"}}"#;
     const VIEW: &str = r#"{"name": "All"}"#;

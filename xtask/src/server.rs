@@ -10,14 +10,14 @@ use cargo_metadata::Message;
 use serde_json::Value;
 
 use crate::http;
-use crate::process::{Outcome, cargo, output, program};
+use crate::process::{AnyResult, cargo, output, program};
 
 const READY_LIMIT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const LOG_BYTES_SHOWN: usize = 4_000;
 
 /// Builds the binary and says where it lies.
-pub(crate) fn build() -> Outcome<PathBuf> {
+pub(crate) fn build() -> AnyResult<PathBuf> {
     // The whole workspace's features, as `cargo test --workspace` has them, so that little is built twice.
     let arguments =
         ["build", "--workspace", "--bin", "rowmill", "--message-format", "json-render-diagnostics"];
@@ -43,7 +43,7 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts the service and waits until it is ready to answer.
-    pub(crate) fn start(binary: &Path, settings: &[(&str, &str)]) -> Outcome<Self> {
+    pub(crate) fn start(binary: &Path, settings: &[(&str, &str)]) -> AnyResult<Self> {
         let folder = std::env::temp_dir().join(format!("rowmill-xtask-{}", std::process::id()));
         fs::create_dir_all(&folder)?;
         let log = File::create(folder.join("log"))?;
@@ -67,14 +67,14 @@ impl Server {
         format!("http://{}", self.address)
     }
 
-    pub(crate) fn create_key(&self) -> Outcome<String> {
+    pub(crate) fn create_key(&self) -> AnyResult<String> {
         let arguments = ["key", "create", "--team", "default", "--name", "xtask", "--data-dir"];
         let key = output(program(&self.binary).args(arguments).arg(self.folder.join("data")))?;
         Ok(key.trim().to_owned())
     }
 
     /// The id of the only team there is.
-    pub(crate) fn team_id(&self) -> Outcome<String> {
+    pub(crate) fn team_id(&self) -> AnyResult<String> {
         let teams =
             output(program(&self.binary).args(["team", "list", "--data-dir"]).arg(self.folder.join("data")))?;
         let id = teams.split('"').find(|text| text.len() == 36 && text.contains('-'));
@@ -82,21 +82,21 @@ impl Server {
     }
 
     /// Creates something by a POST and gives the first id with this prefix in the answer.
-    pub(crate) fn create(&self, key: &str, path: &str, body: &str, prefix: &str) -> Outcome<String> {
+    pub(crate) fn create(&self, key: &str, path: &str, body: &str, prefix: &str) -> AnyResult<String> {
         let answer = http::send(self.address, "POST", path, key, body)?.body;
         let id = answer.split('"').find(|text| text.starts_with(prefix));
         id.map(str::to_owned).ok_or_else(|| format!("POST {path} made nothing: {answer}").into())
     }
 
-    pub(crate) fn get(&self, key: &str, path: &str) -> Outcome<Value> {
+    pub(crate) fn get(&self, key: &str, path: &str) -> AnyResult<Value> {
         self.call(key, "GET", path, "")
     }
 
-    pub(crate) fn post(&self, key: &str, path: &str, body: &Value) -> Outcome<Value> {
+    pub(crate) fn post(&self, key: &str, path: &str, body: &Value) -> AnyResult<Value> {
         self.call(key, "POST", path, &body.to_string())
     }
 
-    fn call(&self, key: &str, method: &str, path: &str, body: &str) -> Outcome<Value> {
+    fn call(&self, key: &str, method: &str, path: &str, body: &str) -> AnyResult<Value> {
         let http::Answer { status, body } = http::send(self.address, method, path, key, body)?;
         if !(200..300).contains(&status) {
             return Err(format!("{method} {path} was answered {status}: {body}").into());
@@ -105,7 +105,7 @@ impl Server {
     }
 
     /// Fails, with the end of the log, if the process is no longer there.
-    pub(crate) fn check_alive(&mut self) -> Outcome {
+    pub(crate) fn check_alive(&mut self) -> AnyResult {
         match self.process.try_wait()? {
             None => Ok(()),
             Some(status) => Err(format!("the service ended: {status}\n{}", self.log_end()).into()),
@@ -117,7 +117,7 @@ impl Server {
         log_end(&self.folder.join("log"))
     }
 
-    fn wait_until_ready(&mut self) -> Outcome {
+    fn wait_until_ready(&mut self) -> AnyResult {
         let started = Instant::now();
         while started.elapsed() < READY_LIMIT {
             self.check_alive()?;
@@ -145,6 +145,6 @@ pub(crate) fn log_end(path: &Path) -> String {
     String::from_utf8_lossy(log.get(start..).unwrap_or_default()).into_owned()
 }
 
-pub(crate) fn free_address() -> Outcome<SocketAddr> {
+pub(crate) fn free_address() -> AnyResult<SocketAddr> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
 }

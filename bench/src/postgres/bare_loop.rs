@@ -16,7 +16,7 @@ use tokio_postgres::{Client, Row, Statement};
 use uuid::Uuid;
 
 use super::connect;
-use crate::Outcome;
+use crate::AnyResult;
 use crate::settling::COLUMNS;
 
 /// Blocks claimed at once: about as many cells as the engine settles at once.
@@ -58,7 +58,7 @@ const BY_INDEX: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seq
 pub(crate) struct Loops(Vec<Arc<Loop>>);
 
 impl Loops {
-    pub(crate) async fn prepare(url: &str, count: usize) -> Outcome<Self> {
+    pub(crate) async fn prepare(url: &str, count: usize) -> AnyResult<Self> {
         let mut loops = Vec::new();
         for number in 0..count {
             loops.push(Arc::new(Loop::prepare(connect(url).await?, number).await?));
@@ -67,7 +67,7 @@ impl Loops {
     }
 
     /// Runs them until all of these cells are settled; says how long that takes.
-    pub(crate) async fn run(&self, cells: usize) -> Outcome<Duration> {
+    pub(crate) async fn run(&self, cells: usize) -> AnyResult<Duration> {
         let settled = Arc::new(AtomicUsize::new(0));
         let start = Instant::now();
         let running: Vec<_> = self
@@ -114,7 +114,7 @@ struct Written {
 }
 
 impl Loop {
-    async fn prepare(client: Client, number: usize) -> Outcome<Self> {
+    async fn prepare(client: Client, number: usize) -> AnyResult<Self> {
         let line = 1_000_000 + i64::try_from(number)?;
         let made = "INSERT INTO rowmill.counters (project, id, version, row_count, next_position, change_seq, \
                     lookup_slots, tally, tallied_at) SELECT $1, $2, version, row_count, next_position, change_seq, \
@@ -130,7 +130,7 @@ impl Loop {
         Ok(Self { client, worker: own, line, tokens: AtomicI64::new(line * 1_000_000), statements })
     }
 
-    async fn run(&self, settled: &AtomicUsize, cells: usize) -> Outcome {
+    async fn run(&self, settled: &AtomicUsize, cells: usize) -> AnyResult {
         while settled.load(Ordering::Relaxed) < cells {
             let Some((batch, rows)) = self.claim().await? else {
                 // The others have the rest.
@@ -142,7 +142,7 @@ impl Loop {
         Ok(())
     }
 
-    async fn claim(&self) -> Outcome<Option<(Batch, Vec<Row>)>> {
+    async fn claim(&self) -> AnyResult<Option<(Batch, Vec<Row>)>> {
         let [ready, rows, marks, mark, claim, take, count, live, ..] = &self.statements;
         let client = &self.client;
         let ((), found) =
@@ -176,7 +176,7 @@ impl Loop {
         Ok(Some((batch, rows)))
     }
 
-    async fn settle(&self, batch: &Batch, rows: &[Row]) -> Outcome<usize> {
+    async fn settle(&self, batch: &Batch, rows: &[Row]) -> AnyResult<usize> {
         let [_, _, _, mark, _, _, count, _, settle, give_back, go_on] = &self.statements;
         let client = &self.client;
         let mut written = Written::default();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::connect;
 use super::nodes::{Helper, race};
-use crate::Outcome;
-use crate::store::{Place, runtime};
+use crate::AnyResult;
+use crate::store::{DataLocation, runtime};
 
 const SCRIPT: &str = include_str!("graphile.cjs");
 const LOOK_EVERY: Duration = Duration::from_millis(10);
@@ -16,10 +16,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(10);
 pub(crate) fn run(
     modules: &Path,
     scratch: &Path,
-    place: &Place,
+    place: &DataLocation,
     processes: usize,
     jobs: usize,
-) -> Outcome<Duration> {
+) -> AnyResult<Duration> {
     let url = place.url().ok_or("not a PostgreSQL database")?;
     let script = scratch.join("graphile.cjs");
     std::fs::write(&script, SCRIPT)?;
@@ -32,7 +32,7 @@ pub(crate) fn run(
         return Err("graphile-worker could not queue its jobs".into());
     }
     let mut workers: Vec<Helper> =
-        (0..processes).map(|_| Helper::start(&mut command("work"))).collect::<Outcome<_>>()?;
+        (0..processes).map(|_| Helper::start(&mut command("work"))).collect::<AnyResult<_>>()?;
     let runtime = runtime()?;
     let client = runtime.block_on(connect(url))?;
     let tables = "SELECT NOT EXISTS (SELECT 1 FROM graphile_worker._private_jobs)";

@@ -12,7 +12,7 @@ use std::path::Path;
 use rowmill_test_postgres::Server;
 use tokio_postgres::{Client, NoTls};
 
-use crate::Outcome;
+use crate::AnyResult;
 use crate::store::runtime;
 
 /// Said in the report: what decides how much a commit costs.
@@ -34,7 +34,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     /// Starts a server below this folder; none where no PostgreSQL is found.
-    pub(crate) fn start(folder: &Path) -> Outcome<Option<Self>> {
+    pub(crate) fn start(folder: &Path) -> AnyResult<Option<Self>> {
         let Some(server) = rowmill_test_postgres::durable(folder) else { return Ok(None) };
         let about = alone(async {
             let url = server.database().await;
@@ -57,11 +57,11 @@ impl Cluster {
     }
 
     /// The address of a new database.
-    pub(crate) fn create(&self) -> Outcome<String> {
+    pub(crate) fn create(&self) -> AnyResult<String> {
         alone(async { Ok(self.server.database().await) })
     }
 
-    pub(crate) fn remove(&self, url: &str) -> Outcome {
+    pub(crate) fn remove(&self, url: &str) -> AnyResult {
         alone(async {
             self.server.remove(url).await;
             Ok(())
@@ -70,14 +70,14 @@ impl Cluster {
 }
 
 /// A connection beside the store's.
-pub(crate) async fn connect(url: &str) -> Outcome<Client> {
+pub(crate) async fn connect(url: &str) -> AnyResult<Client> {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
     tokio::spawn(connection);
     Ok(client)
 }
 
 /// Waits for work on a thread of its own, from wherever it is called.
-fn alone<T: Send>(work: impl Future<Output = Outcome<T>> + Send) -> Outcome<T> {
+fn alone<T: Send>(work: impl Future<Output = AnyResult<T>> + Send) -> AnyResult<T> {
     std::thread::scope(|scope| {
         scope.spawn(|| runtime()?.block_on(work)).join().map_err(|_| "the server did not answer")?
     })

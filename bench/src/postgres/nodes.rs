@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rowmill_store::Store;
 use rowmill_store_postgres::{Options, PostgresStore};
 
-use crate::Outcome;
+use crate::AnyResult;
 use crate::settling::start_engine;
 use crate::store::runtime;
 
@@ -18,7 +18,7 @@ pub(crate) struct Helper(Child);
 
 impl Helper {
     /// Starts the program and waits until it is ready.
-    pub(crate) fn start(command: &mut Command) -> Outcome<Self> {
+    pub(crate) fn start(command: &mut Command) -> AnyResult<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().ok_or("a process has no output")?;
         let helper = Self(child);
@@ -27,7 +27,7 @@ impl Helper {
         if line.trim() == "ready" { Ok(helper) } else { Err("a process did not come up".into()) }
     }
 
-    fn begin(&mut self) -> Outcome {
+    fn begin(&mut self) -> AnyResult {
         let input = self.0.stdin.as_mut().ok_or("a process has no input")?;
         Ok(input.write_all(b"go\n")?)
     }
@@ -41,7 +41,7 @@ impl Drop for Helper {
 }
 
 /// Lets all begin at once; says how long it takes until `is_done`.
-pub(crate) fn race(helpers: &mut [Helper], is_done: impl FnOnce() -> Outcome) -> Outcome<Duration> {
+pub(crate) fn race(helpers: &mut [Helper], is_done: impl FnOnce() -> AnyResult) -> AnyResult<Duration> {
     let start = Instant::now();
     helpers.iter_mut().try_for_each(Helper::begin)?;
     is_done()?;
@@ -49,13 +49,13 @@ pub(crate) fn race(helpers: &mut [Helper], is_done: impl FnOnce() -> Outcome) ->
 }
 
 /// So many nodes on this database.
-pub(crate) fn start(url: &str, count: usize) -> Outcome<Vec<Helper>> {
+pub(crate) fn start(url: &str, count: usize) -> AnyResult<Vec<Helper>> {
     let own = std::env::current_exe()?;
     (0..count).map(|_| Helper::start(Command::new(&own).args(["--node", url]).env_clear())).collect()
 }
 
 /// What a node's process does.
-pub(crate) fn serve(url: &str) -> Outcome {
+pub(crate) fn serve(url: &str) -> AnyResult {
     let runtime = runtime()?;
     let store = runtime.block_on(PostgresStore::connect(url, Options::default()))?;
     let store: Arc<dyn Store> = Arc::new(store);

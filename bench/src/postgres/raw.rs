@@ -11,10 +11,10 @@ use tokio_postgres::Client;
 use uuid::Uuid;
 
 use super::connect;
-use crate::Outcome;
+use crate::AnyResult;
 use crate::raw::id;
 use crate::sample::{HEADERS, WRITTEN};
-use crate::store::{Place, runtime};
+use crate::store::{DataLocation, runtime};
 
 /// The shape of the service's own table of rows, and one in which a field can be set in place.
 const SCHEMA: &str = "CREATE TABLE raw_rows (project int8 NOT NULL, position int8 NOT NULL, id uuid NOT NULL, \
@@ -33,25 +33,25 @@ const CHUNK_BYTES: usize = 256 * 1024;
 pub(crate) struct Raw {
     runtime: Runtime,
     client: Client,
-    _place: Place,
+    _place: DataLocation,
 }
 
 impl Raw {
-    pub(crate) fn create(place: Place) -> Outcome<Self> {
+    pub(crate) fn create(place: DataLocation) -> AnyResult<Self> {
         let runtime = runtime()?;
         let url = place.url().ok_or("not a PostgreSQL database")?.to_owned();
         let client = runtime.block_on(async {
             let client = connect(&url).await?;
             client.batch_execute(SCHEMA).await?;
-            Outcome::Ok(client)
+            AnyResult::Ok(client)
         })?;
         Ok(Self { runtime, client, _place: place })
     }
 
     /// Copies rows, numbered from `first`, one statement for each call's worth of them. They are packed as
     /// the service packs them, before the clock runs.
-    pub(crate) fn insert(&mut self, first: usize, rows: &[String], call_rows: usize) -> Outcome<Duration> {
-        let packed: Vec<Record> = rows.iter().map(|row| packed(row)).collect::<Outcome<_>>()?;
+    pub(crate) fn insert(&mut self, first: usize, rows: &[String], call_rows: usize) -> AnyResult<Duration> {
+        let packed: Vec<Record> = rows.iter().map(|row| packed(row)).collect::<AnyResult<_>>()?;
         self.runtime.block_on(async {
             let start = Instant::now();
             let mut index = first;
@@ -72,7 +72,7 @@ impl Raw {
     }
 
     /// Fills the table whose rows are written over.
-    pub(crate) fn fill_documents(&mut self, rows: impl Iterator<Item = String>) -> Outcome {
+    pub(crate) fn fill_documents(&mut self, rows: impl Iterator<Item = String>) -> AnyResult {
         let rows: Vec<String> = rows.collect();
         let mut index = 0;
         self.runtime.block_on(copy(&self.client, COPY_DOCUMENTS, &rows, |buffer, row| {
@@ -87,7 +87,7 @@ impl Raw {
     }
 
     /// Writes batches of cells over and over, one statement for each. Says how many batches a second.
-    pub(crate) fn update(&mut self, batches: &[Vec<(usize, String)>], time: Duration) -> Outcome<f64> {
+    pub(crate) fn update(&mut self, batches: &[Vec<(usize, String)>], time: Duration) -> AnyResult<f64> {
         let client = &self.client;
         let path = vec![WRITTEN.to_owned()];
         self.runtime.block_on(async {
@@ -114,7 +114,7 @@ async fn copy<T>(
     sql: &str,
     rows: &[T],
     mut write: impl FnMut(&mut BytesMut, &T),
-) -> Outcome {
+) -> AnyResult {
     let sink = client.copy_in::<_, Bytes>(sql).await?;
     let mut sink = std::pin::pin!(sink);
     let mut buffer = BytesMut::with_capacity(CHUNK_BYTES + 4_096);
@@ -139,7 +139,7 @@ fn put(buffer: &mut BytesMut, bytes: &[u8]) {
 }
 
 /// A row as the service keeps it.
-pub(crate) fn packed(row: &str) -> Outcome<Record> {
+pub(crate) fn packed(row: &str) -> AnyResult<Record> {
     let fields: serde_json::Map<String, Value> = serde_json::from_str(row)?;
     let texts: Vec<(u32, String)> = (0..)
         .zip(HEADERS)

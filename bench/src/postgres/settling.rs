@@ -10,8 +10,8 @@ use super::{connect, graphile, nodes};
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::processor_time;
 use crate::settling::{COLUMNS, all_settled, furnish, trigger};
-use crate::store::{Backend, Place, runtime};
-use crate::{Effort, Outcome, per_second};
+use crate::store::{Backend, DataLocation, runtime};
+use crate::{AnyResult, Effort, per_second};
 
 /// Nodes, and the projects they work on.
 const WAYS: [(usize, usize); 5] = [(1, 4), (2, 4), (4, 4), (1, 1), (4, 1)];
@@ -56,7 +56,7 @@ pub(crate) fn measure(
     modules: Option<&Path>,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     let rows = rows.min(60_000);
     let is_wanted = |count: &usize| effort.nodes.is_empty() || effort.nodes.contains(count);
     for (count, projects) in WAYS.into_iter().filter(|(count, _)| is_wanted(count)) {
@@ -104,8 +104,8 @@ fn run(
     scratch: &Path,
     projects: usize,
     rows: usize,
-    settle: impl FnOnce(&Place, &Gauges) -> Outcome<(Duration, [Cost; 2])>,
-) -> Outcome<Run> {
+    settle: impl FnOnce(&DataLocation, &Gauges) -> AnyResult<(Duration, [Cost; 2])>,
+) -> AnyResult<Run> {
     let place = backend.place(scratch)?;
     let url = place.url().ok_or("not a PostgreSQL database")?;
     let runtime = runtime()?;
@@ -134,13 +134,13 @@ struct Gauges {
 }
 
 impl Gauges {
-    async fn of(client: Client) -> Outcome<Self> {
+    async fn of(client: Client) -> AnyResult<Self> {
         let own: i32 = client.query_one("SELECT pg_backend_pid()", &[]).await?.get(0);
         let server = parent(&own.to_string())?.ok_or("the server's process is not to be seen")?;
         Ok(Self { client, server })
     }
 
-    async fn read(&self) -> Outcome<Cost> {
+    async fn read(&self) -> AnyResult<Cost> {
         let sql = "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8";
         let log_bytes = self.client.query_one(sql, &[]).await?.get(0);
         let mut processor = Duration::ZERO;
@@ -160,18 +160,18 @@ impl Gauges {
 }
 
 /// The process that started this one.
-fn parent(process: &str) -> Outcome<Option<u32>> {
+fn parent(process: &str) -> AnyResult<Option<u32>> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     Ok(status.lines().find_map(|line| line.strip_prefix("PPid:")).and_then(|id| id.trim().parse().ok()))
 }
 
 async fn by_loops(
-    place: &Place,
+    place: &DataLocation,
     count: usize,
     projects: usize,
     rows: usize,
     gauges: &Gauges,
-) -> Outcome<(Duration, [Cost; 2])> {
+) -> AnyResult<(Duration, [Cost; 2])> {
     let loops = Loops::prepare(place.url().unwrap_or_default(), count).await?;
     loops.run(WARM_UP * COLUMNS).await?;
     let store = place.open().await?;
@@ -183,7 +183,12 @@ async fn by_loops(
 }
 
 /// The clock runs before anything is queued, so that no node begins too early.
-fn by_nodes(place: &Place, count: usize, projects: usize, gauges: &Gauges) -> Outcome<(Duration, [Cost; 2])> {
+fn by_nodes(
+    place: &DataLocation,
+    count: usize,
+    projects: usize,
+    gauges: &Gauges,
+) -> AnyResult<(Duration, [Cost; 2])> {
     let mut helpers = nodes::start(place.url().unwrap_or_default(), count)?;
     let runtime = runtime()?;
     let store = runtime.block_on(place.open())?;

@@ -9,13 +9,13 @@ use crate::client::Connection;
 use crate::load::{self, Until};
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
-use crate::store::Place;
-use crate::{Effort, Outcome};
+use crate::store::DataLocation;
+use crate::{AnyResult, Effort};
 
 /// How often whoever looks asks for the page.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-pub(super) fn measure(server: &Path, place: Place, effort: &Effort, report: &mut Report) -> Outcome {
+pub(super) fn measure(server: &Path, place: DataLocation, effort: &Effort, report: &mut Report) -> AnyResult {
     let rowmill = Rowmill::start(server, place)?;
     let rows = effort.round_rows * 2;
     let mut held = Pairs::default();
@@ -34,7 +34,7 @@ pub(super) fn measure(server: &Path, place: Place, effort: &Effort, report: &mut
 }
 
 /// Rows a second into a new table, of which somebody reads a page this often.
-fn insert(rowmill: &Rowmill, rows: usize, look_every: Option<Duration>) -> Outcome<f64> {
+fn insert(rowmill: &Rowmill, rows: usize, look_every: Option<Duration>) -> AnyResult<f64> {
     let project = rowmill.create_project_of(&HEADERS)?;
     data::insert(rowmill, &project, 0..10_000, 1)?;
     let page = rowmill.request("GET", &Question::Most(1).path(&project, 1)?, "");

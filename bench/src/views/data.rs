@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::Outcome;
+use crate::AnyResult;
 use crate::load::{self, Until};
 use crate::random::Random;
 use crate::rowmill::{Project, Rowmill};
@@ -42,7 +42,7 @@ impl Question {
         [letter(number), letter(number / 26 + 11)].iter().collect()
     }
 
-    pub(super) fn path(self, project: &Project, page: usize) -> Outcome<String> {
+    pub(super) fn path(self, project: &Project, page: usize) -> AnyResult<String> {
         let name = project.column_id("Name")?;
         let (filter, direction) = match self {
             Self::Most(number) => (
@@ -83,7 +83,7 @@ pub(super) fn insert(
     project: &Project,
     rows: Range<usize>,
     clients: usize,
-) -> Outcome<Vec<String>> {
+) -> AnyResult<Vec<String>> {
     let mut ids = Vec::with_capacity(rows.len());
     // Some at a time, so that a large table is not made in memory first.
     for first in rows.clone().step_by(CALL_ROWS * 20) {

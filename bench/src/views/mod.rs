@@ -15,8 +15,8 @@ use crate::load::{self, Until};
 use crate::random::Random;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
-use crate::store::{Backend, Place, runtime};
-use crate::{Effort, Outcome, postgres};
+use crate::store::{Backend, DataLocation, runtime};
+use crate::{AnyResult, Effort, postgres};
 use data::{CITIES, HEADERS, Question};
 use yardsticks::Yardsticks;
 
@@ -33,7 +33,7 @@ pub(crate) fn measure(
     python: Option<&Path>,
     effort: &Effort,
     report: &mut Report,
-) -> Outcome {
+) -> AnyResult {
     let folder = scratch.join("views");
     crate::clear(&folder)?;
     let is_large = rows >= 1_000_000;
@@ -72,19 +72,19 @@ struct Views {
 }
 
 impl Views {
-    fn fill(server: &Path, place: Place, rows: usize) -> Outcome<Self> {
+    fn fill(server: &Path, place: DataLocation, rows: usize) -> AnyResult<Self> {
         let rowmill = Rowmill::start(server, place)?;
         let project = rowmill.create_project_of(&HEADERS)?;
         let row_ids = data::insert(&rowmill, &project, 0..rows, 4)?;
         Ok(Self { rowmill, project, row_ids, rows })
     }
 
-    fn page(&self, question: Question, page: usize) -> Outcome<Vec<u8>> {
+    fn page(&self, question: Question, page: usize) -> AnyResult<Vec<u8>> {
         Ok(self.rowmill.request("GET", &question.path(&self.project, page)?, ""))
     }
 
     /// The first question after a start: nothing is in memory, though the system may have cached the file.
-    fn cold_load(&mut self, effort: &Effort, goal: Option<Goal>, report: &mut Report) -> Outcome {
+    fn cold_load(&mut self, effort: &Effort, goal: Option<Goal>, report: &mut Report) -> AnyResult {
         let mut times = Vec::new();
         for _ in 0..effort.starts {
             self.rowmill.restart()?;
@@ -96,7 +96,7 @@ impl Views {
     }
 
     /// Questions that nobody asked before, about columns that are in memory.
-    fn first_answers(&self, effort: &Effort) -> Outcome<Vec<(Question, Vec<f64>)>> {
+    fn first_answers(&self, effort: &Effort) -> AnyResult<Vec<(Question, Vec<f64>)>> {
         let mut connection = Connection::open(self.rowmill.address)?;
         // The other columns are read, and put in order, once.
         for question in [Question::Few(CITIES), Question::Most(CITIES - 1)] {
@@ -105,7 +105,7 @@ impl Views {
         let kinds: [fn(usize) -> Question; 2] = [Question::Most, Question::Few];
         let mut answers = Vec::new();
         for kind in kinds {
-            let times: Outcome<Vec<f64>> = (1..=effort.rounds * 3)
+            let times: AnyResult<Vec<f64>> = (1..=effort.rounds * 3)
                 .map(|number| timed(&mut connection, &self.page(kind(number), 1)?))
                 .collect();
             answers.push((kind(1), times?));
@@ -113,20 +113,20 @@ impl Views {
         Ok(answers)
     }
 
-    fn ready_answers(&self, goal: Option<Goal>, report: &mut Report) -> Outcome {
+    fn ready_answers(&self, goal: Option<Goal>, report: &mut Report) -> AnyResult {
         let mut connection = Connection::open(self.rowmill.address)?;
         let last = self.rows * 97 / 100 / data::PAGE_ROWS;
         for (what, page) in [("page 1, asked for again", 1), ("a page near the end", last)] {
             let request = self.page(Question::Most(1), page)?;
             connection.exchange(&request)?;
-            let times: Outcome<Vec<f64>> = (0..REPEATS).map(|_| timed(&mut connection, &request)).collect();
+            let times: AnyResult<Vec<f64>> = (0..REPEATS).map(|_| timed(&mut connection, &request)).collect();
             report.single(what, &times?, "ms", goal);
         }
         Ok(())
     }
 
     /// Writes a cell of the column sorted by, then asks for the page.
-    fn after_writes(&self, effort: &Effort, goal: Option<Goal>, report: &mut Report) -> Outcome {
+    fn after_writes(&self, effort: &Effort, goal: Option<Goal>, report: &mut Report) -> AnyResult {
         let mut connection = Connection::open(self.rowmill.address)?;
         let mut random = Random::new(7);
         let mut times = Vec::new();
@@ -138,7 +138,7 @@ impl Views {
         Ok(())
     }
 
-    fn write(&self, random: &mut Random) -> Outcome<Vec<u8>> {
+    fn write(&self, random: &mut Random) -> AnyResult<Vec<u8>> {
         let row = self.row_ids.get(random.below(self.row_ids.len())).ok_or("there are no rows")?;
         let column = self.project.column_id("Name")?;
         let cells =
@@ -147,12 +147,12 @@ impl Views {
         Ok(self.rowmill.request("PATCH", &path, &cells.to_string()))
     }
 
-    fn many_at_once(&self, effort: &Effort, report: &mut Report) -> Outcome {
-        let pages: Outcome<Vec<Vec<u8>>> =
+    fn many_at_once(&self, effort: &Effort, report: &mut Report) -> AnyResult {
+        let pages: AnyResult<Vec<Vec<u8>>> =
             (0..32).map(|number| self.page(Question::Most(number % 4), 1 + number * 7)).collect();
         let pages = pages?;
         let mut random = Random::new(9);
-        let writes: Outcome<Vec<Vec<u8>>> = (0..20_000).map(|_| self.write(&mut random)).collect();
+        let writes: AnyResult<Vec<Vec<u8>>> = (0..20_000).map(|_| self.write(&mut random)).collect();
         let writes = writes?;
         let over = Until::Over(effort.round_time * 3);
         let read = || load::run(self.rowmill.address, READERS, &pages, over, &|_, _| {});
@@ -172,7 +172,7 @@ impl Views {
     }
 
     /// Memory for three text columns of 20 characters, each of them sorted by.
-    fn memory(&mut self, goal: Option<Goal>, report: &mut Report) -> Outcome {
+    fn memory(&mut self, goal: Option<Goal>, report: &mut Report) -> AnyResult {
         self.rowmill.restart()?;
         for header in ["Name", "Company", "Note"] {
             let sorting = json!([{ "columnId": self.project.column_id(header)?, "direction": "asc" }]);
@@ -190,7 +190,7 @@ impl Views {
 }
 
 /// What PostgreSQL itself takes to hand out all rows: once to a bare COPY, once counting on its own.
-fn bare_scan(url: &str, effort: &Effort, report: &mut Report) -> Outcome {
+fn bare_scan(url: &str, effort: &Effort, report: &mut Report) -> AnyResult {
     let runtime = runtime()?;
     let (copies, scans) = runtime.block_on(async {
         let client = postgres::connect(url).await?;
@@ -210,14 +210,14 @@ fn bare_scan(url: &str, effort: &Effort, report: &mut Report) -> Outcome {
             client.query_one("SELECT sum(length(vals)), sum(position) FROM rowmill.rows", &[]).await?;
             scans.push(milliseconds(start.elapsed()));
         }
-        Outcome::Ok((copies, scans))
+        AnyResult::Ok((copies, scans))
     })?;
     report.single("the limit of that: a bare binary COPY TO of the same rows", &copies, "ms", None);
     report.single("the limit of that: a bare scan inside the server", &scans, "ms", None);
     Ok(())
 }
 
-fn timed(connection: &mut Connection, request: &[u8]) -> Outcome<f64> {
+fn timed(connection: &mut Connection, request: &[u8]) -> AnyResult<f64> {
     let start = Instant::now();
     let answer = connection.exchange(request)?;
     let elapsed = start.elapsed();

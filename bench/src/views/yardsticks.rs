@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::data::{self, Question};
 use super::milliseconds;
-use crate::{Effort, Outcome};
+use crate::{AnyResult, Effort};
 
 /// Milliseconds that others took for each kind of question, by who they are.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Yardsticks {
         rows: usize,
         python: Option<&Path>,
         effort: &Effort,
-    ) -> Outcome<Self> {
+    ) -> AnyResult<Self> {
         let mut all = Self::default();
         let times = effort.rounds;
         let mut add = |name, (most, few): (Vec<f64>, Vec<f64>)| {
@@ -81,7 +81,7 @@ fn bare(rows: usize, times: usize) -> (Vec<f64>, Vec<f64>) {
 struct Sqlite(Connection);
 
 impl Sqlite {
-    fn fill(rows: usize) -> Outcome<Self> {
+    fn fill(rows: usize) -> AnyResult<Self> {
         let mut connection = Connection::open_in_memory()?;
         connection.execute_batch(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, company TEXT, note TEXT, city TEXT)",
@@ -98,16 +98,16 @@ impl Sqlite {
         Ok(Self(connection))
     }
 
-    fn ask(&self, times: usize) -> Outcome<(Vec<f64>, Vec<f64>)> {
+    fn ask(&self, times: usize) -> AnyResult<(Vec<f64>, Vec<f64>)> {
         let most = (1..=times)
             .map(|number| self.page("lower(city) <> ?1", "asc", &Question::city(number).to_lowercase()));
         let few = (1..=times)
             .map(|number| self.page("instr(lower(company), ?1) > 0", "desc", &Question::part(number)));
-        Ok((most.collect::<Outcome<_>>()?, few.collect::<Outcome<_>>()?))
+        Ok((most.collect::<AnyResult<_>>()?, few.collect::<AnyResult<_>>()?))
     }
 
     /// A page with the total, which is what the service answers.
-    fn page(&self, condition: &str, direction: &str, value: &str) -> Outcome<f64> {
+    fn page(&self, condition: &str, direction: &str, value: &str) -> AnyResult<f64> {
         let start = Instant::now();
         let count = format!("SELECT count(*) FROM t WHERE {condition}");
         let _: u64 = self.0.query_row(&count, [value], |row| row.get(0))?;
@@ -126,7 +126,7 @@ impl Sqlite {
 
 const SCRIPT: &str = include_str!("duckdb.py");
 
-fn duckdb(folder: &Path, rows: usize, python: &Path, times: usize) -> Outcome<(Vec<f64>, Vec<f64>)> {
+fn duckdb(folder: &Path, rows: usize, python: &Path, times: usize) -> AnyResult<(Vec<f64>, Vec<f64>)> {
     let (script, table) = (folder.join("yardstick.py"), folder.join("table.csv"));
     std::fs::write(&script, SCRIPT)?;
     let mut text = String::from("id,name,company,note,city\n");

@@ -9,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use metrics_exporter_prometheus::PrometheusHandle;
-use rowmill_app::Turns;
+use rowmill_app::SharedRates;
 use rowmill_model::Limits;
 use serde_json::Value;
 use uuid::Uuid;
@@ -19,14 +19,14 @@ use crate::endpoint::{Access, Endpoint, Media, Payload, Presence, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
 use crate::layers::{self, Cors, RequestId};
-use crate::limits::{Clock, Policies, Rates, SystemClock};
 use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
 use crate::pipeline::{self, Plan, Shared};
 use crate::query::QueryReader;
+use crate::rate_limits::{Clock, RateLimiters, Rates, SystemClock};
 use crate::request_memory::RequestMemory;
 use crate::schema::Schemas;
+use crate::shared_rate_limits;
 use crate::system;
-use crate::together;
 
 /// Collects operations. Nothing here needs the application to run, so the document can be had alone.
 pub struct Api<S: Service> {
@@ -159,7 +159,7 @@ pub struct Settings {
     /// What `GET /metrics` shows.
     pub metrics: Option<PrometheusHandle>,
     /// Where nodes keep the rates together, if there may be others.
-    pub turns: Option<Arc<dyn Turns>>,
+    pub shared_rates: Option<Arc<dyn SharedRates>>,
 }
 
 impl Settings {
@@ -171,7 +171,7 @@ impl Settings {
             request_ids: Arc::new(request_ids),
             request_memory_bytes: usize::MAX,
             metrics: None,
-            turns: None,
+            shared_rates: None,
         }
     }
 }
@@ -203,13 +203,15 @@ impl<S: Service> Finished<S> {
         settings: Settings,
         beside: impl FnOnce(Arc<Shared<S>>) -> Router,
     ) -> Router {
-        let Settings { rates, cors, clock, request_ids, request_memory_bytes, metrics, turns } = settings;
-        let policies = Policies::new(&rates, &clock);
+        let Settings { rates, cors, clock, request_ids, request_memory_bytes, metrics, shared_rates } =
+            settings;
+        let rate_limiters = RateLimiters::new(&rates, &clock);
         let rates = Arc::new(rates);
         let memory = RequestMemory::new(request_memory_bytes);
-        let shared = Arc::new(Shared { state: state.clone(), limits: self.limits, rates, policies, memory });
-        if let Some(turns) = turns {
-            tokio::spawn(together::keep_in_step(Arc::downgrade(&shared), turns));
+        let shared =
+            Arc::new(Shared { state: state.clone(), limits: self.limits, rates, rate_limiters, memory });
+        if let Some(shared_rates) = shared_rates {
+            tokio::spawn(shared_rate_limits::sync_rate_limits(Arc::downgrade(&shared), shared_rates));
         }
         let router = self
             .router

@@ -10,7 +10,7 @@ use rowmill_model::Limits;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
-use crate::guard::guard;
+use crate::json_guard::guard;
 use crate::request_memory::Reservation;
 
 /// RFC 9659: what is sent as `Content-Encoding: zstd` needs no window beyond 8 MiB. Without this cap a

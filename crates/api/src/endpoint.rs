@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
-use crate::limits::Rates;
 use crate::paced;
+use crate::rate_limits::Rates;
 
 /// The header in which a write tells the project's change sequence, and a read says what it must have seen.
 pub const SEQUENCE: &str = "X-Rowmill-Sequence";

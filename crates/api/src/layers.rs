@@ -19,7 +19,7 @@ use tower_http::cors::{AllowOrigin, Any as AnyValue, CorsLayer};
 use uuid::Uuid;
 
 use crate::error::Error;
-use crate::limits;
+use crate::rate_limits;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// [`crate::endpoint::SEQUENCE`], as it is sent.
@@ -196,7 +196,14 @@ fn cors_layer(cors: &Cors) -> Option<CorsLayer> {
     let methods = [Method::GET, Method::POST, Method::PATCH, Method::PUT, Method::DELETE];
     let key = HeaderName::from_static("idempotency-key");
     let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, key, REQUEST_ID, SEQUENCE];
-    let read = [REQUEST_ID, SEQUENCE, limits::LIMIT, limits::REMAINING, limits::RESET, header::RETRY_AFTER];
+    let read = [
+        REQUEST_ID,
+        SEQUENCE,
+        rate_limits::LIMIT,
+        rate_limits::REMAINING,
+        rate_limits::RESET,
+        header::RETRY_AFTER,
+    ];
     let layer =
         CorsLayer::new().allow_origin(origin).allow_methods(methods).allow_headers(sent).expose_headers(read);
     Some(layer.max_age(Duration::from_hours(1)))

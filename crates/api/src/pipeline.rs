@@ -25,8 +25,8 @@ use crate::endpoint::{
 };
 use crate::error::Error;
 use crate::layers::{RequestId, SEQUENCE};
-use crate::limits::{Policies, Rates, Standing, client_of};
 use crate::query::QueryReader;
+use crate::rate_limits::{RateLimitStatus, RateLimiters, Rates, client_of};
 use crate::request_memory::RequestMemory;
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -42,7 +42,7 @@ pub(crate) struct Shared<S> {
     pub state: S,
     pub limits: Arc<Limits>,
     pub rates: Arc<Rates>,
-    pub policies: Policies,
+    pub rate_limiters: RateLimiters,
     pub memory: Arc<RequestMemory>,
 }
 
@@ -79,7 +79,7 @@ async fn attempt<S: Service, E: Endpoint<S>>(
     plan: &Plan,
     request: Request,
     request_id: &Arc<str>,
-    standing: &mut Option<Standing>,
+    standing: &mut Option<RateLimitStatus>,
 ) -> Result<Response, Error> {
     let (parts, body) = request.into_parts();
     let client = client_address(&parts);
@@ -188,9 +188,9 @@ async fn admit<S: Service>(
     parts: &Parts,
     client: IpAddr,
     captured: &Map<String, Value>,
-    standing: &mut Option<Standing>,
+    standing: &mut Option<RateLimitStatus>,
 ) -> Result<Admitted<S::Principal>, Error> {
-    let policies = &shared.policies;
+    let rate_limiters = &shared.rate_limiters;
     if access == Access::Open {
         return Ok(Admitted { principal: None, tenant: Tenant::ANONYMOUS });
     }
@@ -199,7 +199,7 @@ async fn admit<S: Service>(
         let team = shared.state.webhook_team(team).await?;
         // By the id and not as it was spelled, so that another spelling is no other team.
         let caller = Uuid::from_u128(team).to_string();
-        count(standing, policies.webhook.as_ref().map(|buckets| buckets.take(caller)))?;
+        count(standing, rate_limiters.webhook.as_ref().map(|buckets| buckets.take(caller)))?;
         return Ok(Admitted { principal: None, tenant: Tenant::team(team) });
     }
     let principal = match shared.state.authenticate(access, &parts.method, &parts.headers, captured).await {
@@ -207,23 +207,26 @@ async fn admit<S: Service>(
         Err(error) => {
             // Only who fails is counted here, so a stranger's guesses never hold up the owner of a key.
             if error.status() == StatusCode::FORBIDDEN {
-                count(standing, policies.auth_failure(client))?;
+                count(standing, rate_limiters.auth_failure(client))?;
             }
             return Err(error);
         }
     };
     let taken = match principal.rate_key() {
-        Some(key) => policies.key.as_ref().map(|buckets| buckets.take(key)),
-        None => policies.anonymous.as_ref().map(|buckets| buckets.take(client_of(client))),
+        Some(key) => rate_limiters.key.as_ref().map(|buckets| buckets.take(key)),
+        None => rate_limiters.anonymous.as_ref().map(|buckets| buckets.take(client_of(client))),
     };
     count(standing, taken)?;
     Ok(Admitted { tenant: principal.tenant(), principal: Some(principal) })
 }
 
-pub(crate) fn count(standing: &mut Option<Standing>, taken: Option<Standing>) -> Result<(), Error> {
+pub(crate) fn count(
+    standing: &mut Option<RateLimitStatus>,
+    taken: Option<RateLimitStatus>,
+) -> Result<(), Error> {
     *standing = taken;
     match taken {
-        Some(Standing { is_allowed: false, retry_after_seconds, .. }) => {
+        Some(RateLimitStatus { is_allowed: false, retry_after_seconds, .. }) => {
             Err(Error::RateLimited { retry_after_seconds })
         }
         _ => Ok(()),

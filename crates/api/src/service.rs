@@ -3,11 +3,11 @@
 use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::versions;
 
 /// Every operation of the service, mounted and documented.
-pub fn service(limits: Limits) -> Result<Finished<Rowmill>, Fault> {
+pub fn service(limits: Limits) -> Result<Finished<ApiState>, Fault> {
     let mut api = Api::new(limits);
     api.tag("Projects", "A project is a table: columns, rows and views.")
         .tag("Columns", "What a table is made of: inputs, and columns that fill themselves.")

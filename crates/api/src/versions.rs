@@ -12,7 +12,7 @@ use crate::endpoints::{
     cells, columns, events, exports, imports, keys, projects, providers, rows, runs, secrets, team, trials,
     usage, views, webhook,
 };
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::wire::column::{ColumnBrief, ColumnFull, MadeColumn};
 
 /// What distinguishes a version from the others.
@@ -110,7 +110,7 @@ pub(crate) struct OfTeam<P> {
 }
 
 /// Every operation of every version.
-pub(crate) fn add(api: &mut Api<Rowmill>) {
+pub(crate) fn add(api: &mut Api<ApiState>) {
     api.add::<projects::ListProjects<V4>>("/v4/projects").add::<projects::CreateProject<V4>>("/v4/projects");
     add_project::<V4>(api);
     api.add::<events::WatchEvents>("/v4/projects/{projectId}/events")
@@ -145,7 +145,7 @@ pub(crate) fn add(api: &mut Api<Rowmill>) {
 }
 
 /// The operations on a project, which all full versions have.
-fn add_project<V: Version>(api: &mut Api<Rowmill>) {
+fn add_project<V: Version>(api: &mut Api<ApiState>) {
     let at = |path: &str| format!("{}{path}", V::PROJECT);
     api.add::<projects::GetProject<V>>(at(""))
         .add::<projects::PatchProject<V>>(at(""))

@@ -11,8 +11,8 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use crate::App;
-use crate::chance::random;
 use crate::error::{Error, Noun, Result};
+use crate::ids::random;
 
 /// Whoever holds a valid key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -152,7 +152,7 @@ impl App {
             None => {
                 let caller = Caller::Anyone(team);
                 // A project that is closed answers as one that does not exist.
-                self.project_even_if_disabled(caller, open_project.ok_or(Error::Unauthenticated)?).await?;
+                self.readable_project(caller, open_project.ok_or(Error::Unauthenticated)?).await?;
                 Ok(caller)
             }
         }
@@ -160,7 +160,7 @@ impl App {
 
     /// A project the caller may read.
     pub async fn project(&self, caller: Caller, id: &str) -> Result<StoredProject> {
-        let project = self.project_even_if_disabled(caller, id).await?;
+        let project = self.readable_project(caller, id).await?;
         if project.project.settings.api.enabled { Ok(project) } else { Err(Error::ApiDisabled) }
     }
 
@@ -170,7 +170,7 @@ impl App {
         self.project(caller, id).await
     }
 
-    pub(crate) async fn project_even_if_disabled(&self, caller: Caller, id: &str) -> Result<StoredProject> {
+    pub(crate) async fn readable_project(&self, caller: Caller, id: &str) -> Result<StoredProject> {
         let found = match ProjectId::parse(id) {
             Some(id) => self.store.project(id).await?,
             None => None,

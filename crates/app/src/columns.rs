@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use crate::App;
 use crate::auth::Caller;
-use crate::chance::column_id;
 use crate::error::{Error, Noun, Result};
-use crate::once::OnceKey;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::column_id;
 use crate::projects::Change;
 
 /// A column as it is now, in its project.
@@ -30,7 +30,7 @@ impl App {
         caller: Caller,
         project: &str,
         body: &Map<String, Value>,
-        once: Option<OnceKey>,
+        once: Option<IdempotencyKey>,
     ) -> Result<ColumnChanged> {
         let id = column_id()?;
         let catalogue = self.credentials(caller.team()).await?.catalogue();

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rowmill_model::{ProjectId, RowId, TeamId};
-use rowmill_store::{Change, ChangedRows, Standing, StoredProject};
+use rowmill_store::{Change, ChangedRows, ProcessingStatus, StoredProject};
 use tokio::sync::watch;
 
 use crate::App;
@@ -29,7 +29,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// After this long without an event a reader is told that all is well.
 const QUIET_MAX: Duration = Duration::from_secs(15);
 /// How long a reader is believed to hold a key that holds.
-const LET_IN_FOR: Duration = Duration::from_millis(800);
+const AUTHORIZED_FOR: Duration = Duration::from_millis(800);
 
 /// One thing that happened.
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub enum Event {
     /// The project or its columns changed.
     Project(StoredProject),
     /// Where processing stands. Whoever has seen everything up to `seq` may go on from there.
-    Status { seq: u64, standing: Standing },
+    Status { seq: u64, standing: ProcessingStatus },
     /// Too much happened to name it: read the rows anew.
     Reset,
     /// Nothing happened.
@@ -48,36 +48,36 @@ pub enum Event {
 
 /// The last changes of projects.
 #[derive(Debug, Default)]
-pub(crate) struct Hub {
-    projects: Mutex<HashMap<ProjectId, Watched>>,
+pub(crate) struct EventHub {
+    projects: Mutex<HashMap<ProjectId, WatchedProject>>,
     /// Dropped when no more feeds are served.
     closing: Mutex<Option<watch::Sender<()>>>,
 }
 
 #[derive(Debug)]
-struct Watched {
-    changes: VecDeque<Noted>,
+struct WatchedProject {
+    changes: VecDeque<LoggedChange>,
     named: usize,
     /// All changes after this one are remembered; `None` until it is known which the first was.
     floor: Option<u64>,
     /// The last change there is.
     latest: watch::Sender<u64>,
     /// What was last asked for, and after which number: most feeds of a project ask the same.
-    asked: Option<(u64, Arc<News>)>,
+    asked: Option<(u64, Arc<ChangesSince>)>,
     /// Bytes of the largest row among those that were last read.
     row_bytes: Option<usize>,
     seen: Instant,
 }
 
 #[derive(Debug)]
-struct Noted {
+struct LoggedChange {
     seq: u64,
     rows: ChangedRows,
 }
 
 /// What came after a number.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct News {
+pub(crate) struct ChangesSince {
     pub(crate) seq: u64,
     /// Positions, in order.
     pub(crate) written: Vec<u64>,
@@ -86,8 +86,8 @@ pub(crate) struct News {
     lost: bool,
 }
 
-impl Hub {
-    fn projects(&self) -> MutexGuard<'_, HashMap<ProjectId, Watched>> {
+impl EventHub {
+    fn projects(&self) -> MutexGuard<'_, HashMap<ProjectId, WatchedProject>> {
         self.projects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -99,9 +99,9 @@ impl Hub {
         }
         // Of one that is new here, all is known from this change on.
         let floor = change.seq.checked_sub(1);
-        let watched = projects.entry(change.project).or_insert_with(|| Watched::from(floor));
+        let watched = projects.entry(change.project).or_insert_with(|| WatchedProject::from(floor));
         watched.named += named(&change.rows);
-        watched.changes.push_back(Noted { seq: change.seq, rows: change.rows.clone() });
+        watched.changes.push_back(LoggedChange { seq: change.seq, rows: change.rows.clone() });
         while watched.named > NAMED_MAX
             && let Some(forgotten) = watched.changes.pop_front()
         {
@@ -117,7 +117,7 @@ impl Hub {
         if !projects.contains_key(&project) {
             has_room(&mut projects);
         }
-        let watched = projects.entry(project).or_insert_with(|| Watched::from(None));
+        let watched = projects.entry(project).or_insert_with(|| WatchedProject::from(None));
         watched.seen = Instant::now();
         watched.latest.subscribe()
     }
@@ -130,19 +130,19 @@ impl Hub {
         }
     }
 
-    fn since(&self, project: ProjectId, seq: u64) -> Arc<News> {
+    fn since(&self, project: ProjectId, seq: u64) -> Arc<ChangesSince> {
         let mut projects = self.projects();
         let Some(watched) = projects.get_mut(&project) else {
-            return Arc::new(News { seq, lost: true, ..News::default() });
+            return Arc::new(ChangesSince { seq, lost: true, ..ChangesSince::default() });
         };
-        if let Some((asked, news)) = &watched.asked
+        if let Some((asked, changes_since)) = &watched.asked
             && *asked == seq
         {
-            return Arc::clone(news);
+            return Arc::clone(changes_since);
         }
-        let news = Arc::new(watched.since(seq));
-        watched.asked = Some((seq, Arc::clone(&news)));
-        news
+        let changes_since = Arc::new(watched.since(seq));
+        watched.asked = Some((seq, Arc::clone(&changes_since)));
+        changes_since
     }
 
     /// How large rows of this project may be, as far as that is known.
@@ -157,33 +157,33 @@ impl Hub {
     }
 }
 
-impl Watched {
+impl WatchedProject {
     fn from(floor: Option<u64>) -> Self {
         let (changes, latest) = (VecDeque::new(), watch::Sender::new(0));
         Self { changes, named: 0, floor, latest, asked: None, row_bytes: None, seen: Instant::now() }
     }
 
-    fn since(&self, seq: u64) -> News {
+    fn since(&self, seq: u64) -> ChangesSince {
         let is_known = self.floor.is_some_and(|floor| floor <= seq);
-        let mut news = News { seq, lost: !is_known, ..News::default() };
+        let mut changes_since = ChangesSince { seq, lost: !is_known, ..ChangesSince::default() };
         let mut written = BTreeSet::new();
-        for noted in self.changes.iter().filter(|noted| noted.seq > seq) {
-            news.seq = news.seq.max(noted.seq);
-            match &noted.rows {
+        for logged in self.changes.iter().filter(|logged| logged.seq > seq) {
+            changes_since.seq = changes_since.seq.max(logged.seq);
+            match &logged.rows {
                 ChangedRows::These { written: positions, deleted } => {
                     written.extend(positions);
-                    news.deleted.extend(deleted);
+                    changes_since.deleted.extend(deleted);
                 }
-                ChangedRows::Many => news.lost = true,
+                ChangedRows::Many => changes_since.lost = true,
             }
         }
-        news.written = written.into_iter().collect();
-        news
+        changes_since.written = written.into_iter().collect();
+        changes_since
     }
 }
 
 /// Forgets a project that nobody watches, if there are too many. Says whether there is room for another.
-fn has_room(projects: &mut HashMap<ProjectId, Watched>) -> bool {
+fn has_room(projects: &mut HashMap<ProjectId, WatchedProject>) -> bool {
     if projects.len() < PROJECTS_MAX {
         return true;
     }
@@ -217,7 +217,7 @@ pub struct Feed {
     _open: OpenStream,
     last_told: Option<Instant>,
     /// When the reader's key was last looked up, since the stream began.
-    let_in: Option<Instant>,
+    authorized_at: Option<Instant>,
 }
 
 impl App {
@@ -242,18 +242,18 @@ impl App {
             telling: None,
             _open: open,
             last_told: None,
-            let_in: None,
+            authorized_at: None,
         };
         // Read after the project is watched: nothing falls between.
         let stored = self.project(caller, project).await?;
         self.hub.started_at(id, stored.change_seq);
         feed.version = stored.version;
         feed.seq = after.unwrap_or(stored.change_seq);
-        let news = self.hub.since(id, feed.seq);
-        if feed.seq > stored.change_seq || news.lost && feed.seq < stored.change_seq {
+        let changes_since = self.hub.since(id, feed.seq);
+        if feed.seq > stored.change_seq || changes_since.lost && feed.seq < stored.change_seq {
             feed.waiting.push_back(Event::Reset);
             feed.seq = stored.change_seq;
-        } else if news.seq > feed.seq {
+        } else if changes_since.seq > feed.seq {
             feed.gather().await?;
             return Ok(feed);
         }
@@ -315,14 +315,14 @@ impl Feed {
                 tokio::select! {
                     changed = self.latest.changed() => changed.ok()?,
                     _ = self.closing.changed() => return None,
-                    () = tokio::time::sleep(QUIET_MAX) => return self.is_let_in().await.then_some(Event::Quiet),
+                    () = tokio::time::sleep(QUIET_MAX) => return self.is_authorized().await.then_some(Event::Quiet),
                 }
                 continue;
             }
             if let Some(pause) = self.last_told.and_then(|at| PAUSE.checked_sub(at.elapsed())) {
                 tokio::time::sleep(pause).await;
             }
-            if !self.is_let_in().await {
+            if !self.is_authorized().await {
                 return None;
             }
             self.gather().await.ok()?;
@@ -330,32 +330,32 @@ impl Feed {
     }
 
     /// Whether the reader's key was not revoked since the stream began.
-    async fn is_let_in(&mut self) -> bool {
+    async fn is_authorized(&mut self) -> bool {
         let Caller::Key(principal) = self.caller else { return true };
-        if self.let_in.is_none_or(|looked_up| looked_up.elapsed() >= LET_IN_FOR) {
+        if self.authorized_at.is_none_or(|looked_up| looked_up.elapsed() >= AUTHORIZED_FOR) {
             if !matches!(self.app.store.key(principal.key).await, Ok(Some(_))) {
                 return false;
             }
-            self.let_in = Some(Instant::now());
+            self.authorized_at = Some(Instant::now());
         }
         true
     }
 
     /// Looks up what the changes so far are about.
     async fn gather(&mut self) -> Result<()> {
-        let news = self.app.hub.since(self.id, self.seq);
+        let changes_since = self.app.hub.since(self.id, self.seq);
         let project = self.app.project(self.caller, &self.project).await?;
         if project.version != self.version {
             self.version = project.version;
             self.waiting.push_back(Event::Project(project.clone()));
         }
-        if news.lost {
+        if changes_since.lost {
             self.waiting.push_back(Event::Reset);
-            self.seq = news.seq.max(self.seq);
+            self.seq = changes_since.seq.max(self.seq);
             return self.tell_status().await;
         }
         // Where the reader goes on from is told once all of it was.
-        self.telling = Some(RowsChanged::new(project, self.seq, news));
+        self.telling = Some(RowsChanged::new(project, self.seq, changes_since));
         Ok(())
     }
 
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn only_what_came_after_is_news_and_what_is_forgotten_is_lost() {
-        let hub = Hub::default();
+        let hub = EventHub::default();
         let id = ProjectId::from_uuid(Uuid::nil());
         assert!(hub.since(id, 6).lost, "nothing was heard of it");
         hub.note(&change(7, rows(&[1])));
@@ -395,10 +395,13 @@ mod tests {
         hub.note(&change(8, rows(&[2, 3])));
         hub.note(&change(9, rows(&[3])));
         assert_eq!(*latest.borrow(), 9);
-        let news = hub.since(id, 7);
-        assert_eq!((news.seq, news.written.as_slice(), news.lost), (9, &[2, 3][..], false));
-        assert!(Arc::ptr_eq(&news, &hub.since(id, 7)), "many ask the same");
-        assert_eq!(*hub.since(id, 9), News { seq: 9, ..News::default() });
+        let changes_since = hub.since(id, 7);
+        assert_eq!(
+            (changes_since.seq, changes_since.written.as_slice(), changes_since.lost),
+            (9, &[2, 3][..], false)
+        );
+        assert!(Arc::ptr_eq(&changes_since, &hub.since(id, 7)), "many ask the same");
+        assert_eq!(*hub.since(id, 9), ChangesSince { seq: 9, ..ChangesSince::default() });
         assert!(hub.since(id, 5).lost);
         hub.note(&change(10, ChangedRows::Many));
         assert!(hub.since(id, 9).lost);

@@ -10,8 +10,8 @@ use rowmill_store::{NewRow, NewRows, RowAction, StoreError, StoredProject};
 
 use crate::App;
 use crate::auth::Caller;
-use crate::chance::{column_id, uuids};
 use crate::error::{Error, Result};
+use crate::ids::{column_id, uuids};
 use crate::projects::{ATTEMPTS_MAX, Change};
 use crate::rows::layout::{RowCells, new_row, refusal};
 use crate::rows::{kept_changing, match_column};

@@ -5,7 +5,6 @@
 
 pub mod auth;
 mod blocking;
-mod chance;
 mod clock;
 mod columns;
 mod credentials;
@@ -15,10 +14,10 @@ mod event_rows;
 mod event_streams;
 mod events;
 mod exports;
+mod idempotency;
+mod ids;
 mod imports;
-mod once;
 mod projects;
-mod proof;
 mod providers;
 mod rows;
 mod runs;
@@ -30,6 +29,7 @@ mod teams;
 mod trials;
 mod usage;
 mod vault;
+mod vault_check;
 mod views;
 mod webhook;
 
@@ -43,13 +43,12 @@ use rowmill_store::Store;
 
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, Selection, Start};
 pub use rowmill_store::{
-    ApiKey, Inserted, ProjectSummary, RowAction, Standing, Stopped, StoredProject, StoredRow, Team, Turns,
-    turns,
+    ApiKey, Inserted, ProcessingStatus, ProjectSummary, RowAction, SharedRates, Stopped, StoredProject,
+    StoredRow, Team, shared_rates,
 };
 
 pub use crate::auth::{Caller, Principal, Secret};
 pub use crate::blocking::off_async;
-pub use crate::chance::log_id;
 pub use crate::clock::{Clock, SystemClock};
 pub use crate::columns::{ColumnChanged, ColumnDeleted};
 pub use crate::credentials::{BaseUrl, Credentials, ProviderAccess, Source, Unopened};
@@ -58,8 +57,9 @@ pub use crate::error::{Error, Noun, Result};
 pub use crate::event_rows::{ChangedRowsRead, RowsChanged, RowsKey};
 pub use crate::events::{Event, Feed};
 pub use crate::exports::Export;
+pub use crate::idempotency::{IDEMPOTENCY_HOURS, IdempotencyKey};
+pub use crate::ids::log_id;
 pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportedBatch};
-pub use crate::once::{IDEMPOTENCY_HOURS, OnceKey};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::rows::fields::{Fields, Held, Text};
@@ -90,7 +90,7 @@ pub struct App {
     opened: credentials::Opened,
     altering: tokio::sync::Mutex<()>,
     repeating: tokio::sync::Mutex<()>,
-    hub: Arc<events::Hub>,
+    hub: Arc<events::EventHub>,
     streams: Arc<event_streams::Streams>,
     sequences: Arc<sequences::Sequences>,
     is_stopping: AtomicBool,
@@ -104,7 +104,7 @@ impl App {
         environment: Environment,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let hub = Arc::new(events::Hub::default());
+        let hub = Arc::new(events::EventHub::default());
         let told = Arc::clone(&hub);
         store.listen(Box::new(move |change| told.note(change)));
         let sequences = Arc::new(sequences::Sequences::default());
@@ -142,7 +142,7 @@ impl App {
     }
 
     /// From now on balancers are told to send requests elsewhere. Those that come are still answered.
-    pub fn begin_to_stop(&self) {
+    pub fn begin_shutdown(&self) {
         self.is_stopping.store(true, Ordering::Release);
     }
 

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 
 use crate::App;
 use crate::auth::Caller;
-use crate::chance::{column_id, uuid};
 use crate::error::{Error, Noun, Result};
-use crate::once::OnceKey;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::{column_id, uuid};
 
 /// What a new project is made of.
 #[derive(Debug, Clone, Default)]
@@ -91,7 +91,7 @@ impl App {
         &self,
         caller: Caller,
         new: NewProject,
-        once: Option<OnceKey>,
+        once: Option<IdempotencyKey>,
     ) -> Result<SavedProject> {
         let once = self.once(once);
         if let Some(saved) = self.recall(once.as_ref()).await? {
@@ -157,7 +157,7 @@ impl App {
         &self,
         caller: Caller,
         id: &str,
-        once: Option<OnceKey>,
+        once: Option<IdempotencyKey>,
         decide: impl Fn(&StoredProject) -> Result<Change>,
     ) -> Result<SavedProject> {
         self.alter(caller, id, once, |stored| {
@@ -171,7 +171,7 @@ impl App {
         &self,
         caller: Caller,
         id: &str,
-        once: Option<OnceKey>,
+        once: Option<IdempotencyKey>,
         decide: impl Fn(&StoredProject) -> Result<Change>,
     ) -> Result<SavedProject> {
         caller.with_key()?;
@@ -182,7 +182,7 @@ impl App {
         // On this node one at a time, so that many callers at once do not keep overtaking each other.
         let _turn = self.altering.lock().await;
         for _ in 0..ATTEMPTS_MAX {
-            let stored = self.project_even_if_disabled(caller, id).await?;
+            let stored = self.readable_project(caller, id).await?;
             let Change { mut project, views, subject, fixes } = decide(&stored)?;
             if once.is_none() && project == *stored.project && views == *stored.views {
                 return Ok(SavedProject { project, views, subject, fixes });

@@ -17,12 +17,12 @@ use serde_json::Value;
 use crate::App;
 use crate::auth::Caller;
 use crate::blocking::off_async;
-use crate::chance::uuids;
 use crate::error::{Error, Noun, Result};
-use crate::once::OnceKey;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::uuids;
 use crate::projects::ATTEMPTS_MAX;
 use crate::rows::fields::Fields;
-use crate::rows::layout::{Layout, Leftover, Place};
+use crate::rows::layout::{Layout, Leftover, RowLocation};
 use crate::views::place;
 
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub struct InsertRows<'a> {
     pub batch: Option<&'static str>,
     /// Update the row whose value in this column (id or header) is the same, instead of inserting.
     pub match_on: Option<String>,
-    pub once: Option<OnceKey>,
+    pub once: Option<IdempotencyKey>,
 }
 
 impl InsertRows<'_> {
@@ -42,8 +42,8 @@ impl InsertRows<'_> {
         self.entries.iter().map(|entry| entry.len()).sum()
     }
 
-    fn place(&self, index: usize) -> Place {
-        self.batch.map_or(Place::Body, |array| Place::Entry(array, index))
+    fn place(&self, index: usize) -> RowLocation {
+        self.batch.map_or(RowLocation::Body, |array| RowLocation::Entry(array, index))
     }
 }
 
@@ -132,7 +132,7 @@ impl App {
             let stored = self.project_to_change(caller, project).await?;
             let id = RowId::parse(row).ok_or(Error::NotFound(Noun::Row))?;
             let mut layout = Layout::new(&stored, &self.limits, Leftover::Ignored);
-            let cells = layout.cells(fields, Place::Body);
+            let cells = layout.cells(fields, RowLocation::Body);
             let made = layout.finish()?;
             let project_save = made.project.map(|project| self.touched(project));
             let cells =

@@ -6,7 +6,7 @@ use rowmill_model::limits::OFFENCES_MAX;
 use rowmill_model::plan::Pick;
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStatus, ErrorCode, Offence, RowId};
-use rowmill_store::{Rows, Standing, Stop, Stopped, StoredProject, Trigger};
+use rowmill_store::{ProcessingStatus, Rows, Stop, Stopped, StoredProject, Trigger};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::App;
 use crate::auth::Caller;
 use crate::error::{Error, Noun, Result};
-use crate::once::OnceKey;
+use crate::idempotency::IdempotencyKey;
 use crate::views::place;
 
 /// Which cells are to run. What is `None` is not asked about.
@@ -36,7 +36,7 @@ pub struct TriggerRows {
     pub limit: Option<u64>,
     pub force: bool,
     pub dry_run: bool,
-    pub once: Option<OnceKey>,
+    pub once: Option<IdempotencyKey>,
 }
 
 impl TriggerRows {
@@ -51,7 +51,7 @@ impl TriggerRows {
 pub struct StopRows {
     pub row_ids: Option<Vec<String>>,
     pub column_ids: Option<Vec<String>>,
-    pub once: Option<OnceKey>,
+    pub once: Option<IdempotencyKey>,
 }
 
 /// How many unknown ids are named one by one.
@@ -119,7 +119,7 @@ impl App {
     }
 
     /// Where a project's processing stands.
-    pub async fn standing(&self, caller: Caller, project: &str) -> Result<Standing> {
+    pub async fn standing(&self, caller: Caller, project: &str) -> Result<ProcessingStatus> {
         let stored = self.project(caller, project).await?;
         self.store.standing(stored.project.id).await?.ok_or(Error::NotFound(Noun::Project))
     }
@@ -127,7 +127,7 @@ impl App {
     /// Does `work`, unless its request was carried out before: then its outcome is given again.
     async fn only_once<T: Serialize + DeserializeOwned>(
         &self,
-        once: Option<OnceKey>,
+        once: Option<IdempotencyKey>,
         work: impl AsyncFnOnce() -> Result<T>,
     ) -> Result<T> {
         let once = self.once(once);

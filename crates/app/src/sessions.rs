@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::App;
 use crate::auth::Principal;
-use crate::chance::random;
 use crate::error::{Error, Result};
+use crate::ids::random;
 
 /// How long a session lasts.
 pub const SESSION_DAYS: u32 = 30;

@@ -6,8 +6,8 @@ use rowmill_store::{ApiKey, StoreError, Team};
 
 use crate::App;
 use crate::auth::{Caller, Secret};
-use crate::chance::uuid;
 use crate::error::{Error, Noun, Result};
+use crate::ids::uuid;
 
 /// A key just made, with the secret that is never seen again.
 #[derive(Debug)]

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 
 use crate::App;
 use crate::auth::Caller;
-use crate::chance::column_id;
 use crate::error::{Error, Noun, Result};
+use crate::ids::column_id;
 
 /// Whoever can call the outside: the binary says who that is.
 #[async_trait]

@@ -8,8 +8,8 @@ use rowmill_model::{Secret, TeamId};
 use rowmill_store::SealedKind;
 use sha2::{Digest, Sha256};
 
-use crate::chance::random;
 use crate::error::{Error, Result};
+use crate::ids::random;
 
 /// Seals and opens. It shows nothing of its key.
 pub struct Vault(Option<XChaCha20Poly1305>);

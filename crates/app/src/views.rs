@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::App;
 use crate::auth::Caller;
-use crate::chance::uuid;
 use crate::error::{Error, Noun, Result};
-use crate::once::OnceKey;
+use crate::idempotency::IdempotencyKey;
+use crate::ids::uuid;
 use crate::projects::{Change, check_name};
 
 /// What of a view is set; `None` leaves a field as it is.
@@ -39,7 +39,7 @@ impl App {
         caller: Caller,
         project: &str,
         changes: ViewChanges,
-        once: Option<OnceKey>,
+        once: Option<IdempotencyKey>,
     ) -> Result<ViewSaved> {
         let created_at = self.clock.now_ms();
         let id = ViewId::from_uuid(uuid(created_at)?);

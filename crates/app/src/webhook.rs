@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use crate::App;
 use crate::blocking::off_async;
-use crate::chance::uuid;
 use crate::error::{Error, Noun, Result};
+use crate::ids::uuid;
 use crate::projects::ATTEMPTS_MAX;
 
 /// A delivery as it came in.

@@ -64,26 +64,26 @@ pub(crate) enum KeyCommand {
     },
 }
 
-type Outcome = Result<(), Box<dyn Error>>;
+type AnyResult = Result<(), Box<dyn Error>>;
 
-pub(crate) async fn create_team(store: &StoreArgs, slug: &str, name: Option<&str>) -> Outcome {
+pub(crate) async fn create_team(store: &StoreArgs, slug: &str, name: Option<&str>) -> AnyResult {
     let team = visit(store).await?.create_team(slug, name).await?;
     print(&json!({ "id": team.id, "slug": team.slug, "name": team.name }).to_string())
 }
 
-pub(crate) async fn list_teams(store: &StoreArgs) -> Outcome {
+pub(crate) async fn list_teams(store: &StoreArgs) -> AnyResult {
     let teams = visit(store).await?.teams().await?;
     let teams: Value =
         teams.iter().map(|team| json!({ "id": team.id, "slug": team.slug, "name": team.name })).collect();
     print(&teams.to_string())
 }
 
-pub(crate) async fn create_key(store: &StoreArgs, team: &str, name: Option<&str>) -> Outcome {
+pub(crate) async fn create_key(store: &StoreArgs, team: &str, name: Option<&str>) -> AnyResult {
     let new_key = visit(store).await?.create_key(team, name).await?;
     print(new_key.secret.reveal())
 }
 
-pub(crate) async fn list_keys(store: &StoreArgs, team: Option<&str>) -> Outcome {
+pub(crate) async fn list_keys(store: &StoreArgs, team: Option<&str>) -> AnyResult {
     let app = visit(store).await?;
     let keys = app.keys(team).await?;
     let moment = |ms: i64| rowmill_api::timestamp(ms);
@@ -101,7 +101,7 @@ pub(crate) async fn list_keys(store: &StoreArgs, team: Option<&str>) -> Outcome 
     print(&keys.to_string())
 }
 
-pub(crate) async fn revoke_key(store: &StoreArgs, id: &str) -> Outcome {
+pub(crate) async fn revoke_key(store: &StoreArgs, id: &str) -> AnyResult {
     if visit(store).await?.revoke_key(id).await? {
         eprintln!("Revoked {id}. A running service forgets it within a second.");
         Ok(())
@@ -110,7 +110,7 @@ pub(crate) async fn revoke_key(store: &StoreArgs, id: &str) -> Outcome {
     }
 }
 
-pub(crate) fn openapi() -> Outcome {
+pub(crate) fn openapi() -> AnyResult {
     let service = rowmill_api::service(Limits::default())?;
     print(&serde_json::to_string_pretty(service.document())?)
 }
@@ -123,7 +123,7 @@ async fn visit(store: &StoreArgs) -> Result<App, Box<dyn Error>> {
     Ok(App::new(store, Limits::default(), vault, environment, clock))
 }
 
-fn print(line: &str) -> Outcome {
+fn print(line: &str) -> AnyResult {
     writeln!(std::io::stdout(), "{line}")?;
     Ok(())
 }

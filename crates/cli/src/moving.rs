@@ -44,14 +44,15 @@ pub(crate) struct MoveArgs {
 
 pub(crate) async fn run(args: MoveArgs) -> Result<(), Box<dyn Error>> {
     let MoveArgs { from: SecretSetting(from), to: SecretSetting(to), batch_rows } = args;
-    let (from, to) = (Place::parse("--from", from.expose())?, Place::parse("--to", to.expose())?);
+    let (from, to) =
+        (DatabaseLocation::parse("--from", from.expose())?, DatabaseLocation::parse("--to", to.expose())?);
     if from.is(&to) {
         return Err("--from and --to name the same database: name another target".into());
     }
     let source = from.source().await?;
     let target = to.target().await?;
     let started = Instant::now();
-    let teller = Teller::new();
+    let teller = ProgressPrinter::new();
     let tell = |progress| teller.tell(progress);
     let moved = rowmill_moving::carry(&*source, &*target, Options { batch_rows }, &tell).await;
     teller.end();
@@ -61,12 +62,12 @@ pub(crate) async fn run(args: MoveArgs) -> Result<(), Box<dyn Error>> {
 
 /// A database as it is named on the command line.
 #[derive(Debug, PartialEq, Eq)]
-enum Place<'a> {
+enum DatabaseLocation<'a> {
     Folder(&'a Path),
     Postgres(&'a str),
 }
 
-impl<'a> Place<'a> {
+impl<'a> DatabaseLocation<'a> {
     /// What is wrong is said without the address: it may hold a password.
     fn parse(flag: &str, text: &'a str) -> Result<Self, String> {
         if ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme)) {
@@ -109,12 +110,12 @@ impl<'a> Place<'a> {
 }
 
 /// Shows how far it has come: a bar on a terminal, lines elsewhere.
-struct Teller {
+struct ProgressPrinter {
     bar: Option<ProgressBar>,
     said: Mutex<Option<(Phase, Instant)>>,
 }
 
-impl Teller {
+impl ProgressPrinter {
     fn new() -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let form = "{msg:9} [{wide_bar}] {human_pos}/{human_len} rows, {rate} rows/s, {eta}";
@@ -196,10 +197,10 @@ mod tests {
 
     #[test]
     fn places_are_folders_or_addresses() {
-        let parse = |text: &'static str| Place::parse("--to", text);
-        assert_eq!(parse("sqlite:./data"), Ok(Place::Folder(Path::new("./data"))));
-        assert_eq!(parse("sqlite:///srv/data"), Ok(Place::Folder(Path::new("/srv/data"))));
-        assert_eq!(parse("postgres://h/d"), Ok(Place::Postgres("postgres://h/d")));
+        let parse = |text: &'static str| DatabaseLocation::parse("--to", text);
+        assert_eq!(parse("sqlite:./data"), Ok(DatabaseLocation::Folder(Path::new("./data"))));
+        assert_eq!(parse("sqlite:///srv/data"), Ok(DatabaseLocation::Folder(Path::new("/srv/data"))));
+        assert_eq!(parse("postgres://h/d"), Ok(DatabaseLocation::Postgres("postgres://h/d")));
         for bad in ["", "sqlite:", "./data", "mysql://u:canary@h/d", "sqlite:Cargo.toml"] {
             let words = parse(bad).unwrap_err();
             assert!(words.contains("--to") && !words.contains("canary"), "{words}");

@@ -12,7 +12,7 @@ use crate::config::SecretSetting;
 /// Its place in the data folder.
 const FILE: &str = "secret.key";
 
-type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+type AnyResult<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// A vault, and the file of its key if that was made just now.
 #[derive(Debug)]
@@ -23,11 +23,11 @@ pub(crate) struct Opened {
 
 /// Goes on with this server's key only if it is the one that others on this database have, or `adopt` says that
 /// it is from now on.
-pub(crate) async fn check(app: &App, made: Option<PathBuf>, data_dir: &Path, adopt: bool) -> Outcome<()> {
+pub(crate) async fn check(app: &App, made: Option<PathBuf>, data_dir: &Path, adopt: bool) -> AnyResult<()> {
     if adopt {
         return Ok(app.adopt_key().await?);
     }
-    if app.has_the_key().await? {
+    if app.has_vault_key().await? {
         return Ok(());
     }
     if let Some(made) = made {
@@ -45,7 +45,7 @@ pub(crate) async fn check(app: &App, made: Option<PathBuf>, data_dir: &Path, ado
 
 /// The vault, with the key from the settings, or else from the data folder. Call it only while holding that
 /// folder's lock: of two processes that find no key, only one may make it.
-pub(crate) fn vault(data_dir: &Path, setting: Option<SecretSetting>) -> Outcome<Opened> {
+pub(crate) fn vault(data_dir: &Path, setting: Option<SecretSetting>) -> AnyResult<Opened> {
     let least = Vault::KEY_CHARS_MIN;
     let set = setting.filter(|SecretSetting(text)| !text.expose().trim().is_empty());
     if let Some(SecretSetting(text)) = set {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::Response;
 use axum::http::header::{CONNECTION, HeaderValue};
-use rowmill_api::{PublicUrl, Rates, Rowmill, Settings};
+use rowmill_api::{ApiState, PublicUrl, Rates, Settings};
 use rowmill_app::{App, Environment, NewKey, SystemClock};
 use rowmill_model::Limits;
 use rowmill_store_sqlite::Access;
@@ -19,7 +19,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::clock::SharedClock;
 use crate::config::{LogFormat, Serve};
-use crate::connections::{self, Caps, Deadlines, Front, Listener};
+use crate::connections::{self, Caps, Deadlines, HttpService, Listener};
 use crate::secret_key::Opened;
 use crate::trials::Trials;
 use crate::{database, secret_key, workers};
@@ -105,21 +105,22 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     settings.request_memory_bytes = request_memory.bytes();
     let metrics = rowmill_api::install_metrics()?;
     settings.metrics = Some(metrics.clone());
-    settings.turns = database.turns();
-    let outside = workers::outside(&workers, Arc::clone(&app), &*database, clock)?;
-    app.try_with(Arc::new(Trials(Arc::clone(&outside))));
+    settings.shared_rates = database.shared_rates();
+    let provider_calls = workers::provider_calls(&workers, Arc::clone(&app), &*database, clock)?;
+    app.try_with(Arc::new(Trials(Arc::clone(&provider_calls))));
     let workers = if role == Role::Server && no_workers {
         None
     } else {
-        Some(workers::start(&workers, database, Arc::clone(&outside), &limits)?)
+        Some(workers::start(&workers, database, Arc::clone(&provider_calls), &limits)?)
     };
-    let state = Rowmill::new(Arc::clone(&app)).at(public_url.clone());
+    let state = ApiState::new(Arc::clone(&app)).at(public_url.clone());
     let (caps, deadlines) = (Caps::of(&limits), Deadlines::of(&limits));
     let admin = admin_listener.map(|listener| {
         let mut settings = Settings::new(request_id);
         settings.metrics = Some(metrics);
-        let front = Front { router: rowmill_api::health(state.clone(), settings), public_url: None };
-        Listener::new(listener, front, Caps::ADMIN, deadlines)
+        let http_service =
+            HttpService { router: rowmill_api::health(state.clone(), settings), public_url: None };
+        Listener::new(listener, http_service, Caps::ADMIN, deadlines)
     });
     let router = match role {
         Role::Server => rowmill_api::service(limits)?.site(state, settings),
@@ -128,24 +129,27 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
 
     // Nobody listening is no reason not to serve.
     let base_url = public_url.as_ref().map_or_else(|| format!("http://{address}"), PublicUrl::base_url);
-    let _ = greet(address, &base_url, &store.place(), first_key.as_ref().zip(link.as_deref()));
+    let _ = print_welcome(address, &base_url, &store.place(), first_key.as_ref().zip(link.as_deref()));
     if let Some(admin) = admin {
         eprintln!("Health and metrics are also on http://{}", admin.address()?);
         // It answers to the very end.
         tokio::spawn(async move { admin.accept().await });
     }
-    let router = router.layer(axum::middleware::map_response_with_state(Arc::clone(&app), part_if_stopping));
-    let front = Front { router, public_url: public_url.map(Arc::new) };
-    let times =
-        Times { drain: Duration::from_secs(drain_seconds), finish: Duration::from_secs(shutdown_seconds) };
-    let mut told = Told::listen()?;
-    let listener = Listener::new(listener, front, caps, deadlines);
-    accept(listener, times, &app, &mut told).await;
+    let router = router
+        .layer(axum::middleware::map_response_with_state(Arc::clone(&app), close_connection_when_stopping));
+    let http_service = HttpService { router, public_url: public_url.map(Arc::new) };
+    let times = ShutdownTimes {
+        drain: Duration::from_secs(drain_seconds),
+        finish: Duration::from_secs(shutdown_seconds),
+    };
+    let mut shutdown_signal = ShutdownSignal::listen()?;
+    let listener = Listener::new(listener, http_service, caps, deadlines);
+    accept(listener, times, &app, &mut shutdown_signal).await;
     if let Some(mut workers) = workers {
-        if !told.is_hurried() {
+        if !shutdown_signal.is_repeated() {
             tokio::select! {
                 () = workers.finish() => {}
-                () = told.wait() => {}
+                () = shutdown_signal.wait() => {}
             }
         }
         workers.stop().await;
@@ -160,7 +164,7 @@ async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
 }
 
 /// Says where the service is and, on the very first start, which key opens it.
-fn greet(
+fn print_welcome(
     address: SocketAddr,
     base_url: &str,
     place: &str,
@@ -187,7 +191,7 @@ fn greet(
 
 /// How long a stop takes.
 #[derive(Debug, Clone, Copy)]
-struct Times {
+struct ShutdownTimes {
     /// Requests are still taken, while balancers are told to send none.
     drain: Duration,
     /// Requests under way may go on.
@@ -195,12 +199,17 @@ struct Times {
 }
 
 /// Serves until told to stop, then lets balancers turn away and requests under way finish.
-async fn accept(listener: Listener, Times { drain, finish }: Times, app: &App, told: &mut Told) {
+async fn accept(
+    listener: Listener,
+    ShutdownTimes { drain, finish }: ShutdownTimes,
+    app: &App,
+    shutdown_signal: &mut ShutdownSignal,
+) {
     tokio::select! {
         () = listener.accept() => {}
-        () = told.wait() => {}
+        () = shutdown_signal.wait() => {}
     }
-    app.begin_to_stop();
+    app.begin_shutdown();
     if !drain.is_zero() {
         eprintln!(
             "Rowmill is stopping: requests are still taken for {} s, but /readyz says no.",
@@ -209,7 +218,7 @@ async fn accept(listener: Listener, Times { drain, finish }: Times, app: &App, t
         tokio::select! {
             () = listener.accept() => {}
             () = tokio::time::sleep(drain) => {}
-            () = told.wait() => {}
+            () = shutdown_signal.wait() => {}
         }
     }
     let ended = listener.close();
@@ -223,18 +232,18 @@ async fn accept(listener: Listener, Times { drain, finish }: Times, app: &App, t
     tokio::select! {
         () = finishing => {}
         () = tokio::time::sleep(finish) => tracing::warn!("some requests did not finish in time"),
-        () = told.wait() => {}
+        () = shutdown_signal.wait() => {}
     }
 }
 
 /// The signals by which an operator ends the service.
-struct Told {
+struct ShutdownSignal {
     terminate: Signal,
     interrupt: Signal,
     times: u32,
 }
 
-impl Told {
+impl ShutdownSignal {
     fn listen() -> std::io::Result<Self> {
         let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         Ok(Self { terminate, interrupt, times: 0 })
@@ -249,13 +258,16 @@ impl Told {
     }
 
     /// Who says it twice does not want to wait.
-    fn is_hurried(&self) -> bool {
+    fn is_repeated(&self) -> bool {
         self.times > 1
     }
 }
 
 /// Whoever keeps a connection open is told to open the next one elsewhere.
-async fn part_if_stopping<B>(State(app): State<Arc<App>>, mut response: Response<B>) -> Response<B> {
+async fn close_connection_when_stopping<B>(
+    State(app): State<Arc<App>>,
+    mut response: Response<B>,
+) -> Response<B> {
     if app.is_stopping() {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }

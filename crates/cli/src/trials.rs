@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rowmill_app::{Trial, TrialCell, TrialOutcome};
-use rowmill_engine::{Cell, Outcome, Outside};
+use rowmill_engine::{CallOutcome, Cell, ProviderCalls};
 use rowmill_model::{CellError, Provider, TeamId};
 use serde_json::{Map, Value};
 
 #[derive(Debug)]
-pub(crate) struct Trials(pub(crate) Arc<Outside>);
+pub(crate) struct Trials(pub(crate) Arc<ProviderCalls>);
 
 #[async_trait]
 impl Trial for Trials {
@@ -19,11 +19,11 @@ impl Trial for Trials {
 
     async fn run(&self, cell: &TrialCell) -> TrialOutcome {
         match self.0.try_once(&in_trial(cell)).await {
-            Outcome::Value(raw, meta) => TrialOutcome::Completed(raw, meta),
-            Outcome::NoData(meta) => TrialOutcome::Completed("null".into(), meta),
-            Outcome::Skipped(error) => TrialOutcome::Skipped(error),
-            Outcome::Failed(trouble) => TrialOutcome::Failed(trouble.error, trouble.meta),
-            Outcome::Later(_, error) => TrialOutcome::Failed(error, Map::new()),
+            CallOutcome::Value(raw, meta) => TrialOutcome::Completed(raw, meta),
+            CallOutcome::NoData(meta) => TrialOutcome::Completed("null".into(), meta),
+            CallOutcome::Skipped(error) => TrialOutcome::Skipped(error),
+            CallOutcome::Failed(call_failure) => TrialOutcome::Failed(call_failure.error, call_failure.meta),
+            CallOutcome::Later(_, error) => TrialOutcome::Failed(error, Map::new()),
         }
     }
 

@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use clap::Args;
 use rowmill_app::{App, Source};
 use rowmill_engine::{
-    Config, CredentialFrom, Credentials, Engine, Outside, OutsideConfig, ProviderCredential, TeamCredentials,
-    Traffic,
+    CallLimits, Config, CredentialFrom, Credentials, Engine, ProviderCalls, ProviderCallsConfig,
+    ProviderCredential, TeamCredentials,
 };
 use rowmill_model::{Limits, TeamId, provider};
 use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
@@ -97,27 +97,29 @@ impl Drop for Threads {
 }
 
 /// The way to the outside, for cells and for those who try things by hand.
-pub(crate) fn outside(
+pub(crate) fn provider_calls(
     args: &WorkerArgs,
     app: Arc<App>,
     store: &dyn Store,
     clock: SharedClock,
-) -> Result<Arc<Outside>, Box<dyn Error>> {
+) -> Result<Arc<ProviderCalls>, Box<dyn Error>> {
     let clock = Arc::new(clock);
     let client = Client::new(args.allow_private.clone(), Arc::<SharedClock>::clone(&clock))?;
     let scraper = Scraper::new(client.clone(), Extractor::new(Program::this([child::COMMAND])?));
     // Calls at once are bounded by the cells that run at once.
-    let config = OutsideConfig { at_once_max: usize::MAX, ..OutsideConfig::default() };
-    let credentials = Arc::new(OfTeams { app, known: Mutex::default() });
-    let traffic = store.turns().map_or_else(Traffic::default, |turns| Traffic::among_others(turns, clock));
-    Ok(Arc::new(Outside::new(client, scraper, credentials, traffic, config)))
+    let config = ProviderCallsConfig { at_once_max: usize::MAX, ..ProviderCallsConfig::default() };
+    let credentials = Arc::new(CredentialCache { app, entries: Mutex::default() });
+    let call_limits = store
+        .shared_rates()
+        .map_or_else(CallLimits::default, |shared_rates| CallLimits::with_shared_rates(shared_rates, clock));
+    Ok(Arc::new(ProviderCalls::new(client, scraper, credentials, call_limits, config)))
 }
 
 /// Starts the workers of this process.
 pub(crate) fn start(
     args: &WorkerArgs,
     store: Arc<dyn Store>,
-    outside: Arc<Outside>,
+    provider_calls: Arc<ProviderCalls>,
     limits: &Limits,
 ) -> Result<Workers, Box<dyn Error>> {
     let threads = Threads::start()?;
@@ -134,39 +136,39 @@ pub(crate) fn start(
     };
     let worker = rowmill_app::log_id(&rowmill_app::SystemClock);
     let seed = u64::try_from(worker.as_u128() & u128::from(u64::MAX))?;
-    let engine = Engine::start(store, outside, clock, config, WorkerId(worker), seed);
+    let engine = Engine::start(store, provider_calls, clock, config, WorkerId(worker), seed);
     drop(entered);
     Ok(Workers { engine, finish: Duration::from_secs(args.finish_seconds.into()), threads })
 }
 
 /// What the application knows of teams' credentials, as workers want it.
 #[derive(Debug)]
-struct OfTeams {
+struct CredentialCache {
     app: Arc<App>,
-    known: Mutex<HashMap<TeamId, Known>>,
+    entries: Mutex<HashMap<TeamId, CacheEntry>>,
 }
 
 /// What was opened, and what was made of it.
-type Known = (Arc<rowmill_app::Credentials>, Arc<TeamCredentials>);
+type CacheEntry = (Arc<rowmill_app::Credentials>, Arc<TeamCredentials>);
 
 /// More teams than run at once on one machine.
-const KNOWN_MAX: usize = 1_000;
+const ENTRIES_MAX: usize = 1_000;
 
 #[async_trait]
-impl Credentials for OfTeams {
+impl Credentials for CredentialCache {
     async fn of(&self, team: TeamId) -> Result<Arc<TeamCredentials>, String> {
         let opened = self.app.credentials(team).await.map_err(|error| error.to_string())?;
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((from, made)) = known.get(&team)
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((from, made)) = entries.get(&team)
             && Arc::ptr_eq(from, &opened)
         {
             return Ok(Arc::clone(made));
         }
-        if known.len() >= KNOWN_MAX {
-            known.clear();
+        if entries.len() >= ENTRIES_MAX {
+            entries.clear();
         }
         let made = Arc::new(team_credentials(&opened));
-        known.insert(team, (opened, Arc::clone(&made)));
+        entries.insert(team, (opened, Arc::clone(&made)));
         Ok(made)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rowmill_model::TeamId;
-use rowmill_providers::{Reach, Secret};
+use rowmill_providers::{NetworkPolicy, Secret};
 
 /// Knows what a team may use. It is asked for every cell, so it should answer from memory.
 #[async_trait]
@@ -43,10 +43,10 @@ pub enum CredentialFrom {
 
 impl CredentialFrom {
     /// The operator's addresses are trusted as they are; a team's are not.
-    pub fn reach(self) -> Reach {
+    pub fn network_policy(self) -> NetworkPolicy {
         match self {
-            Self::Team => Reach::Guarded,
-            Self::Environment => Reach::Trusted,
+            Self::Team => NetworkPolicy::Guarded,
+            Self::Environment => NetworkPolicy::Trusted,
         }
     }
 }

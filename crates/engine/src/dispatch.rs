@@ -1,4 +1,4 @@
-//! Claiming cells and starting them.
+//! The dispatcher: claims cells and starts a task for each.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
@@ -10,12 +10,12 @@ use jiff::Timestamp;
 use rowmill_model::{Column, Project, ProjectId, TeamId};
 use rowmill_store::{Claimed, Lane, StoreError};
 
-use crate::caller::Cell;
+use crate::call_limits::until;
+use crate::cell_runner::Cell;
 use crate::engine::Shared;
+use crate::fair_share::{LaneDemand, fair_share};
 use crate::run::run;
-use crate::settler::GATHER;
-use crate::share::{Wish, share};
-use crate::traffic::until;
+use crate::settler::BATCH_WINDOW;
 
 /// Lanes looked at in one round. The next round begins behind them.
 const LANES_MAX: usize = 256;
@@ -39,8 +39,8 @@ pub(crate) async fn dispatch(shared: Arc<Shared>) {
         match round(&shared, turn).await {
             Ok(Next::AtOnce) => tokio::task::yield_now().await,
             Ok(Next::After(wait)) => {
-                if shared.pace.is_quick() {
-                    shared.clock.sleep(GATHER.min(wait)).await;
+                if shared.claim_ahead.is_quick() {
+                    shared.clock.sleep(BATCH_WINDOW.min(wait)).await;
                 }
                 tokio::select! {
                     biased;
@@ -56,14 +56,14 @@ pub(crate) async fn dispatch(shared: Arc<Shared>) {
 
 async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
     let config = &shared.config;
-    let (running, in_hand) = shared.registry.load();
+    let (running, in_flight) = shared.in_flight.load();
     #[expect(clippy::cast_precision_loss, reason = "a gauge need not be exact beyond 2^52")]
     metrics::gauge!("rowmill_cells_in_flight").set(running as f64);
     let now = shared.clock.now();
-    let (team_max, reserve) = (shared.in_hand_max(), shared.places.reserve());
+    let (team_max, reserve) = (shared.in_flight_max(), shared.places.reserve());
     let (most, ahead) = (team_max + reserve, team_max - config.concurrency);
     // Results that wait to be written count, too: a store that is slow is not given ever more to do.
-    let free = most.saturating_sub(running).min((2 * most).saturating_sub(in_hand));
+    let free = most.saturating_sub(running).min((2 * most).saturating_sub(in_flight));
     // While every place is taken there is no hurry: what is claimed ahead comes in batches.
     let may_wait = running >= config.concurrency && 2 * free.saturating_sub(reserve) < ahead;
     shared.wanted.store(config.concurrency + reserve + ahead / 2, Ordering::Relaxed);
@@ -72,25 +72,25 @@ async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
     }
     let lanes = shared.store.lanes(now.as_millisecond()).await?;
     let due = lanes.next_due_ms.and_then(|due| Timestamp::from_millisecond(due).ok());
-    let (wishes, opens_at) = wishes(shared, &lanes.ready, turn).await?;
-    let asks = share(free, team_max, wishes, &shared.registry);
+    let (demands, available_at) = demands(shared, &lanes.ready, turn).await?;
+    let asks = fair_share(free, team_max, demands, &shared.in_flight);
     let claimed = if asks.is_empty() { 0 } else { claim(shared, asks).await? };
     if claimed > 0 {
         return Ok(Next::AtOnce);
     }
     let now = shared.clock.now();
-    let sooner = [due, opens_at].into_iter().flatten().map(|then| until(now, then)).min();
+    let sooner = [due, available_at].into_iter().flatten().map(|then| until(now, then)).min();
     Ok(Next::After(sooner.unwrap_or(config.look_every).min(config.look_every)))
 }
 
 /// What may be begun of each lane, and when there may be more.
-async fn wishes(
+async fn demands(
     shared: &Shared,
     ready: &[Lane],
     turn: usize,
-) -> Result<(Vec<Wish>, Option<Timestamp>), StoreError> {
+) -> Result<(Vec<LaneDemand>, Option<Timestamp>), StoreError> {
     let mut projects: BTreeMap<ProjectId, Option<Arc<Project>>> = BTreeMap::new();
-    let (mut wishes, mut opens_at) = (Vec::new(), None::<Timestamp>);
+    let (mut demands, mut available_at) = (Vec::new(), None::<Timestamp>);
     let lanes = in_turn(ready, &shared.teams(), turn);
     for lane in &lanes {
         let project = match projects.get(&lane.project) {
@@ -103,13 +103,13 @@ async fn wishes(
         let Some(column) = project.table.columns.iter().find(|column| column.slot == lane.slot) else {
             continue;
         };
-        let room = shared.caller.room(&project, column).await;
-        if let Some(again_at) = room.again_at {
-            opens_at = Some(opens_at.map_or(again_at, |opens_at| opens_at.min(again_at)));
+        let capacity = shared.runner.capacity(&project, column).await;
+        if let Some(retry_at) = capacity.retry_at {
+            available_at = Some(available_at.map_or(retry_at, |available_at| available_at.min(retry_at)));
         }
-        wishes.push(Wish { lane: *lane, team: project.team, room });
+        demands.push(LaneDemand { lane: *lane, team: project.team, capacity });
     }
-    Ok((wishes, opens_at))
+    Ok((demands, available_at))
 }
 
 /// The lanes to look at in this round: all, or as many as can be, teams in turn. One team's thousand columns do not keep
@@ -154,10 +154,10 @@ impl Shared {
 
 /// Takes cells and starts their tasks; says how many. Whatever was got is started, even if some of it failed.
 async fn claim(shared: &Arc<Shared>, asks: Vec<(Lane, u32)>) -> Result<usize, StoreError> {
-    let groups = apart(asks);
+    let groups = group_by_project(asks);
     let bytes_max = shared.config.claim_bytes_max / groups.len().max(1);
     // Before the claims, so that no revocation of their tickets is missed.
-    let number = shared.registry.begin_claim();
+    let number = shared.in_flight.begin_claim();
     let claims = groups.into_iter().map(|asks| async move {
         let claimed = shared.store.claim(shared.claim_of(asks, bytes_max)).await?;
         let count = claimed.len();
@@ -165,12 +165,12 @@ async fn claim(shared: &Arc<Shared>, asks: Vec<(Lane, u32)>) -> Result<usize, St
         Ok(count)
     });
     let counts = join_all(claims).await;
-    shared.registry.end_claim(number);
+    shared.in_flight.end_claim(number);
     counts.into_iter().sum()
 }
 
 /// Asks in a few groups, each of projects of its own: what one claim waits for does not hold up the others.
-fn apart(asks: Vec<(Lane, u32)>) -> Vec<Vec<(Lane, u32)>> {
+fn group_by_project(asks: Vec<(Lane, u32)>) -> Vec<Vec<(Lane, u32)>> {
     let mut projects: BTreeMap<ProjectId, Vec<(Lane, u32)>> = BTreeMap::new();
     for ask in asks {
         projects.entry(ask.0.project).or_default().push(ask);
@@ -196,7 +196,7 @@ pub(crate) fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
                 None => continue,
             },
         };
-        shared.registry.admit(ticket, project.team, |revoked| {
+        shared.in_flight.admit(ticket, project.team, |revoked| {
             let cell = Cell { ticket, row, values, attempts, project, column, revoked };
             tokio::spawn(run(Arc::clone(shared), cell)).abort_handle()
         });

@@ -12,15 +12,15 @@ use rowmill_store::{Change, ChangedRows, Claim, Lane, Store, StoreError, WorkerI
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use crate::caller::Caller;
+use crate::cell_runner::CellRunner;
+use crate::claim_ahead::ClaimAhead;
 use crate::config::Config;
-use crate::pace::Pace;
-use crate::places::Places;
-use crate::pulse::Pulse;
-use crate::registry::Registry;
-use crate::settler::Outlets;
-use crate::share::Loads as _;
-use crate::{dispatch, pulse, settler};
+use crate::fair_share::Loads as _;
+use crate::heartbeat::Heartbeat;
+use crate::in_flight::InFlightCells;
+use crate::permits::Places;
+use crate::settler::ResultSenders;
+use crate::{dispatch, heartbeat, settler};
 
 /// Cells claimed ahead for each place, at most.
 const AHEAD_MAX: usize = 16;
@@ -34,26 +34,26 @@ pub struct Engine {
     shared: Arc<Shared>,
     dispatcher: JoinHandle<()>,
     settler: JoinHandle<()>,
-    pulses: [JoinHandle<()>; 2],
+    heartbeats: [JoinHandle<()>; 2],
 }
 
 /// What the parts of an engine have in common.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) caller: Arc<dyn Caller>,
+    pub(crate) runner: Arc<dyn CellRunner>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) config: Config,
     pub(crate) worker: WorkerId,
-    pub(crate) registry: Registry,
+    pub(crate) in_flight: InFlightCells,
     /// Closed when nothing more is to begin.
-    pub(crate) places: Places,
-    pub(crate) pace: Pace,
-    pub(crate) pulse: Pulse,
+    pub(crate) permits: Places,
+    pub(crate) claim_ahead: ClaimAhead,
+    pub(crate) heartbeat: Heartbeat,
     /// Rung when there may be work, or a place for it.
     pub(crate) wake: Notify,
     /// Rung when it is not known whether this worker still holds all it has.
-    pub(crate) doubt: Notify,
+    pub(crate) recheck: Notify,
     /// While no more cells run than this, a place that falls free is told of.
     pub(crate) wanted: AtomicUsize,
     /// Whose projects are, as far as they were looked at. That never changes.
@@ -65,27 +65,27 @@ impl Engine {
     /// Starts a worker, inside a runtime. Its id must be new; the seed decides how retries are spread.
     pub fn start(
         store: Arc<dyn Store>,
-        caller: Arc<dyn Caller>,
+        runner: Arc<dyn CellRunner>,
         clock: Arc<dyn Clock>,
         config: Config,
         worker: WorkerId,
         seed: u64,
     ) -> Self {
-        let (outlets, results) = Outlets::new();
-        let places = Places::new(config.concurrency);
-        let (pace, pulse) = (Pace::new(clock.now()), Pulse::new(clock.now()));
+        let (senders, results) = ResultSenders::new();
+        let permits = Places::new(config.concurrency);
+        let (claim_ahead, heartbeat) = (ClaimAhead::new(clock.now()), Heartbeat::new(clock.now()));
         let shared = Arc::new(Shared {
             store,
-            caller,
+            runner,
             clock,
             config,
             worker,
-            registry: Registry::new(outlets),
-            places,
-            pace,
-            pulse,
+            in_flight: InFlightCells::new(senders),
+            permits,
+            claim_ahead,
+            heartbeat,
             wake: Notify::new(),
-            doubt: Notify::new(),
+            recheck: Notify::new(),
             wanted: AtomicUsize::new(usize::MAX),
             team_of: Mutex::default(),
             random: Mutex::new(fastrand::Rng::with_seed(seed)),
@@ -94,11 +94,11 @@ impl Engine {
         let listening = Arc::downgrade(&shared);
         shared.store.listen(Box::new(move |change: &Change| {
             if let Some(shared) = listening.upgrade() {
-                shared.registry.revoke(&change.revoked);
+                shared.in_flight.revoke(&change.revoked);
                 // Where changes of another node were missed, nobody says what they took away.
                 let is_vague = change.restated && change.rows == ChangedRows::Many;
-                if is_vague && shared.registry.of_project(change.project) > 0 {
-                    shared.doubt.notify_one();
+                if is_vague && shared.in_flight.of_project(change.project) > 0 {
+                    shared.recheck.notify_one();
                 }
                 if change.ready || !change.revoked.is_empty() {
                     shared.wake.notify_one();
@@ -108,9 +108,9 @@ impl Engine {
         Self {
             dispatcher: tokio::spawn(dispatch::dispatch(Arc::clone(&shared))),
             settler: tokio::spawn(settler::settle(Arc::clone(&shared), results)),
-            pulses: [
-                tokio::spawn(pulse::beat(Arc::clone(&shared))),
-                tokio::spawn(pulse::find_lost(Arc::clone(&shared))),
+            heartbeats: [
+                tokio::spawn(heartbeat::send_heartbeats(Arc::clone(&shared))),
+                tokio::spawn(heartbeat::requeue_lost_workers(Arc::clone(&shared))),
             ],
             shared,
         }
@@ -118,7 +118,7 @@ impl Engine {
 
     /// How many cells run.
     pub fn running(&self) -> usize {
-        self.shared.registry.load().0
+        self.shared.in_flight.load().0
     }
 
     /// Begins nothing more and lets what runs come to its result, for as long as that: who pays for a call wants to have
@@ -141,16 +141,16 @@ impl Engine {
     /// Takes nothing more, aborts what runs, writes what has finished, and queues the rest for others.
     pub async fn stop(mut self) {
         self.begin_no_more().await;
-        self.shared.registry.close();
+        self.shared.in_flight.close();
         tokio::select! {
             biased;
             _ = &mut self.settler => {}
             () = self.shared.clock.sleep(LAST_RESULTS_MAX) => tracing::warn!("results were left unwritten"),
         }
-        self.pulses.iter().for_each(JoinHandle::abort);
-        for pulse in &mut self.pulses {
+        self.heartbeats.iter().for_each(JoinHandle::abort);
+        for heartbeat in &mut self.heartbeats {
             // A heartbeat behind the farewell would bring the worker back to life.
-            let _ = pulse.await;
+            let _ = heartbeat.await;
         }
         match self.shared.store.leave(self.shared.worker).await {
             Ok(cells) => tracing::info!(cells, "the worker has left; its cells are queued again"),
@@ -162,7 +162,7 @@ impl Engine {
 
     /// Who has no place yet gets none, and a claim that was under way is given back by leaving.
     async fn begin_no_more(&mut self) {
-        self.shared.places.close();
+        self.shared.permits.close();
         self.dispatcher.abort();
         if !self.dispatcher.is_finished() {
             let _ = (&mut self.dispatcher).await;
@@ -174,8 +174,8 @@ impl Drop for Engine {
     fn drop(&mut self) {
         self.dispatcher.abort();
         self.settler.abort();
-        self.pulses.iter().for_each(JoinHandle::abort);
-        self.shared.registry.close();
+        self.heartbeats.iter().for_each(JoinHandle::abort);
+        self.shared.in_flight.close();
     }
 }
 
@@ -193,9 +193,9 @@ impl Shared {
     }
 
     /// How many cells of a team may be in hand without a result, running or claimed ahead.
-    pub(crate) fn in_hand_max(&self) -> usize {
+    pub(crate) fn in_flight_max(&self) -> usize {
         let Config { concurrency, .. } = self.config;
-        concurrency + self.pace.ahead(self.clock.now(), AHEAD_MAX * concurrency)
+        concurrency + self.claim_ahead.ahead(self.clock.now(), AHEAD_MAX * concurrency)
     }
 
     pub(crate) fn random(&self) -> MutexGuard<'_, fastrand::Rng> {

@@ -1,4 +1,4 @@
-//! When a try that failed is made again.
+//! Retries with exponential backoff and jitter; a provider's `Retry-After` is a minimum.
 
 use std::time::Duration;
 
@@ -6,20 +6,20 @@ use jiff::Timestamp;
 use rowmill_model::Spent;
 use rowmill_store::CellResult;
 
-use crate::caller::Trouble;
+use crate::cell_runner::CallFailure;
 use crate::config::Config;
 
 /// What is to be written of a try that failed. `attempts` counts the failed tries before it.
 pub(crate) fn decide(
     config: &Config,
-    trouble: Trouble,
+    call_failure: CallFailure,
     attempts: u32,
     attempts_max: u32,
     now: Timestamp,
     random: &mut fastrand::Rng,
 ) -> CellResult {
-    let Trouble { error, may_pass, retry_after, meta } = trouble;
-    if !may_pass || attempts.saturating_add(1) >= attempts_max {
+    let CallFailure { error, is_transient, retry_after, meta } = call_failure;
+    if !is_transient || attempts.saturating_add(1) >= attempts_max {
         return CellResult::Failed(error, meta);
     }
     let wait = wait(config, attempts, retry_after, random);
@@ -50,16 +50,16 @@ mod tests {
 
     use super::*;
 
-    fn trouble(may_pass: bool, retry_after: Option<u64>) -> Trouble {
+    fn call_failure(is_transient: bool, retry_after: Option<u64>) -> CallFailure {
         let error = CellError { code: ErrorCode::ProviderError, message: String::new() };
         let retry_after = retry_after.map(Duration::from_secs);
-        Trouble { error, may_pass, retry_after, meta: Meta::new() }
+        CallFailure { error, is_transient, retry_after, meta: Meta::new() }
     }
 
     /// The wait before the next try, in seconds; none if there is no next try.
-    fn next(trouble: Trouble, attempts: u32, random: &mut fastrand::Rng) -> Option<f64> {
+    fn next(call_failure: CallFailure, attempts: u32, random: &mut fastrand::Rng) -> Option<f64> {
         let now = Timestamp::from_second(1_000).unwrap();
-        match decide(&Config::default(), trouble, attempts, 5, now, random) {
+        match decide(&Config::default(), call_failure, attempts, 5, now, random) {
             CellResult::Retry(at, ..) => Some(f64::from(i32::try_from(at - 1_000_000).unwrap()) / 1_000.0),
             _ => None,
         }
@@ -83,7 +83,7 @@ mod tests {
         let random = &mut fastrand::Rng::with_seed(1);
         for (asked, least) in [(0, 0.0), (7, 7.0), (3_600, 3_600.0), (1_000_000, 3_600.0)] {
             for _ in 0..100 {
-                let waited = next(trouble(true, Some(asked)), 3, random).unwrap();
+                let waited = next(call_failure(true, Some(asked)), 3, random).unwrap();
                 assert!((least..=least + 1.0).contains(&waited), "{asked}: {waited}");
             }
         }
@@ -92,9 +92,9 @@ mod tests {
     #[test]
     fn tries_come_to_an_end() {
         let random = &mut fastrand::Rng::with_seed(1);
-        assert!(next(trouble(true, None), 3, random).is_some());
-        assert!(next(trouble(true, None), 4, random).is_none());
-        assert!(next(trouble(true, Some(1)), 4, random).is_none());
-        assert!(next(trouble(false, Some(1)), 0, random).is_none());
+        assert!(next(call_failure(true, None), 3, random).is_some());
+        assert!(next(call_failure(true, None), 4, random).is_none());
+        assert!(next(call_failure(true, Some(1)), 4, random).is_none());
+        assert!(next(call_failure(false, Some(1)), 0, random).is_none());
     }
 }

@@ -9,94 +9,99 @@ use rowmill_model::cell::Meta;
 use rowmill_model::{CellError, ErrorCode};
 use rowmill_store::{CellResult, Settlement, Ticket};
 
-use crate::caller::{Cell, Outcome, Trouble};
+use crate::cell_runner::{CallFailure, CallOutcome, Cell};
 use crate::config::Config;
 use crate::engine::Shared;
-use crate::fit::{self, Unfit};
 use crate::retry;
 use crate::settler::Finished;
+use crate::value_check::{self, InvalidValue};
 
 /// Runs a cell and hands in its result.
 pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     let tenant = Tenant::team(cell.project.team.0.as_u128());
-    let Some(place) = shared.places.take(tenant).await else {
+    let Some(permit) = shared.permits.take(tenant).await else {
         // It is never begun here. Whoever leaves gives back what they hold.
-        shared.registry.let_go(cell.ticket);
+        shared.in_flight.release(cell.ticket);
         return shared.wake.notify_one();
     };
-    let mut broken = Broken { shared: &shared, ticket: cell.ticket, is_armed: true };
+    let mut panic_guard = PanicGuard { shared: &shared, ticket: cell.ticket, is_armed: true };
     let deadline = shared.config.cell_deadline;
     let outcome = tokio::select! {
         biased;
-        outcome = tenant.scope(shared.caller.call(&cell)) => outcome,
-        () = shared.clock.sleep(deadline) => late(deadline),
+        outcome = tenant.scope(shared.runner.call(&cell)) => outcome,
+        () = shared.clock.sleep(deadline) => timed_out(deadline),
     };
-    drop(place);
-    shared.pace.finished();
-    broken.is_armed = false;
-    let result = conclude(&shared, &cell, outcome);
+    drop(permit);
+    shared.claim_ahead.finished();
+    panic_guard.is_armed = false;
+    let result = to_cell_result(&shared, &cell, outcome);
     let settlement = Settlement { ticket: cell.ticket, result };
-    let running = shared.registry.finish(Finished { settlement, project: Some(cell.project) });
+    let running = shared.in_flight.finish(Finished { settlement, project: Some(cell.project) });
     if running <= shared.wanted.load(Ordering::Relaxed) {
         shared.wake.notify_one();
     }
 }
 
-fn late(deadline: Duration) -> Outcome {
+fn timed_out(deadline: Duration) -> CallOutcome {
     let message = format!("There was no result within {} seconds.", deadline.as_secs());
     let error = CellError { code: ErrorCode::TimedOut, message };
-    Outcome::Failed(Box::new(Trouble { error, may_pass: true, retry_after: None, meta: Meta::new() }))
+    CallOutcome::Failed(Box::new(CallFailure {
+        error,
+        is_transient: true,
+        retry_after: None,
+        meta: Meta::new(),
+    }))
 }
 
 /// What is to be written of a try's outcome.
-fn conclude(shared: &Shared, cell: &Cell, outcome: Outcome) -> CellResult {
+fn to_cell_result(shared: &Shared, cell: &Cell, outcome: CallOutcome) -> CellResult {
     match outcome {
-        Outcome::Value(raw, meta) => {
+        CallOutcome::Value(raw, meta) => {
             let Config { value_bytes_max, nesting_max, .. } = shared.config;
-            let (code, message) = match fit::refusal(&raw, value_bytes_max, nesting_max) {
+            let (code, message) = match value_check::refusal(&raw, value_bytes_max, nesting_max) {
                 None => return CellResult::Value(raw, meta),
-                Some(Unfit::TooLong) => (
+                Some(InvalidValue::TooLong) => (
                     ErrorCode::TooLarge,
                     format!("The result is longer than a cell may be: {value_bytes_max} bytes."),
                 ),
-                Some(Unfit::TooDeep) => (
+                Some(InvalidValue::TooDeep) => (
                     ErrorCode::TooLarge,
                     format!("The result is nested deeper than a cell may be: {nesting_max} levels."),
                 ),
-                Some(Unfit::Nul) => (
+                Some(InvalidValue::Nul) => (
                     ErrorCode::InvalidOutput,
                     "The result has a character in it that no cell can hold (U+0000).".to_owned(),
                 ),
             };
             CellResult::Failed(CellError { code, message }, meta)
         }
-        Outcome::NoData(meta) => CellResult::NoData(meta),
-        Outcome::Skipped(error) => CellResult::Skipped(error),
-        Outcome::Later(at, error) => CellResult::Later(at.as_millisecond().saturating_add(1), error),
-        Outcome::Failed(trouble) => {
+        CallOutcome::NoData(meta) => CellResult::NoData(meta),
+        CallOutcome::Skipped(error) => CellResult::Skipped(error),
+        CallOutcome::Later(at, error) => CellResult::Later(at.as_millisecond().saturating_add(1), error),
+        CallOutcome::Failed(call_failure) => {
             let attempts_max = cell.column.retry.max_attempts;
             let now = shared.clock.now();
             let random = &mut shared.random();
-            retry::decide(&shared.config, *trouble, cell.attempts, attempts_max, now, random)
+            retry::decide(&shared.config, *call_failure, cell.attempts, attempts_max, now, random)
         }
     }
 }
 
 /// Ends a cell whose call panicked, so that it does not run for ever in everybody's eyes.
-struct Broken<'a> {
+struct PanicGuard<'a> {
     shared: &'a Shared,
     ticket: Ticket,
     is_armed: bool,
 }
 
-impl Drop for Broken<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if self.is_armed && std::thread::panicking() {
             let message = "The server broke off while it ran this cell.".to_owned();
             let error = CellError { code: ErrorCode::ProviderError, message };
             let result = CellResult::Failed(error, Meta::new());
             let settlement = Settlement { ticket: self.ticket, result };
-            self.shared.registry.finish(Finished { settlement, project: None });
+            self.shared.in_flight.finish(Finished { settlement, project: None });
             self.shared.wake.notify_one();
         }
     }

@@ -1,4 +1,4 @@
-//! Results on their way into the store.
+//! The settler: writes results into the store, in batches.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use rowmill_store::{CellResult, Lane, Settle, Settled, Settlement};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 
-use crate::caller::Room;
+use crate::cell_runner::Capacity;
 use crate::dispatch::start;
 use crate::engine::Shared;
 
@@ -19,9 +19,9 @@ const WRITERS: usize = 4;
 
 /// Where results come thick and fast they are gathered for so long, and so are places that fall free: a
 /// transaction costs much the same whether it is about ten cells or two hundred.
-pub(crate) const GATHER: Duration = Duration::from_millis(15);
+pub(crate) const BATCH_WINDOW: Duration = Duration::from_millis(15);
 /// Nobody waits for more than that.
-const ENOUGH: usize = 1_024;
+const BATCH_ENOUGH: usize = 1_024;
 
 /// A cell's result, and the project it belongs to where that is known.
 #[derive(Debug)]
@@ -32,20 +32,20 @@ pub(crate) struct Finished {
 
 /// Where results are handed in.
 #[derive(Debug)]
-pub(crate) struct Outlets(Vec<UnboundedSender<Finished>>);
+pub(crate) struct ResultSenders(Vec<UnboundedSender<Finished>>);
 
-impl Outlets {
+impl ResultSenders {
     /// One outlet for each writer, and their other ends.
     pub(crate) fn new() -> (Self, Vec<UnboundedReceiver<Finished>>) {
-        let (outlets, results) = (0..WRITERS).map(|_| mpsc::unbounded_channel()).unzip();
-        (Self(outlets), results)
+        let (senders, results) = (0..WRITERS).map(|_| mpsc::unbounded_channel()).unzip();
+        (Self(senders), results)
     }
 
     pub(crate) fn send(&self, finished: Finished) {
         let writer = finished.settlement.ticket.lane.project.uuid().as_u128() % WRITERS as u128;
-        if let Some(outlet) = usize::try_from(writer).ok().and_then(|writer| self.0.get(writer)) {
+        if let Some(sender) = usize::try_from(writer).ok().and_then(|writer| self.0.get(writer)) {
             // The writer is gone only when the whole engine is.
-            let _ = outlet.send(finished);
+            let _ = sender.send(finished);
         }
     }
 }
@@ -64,19 +64,19 @@ async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Finished>) {
     let mut finished = Vec::new();
     let most = shared.config.settle_cells_max;
     while results.recv_many(&mut finished, most).await > 0 {
-        if finished.len() < ENOUGH && shared.pace.is_quick() {
-            shared.clock.sleep(GATHER).await;
+        if finished.len() < BATCH_ENOUGH && shared.claim_ahead.is_quick() {
+            shared.clock.sleep(BATCH_WINDOW).await;
             while finished.len() < most
                 && let Ok(result) = results.try_recv()
             {
                 finished.push(result);
             }
         }
-        let may_go_on = shared.pace.is_quick() && !shared.places.is_closed();
+        let may_go_on = shared.claim_ahead.is_quick() && !shared.permits.is_closed();
         let asks = if may_go_on { next_of(&shared, &finished).await } else { Vec::new() };
         let batch: Vec<Settlement> = finished.drain(..).map(|finished| finished.settlement).collect();
         // Before the claim, so that no revocation of its tickets is missed.
-        let number = shared.registry.begin_claim();
+        let number = shared.in_flight.begin_claim();
         let Settled { taken, claimed } = loop {
             let (worker, now_ms) = (shared.worker, shared.clock.now().as_millisecond());
             let next =
@@ -88,7 +88,7 @@ async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Finished>) {
             }
         };
         start(&shared, claimed);
-        shared.registry.end_claim(number);
+        shared.in_flight.end_claim(number);
         let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
         for (settlement, _) in batch.iter().zip(taken).filter(|(_, taken)| *taken) {
             *counts.entry(word(&settlement.result)).or_default() += 1;
@@ -96,7 +96,7 @@ async fn write(shared: Arc<Shared>, mut results: UnboundedReceiver<Finished>) {
         for (word, count) in counts {
             metrics::counter!("rowmill_cells_settled_total", "outcome" => word).increment(count);
         }
-        shared.registry.settled(batch.into_iter().map(|settlement| settlement.ticket));
+        shared.in_flight.settled(batch.into_iter().map(|settlement| settlement.ticket));
         shared.wake.notify_one();
     }
 }
@@ -113,19 +113,19 @@ async fn next_of(shared: &Shared, finished: &[Finished]) -> Vec<(Lane, u32)> {
         }
     }
     // They take the places of those that are done.
-    let (_, in_hand) = shared.registry.load();
-    let free = (2 * shared.in_hand_max() + finished.len()).saturating_sub(in_hand).min(finished.len());
-    let mut wishes = Vec::new();
+    let (_, in_flight) = shared.in_flight.load();
+    let free = (2 * shared.in_flight_max() + finished.len()).saturating_sub(in_flight).min(finished.len());
+    let mut demands = Vec::new();
     for (project, slots) in settled.into_values() {
         for column in waiting_for(&project.table, &slots) {
-            let room = shared.caller.room(project, column).await;
-            wishes.push((Lane { project: project.id, slot: column.slot }, room));
+            let capacity = shared.runner.capacity(project, column).await;
+            demands.push((Lane { project: project.id, slot: column.slot }, capacity));
         }
     }
-    let needed = free * wishes.len();
-    let has_room = |room: &Room| room.limits.iter().all(|(_, available)| *available >= needed);
+    let needed = free * demands.len();
+    let has_room = |capacity: &Capacity| capacity.limits.iter().all(|(_, available)| *available >= needed);
     let free = u32::try_from(free).unwrap_or(u32::MAX);
-    wishes.into_iter().filter(|(_, room)| has_room(room)).map(|(lane, _)| (lane, free)).collect()
+    demands.into_iter().filter(|(_, capacity)| has_room(capacity)).map(|(lane, _)| (lane, free)).collect()
 }
 
 /// The columns that wait for some of these.

@@ -49,7 +49,7 @@ impl Spacing {
     }
 
     /// When the next one may come.
-    pub fn opens_at(&self, due: i64) -> i64 {
+    pub fn available_at(&self, due: i64) -> i64 {
         due.saturating_sub(self.slack)
     }
 
@@ -74,7 +74,7 @@ mod tests {
         let bucket = Spacing::of_bucket(2, 3);
         assert_eq!((bucket.burst(), bucket.available(i64::MIN, 7)), (3, 3));
         let due = bucket.take(i64::MIN, 0, 3);
-        assert_eq!((bucket.available(due, 0), bucket.opens_at(due)), (0, SECOND / 2));
+        assert_eq!((bucket.available(due, 0), bucket.available_at(due)), (0, SECOND / 2));
         assert_eq!(bucket.available(due, SECOND / 2), 1);
         assert_eq!(bucket.available(due, 60 * SECOND), 3);
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use rowmill_model::plan::{Block, Plan, Steps, Tally};
+use rowmill_model::plan::{Block, Plan, RowTransitions, Tally};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStatus, Project, ProjectId};
-use rowmill_store::carry::{CarriedBlock, CarriedProject, Carry, Goods, Most, Shelf};
+use rowmill_store::carry::{CarriedBlock, CarriedProject, Carry, Items, PageLimit, Section};
 use rowmill_store::{Result, StoreError};
 
 use crate::{PAGE_BLOCKS_MAX, PAGE_BYTES_MAX};
@@ -29,7 +29,7 @@ fn put_back(plan: &Plan, block: &mut Block) {
     for slot in slots {
         for place in 0..=u8::MAX {
             if block.get(slot, place).status == CellStatus::Generating {
-                Steps::new(plan, block, place).queue_again(slot);
+                RowTransitions::new(plan, block, place).queue_again(slot);
             }
         }
     }
@@ -37,15 +37,15 @@ fn put_back(plan: &Plan, block: &mut Block) {
 
 /// Counts cells and rows as they will stand.
 pub(crate) async fn recount(store: &dyn Carry, id: ProjectId, plan: &Plan, counted: &Tally) -> Result<Tally> {
-    let most = Most { items: PAGE_BLOCKS_MAX, bytes: PAGE_BYTES_MAX };
+    let page_limit = PageLimit { items: PAGE_BLOCKS_MAX, bytes: PAGE_BYTES_MAX };
     let (mut tally, mut after) = (counted.recounting(), None);
-    while let Goods::Blocks(mut page) = store.read(Shelf::Blocks(id), after, most).await? {
+    while let Items::Blocks(mut page) = store.read(Section::Blocks(id), after, page_limit).await? {
         if page.is_empty() {
             break;
         }
         make_ready(plan, &mut page);
         count(plan, &page, &mut tally);
-        after = Goods::Blocks(page).last();
+        after = Items::Blocks(page).last();
     }
     Ok(tally)
 }

@@ -1,11 +1,11 @@
 //! Everything from one store to another.
 //!
-//! Shelf by shelf and page by page, in a fixed order. Each page is written together with a note of how far the
+//! Section by section and page by page, in a fixed order. Each page is written together with a checkpoint of how far the
 //! move has come, so whatever stops it, the next run goes on behind the last page that was written. In the
 //! end both stores are read again and compared; only then is the target opened to everybody.
 
 mod blocks;
-mod note;
+mod checkpoint;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -15,9 +15,9 @@ use std::sync::Arc;
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{ColumnTally, Plan, Tally};
 use rowmill_store::StoreError;
-use rowmill_store::carry::{Carry, Goods, Key, Most, Shelf};
+use rowmill_store::carry::{Carry, Items, Key, PageLimit, Section};
 
-use crate::note::{Note, Step};
+use crate::checkpoint::{Checkpoint, MoveStep};
 
 /// Bytes of values read at once.
 const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -47,7 +47,7 @@ pub enum Phase {
 }
 
 /// Called now and then.
-pub type Tell<'a> = &'a (dyn Fn(Progress) + Send + Sync);
+pub type OnProgress<'a> = &'a (dyn Fn(Progress) + Send + Sync);
 
 /// What was moved, as counted in the target in the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -121,7 +121,7 @@ pub async fn carry(
     source: &dyn Carry,
     target: &dyn Carry,
     options: Options,
-    tell: Tell<'_>,
+    on_progress: OnProgress<'_>,
 ) -> Result<Moved> {
     if source.identity() == target.identity() {
         return Err(MoveError::Same(source.place().to_owned()));
@@ -131,34 +131,39 @@ pub async fn carry(
     for id in &projects {
         rows_total += existing(source, *id).await?.row_count;
     }
-    let (note, phase) = match target.note().await.map_err(of(target))? {
+    let (checkpoint, phase) = match target.checkpoint().await.map_err(of(target))? {
         Some(text) => (resumed(source, target, &text, &projects).await?, Phase::Resuming),
         None => (begun(source, target).await?, Phase::Copying),
     };
-    let rows_before = note.rows;
-    let mut run = Mover { source, target, options, tell, phase, rows_total, note };
+    let rows_before = checkpoint.rows;
+    let mut run = Mover { source, target, options, on_progress, phase, rows_total, checkpoint };
     run.copy(&projects).await?;
-    let rows_now = run.note.rows - rows_before;
-    let moved = verify::verify(source, target, options, &projects, tell, rows_total).await?;
+    let rows_now = run.checkpoint.rows - rows_before;
+    let moved = verify::verify(source, target, options, &projects, on_progress, rows_total).await?;
     target.finish().await.map_err(of(target))?;
     Ok(Moved { rows_now, ..moved })
 }
 
 /// Makes an empty store the target.
-async fn begun(source: &dyn Carry, target: &dyn Carry) -> Result<Note> {
+async fn begun(source: &dyn Carry, target: &dyn Carry) -> Result<Checkpoint> {
     if !target.is_empty().await.map_err(of(target))? {
         return Err(MoveError::NotEmpty(target.place().to_owned()));
     }
-    let note = Note::new(source);
-    target.begin(note.to_text()).await.map_err(of(target))?;
-    Ok(note)
+    let checkpoint = Checkpoint::new(source);
+    target.begin(checkpoint.to_text()).await.map_err(of(target))?;
+    Ok(checkpoint)
 }
 
 /// Reads how far the same move has come, if it is the same and nothing has changed since.
-async fn resumed(source: &dyn Carry, target: &dyn Carry, text: &str, projects: &[ProjectId]) -> Result<Note> {
-    let note = Note::parse(text).map_err(of(target))?;
-    if note.source != source.identity() {
-        let (target, source_then) = (target.place().to_owned(), note.place);
+async fn resumed(
+    source: &dyn Carry,
+    target: &dyn Carry,
+    text: &str,
+    projects: &[ProjectId],
+) -> Result<Checkpoint> {
+    let checkpoint = Checkpoint::parse(text).map_err(of(target))?;
+    if checkpoint.source != source.identity() {
+        let (target, source_then) = (target.place().to_owned(), checkpoint.place);
         return Err(MoveError::OtherSource { target, source_then });
     }
     let changed = || MoveError::Changed(source.place().to_owned());
@@ -172,34 +177,35 @@ async fn resumed(source: &dyn Carry, target: &dyn Carry, text: &str, projects: &
             return Err(changed());
         }
     }
-    Ok(note)
+    Ok(checkpoint)
 }
 
 struct Mover<'a> {
     source: &'a dyn Carry,
     target: &'a dyn Carry,
     options: Options,
-    tell: Tell<'a>,
+    on_progress: OnProgress<'a>,
     phase: Phase,
     rows_total: u64,
-    note: Note,
+    checkpoint: Checkpoint,
 }
 
 impl Mover<'_> {
     async fn copy(&mut self, projects: &[ProjectId]) -> Result<()> {
         self.say();
-        let steps: Vec<Step> = Step::all(projects).collect();
-        let Some(place) = steps.iter().position(|step| *step == self.note.step) else {
+        let steps: Vec<MoveStep> = MoveStep::all(projects).collect();
+        let Some(place) = steps.iter().position(|step| *step == self.checkpoint.step) else {
             return Err(MoveError::Changed(self.source.place().to_owned()));
         };
         for step in steps.into_iter().skip(place) {
             match step {
                 // It is noted together with being written.
-                Step::Project(_) if step == self.note.step => {}
-                Step::Project(id) => self.copy_project(id).await?,
-                Step::Shelf(on) => {
-                    let after = if step == self.note.step { self.note.after.clone() } else { None };
-                    self.copy_shelf(on, after).await?;
+                MoveStep::Project(_) if step == self.checkpoint.step => {}
+                MoveStep::Project(id) => self.copy_project(id).await?,
+                MoveStep::Section(on) => {
+                    let after =
+                        if step == self.checkpoint.step { self.checkpoint.after.clone() } else { None };
+                    self.copy_section(on, after).await?;
                 }
             }
         }
@@ -212,34 +218,34 @@ impl Mover<'_> {
         if let Some((tally, _)) = &mut project.tally {
             *tally = blocks::recount(self.source, id, &plan, tally).await.map_err(of(self.source))?;
         }
-        self.note.step = Step::Project(id);
-        self.note.after = None;
-        self.target.write_project(project, self.note.to_text()).await.map_err(of(self.target))
+        self.checkpoint.step = MoveStep::Project(id);
+        self.checkpoint.after = None;
+        self.target.write_project(project, self.checkpoint.to_text()).await.map_err(of(self.target))
     }
 
-    async fn copy_shelf(&mut self, on: Shelf, after: Option<Key>) -> Result<()> {
+    async fn copy_section(&mut self, on: Section, after: Option<Key>) -> Result<()> {
         let plan = match on {
-            Shelf::Blocks(id) => {
+            Section::Blocks(id) => {
                 let project = existing(self.source, id).await?;
                 Some(Arc::new(blocks::plan(&project).map_err(of(self.source))?))
             }
             _ => None,
         };
-        let most = most(on, self.options);
-        let mut page = self.source.read(on, after, most).await.map_err(of(self.source))?;
+        let page_limit = page_limit(on, self.options);
+        let mut page = self.source.read(on, after, page_limit).await.map_err(of(self.source))?;
         while let Some(last) = page.last() {
-            if let (Goods::Blocks(page), Some(plan)) = (&mut page, &plan) {
+            if let (Items::Blocks(page), Some(plan)) = (&mut page, &plan) {
                 blocks::make_ready(plan, page);
             }
-            if let Goods::Rows(rows) = &page {
-                self.note.rows += count(rows.len());
+            if let Items::Rows(rows) = &page {
+                self.checkpoint.rows += count(rows.len());
             }
-            self.note.step = Step::Shelf(on);
-            self.note.after = Some(last.clone());
+            self.checkpoint.step = MoveStep::Section(on);
+            self.checkpoint.after = Some(last.clone());
             // The next page is read while this one is written.
             let (written, next) = tokio::join!(
-                self.target.write(on, page, self.note.to_text()),
-                self.source.read(on, Some(last), most)
+                self.target.write(on, page, self.checkpoint.to_text()),
+                self.source.read(on, Some(last), page_limit)
             );
             written.map_err(of(self.target))?;
             page = next.map_err(of(self.source))?;
@@ -249,16 +255,20 @@ impl Mover<'_> {
     }
 
     fn say(&self) {
-        (self.tell)(Progress { phase: self.phase, rows: self.note.rows, rows_total: self.rows_total });
+        (self.on_progress)(Progress {
+            phase: self.phase,
+            rows: self.checkpoint.rows,
+            rows_total: self.rows_total,
+        });
     }
 }
 
-fn most(shelf: Shelf, options: Options) -> Most {
-    let items = match shelf {
-        Shelf::Blocks(_) => options.batch_rows.min(PAGE_BLOCKS_MAX),
+fn page_limit(section: Section, options: Options) -> PageLimit {
+    let items = match section {
+        Section::Blocks(_) => options.batch_rows.min(PAGE_BLOCKS_MAX),
         _ => options.batch_rows,
     };
-    Most { items, bytes: PAGE_BYTES_MAX }
+    PageLimit { items, bytes: PAGE_BYTES_MAX }
 }
 
 /// A project that must be there.

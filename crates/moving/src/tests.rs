@@ -11,7 +11,8 @@ use rowmill_model::{
     CellStatus, ColumnId, ColumnType, KeyId, Project, ProjectId, Record, RowId, Slug, Table, TeamId,
 };
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, Carry, Derived, Goods, Guest, Key, Most, Receipt, Retry, Shelf,
+    CarriedBlock, CarriedProject, CarriedRow, Carry, Derived, Guest, Items, Key, PageLimit, Receipt, Retry,
+    Section,
 };
 use rowmill_store::{ApiKey, Result, Sealed, SealedKind, StoreError, Team};
 use uuid::Uuid;
@@ -23,79 +24,79 @@ const ANSWER: Slot = 2;
 const OPTIONS: Options = Options { batch_rows: 7 };
 
 #[derive(Debug)]
-struct Memory {
+struct MemoryCarrier {
     name: &'static str,
-    held: Mutex<Held>,
+    held: Mutex<MemoryContents>,
 }
 
 #[derive(Debug, Default, Clone, PartialEq)]
-struct Held {
-    shared: Vec<(Shelf, Goods)>,
-    projects: Vec<(CarriedProject, Vec<(Shelf, Goods)>)>,
-    note: Option<String>,
+struct MemoryContents {
+    shared: Vec<(Section, Items)>,
+    projects: Vec<(CarriedProject, Vec<(Section, Items)>)>,
+    checkpoint: Option<String>,
     /// Writes that succeed before one fails.
     writes_left: Option<u32>,
 }
 
-impl Memory {
+impl MemoryCarrier {
     fn new(name: &'static str) -> Self {
         Self { name, held: Mutex::default() }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, MemoryContents> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn put(&self, on: Shelf, goods: Goods) {
+    fn put(&self, on: Section, items_page: Items) {
         let mut held = self.held();
         let pages = match on.project() {
             None => &mut held.shared,
             Some(id) => &mut held.projects.iter_mut().find(|(project, _)| project.id == id).unwrap().1,
         };
         match pages.iter_mut().find(|(other, _)| *other == on) {
-            Some((_, there)) => join(there, goods),
-            None => pages.push((on, goods)),
+            Some((_, there)) => join(there, items_page),
+            None => pages.push((on, items_page)),
         }
     }
 
-    fn get(&self, on: Shelf) -> Option<Goods> {
+    fn get(&self, on: Section) -> Option<Items> {
         let held = self.held();
         let pages = match on.project() {
             None => &held.shared,
             Some(id) => &held.projects.iter().find(|(project, _)| project.id == id)?.1,
         };
-        pages.iter().find(|(other, _)| *other == on).map(|(_, goods)| goods.clone())
+        pages.iter().find(|(other, _)| *other == on).map(|(_, items_page)| items_page.clone())
     }
 
-    fn write(&self, note: String) -> Result<()> {
+    fn write(&self, checkpoint: String) -> Result<()> {
         let mut held = self.held();
         match &mut held.writes_left {
             Some(0) => return Err(StoreError::Backend("the connection is gone".into())),
             Some(left) => *left -= 1,
             None => {}
         }
-        held.note = Some(note);
+        held.checkpoint = Some(checkpoint);
         Ok(())
     }
 }
 
-fn join(there: &mut Goods, more: Goods) {
+fn join(there: &mut Items, more: Items) {
     match (there, more) {
-        (Goods::Teams(there), Goods::Teams(more)) => there.extend(more),
-        (Goods::Keys(there), Goods::Keys(more)) => there.extend(more),
-        (Goods::Sealed(there), Goods::Sealed(more)) => there.extend(more),
-        (Goods::Receipts(there), Goods::Receipts(more)) => there.extend(more),
-        (Goods::Rows(there), Goods::Rows(more)) => there.extend(more),
-        (Goods::Blocks(there), Goods::Blocks(more)) => there.extend(more),
-        (Goods::Guests(there), Goods::Guests(more)) => there.extend(more),
-        (Goods::Retries(there), Goods::Retries(more)) => there.extend(more),
+        (Items::Teams(there), Items::Teams(more)) => there.extend(more),
+        (Items::Keys(there), Items::Keys(more)) => there.extend(more),
+        (Items::Sealed(there), Items::Sealed(more)) => there.extend(more),
+        (Items::Receipts(there), Items::Receipts(more)) => there.extend(more),
+        (Items::Rows(there), Items::Rows(more)) => there.extend(more),
+        (Items::Blocks(there), Items::Blocks(more)) => there.extend(more),
+        (Items::Guests(there), Items::Guests(more)) => there.extend(more),
+        (Items::Retries(there), Items::Retries(more)) => there.extend(more),
         _ => panic!("another shelf's"),
     }
 }
 
 /// What lies behind a key, so many at most.
-fn page(goods: Goods, after: Option<&Key>, items: usize) -> Goods {
-    fn of<T: Clone>(all: Vec<T>, wrap: fn(Vec<T>) -> Goods, after: Option<&Key>, items: usize) -> Goods {
+fn page(items_page: Items, after: Option<&Key>, items: usize) -> Items {
+    fn of<T: Clone>(all: Vec<T>, wrap: fn(Vec<T>) -> Items, after: Option<&Key>, items: usize) -> Items {
         let key = |item: &T| wrap(vec![item.clone()]).last();
         let first = match after {
             None => 0,
@@ -103,20 +104,20 @@ fn page(goods: Goods, after: Option<&Key>, items: usize) -> Goods {
         };
         wrap(all.into_iter().skip(first).take(items).collect())
     }
-    match goods {
-        Goods::Teams(all) => of(all, Goods::Teams, after, items),
-        Goods::Keys(all) => of(all, Goods::Keys, after, items),
-        Goods::Sealed(all) => of(all, Goods::Sealed, after, items),
-        Goods::Receipts(all) => of(all, Goods::Receipts, after, items),
-        Goods::Rows(all) => of(all, Goods::Rows, after, items),
-        Goods::Blocks(all) => of(all, Goods::Blocks, after, items),
-        Goods::Guests(all) => of(all, Goods::Guests, after, items),
-        Goods::Retries(all) => of(all, Goods::Retries, after, items),
+    match items_page {
+        Items::Teams(all) => of(all, Items::Teams, after, items),
+        Items::Keys(all) => of(all, Items::Keys, after, items),
+        Items::Sealed(all) => of(all, Items::Sealed, after, items),
+        Items::Receipts(all) => of(all, Items::Receipts, after, items),
+        Items::Rows(all) => of(all, Items::Rows, after, items),
+        Items::Blocks(all) => of(all, Items::Blocks, after, items),
+        Items::Guests(all) => of(all, Items::Guests, after, items),
+        Items::Retries(all) => of(all, Items::Retries, after, items),
     }
 }
 
 #[async_trait]
-impl Carry for Memory {
+impl Carry for MemoryCarrier {
     fn identity(&self) -> &str {
         self.name
     }
@@ -142,63 +143,65 @@ impl Carry for Memory {
             .map(|(project, _)| project.clone()))
     }
 
-    async fn read(&self, from: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
+    async fn read(&self, from: Section, after: Option<Key>, page_limit: PageLimit) -> Result<Items> {
         let nothing = match from {
-            Shelf::Teams => Goods::Teams(Vec::new()),
-            Shelf::Keys => Goods::Keys(Vec::new()),
-            Shelf::Sealed => Goods::Sealed(Vec::new()),
-            Shelf::Receipts => Goods::Receipts(Vec::new()),
-            Shelf::Rows(_) => Goods::Rows(Vec::new()),
-            Shelf::Blocks(_) => Goods::Blocks(Vec::new()),
-            Shelf::Guests(_) => Goods::Guests(Vec::new()),
-            Shelf::Retries(_) => Goods::Retries(Vec::new()),
+            Section::Teams => Items::Teams(Vec::new()),
+            Section::Keys => Items::Keys(Vec::new()),
+            Section::Sealed => Items::Sealed(Vec::new()),
+            Section::Receipts => Items::Receipts(Vec::new()),
+            Section::Rows(_) => Items::Rows(Vec::new()),
+            Section::Blocks(_) => Items::Blocks(Vec::new()),
+            Section::Guests(_) => Items::Guests(Vec::new()),
+            Section::Retries(_) => Items::Retries(Vec::new()),
         };
-        let items = usize::try_from(most.items).unwrap();
-        Ok(self.get(from).map_or(nothing, |goods| page(goods, after.as_ref(), items)))
+        let items = usize::try_from(page_limit.items).unwrap();
+        Ok(self.get(from).map_or(nothing, |items_page| page(items_page, after.as_ref(), items)))
     }
 
     async fn derived(&self, id: ProjectId) -> Result<Derived> {
-        let count = |shelf| self.get(shelf).map_or(0, |goods| u64::try_from(goods.len()).unwrap());
-        let ready = match self.get(Shelf::Blocks(id)) {
-            Some(Goods::Blocks(blocks)) => blocks.iter().map(|block| block.ready.len()).sum(),
+        let count =
+            |section| self.get(section).map_or(0, |items_page| u64::try_from(items_page.len()).unwrap());
+        let ready = match self.get(Section::Blocks(id)) {
+            Some(Items::Blocks(blocks)) => blocks.iter().map(|block| block.ready.len()).sum(),
             _ => 0,
         };
-        let live = [count(Shelf::Rows(id)); 3];
+        let live = [count(Section::Rows(id)); 3];
         Ok(Derived { live, lookups: 0, ready: u64::try_from(ready).unwrap() })
     }
 
-    async fn note(&self) -> Result<Option<String>> {
-        Ok(self.held().note.clone())
+    async fn checkpoint(&self) -> Result<Option<String>> {
+        Ok(self.held().checkpoint.clone())
     }
 
-    async fn begin(&self, note: String) -> Result<()> {
-        self.write(note)
+    async fn begin(&self, checkpoint: String) -> Result<()> {
+        self.write(checkpoint)
     }
 
-    async fn write_project(&self, project: CarriedProject, note: String) -> Result<()> {
-        self.write(note)?;
+    async fn write_project(&self, project: CarriedProject, checkpoint: String) -> Result<()> {
+        self.write(checkpoint)?;
         self.held().projects.push((project, Vec::new()));
         Ok(())
     }
 
-    async fn write(&self, to: Shelf, goods: Goods, note: String) -> Result<()> {
-        self.write(note)?;
-        self.put(to, goods);
+    async fn write(&self, to: Section, items_page: Items, checkpoint: String) -> Result<()> {
+        self.write(checkpoint)?;
+        self.put(to, items_page);
         Ok(())
     }
 
     async fn finish(&self) -> Result<()> {
-        self.held().note = None;
+        self.held().checkpoint = None;
         Ok(())
     }
 }
 
 /// A store with a bit of everything: of the answers some are done, some wait, and one is held.
-fn filled() -> Memory {
-    let store = Memory::new("full");
+fn filled() -> MemoryCarrier {
+    let store = MemoryCarrier::new("full");
     let team = TeamId(Uuid::from_u128(1));
     let slug = Slug::parse("team").unwrap();
-    store.put(Shelf::Teams, Goods::Teams(vec![Team { id: team, slug, name: "T".into(), created_at_ms: 5 }]));
+    store
+        .put(Section::Teams, Items::Teams(vec![Team { id: team, slug, name: "T".into(), created_at_ms: 5 }]));
     let key = |number| ApiKey {
         id: KeyId::from_uuid(Uuid::from_u128(number)),
         team,
@@ -207,18 +210,18 @@ fn filled() -> Memory {
         created_at_ms: 6,
         last_used_at_ms: None,
     };
-    store.put(Shelf::Keys, Goods::Keys((1..20).map(key).collect()));
+    store.put(Section::Keys, Items::Keys((1..20).map(key).collect()));
     let sealed = Sealed { kind: SealedKind::Secret, name: "S".into(), bytes: vec![1, 2], updated_at_ms: 7 };
-    store.put(Shelf::Sealed, Goods::Sealed(vec![(team, sealed)]));
+    store.put(Section::Sealed, Items::Sealed(vec![(team, sealed)]));
     let receipt = Receipt { name: [1; 32], fingerprint: [2; 32], outcome: "{}".into(), expires_at_ms: 8 };
-    store.put(Shelf::Receipts, Goods::Receipts(vec![receipt]));
+    store.put(Section::Receipts, Items::Receipts(vec![receipt]));
     for number in 1..=2 {
         fill_project(&store, team, ProjectId::from_uuid(Uuid::from_u128(number)));
     }
     store
 }
 
-fn fill_project(store: &Memory, team: TeamId, id: ProjectId) {
+fn fill_project(store: &MemoryCarrier, team: TeamId, id: ProjectId) {
     let document = document(team, id);
     let plan = Plan::of(&serde_json::from_str::<Project>(&document).unwrap());
     assert_eq!(plan.slots().collect::<Vec<_>>(), [ANSWER]);
@@ -255,13 +258,13 @@ fn fill_project(store: &Memory, team: TeamId, id: ProjectId) {
         values: Record::pack([(1, "\"text\"")]).as_bytes().into(),
         details: position.is_multiple_of(2).then(|| Box::from(&b"d"[..])),
     };
-    store.put(Shelf::Rows(id), Goods::Rows(positions.iter().map(row).collect()));
+    store.put(Section::Rows(id), Items::Rows(positions.iter().map(row).collect()));
     let block = |(number, block)| CarriedBlock { number, block, ready: Vec::new() };
-    store.put(Shelf::Blocks(id), Goods::Blocks((0..).zip(blocks).map(block).collect()));
+    store.put(Section::Blocks(id), Items::Blocks((0..).zip(blocks).map(block).collect()));
     let guest = Guest { guest_id: "g".into(), position: 3, event_at_ms: 9 };
-    store.put(Shelf::Guests(id), Goods::Guests(vec![guest]));
+    store.put(Section::Guests(id), Items::Guests(vec![guest]));
     let retry = Retry { at_ms: 10, slot: ANSWER, position: 3 };
-    store.put(Shelf::Retries(id), Goods::Retries(vec![retry]));
+    store.put(Section::Retries(id), Items::Retries(vec![retry]));
 }
 
 fn document(team: TeamId, id: ProjectId) -> String {
@@ -286,20 +289,20 @@ fn document(team: TeamId, id: ProjectId) -> String {
     serde_json::to_string(&project).unwrap()
 }
 
-async fn go(source: &Memory, target: &Memory) -> Result<Moved, MoveError> {
+async fn go(source: &MemoryCarrier, target: &MemoryCarrier) -> Result<Moved, MoveError> {
     carry(source, target, OPTIONS, &|_| {}).await
 }
 
 /// A store that everything was moved into without a hitch.
-async fn whole(source: &Memory) -> Held {
-    let target = Memory::new("empty");
+async fn whole(source: &MemoryCarrier) -> MemoryContents {
+    let target = MemoryCarrier::new("empty");
     go(source, &target).await.unwrap();
     target.held().clone()
 }
 
 /// How many writes a move takes.
-async fn writes(source: &Memory) -> u32 {
-    let target = Memory::new("empty");
+async fn writes(source: &MemoryCarrier) -> u32 {
+    let target = MemoryCarrier::new("empty");
     target.held().writes_left = Some(u32::MAX);
     go(source, &target).await.unwrap();
     u32::MAX - target.held().writes_left.unwrap()
@@ -307,7 +310,7 @@ async fn writes(source: &Memory) -> u32 {
 
 #[tokio::test]
 async fn everything_arrives_and_is_counted() {
-    let (source, target) = (filled(), Memory::new("empty"));
+    let (source, target) = (filled(), MemoryCarrier::new("empty"));
     let before = source.held().clone();
     let told = Mutex::new(Vec::new());
     let moved =
@@ -324,11 +327,11 @@ async fn everything_arrives_and_is_counted() {
         (120, 240, 120, 0, 0)
     );
     assert_eq!(*source.held(), before, "the source is as it was");
-    assert_eq!(target.held().note, None);
+    assert_eq!(target.held().checkpoint, None);
     let told = told.into_inner().unwrap();
     let last_of = |phase| told.iter().rfind(|progress| progress.phase == phase).unwrap().rows;
     assert_eq!((last_of(Phase::Copying), last_of(Phase::Verifying)), (480, 480));
-    let Some(Goods::Blocks(blocks)) = target.get(Shelf::Blocks(ProjectId::from_uuid(Uuid::from_u128(1))))
+    let Some(Items::Blocks(blocks)) = target.get(Section::Blocks(ProjectId::from_uuid(Uuid::from_u128(1))))
     else {
         panic!("no blocks");
     };
@@ -342,7 +345,7 @@ async fn wherever_it_stops_it_goes_on_there() {
     let (whole, writes) = (whole(&source).await, writes(&source).await);
     assert!(writes > 50, "{writes}");
     for at_once in [1, 2, 3, 5, 8, 13, 21, 34, 55] {
-        let target = Memory::new("empty");
+        let target = MemoryCarrier::new("empty");
         let mut stops = 0;
         loop {
             target.held().writes_left = Some(at_once);
@@ -359,9 +362,9 @@ async fn wherever_it_stops_it_goes_on_there() {
 }
 
 /// Alters what was moved before it is verified.
-async fn check_found(what: &str, alter: impl FnOnce(&mut Held)) {
+async fn check_found(what: &str, alter: impl FnOnce(&mut MemoryContents)) {
     let source = filled();
-    let target = Memory::new("empty");
+    let target = MemoryCarrier::new("empty");
     target.held().writes_left = Some(writes(&source).await - 1);
     assert!(matches!(go(&source, &target).await, Err(MoveError::Lost { .. })));
     target.held().writes_left = None;
@@ -370,42 +373,42 @@ async fn check_found(what: &str, alter: impl FnOnce(&mut Held)) {
         Err(MoveError::Differs(words)) => assert!(words.contains(what), "{words}"),
         other => panic!("{what}: {other:?}"),
     }
-    assert!(target.held().note.is_some(), "nobody opens it");
+    assert!(target.held().checkpoint.is_some(), "nobody opens it");
 }
 
-fn shelf(held: &mut Held, number: usize) -> &mut Goods {
+fn section(held: &mut MemoryContents, number: usize) -> &mut Items {
     &mut held.projects[0].1[number].1
 }
 
 #[tokio::test]
 async fn whatever_was_altered_is_found() {
     check_found("the checksum of 240 rows of proj_", |held| {
-        let Goods::Rows(rows) = shelf(held, 0) else { panic!() };
+        let Items::Rows(rows) = section(held, 0) else { panic!() };
         rows[100].values = Record::pack([(1, "\"tExt\"")]).as_bytes().into();
     })
     .await;
     check_found("the checksum of 240 rows", |held| {
-        let Goods::Rows(rows) = shelf(held, 0) else { panic!() };
+        let Items::Rows(rows) = section(held, 0) else { panic!() };
         rows[0].details = None;
     })
     .await;
     check_found("239 rows of proj_", |held| {
-        let Goods::Rows(rows) = shelf(held, 0) else { panic!() };
+        let Items::Rows(rows) = section(held, 0) else { panic!() };
         rows.pop();
     })
     .await;
     check_found("cell states", |held| {
-        let Goods::Blocks(blocks) = shelf(held, 1) else { panic!() };
+        let Items::Blocks(blocks) = section(held, 1) else { panic!() };
         blocks[1].block.set(ANSWER, 4, Mark::default());
     })
     .await;
     check_found("guests", |held| {
-        let Goods::Guests(guests) = shelf(held, 2) else { panic!() };
+        let Items::Guests(guests) = section(held, 2) else { panic!() };
         guests[0].event_at_ms += 1;
     })
     .await;
     check_found("API keys", |held| {
-        let Goods::Keys(keys) = &mut held.shared[1].1 else { panic!() };
+        let Items::Keys(keys) = &mut held.shared[1].1 else { panic!() };
         keys[3].last_used_at_ms = Some(1);
     })
     .await;
@@ -414,7 +417,7 @@ async fn whatever_was_altered_is_found() {
     })
     .await;
     check_found("what rows are found by", |held| {
-        let Goods::Blocks(blocks) = shelf(held, 1) else { panic!() };
+        let Items::Blocks(blocks) = section(held, 1) else { panic!() };
         blocks[0].ready.clear();
     })
     .await;
@@ -424,12 +427,12 @@ async fn whatever_was_altered_is_found() {
 
 #[tokio::test]
 async fn what_cannot_be_moved_is_refused() {
-    let (source, other) = (filled(), Memory::new("other"));
+    let (source, other) = (filled(), MemoryCarrier::new("other"));
     assert!(matches!(go(&source, &source).await, Err(MoveError::Same(_))));
     other.held().shared = source.held().shared.clone();
     assert!(matches!(go(&source, &other).await, Err(MoveError::NotEmpty(_))));
 
-    let target = Memory::new("empty");
+    let target = MemoryCarrier::new("empty");
     target.held().writes_left = Some(20);
     assert!(matches!(go(&source, &target).await, Err(MoveError::Lost { .. })));
     target.held().writes_left = None;

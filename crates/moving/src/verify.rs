@@ -5,11 +5,12 @@ use std::hash::Hash as _;
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{Plan, Tally};
 use rowmill_store::StoreError;
-use rowmill_store::carry::{CarriedProject, Carry, Goods, Shelf};
+use rowmill_store::carry::{CarriedProject, Carry, Items, Section};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    Cells, MoveError, Moved, Options, Phase, Progress, Result, Tell, blocks, count, existing, most, of,
+    Cells, MoveError, Moved, OnProgress, Options, Phase, Progress, Result, blocks, count, existing, of,
+    page_limit,
 };
 
 pub(crate) async fn verify(
@@ -17,23 +18,23 @@ pub(crate) async fn verify(
     target: &dyn Carry,
     options: Options,
     projects: &[ProjectId],
-    tell: Tell<'_>,
+    on_progress: OnProgress<'_>,
     rows_total: u64,
 ) -> Result<Moved> {
     let mut moved = Moved { projects: count(projects.len()), ..Moved::default() };
     let rows = std::sync::atomic::AtomicU64::new(0);
     let say = |more: u64| {
         let rows = rows.fetch_add(more, std::sync::atomic::Ordering::Relaxed) + more;
-        tell(Progress { phase: Phase::Verifying, rows, rows_total });
+        on_progress(Progress { phase: Phase::Verifying, rows, rows_total });
     };
     say(0);
     let both = Both { source, target, options, say: &say };
-    for shelf in Shelf::SHARED {
-        let sum = both.compare(shelf, None).await?;
-        match shelf {
-            Shelf::Teams => moved.teams = sum.items,
-            Shelf::Keys => moved.keys = sum.items,
-            Shelf::Sealed => moved.sealed = sum.items,
+    for section in Section::SHARED {
+        let sum = both.compare(section, None).await?;
+        match section {
+            Section::Teams => moved.teams = sum.items,
+            Section::Keys => moved.keys = sum.items,
+            Section::Sealed => moved.sealed = sum.items,
             _ => moved.receipts = sum.items,
         }
     }
@@ -63,16 +64,16 @@ impl Both<'_> {
         let plan = blocks::plan(&is).map_err(of(self.target))?;
         let mut ready = 0;
         let mut tally = Tally::default();
-        for on in Shelf::of(id) {
+        for on in Section::of(id) {
             let sum = self.compare(on, Some(&plan)).await?;
             match on {
-                Shelf::Rows(_) if sum.items != is.row_count => return Err(differs("the count of rows")),
-                Shelf::Rows(_) => {
+                Section::Rows(_) if sum.items != is.row_count => return Err(differs("the count of rows")),
+                Section::Rows(_) => {
                     moved.rows += sum.items;
                     moved.bytes += sum.bytes;
                 }
-                Shelf::Guests(_) => moved.guests += sum.items,
-                Shelf::Retries(_) => moved.retries += sum.items,
+                Section::Guests(_) => moved.guests += sum.items,
+                Section::Retries(_) => moved.retries += sum.items,
                 _ => (ready, tally) = (sum.ready, sum.tally),
             }
         }
@@ -89,8 +90,8 @@ impl Both<'_> {
         Ok(())
     }
 
-    /// The sum of a shelf, which must be the same in both.
-    async fn compare(&self, on: Shelf, plan: Option<&Plan>) -> Result<Sum> {
+    /// The sum of a section, which must be the same in both.
+    async fn compare(&self, on: Section, plan: Option<&Plan>) -> Result<Sum> {
         let quiet = |_| {};
         let (was, is) = tokio::join!(
             sum(self.source, on, plan, self.options, &quiet),
@@ -117,7 +118,7 @@ fn is_same(was: &CarriedProject, is: &CarriedProject) -> bool {
     counted_at(was) == counted_at(is) && but_counts(was) == but_counts(is)
 }
 
-/// What a shelf comes to.
+/// What a section comes to.
 struct Sum {
     items: u64,
     bytes: u64,
@@ -129,7 +130,7 @@ struct Sum {
 
 async fn sum(
     store: &dyn Carry,
-    shelf: Shelf,
+    section: Section,
     plan: Option<&Plan>,
     options: Options,
     say: &(dyn Fn(u64) + Send + Sync),
@@ -138,15 +139,15 @@ async fn sum(
     let mut hash = Xxh3::new();
     let mut after = None;
     loop {
-        let mut page = store.read(shelf, after, most(shelf, options)).await?;
-        if let (Goods::Blocks(page), Some(plan)) = (&mut page, plan) {
+        let mut page = store.read(section, after, page_limit(section, options)).await?;
+        if let (Items::Blocks(page), Some(plan)) = (&mut page, plan) {
             blocks::make_ready(plan, page);
             blocks::count(plan, page, &mut sum.tally);
             sum.ready += page.iter().map(|block| count(block.ready.len())).sum::<u64>();
         }
         take(&page, &mut hash);
         sum.items += count(page.len());
-        if let Goods::Rows(rows) = &page {
+        if let Items::Rows(rows) = &page {
             let size = |row: &rowmill_store::carry::CarriedRow| {
                 count(row.values.len() + row.details.as_ref().map_or(0, |details| details.len()))
             };
@@ -163,19 +164,19 @@ async fn sum(
 }
 
 /// Each by itself: pages may end anywhere.
-fn take(page: &Goods, hash: &mut Xxh3) {
+fn take(page: &Items, hash: &mut Xxh3) {
     match page {
-        Goods::Teams(items) => items.iter().for_each(|item| item.hash(hash)),
-        Goods::Keys(items) => items.iter().for_each(|item| item.hash(hash)),
-        Goods::Sealed(items) => items.iter().for_each(|item| item.hash(hash)),
-        Goods::Receipts(items) => items.iter().for_each(|item| item.hash(hash)),
-        Goods::Rows(items) => items.iter().for_each(|item| item.hash(hash)),
-        Goods::Blocks(items) => {
+        Items::Teams(items) => items.iter().for_each(|item| item.hash(hash)),
+        Items::Keys(items) => items.iter().for_each(|item| item.hash(hash)),
+        Items::Sealed(items) => items.iter().for_each(|item| item.hash(hash)),
+        Items::Receipts(items) => items.iter().for_each(|item| item.hash(hash)),
+        Items::Rows(items) => items.iter().for_each(|item| item.hash(hash)),
+        Items::Blocks(items) => {
             for item in items {
                 (item.number, item.block.encode()).hash(hash);
             }
         }
-        Goods::Guests(items) => items.iter().for_each(|item| item.hash(hash)),
-        Goods::Retries(items) => items.iter().for_each(|item| item.hash(hash)),
+        Items::Guests(items) => items.iter().for_each(|item| item.hash(hash)),
+        Items::Retries(items) => items.iter().for_each(|item| item.hash(hash)),
     }
 }

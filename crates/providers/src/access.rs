@@ -2,9 +2,9 @@
 
 use url::Url;
 
-use crate::guard::Reach;
-use crate::outcome::{Failure, FailureKind};
-use crate::secret::Secret;
+use crate::failure::{Failure, FailureKind};
+use crate::redactor::Secret;
+use crate::ssrf_guard::NetworkPolicy;
 
 /// One provider's address and credential.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -12,7 +12,7 @@ pub struct Access {
     /// What stands before the documented path; OpenAI's includes `/v1`.
     pub base_url: Url,
     /// Who named the address: the operator is trusted, a team is not.
-    pub reach: Reach,
+    pub network_policy: NetworkPolicy,
     /// Some OpenAI-compatible servers want none.
     pub api_key: Option<Secret>,
 }

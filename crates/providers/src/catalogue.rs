@@ -6,9 +6,9 @@ use url::Url;
 
 use crate::access::Access;
 use crate::email::Finder;
-use crate::guard::Reach;
-use crate::outcome::{Failure, FailureKind};
-use crate::secret::Secret;
+use crate::failure::{Failure, FailureKind};
+use crate::redactor::Secret;
+use crate::ssrf_guard::NetworkPolicy;
 
 /// One provider that is called over the net.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,15 +71,15 @@ impl Provider {
         PROVIDERS.iter().find(|provider| provider.kind == Kind::Ai(ai))
     }
 
-    /// How to reach it. `base_url` is somebody's own address, `reach` says whose: the operator's is
+    /// How to reach it. `base_url` is somebody's own address, `network_policy` says whose: the operator's is
     /// trusted, a team's is not. Without one the vendor's is called.
     pub fn access(
         &self,
         api_key: Option<Secret>,
         base_url: Option<&str>,
-        reach: Reach,
+        network_policy: NetworkPolicy,
     ) -> Result<Access, Failure> {
-        let reach = if base_url.is_some() { reach } else { Reach::Trusted };
+        let network_policy = if base_url.is_some() { network_policy } else { NetworkPolicy::Trusted };
         let api_key = api_key.filter(|key| !key.expose().trim().is_empty());
         if !self.about.is_configured(api_key.is_some(), base_url.is_some()) {
             let words = format!("There is no API key for {}.", self.about.label);
@@ -93,7 +93,7 @@ impl Provider {
                 let words = format!("The base address of {} is no http or https address.", self.about.label);
                 Failure::new(FailureKind::InvalidInput, words)
             })?;
-        Ok(Access { base_url, reach, api_key })
+        Ok(Access { base_url, network_policy, api_key })
     }
 }
 
@@ -112,9 +112,9 @@ mod tests {
     #[test]
     fn every_provider_has_a_good_address() {
         for provider in &PROVIDERS {
-            let access = provider.access(Some(Secret::new("k")), None, Reach::Guarded).unwrap();
-            let reached = (access.base_url.scheme(), access.reach);
-            assert_eq!(reached, ("https", Reach::Trusted), "{}", provider.about.id);
+            let access = provider.access(Some(Secret::new("k")), None, NetworkPolicy::Guarded).unwrap();
+            let reached = (access.base_url.scheme(), access.network_policy);
+            assert_eq!(reached, ("https", NetworkPolicy::Trusted), "{}", provider.about.id);
             assert_eq!(Provider::named(provider.about.id), Some(provider));
         }
         let anthropic = Provider::of_ai(AiProvider::Anthropic);
@@ -126,11 +126,11 @@ mod tests {
     fn what_is_not_enough_is_told() {
         let own = Some("http://127.0.0.1:11434/v1");
         let openai = Provider::named("openai").unwrap();
-        let access = openai.access(None, own, Reach::Guarded).unwrap();
-        assert_eq!((access.reach, access.api_key), (Reach::Guarded, None));
+        let access = openai.access(None, own, NetworkPolicy::Guarded).unwrap();
+        assert_eq!((access.network_policy, access.api_key), (NetworkPolicy::Guarded, None));
         let kind = |id: &str, key: Option<&str>, base_url| {
             let provider = Provider::named(id).unwrap();
-            provider.access(key.map(Secret::new), base_url, Reach::Guarded).unwrap_err().kind
+            provider.access(key.map(Secret::new), base_url, NetworkPolicy::Guarded).unwrap_err().kind
         };
         assert_eq!(kind("openai", None, None), FailureKind::MissingCredentials);
         assert_eq!(kind("openai", Some(" "), None), FailureKind::MissingCredentials);

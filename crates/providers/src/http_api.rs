@@ -8,9 +8,9 @@ use rowmill_model::path::Path;
 use serde_json::value::RawValue;
 use url::{ParseError, Url};
 
-use crate::guard::{Client, REDIRECTS_MAX, Reach, Request, Response};
-use crate::outcome::{Failure, FailureKind};
-use crate::secret::Secret;
+use crate::failure::{Failure, FailureKind};
+use crate::redactor::Secret;
+use crate::ssrf_guard::{Client, NetworkPolicy, REDIRECTS_MAX, Request, Response};
 
 const WHO: &str = "The server";
 
@@ -106,7 +106,7 @@ pub async fn call(
 
 fn request(call: Call, address: Url) -> Result<Request, Failure> {
     let Call { method, url: _, headers, query, body, secrets } = call;
-    let mut request = Request::new(wire_method(method), address, Reach::Guarded);
+    let mut request = Request::new(wire_method(method), address, NetworkPolicy::Guarded);
     for secret in &secrets {
         request = request.secret(secret);
     }

@@ -13,7 +13,7 @@ use crate::values::{Full, Values};
 
 /// What a column holds of each row. Slots are never used twice, so a name means the same for ever.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Name {
+pub(crate) enum ColumnKey {
     /// The value in a slot, or what paths lead to from there.
     Value { slot: Slot, paths: Vec<Path> },
     /// The state of the cell in a slot.
@@ -24,28 +24,28 @@ pub(crate) enum Name {
 #[derive(Debug)]
 pub(crate) enum Column {
     Values(Box<ValueColumn>),
-    States(Vec<Facts>),
+    States(Vec<StateFacts>),
 }
 
 impl Column {
-    pub(crate) fn new(name: &Name) -> Self {
+    pub(crate) fn new(name: &ColumnKey) -> Self {
         match name {
-            Name::Value { .. } => Self::Values(Box::default()),
-            Name::State { .. } => Self::States(Vec::new()),
+            ColumnKey::Value { .. } => Self::Values(Box::default()),
+            ColumnKey::State { .. } => Self::States(Vec::new()),
         }
     }
 
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Values(column) => column.bytes(),
-            Self::States(facts) => facts.capacity() * size_of::<Facts>(),
+            Self::States(state_facts) => state_facts.capacity() * size_of::<StateFacts>(),
         }
     }
 
     pub(crate) fn shrink(&mut self) {
         match self {
             Self::Values(column) => column.shrink(),
-            Self::States(facts) => facts.shrink_to_fit(),
+            Self::States(state_facts) => state_facts.shrink_to_fit(),
         }
     }
 
@@ -55,10 +55,11 @@ impl Column {
             (Self::Values(column), Cell::Value(raw)) => column.set(row, raw, epoch),
             (Self::Values(column), Cell::State(_)) => column.set(row, "", epoch),
             (Self::States(column), cell) => {
-                let facts = if let Cell::State(facts) = cell { *facts } else { Facts::default() };
+                let state_facts =
+                    if let Cell::State(state_facts) = cell { *state_facts } else { StateFacts::default() };
                 match column.get_mut(row) {
-                    Some(old) => *old = facts,
-                    None => column.push(facts),
+                    Some(old) => *old = state_facts,
+                    None => column.push(state_facts),
                 }
                 Ok(())
             }
@@ -71,20 +72,20 @@ impl Column {
 pub(crate) enum Cell {
     /// Raw JSON; empty for null.
     Value(Box<str>),
-    State(Facts),
+    State(StateFacts),
 }
 
-impl Name {
+impl ColumnKey {
     /// What the column holds of a row, raw JSON handed to `take` if it is a value.
     pub(crate) fn read<T>(
         &self,
         cells: &Cells<'_>,
         states: &CellStates,
         value: impl FnOnce(&str) -> T,
-        state: impl FnOnce(Facts) -> T,
+        state: impl FnOnce(StateFacts) -> T,
     ) -> T {
         match self {
-            Self::State { slot } => state(states.get(*slot).map(Facts::of).unwrap_or_default()),
+            Self::State { slot } => state(states.get(*slot).map(StateFacts::of).unwrap_or_default()),
             Self::Value { slot, paths } => match (cells.get(*slot), paths.as_slice()) {
                 (None, _) => value(""),
                 (Some(raw), []) => value(raw),
@@ -114,7 +115,7 @@ pub(crate) struct ValueColumn {
     /// The number of each row's value; `None` while it is the row's own.
     numbers: Option<Vec<u32>>,
     /// Values by their hash, while they are shared.
-    known: Option<Known>,
+    by_hash: Option<ValuesByHash>,
     /// The values in order, once somebody sorts by them.
     pub(crate) ranks: Option<Ranks>,
     /// What rows had before, of a column that is in order.
@@ -127,12 +128,12 @@ pub(crate) struct Replaced {
     /// All that were replaced from this change of the snapshot on.
     since: u64,
     /// In the order of the changes.
-    list: Vec<Was>,
+    list: Vec<PreviousValue>,
 }
 
 /// A row's value before a change.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Was {
+pub(crate) struct PreviousValue {
     epoch: u64,
     pub(crate) row: u32,
     pub(crate) number: u32,
@@ -145,13 +146,13 @@ impl Replaced {
     }
 
     /// What was replaced since a change; `None` if not all of that is known.
-    pub(crate) fn since(&self, epoch: u64) -> Option<&[Was]> {
-        let from = self.list.partition_point(|was| was.epoch < epoch);
+    pub(crate) fn since(&self, epoch: u64) -> Option<&[PreviousValue]> {
+        let from = self.list.partition_point(|previous| previous.epoch < epoch);
         self.list.get(from..).filter(|_| self.since <= epoch)
     }
 }
 
-type Known = HashMap<u64, u32, BuildHasherDefault<AsIs>>;
+type ValuesByHash = HashMap<u64, u32, BuildHasherDefault<IdentityHasher>>;
 
 impl Default for ValueColumn {
     fn default() -> Self {
@@ -159,7 +160,7 @@ impl Default for ValueColumn {
             values: Values::default(),
             rows: 0,
             numbers: Some(Vec::new()),
-            known: Some(Known::default()),
+            by_hash: Some(ValuesByHash::default()),
             ranks: None,
             replaced: Replaced::default(),
         }
@@ -183,7 +184,7 @@ impl ValueColumn {
 
     /// Whether several rows may have one value by number.
     pub(crate) fn is_shared(&self) -> bool {
-        self.known.is_some()
+        self.by_hash.is_some()
     }
 
     /// The numbers of all rows' values; `None` if that of row n is n.
@@ -204,10 +205,10 @@ impl ValueColumn {
             let rows = u32::try_from(self.rows).map_err(|_| Full)?;
             let numbers = self.numbers.get_or_insert_with(|| (0..rows).collect());
             if let Some(old) = numbers.get_mut(row) {
-                let was = std::mem::replace(old, number);
+                let previous = std::mem::replace(old, number);
                 if self.ranks.is_some() {
                     let row = u32::try_from(row).map_err(|_| Full)?;
-                    self.replaced.list.push(Was { epoch, row, number: was });
+                    self.replaced.list.push(PreviousValue { epoch, row, number: previous });
                 }
             }
             return Ok(());
@@ -225,15 +226,15 @@ impl ValueColumn {
 
     /// The number of a value, which is added if it is not known.
     fn add(&mut self, raw: &str) -> Result<u32, Full> {
-        let Some(known) = &mut self.known else { return self.values.push(raw) };
+        let Some(by_hash) = &mut self.by_hash else { return self.values.push(raw) };
         let hash = xxh3_64(raw.as_bytes());
-        match known.get(&hash) {
+        match by_hash.get(&hash) {
             Some(number) if self.values.get(*number as usize) == raw => Ok(*number),
             // Two values of one hash: the second is known to nobody, and stands once a row.
             Some(_) => self.values.push(raw),
             None => {
                 let number = self.values.push(raw)?;
-                known.insert(hash, number);
+                by_hash.insert(hash, number);
                 Ok(number)
             }
         }
@@ -241,10 +242,10 @@ impl ValueColumn {
 
     fn stop_sharing_in_vain(&mut self, epoch: u64) -> Result<(), Full> {
         let len = self.values.len();
-        if self.known.is_none() || len <= Self::SHARED_MIN || len <= self.rows / 4 {
+        if self.by_hash.is_none() || len <= Self::SHARED_MIN || len <= self.rows / 4 {
             return Ok(());
         }
-        self.known = None;
+        self.by_hash = None;
         let Some(numbers) = self.numbers.take() else { return Ok(()) };
         let shared = std::mem::take(&mut self.values);
         for number in numbers {
@@ -272,17 +273,17 @@ impl ValueColumn {
 
     pub(crate) fn bytes(&self) -> usize {
         let numbers = self.numbers.as_ref().map_or(0, |numbers| numbers.capacity() * 4);
-        let known = self.known.as_ref().map_or(0, |known| known.capacity() * 2 * 16);
-        let replaced = self.replaced.list.capacity() * size_of::<Was>();
-        self.values.bytes() + numbers + known + replaced + self.ranks.as_ref().map_or(0, Ranks::bytes)
+        let by_hash = self.by_hash.as_ref().map_or(0, |by_hash| by_hash.capacity() * 2 * 16);
+        let replaced = self.replaced.list.capacity() * size_of::<PreviousValue>();
+        self.values.bytes() + numbers + by_hash + replaced + self.ranks.as_ref().map_or(0, Ranks::bytes)
     }
 }
 
 /// What filters may ask of a cell's state, in two bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Facts(u16);
+pub(crate) struct StateFacts(u16);
 
-impl Facts {
+impl StateFacts {
     /// How many there can be.
     pub(crate) const COUNT: u16 = 1 << 9;
 
@@ -320,9 +321,9 @@ impl Facts {
 
 /// Hashes are hashed by leaving them as they are.
 #[derive(Debug, Default)]
-struct AsIs(u64);
+struct IdentityHasher(u64);
 
-impl Hasher for AsIs {
+impl Hasher for IdentityHasher {
     fn finish(&self) -> u64 {
         self.0
     }

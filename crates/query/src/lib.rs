@@ -2,28 +2,28 @@
 //!
 //! What an operator or a sort key means is said once, in `model`. Here it is applied. Without filters and
 //! sorting a page comes straight from the store. With them, the columns they look at are held in memory and
-//! kept current by the changes the store tells of (`held.rs`); a selection is a bitmap of the rows that match
-//! (`plan.rs`, `sift.rs`) and their numbers in order (`order.rs`), kept while somebody asks for it
-//! (`kept.rs`). What does not fit into memory is scanned instead (`stream.rs`).
+//! kept current by the changes the store tells of (`project_cache.rs`); a selection is a bitmap of the rows that match
+//! (`plan.rs`, `bulk_filter.rs`) and their numbers in order (`order.rs`), kept while somebody asks for it
+//! (`order_cache.rs`). What does not fit into memory is scanned instead (`stream.rs`).
 
 mod budget;
+mod bulk_filter;
+mod change_log;
+mod chunked_list;
 mod column;
 mod cursor;
-mod held;
-mod kept;
 mod load;
-mod notes;
 mod order;
-mod pick;
-mod pieces;
+mod order_cache;
+mod parallel;
 mod plan;
+mod project_cache;
 mod ranks;
 mod rest;
 mod scan;
-mod sift;
 mod snapshot;
 mod stream;
-mod threads;
+mod top_k;
 mod values;
 
 #[cfg(test)]
@@ -40,9 +40,9 @@ use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Spans, Store, StoredPro
 
 pub use crate::budget::Budget;
 pub use crate::cursor::Cursor;
-use crate::held::{Held, Keeper, Memory, blocking, is_current};
-use crate::kept::{KeptOrder, Slice, SliceOf, name_of};
+use crate::order_cache::{CachedOrder, Slice, SliceOf, name_of};
 use crate::plan::Plan;
+use crate::project_cache::{CacheLoader, CachedProject, ProjectCache, blocking, is_current};
 use crate::rest::Moment;
 pub use crate::rest::{Rest, SLICE_BYTES};
 use crate::stream::Stream;
@@ -114,7 +114,7 @@ enum Extent {
 
 #[derive(Debug, Clone)]
 pub struct Query {
-    keeper: Keeper,
+    loader: CacheLoader,
     patience: Duration,
 }
 
@@ -126,10 +126,10 @@ impl Query {
 
     /// The same with this much memory.
     pub fn with_memory(store: Arc<dyn Store>, bytes_max: usize) -> Self {
-        let memory = Arc::new(Memory::new(bytes_max));
-        let told = Arc::clone(&memory);
-        store.listen(Box::new(move |change| told.note(change)));
-        Self { keeper: Keeper { store, memory }, patience: PATIENCE }
+        let cache = Arc::new(ProjectCache::new(bytes_max));
+        let told = Arc::clone(&cache);
+        store.listen(Box::new(move |change| told.record(change)));
+        Self { loader: CacheLoader { store, cache }, patience: PATIENCE }
     }
 
     /// How long a read may take.
@@ -139,12 +139,12 @@ impl Query {
 
     /// How much memory may be taken.
     pub fn set_memory(&self, bytes_max: usize) {
-        self.keeper.memory.set_bytes_max(bytes_max);
+        self.loader.cache.set_bytes_max(bytes_max);
     }
 
     /// How much memory is taken.
     pub fn memory_bytes(&self) -> usize {
-        self.keeper.memory.bytes()
+        self.loader.cache.bytes()
     }
 
     pub async fn page(&self, project: &StoredProject, of: PageOf) -> Result<Page> {
@@ -167,7 +167,7 @@ impl Query {
         if of.selection.is_everything() {
             return self.plain_page(project.project.id, &of, until, extent).await;
         }
-        match self.held_page(project, &of, until, extent).await? {
+        match self.cached_page(project, &of, until, extent).await? {
             Some(page) => Ok(page),
             None => self.stream(project, until).page(of, extent).await,
         }
@@ -189,7 +189,7 @@ impl Query {
     }
 
     fn stream<'q>(&'q self, project: &'q StoredProject, until: Instant) -> Stream<'q> {
-        Stream { store: &self.keeper.store, project, until }
+        Stream { store: &self.loader.store, project, until }
     }
 
     async fn plain_page(
@@ -203,7 +203,7 @@ impl Query {
             Start::Offset(offset) => PageStart::Offset(offset),
             Start::After(cursor) => PageStart::After(cursor.position),
         };
-        let store = &self.keeper.store;
+        let store = &self.loader.store;
         let mut page = store.rows_within(project, start, of.limit, SLICE_BYTES).await?;
         let mut snapshot = None;
         if !page.rest.is_empty() && extent == Extent::Whole {
@@ -223,7 +223,7 @@ impl Query {
     }
 
     /// A page from memory; `None` if the columns do not fit there.
-    async fn held_page(
+    async fn cached_page(
         &self,
         project: &StoredProject,
         of: &PageOf,
@@ -242,18 +242,18 @@ impl Query {
             let Slice { seq: found_at, positions, total, more } = slice;
             let (last, count) = (positions.last().copied(), positions.len());
             let spans = Spans::of(positions.iter().map(|position| (*position, *position)));
-            let (read, snapshot) = rest::rows_at(&self.keeper.store, id, positions, extent).await?;
+            let (read, snapshot) = rest::rows_at(&self.loader.store, id, positions, extent).await?;
             // What changed between the two is looked for again, so that rows and total are of one moment. Where
             // others write these rows without pause it must do that one may have changed, and one that is gone is
             // left out.
             let is_of_one_moment = read.change_seq == found_at || {
-                let held = self.keeper.memory.held(id);
-                held.are_untouched(&spans, found_at, read.change_seq).await
+                let cached = self.loader.cache.entry(id);
+                cached.are_untouched(&spans, found_at, read.change_seq).await
             };
             if is_of_one_moment || tries == TRIES_MAX {
                 let next = more.then(|| cursor_behind(last, count, before)).flatten();
                 let RowsAt { rows, rest, change_seq } = read;
-                let store = Arc::clone(&self.keeper.store);
+                let store = Arc::clone(&self.loader.store);
                 let rest = Rest::of(store, id, rest, Moment { change_seq, snapshot }, until);
                 return Ok(Some(Page { rows, rest, total: include_total.then_some(total), next }));
             }
@@ -273,30 +273,30 @@ impl Query {
         until: Instant,
     ) -> Result<Option<Slice>> {
         let name = name_of(selection, project.version);
-        let held = self.keeper.memory.held(project.project.id);
-        if let Some(slice) = slice_at_once(&held, &name, part, seq) {
+        let cached = self.loader.cache.entry(project.project.id);
+        if let Some(slice) = slice_at_once(&cached, &name, part, seq) {
             return Ok(Some(slice));
         }
-        let plan = match held.orders.get(&name) {
+        let plan = match cached.orders.get(&name) {
             Some(order) => Arc::clone(&order.plan),
             None => Arc::new(Plan::compile(selection, &project.project.table)),
         };
         // A column may be given up between being there and being looked at.
         for _ in 0..TRIES_MAX {
-            let Some(held) = self.keeper.ready(project, &plan, seq, until).await? else { return Ok(None) };
-            if let Some(slice) = slice_at_once(&held, &name, part, seq) {
+            let Some(cached) = self.loader.ready(project, &plan, seq, until).await? else { return Ok(None) };
+            if let Some(slice) = slice_at_once(&cached, &name, part, seq) {
                 return Ok(Some(slice));
             }
-            let (plan, name, memory) = (Arc::clone(&plan), name.clone(), Arc::clone(&self.keeper.memory));
+            let (plan, name, cache) = (Arc::clone(&plan), name.clone(), Arc::clone(&self.loader.cache));
             let slice = blocking(move || {
                 // What depends on the time is right only now.
                 let order = if plan.depends_on_now {
-                    Arc::new(KeptOrder::new(&plan))
+                    Arc::new(CachedOrder::new(&plan))
                 } else {
-                    held.orders.get_or_keep(name, &plan)
+                    cached.orders.get_or_insert(name, &plan)
                 };
-                let slice = order.slice(&held.snapshot(), now, part);
-                memory.settle(&held, &plan.names());
+                let slice = order.slice(&cached.snapshot(), now, part);
+                cache.enforce_budget(&cached, &plan.names());
                 slice
             });
             if let Some(slice) = slice.await? {
@@ -308,9 +308,9 @@ impl Query {
 }
 
 /// What is kept and current needs no work.
-fn slice_at_once(held: &Held, name: &str, part: SliceOf, seq: u64) -> Option<Slice> {
-    let order = held.orders.get(name)?;
-    let snapshot = held.snapshot();
+fn slice_at_once(cached: &CachedProject, name: &str, part: SliceOf, seq: u64) -> Option<Slice> {
+    let order = cached.orders.get(name)?;
+    let snapshot = cached.snapshot();
     if is_current(&snapshot, seq) { order.slice_at_once(&snapshot, part) } else { None }
 }
 

@@ -8,14 +8,14 @@ use std::time::Instant;
 use rowmill_fairness::Tenant;
 use rowmill_model::ProjectId;
 use rowmill_model::record::Cells;
-use rowmill_store::{Look, RowRef, Spans, Store, StoreError};
+use rowmill_store::{RowRef, ScanDetail, Spans, Store, StoreError};
 
-use crate::column::{Column, Facts, Name};
+use crate::column::{Column, ColumnKey, StateFacts};
 use crate::ranks::Ranks;
 use crate::scan::IDLE;
 use crate::snapshot::Patch;
 use crate::values::Values;
-use crate::{scan, threads};
+use crate::{parallel, scan};
 
 /// Rows that are read in one go.
 const RUN_ROWS: u64 = 1 << 16;
@@ -27,41 +27,41 @@ pub(crate) struct Loaded {
     pub(crate) oldest: u64,
     /// and none of it newer than this one.
     pub(crate) newest: u64,
-    names: Vec<Name>,
-    runs: Vec<Run>,
+    names: Vec<ColumnKey>,
+    runs: Vec<RowRun>,
 }
 
 /// Neighbouring rows.
 #[derive(Debug)]
-struct Run {
+struct RowRun {
     positions: Vec<u32>,
     /// By name.
-    lanes: Vec<Lane>,
+    cells: Vec<ColumnCells>,
 }
 
 /// One column's cells of some rows.
 #[derive(Debug)]
-enum Lane {
+enum ColumnCells {
     Values(Values),
-    States(Vec<Facts>),
+    States(Vec<StateFacts>),
 }
 
 /// What reading may take.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Allowance {
+pub(crate) struct LoadBudget {
     pub(crate) bytes_max: usize,
     pub(crate) until: Instant,
 }
 
 /// Why columns are not in memory.
 #[derive(Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum LoadError {
     /// They do not fit.
     TooLarge,
     Store(StoreError),
 }
 
-impl From<StoreError> for Refusal {
+impl From<StoreError> for LoadError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
@@ -72,27 +72,27 @@ pub(crate) async fn load(
     store: &Arc<dyn Store>,
     project: ProjectId,
     rows_about: u64,
-    names: &[Name],
-    allowance: Allowance,
-) -> Result<Loaded, Refusal> {
+    names: &[ColumnKey],
+    budget: LoadBudget,
+) -> Result<Loaded, LoadError> {
     // The last run is open: how far positions reach is not known.
     let runs = rows_about / RUN_ROWS;
     let next = Arc::new(AtomicUsize::new(0));
     let taken = Arc::new(AtomicUsize::new(0));
     let mut readers = tokio::task::JoinSet::new();
-    for _ in 0..threads::count() {
-        let (store, names) = (Arc::clone(store), Arc::<[Name]>::from(names));
+    for _ in 0..parallel::count() {
+        let (store, names) = (Arc::clone(store), Arc::<[ColumnKey]>::from(names));
         let (next, taken) = (Arc::clone(&next), Arc::clone(&taken));
         readers.spawn(Tenant::current().scope(async move {
             let mut done = Vec::new();
             loop {
                 let run = next.fetch_add(1, Ordering::Relaxed) as u64;
                 if run > runs {
-                    return Ok::<_, Refusal>(done);
+                    return Ok::<_, LoadError>(done);
                 }
                 let last = if run == runs { u64::MAX } else { (run + 1) * RUN_ROWS - 1 };
                 let spans = Spans::run(run * RUN_ROWS, last);
-                let (read, seq) = read_run(&*store, project, spans, &names, &taken, allowance).await?;
+                let (read, seq) = read_run(&*store, project, spans, &names, &taken, budget).await?;
                 done.push((run, read, seq));
             }
         }));
@@ -108,50 +108,55 @@ pub(crate) async fn load(
     Ok(Loaded { oldest, newest, names: names.to_vec(), runs })
 }
 
-fn look(names: &[Name]) -> Look {
-    let is_state = |name: &Name| matches!(name, Name::State { .. });
-    if names.iter().any(is_state) { Look::Whole } else { Look::Values }
+fn look(names: &[ColumnKey]) -> ScanDetail {
+    let is_state = |name: &ColumnKey| matches!(name, ColumnKey::State { .. });
+    if names.iter().any(is_state) { ScanDetail::Whole } else { ScanDetail::Values }
 }
 
 async fn read_run(
     store: &dyn Store,
     project: ProjectId,
     spans: Spans,
-    names: &Arc<[Name]>,
+    names: &Arc<[ColumnKey]>,
     taken: &Arc<AtomicUsize>,
-    allowance: Allowance,
-) -> Result<(Run, u64), Refusal> {
-    let lane = |name: &Name| match name {
-        Name::Value { .. } => Lane::Values(Values::default()),
-        Name::State { .. } => Lane::States(Vec::new()),
+    budget: LoadBudget,
+) -> Result<(RowRun, u64), LoadError> {
+    let lane = |name: &ColumnKey| match name {
+        ColumnKey::Value { .. } => ColumnCells::Values(Values::default()),
+        ColumnKey::State { .. } => ColumnCells::States(Vec::new()),
     };
-    let run = Run { positions: Vec::new(), lanes: names.iter().map(lane).collect() };
+    let run = RowRun { positions: Vec::new(), cells: names.iter().map(lane).collect() };
     let (columns, taken) = (Arc::clone(names), Arc::clone(taken));
-    let fold = move |run: &mut Run, row: RowRef<'_>, cells: Cells<'_>| {
+    let fold = move |run: &mut RowRun, row: RowRef<'_>, cells: Cells<'_>| {
         let states = row.states.unwrap_or(&IDLE);
         // Positions beyond 32 bits are not held.
-        run.positions.push(u32::try_from(row.position).map_err(|_| Refusal::TooLarge)?);
+        run.positions.push(u32::try_from(row.position).map_err(|_| LoadError::TooLarge)?);
         let mut bytes = 4;
-        for (name, lane) in columns.iter().zip(&mut run.lanes) {
+        for (name, lane) in columns.iter().zip(&mut run.cells) {
             match lane {
-                Lane::Values(values) => {
+                ColumnCells::Values(values) => {
                     let pushed =
                         name.read(&cells, states, |raw| (values.push(raw), raw.len()), |_| (Ok(0), 0));
-                    pushed.0.map_err(|_| Refusal::TooLarge)?;
+                    pushed.0.map_err(|_| LoadError::TooLarge)?;
                     bytes += pushed.1 + 4;
                 }
-                Lane::States(facts) => {
-                    facts.push(name.read(&cells, states, |_| Facts::default(), |facts| facts));
+                ColumnCells::States(state_facts) => {
+                    state_facts.push(name.read(
+                        &cells,
+                        states,
+                        |_| StateFacts::default(),
+                        |state_facts| state_facts,
+                    ));
                     bytes += 2;
                 }
             }
         }
-        if taken.fetch_add(bytes, Ordering::Relaxed) > allowance.bytes_max {
-            return Err(Refusal::TooLarge);
+        if taken.fetch_add(bytes, Ordering::Relaxed) > budget.bytes_max {
+            return Err(LoadError::TooLarge);
         }
         Ok(ControlFlow::Continue(()))
     };
-    scan::fold(store, project, (spans, look(names)), allowance.until, run, fold).await
+    scan::fold(store, project, (spans, look(names)), budget.until, run, fold).await
 }
 
 impl Loaded {
@@ -162,10 +167,14 @@ impl Loaded {
 
     /// The columns with a cell for each of these positions, those in `sorted` in order; null where none was
     /// read.
-    pub(crate) fn columns(self, positions: &[u32], sorted: &[Name]) -> Result<Vec<(Name, Column)>, Refusal> {
+    pub(crate) fn columns(
+        self,
+        positions: &[u32],
+        sorted: &[ColumnKey],
+    ) -> Result<Vec<(ColumnKey, Column)>, LoadError> {
         let Self { names, runs, .. } = self;
-        let numbered: Vec<(usize, Name)> = names.into_iter().enumerate().collect();
-        let columns = threads::map(&numbered, |(lane, name)| {
+        let numbered: Vec<(usize, ColumnKey)> = names.into_iter().enumerate().collect();
+        let columns = parallel::map(&numbered, |(lane, name)| {
             let mut column = fill(name, *lane, &runs, positions)?;
             column.shrink();
             if let Column::Values(column) = &mut column
@@ -179,11 +188,11 @@ impl Loaded {
     }
 }
 
-fn fill(name: &Name, lane: usize, runs: &[Run], positions: &[u32]) -> Result<Column, Refusal> {
+fn fill(name: &ColumnKey, lane: usize, runs: &[RowRun], positions: &[u32]) -> Result<Column, LoadError> {
     let mut column = Column::new(name);
     let mut wanted = positions.iter().enumerate().peekable();
     for run in runs {
-        let Some(lane) = run.lanes.get(lane) else { continue };
+        let Some(lane) = run.cells.get(lane) else { continue };
         for (index, position) in run.positions.iter().enumerate() {
             // Rows that were not read are gone; rows that are not wanted come later.
             while let Some((row, _)) = wanted.next_if(|(_, at)| *at < position) {
@@ -194,25 +203,27 @@ fn fill(name: &Name, lane: usize, runs: &[Run], positions: &[u32]) -> Result<Col
             }
         }
     }
-    let nothing = Lane::States(Vec::new());
+    let nothing = ColumnCells::States(Vec::new());
     for (row, _) in wanted {
         put(&mut column, row, &nothing, None)?;
     }
     Ok(column)
 }
 
-fn put(column: &mut Column, row: usize, lane: &Lane, index: Option<usize>) -> Result<(), Refusal> {
+fn put(column: &mut Column, row: usize, lane: &ColumnCells, index: Option<usize>) -> Result<(), LoadError> {
     match (column, lane) {
-        (Column::Values(column), Lane::Values(values)) => {
-            column.set(row, index.map_or("", |index| values.get(index)), 0).map_err(|_| Refusal::TooLarge)
+        (Column::Values(column), ColumnCells::Values(values)) => {
+            column.set(row, index.map_or("", |index| values.get(index)), 0).map_err(|_| LoadError::TooLarge)
         }
-        (Column::Values(column), Lane::States(_)) => column.set(row, "", 0).map_err(|_| Refusal::TooLarge),
+        (Column::Values(column), ColumnCells::States(_)) => {
+            column.set(row, "", 0).map_err(|_| LoadError::TooLarge)
+        }
         (Column::States(column), lane) => {
-            let facts = match lane {
-                Lane::States(facts) => index.and_then(|index| facts.get(index)).copied(),
-                Lane::Values(_) => None,
+            let state_facts = match lane {
+                ColumnCells::States(state_facts) => index.and_then(|index| state_facts.get(index)).copied(),
+                ColumnCells::Values(_) => None,
             };
-            column.push(facts.unwrap_or_default());
+            column.push(state_facts.unwrap_or_default());
             Ok(())
         }
     }
@@ -223,7 +234,7 @@ pub(crate) async fn read_patch(
     store: &dyn Store,
     project: ProjectId,
     spans: Spans,
-    names: Vec<Name>,
+    names: Vec<ColumnKey>,
     until: Instant,
 ) -> Result<(Patch, u64), StoreError> {
     let look = look(&names);

@@ -7,8 +7,8 @@ use fixedbitset::FixedBitSet;
 use jiff::Timestamp;
 use rowmill_model::sort::Direction;
 
+use crate::chunked_list::{ChunkedList, ListPosition};
 use crate::column::ValueColumn;
-use crate::pieces::{Pieces, Place};
 use crate::plan::Plan;
 use crate::ranks::{EMPTY, Ranks};
 use crate::snapshot::Snapshot;
@@ -46,7 +46,7 @@ impl<'s> Keys<'s> {
     }
 
     /// The place behind a row among ordered ones.
-    pub(crate) fn behind(&self, rows: &Pieces, row: u32) -> Place {
+    pub(crate) fn behind(&self, rows: &ChunkedList, row: u32) -> ListPosition {
         rows.partition_point(|other| self.compare(other, row).is_le())
     }
 
@@ -147,7 +147,7 @@ pub(crate) fn patch(
     plan: &Plan,
     snapshot: &Snapshot,
     now: Timestamp,
-    rows: &mut Pieces,
+    rows: &mut ChunkedList,
     epoch: u64,
 ) -> Option<()> {
     let keys = Keys::of(plan, snapshot)?;
@@ -158,7 +158,7 @@ pub(crate) fn patch(
         *rows = keys.sort(&plan.matching(snapshot, now)).into();
         return Some(());
     }
-    if let Some(past) = Past::of(&keys, epoch) {
+    if let Some(past) = PreviousKeys::of(&keys, epoch) {
         past.remove(rows, &changed);
     } else {
         let is_gone: FixedBitSet = changed.iter().map(|row| *row as usize).collect();
@@ -173,19 +173,19 @@ pub(crate) fn patch(
 }
 
 /// What rows were sorted by when an order was made.
-struct Past<'s> {
+struct PreviousKeys<'s> {
     keys: &'s Keys<'s>,
     /// By key: the values that rows had which have others now.
     replaced: Vec<HashMap<u32, u32>>,
 }
 
-impl<'s> Past<'s> {
+impl<'s> PreviousKeys<'s> {
     /// `None` if that is not known any more.
     fn of(keys: &'s Keys<'s>, epoch: u64) -> Option<Self> {
         let replaced = keys.0.iter().map(|key| {
             // What was replaced first is what was there.
             let replaced = key.column.replaced.since(epoch)?.iter().rev();
-            Some(replaced.map(|was| (was.row, was.number)).collect())
+            Some(replaced.map(|previous| (previous.row, previous.number)).collect())
         });
         Some(Self { keys, replaced: replaced.collect::<Option<_>>()? })
     }
@@ -201,7 +201,7 @@ impl<'s> Past<'s> {
     }
 
     /// Removes those of some rows that are there.
-    fn remove(&self, rows: &mut Pieces, gone: &[u32]) {
+    fn remove(&self, rows: &mut ChunkedList, gone: &[u32]) {
         for row in gone {
             let place = rows.partition_point(|other| self.compare(other, *row).is_lt());
             if rows.get(place) == Some(*row) {

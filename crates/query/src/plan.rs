@@ -9,27 +9,27 @@ use rowmill_model::sort::{Direction, Order};
 use rowmill_model::{CellStatus, Table};
 
 use crate::Selection;
-use crate::column::{Column, Facts, Name, ValueColumn};
-use crate::sift::{Ask, AskFilter, sift};
+use crate::bulk_filter::{FilterPredicate, ValuePredicate, bulk_filter};
+use crate::column::{Column, ColumnKey, StateFacts, ValueColumn};
 use crate::snapshot::Snapshot;
 
 /// A compiled selection.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    filter: Vec<Step>,
-    pub(crate) keys: Vec<(Name, Direction)>,
+    filter: Vec<FilterStep>,
+    pub(crate) keys: Vec<(ColumnKey, Direction)>,
     /// Whether the answer depends on when it is asked for.
     pub(crate) depends_on_now: bool,
 }
 
 #[derive(Debug)]
-enum Step {
-    Group(Conjunction, Vec<Step>),
-    Value(Name, Box<Leaf>),
-    State(Name, Box<Leaf>),
+enum FilterStep {
+    Group(Conjunction, Vec<FilterStep>),
+    Value(ColumnKey, Box<Leaf>),
+    State(ColumnKey, Box<Leaf>),
     /// The status of a reference: completed where it has a value.
-    Reference(Name, Box<Leaf>),
-    Search(Vec<Name>, Box<Search>),
+    Reference(ColumnKey, Box<Leaf>),
+    Search(Vec<ColumnKey>, Box<Search>),
     /// The same for every row.
     Constant(bool),
 }
@@ -42,7 +42,7 @@ impl Plan {
         let search = Search::new(selection.search.as_deref().unwrap_or_default(), table);
         if !search.text().is_empty() {
             let names = search.sources().iter().filter_map(|source| value_name(source, None)).collect();
-            plan.filter.push(Step::Search(names, Box::new(search)));
+            plan.filter.push(FilterStep::Search(names, Box::new(search)));
         }
         let order = Order::compile(&selection.sorting, table);
         // What leads nowhere is empty in every row, and so changes no order.
@@ -52,14 +52,14 @@ impl Plan {
         plan
     }
 
-    fn steps(&mut self, nodes: &[Node]) -> Vec<Step> {
+    fn steps(&mut self, nodes: &[Node]) -> Vec<FilterStep> {
         nodes.iter().map(|node| self.step(node)).collect()
     }
 
-    fn step(&mut self, node: &Node) -> Step {
+    fn step(&mut self, node: &Node) -> FilterStep {
         match node {
-            Node::Never => Step::Constant(false),
-            Node::Group(conjunction, nodes) => Step::Group(*conjunction, self.steps(nodes)),
+            Node::Never => FilterStep::Constant(false),
+            Node::Group(conjunction, nodes) => FilterStep::Group(*conjunction, self.steps(nodes)),
             Node::Leaf(leaf) => {
                 self.depends_on_now |= leaf.depends_on_now();
                 leaf_step(leaf)
@@ -68,11 +68,11 @@ impl Plan {
     }
 
     /// The columns that must be there; those it sorts by last.
-    pub(crate) fn names(&self) -> Vec<Name> {
+    pub(crate) fn names(&self) -> Vec<ColumnKey> {
         let mut names = Vec::new();
         self.filter.iter().for_each(|step| step.names(&mut names));
         names.extend(self.keys.iter().map(|(name, _)| name.clone()));
-        let mut distinct: Vec<Name> = Vec::with_capacity(names.len());
+        let mut distinct: Vec<ColumnKey> = Vec::with_capacity(names.len());
         for name in names {
             if !distinct.contains(&name) {
                 distinct.push(name);
@@ -96,31 +96,33 @@ impl Plan {
     }
 }
 
-fn leaf_step(leaf: &Leaf) -> Step {
+fn leaf_step(leaf: &Leaf) -> FilterStep {
     let source = leaf.source();
     let leaf = Box::new(leaf.clone());
     match (leaf.test(), source.slot()) {
         (Test::Value, _) => match value_name(source, leaf.path()) {
-            Some(name) => Step::Value(name, leaf),
+            Some(name) => FilterStep::Value(name, leaf),
             // Nothing but the empty cell is there, and no filter on that asks for the time.
-            None => Step::Constant(leaf.holds_for(None, Timestamp::UNIX_EPOCH)),
+            None => FilterStep::Constant(leaf.holds_for(None, Timestamp::UNIX_EPOCH)),
         },
-        (Test::State, Some(slot)) if source.is_processed() => Step::State(Name::State { slot }, leaf),
+        (Test::State, Some(slot)) if source.is_processed() => {
+            FilterStep::State(ColumnKey::State { slot }, leaf)
+        }
         (Test::State, Some(_)) if source.is_reference() => match value_name(source, None) {
-            Some(name) => Step::Reference(name, leaf),
-            None => Step::Constant(leaf.holds_for_state(CellStatus::Idle, None)),
+            Some(name) => FilterStep::Reference(name, leaf),
+            None => FilterStep::Constant(leaf.holds_for_state(CellStatus::Idle, None)),
         },
-        (Test::State, _) => Step::Constant(leaf.holds_for_state(CellStatus::Idle, None)),
+        (Test::State, _) => FilterStep::Constant(leaf.holds_for_state(CellStatus::Idle, None)),
     }
 }
 
-fn value_name(source: &Source, path: Option<&Path>) -> Option<Name> {
+fn value_name(source: &Source, path: Option<&Path>) -> Option<ColumnKey> {
     let slot = source.slot()?;
-    Some(Name::Value { slot, paths: source.paths().chain(path).cloned().collect() })
+    Some(ColumnKey::Value { slot, paths: source.paths().chain(path).cloned().collect() })
 }
 
-impl Step {
-    fn names(&self, names: &mut Vec<Name>) {
+impl FilterStep {
+    fn names(&self, names: &mut Vec<ColumnKey>) {
         match self {
             Self::Group(_, steps) => steps.iter().for_each(|step| step.names(names)),
             Self::Value(name, _) | Self::State(name, _) | Self::Reference(name, _) => {
@@ -148,8 +150,8 @@ impl Step {
                 }
                 rows
             }
-            Self::Value(name, leaf) => rows_with(snapshot.values(name), len, &AskFilter(leaf, now)),
-            Self::Reference(name, leaf) => rows_with(snapshot.values(name), len, &AskThere(leaf)),
+            Self::Value(name, leaf) => rows_with(snapshot.values(name), len, &FilterPredicate(leaf, now)),
+            Self::Reference(name, leaf) => rows_with(snapshot.values(name), len, &PresencePredicate(leaf)),
             Self::Search(names, search) => {
                 let mut rows = FixedBitSet::with_capacity(len);
                 for name in names {
@@ -158,26 +160,30 @@ impl Step {
                 rows
             }
             Self::State(name, leaf) => {
-                let Some(Column::States(facts)) = snapshot.column(name) else { return all(len, false) };
-                let table: Vec<bool> = Facts::all().map(|facts| holds_for(leaf, facts)).collect();
-                let right = |facts: &Facts| table.get(facts.number()).copied().unwrap_or_default();
-                gather(len, facts.iter().map(right))
+                let Some(Column::States(state_facts)) = snapshot.column(name) else { return all(len, false) };
+                let table: Vec<bool> =
+                    StateFacts::all().map(|state_facts| holds_for(leaf, state_facts)).collect();
+                let right =
+                    |state_facts: &StateFacts| table.get(state_facts.number()).copied().unwrap_or_default();
+                gather(len, state_facts.iter().map(right))
             }
             Self::Constant(holds) => all(len, *holds),
         }
     }
 
     fn holds(&self, snapshot: &Snapshot, row: usize, now: Timestamp) -> bool {
-        let raw = |name: &Name| snapshot.values(name).map_or("", |column| column.raw(row));
+        let raw = |name: &ColumnKey| snapshot.values(name).map_or("", |column| column.raw(row));
         match self {
             Self::Group(Conjunction::And, steps) => steps.iter().all(|step| step.holds(snapshot, row, now)),
             Self::Group(Conjunction::Or, steps) => steps.iter().any(|step| step.holds(snapshot, row, now)),
             Self::Group(Conjunction::Not, steps) => !steps.iter().any(|step| step.holds(snapshot, row, now)),
-            Self::Value(name, leaf) => AskFilter(leaf, now).holds(raw(name)),
-            Self::Reference(name, leaf) => AskThere(leaf).holds(raw(name)),
+            Self::Value(name, leaf) => FilterPredicate(leaf, now).holds(raw(name)),
+            Self::Reference(name, leaf) => PresencePredicate(leaf).holds(raw(name)),
             Self::Search(names, search) => names.iter().any(|name| search.as_ref().holds(raw(name))),
             Self::State(name, leaf) => match snapshot.column(name) {
-                Some(Column::States(facts)) => holds_for(leaf, facts.get(row).copied().unwrap_or_default()),
+                Some(Column::States(state_facts)) => {
+                    holds_for(leaf, state_facts.get(row).copied().unwrap_or_default())
+                }
                 _ => false,
             },
             Self::Constant(holds) => *holds,
@@ -186,9 +192,9 @@ impl Step {
 }
 
 /// Asks a filter on status of a reference's value.
-struct AskThere<'f>(&'f Leaf);
+struct PresencePredicate<'f>(&'f Leaf);
 
-impl Ask for AskThere<'_> {
+impl ValuePredicate for PresencePredicate<'_> {
     fn holds(&self, raw: &str) -> bool {
         let status = if raw.is_empty() { CellStatus::Idle } else { CellStatus::Completed };
         self.0.holds_for_state(status, None)
@@ -199,8 +205,8 @@ impl Ask for AskThere<'_> {
     }
 }
 
-fn holds_for(leaf: &Leaf, facts: Facts) -> bool {
-    let state = facts.state();
+fn holds_for(leaf: &Leaf, state_facts: StateFacts) -> bool {
+    let state = state_facts.state();
     leaf.holds_for_state(state.status, Some(&state))
 }
 
@@ -210,9 +216,9 @@ fn all(len: usize, bit: bool) -> FixedBitSet {
     rows
 }
 
-fn rows_with(column: Option<&ValueColumn>, len: usize, ask: &impl Ask) -> FixedBitSet {
+fn rows_with(column: Option<&ValueColumn>, len: usize, ask: &impl ValuePredicate) -> FixedBitSet {
     let Some(column) = column else { return all(len, ask.holds("")) };
-    let values = sift(&column.values, ask);
+    let values = bulk_filter(&column.values, ask);
     match column.numbers() {
         None => values,
         Some(numbers) => gather(len, numbers.iter().map(|number| values.contains(*number as usize))),

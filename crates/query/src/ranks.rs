@@ -6,8 +6,8 @@
 
 use rowmill_model::sort::{Direction, is_empty_key, write_key};
 
-use crate::pieces::{Pieces, Place};
-use crate::threads;
+use crate::chunked_list::{ChunkedList, ListPosition};
+use crate::parallel;
 use crate::values::Values;
 
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(crate) struct Ranks {
     /// By number of the value.
     labels: Vec<u32>,
     /// The numbers of the values, in order; of those that are the same, in the order of their numbers.
-    sorted: Pieces,
+    sorted: ChunkedList,
     /// Whether any two values are the same.
     has_ties: bool,
 }
@@ -144,7 +144,7 @@ impl Ranks {
     }
 
     /// A label between the value before this place and the one at it, if there is one.
-    fn room_at(&self, place: Place) -> Option<u32> {
+    fn room_at(&self, place: ListPosition) -> Option<u32> {
         let label_of = |number: u32| self.label(number as usize);
         let before = self.sorted.before(place).map(label_of).unwrap_or_default();
         let next = self.sorted.get(place).map_or(EMPTY, label_of);
@@ -156,7 +156,7 @@ impl Ranks {
 
     /// Puts labels around a place further apart: as few of them as will do, and more room the more it takes, so
     /// that it is not soon needed again.
-    fn make_room_at(&mut self, place: Place) {
+    fn make_room_at(&mut self, place: ListPosition) {
         let index = self.sorted.index_of(place);
         let (mut reach, mut gap) = (16, ROOM_MIN);
         while reach < self.sorted.len() {
@@ -283,8 +283,8 @@ struct Sorted {
 
 /// All values in order; equal ones by number.
 fn sort(values: &Values) -> Vec<Sorted> {
-    let parts = threads::parts(values.len());
-    let keys = threads::map(&parts, |part| Keys::of(values, part.clone()));
+    let parts = parallel::parts(values.len());
+    let keys = parallel::map(&parts, |part| Keys::of(values, part.clone()));
     let part_len = parts.first().map_or(1, |part| part.len().max(1));
     let key_of = |number: u32| {
         let number = number as usize;
@@ -292,7 +292,7 @@ fn sort(values: &Values) -> Vec<Sorted> {
     };
     // Each thread takes the values between two of a sample, so that nothing need be merged.
     let bounds = sample(values.len(), parts.len(), &key_of);
-    let halves = threads::map(&parts, |part| {
+    let halves = parallel::map(&parts, |part| {
         let mut shares: Vec<Vec<Entry>> = vec![Vec::new(); bounds.len() + 1];
         for number in part.clone().filter_map(|number| u32::try_from(number).ok()) {
             let key = key_of(number);
@@ -304,7 +304,7 @@ fn sort(values: &Values) -> Vec<Sorted> {
         shares
     });
     let shares: Vec<usize> = (0..=bounds.len()).collect();
-    let sorted = threads::map(&shares, |share| {
+    let sorted = parallel::map(&shares, |share| {
         let mut entries: Vec<Entry> =
             halves.iter().filter_map(|half| half.get(*share)).flatten().copied().collect();
         sort_from(&mut entries, 0, &key_of);

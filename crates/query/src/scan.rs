@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use rowmill_model::record::Cells;
 use rowmill_model::{CellStates, ProjectId};
-use rowmill_store::{Look, RowRef, Spans, Store, StoreError};
+use rowmill_store::{RowRef, ScanDetail, Spans, Store, StoreError};
 
 /// What a row has in which nothing ever ran.
 pub(crate) static IDLE: CellStates = CellStates::IDLE;
@@ -20,7 +20,7 @@ const LOOK_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) async fn fold<T, E>(
     store: &dyn Store,
     project: ProjectId,
-    (spans, look): (Spans, Look),
+    (spans, look): (Spans, ScanDetail),
     until: Instant,
     kept: T,
     mut fold: impl FnMut(&mut T, RowRef<'_>, Cells<'_>) -> Result<ControlFlow<()>, E> + Send + 'static,
@@ -31,8 +31,8 @@ where
 {
     let state = Arc::new(Mutex::new(Folded { kept, failure: None }));
     let shared = Arc::clone(&state);
-    let gone = Gone(Arc::default());
-    let is_gone = Arc::clone(&gone.0);
+    let gone = CancelOnDrop(Arc::default());
+    let is_cancelled = Arc::clone(&gone.0);
     let (mut rows, mut bytes) = (0_u32, 0_usize);
     let visit = move |row: RowRef<'_>| {
         let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
@@ -42,7 +42,7 @@ where
         if is_time_to_look {
             (rows, bytes) = (0, 0);
         }
-        let outcome = if is_time_to_look && is_over(&is_gone, until) {
+        let outcome = if is_time_to_look && is_over(&is_cancelled, until) {
             Err(StoreError::TooLong.into())
         } else {
             match Cells::unpack(row.values) {
@@ -71,14 +71,14 @@ struct Folded<T, E> {
     failure: Option<E>,
 }
 
-fn is_over(is_gone: &AtomicBool, until: Instant) -> bool {
-    is_gone.load(Ordering::Relaxed) || Instant::now() >= until
+fn is_over(is_cancelled: &AtomicBool, until: Instant) -> bool {
+    is_cancelled.load(Ordering::Relaxed) || Instant::now() >= until
 }
 
 /// Dropped with the caller: then the scan goes on for nobody.
-struct Gone(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Gone {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

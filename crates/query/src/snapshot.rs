@@ -3,7 +3,7 @@
 use fixedbitset::FixedBitSet;
 use rowmill_store::Spans;
 
-use crate::column::{Cell, Column, Name, ValueColumn};
+use crate::column::{Cell, Column, ColumnKey, ValueColumn};
 use crate::ranks::Ranks;
 
 /// Columns of one project, row by row in order of creation. A row that is deleted keeps its place.
@@ -19,7 +19,7 @@ pub(crate) struct Snapshot {
     positions: Vec<u32>,
     live: FixedBitSet,
     dead: usize,
-    columns: Vec<(Name, Column)>,
+    columns: Vec<(ColumnKey, Column)>,
     changed: Vec<u32>,
     /// How many changed rows were forgotten.
     forgotten: u64,
@@ -27,14 +27,14 @@ pub(crate) struct Snapshot {
 
 /// Why a snapshot must be read anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unfit;
+pub(crate) struct PatchRejected;
 
 /// Rows as they are now, with a cell for each of some columns.
 #[derive(Debug, Default)]
 pub(crate) struct Patch {
     /// Where rows were looked for: one that is not among them is gone.
     pub(crate) spans: Spans,
-    pub(crate) names: Vec<Name>,
+    pub(crate) names: Vec<ColumnKey>,
     /// In order.
     pub(crate) rows: Vec<(u64, Vec<Cell>)>,
 }
@@ -84,26 +84,26 @@ impl Snapshot {
         u32::try_from(rows).unwrap_or(u32::MAX)
     }
 
-    pub(crate) fn column(&self, name: &Name) -> Option<&Column> {
+    pub(crate) fn column(&self, name: &ColumnKey) -> Option<&Column> {
         self.columns.iter().find(|(other, _)| other == name).map(|(_, column)| column)
     }
 
-    pub(crate) fn values(&self, name: &Name) -> Option<&ValueColumn> {
+    pub(crate) fn values(&self, name: &ColumnKey) -> Option<&ValueColumn> {
         match self.column(name)? {
             Column::Values(column) => Some(column),
             Column::States(_) => None,
         }
     }
 
-    pub(crate) fn ranks(&self, name: &Name) -> Option<&Ranks> {
+    pub(crate) fn ranks(&self, name: &ColumnKey) -> Option<&Ranks> {
         self.values(name)?.ranks.as_ref()
     }
 
-    pub(crate) fn names(&self) -> Vec<Name> {
+    pub(crate) fn names(&self) -> Vec<ColumnKey> {
         self.columns.iter().map(|(name, _)| name.clone()).collect()
     }
 
-    pub(crate) fn put_column(&mut self, name: Name, mut column: Column) {
+    pub(crate) fn put_column(&mut self, name: ColumnKey, mut column: Column) {
         self.drop_columns(|other| *other == name);
         if let Column::Values(column) = &mut column {
             column.replaced.start(self.epoch());
@@ -111,7 +111,7 @@ impl Snapshot {
         self.columns.push((name, column));
     }
 
-    pub(crate) fn put_ranks(&mut self, name: &Name, ranks: Ranks) {
+    pub(crate) fn put_ranks(&mut self, name: &ColumnKey, ranks: Ranks) {
         let epoch = self.epoch();
         let found = self.columns.iter_mut().find(|(other, _)| other == name);
         if let Some((_, Column::Values(column))) = found {
@@ -123,7 +123,7 @@ impl Snapshot {
         }
     }
 
-    pub(crate) fn drop_columns(&mut self, is_dropped: impl Fn(&Name) -> bool) {
+    pub(crate) fn drop_columns(&mut self, is_dropped: impl Fn(&ColumnKey) -> bool) {
         self.columns.retain(|(name, _)| !is_dropped(name));
     }
 
@@ -139,7 +139,7 @@ impl Snapshot {
     }
 
     /// Brings rows up to date.
-    pub(crate) fn apply(&mut self, patch: &Patch) -> Result<(), Unfit> {
+    pub(crate) fn apply(&mut self, patch: &Patch) -> Result<(), PatchRejected> {
         let Patch { spans, names, rows } = patch;
         let mut found = rows.iter().peekable();
         for (first, last) in spans.clone().tidied().iter() {
@@ -169,34 +169,34 @@ impl Snapshot {
             Column::States(_) => false,
         });
         let is_full_of_holes = self.dead > self.positions.len() / 2 + Self::CHANGED_MAX;
-        if wasted || is_full_of_holes { Err(Unfit) } else { Ok(()) }
+        if wasted || is_full_of_holes { Err(PatchRejected) } else { Ok(()) }
     }
 
-    fn set(&mut self, row: usize, names: &[Name], cells: &[Cell]) -> Result<(), Unfit> {
+    fn set(&mut self, row: usize, names: &[ColumnKey], cells: &[Cell]) -> Result<(), PatchRejected> {
         let epoch = self.epoch();
         for (name, cell) in names.iter().zip(cells) {
             if let Some((_, column)) = self.columns.iter_mut().find(|(other, _)| other == name) {
-                column.set(row, cell, epoch).map_err(|_| Unfit)?;
+                column.set(row, cell, epoch).map_err(|_| PatchRejected)?;
             }
         }
-        self.changed.push(u32::try_from(row).map_err(|_| Unfit)?);
+        self.changed.push(u32::try_from(row).map_err(|_| PatchRejected)?);
         Ok(())
     }
 
-    fn bury(&mut self, row: usize) -> Result<(), Unfit> {
+    fn bury(&mut self, row: usize) -> Result<(), PatchRejected> {
         if self.live.contains(row) {
             self.live.set(row, false);
             self.dead += 1;
-            self.changed.push(u32::try_from(row).map_err(|_| Unfit)?);
+            self.changed.push(u32::try_from(row).map_err(|_| PatchRejected)?);
         }
         Ok(())
     }
 
-    fn append(&mut self, position: u64, names: &[Name], cells: &[Cell]) -> Result<(), Unfit> {
-        let position = u32::try_from(position).map_err(|_| Unfit)?;
+    fn append(&mut self, position: u64, names: &[ColumnKey], cells: &[Cell]) -> Result<(), PatchRejected> {
+        let position = u32::try_from(position).map_err(|_| PatchRejected)?;
         // Rows come behind all others and never come back.
         if self.positions.last().is_some_and(|last| *last >= position) {
-            return Err(Unfit);
+            return Err(PatchRejected);
         }
         let row = self.positions.len();
         self.positions.push(position);

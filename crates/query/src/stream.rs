@@ -12,12 +12,12 @@ use rowmill_model::record::Cells;
 use rowmill_model::row::RowView;
 use rowmill_model::sort::{Key, Order};
 use rowmill_store::{
-    Look, Result, RowRef, RowsAt, Snapshot, Spans, Store, StoreError, StoredProject, StoredRow,
+    Result, RowRef, RowsAt, ScanDetail, Snapshot, Spans, Store, StoreError, StoredProject, StoredRow,
 };
 
-use crate::pick::Pick;
 use crate::rest::{self, Moment, Rest, SLICE_BYTES};
 use crate::scan::IDLE;
+use crate::top_k::TopK;
 use crate::{Cursor, Extent, Page, PageOf, Selection, Start, cursor_behind, rank_before, scan};
 
 /// Rows that are picked in one scan. To come further down an order takes another scan, not more memory.
@@ -174,8 +174,8 @@ impl Stream<'_> {
         wanted: usize,
     ) -> Result<(Vec<(Key, u64)>, u64)> {
         let order = Arc::clone(order);
-        let pick = (Pick::new(Arc::clone(&order), wanted), 0_u64);
-        let fold = move |(pick, matched): &mut (Pick, u64), row: RowRef<'_>, view: &RowView<'_>| {
+        let pick = (TopK::new(Arc::clone(&order), wanted), 0_u64);
+        let fold = move |(pick, matched): &mut (TopK, u64), row: RowRef<'_>, view: &RowView<'_>| {
             *matched += 1;
             let key = order.key(view);
             let behind = anchor.as_ref().is_none_or(|(anchor_key, position)| {
@@ -207,7 +207,7 @@ impl Stream<'_> {
             let wanted = predicate.holds(&view, now) && search.matches(&view);
             Ok::<_, StoreError>(if wanted { fold(kept, row, &view) } else { ControlFlow::Continue(()) })
         };
-        let rows = (Spans::after(after), Look::Whole);
+        let rows = (Spans::after(after), ScanDetail::Whole);
         scan::fold(&**self.store, self.project.project.id, rows, self.until, kept, look).await
     }
 }

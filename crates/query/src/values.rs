@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use fixedbitset::FixedBitSet;
 use rowmill_model::filter::Measure;
 
-use crate::threads;
+use crate::parallel;
 
 /// Values by number, in the order they were added. Null is the empty text.
 #[derive(Debug, Default)]
@@ -53,7 +53,7 @@ impl Values {
             Measure::Instant => &self.instants,
         };
         sizes.get_or_init(|| {
-            let parts = threads::map(&threads::parts(self.len()), |part| {
+            let parts = parallel::map(&parallel::parts(self.len()), |part| {
                 part.clone().map(|number| measure.of(self.get(number))).collect::<Vec<f64>>()
             });
             parts.concat()

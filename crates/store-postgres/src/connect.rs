@@ -71,7 +71,7 @@ impl std::fmt::Debug for Server {
     }
 }
 
-type Heard = UnboundedSender<AsyncMessage>;
+type Notifications = UnboundedSender<AsyncMessage>;
 
 impl Server {
     /// Reads an address as `postgres://user:password@host/database?sslmode=require`. TLS is spoken where the
@@ -142,46 +142,52 @@ impl Server {
     }
 
     /// A connection of one's own, for listening.
-    pub(crate) async fn connect(&self, heard: Heard) -> Result<Client> {
-        let (client, _) = answered_within(CONNECT_TIMEOUT, self.let_in(Some(heard))).await?;
+    pub(crate) async fn connect(&self, notifications: Notifications) -> Result<Client> {
+        let (client, _) = answered_within(CONNECT_TIMEOUT, self.connect_any(Some(notifications))).await?;
         Ok(client)
     }
 
     /// Asks all hosts at once and takes the first that lets us in: one that takes connections and then says
     /// nothing holds up nobody.
-    async fn let_in(&self, heard: Option<Heard>) -> Result<(Client, JoinHandle<()>), Error> {
-        let hosts = self.hosts.iter().map(|host| Box::pin(let_in(host, self.tls.as_ref(), heard.clone())));
+    async fn connect_any(
+        &self,
+        notifications: Option<Notifications>,
+    ) -> Result<(Client, JoinHandle<()>), Error> {
+        let hosts = self
+            .hosts
+            .iter()
+            .map(|host| Box::pin(connect_host(host, self.tls.as_ref(), notifications.clone())));
         select_ok(hosts).await.map(|(connected, _)| connected)
     }
 }
 
 impl Connect for Server {
     fn connect(&self, _: &Config) -> BoxFuture<'_, Result<(Client, JoinHandle<()>), Error>> {
-        Box::pin(self.let_in(None))
+        Box::pin(self.connect_any(None))
     }
 }
 
-async fn let_in(
+async fn connect_host(
     host: &Config,
     tls: Option<&MakeRustlsConnect>,
-    heard: Option<Heard>,
+    notifications: Option<Notifications>,
 ) -> Result<(Client, JoinHandle<()>), Error> {
     if let Some(tls) = tls {
         let (client, connection) = host.connect(tls.clone()).await?;
-        return Ok((client, tokio::spawn(forward(connection, heard))));
+        return Ok((client, tokio::spawn(forward(connection, notifications))));
     }
     let (client, connection) = host.connect(NoTls).await?;
-    Ok((client, tokio::spawn(forward(connection, heard))))
+    Ok((client, tokio::spawn(forward(connection, notifications))))
 }
 
 /// Drives a connection and passes on what the server says by itself. Ends with the connection.
-async fn forward<S, T>(mut connection: Connection<S, T>, heard: Option<Heard>)
+async fn forward<S, T>(mut connection: Connection<S, T>, notifications: Option<Notifications>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
     while let Some(Ok(message)) = std::future::poll_fn(|context| connection.poll_message(context)).await {
-        if heard.as_ref().is_some_and(|heard| heard.send(message).is_err()) {
+        if notifications.as_ref().is_some_and(|notifications| notifications.send(message).is_err()) {
             break;
         }
     }

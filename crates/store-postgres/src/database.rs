@@ -34,7 +34,7 @@ type Request<'a, T> = BoxFuture<'a, Result<T, Error>>;
 pub(crate) struct Database {
     connections: Connections,
     /// How long a server that does not answer is waited for.
-    patience: Duration,
+    wait_max: Duration,
     begin_write: String,
     begin_read: String,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Database {
 /// What is to be done when the connection is lost while a commit is under way: nobody knows then whether
 /// it happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Doubt {
+pub(crate) enum CommitDoubt {
     /// Tell the caller.
     Tell,
     /// Do it again: done twice is as done once.
@@ -55,7 +55,7 @@ impl Database {
         let limit = format!("SET LOCAL statement_timeout = {}", statement_timeout.as_millis());
         Self {
             connections: Connections::new(pool),
-            patience: statement_timeout + ANSWER_GRACE,
+            wait_max: statement_timeout + ANSWER_GRACE,
             begin_write: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {limit}"),
             begin_read: format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {limit}"),
         }
@@ -82,7 +82,7 @@ impl Database {
             [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(code)
         };
         // In whatever state they are, nobody is to have them.
-        drop((Guard(Some(one)), Guard(Some(other))));
+        drop((DiscardOnDrop(Some(one)), DiscardOnDrop(Some(other))));
         match asked {
             Err(failure) if code(&failure).is_some_and(is_lost) => Err(StoreError::Backend(POOLER.into())),
             // A pooler with a single session lets nobody in beside the first, and that is well.
@@ -95,7 +95,7 @@ impl Database {
         &self,
         work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync,
     ) -> Result<T> {
-        self.transact(&self.begin_read, Doubt::Repeat, work).await
+        self.transact(&self.begin_read, CommitDoubt::Repeat, work).await
     }
 
     /// Asks one thing, without a transaction around it: a statement by itself sees one moment, and that is a
@@ -107,7 +107,7 @@ impl Database {
                 Ok(found) => return Ok(found),
                 Err(failure) => failure,
             };
-            if !passes(&failure) || tries == TRIES_MAX {
+            if !is_transient(&failure) || tries == TRIES_MAX {
                 return Err(failure);
             }
             tokio::time::sleep(pause(tries)).await;
@@ -116,13 +116,13 @@ impl Database {
     }
 
     async fn ask_once(&self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
-        let mut guard = Guard(Some(self.connections.get().await?));
+        let mut guard = DiscardOnDrop(Some(self.connections.get().await?));
         let Some(client) = guard.0.as_ref() else { return Err(StoreError::Closed) };
         let asking = async {
             let statement = client.prepare_cached(sql).await?;
             client.query(&statement, params).await
         };
-        let answer = answered_within(self.patience, asking).await;
+        let answer = answered_within(self.wait_max, asking).await;
         // A connection whose answer was not waited for is not used again.
         if answer.as_ref().map_or_else(is_usable, |_| true) {
             drop(guard.0.take());
@@ -149,19 +149,19 @@ impl Database {
 
     fn tx(&self, client: Connection, begin: &str) -> Tx {
         let (begin, copies, last) = (Some(begin.to_owned()), Vec::new(), Vec::new());
-        Tx { client: Some(client), begin, copies, last, patience: self.patience }
+        Tx { client: Some(client), begin, copies, last, wait_max: self.wait_max }
     }
 
     /// Waits for something that others of this process are busy with, for as long as for the server.
-    pub(crate) async fn turn<T>(&self, waiting: impl Future<Output = T>) -> Result<T> {
-        let waited = tokio::time::timeout(self.patience, waiting).await;
+    pub(crate) async fn within_wait_max<T>(&self, waiting: impl Future<Output = T>) -> Result<T> {
+        let waited = tokio::time::timeout(self.wait_max, waiting).await;
         waited.map_err(|_| StoreError::Unavailable("what others wait for took too long".into()))
     }
 
     /// Runs work and commits it.
     pub(crate) async fn write<T>(
         &self,
-        doubt: Doubt,
+        doubt: CommitDoubt,
         work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync,
     ) -> Result<T> {
         self.transact(&self.begin_write, doubt, work).await
@@ -170,7 +170,7 @@ impl Database {
     async fn transact<T>(
         &self,
         begin: &str,
-        doubt: Doubt,
+        doubt: CommitDoubt,
         work: impl for<'t> Fn(&'t mut Tx) -> BoxFuture<'t, Result<T>> + Send + Sync,
     ) -> Result<T> {
         let mut tries = 1;
@@ -178,13 +178,13 @@ impl Database {
             let (failure, is_safe) = match self.attempt(begin, &work).await {
                 Ok(done) => return Ok(done),
                 Err(Failed::Before(failure)) => {
-                    let is_safe = passes(&failure);
+                    let is_safe = is_transient(&failure);
                     (failure, is_safe)
                 }
                 Err(Failed::Committing(failure)) => {
                     // What the server refused did not happen.
                     let is_refused = is_refused(&failure);
-                    let is_safe = passes(&failure) && (doubt == Doubt::Repeat || is_refused);
+                    let is_safe = is_transient(&failure) && (doubt == CommitDoubt::Repeat || is_refused);
                     let failure = match failure {
                         StoreError::Unavailable(cause) if !is_refused => StoreError::InDoubt(cause),
                         other => other,
@@ -234,7 +234,7 @@ impl Database {
     }
 }
 
-/// Longer each time.
+/// Exponential backoff with jitter.
 fn pause(tries: u32) -> Duration {
     PAUSE_MIN.mul_f64(f64::from(1_u32 << tries) * (0.5 + fastrand::f64()))
 }
@@ -255,7 +255,7 @@ pub(crate) struct Tx {
     copies: Vec<(&'static str, Vec<Bytes>)>,
     /// Writes nobody waits for, sent together with the commit.
     last: Vec<(&'static str, Vec<Param>)>,
-    patience: Duration,
+    wait_max: Duration,
 }
 
 impl Tx {
@@ -289,7 +289,7 @@ impl Tx {
             }
             pipelined(sent).await
         };
-        let mut answers = answered_within(self.patience, asking).await?;
+        let mut answers = answered_within(self.wait_max, asking).await?;
         if begin.is_some() {
             answers.remove(0);
         }
@@ -306,7 +306,7 @@ impl Tx {
             }
             client.batch_execute(sql).await
         };
-        answered_within(self.patience, running).await
+        answered_within(self.wait_max, running).await
     }
 
     /// Begins to copy out what a query finds.
@@ -320,12 +320,12 @@ impl Tx {
             }
             client.copy_out(&sql).await
         };
-        answered_within(self.patience, copying).await
+        answered_within(self.wait_max, copying).await
     }
 
     /// Waits for the next of what is copied out.
     pub(crate) async fn next<T>(&self, coming: impl Future<Output = Result<T, Error>>) -> Result<T> {
-        answered_within(self.patience, coming).await
+        answered_within(self.wait_max, coming).await
     }
 
     /// Copies rows at the end, before all that is written there.
@@ -357,7 +357,7 @@ impl Tx {
             }
             Ok(())
         };
-        answered_within(self.patience, copying).await
+        answered_within(self.wait_max, copying).await
     }
 
     pub(crate) async fn commit(mut self) -> Result<()> {
@@ -370,9 +370,9 @@ impl Tx {
         if is_begun {
             // Until this is through the connection is in the middle of something: a caller that goes away
             // must not leave it to the next.
-            let mut guard = Guard(Some(client));
+            let mut guard = DiscardOnDrop(Some(client));
             let Some(client) = guard.0.as_ref() else { return Err(StoreError::Closed) };
-            let ended = answered_within(self.patience, end(client, &last)).await;
+            let ended = answered_within(self.wait_max, end(client, &last)).await;
             if ended.is_ok() {
                 drop(guard.0.take());
             }
@@ -384,7 +384,7 @@ impl Tx {
     async fn roll_back(mut self) {
         let Some(client) = self.client.take() else { return };
         if self.begin.is_none() {
-            let mut guard = Guard(Some(client));
+            let mut guard = DiscardOnDrop(Some(client));
             let Some(client) = guard.0.as_ref() else { return };
             if answered_within(ANSWER_GRACE, client.batch_execute("ROLLBACK")).await.is_ok() {
                 drop(guard.0.take());
@@ -398,15 +398,15 @@ impl Drop for Tx {
         if let Some(client) = self.client.take()
             && self.begin.is_none()
         {
-            drop(Guard(Some(client)));
+            drop(DiscardOnDrop(Some(client)));
         }
     }
 }
 
 /// A connection that is thrown away, and not put back, unless it is taken out.
-struct Guard(Option<Connection>);
+struct DiscardOnDrop(Option<Connection>);
 
-impl Drop for Guard {
+impl Drop for DiscardOnDrop {
     fn drop(&mut self) {
         if let Some(client) = self.0.take() {
             client.discard();
@@ -459,19 +459,19 @@ async fn pipelined<T>(mut sent: Vec<Request<'_, T>>) -> Result<Vec<T>, Error> {
 /// A failure of the server's, told as what the caller can do about it.
 pub(crate) fn backend(error: Error) -> StoreError {
     let is_away = match error.code() {
-        Some(code) => PASSING.contains(&code) || code.code().starts_with("08"),
+        Some(code) => TRANSIENT.contains(&code) || code.code().starts_with("08"),
         // Without a code it is the connection, or what was sent over it makes no sense.
         None => error.is_closed() || is_io(&error),
     };
-    let words = Box::new(Words(error));
+    let words = Box::new(ServerError(error));
     if is_away { StoreError::Unavailable(words) } else { StoreError::Backend(words) }
 }
 
 /// A failure in the server's own words: the library says no more than that there was one.
 #[derive(Debug)]
-struct Words(Error);
+struct ServerError(Error);
 
-impl std::fmt::Display for Words {
+impl std::fmt::Display for ServerError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.0.as_db_error(), std::error::Error::source(&self.0)) {
             (Some(told), _) => write!(f, "{} ({})", told.message(), told.code().code()),
@@ -481,10 +481,10 @@ impl std::fmt::Display for Words {
     }
 }
 
-impl std::error::Error for Words {}
+impl std::error::Error for ServerError {}
 
 /// What the server says of itself or of others, and not of what it was asked.
-const PASSING: &[&SqlState] = &[
+const TRANSIENT: &[&SqlState] = &[
     &SqlState::T_R_SERIALIZATION_FAILURE,
     &SqlState::T_R_DEADLOCK_DETECTED,
     &SqlState::ADMIN_SHUTDOWN,
@@ -498,7 +498,7 @@ const PASSING: &[&SqlState] = &[
 ];
 
 /// Whether trying again may help.
-fn passes(failure: &StoreError) -> bool {
+fn is_transient(failure: &StoreError) -> bool {
     matches!(failure, StoreError::Unavailable(_))
         && cause(failure).is_some_and(|error| error.code() != Some(&SqlState::QUERY_CANCELED))
 }
@@ -521,7 +521,7 @@ fn is_usable(failure: &StoreError) -> bool {
 fn cause(failure: &StoreError) -> Option<&Error> {
     match failure {
         StoreError::Unavailable(cause) | StoreError::Backend(cause) => {
-            cause.downcast_ref::<Words>().map(|words| &words.0)
+            cause.downcast_ref::<ServerError>().map(|words| &words.0)
         }
         _ => None,
     }
@@ -533,10 +533,10 @@ fn code(failure: &StoreError) -> Option<&SqlState> {
 
 /// What the server answers, if it does so in time.
 pub(crate) async fn answered_within<T>(
-    patience: Duration,
+    wait_max: Duration,
     asking: impl Future<Output = Result<T, Error>>,
 ) -> Result<T> {
-    match tokio::time::timeout(patience, asking).await {
+    match tokio::time::timeout(wait_max, asking).await {
         Ok(answer) => answer.map_err(backend),
         Err(_) => Err(StoreError::Unavailable("the server does not answer".into())),
     }

@@ -1,4 +1,4 @@
-//! Who holds cells, and for how long.
+//! Leases and heartbeats: which worker holds which cells, and for how long.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +13,8 @@ use crate::database::Tx;
 use crate::projects::{self, Busy, Documents};
 use crate::row_changes::OpenProjects;
 
-/// Says that a worker lives. Its line is the last that a transaction locks.
-pub(crate) fn see_worker(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64) {
+/// Records a heartbeat: extends the worker's lease. Its line is the last that a transaction locks.
+pub(crate) fn record_heartbeat(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64) {
     tx.at_last(
         "INSERT INTO rowmill.workers AS w (id, expires_at) VALUES ($1, $2) \
          ON CONFLICT (id) DO UPDATE SET expires_at = greatest(w.expires_at, excluded.expires_at)",
@@ -26,7 +26,7 @@ pub(crate) async fn heartbeat(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64)
     let sql = "SELECT h.token, c.id, h.slot, h.block, h.places FROM rowmill.claims h \
                JOIN rowmill.counters c USING (project) WHERE h.worker = $1 ORDER BY h.token";
     let found = tx.query(sql, &[&worker.0]).await?;
-    see_worker(tx, worker, expires_at_ms);
+    record_heartbeat(tx, worker, expires_at_ms);
     read_tickets(&found)
 }
 
@@ -50,19 +50,22 @@ fn read_tickets(claims: &[Row]) -> Result<Vec<Ticket>> {
     Ok(tickets)
 }
 
-/// Who is to be let go.
+/// Which workers are released.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Leaving {
+pub(crate) enum DepartingWorkers {
     One(WorkerId),
     /// Whoever was not heard of until now.
     Lost(i64),
 }
 
-/// The workers that are to be let go, and the projects they hold cells of.
-pub(crate) async fn leaving(tx: &mut Tx, leaving: Leaving) -> Result<(Vec<Uuid>, Vec<ProjectId>)> {
-    let workers: Vec<Uuid> = match leaving {
-        Leaving::One(worker) => vec![worker.0],
-        Leaving::Lost(now_ms) => {
+/// The workers that are to be released, and the projects they hold cells of.
+pub(crate) async fn departing(
+    tx: &mut Tx,
+    departing: DepartingWorkers,
+) -> Result<(Vec<Uuid>, Vec<ProjectId>)> {
+    let workers: Vec<Uuid> = match departing {
+        DepartingWorkers::One(worker) => vec![worker.0],
+        DepartingWorkers::Lost(now_ms) => {
             // A claim whose worker nobody knows would be held for ever.
             let sql = "SELECT id FROM rowmill.workers WHERE expires_at <= $1 UNION \
                        SELECT worker FROM rowmill.claims h WHERE NOT EXISTS \
@@ -80,18 +83,18 @@ pub(crate) async fn leaving(tx: &mut Tx, leaving: Leaving) -> Result<(Vec<Uuid>,
 }
 
 /// Queues again what workers hold in these projects, and forgets the workers.
-pub(crate) async fn dismiss(
+pub(crate) async fn release_workers(
     tx: &mut Tx,
     documents: &Documents,
-    leaving: Leaving,
+    departing: DepartingWorkers,
     workers: &[Uuid],
     projects: &[ProjectId],
 ) -> Result<(u64, Vec<Change>)> {
     let states = projects::lock(tx, projects, Busy::Wait).await?;
     // Now that the projects stand still: a worker that was heard of meanwhile keeps what it has.
-    let workers: Vec<Uuid> = match leaving {
-        Leaving::One(_) => workers.to_vec(),
-        Leaving::Lost(now_ms) => {
+    let workers: Vec<Uuid> = match departing {
+        DepartingWorkers::One(_) => workers.to_vec(),
+        DepartingWorkers::Lost(now_ms) => {
             let sql = "SELECT id FROM rowmill.workers WHERE id = ANY($1) AND expires_at > $2";
             let alive = tx.query(sql, &[&workers, &now_ms]).await?;
             let alive: BTreeSet<Uuid> = alive.iter().map(|row| row.get(0)).collect();
@@ -109,9 +112,9 @@ pub(crate) async fn dismiss(
     projects.retain_touched();
     let changes = projects.finish(tx, None)?;
     // One that was heard of meanwhile, or holds something else by now, stays.
-    let until = match leaving {
-        Leaving::One(_) => i64::MAX,
-        Leaving::Lost(now_ms) => now_ms,
+    let until = match departing {
+        DepartingWorkers::One(_) => i64::MAX,
+        DepartingWorkers::Lost(now_ms) => now_ms,
     };
     tx.at_last(
         "DELETE FROM rowmill.workers w WHERE id = ANY($1) AND expires_at <= $2 \

@@ -12,7 +12,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::convert::{signed, unexpected_answer, unsigned};
 use crate::database::{Database, Tx, lost};
-use crate::maps::{Found, Maps, Shape};
+use crate::offset_cache::{OffsetCache, RowRange, TableShape};
 use crate::projects::{self, Documents};
 
 /// Farther than any row stands, and small enough to be added to.
@@ -64,9 +64,15 @@ impl Blocks {
 ///
 /// Of each row it is known how many bytes come before it, in the order that is read; the values of those that come
 /// after as many as are allowed are left out. The server knows lengths without reading what is long.
-macro_rules! sheet {
+macro_rules! page_answer {
     ($rows:literal, $order:literal, $bytes:literal) => {
-        sheet!($rows, "r", "b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 FROM r))", $order, $bytes)
+        page_answer!(
+            $rows,
+            "r",
+            "b.block = ANY(ARRAY(SELECT DISTINCT r.position >> 8 FROM r))",
+            $order,
+            $bytes
+        )
     };
     ($with:literal, $rows:literal, $blocks:literal, $order:literal, $bytes:literal) => {
         concat!(
@@ -116,7 +122,7 @@ macro_rules! sheet_of {
 }
 
 /// Rows from a position on. Looking only so far, the planner needs no statistics to see that few are wanted.
-const FROM_POSITION: &str = sheet!(
+const FROM_POSITION: &str = page_answer!(
     ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
      WHERE project = (SELECT project FROM c) AND position >= $2 AND position < $2 + $4 \
      ORDER BY position LIMIT $3)",
@@ -125,7 +131,7 @@ const FROM_POSITION: &str = sheet!(
 );
 
 /// The same where no row was ever deleted, so that the n-th row is at the n-th position; else none.
-const FROM_OFFSET_DENSE: &str = sheet!(
+const FROM_OFFSET_DENSE: &str = page_answer!(
     "",
     "rowmill.rows r WHERE (SELECT row_count = next_position FROM c) \
      AND r.project = (SELECT project FROM c) AND r.position >= $2 AND r.position < $2 + $3",
@@ -136,7 +142,7 @@ const FROM_OFFSET_DENSE: &str = sheet!(
 
 /// Rows from the n-th on: the run it lies in is found by adding up how many rows are live in those before,
 /// first in runs of 2^20 positions, then of 2^14 in that one, then of 2^8.
-const FROM_OFFSET: &str = sheet!(
+const FROM_OFFSET: &str = page_answer!(
     ", l2 AS MATERIALIZED (SELECT segment, $2 - before AS rest FROM (SELECT segment, count, \
      (sum(count) OVER (ORDER BY segment) - count)::int8 AS before FROM rowmill.live \
      WHERE project = (SELECT project FROM c) AND level = 2) runs \
@@ -177,7 +183,7 @@ const BETWEEN_OF: &str = sheet_of!(
     "$6"
 );
 
-const AT_POSITIONS: &str = sheet!(
+const AT_POSITIONS: &str = page_answer!(
     ", r AS MATERIALIZED (SELECT r.position, r.id, r.vals, r.details, w.place \
      FROM unnest($2::int8[]) WITH ORDINALITY w (position, place) \
      JOIN rowmill.rows r ON r.project = (SELECT project FROM c) AND r.position = w.position)",
@@ -185,7 +191,7 @@ const AT_POSITIONS: &str = sheet!(
     "$3"
 );
 
-const WITH_ID: &str = sheet!(
+const WITH_ID: &str = page_answer!(
     ", r AS MATERIALIZED (SELECT position, id, vals, details FROM rowmill.rows \
      WHERE project = (SELECT project FROM c) AND id = $2)",
     "r.position",
@@ -196,8 +202,8 @@ const WITH_ID: &str = sheet!(
 const SHORT_ANSWER_BYTES: usize = 64 * 1024;
 
 /// The answer to such a statement.
-struct Sheet {
-    shape: Shape,
+struct PageAnswer {
+    shape: TableShape,
     change_seq: u64,
     /// By position.
     rows: Vec<StoredRow>,
@@ -222,7 +228,7 @@ impl Source<'_> {
     }
 }
 
-impl Sheet {
+impl PageAnswer {
     /// Whether no row was ever deleted.
     fn is_dense(&self) -> bool {
         self.shape.row_count == self.shape.next_position
@@ -270,12 +276,12 @@ impl Sheet {
     }
 
     /// Three numbers, as the database sends them.
-    fn read_head(bytes: &[u8]) -> Result<(Shape, u64)> {
+    fn read_head(bytes: &[u8]) -> Result<(TableShape, u64)> {
         let number = |place: usize| {
             let found = bytes.get(place * 8..place * 8 + 8).and_then(|bytes| bytes.try_into().ok());
             found.map(|bytes| unsigned(i64::from_be_bytes(bytes))).ok_or_else(unexpected_answer)
         };
-        Ok((Shape { row_count: number(0)?, next_position: number(1)? }, number(2)?))
+        Ok((TableShape { row_count: number(0)?, next_position: number(1)? }, number(2)?))
     }
 }
 
@@ -298,8 +304,8 @@ impl Asked {
         budget(self.bytes_max)
     }
 
-    fn answer(self, sheet: Sheet) -> RowsPage {
-        let Sheet { shape, change_seq, mut rows, mut rest } = sheet;
+    fn answer(self, page_answer: PageAnswer) -> RowsPage {
+        let PageAnswer { shape, change_seq, mut rows, mut rest } = page_answer;
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let more = rows.len() + rest.len() > limit;
         rest.truncate(limit.saturating_sub(rows.len()));
@@ -315,25 +321,25 @@ fn budget(bytes_max: usize) -> i64 {
 pub(crate) async fn page(
     database: &Database,
     documents: &Documents,
-    maps: &Maps,
+    offset_cache: &OffsetCache,
     asked: Asked,
 ) -> Result<RowsPage> {
-    let sheet = match asked.start {
+    let page_answer = match asked.start {
         PageStart::After(position) => {
             let from = signed(position.saturating_add(1)).min(POSITION_MAX);
             sparse_page(&mut Source::Pool(database), FROM_POSITION, asked, from).await?
         }
         PageStart::Offset(offset) => {
-            page_from(database, documents.num(asked.project), maps, asked, offset).await?
+            page_from(database, documents.num(asked.project), offset_cache, asked, offset).await?
         }
     };
-    Ok(asked.answer(sheet))
+    Ok(asked.answer(page_answer))
 }
 
 /// The same in a snapshot, about which nothing is remembered.
 pub(crate) async fn page_in(tx: &mut Tx, asked: Asked) -> Result<RowsPage> {
     let mut source = Source::Snapshot(tx);
-    let sheet = match asked.start {
+    let page_answer = match asked.start {
         PageStart::After(position) => {
             let from = signed(position.saturating_add(1)).min(POSITION_MAX);
             sparse_page(&mut source, FROM_POSITION, asked, from).await?
@@ -342,64 +348,76 @@ pub(crate) async fn page_in(tx: &mut Tx, asked: Asked) -> Result<RowsPage> {
             let from = signed(offset).min(POSITION_MAX);
             let params: [&(dyn ToSql + Sync); 4] =
                 [&asked.project.uuid(), &from, &asked.count(), &asked.bytes()];
-            let sheet = Sheet::ask(&mut source, FROM_OFFSET_DENSE, &params).await?;
-            if sheet.is_dense() { sheet } else { sparse_page(&mut source, FROM_OFFSET, asked, from).await? }
+            let page_answer = PageAnswer::ask(&mut source, FROM_OFFSET_DENSE, &params).await?;
+            if page_answer.is_dense() {
+                page_answer
+            } else {
+                sparse_page(&mut source, FROM_OFFSET, asked, from).await?
+            }
         }
     };
-    Ok(asked.answer(sheet))
+    Ok(asked.answer(page_answer))
 }
 
 /// Rows from the n-th on.
 async fn page_from(
     database: &Database,
     num: Option<i64>,
-    maps: &Maps,
+    offset_cache: &OffsetCache,
     asked: Asked,
     offset: u64,
-) -> Result<Sheet> {
+) -> Result<PageAnswer> {
     let (project, count, bytes) = (asked.project, asked.count(), asked.bytes());
     let source = &mut Source::Pool(database);
     if let Some(num) = num
-        && let Some(map) = maps.get(project)
-        && let Some(Found { first, past, passed }) = map.find(offset, unsigned(count))
+        && let Some(map) = offset_cache.get(project)
+        && let Some(RowRange { first, past, passed }) = map.find(offset, unsigned(count))
     {
         let (first, past, passed) = (signed(first), signed(past), signed(passed));
-        let sheet = Sheet::ask(source, BETWEEN_OF, &[&num, &first, &past, &passed, &count, &bytes]).await?;
-        if sheet.shape == map.shape {
-            return Ok(sheet);
+        let page_answer =
+            PageAnswer::ask(source, BETWEEN_OF, &[&num, &first, &past, &passed, &count, &bytes]).await?;
+        if page_answer.shape == map.shape {
+            return Ok(page_answer);
         }
-        maps.forget(project);
+        offset_cache.forget(project);
     }
     let from = signed(offset).min(POSITION_MAX);
-    if !maps.has_holes(project) {
-        let sheet = match num {
-            Some(num) => Sheet::ask(source, FROM_OFFSET_OF, &[&num, &from, &count, &bytes]).await?,
-            None => Sheet::ask(source, FROM_OFFSET_DENSE, &[&project.uuid(), &from, &count, &bytes]).await?,
+    if !offset_cache.has_holes(project) {
+        let page_answer = match num {
+            Some(num) => PageAnswer::ask(source, FROM_OFFSET_OF, &[&num, &from, &count, &bytes]).await?,
+            None => {
+                PageAnswer::ask(source, FROM_OFFSET_DENSE, &[&project.uuid(), &from, &count, &bytes]).await?
+            }
         };
-        if sheet.is_dense() {
-            return Ok(sheet);
+        if page_answer.is_dense() {
+            return Ok(page_answer);
         }
     }
-    let sheet = sparse_page(source, FROM_OFFSET, asked, from).await?;
-    if sheet.is_dense() {
-        maps.forget(project);
+    let page_answer = sparse_page(source, FROM_OFFSET, asked, from).await?;
+    if page_answer.is_dense() {
+        offset_cache.forget(project);
     } else {
-        maps.note(database, project, sheet.shape).await?;
+        offset_cache.note(database, project, page_answer.shape).await?;
     }
-    Ok(sheet)
+    Ok(page_answer)
 }
 
 /// Rows among which some were deleted: looked for nearby, and if there are too few, as far as it takes.
-async fn sparse_page(source: &mut Source<'_>, sql: &'static str, asked: Asked, from: i64) -> Result<Sheet> {
+async fn sparse_page(
+    source: &mut Source<'_>,
+    sql: &'static str,
+    asked: Asked,
+    from: i64,
+) -> Result<PageAnswer> {
     let (id, count, bytes) = (asked.project.uuid(), asked.count(), asked.bytes());
     let near = count.saturating_mul(4).saturating_add(NEAR_MIN);
-    let sheet = Sheet::ask(source, sql, &[&id, &from, &count, &near, &bytes]).await?;
-    let is_full = i64::try_from(sheet.count()).is_ok_and(|len| len == count);
+    let page_answer = PageAnswer::ask(source, sql, &[&id, &from, &count, &near, &bytes]).await?;
+    let is_full = i64::try_from(page_answer.count()).is_ok_and(|len| len == count);
     // The n-th row stands at the n-th position or later, and is looked for from the start of its run of 256.
-    if is_full || signed(sheet.shape.next_position) <= from + near - 256 {
-        return Ok(sheet);
+    if is_full || signed(page_answer.shape.next_position) <= from + near - 256 {
+        return Ok(page_answer);
     }
-    Sheet::ask(source, sql, &[&id, &from, &count, &POSITION_MAX, &bytes]).await
+    PageAnswer::ask(source, sql, &[&id, &from, &count, &POSITION_MAX, &bytes]).await
 }
 
 pub(crate) async fn at(
@@ -410,7 +428,8 @@ pub(crate) async fn at(
 ) -> Result<RowsAt> {
     let wanted: Vec<i64> = positions.iter().copied().map(signed).collect();
     let params: [&(dyn ToSql + Sync); 3] = [&project.uuid(), &wanted, &budget(bytes_max)];
-    let Sheet { shape: _, change_seq, rows, rest } = Sheet::ask(&mut source, AT_POSITIONS, &params).await?;
+    let PageAnswer { shape: _, change_seq, rows, rest } =
+        PageAnswer::ask(&mut source, AT_POSITIONS, &params).await?;
     let is_left = |position: &&u64| rest.binary_search(position).is_ok();
     let rest = positions.iter().filter(is_left).copied().collect();
     let mut found: HashMap<u64, StoredRow> = rows.into_iter().map(|row| (row.position, row)).collect();
@@ -420,7 +439,7 @@ pub(crate) async fn at(
 
 pub(crate) async fn one(database: &Database, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
     let params: [&(dyn ToSql + Sync); 3] = [&project.uuid(), &row.uuid(), &i64::MAX];
-    Ok(Sheet::ask(&mut Source::Pool(database), WITH_ID, &params).await?.rows.pop())
+    Ok(PageAnswer::ask(&mut Source::Pool(database), WITH_ID, &params).await?.rows.pop())
 }
 
 pub(crate) async fn positions(tx: &mut Tx, project: ProjectId, rows: &[RowId]) -> Result<Vec<Option<u64>>> {

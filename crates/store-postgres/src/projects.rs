@@ -127,10 +127,10 @@ fn read_state(row: &Row) -> Result<State> {
 /// Parsed documents by project and version. A version's document never changes once it is committed, and
 /// only committed ones are put in, so an entry is never wrong, only unused.
 #[derive(Debug, Default)]
-pub(crate) struct Documents(Mutex<Shelf>);
+pub(crate) struct Documents(Mutex<CachedDocuments>);
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct CachedDocuments {
     parsed: HashMap<i64, Parsed>,
     nums: HashMap<ProjectId, i64>,
 }
@@ -160,7 +160,7 @@ impl Documents {
     fn put(&self, num: i64, parsed: Parsed) {
         let mut documents = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if documents.parsed.len() >= Self::LEN_MAX {
-            *documents = Shelf::default();
+            *documents = CachedDocuments::default();
         }
         documents.nums.insert(parsed.project.id, num);
         documents.parsed.insert(num, parsed);

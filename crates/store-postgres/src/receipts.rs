@@ -1,6 +1,6 @@
-//! Requests that are carried out once, however often they are sent and to however many nodes.
+//! Idempotency keys: a request is carried out once, however often it is sent and to however many nodes.
 
-use rowmill_store::{Once, Result, StoreError};
+use rowmill_store::{IdempotentRequest, Result, StoreError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -11,7 +11,7 @@ use crate::database::Tx;
 const FORGET_MAX: i64 = 500;
 
 /// The outcome kept for a request that is not yet forgotten.
-pub(crate) async fn recall(tx: &mut Tx, once: &Once) -> Result<Option<String>> {
+pub(crate) async fn recall(tx: &mut Tx, once: &IdempotentRequest) -> Result<Option<String>> {
     let sql = "SELECT fingerprint, outcome FROM rowmill.receipts WHERE name = $1 AND expires_at > $2";
     let kept = tx.query(sql, &[&&once.name[..], &once.now_ms]).await?;
     match kept.first() {
@@ -23,7 +23,10 @@ pub(crate) async fn recall(tx: &mut Tx, once: &Once) -> Result<Option<String>> {
 
 /// The outcome kept before, if there is one. If not, no other node can begin the same request before this
 /// transaction ends: they wait here.
-pub(crate) async fn begin<T: DeserializeOwned>(tx: &mut Tx, once: Option<&Once>) -> Result<Option<T>> {
+pub(crate) async fn begin<T: DeserializeOwned>(
+    tx: &mut Tx,
+    once: Option<&IdempotentRequest>,
+) -> Result<Option<T>> {
     let Some(once) = once else { return Ok(None) };
     let lock = once.name.first_chunk().copied().map(i64::from_le_bytes);
     tx.query("SELECT pg_advisory_xact_lock($1)", &[&lock]).await?;
@@ -32,14 +35,14 @@ pub(crate) async fn begin<T: DeserializeOwned>(tx: &mut Tx, once: Option<&Once>)
 }
 
 /// Keeps the outcome with the work itself: after a crash there are both or neither.
-pub(crate) fn end<T: Serialize>(tx: &mut Tx, once: Option<&Once>, outcome: &T) -> Result<()> {
+pub(crate) fn end<T: Serialize>(tx: &mut Tx, once: Option<&IdempotentRequest>, outcome: &T) -> Result<()> {
     let Some(once) = once else { return Ok(()) };
     keep(tx, once, serde_json::to_string(outcome).map_err(damaged)?);
     Ok(())
 }
 
 /// Keeps an outcome, and forgets some of those whose time is over. The first one kept stays.
-pub(crate) fn keep(tx: &mut Tx, once: &Once, outcome: String) {
+pub(crate) fn keep(tx: &mut Tx, once: &IdempotentRequest, outcome: String) {
     tx.at_last(
         "DELETE FROM rowmill.receipts WHERE name IN (SELECT name FROM rowmill.receipts WHERE expires_at <= $1 \
          ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{BLOCK_BITS, block_of, position_of};
 use rowmill_store::changes::{BLOCKS_AT_ONCE, Part, PartDone, block_after};
-use rowmill_store::{Change, Result, Standing, Stop, Stopped, Trigger};
+use rowmill_store::{Change, ProcessingStatus, Result, Stop, Stopped, Trigger};
 use uuid::Uuid;
 
 use crate::convert::{signed, unsigned};
@@ -73,15 +73,15 @@ pub(crate) async fn standing(
     tx: &mut Tx,
     documents: &Documents,
     project: ProjectId,
-) -> Result<Option<Standing>> {
+) -> Result<Option<ProcessingStatus>> {
     let Some(state) = projects::state(tx, project).await? else { return Ok(None) };
     let parsed = projects::planned(tx, documents, &state).await?;
     standing_of(parsed, &state).map(Some)
 }
 
 /// How a project stands of which this is known.
-pub(crate) fn standing_of(parsed: Parsed, state: &State) -> Result<Standing> {
-    Ok(Standing {
+pub(crate) fn standing_of(parsed: Parsed, state: &State) -> Result<ProcessingStatus> {
+    Ok(ProcessingStatus {
         project: parsed.project,
         plan: parsed.plan,
         tally: state.tally()?,

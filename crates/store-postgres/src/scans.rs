@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use futures_util::TryStreamExt as _;
 use rowmill_model::RowId;
 use rowmill_model::cell::Details;
-use rowmill_store::{Look, Result, RowRef, Spans, Visit};
+use rowmill_store::{Result, RowRef, ScanDetail, Spans, Visit};
 use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyOutStream;
 use tokio_postgres::types::Type;
@@ -28,14 +28,14 @@ const COPY_BYTES: usize = 8 * 1024 * 1024;
 #[derive(Debug)]
 pub(crate) struct Scan {
     runs: VecDeque<(i64, i64)>,
-    look: Look,
+    look: ScanDetail,
     /// Rows to be copied out in one go, fewer of large ones.
     copy_rows: i64,
 }
 
 impl Scan {
     /// Of these runs, as far as there are positions.
-    pub(crate) fn of(spans: Spans, next_position: u64, look: Look) -> Self {
+    pub(crate) fn of(spans: Spans, next_position: u64, look: ScanDetail) -> Self {
         let spans = spans.tidied();
         let runs = spans.iter().filter(|(first, _)| *first < next_position);
         let clipped = |(first, last): (u64, u64)| (signed(first), signed(last.min(next_position - 1)));
@@ -56,8 +56,8 @@ impl Scan {
                            FROM rowmill.rows WHERE project = $1 AND position = ANY($2)) s ORDER BY position";
                 tx.query(sql, &[&num, &positions, &SCAN_BYTES]).await?
             }
-            (None, Look::Values) => return self.copy_on(tx, num, visit).await,
-            (None, Look::Whole) => self.read_on(tx, num).await?,
+            (None, ScanDetail::Values) => return self.copy_on(tx, num, visit).await,
+            (None, ScanDetail::Whole) => self.read_on(tx, num).await?,
         };
         // Those that did not fit are asked for again, before all others.
         let read = found.iter().take_while(|row| row.get::<_, Option<&[u8]>>(2).is_some()).count();
@@ -69,8 +69,8 @@ impl Scan {
             }
         }
         let blocks = match self.look {
-            Look::Values => Blocks::none(),
-            Look::Whole => Blocks::of(tx, num, &found).await?,
+            ScanDetail::Values => Blocks::none(),
+            ScanDetail::Whole => Blocks::of(tx, num, &found).await?,
         };
         if !self.show(&found, &blocks, visit)? {
             self.runs.clear();
@@ -83,8 +83,8 @@ impl Scan {
         for row in found {
             let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
             let states = match self.look {
-                Look::Values => None,
-                Look::Whole => {
+                ScanDetail::Values => None,
+                ScanDetail::Whole => {
                     let details: Option<&[u8]> = row.get(3);
                     let details = details.map(Details::from_bytes).transpose()?.unwrap_or_default();
                     blocks.states(position, &details)

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::claimed_rows::{ClaimedRows, RowsByProject};
 use crate::convert::{narrow, signed, unexpected_answer, unsigned};
 use crate::database::{Database, Tx};
-use crate::leases::see_worker;
+use crate::leases::record_heartbeat;
 use crate::projects::{self, Busy, Documents, State};
 use crate::row_changes::{OpenProject, OpenProjects};
 
@@ -120,7 +120,7 @@ pub(crate) async fn claim(
     }
     projects.retain_touched();
     let changes = projects.finish(tx, now_ms)?;
-    see_worker(tx, claim.worker, claim.expires_at_ms);
+    record_heartbeat(tx, claim.worker, claim.expires_at_ms);
     Ok(((claimed, rows), changes))
 }
 
@@ -413,7 +413,7 @@ async fn claim_settled(
         lanes.take_loaded(tx, open, lane.slot, *most, positions).await?;
     }
     if lanes.taker.count() > 0 {
-        see_worker(tx, claim.worker, claim.expires_at_ms);
+        record_heartbeat(tx, claim.worker, claim.expires_at_ms);
     }
     Ok(lanes.taker.into_claimed())
 }

@@ -14,10 +14,10 @@ use rowmill_model::project::ProjectSettings;
 use rowmill_model::record::Slot;
 use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Spacing, Spent, Table, TeamId};
 use rowmill_store::carry::Carry as _;
-use rowmill_store::turns::Ask;
+use rowmill_store::shared_rates::RateRequest;
 use rowmill_store::{
-    CellResult, CellWrite, Change, Claim, Claimed, Lane, NewRow, NewRows, Once, PageStart, ProjectSave, Rows,
-    Settlement, Stop, Store, StoreError, Ticket, Trigger, WorkerId, WriteCells,
+    CellResult, CellWrite, Change, Claim, Claimed, IdempotentRequest, Lane, NewRow, NewRows, PageStart,
+    ProjectSave, Rows, Settlement, Stop, Store, StoreError, Ticket, Trigger, WorkerId, WriteCells,
 };
 use rowmill_store_postgres::{Carrier, Options, PostgresStore};
 use uuid::Uuid;
@@ -334,7 +334,7 @@ fn a_request_sent_to_many_nodes_is_carried_out_once() {
     on_a_database(async |address| {
         let nodes = join_all((0..4).map(|_| open(&address))).await;
         let id = project(&nodes[0], 1).await;
-        let once = Once { name: [1; 32], fingerprint: [2; 32], now_ms: 1, expires_at_ms: 1_000 };
+        let once = IdempotentRequest { name: [1; 32], fingerprint: [2; 32], now_ms: 1, expires_at_ms: 1_000 };
         // Each would insert rows of its own.
         let sent = nodes.iter().zip(1..).map(|(node, number)| {
             node.insert_rows(NewRows { once: Some(once.clone()), ..rows(id, number * 100, 5) })
@@ -350,32 +350,32 @@ fn a_request_sent_to_many_nodes_is_carried_out_once() {
 fn nodes_take_turns() {
     on_a_database(async |address| {
         let nodes = join_all((0..4).map(|_| open(&address))).await;
-        let turns: Vec<_> = nodes.iter().map(|node| node.turns().unwrap()).collect();
-        let ask = |key: u128, wanted, rest| Ask {
+        let shared_rates: Vec<_> = nodes.iter().map(|node| node.shared_rates().unwrap()).collect();
+        let ask = |key: u128, wanted, rest| RateRequest {
             key: Uuid::from_u128(key),
             spacings: vec![Spacing::of_bucket(1, 40)],
             done: 0,
             unused: 0,
             wanted,
-            rest: Duration::from_secs(rest),
+            pause: Duration::from_secs(rest),
         };
         let started = Instant::now();
         // All at once, each in an order of its own.
-        let work = (0..20_u128).flat_map(|round| turns.iter().map(move |turns| (round, turns))).map(
-            async |(round, turns)| {
+        let work = (0..20_u128)
+            .flat_map(|round| shared_rates.iter().map(move |shared_rates| (round, shared_rates)))
+            .map(async |(round, shared_rates)| {
                 let mut asks = vec![ask(1, 2, 0), ask(2, 1, 0)];
                 asks.rotate_left(usize::from(round % 2 == 0));
-                let answers = turns.take(asks).await.unwrap();
+                let answers = shared_rates.take(asks).await.unwrap();
                 answers.iter().map(|answer| answer.granted).sum::<u32>()
-            },
-        );
+            });
         let granted: u32 = join_all(work).await.iter().sum();
         let gained = u32::try_from(started.elapsed().as_secs()).unwrap() + 1;
         assert!((80..=80 + 2 * gained).contains(&granted), "{granted}");
-        turns[0].take(vec![ask(3, 0, 60)]).await.unwrap();
-        let answer = turns[1].take(vec![ask(3, 1, 0)]).await.unwrap().remove(0);
+        shared_rates[0].take(vec![ask(3, 0, 60)]).await.unwrap();
+        let answer = shared_rates[1].take(vec![ask(3, 1, 0)]).await.unwrap().remove(0);
         assert_eq!(answer.granted, 0);
-        assert!(answer.rests_for > Duration::from_secs(30), "{answer:?}");
+        assert!(answer.paused_for > Duration::from_secs(30), "{answer:?}");
     });
 }
 
@@ -532,7 +532,7 @@ fn clocks_that_disagree_by_minutes_do_no_harm() {
         }
 
         // A request that is kept for a minute is known for that minute everywhere.
-        let once = |node: &Wrong| Once {
+        let once = |node: &Wrong| IdempotentRequest {
             name: [1; 32],
             fingerprint: [2; 32],
             now_ms: node.now_ms(),
@@ -555,13 +555,13 @@ fn what_is_half_moved_is_used_by_no_node() {
         drop(target);
         assert!(matches!(Carrier::source(&address).await, Err(StoreError::Unfinished)));
         let target = Carrier::target(&address).await.unwrap();
-        assert_eq!(target.note().await.unwrap().as_deref(), Some("half"));
+        assert_eq!(target.checkpoint().await.unwrap().as_deref(), Some("half"));
         // A connection that is lost is told, and what was noted stays.
         let server = client(&address).await;
         let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
                    WHERE datname = current_database() AND application_name = 'rowmill-move'";
         server.query(sql, &[]).await.unwrap();
-        assert!(matches!(target.note().await, Err(StoreError::Unavailable(_))));
+        assert!(matches!(target.checkpoint().await, Err(StoreError::Unavailable(_))));
         let target = Carrier::target(&address).await.unwrap();
         target.finish().await.unwrap();
         open(&address).await.close().await.unwrap();

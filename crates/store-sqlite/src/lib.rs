@@ -34,10 +34,11 @@ use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::changes::Parts;
 use rowmill_store::{
-    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lanes, Listener, Look, NewRows,
-    Once, PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, Rows, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settle, Settled, Snapshot, Spans, Standing, Stop, Stopped, Store, StoreError,
-    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, Listener,
+    NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, Rows,
+    RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, Settle, Settled, SharedRates, Snapshot,
+    Spans, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team, Ticket, Trigger, WorkerId,
+    WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 use uuid::Uuid;
@@ -45,7 +46,7 @@ use uuid::Uuid;
 pub use crate::carry::Carrier;
 use crate::page_reads::ProjectSnapshot;
 use crate::projects::Documents;
-use crate::readers::{Lane, Readers};
+use crate::readers::{ReadKind, Readers};
 use crate::writer::{Weight, Writer};
 
 /// The database's file in the data directory.
@@ -74,7 +75,7 @@ pub struct SqliteStore {
     writer: Writer,
     readers: Arc<Readers>,
     documents: Arc<Documents>,
-    graves: Arc<AtomicBool>,
+    purge_pending: Arc<AtomicBool>,
     _lock: Option<File>,
 }
 
@@ -95,12 +96,12 @@ impl SqliteStore {
         if access == Access::Serve {
             dismiss_workers(&connection, &documents)?;
         }
-        let graves = Arc::new(AtomicBool::new(access == Access::Serve));
+        let purge_pending = Arc::new(AtomicBool::new(access == Access::Serve));
         Ok(Self {
             readers: Arc::new(Readers::open(file)?),
-            writer: Writer::start(connection, Arc::clone(&graves))?,
+            writer: Writer::start(connection, Arc::clone(&purge_pending))?,
             documents,
-            graves,
+            purge_pending,
             _lock: lock,
         })
     }
@@ -117,11 +118,11 @@ impl Store for SqliteStore {
         Ok(())
     }
 
-    async fn recall(&self, once: Once) -> Result<Option<String>> {
+    async fn recall(&self, once: IdempotentRequest) -> Result<Option<String>> {
         self.readers.read(|connection| receipts::recall(connection, &once))
     }
 
-    async fn remember(&self, once: Once, outcome: String) -> Result<()> {
+    async fn remember(&self, once: IdempotentRequest, outcome: String) -> Result<()> {
         self.writer.write(move |connection| receipts::keep(connection, &once, &outcome)).await
     }
 
@@ -134,7 +135,7 @@ impl Store for SqliteStore {
     }
 
     async fn teams(&self) -> Result<Vec<Team>> {
-        self.readers.read_long(Lane::List, teams::teams).await
+        self.readers.read_long(ReadKind::List, teams::teams).await
     }
 
     async fn team(&self, id: TeamId) -> Result<Option<Team>> {
@@ -154,7 +155,7 @@ impl Store for SqliteStore {
     }
 
     async fn keys(&self) -> Result<Vec<ApiKey>> {
-        self.readers.read_long(Lane::List, teams::keys).await
+        self.readers.read_long(ReadKind::List, teams::keys).await
     }
 
     async fn key(&self, id: KeyId) -> Result<Option<ApiKey>> {
@@ -188,7 +189,7 @@ impl Store for SqliteStore {
         page: ProjectPage,
     ) -> Result<Vec<ProjectSummary>> {
         self.readers
-            .read_long(Lane::List, move |connection| {
+            .read_long(ReadKind::List, move |connection| {
                 projects::list(connection, team, folder.as_deref(), page)
             })
             .await
@@ -196,7 +197,7 @@ impl Store for SqliteStore {
 
     async fn count_projects(&self, team: TeamId, folder: Option<String>) -> Result<u64> {
         self.readers
-            .read_long(Lane::List, move |connection| projects::count(connection, team, folder.as_deref()))
+            .read_long(ReadKind::List, move |connection| projects::count(connection, team, folder.as_deref()))
             .await
     }
 
@@ -210,7 +211,7 @@ impl Store for SqliteStore {
 
     async fn delete_project(&self, id: ProjectId) -> Result<bool> {
         let deleted = self.change(move |connection, _| projects::delete(connection, id)).await?;
-        self.graves.store(true, Ordering::Release);
+        self.purge_pending.store(true, Ordering::Release);
         // The writer may be waiting for work; any write wakes it to sweep.
         if deleted {
             self.writer.write(|_| Ok(())).await?;
@@ -277,10 +278,16 @@ impl Store for SqliteStore {
     }
 
     async fn positions(&self, project: ProjectId, ids: Vec<RowId>) -> Result<Vec<Option<u64>>> {
-        self.readers.read_long(Lane::Scan, move |connection| rows::positions(connection, project, &ids)).await
+        self.readers.read_long(ReadKind::Scan, move |connection| rows::positions(connection, project, &ids)).await
     }
 
-    async fn scan(&self, project: ProjectId, spans: Spans, look: Look, visit: Visit) -> Result<u64> {
+    async fn scan(
+        &self,
+        project: ProjectId,
+        spans: Spans,
+        look: ScanDetail,
+        visit: RowVisitor,
+    ) -> Result<u64> {
         page_reads::scan(&self.readers, project, (spans, look), visit).await
     }
 
@@ -297,7 +304,7 @@ impl Store for SqliteStore {
                 let look = move |connection: &Connection| {
                     runs::trigger(connection, &documents, &asked, part, left).map(|(done, _)| done)
                 };
-                self.readers.read_long(Lane::Scan, look).await?
+                self.readers.read_long(ReadKind::Scan, look).await?
             } else {
                 let queue = move |connection: &Connection, documents: &Documents| {
                     runs::trigger(connection, documents, &asked, part, left)
@@ -328,7 +335,7 @@ impl Store for SqliteStore {
         Ok(stopped)
     }
 
-    async fn standing(&self, project: ProjectId) -> Result<Option<Standing>> {
+    async fn standing(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
         self.readers.read(|connection| runs::standing(connection, &self.documents, project))
     }
 
@@ -357,7 +364,7 @@ impl Store for SqliteStore {
         self.change(move |connection, documents| work::leave(connection, documents, worker)).await
     }
 
-    fn turns(&self) -> Option<Arc<dyn Turns>> {
+    fn shared_rates(&self) -> Option<Arc<dyn SharedRates>> {
         None
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rowmill_model::{ProjectId, RowId};
 use rowmill_store::{
-    Look, PageStart, Result, RowsAt, RowsPage, Snapshot, Spans, StoreError, StoredRow, Visit,
+    PageStart, Result, RowsAt, RowsPage, ScanDetail, Snapshot, Spans, StoreError, StoredRow, Visit,
 };
 use rusqlite::Connection;
 
@@ -78,7 +78,7 @@ pub(crate) async fn one(readers: &Arc<Readers>, project: ProjectId, row: RowId) 
 pub(crate) async fn scan(
     readers: &Arc<Readers>,
     project: ProjectId,
-    (spans, look): (Spans, Look),
+    (spans, look): (Spans, ScanDetail),
     visit: Visit,
 ) -> Result<u64> {
     let mut visit = Some(visit);

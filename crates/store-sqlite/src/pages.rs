@@ -6,7 +6,9 @@ use rowmill_model::cell::Details;
 use rowmill_model::plan::{Block, block_of, place_of};
 use rowmill_model::{CellStates, ProjectId, Record, RowId};
 use rowmill_store::changes::RawRow;
-use rowmill_store::{Look, PageStart, Result, RowRef, RowsAt, RowsPage, Spans, StoreError, StoredRow, Visit};
+use rowmill_store::{
+    PageStart, Result, RowRef, RowVisitor, RowsAt, RowsPage, ScanDetail, Spans, StoreError, StoredRow,
+};
 use rusqlite::{Connection, Row};
 
 use crate::blocks::read_block;
@@ -202,15 +204,17 @@ pub(crate) fn scan(
     connection: &Connection,
     project: ProjectId,
     spans: Spans,
-    look: Look,
-    mut visit: Visit,
+    look: ScanDetail,
+    mut visit: RowVisitor,
 ) -> Result<u64> {
     let State { head, change_seq, .. } =
         projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let mut query = connection
         .prepare_cached(match look {
-            Look::Values => "SELECT key, id, vals FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
-            Look::Whole => "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
+            ScanDetail::Values => "SELECT key, id, vals FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
+            ScanDetail::Whole => {
+                "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key"
+            }
         })
         .map_err(backend)?;
     let mut blocks = Blocks::of(connection, head.num);
@@ -220,8 +224,8 @@ pub(crate) fn scan(
         while let Some(row) = found.next().map_err(backend)? {
             let (_, position) = split(row.get(0).map_err(backend)?);
             let states = match look {
-                Look::Values => None,
-                Look::Whole => blocks.states(position, &decode_details(row)?)?,
+                ScanDetail::Values => None,
+                ScanDetail::Whole => blocks.states(position, &decode_details(row)?)?,
             };
             let seen = RowRef {
                 id: RowId::from_uuid(uuid_of(row, 1).map_err(backend)?),

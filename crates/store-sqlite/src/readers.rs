@@ -23,7 +23,7 @@ const SNAPSHOTS_EACH_MAX: usize = 4;
 
 /// What a read on a thread apart waits behind.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Lane {
+pub(crate) enum ReadKind {
     /// Lists of projects and the like: usually short, but nobody knows beforehand.
     List,
     /// A page of rows, bounded in bytes.
@@ -70,7 +70,7 @@ impl Readers {
     /// Reads what may take long, on another thread.
     pub(crate) async fn read_long<T: Send + 'static>(
         self: &Arc<Self>,
-        lane: Lane,
+        lane: ReadKind,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let permit = self.permit(lane).await;
@@ -91,11 +91,11 @@ impl Readers {
         Ok(Some(HeldSnapshot { readers: Arc::clone(self), connection: Some(connection), _permit: permit }))
     }
 
-    async fn permit(&self, lane: Lane) -> Permit {
+    async fn permit(&self, lane: ReadKind) -> Permit {
         let semaphore = match lane {
-            Lane::List => &self.lists,
-            Lane::Page => &self.pages,
-            Lane::Scan => &self.scans,
+            ReadKind::List => &self.lists,
+            ReadKind::Page => &self.pages,
+            ReadKind::Scan => &self.scans,
         };
         semaphore.acquire(Tenant::current()).await
     }
@@ -125,7 +125,7 @@ impl HeldSnapshot {
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let permit = self.readers.permit(Lane::Page).await;
+        let permit = self.readers.permit(ReadKind::Page).await;
         let connection = self.connection.take().ok_or(StoreError::Closed)?;
         let reading = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -177,7 +177,7 @@ mod tests {
                         let _ = gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
                         Ok(())
                     };
-                    readers.read_long(Lane::Page, wait).await
+                    readers.read_long(ReadKind::Page, wait).await
                 };
                 tokio::spawn(Tenant::team(1).scope(work))
             })
@@ -189,8 +189,8 @@ mod tests {
             let reading = tenant.scope(readers.read_long(lane, |_| Ok(7)));
             tokio::time::timeout(Duration::from_secs(20), reading).await.unwrap().unwrap()
         };
-        assert_eq!(read(Tenant::team(2), Lane::Page).await, 7);
-        assert_eq!(read(Tenant::team(1), Lane::List).await, 7);
+        assert_eq!(read(Tenant::team(2), ReadKind::Page).await, 7);
+        assert_eq!(read(Tenant::team(1), ReadKind::List).await, 7);
         drop(open);
         for work in noisy {
             work.await.unwrap().unwrap();

@@ -1,6 +1,6 @@
-//! Requests that are carried out once, however often they are sent.
+//! Idempotency keys: a request is carried out once, however often it is sent.
 
-use rowmill_store::{Once, Result, StoreError};
+use rowmill_store::{IdempotentRequest, Result, StoreError};
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::{backend, damaged};
 
 /// The outcome kept for a request that is not yet forgotten.
-pub(crate) fn recall(connection: &Connection, once: &Once) -> Result<Option<String>> {
+pub(crate) fn recall(connection: &Connection, once: &IdempotentRequest) -> Result<Option<String>> {
     let kept: Option<([u8; 32], String)> = connection
         .prepare_cached("SELECT fingerprint, outcome FROM receipts WHERE name = ?1 AND expires_at > ?2")
         .and_then(|mut query| {
@@ -26,7 +26,7 @@ pub(crate) fn recall(connection: &Connection, once: &Once) -> Result<Option<Stri
 /// after a crash either the work is done and remembered, or neither.
 pub(crate) fn once<T: Serialize + DeserializeOwned>(
     connection: &Connection,
-    once: Option<&Once>,
+    once: Option<&IdempotentRequest>,
     work: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     let Some(once) = once else { return work() };
@@ -39,7 +39,7 @@ pub(crate) fn once<T: Serialize + DeserializeOwned>(
 }
 
 /// Keeps an outcome, and forgets those whose time is over. The first one kept stays.
-pub(crate) fn keep(connection: &Connection, once: &Once, outcome: &str) -> Result<()> {
+pub(crate) fn keep(connection: &Connection, once: &IdempotentRequest, outcome: &str) -> Result<()> {
     connection
         .prepare_cached("DELETE FROM receipts WHERE expires_at <= ?1")
         .and_then(|mut delete| delete.execute([once.now_ms]))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{BLOCK_BITS, block_of, place_of, position_of};
 use rowmill_store::changes::{BLOCKS_AT_ONCE, Part, PartDone, Places, block_after};
-use rowmill_store::{Change, Result, Standing, Stop, Stopped, StoreError, Trigger};
+use rowmill_store::{Change, ProcessingStatus, Result, Stop, Stopped, StoreError, Trigger};
 use rusqlite::Connection;
 
 use crate::backend;
@@ -76,14 +76,14 @@ pub(crate) fn standing(
     connection: &Connection,
     documents: &Documents,
     project: ProjectId,
-) -> Result<Option<Standing>> {
+) -> Result<Option<ProcessingStatus>> {
     let Some(stored) = projects::load(connection, documents, project)? else { return Ok(None) };
     let Some(state) = projects::state(connection, project)? else { return Ok(None) };
     let (project, plan) = projects::planned(connection, documents, state.head)?;
     let tally = read_tally(connection, state.head.num)?;
     let updated_at_ms = tally.as_ref().map(|(_, at)| *at);
     let tally = tally.map(|(tally, _)| tally).unwrap_or_default();
-    Ok(Some(Standing { project, plan, tally, row_count: stored.row_count, updated_at_ms }))
+    Ok(Some(ProcessingStatus { project, plan, tally, row_count: stored.row_count, updated_at_ms }))
 }
 
 /// Which of these positions have a row, in the order given.

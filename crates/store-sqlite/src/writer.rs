@@ -120,13 +120,13 @@ impl std::fmt::Debug for Listeners {
 }
 
 impl Writer {
-    /// `graves` is set by whoever leaves something to sweep up.
-    pub(crate) fn start(connection: Connection, graves: Arc<AtomicBool>) -> Result<Self> {
+    /// `purge_pending` is set by whoever leaves something to sweep up.
+    pub(crate) fn start(connection: Connection, purge_pending: Arc<AtomicBool>) -> Result<Self> {
         let queue = Arc::<Queue>::default();
         let waiting = Arc::clone(&queue);
         let thread = std::thread::Builder::new()
             .name("rowmill-writer".to_owned())
-            .spawn(move || run(&connection, &waiting, &graves))
+            .spawn(move || run(&connection, &waiting, &purge_pending))
             .map_err(|error| StoreError::Backend(error.into()))?;
         Ok(Self {
             queue,
@@ -210,10 +210,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn run(connection: &Connection, queue: &Queue, graves: &AtomicBool) {
+fn run(connection: &Connection, queue: &Queue, purge_pending: &AtomicBool) {
     loop {
         let mut waiting = queue.lock();
-        while waiting.jobs.is_empty() && !waiting.is_closed && !graves.load(Ordering::Acquire) {
+        while waiting.jobs.is_empty() && !waiting.is_closed && !purge_pending.load(Ordering::Acquire) {
             waiting = queue.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
         }
         let (is_empty, is_closed) = (waiting.jobs.is_empty(), waiting.is_closed);
@@ -222,7 +222,7 @@ fn run(connection: &Connection, queue: &Queue, graves: &AtomicBool) {
             (false, _) => commit_batch(connection, queue),
             (true, true) => break,
             // Nobody waits: a good moment to sweep up after deleted projects.
-            (true, false) => graves.store(sweep(connection), Ordering::Release),
+            (true, false) => purge_pending.store(sweep(connection), Ordering::Release),
         }
     }
     // Folding the log into the file makes the next start quick; failing to is harmless.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use rowmill_store::carry::{Carry as _, Goods, Most, Shelf};
+use rowmill_store::carry::{Carry as _, Items, PageLimit, Section};
 use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
 use rowmill_store::{Store, StoreError};
 use rowmill_store_sqlite::{Access, Carrier, DATABASE_FILE, SqliteStore};
@@ -98,7 +98,7 @@ fn what_is_half_moved_is_opened_by_nobody() {
     }
     assert!(matches!(Carrier::source(dir.path()), Err(StoreError::Unfinished)));
     let target = Carrier::target(dir.path()).unwrap();
-    assert_eq!(runtime().block_on(target.note()).unwrap().as_deref(), Some("half"));
+    assert_eq!(runtime().block_on(target.checkpoint()).unwrap().as_deref(), Some("half"));
     runtime().block_on(target.finish()).unwrap();
     drop(target);
     SqliteStore::open(dir.path(), Access::Serve).unwrap();
@@ -122,12 +122,12 @@ fn nobody_changes_what_is_moved() {
     connection.busy_timeout(std::time::Duration::ZERO).unwrap();
     let error = connection.execute("UPDATE rows SET details = NULL", ()).unwrap_err();
     assert_eq!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy));
-    let all = Most { items: 100, bytes: usize::MAX };
+    let all = PageLimit { items: 100, bytes: usize::MAX };
     let page = runtime().block_on(async {
         let id = source.projects().await.unwrap().pop().unwrap();
-        source.read(Shelf::Rows(id), None, all).await.unwrap()
+        source.read(Section::Rows(id), None, all).await.unwrap()
     });
-    let Goods::Rows(rows) = page else { panic!("{page:?}") };
+    let Items::Rows(rows) = page else { panic!("{page:?}") };
     let details =
         rowmill_model::cell::Details::from_bytes(rows.first().unwrap().details.as_ref().unwrap()).unwrap();
     assert_eq!(details.get(3).unwrap().attempts, 2);

@@ -1,6 +1,6 @@
 //! Carrying everything from one store to another.
 //!
-//! A store that is moved from or to is not served meanwhile. What it holds lies on shelves; a shelf is read in
+//! A store that is moved from or to is not served meanwhile. What it holds lies in sections; a section is read in
 //! pages, in the order of its keys, and that order is the same in every store, so that two stores can be
 //! compared page by page. What a store derives from the rest (live counts, lookups) it makes for itself as
 //! things are written. Who holds which cell, and what is left of deleted projects, stays behind.
@@ -30,23 +30,23 @@ pub trait Carry: std::fmt::Debug + Send + Sync {
 
     async fn project(&self, id: ProjectId) -> Result<Option<CarriedProject>>;
 
-    /// A page of a shelf, from behind a key on; empty at the end.
-    async fn read(&self, from: Shelf, after: Option<Key>, most: Most) -> Result<Goods>;
+    /// A page of a section, from behind a key on; empty at the end.
+    async fn read(&self, from: Section, after: Option<Key>, page_limit: PageLimit) -> Result<Items>;
 
     /// What this store made for itself of a project's rows.
     async fn derived(&self, id: ProjectId) -> Result<Derived>;
 
     /// How far an unfinished move into this store has come, as it was last noted.
-    async fn note(&self) -> Result<Option<String>>;
+    async fn checkpoint(&self) -> Result<Option<String>>;
 
     /// Makes this store the target of a move: until that is finished nobody else can open it.
-    async fn begin(&self, note: String) -> Result<()>;
+    async fn begin(&self, checkpoint: String) -> Result<()>;
 
-    /// Writes a project without its shelves, together with the note.
-    async fn write_project(&self, project: CarriedProject, note: String) -> Result<()>;
+    /// Writes a project without its sections, together with the checkpoint.
+    async fn write_project(&self, project: CarriedProject, checkpoint: String) -> Result<()>;
 
-    /// Writes a page, together with the note.
-    async fn write(&self, to: Shelf, goods: Goods, note: String) -> Result<()>;
+    /// Writes a page, together with the checkpoint.
+    async fn write(&self, to: Section, items_page: Items, checkpoint: String) -> Result<()>;
 
     /// Brings everything to the disk and opens this store to everybody.
     async fn finish(&self) -> Result<()>;
@@ -55,7 +55,7 @@ pub trait Carry: std::fmt::Debug + Send + Sync {
 /// Where things of one kind lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shelf {
+pub enum Section {
     Teams,
     Keys,
     Sealed,
@@ -66,7 +66,7 @@ pub enum Shelf {
     Retries(ProjectId),
 }
 
-impl Shelf {
+impl Section {
     /// Those that belong to no project.
     pub const SHARED: [Self; 4] = [Self::Teams, Self::Keys, Self::Sealed, Self::Receipts];
 
@@ -98,7 +98,7 @@ impl Shelf {
     }
 }
 
-/// What things on a shelf are ordered by.
+/// What things on a section are ordered by.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Key {
@@ -118,15 +118,15 @@ pub enum Key {
 
 /// How much is read at once.
 #[derive(Debug, Clone, Copy)]
-pub struct Most {
+pub struct PageLimit {
     pub items: u32,
     /// What is beyond this is left, unless it is the first.
     pub bytes: usize,
 }
 
-/// A page of a shelf.
+/// A page of a section.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Goods {
+pub enum Items {
     Teams(Vec<Team>),
     Keys(Vec<ApiKey>),
     Sealed(Vec<(TeamId, Sealed)>),
@@ -181,7 +181,7 @@ pub struct Retry {
     pub position: u64,
 }
 
-/// A project without its shelves.
+/// A project without its sections.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CarriedProject {
     pub id: ProjectId,
@@ -209,7 +209,7 @@ pub struct Derived {
     pub ready: u64,
 }
 
-impl Goods {
+impl Items {
     pub fn len(&self) -> usize {
         match self {
             Self::Teams(items) => items.len(),

@@ -12,8 +12,8 @@ pub mod changes;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+pub mod shared_rates;
 mod spans;
-pub mod turns;
 mod types;
 mod work;
 
@@ -24,23 +24,23 @@ use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 pub use crate::error::StoreError;
+pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;
-pub use crate::turns::Turns;
 pub use crate::types::{
-    ApiKey, CellWrite, GuestWrite, GuestsWritten, Inserted, Look, NewRow, NewRows, Once, PageStart,
-    ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject, Sealed,
-    SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, NewRow, NewRows, PageStart,
+    ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail,
+    Sealed, SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::work::{
-    CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, Rows, Settle, Settled,
-    Settlement, Standing, Stop, Stopped, Ticket, Trigger, WorkerId,
+    CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, ProcessingStatus, Rows,
+    Settle, Settled, Settlement, Stop, Stopped, Ticket, Trigger, WorkerId,
 };
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
 /// Called with each row of a scan, in order of creation; may stop it. A scan whose caller has gone away goes
 /// on until this says so.
-pub type Visit = Box<dyn FnMut(RowRef<'_>) -> ControlFlow<()> + Send>;
+pub type RowVisitor = Box<dyn FnMut(RowRef<'_>) -> ControlFlow<()> + Send>;
 
 /// Rows of one project as they were at one moment, read in parts.
 #[async_trait]
@@ -62,10 +62,10 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     /// The outcome kept for a request, as JSON of what the method returned then. A request under the same
     /// name that was not this one is [`StoreError::OnceConflict`].
-    async fn recall(&self, once: Once) -> Result<Option<String>>;
+    async fn recall(&self, once: IdempotentRequest) -> Result<Option<String>>;
 
     /// Keeps the outcome of a request that takes more than one transaction, once all are done.
-    async fn remember(&self, once: Once, outcome: String) -> Result<()>;
+    async fn remember(&self, once: IdempotentRequest, outcome: String) -> Result<()>;
 
     /// Makes the first team and its key, if there is no team yet. Says whether it did.
     async fn bootstrap(&self, team: Team, key: ApiKey) -> Result<bool>;
@@ -178,7 +178,13 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn positions(&self, project: ProjectId, rows: Vec<RowId>) -> Result<Vec<Option<u64>>>;
 
     /// Visits the rows that lie here, in one consistent snapshot; says which change that is the last of.
-    async fn scan(&self, project: ProjectId, spans: Spans, look: Look, visit: Visit) -> Result<u64>;
+    async fn scan(
+        &self,
+        project: ProjectId,
+        spans: Spans,
+        look: ScanDetail,
+        visit: RowVisitor,
+    ) -> Result<u64>;
 
     /// Queues cells and says in how many rows. Over many rows it takes several transactions, so that other
     /// writers are let in between; each leaves everything consistent.
@@ -189,7 +195,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn stop(&self, stop: Stop) -> Result<Stopped>;
 
     /// Counts that were kept, at a cost that does not depend on the rows.
-    async fn standing(&self, project: ProjectId) -> Result<Option<Standing>>;
+    async fn standing(&self, project: ProjectId) -> Result<Option<ProcessingStatus>>;
 
     /// Which columns have cells to run.
     async fn lanes(&self, now_ms: i64) -> Result<Lanes>;
@@ -218,7 +224,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn leave(&self, worker: WorkerId) -> Result<u64>;
 
     /// Where nodes keep to rates together; `None` if this process is alone and can count for itself.
-    fn turns(&self) -> Option<Arc<dyn Turns>>;
+    fn shared_rates(&self) -> Option<Arc<dyn SharedRates>>;
 
     /// How far the clock that all nodes go by, the database's, is ahead of this machine's. Every time that is
     /// handed in here is to be by that clock.

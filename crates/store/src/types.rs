@@ -64,7 +64,7 @@ impl SealedKind {
 
 /// A request that must be carried out once: its answer is kept and given again.
 #[derive(Debug, Clone)]
-pub struct Once {
+pub struct IdempotentRequest {
     /// What names the request: a hash over team, path and idempotency key.
     pub name: [u8; 32],
     /// A hash over the whole request; another one under the same name is a conflict.
@@ -116,7 +116,7 @@ pub struct ProjectSave {
     /// again.
     pub subject: Option<String>,
     pub fixes: Vec<String>,
-    pub once: Option<Once>,
+    pub once: Option<IdempotentRequest>,
 }
 
 /// What was saved, or, for a request carried out before, what was saved then.
@@ -141,7 +141,7 @@ pub struct NewRows {
     pub project_save: Option<Box<Project>>,
     pub ignored_keys: Vec<String>,
     pub now_ms: i64,
-    pub once: Option<Once>,
+    pub once: Option<IdempotentRequest>,
 }
 
 #[derive(Debug, Clone)]
@@ -236,7 +236,7 @@ pub struct RowRef<'a> {
 
 /// What a scan shows of each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum ScanDetail {
     /// Its values; every cell seems idle.
     Values,
     /// Its values and states.

@@ -48,7 +48,7 @@ pub struct Stopped {
 
 /// Where a project's processing stands.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct ProcessingStatus {
     pub project: Arc<Project>,
     pub plan: Arc<Plan>,
     pub tally: Tally,

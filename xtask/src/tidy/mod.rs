@@ -17,7 +17,7 @@ mod tree;
 
 use std::fmt;
 
-use crate::process::Outcome;
+use crate::process::AnyResult;
 use tree::Tree;
 
 type Rule = fn(&Tree) -> Vec<Offence>;
@@ -44,7 +44,7 @@ const RULES: &[Rule] = &[
 ];
 
 /// Judges the repository: one line for each offence.
-pub(crate) fn run() -> Outcome {
+pub(crate) fn run() -> AnyResult {
     let tree = Tree::load()?;
     let mut offences: Vec<Offence> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
     offences.sort();

@@ -7,7 +7,7 @@ use cargo_metadata::MetadataCommand;
 use cargo_metadata::camino::Utf8Path;
 
 use super::source::Source;
-use crate::process::{Outcome, output, program, root};
+use crate::process::{AnyResult, output, program, root};
 
 #[derive(Debug, Default)]
 pub(super) struct Tree {
@@ -38,7 +38,7 @@ pub(super) struct Member {
 
 impl Tree {
     /// The files that are committed or would be, so neither build output nor data.
-    pub(super) fn load() -> Outcome<Self> {
+    pub(super) fn load() -> AnyResult<Self> {
         let root = root();
         let listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
         let paths = output(program("git").args(listed))?;
@@ -94,7 +94,7 @@ impl Member {
     }
 }
 
-fn members() -> Outcome<Vec<Member>> {
+fn members() -> AnyResult<Vec<Member>> {
     let metadata = MetadataCommand::new().current_dir(root()).no_deps().exec()?;
     let relative = |path: &Utf8Path| path.strip_prefix(&metadata.workspace_root).unwrap_or(path).to_string();
     let member = |package: &cargo_metadata::Package| Member {

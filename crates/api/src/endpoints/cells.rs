@@ -13,7 +13,7 @@ use serde_json::json;
 use super::ProjectPath;
 use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Nothing, Raw, not_json};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::fields::{self, List};
 use crate::wire::row::CellsBody;
@@ -27,7 +27,7 @@ pub(crate) struct CellsWritten {
     updated_count: u64,
 }
 
-impl<V: Version> Endpoint<Rowmill> for PatchCells<V> {
+impl<V: Version> Endpoint<ApiState> for PatchCells<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
@@ -51,7 +51,7 @@ impl<V: Version> Endpoint<Rowmill> for PatchCells<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         body: Raw<CellsBody>,

@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{ColumnPath, ProjectPath};
 use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::column::{ColumnCreate, ColumnFull, ColumnPatch, MadeColumn as _, TemplateItem};
 
@@ -27,7 +27,7 @@ pub(crate) struct Columns {
     columns: Vec<ColumnFull>,
 }
 
-impl<V: Version> Endpoint<Rowmill> for ListColumns<V> {
+impl<V: Version> Endpoint<ApiState> for ListColumns<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
@@ -41,7 +41,7 @@ impl<V: Version> Endpoint<Rowmill> for ListColumns<V> {
     type Out = Columns;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,
@@ -62,7 +62,7 @@ pub(crate) struct Templates {
     templates: Vec<TemplateItem>,
 }
 
-impl<V: Version> Endpoint<Rowmill> for ListTemplates<V> {
+impl<V: Version> Endpoint<ApiState> for ListTemplates<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
@@ -77,7 +77,7 @@ impl<V: Version> Endpoint<Rowmill> for ListTemplates<V> {
     type Out = Templates;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,
@@ -104,7 +104,7 @@ pub(crate) struct ColumnCreated<C> {
     applied_fixes: Vec<String>,
 }
 
-impl<V: Version> Endpoint<Rowmill> for CreateColumn<V> {
+impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
@@ -129,7 +129,7 @@ impl<V: Version> Endpoint<Rowmill> for CreateColumn<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         Json(body): Json<ColumnCreate>,
@@ -152,7 +152,7 @@ pub(crate) struct ColumnPatched {
     applied_fixes: Vec<String>,
 }
 
-impl<V: Version> Endpoint<Rowmill> for PatchColumn<V> {
+impl<V: Version> Endpoint<ApiState> for PatchColumn<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
@@ -171,7 +171,7 @@ impl<V: Version> Endpoint<Rowmill> for PatchColumn<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ColumnPath>,
         _: Nothing,
         Json(body): Json<ColumnPatch>,
@@ -194,7 +194,7 @@ pub(crate) struct ColumnGone {
     applied_fixes: Vec<String>,
 }
 
-impl<V: Version> Endpoint<Rowmill> for DeleteColumn<V> {
+impl<V: Version> Endpoint<ApiState> for DeleteColumn<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
@@ -209,7 +209,7 @@ impl<V: Version> Endpoint<Rowmill> for DeleteColumn<V> {
     type Out = ColumnGone;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ColumnPath>,
         _: Nothing,
         _: Nothing,

@@ -19,7 +19,7 @@ use super::ProjectPath;
 use crate::endpoint::{Answer, Call, Endpoint, Examples, Media, Nothing};
 use crate::error::Error;
 use crate::event_frames::EventFrames;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::wire::event::{self, EventStream};
 
 /// A stream without an end of its own.
@@ -40,7 +40,7 @@ pub(crate) struct WatchQuery {
     seconds: Option<u32>,
 }
 
-impl Endpoint<Rowmill> for WatchEvents {
+impl Endpoint<ApiState> for WatchEvents {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "watchEvents";
     const TAG: &'static str = "Processing";
@@ -61,7 +61,7 @@ impl Endpoint<Rowmill> for WatchEvents {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: ProjectPath,
         query: WatchQuery,
         _: Nothing,

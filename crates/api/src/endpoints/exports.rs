@@ -22,7 +22,7 @@ use crate::error::Error;
 use crate::files::formulas::Formulas;
 use crate::files::outgoing::{Dialect, Writer};
 use crate::paced;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 
 pub(crate) struct ExportFile;
 
@@ -63,7 +63,7 @@ enum Format {
     Jsonl,
 }
 
-impl Endpoint<Rowmill> for ExportFile {
+impl Endpoint<ApiState> for ExportFile {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "exportFile";
     const TAG: &'static str = "Rows";
@@ -82,7 +82,7 @@ impl Endpoint<Rowmill> for ExportFile {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: ProjectPath,
         query: ExportQuery,
         _: Nothing,

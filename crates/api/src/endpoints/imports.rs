@@ -16,9 +16,9 @@ use crate::files::csv::{CsvReader, delimiter_of};
 use crate::files::formulas::{Formulas, unmark};
 use crate::files::incoming::{Format, Incoming};
 use crate::files::lines::LineReader;
-use crate::files::{FileRow, Flaw};
-use crate::guard::guard;
-use crate::rowmill::Rowmill;
+use crate::files::{FileRow, RowError};
+use crate::json_guard::guard;
+use crate::state::ApiState;
 use crate::wire::fields;
 
 /// Rows that are written together: few enough that others get their turn.
@@ -112,7 +112,7 @@ struct Rejected {
     values: Vec<String>,
 }
 
-impl Endpoint<Rowmill> for ImportFile {
+impl Endpoint<ApiState> for ImportFile {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "importFile";
     const TAG: &'static str = "Rows";
@@ -140,7 +140,7 @@ impl Endpoint<Rowmill> for ImportFile {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: ProjectPath,
         query: ImportQuery,
         File(body): File,
@@ -156,17 +156,17 @@ impl Endpoint<Rowmill> for ImportFile {
         let mut incoming = Incoming::new(&call.headers, body, &call.limits)?;
         let read = async {
             let import = call.app().begin_import(call.caller()?, &path.project_id, options).await?;
-            let mut taker = Taker::new(&call, import);
+            let mut importer = RowImporter::new(&call, import);
             match format {
                 Format::Csv => {
                     let has_header = query.header.unwrap_or(true);
                     let delimiter = query.delimiter.unwrap_or(Delimiter::Auto);
                     let shape = Shape { has_header, is_marked: query.formulas != Some(Formulas::Keep) };
-                    take_csv(&mut taker, &mut incoming, delimiter, shape).await?;
+                    take_csv(&mut importer, &mut incoming, delimiter, shape).await?;
                 }
-                Format::JsonLines => take_lines(&mut taker, &mut incoming).await?,
+                Format::JsonLines => take_lines(&mut importer, &mut incoming).await?,
             }
-            Ok(taker.finish())
+            Ok(importer.finish())
         };
         let outcome: Result<FileOutcome, Error> = read.await;
         if !matches!(&outcome, Ok(FileOutcome { stopped: false, .. })) {
@@ -219,7 +219,7 @@ impl Shape {
 }
 
 async fn take_csv(
-    taker: &mut Taker<'_>,
+    importer: &mut RowImporter<'_>,
     incoming: &mut Incoming,
     delimiter: Delimiter,
     shape: Shape,
@@ -232,7 +232,7 @@ async fn take_csv(
         Delimiter::Tab => b'\t',
         Delimiter::Pipe => b'|',
     };
-    let mut reader = CsvReader::new(delimiter, taker.row_bytes_max());
+    let mut reader = CsvReader::new(delimiter, importer.row_bytes_max());
     let mut columns: Option<Vec<Option<ImportColumn>>> = None;
     let mut rows = Vec::new();
     let mut pieces = Pieces::default();
@@ -248,19 +248,19 @@ async fn take_csv(
                 let first = content.as_ref().map_err(|flaw| {
                     Error::offence("", format!("the first line of the file {}", flaw.reason))
                 })?;
-                columns = Some(taker.settle(csv_fields(first, shape)).await?);
+                columns = Some(importer.settle(csv_fields(first, shape)).await?);
                 if shape.has_header {
                     continue;
                 }
             }
             let columns = columns.as_deref().unwrap_or_default();
-            taker.take(line, content.and_then(|cells| csv_row(cells, columns, shape))).await?;
-            if taker.is_stopped() {
+            importer.take(line, content.and_then(|cells| csv_row(cells, columns, shape))).await?;
+            if importer.is_stopped() {
                 return Ok(());
             }
         }
         if is_end {
-            return taker.flush().await;
+            return importer.flush().await;
         }
     }
 }
@@ -283,7 +283,7 @@ fn csv_fields(first: &[String], shape: Shape) -> Vec<ImportField> {
 
 type Row = (ImportRow, Vec<String>);
 
-fn csv_row(mut cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shape) -> Result<Row, Flaw> {
+fn csv_row(mut cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shape) -> Result<Row, RowError> {
     // Commas at the end of a line say nothing.
     while cells.len() > columns.len() && cells.last().is_some_and(String::is_empty) {
         cells.pop();
@@ -291,7 +291,7 @@ fn csv_row(mut cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shap
     if cells.len() > columns.len() {
         let first = if shape.has_header { "header" } else { "first line" };
         let reason = format!("has {} cells, but the {first} has {}", cells.len(), columns.len());
-        return Err(Flaw { reason, values: cells });
+        return Err(RowError { reason, values: cells });
     }
     let filled = cells.iter().zip(columns).filter(|(cell, _)| !cell.is_empty());
     let row = filled.filter_map(|(cell, column)| {
@@ -301,9 +301,9 @@ fn csv_row(mut cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shap
     Ok((row.collect(), cells))
 }
 
-async fn take_lines(taker: &mut Taker<'_>, incoming: &mut Incoming) -> Result<(), Error> {
+async fn take_lines(importer: &mut RowImporter<'_>, incoming: &mut Incoming) -> Result<(), Error> {
     incoming.head().await?;
-    let mut reader = LineReader::new(taker.row_bytes_max());
+    let mut reader = LineReader::new(importer.row_bytes_max());
     let mut rows = Vec::new();
     let mut pieces = Pieces::default();
     loop {
@@ -315,23 +315,23 @@ async fn take_lines(taker: &mut Taker<'_>, incoming: &mut Incoming) -> Result<()
         let is_end = piece.is_none();
         for FileRow { line, content } in rows.drain(..) {
             let read = match content {
-                Ok(bytes) => taker.object(bytes).await?,
+                Ok(bytes) => importer.object(bytes).await?,
                 Err(flaw) => Err(flaw),
             };
-            taker.take(line, read).await?;
-            if taker.is_stopped() {
+            importer.take(line, read).await?;
+            if importer.is_stopped() {
                 return Ok(());
             }
         }
         if is_end {
-            return taker.flush().await;
+            return importer.flush().await;
         }
     }
 }
 
 /// Takes rows and writes them batch by batch.
-struct Taker<'c> {
-    call: &'c Call<Rowmill>,
+struct RowImporter<'c> {
+    call: &'c Call<ApiState>,
     import: Import,
     lines: Vec<(u64, Vec<String>)>,
     rows: Vec<ImportRow>,
@@ -340,8 +340,8 @@ struct Taker<'c> {
     told_bytes: usize,
 }
 
-impl<'c> Taker<'c> {
-    fn new(call: &'c Call<Rowmill>, import: Import) -> Self {
+impl<'c> RowImporter<'c> {
+    fn new(call: &'c Call<ApiState>, import: Import) -> Self {
         let told = FileOutcome::default();
         Self { call, import, lines: Vec::new(), rows: Vec::new(), bytes: 0, told, told_bytes: 0 }
     }
@@ -356,15 +356,15 @@ impl<'c> Taker<'c> {
     }
 
     /// A line as a row. Fields that were not seen before find their columns on the way.
-    async fn object(&mut self, bytes: Vec<u8>) -> Result<Result<Row, Flaw>, Error> {
+    async fn object(&mut self, bytes: Vec<u8>) -> Result<Result<Row, RowError>, Error> {
         let shown = String::from_utf8_lossy(&bytes).into_owned();
         let text = match guard(bytes, self.call.limits.nesting_max) {
             Ok(text) => text,
-            Err(error) => return Ok(Err(Flaw { reason: error.to_string(), values: vec![shown] })),
+            Err(error) => return Ok(Err(RowError { reason: error.to_string(), values: vec![shown] })),
         };
         let fields = match fields::one(&text) {
             Ok(fields) => fields,
-            Err(error) => return Ok(Err(Flaw { reason: error.to_string(), values: vec![shown] })),
+            Err(error) => return Ok(Err(RowError { reason: error.to_string(), values: vec![shown] })),
         };
         let new = fields.0.iter().filter(|(name, _)| !self.import.is_settled(name));
         let new: Vec<ImportField> =
@@ -380,7 +380,7 @@ impl<'c> Taker<'c> {
         Ok(Ok((cells.collect(), vec![shown])))
     }
 
-    async fn take(&mut self, line: u64, read: Result<Row, Flaw>) -> Result<(), Error> {
+    async fn take(&mut self, line: u64, read: Result<Row, RowError>) -> Result<(), Error> {
         match read {
             Err(flaw) => self.reject(line, flaw.reason, flaw.values),
             // A row without a cell is a blank line of commas.

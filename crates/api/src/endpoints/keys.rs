@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::endpoint::{Answer, Call, Endpoint, Json, Nothing};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::wire::Deleted;
 use crate::wire::team::{KeyCreate, KeyOut};
 
@@ -29,7 +29,7 @@ pub(crate) struct Keys {
     keys: Vec<KeyOut>,
 }
 
-impl Endpoint<Rowmill> for ListKeys {
+impl Endpoint<ApiState> for ListKeys {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listKeys";
     const TAG: &'static str = TAG;
@@ -40,7 +40,7 @@ impl Endpoint<Rowmill> for ListKeys {
     type Body = Nothing;
     type Out = Keys;
 
-    async fn handle(call: Call<Rowmill>, _: Nothing, _: Nothing, _: Nothing) -> Result<Answer<Keys>, Error> {
+    async fn handle(call: Call<ApiState>, _: Nothing, _: Nothing, _: Nothing) -> Result<Answer<Keys>, Error> {
         let caller = call.caller()?;
         let keys = call.app().own_keys(caller).await?;
         Ok(Answer::new(Keys { keys: keys.into_iter().map(|key| KeyOut::new(key, caller)).collect() }))
@@ -57,7 +57,7 @@ pub(crate) struct KeyCreated {
     secret: String,
 }
 
-impl Endpoint<Rowmill> for CreateKey {
+impl Endpoint<ApiState> for CreateKey {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createKey";
     const TAG: &'static str = TAG;
@@ -71,7 +71,7 @@ impl Endpoint<Rowmill> for CreateKey {
     type Out = KeyCreated;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         _: Nothing,
         _: Nothing,
         Json(KeyCreate { name }): Json<KeyCreate>,
@@ -85,7 +85,7 @@ impl Endpoint<Rowmill> for CreateKey {
 
 pub(crate) struct DeleteKey;
 
-impl Endpoint<Rowmill> for DeleteKey {
+impl Endpoint<ApiState> for DeleteKey {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteKey";
     const TAG: &'static str = TAG;
@@ -97,7 +97,7 @@ impl Endpoint<Rowmill> for DeleteKey {
     type Out = Deleted;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: KeyPath,
         _: Nothing,
         _: Nothing,

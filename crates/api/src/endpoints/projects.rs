@@ -11,7 +11,7 @@ use serde_json::json;
 use super::{ProjectPath, page_size};
 use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::project::{ProjectCreate, ProjectFull, ProjectHead, ProjectItem, ProjectPatch};
@@ -51,7 +51,7 @@ struct ProjectPages {
     total_pages: u64,
 }
 
-impl<V: Version> Endpoint<Rowmill> for ListProjects<V> {
+impl<V: Version> Endpoint<ApiState> for ListProjects<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::GET;
@@ -75,7 +75,7 @@ impl<V: Version> Endpoint<Rowmill> for ListProjects<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         _: V::Path<Nothing>,
         query: ListQuery,
         _: Nothing,
@@ -108,7 +108,7 @@ pub(crate) struct ProjectCreated {
     applied_fixes: Vec<String>,
 }
 
-impl<V: Version> Endpoint<Rowmill> for CreateProject<V> {
+impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
@@ -133,7 +133,7 @@ impl<V: Version> Endpoint<Rowmill> for CreateProject<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         _: V::Path<Nothing>,
         _: Nothing,
         Json(body): Json<ProjectCreate>,
@@ -146,7 +146,7 @@ impl<V: Version> Endpoint<Rowmill> for CreateProject<V> {
 
 pub(crate) struct CreateSample;
 
-impl Endpoint<Rowmill> for CreateSample {
+impl Endpoint<ApiState> for CreateSample {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createSampleProject";
     const TAG: &'static str = TAG;
@@ -160,7 +160,7 @@ impl Endpoint<Rowmill> for CreateSample {
     type Out = ProjectCreated;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         _: Nothing,
         _: Nothing,
         _: Nothing,
@@ -178,7 +178,7 @@ pub(crate) struct ProjectOut {
     project: ProjectFull,
 }
 
-impl<V: Version> Endpoint<Rowmill> for GetProject<V> {
+impl<V: Version> Endpoint<ApiState> for GetProject<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
@@ -192,7 +192,7 @@ impl<V: Version> Endpoint<Rowmill> for GetProject<V> {
     type Out = ProjectOut;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,
@@ -210,7 +210,7 @@ pub(crate) struct ProjectChangedOut {
     project: ProjectHead,
 }
 
-impl<V: Version> Endpoint<Rowmill> for PatchProject<V> {
+impl<V: Version> Endpoint<ApiState> for PatchProject<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
@@ -229,7 +229,7 @@ impl<V: Version> Endpoint<Rowmill> for PatchProject<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         Json(body): Json<ProjectPatch>,
@@ -242,7 +242,7 @@ impl<V: Version> Endpoint<Rowmill> for PatchProject<V> {
 
 pub(crate) struct DeleteProject<V>(PhantomData<V>);
 
-impl<V: Version> Endpoint<Rowmill> for DeleteProject<V> {
+impl<V: Version> Endpoint<ApiState> for DeleteProject<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
@@ -257,7 +257,7 @@ impl<V: Version> Endpoint<Rowmill> for DeleteProject<V> {
     type Out = Deleted;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::wire::Deleted;
 use crate::wire::credentials::{CredentialBody, ProviderOut};
 
@@ -29,7 +29,7 @@ pub(crate) struct Providers {
     providers: Vec<ProviderOut>,
 }
 
-impl Endpoint<Rowmill> for ListProviders {
+impl Endpoint<ApiState> for ListProviders {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listProviders";
     const TAG: &'static str = TAG;
@@ -52,7 +52,7 @@ impl Endpoint<Rowmill> for ListProviders {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         _: Nothing,
         _: Nothing,
         _: Nothing,
@@ -69,7 +69,7 @@ pub(crate) struct ProviderSet {
     provider: ProviderOut,
 }
 
-impl Endpoint<Rowmill> for SetProvider {
+impl Endpoint<ApiState> for SetProvider {
     const METHOD: Method = Method::PUT;
     const ID: &'static str = "setProvider";
     const TAG: &'static str = TAG;
@@ -90,7 +90,7 @@ impl Endpoint<Rowmill> for SetProvider {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: ProviderPath,
         _: Nothing,
         Json(body): Json<CredentialBody>,
@@ -102,7 +102,7 @@ impl Endpoint<Rowmill> for SetProvider {
 
 pub(crate) struct DeleteProvider;
 
-impl Endpoint<Rowmill> for DeleteProvider {
+impl Endpoint<ApiState> for DeleteProvider {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteProvider";
     const TAG: &'static str = TAG;
@@ -114,7 +114,7 @@ impl Endpoint<Rowmill> for DeleteProvider {
     type Out = Deleted;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: ProviderPath,
         _: Nothing,
         _: Nothing,

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use super::{ProjectPath, RowPath, page_size};
 use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing, Raw};
 use crate::error::Error;
-use crate::guard::guard;
-use crate::kept::PageName;
+use crate::json_guard::guard;
 use crate::paced;
+use crate::page_cache::PageKey;
 use crate::row_stream::{PageForm, Written};
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::fields::{self, Entries, List};
@@ -70,7 +70,7 @@ impl ListQuery {
     }
 }
 
-impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
+impl<V: Version> Endpoint<ApiState> for ListRows<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
@@ -96,7 +96,7 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         query: ListQuery,
         _: Nothing,
@@ -111,7 +111,7 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
         };
         let stored = call.app().project(caller, &path.project_id).await?;
         call.check_sequence(stored.change_seq)?;
-        let name = page_name(&stored, &query, &list);
+        let name = page_key(&stored, &query, &list);
         if let Some(kept) = name.as_ref().and_then(|name| call.pages().get(name, &stored)) {
             return Ok(Answer::rendered(kept));
         }
@@ -126,7 +126,7 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
         match form.write(page).await? {
             Written::Whole(rendered) => {
                 if let Some(name) = name {
-                    call.pages().keep(name, &stored, &rendered);
+                    call.pages().insert(name, &stored, &rendered);
                 }
                 Ok(Answer::rendered(rendered))
             }
@@ -137,7 +137,7 @@ impl<V: Version> Endpoint<Rowmill> for ListRows<V> {
 
 /// What names a page that may be kept: one of all rows, in order of creation. Others depend on more than
 /// the project's state: on the time, for one.
-fn page_name(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::ListRows) -> Option<PageName> {
+fn page_key(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::ListRows) -> Option<PageKey> {
     let ListQuery {
         page: _,
         page_size: _,
@@ -153,7 +153,7 @@ fn page_name(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::List
     } = query;
     let selects = [view_id, filters, sorting, search, column_ids];
     let is_plain = selects.iter().all(|part| part.is_none());
-    is_plain.then(|| PageName {
+    is_plain.then(|| PageKey {
         project: stored.project.id,
         start: list.start,
         size: list.limit,
@@ -240,7 +240,7 @@ pub(crate) struct InsertQuery {
     match_on: Option<String>,
 }
 
-impl<V: Version> Endpoint<Rowmill> for InsertRows<V> {
+impl<V: Version> Endpoint<ApiState> for InsertRows<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
@@ -268,7 +268,7 @@ impl<V: Version> Endpoint<Rowmill> for InsertRows<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         query: InsertQuery,
         body: Raw<RowsBody>,
@@ -286,7 +286,7 @@ impl<V: Version> Endpoint<Rowmill> for InsertRows<V> {
 fn insert_of<'a>(
     text: &'a str,
     match_on: Option<String>,
-    call: &Call<Rowmill>,
+    call: &Call<ApiState>,
 ) -> Result<rowmill_app::InsertRows<'a>, Error> {
     let most = call.limits.insert_rows_max;
     let read = off_async(text.len(), || fields::entries(text, usize::try_from(most).unwrap_or(usize::MAX)))?;
@@ -304,7 +304,7 @@ fn insert_of<'a>(
 
 pub(crate) struct DeleteRows<V>(PhantomData<V>);
 
-impl<V: Version> Endpoint<Rowmill> for DeleteRows<V> {
+impl<V: Version> Endpoint<ApiState> for DeleteRows<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
@@ -326,7 +326,7 @@ impl<V: Version> Endpoint<Rowmill> for DeleteRows<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         Json(body): Json<RowsDelete>,
@@ -344,7 +344,7 @@ pub(crate) struct RowOut {
     row: RowFull,
 }
 
-impl<V: Version> Endpoint<Rowmill> for GetRow<V> {
+impl<V: Version> Endpoint<ApiState> for GetRow<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
@@ -358,7 +358,7 @@ impl<V: Version> Endpoint<Rowmill> for GetRow<V> {
     type Out = RowOut;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<RowPath>,
         _: Nothing,
         _: Nothing,
@@ -381,7 +381,7 @@ pub(crate) struct RowPatchedOut {
     ignored_keys: Vec<String>,
 }
 
-impl<V: Version> Endpoint<Rowmill> for PatchRow<V> {
+impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
@@ -400,7 +400,7 @@ impl<V: Version> Endpoint<Rowmill> for PatchRow<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<RowPath>,
         _: Nothing,
         body: Raw<RowBody>,

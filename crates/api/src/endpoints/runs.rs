@@ -10,7 +10,7 @@ use serde_json::json;
 use super::ProjectPath;
 use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Nothing, Optional};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::run::{Status, StopBody, TriggerBody};
 
@@ -25,7 +25,7 @@ pub(crate) struct Triggered {
     triggered_count: u64,
 }
 
-impl<V: Version> Endpoint<Rowmill> for Trigger<V> {
+impl<V: Version> Endpoint<ApiState> for Trigger<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
@@ -49,7 +49,7 @@ impl<V: Version> Endpoint<Rowmill> for Trigger<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         Optional(body): Optional<TriggerBody>,
@@ -71,7 +71,7 @@ pub(crate) struct StoppedOut {
     stopped_cells: u64,
 }
 
-impl<V: Version> Endpoint<Rowmill> for Stop<V> {
+impl<V: Version> Endpoint<ApiState> for Stop<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
@@ -93,7 +93,7 @@ impl<V: Version> Endpoint<Rowmill> for Stop<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         Optional(body): Optional<StopBody>,
@@ -107,7 +107,7 @@ impl<V: Version> Endpoint<Rowmill> for Stop<V> {
 
 pub(crate) struct GetStatus<V>(PhantomData<V>);
 
-impl<V: Version> Endpoint<Rowmill> for GetStatus<V> {
+impl<V: Version> Endpoint<ApiState> for GetStatus<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
@@ -138,7 +138,7 @@ impl<V: Version> Endpoint<Rowmill> for GetStatus<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::wire::Deleted;
 use crate::wire::credentials::{SecretBody, SecretOut};
 
@@ -29,7 +29,7 @@ pub(crate) struct SecretNames {
     secrets: Vec<SecretOut>,
 }
 
-impl Endpoint<Rowmill> for ListSecrets {
+impl Endpoint<ApiState> for ListSecrets {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listSecrets";
     const TAG: &'static str = TAG;
@@ -45,7 +45,7 @@ impl Endpoint<Rowmill> for ListSecrets {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         _: Nothing,
         _: Nothing,
         _: Nothing,
@@ -62,7 +62,7 @@ pub(crate) struct SecretSet {
     secret: SecretOut,
 }
 
-impl Endpoint<Rowmill> for SetSecret {
+impl Endpoint<ApiState> for SetSecret {
     const METHOD: Method = Method::PUT;
     const ID: &'static str = "setSecret";
     const TAG: &'static str = TAG;
@@ -81,7 +81,7 @@ impl Endpoint<Rowmill> for SetSecret {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: SecretPath,
         _: Nothing,
         Json(body): Json<SecretBody>,
@@ -93,7 +93,7 @@ impl Endpoint<Rowmill> for SetSecret {
 
 pub(crate) struct DeleteSecret;
 
-impl Endpoint<Rowmill> for DeleteSecret {
+impl Endpoint<ApiState> for DeleteSecret {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteSecret";
     const TAG: &'static str = TAG;
@@ -106,7 +106,7 @@ impl Endpoint<Rowmill> for DeleteSecret {
     type Out = Deleted;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: SecretPath,
         _: Nothing,
         _: Nothing,

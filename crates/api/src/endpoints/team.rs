@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::endpoint::{Answer, Call, Endpoint, Json, Nothing};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::wire::team::{LimitsOut, TeamCreate, TeamItem, TeamOut, TeamPatch};
 
 const TAG: &str = "Team";
@@ -18,7 +18,7 @@ pub(crate) struct TeamAnswer {
     team: TeamOut,
 }
 
-impl Endpoint<Rowmill> for GetTeam {
+impl Endpoint<ApiState> for GetTeam {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getTeam";
     const TAG: &'static str = TAG;
@@ -30,7 +30,7 @@ impl Endpoint<Rowmill> for GetTeam {
     type Out = TeamAnswer;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         _: Nothing,
         _: Nothing,
         _: Nothing,
@@ -43,7 +43,7 @@ impl Endpoint<Rowmill> for GetTeam {
 
 pub(crate) struct PatchTeam;
 
-impl Endpoint<Rowmill> for PatchTeam {
+impl Endpoint<ApiState> for PatchTeam {
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateTeam";
     const TAG: &'static str = TAG;
@@ -55,7 +55,7 @@ impl Endpoint<Rowmill> for PatchTeam {
     type Out = TeamAnswer;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         _: Nothing,
         _: Nothing,
         Json(body): Json<TeamPatch>,
@@ -74,7 +74,7 @@ pub(crate) struct Teams {
     teams: Vec<TeamItem>,
 }
 
-impl Endpoint<Rowmill> for ListTeams {
+impl Endpoint<ApiState> for ListTeams {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listTeams";
     const TAG: &'static str = TAG;
@@ -86,7 +86,12 @@ impl Endpoint<Rowmill> for ListTeams {
     type Body = Nothing;
     type Out = Teams;
 
-    async fn handle(call: Call<Rowmill>, _: Nothing, _: Nothing, _: Nothing) -> Result<Answer<Teams>, Error> {
+    async fn handle(
+        call: Call<ApiState>,
+        _: Nothing,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Teams>, Error> {
         let teams = call.app().teams_for(call.caller()?).await?;
         Ok(Answer::new(Teams { teams: teams.into_iter().map(TeamItem::from).collect() }))
     }
@@ -102,7 +107,7 @@ pub(crate) struct TeamCreated {
     secret: String,
 }
 
-impl Endpoint<Rowmill> for CreateTeam {
+impl Endpoint<ApiState> for CreateTeam {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createTeam";
     const TAG: &'static str = TAG;
@@ -116,7 +121,7 @@ impl Endpoint<Rowmill> for CreateTeam {
     type Out = TeamCreated;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         _: Nothing,
         _: Nothing,
         Json(TeamCreate { slug, name }): Json<TeamCreate>,
@@ -134,7 +139,7 @@ pub(crate) struct LimitsAnswer {
     limits: LimitsOut,
 }
 
-impl Endpoint<Rowmill> for GetLimits {
+impl Endpoint<ApiState> for GetLimits {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getLimits";
     const TAG: &'static str = TAG;
@@ -146,7 +151,7 @@ impl Endpoint<Rowmill> for GetLimits {
     type Out = LimitsAnswer;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         _: Nothing,
         _: Nothing,
         _: Nothing,

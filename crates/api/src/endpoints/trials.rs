@@ -12,7 +12,7 @@ use super::ProjectPath;
 use super::providers::ProviderPath;
 use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::wire::column::ColumnCreate;
 
 pub(crate) struct TryOnRow;
@@ -84,7 +84,7 @@ impl TriedResult {
     }
 }
 
-impl Endpoint<Rowmill> for TryOnRow {
+impl Endpoint<ApiState> for TryOnRow {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "tryColumn";
     const TAG: &'static str = "Processing";
@@ -111,7 +111,7 @@ impl Endpoint<Rowmill> for TryOnRow {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: ProjectPath,
         _: Nothing,
         Json(body): Json<TryBody>,
@@ -138,7 +138,7 @@ pub(crate) struct ProviderTested {
     milliseconds: u64,
 }
 
-impl Endpoint<Rowmill> for TestProvider {
+impl Endpoint<ApiState> for TestProvider {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "testProvider";
     const TAG: &'static str = "Credentials";
@@ -157,7 +157,7 @@ impl Endpoint<Rowmill> for TestProvider {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: ProviderPath,
         _: Nothing,
         _: Nothing,

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::endpoint::{Answer, Call, Endpoint, Nothing};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 
 pub(crate) struct GetUsage;
 
@@ -66,7 +66,7 @@ impl CellCounts {
     }
 }
 
-impl Endpoint<Rowmill> for GetUsage {
+impl Endpoint<ApiState> for GetUsage {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getUsage";
     const TAG: &'static str = "Team";
@@ -78,7 +78,12 @@ impl Endpoint<Rowmill> for GetUsage {
     type Body = Nothing;
     type Out = Usage;
 
-    async fn handle(call: Call<Rowmill>, _: Nothing, _: Nothing, _: Nothing) -> Result<Answer<Usage>, Error> {
+    async fn handle(
+        call: Call<ApiState>,
+        _: Nothing,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<Usage>, Error> {
         let mut totals = UsageTotals::default();
         let mut projects = Vec::new();
         for ProjectUsage { id, title, rows, cells } in call.app().usage(call.caller()?).await? {

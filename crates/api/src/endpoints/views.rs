@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{ProjectPath, ViewPath};
 use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing};
 use crate::error::Error;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::view::{ViewCreate, ViewFull, ViewPatch};
@@ -25,7 +25,7 @@ pub(crate) struct Views {
     views: Vec<ViewFull>,
 }
 
-impl<V: Version> Endpoint<Rowmill> for ListViews<V> {
+impl<V: Version> Endpoint<ApiState> for ListViews<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
@@ -39,7 +39,7 @@ impl<V: Version> Endpoint<Rowmill> for ListViews<V> {
     type Out = Views;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         _: Nothing,
@@ -58,7 +58,7 @@ pub(crate) struct ViewOut {
     view: ViewFull,
 }
 
-impl<V: Version> Endpoint<Rowmill> for CreateView<V> {
+impl<V: Version> Endpoint<ApiState> for CreateView<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
@@ -84,7 +84,7 @@ impl<V: Version> Endpoint<Rowmill> for CreateView<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ProjectPath>,
         _: Nothing,
         Json(body): Json<ViewCreate>,
@@ -98,7 +98,7 @@ impl<V: Version> Endpoint<Rowmill> for CreateView<V> {
 
 pub(crate) struct PatchView<V>(PhantomData<V>);
 
-impl<V: Version> Endpoint<Rowmill> for PatchView<V> {
+impl<V: Version> Endpoint<ApiState> for PatchView<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
@@ -116,7 +116,7 @@ impl<V: Version> Endpoint<Rowmill> for PatchView<V> {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ViewPath>,
         _: Nothing,
         Json(body): Json<ViewPatch>,
@@ -130,7 +130,7 @@ impl<V: Version> Endpoint<Rowmill> for PatchView<V> {
 
 pub(crate) struct DeleteView<V>(PhantomData<V>);
 
-impl<V: Version> Endpoint<Rowmill> for DeleteView<V> {
+impl<V: Version> Endpoint<ApiState> for DeleteView<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
@@ -144,7 +144,7 @@ impl<V: Version> Endpoint<Rowmill> for DeleteView<V> {
     type Out = Deleted;
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: V::Path<ViewPath>,
         _: Nothing,
         _: Nothing,

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Nothing, Raw};
 use crate::error::Error;
 use crate::layers::RequestId;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 
 pub(crate) struct Deliver;
 
@@ -52,7 +52,7 @@ pub(crate) struct DeliveredOut {
     ignored: bool,
 }
 
-impl Endpoint<Rowmill> for Deliver {
+impl Endpoint<ApiState> for Deliver {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "deliverEvent";
     const TAG: &'static str = "Webhook";
@@ -83,7 +83,7 @@ impl Endpoint<Rowmill> for Deliver {
     }
 
     async fn handle(
-        call: Call<Rowmill>,
+        call: Call<ApiState>,
         path: TeamIdPath,
         _: Nothing,
         body: Raw<DeliveryBody>,

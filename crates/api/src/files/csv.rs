@@ -2,7 +2,7 @@
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 
-use super::{FileRow, Flaw, cut, too_long};
+use super::{FileRow, RowError, cut, too_long};
 
 /// More cells than any table has columns.
 const CELLS_MAX: usize = 16_384;
@@ -68,7 +68,7 @@ impl CsvReader {
             let values = vec![self.overflow.take().unwrap_or_else(|| cut(read))];
             let reason =
                 "opens a quote that is never closed, so the rest of the file belongs to it".to_owned();
-            rows.push(FileRow { line, content: Err(Flaw { reason, values }) });
+            rows.push(FileRow { line, content: Err(RowError { reason, values }) });
         }
     }
 
@@ -104,20 +104,20 @@ impl CsvReader {
     fn end_row(&mut self, rows: &mut Vec<FileRow<Vec<String>>>) {
         let line = self.begun_at.take().unwrap_or(self.line);
         let content = match self.overflow.take() {
-            Some(shown) => Err(Flaw { reason: too_long(self.bytes_max), values: vec![shown] }),
+            Some(shown) => Err(RowError { reason: too_long(self.bytes_max), values: vec![shown] }),
             None => self.cells(),
         };
         rows.push(FileRow { line, content });
         (self.written, self.ended) = (0, 0);
     }
 
-    fn cells(&self) -> Result<Vec<String>, Flaw> {
+    fn cells(&self) -> Result<Vec<String>, RowError> {
         let ends = self.ends.get(..self.ended).unwrap_or_default();
         let starts = std::iter::once(&0).chain(ends);
         let parts = starts.zip(ends).map(|(start, end)| self.output.get(*start..*end).unwrap_or_default());
         let read: Result<Vec<String>, _> =
             parts.clone().map(|part| std::str::from_utf8(part).map(str::to_owned)).collect();
-        let flaw = |reason: &str| Flaw { reason: reason.to_owned(), values: parts.map(cut).collect() };
+        let flaw = |reason: &str| RowError { reason: reason.to_owned(), values: parts.map(cut).collect() };
         match read {
             Err(_) => Err(flaw("is not valid UTF-8")),
             Ok(cells) if cells.iter().any(|cell| cell.contains('\0')) => {

@@ -2,7 +2,7 @@
 
 use memchr::memchr;
 
-use super::{FileRow, Flaw, cut, too_long};
+use super::{FileRow, RowError, cut, too_long};
 
 /// Takes bytes as they come and gives the lines that are whole, blank ones apart.
 pub(crate) struct LineReader {
@@ -47,7 +47,7 @@ impl LineReader {
         self.line += 1;
         let bytes = std::mem::take(&mut self.begun);
         let content = match self.overflow.take() {
-            Some(shown) => Err(Flaw { reason: too_long(self.bytes_max), values: vec![shown] }),
+            Some(shown) => Err(RowError { reason: too_long(self.bytes_max), values: vec![shown] }),
             None if bytes.trim_ascii().is_empty() => return,
             None => Ok(bytes),
         };

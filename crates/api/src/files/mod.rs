@@ -11,12 +11,12 @@ pub(crate) mod outgoing;
 pub(crate) struct FileRow<T> {
     /// Where it begins, from 1.
     pub(crate) line: u64,
-    pub(crate) content: Result<T, Flaw>,
+    pub(crate) content: Result<T, RowError>,
 }
 
 /// What is wrong with a row, and what could be read of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Flaw {
+pub(crate) struct RowError {
     pub(crate) reason: String,
     pub(crate) values: Vec<String>,
 }

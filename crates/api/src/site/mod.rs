@@ -10,17 +10,17 @@ use axum::Router;
 
 use crate::api::{Finished, Settings};
 use crate::pipeline::Shared;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 
 /// Everything but the operations of the document.
-fn routes(shared: Arc<Shared<Rowmill>>) -> Router {
+fn routes(shared: Arc<Shared<ApiState>>) -> Router {
     let pages = page::routes(shared.state.clone());
     session::routes().with_state(shared).merge(pages)
 }
 
-impl Finished<Rowmill> {
+impl Finished<ApiState> {
     /// The whole service: the operations, and the web application that uses them.
-    pub fn site(self, state: Rowmill, settings: Settings) -> Router {
+    pub fn site(self, state: ApiState, settings: Settings) -> Router {
         self.router_beside(state, settings, routes)
     }
 }

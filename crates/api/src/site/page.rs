@@ -10,7 +10,7 @@ use rowmill_web::File;
 use sha2::{Digest as _, Sha256};
 
 use crate::api::unknown_path;
-use crate::rowmill::Rowmill;
+use crate::state::ApiState;
 
 /// Where the page finds its way by itself. The rest of the addresses are the API's.
 const PAGES: &[&str] = &[
@@ -34,7 +34,7 @@ const POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-
 const KEPT_FOR_EVER: &str = "public, max-age=31536000, immutable";
 const ASKED_AGAIN: &str = "no-cache";
 
-pub(crate) fn routes(state: Rowmill) -> Router {
+pub(crate) fn routes(state: ApiState) -> Router {
     let pages = PAGES.iter().fold(Router::new(), |router, path| router.route(path, get(page)));
     let files = rowmill_web::files().iter().filter(|file| file.path != rowmill_web::INDEX);
     files
@@ -49,7 +49,7 @@ pub(crate) fn routes(state: Rowmill) -> Router {
 }
 
 /// An address where nothing is. People are shown the page, which says so and knows the way back.
-async fn unknown(State(state): State<Rowmill>, mut request: Request) -> Response<Body> {
+async fn unknown(State(state): State<ApiState>, mut request: Request) -> Response<Body> {
     if !is_persons(&request) {
         return unknown_path(request).await;
     }
@@ -71,7 +71,7 @@ fn is_persons(request: &Request) -> bool {
 }
 
 /// The page, with the path that everything lies below.
-async fn page(State(state): State<Rowmill>, request: Request) -> Response<Body> {
+async fn page(State(state): State<ApiState>, request: Request) -> Response<Body> {
     let prefix = state.reached(request.headers()).prefix().to_owned();
     let html = based(rowmill_web::index(), &prefix);
     let hash =

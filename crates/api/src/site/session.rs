@@ -18,12 +18,12 @@ use crate::body;
 use crate::endpoint::not_json;
 use crate::error::Error;
 use crate::layers::RequestId;
-use crate::limits::Standing;
 use crate::pipeline::{Shared, client_address, count};
-use crate::rowmill::Rowmill;
+use crate::rate_limits::RateLimitStatus;
 use crate::site::cookie;
+use crate::state::ApiState;
 
-type Site = Arc<Shared<Rowmill>>;
+type Site = Arc<Shared<ApiState>>;
 
 /// Room for a key and little else.
 const BODY_BYTES_MAX: u32 = 4_096;
@@ -92,7 +92,7 @@ async fn sign_in(State(site): State<Site>, request: Request) -> Response {
 async fn try_sign_in(
     site: &Site,
     request: Request,
-    standing: &mut Option<Standing>,
+    standing: &mut Option<RateLimitStatus>,
 ) -> Result<Response, Error> {
     let (parts, mut body) = request.into_parts();
     refuse_foreign(site, &parts)?;
@@ -102,7 +102,7 @@ async fn try_sign_in(
     let SignIn { key } = serde_json::from_str(&text).map_err(|error| not_json(&error))?;
     let principal = match site.state.app().authenticate(key.trim()).await {
         Err(rowmill_app::Error::InvalidKey) => {
-            count(standing, site.policies.auth_failure(client_address(&parts)))?;
+            count(standing, site.rate_limiters.auth_failure(client_address(&parts)))?;
             return Err(rowmill_app::Error::InvalidKey.into());
         }
         other => other?,
@@ -136,7 +136,7 @@ async fn follow_link(State(site): State<Site>, request: Request) -> Response {
             _ => site.state.app().use_sign_in_link(token).await?,
         };
         let Some(principal) = principal else {
-            count(&mut None, site.policies.auth_failure(client_address(&parts)))?;
+            count(&mut None, site.rate_limiters.auth_failure(client_address(&parts)))?;
             return Ok(redirect("../?signin=expired"));
         };
         let mut response = redirect("../");

@@ -1,6 +1,6 @@
 //! Events on the wire: server-sent events, one JSON object each.
 
-use rowmill_app::{ChangedRowsRead, Standing, StoredProject};
+use rowmill_app::{ChangedRowsRead, ProcessingStatus, StoredProject};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -56,7 +56,7 @@ pub(crate) fn render_project(version: u64) -> Result<Vec<u8>, Error> {
     frame("project", None, &serde_json::json!({ "version": version }))
 }
 
-pub(crate) fn render_status(seq: u64, standing: &Standing) -> Result<Vec<u8>, Error> {
+pub(crate) fn render_status(seq: u64, standing: &ProcessingStatus) -> Result<Vec<u8>, Error> {
     frame("status", Some(seq), &Status::new(standing))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rowmill_app::{OnceKey, Standing, StopRows, TriggerRows};
+use rowmill_app::{IdempotencyKey, ProcessingStatus, StopRows, TriggerRows};
 use rowmill_model::filter::Filters;
 use rowmill_model::plan::{RunTally, Tally};
 use rowmill_model::sort::Sorting;
@@ -53,7 +53,7 @@ pub(crate) struct TriggerBody {
 }
 
 impl TriggerBody {
-    pub(crate) fn into_trigger(self, once: Option<OnceKey>) -> TriggerRows {
+    pub(crate) fn into_trigger(self, once: Option<IdempotencyKey>) -> TriggerRows {
         TriggerRows {
             row_ids: self.row_ids,
             column_ids: self.column_ids,
@@ -84,7 +84,7 @@ pub(crate) struct StopBody {
 }
 
 impl StopBody {
-    pub(crate) fn into_stop(self, once: Option<OnceKey>) -> StopRows {
+    pub(crate) fn into_stop(self, once: Option<IdempotencyKey>) -> StopRows {
         StopRows { row_ids: self.row_ids, column_ids: self.column_ids, once }
     }
 }
@@ -175,8 +175,8 @@ impl RunCounts {
 }
 
 impl Status {
-    pub(crate) fn new(standing: &Standing) -> Self {
-        let Standing { project, plan, tally, row_count, updated_at_ms } = standing;
+    pub(crate) fn new(standing: &ProcessingStatus) -> Self {
+        let ProcessingStatus { project, plan, tally, row_count, updated_at_ms } = standing;
         let rows = tally.rows(plan, *row_count);
         let processed = project.table.columns.iter().filter(|column| column.kind.is_processed());
         let columns = processed.map(|column| {

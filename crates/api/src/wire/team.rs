@@ -5,7 +5,7 @@ use rowmill_model::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{Rate, Rates};
+use crate::rate_limits::{Rate, Rates};
 use crate::wire::timestamp;
 
 /// The team a key belongs to.

@@ -10,8 +10,8 @@ use rowmill_model::table::header_key;
 use rowmill_model::{Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId};
 use rowmill_store::{NewRow, StoredProject};
 
-use crate::chance::column_id;
 use crate::error::{Error, Result};
+use crate::ids::column_id;
 use crate::rows::fields::{Fields, Held};
 
 /// What becomes of fields that name no column.
@@ -25,14 +25,14 @@ pub(super) enum Leftover {
 
 /// Where a row stands in the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum RowLocation {
     /// It is the body.
     Body,
     /// In the array of this name, `""` if that is the body.
     Entry(&'static str, usize),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for RowLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Body => Ok(()),
@@ -119,7 +119,7 @@ impl<'a> Layout<'a> {
         &mut self,
         text: &'a str,
         fields: &mut Fields<'a>,
-        place: Place,
+        place: RowLocation,
     ) -> Option<RowCells<'a>> {
         let wrong = match fields.read(text) {
             Ok(Held::Fields) => return Some(self.cells(fields, place)),
@@ -136,7 +136,7 @@ impl<'a> Layout<'a> {
     }
 
     /// The cells that a row's fields name.
-    pub(super) fn cells(&mut self, fields: &Fields<'a>, place: Place) -> RowCells<'a> {
+    pub(super) fn cells(&mut self, fields: &Fields<'a>, place: RowLocation) -> RowCells<'a> {
         let mut cells: RowCells<'a> = Vec::with_capacity(fields.0.len());
         let mut leftover = Vec::new();
         for (index, (field, value)) in fields.0.iter().enumerate() {
@@ -253,7 +253,7 @@ impl<'a> Layout<'a> {
         &mut self,
         leftover: Vec<(&Cow<'a, str>, &'a str)>,
         cells: &mut RowCells<'a>,
-        place: Place,
+        place: RowLocation,
     ) {
         if leftover.is_empty() {
             return;
@@ -277,7 +277,7 @@ impl<'a> Layout<'a> {
         cells.push((self.trigger, Cow::Owned(object)));
     }
 
-    fn check_size(&mut self, place: Place, field: &str, value: &str) {
+    fn check_size(&mut self, place: RowLocation, field: &str, value: &str) {
         if let Some(message) = too_large(value, self.limits) {
             self.over_limit = true;
             self.offend(at(place, field), message);
@@ -287,7 +287,7 @@ impl<'a> Layout<'a> {
 
 /// The fields as one JSON object, values as they were sent. A field sent twice is an offence, because
 /// one of the two would be lost.
-fn object(fields: &[(&Cow<'_, str>, &str)], place: Place, layout: &mut Layout<'_>) -> String {
+fn object(fields: &[(&Cow<'_, str>, &str)], place: RowLocation, layout: &mut Layout<'_>) -> String {
     let mut text = String::from("{");
     let mut seen = HashSet::with_capacity(fields.len());
     for (index, (field, value)) in fields.iter().enumerate() {
@@ -331,11 +331,11 @@ fn too_large(value: &str, limits: &Limits) -> Option<String> {
     })
 }
 
-fn at(place: Place, field: &str) -> impl fmt::Display {
+fn at(place: RowLocation, field: &str) -> impl fmt::Display {
     // Written only if it is told.
     fmt::from_fn(move |f| match place {
-        Place::Body => f.write_str(field),
-        Place::Entry(..) => write!(f, "{place}.{field}"),
+        RowLocation::Body => f.write_str(field),
+        RowLocation::Entry(..) => write!(f, "{place}.{field}"),
     })
 }
 

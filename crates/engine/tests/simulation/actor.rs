@@ -15,7 +15,7 @@ use rowmill_store::{
 use uuid::Uuid;
 
 use crate::checks::status;
-use crate::outside::FakeOutside;
+use crate::fake_providers::FakeProviders;
 use crate::tables;
 use crate::world::World;
 
@@ -136,7 +136,7 @@ impl Actor {
         };
         let engine = Engine::start(
             Arc::<MemoryStore>::clone(&self.store),
-            Arc::new(FakeOutside(Arc::clone(&self.world))),
+            Arc::new(FakeProviders(Arc::clone(&self.world))),
             Arc::<crate::world::FakeClock>::clone(&self.world.clock),
             config,
             WorkerId(Uuid::from_u128(self.workers)),

@@ -20,7 +20,7 @@ use rowmill_model::row::{RowView, Source};
 use rowmill_model::{CellStates, CellStatus, Column, Project, RowId, Value};
 use rowmill_store::{PageStart, Store, StoredRow};
 
-use crate::outside::{CREDENTIAL_RATES, credential_of};
+use crate::fake_providers::{CREDENTIAL_RATES, credential_of};
 use crate::world::World;
 
 type CellKey = (RowId, Slot);
@@ -219,10 +219,10 @@ impl World {
         };
         self.must(is_new, || format!("{cell:?} got v{number} twice"));
         self.must(number >= barred, || format!("{cell:?} got v{number} of a call that was stopped"));
-        let Some((caller, made_on)) = made else {
+        let Some((runner, made_on)) = made else {
             return self.must(false, || format!("{cell:?} got v{number}, which nobody made"));
         };
-        self.must(caller == cell, || format!("{cell:?} got v{number} of {caller:?}"));
+        self.must(runner == cell, || format!("{cell:?} got v{number} of {runner:?}"));
         let state = row.states.get(column.slot).unwrap();
         let is_settled = state.status == CellStatus::Completed && !state.stale;
         let actual = inputs(project, row, column);

@@ -7,9 +7,9 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test fails by panicking")]
 
 mod actor;
-mod broken;
 mod checks;
-mod outside;
+mod fake_providers;
+mod panics;
 mod tables;
 mod world;
 

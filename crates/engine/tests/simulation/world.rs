@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rowmill_engine::Traffic;
+use rowmill_engine::CallLimits;
 use rowmill_model::ProjectId;
 use rowmill_providers::Clock;
-use rowmill_store::conformance::{MemoryStore, Weather};
+use rowmill_store::conformance::{FaultInjection, MemoryStore};
 use rowmill_store::{Store, StoreError};
 
 use crate::checks::Ledger;
@@ -16,7 +16,7 @@ use crate::checks::Ledger;
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) clock: Arc<FakeClock>,
-    pub(crate) traffic: Traffic,
+    pub(crate) call_limits: CallLimits,
     pub(crate) project: ProjectId,
     state: Mutex<State>,
     /// Weak, because the store owns the weather and the weather the world.
@@ -39,7 +39,7 @@ impl World {
     pub(crate) fn new(seed: u64, project: ProjectId) -> (Arc<Self>, Arc<MemoryStore>) {
         let world = Arc::new(Self {
             clock: Arc::new(FakeClock(tokio::time::Instant::now())),
-            traffic: Traffic::default(),
+            call_limits: CallLimits::default(),
             project,
             state: Mutex::new(State {
                 random: fastrand::Rng::with_seed(seed ^ 0x5eed),
@@ -51,7 +51,7 @@ impl World {
             }),
             store: OnceLock::new(),
         });
-        let store = Arc::new(MemoryStore::in_weather(Sky(Arc::clone(&world))));
+        let store = Arc::new(MemoryStore::with_faults(Sky(Arc::clone(&world))));
         world.store.set(Arc::downgrade(&store)).unwrap();
         let listening = Arc::downgrade(&world);
         store.listen(Box::new(move |_| {
@@ -134,7 +134,7 @@ impl Sky {
 }
 
 #[async_trait]
-impl Weather for Sky {
+impl FaultInjection for Sky {
     async fn before(&self, call: &'static str) -> Result<(), StoreError> {
         self.blow().await?;
         if call == "claim" {

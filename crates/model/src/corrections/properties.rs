@@ -15,7 +15,7 @@ use crate::table::header_key;
 use crate::template::TEMPLATES;
 
 #[derive(Debug, Clone)]
-enum Step {
+enum TableEdit {
     Create(Map<String, Value>),
     Patch(usize, Map<String, Value>),
     Delete(usize),
@@ -41,16 +41,16 @@ proptest! {
     }
 }
 
-fn apply(table: &Table, step: &Step) -> Result<Corrected, Vec<Offence>> {
+fn apply(table: &Table, step: &TableEdit) -> Result<Corrected, Vec<Offence>> {
     let (catalogue, limits) = (Catalogue::default(), Limits { columns_max: 8, ..Limits::default() });
     let id_at = |at: &usize| table.columns[at % table.columns.len()].id.clone();
     match step {
-        Step::Create(body) => {
+        TableEdit::Create(body) => {
             let id = ColumnId::new(format!("col_{}", table.next_slot));
             create(table, body, id, &catalogue, &limits)
         }
-        Step::Patch(at, body) => patch(table, id_at(at).as_str(), body, &catalogue, &limits),
-        Step::Delete(at) => delete(table, id_at(at).as_str()),
+        TableEdit::Patch(at, body) => patch(table, id_at(at).as_str(), body, &catalogue, &limits),
+        TableEdit::Delete(at) => delete(table, id_at(at).as_str()),
     }
 }
 
@@ -136,17 +136,17 @@ fn check_no_circle(table: &Table) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = TableEdit> {
     let create = (select(&TEMPLATES[..]), any::<bool>(), body()).prop_map(|(template, is_v3, mut body)| {
         body.shift_remove("dataShape");
         let word = if is_v3 { template.v3_id } else { template.id };
         body.insert("templateId".to_owned(), json!(word));
-        Step::Create(body)
+        TableEdit::Create(body)
     });
     prop_oneof![
         3 => create,
-        4 => (any::<usize>(), body()).prop_map(|(at, body)| Step::Patch(at, body)),
-        1 => any::<usize>().prop_map(Step::Delete),
+        4 => (any::<usize>(), body()).prop_map(|(at, body)| TableEdit::Patch(at, body)),
+        1 => any::<usize>().prop_map(TableEdit::Delete),
     ]
 }
 

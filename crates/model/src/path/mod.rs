@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::value::{Value, raw};
 use query::Query;
-use steps::Step;
+use steps::PathStep;
 
 /// The longest path, in characters.
 pub const PATH_CHARS_MAX: usize = 1_000;
@@ -19,7 +19,7 @@ pub struct Path(Route);
 #[derive(Debug, Clone, PartialEq)]
 enum Route {
     /// Leads to one value at most. No step at all is the whole value.
-    Steps(Vec<Step>),
+    Steps(Vec<PathStep>),
     /// May find any number of values.
     Query(Box<Query>),
 }
@@ -62,7 +62,7 @@ impl Path {
     }
 }
 
-impl Step {
+impl PathStep {
     fn take<'a>(&self, raw: &'a str) -> Option<&'a str> {
         match self {
             Self::Member(name) => raw::member(raw, name),

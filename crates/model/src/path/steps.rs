@@ -2,14 +2,14 @@
 
 /// One step down.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum PathStep {
     Member(Box<str>),
     /// Negative counts from the end.
     Element(i64),
 }
 
 /// Reads a dotted path.
-pub(super) fn dotted(text: &str) -> Result<Vec<Step>, String> {
+pub(super) fn dotted(text: &str) -> Result<Vec<PathStep>, String> {
     let mut steps = Vec::new();
     if text.is_empty() {
         return Ok(steps);
@@ -22,13 +22,13 @@ pub(super) fn dotted(text: &str) -> Result<Vec<Step>, String> {
         }
         // A path may start at an element of an array: `[0].name`.
         if !name.is_empty() {
-            steps.push(Step::Member(name.into()));
+            steps.push(PathStep::Member(name.into()));
         } else if place > 0 || brackets.is_empty() {
             return Err(format!("The path `{text}` has an empty name between its dots."));
         }
         while !brackets.is_empty() {
             let (index, rest) = bracket(text, brackets)?;
-            steps.push(Step::Element(index));
+            steps.push(PathStep::Element(index));
             brackets = rest;
         }
     }
@@ -53,7 +53,7 @@ fn bracket<'t>(text: &str, brackets: &'t str) -> Result<(i64, &'t str), String> 
 }
 
 /// Reads a valid JSONPath from its `$` for as long as it leads to one value, and returns what is left.
-pub(super) fn singular(text: &str) -> (Vec<Step>, &str) {
+pub(super) fn singular(text: &str) -> (Vec<PathStep>, &str) {
     let mut steps = Vec::new();
     let mut rest = text.strip_prefix('$').unwrap_or(text);
     while let Some((step, after)) = segment(rest.trim_start()) {
@@ -63,11 +63,11 @@ pub(super) fn singular(text: &str) -> (Vec<Step>, &str) {
     (steps, rest.trim_start())
 }
 
-fn segment(text: &str) -> Option<(Step, &str)> {
+fn segment(text: &str) -> Option<(PathStep, &str)> {
     if let Some(after_dot) = text.strip_prefix('.') {
         let len = after_dot.find(|c: char| !is_name_char(c)).unwrap_or(after_dot.len());
         let (name, rest) = after_dot.split_at(len);
-        return (!name.is_empty()).then(|| (Step::Member(name.into()), rest));
+        return (!name.is_empty()).then(|| (PathStep::Member(name.into()), rest));
     }
     let selector = text.strip_prefix('[')?.trim_start();
     let (step, rest) = if let quote @ ('\'' | '"') = selector.chars().next()? {
@@ -75,7 +75,7 @@ fn segment(text: &str) -> Option<(Step, &str)> {
     } else {
         let len = selector.find(|c: char| !matches!(c, '-' | '0'..='9')).unwrap_or(selector.len());
         let (index, rest) = selector.split_at(len);
-        (Step::Element(index.parse().ok()?), rest)
+        (PathStep::Element(index.parse().ok()?), rest)
     };
     Some((step, rest.trim_start().strip_prefix(']')?))
 }
@@ -85,7 +85,7 @@ fn is_name_char(c: char) -> bool {
 }
 
 /// Reads the rest of a quoted name, by rewriting it as the JSON string it would be.
-fn quoted(text: &str, quote: char) -> Option<(Step, &str)> {
+fn quoted(text: &str, quote: char) -> Option<(PathStep, &str)> {
     let mut json = String::from('"');
     let mut escaped = false;
     for (index, c) in text.char_indices() {
@@ -99,7 +99,7 @@ fn quoted(text: &str, quote: char) -> Option<(Step, &str)> {
             _ if c == quote => {
                 json.push('"');
                 let name: String = serde_json::from_str(&json).ok()?;
-                return Some((Step::Member(name.into()), text.get(index + 1..)?));
+                return Some((PathStep::Member(name.into()), text.get(index + 1..)?));
             }
             '"' => json.push_str("\\\""),
             _ => json.push(c),

@@ -1,7 +1,7 @@
 //! What runs next: the state machine of processed cells.
 //!
 //! A [`Plan`] is a project's columns seen as a graph of what waits for what. A [`Block`] holds the
-//! [`Mark`]s of 256 rows. [`Steps`] takes one row of a block through whatever happens to it: a trigger, a
+//! [`Mark`]s of 256 rows. [`RowTransitions`] takes one row of a block through whatever happens to it: a trigger, a
 //! stop, a write, a result. Nothing here reads a clock or a database; whoever stores blocks calls it in
 //! the transaction that stores what it decides.
 
@@ -9,10 +9,10 @@ mod block;
 mod judge;
 mod mark;
 mod run;
-mod steps;
 mod tally;
 #[cfg(test)]
 mod tests;
+mod transitions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,8 @@ pub use block::{BLOCK_BITS, BLOCK_ROWS, Block, block_of, place_of, position_of};
 pub use judge::{Verdict, condition_not_met, missing_input};
 pub use mark::{Mark, Phase};
 pub use run::RunTally;
-pub use steps::{Ending, Pick, Steps};
 pub use tally::{ColumnTally, RowTally, Tally};
+pub use transitions::{Ending, Pick, RowTransitions};
 
 use crate::column::Column;
 use crate::filter::Predicate;

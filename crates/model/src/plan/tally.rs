@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Plan, RunTally, Steps};
+use super::{Block, Plan, RowTransitions, RunTally};
 use crate::cell::CellStatus;
 use crate::record::Slot;
 
@@ -77,11 +77,11 @@ impl Tally {
         plan: &Plan,
         block: &mut Block,
         place: u8,
-        step: impl FnOnce(&mut Steps<'_>) -> T,
+        step: impl FnOnce(&mut RowTransitions<'_>) -> T,
     ) -> (T, Vec<Slot>) {
         let was_processing = self.is_processing();
         self.remove(plan, block, place);
-        let mut steps = Steps::new(plan, block, place);
+        let mut steps = RowTransitions::new(plan, block, place);
         let outcome = step(&mut steps);
         let (revoked, ended) = steps.finish();
         self.add(plan, block, place);

@@ -65,8 +65,8 @@ impl World {
         Self { plan: Plan::of(&project), project, block: Block::default(), values, revoked: Vec::new() }
     }
 
-    fn step<T>(&mut self, step: impl FnOnce(&mut Steps<'_>) -> T) -> T {
-        let mut steps = Steps::new(&self.plan, &mut self.block, 9);
+    fn step<T>(&mut self, step: impl FnOnce(&mut RowTransitions<'_>) -> T) -> T {
+        let mut steps = RowTransitions::new(&self.plan, &mut self.block, 9);
         let outcome = step(&mut steps);
         (self.revoked, _) = steps.finish();
         outcome

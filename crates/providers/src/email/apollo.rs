@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::session::{Session, address, hit_or_miss, text};
 use super::{Finding, Person};
-use crate::outcome::{Failure, FailureKind, words};
+use crate::failure::{Failure, FailureKind, words};
 
 const WHO: &str = "Apollo";
 const DEADLINE: Duration = Duration::from_mins(1);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::session::{Session, address, hit_or_miss};
 use super::{Finding, Person};
-use crate::outcome::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind};
 
 const WHO: &str = "Findymail";
 const DEADLINE: Duration = Duration::from_mins(1);

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::session::{Session, address, text};
 use super::{Finding, Hit, Person};
-use crate::guard::Response;
-use crate::outcome::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind};
+use crate::ssrf_guard::Response;
 
 const WHO: &str = "Hunter";
 

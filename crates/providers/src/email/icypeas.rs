@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::session::{Progress, Session, address, id, no_id, text};
 use super::{Finding, Hit, Person};
-use crate::guard::{Request, Response};
-use crate::outcome::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind};
+use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "Icypeas";
 const DELAY: Duration = Duration::from_secs(2);

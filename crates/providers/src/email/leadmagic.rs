@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::session::{Session, address, hit_or_miss, text};
 use super::{Finding, Person};
-use crate::outcome::Failure;
+use crate::failure::Failure;
 
 const WHO: &str = "LeadMagic";
 const DEADLINE: Duration = Duration::from_mins(1);

@@ -10,7 +10,7 @@ use hickory_resolver::proto::op::ResponseCode;
 use hickory_resolver::proto::rr::RData;
 use hickory_resolver::{Resolver, TokioResolver};
 
-use crate::outcome::Failure;
+use crate::failure::Failure;
 
 /// More mail servers than this nobody needs to know.
 const EXCHANGES_MAX: usize = 3;

@@ -29,9 +29,9 @@ use session::Session;
 use snov::Tokens;
 
 use crate::access::Access;
+use crate::failure::Failure;
 pub use crate::gate::Gate;
-use crate::guard::Client;
-use crate::outcome::Failure;
+use crate::ssrf_guard::Client;
 
 /// Who is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

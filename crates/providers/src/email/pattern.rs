@@ -12,10 +12,10 @@ use deunicode::deunicode;
 use tokio::time::timeout;
 
 use super::mail_hosts::{MailHosts, Route};
-use super::smtp::{Reply, Talk};
+use super::smtp::{Reply, SmtpConnection};
 use super::{Finding, Gate, Hit, MailSettings, Person};
-use crate::guard::Client;
-use crate::outcome::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind};
+use crate::ssrf_guard::Client;
 
 /// The server takes this address, and not just any.
 const ACCEPTED: u8 = 95;
@@ -66,7 +66,7 @@ impl Pattern {
     ) -> Result<Finding, Failure> {
         let candidates = candidates(person);
         let Some(likeliest) = candidates.first() else { return Ok(Finding::Ineligible) };
-        gate.pass().await;
+        gate.acquire().await;
         let (hosts, is_named) = match self.hosts.of(person.domain()).await? {
             Route::Named(hosts) => (hosts, true),
             Route::Implied(hosts) => (hosts, false),
@@ -78,7 +78,7 @@ impl Pattern {
                 continue;
             }
             is_private = false;
-            gate.pass().await;
+            gate.acquire().await;
             let Some(verdict) = self.ask(address, person.domain(), &candidates).await else { continue };
             return Ok(finding(verdict, &candidates));
         }
@@ -92,22 +92,28 @@ impl Pattern {
 
     /// One server's verdict; `None` if there is nobody to talk to.
     async fn ask(&self, address: IpAddr, domain: &str, candidates: &[String]) -> Option<Verdict> {
-        let mut talk =
-            Talk::begin((address, self.settings.smtp_port).into(), self.settings.step_time_max).await?;
-        let verdict = timeout(TALK_TIME_MAX, self.question(&mut talk, domain, candidates)).await;
-        talk.end().await;
+        let mut connection =
+            SmtpConnection::begin((address, self.settings.smtp_port).into(), self.settings.step_time_max)
+                .await?;
+        let verdict = timeout(TALK_TIME_MAX, self.question(&mut connection, domain, candidates)).await;
+        connection.end().await;
         Some(verdict.unwrap_or(Verdict::Untold { refused: 0 }))
     }
 
-    async fn question(&self, talk: &mut Talk, domain: &str, candidates: &[String]) -> Verdict {
+    async fn question(
+        &self,
+        connection: &mut SmtpConnection,
+        domain: &str,
+        candidates: &[String],
+    ) -> Verdict {
         let nobody = format!("q{:016x}@{domain}", (self.settings.chance)());
-        match talk.would_take(&nobody).await {
+        match connection.would_take(&nobody).await {
             Reply::Yes => return Verdict::CatchAll,
             Reply::Unknown => return Verdict::Untold { refused: 0 },
             Reply::No => {}
         }
         for (refused, candidate) in candidates.iter().enumerate() {
-            match talk.would_take(candidate).await {
+            match connection.would_take(candidate).await {
                 Reply::Yes => return Verdict::Accepted(candidate.clone()),
                 Reply::No => {}
                 Reply::Unknown => return Verdict::Untold { refused },

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::session::{Session, address, hit_or_miss, text};
 use super::{Finding, Person};
-use crate::guard::Response;
-use crate::outcome::{Failure, FailureKind, wait};
+use crate::failure::{Failure, FailureKind, wait};
+use crate::ssrf_guard::Response;
 
 const WHO: &str = "Prospeo";
 const DEADLINE: Duration = Duration::from_mins(1);
@@ -38,7 +38,7 @@ fn refused(response: &Response, code: &str) -> Result<Finding, Failure> {
         "NO_MATCH" => Ok(Finding::Miss),
         "INSUFFICIENT_CREDITS" => of(FailureKind::OutOfCredits),
         "RATE_LIMITED" | "RATE_LIMIT_EXCEEDED" => Err(limited(response)),
-        "INTERNAL_ERROR" => Err(response.failure_of(WHO, FailureKind::ProviderError).passing(true)),
+        "INTERNAL_ERROR" => Err(response.failure_of(WHO, FailureKind::ProviderError).with_transient(true)),
         "INVALID_API_KEY" | "ACCOUNT_RESTRICTED" => of(FailureKind::InvalidCredentials),
         "INVALID_DATAPOINTS" | "INVALID_REQUEST" => of(FailureKind::InvalidInput),
         _ if response.status == 429 => Err(limited(response)),

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::{Finding, Gate, Hit};
 use crate::access::Access;
-use crate::guard::{Client, Request, Response};
-use crate::outcome::{Failure, FailureKind};
-use crate::secret::Secret;
+use crate::failure::{Failure, FailureKind};
+use crate::redactor::Secret;
+use crate::ssrf_guard::{Client, Request, Response};
 
 pub(super) struct Session<'a> {
     client: &'a Client,
@@ -44,11 +44,11 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn get(&self, path: &str) -> Request {
-        Request::new(Method::GET, self.access.url(path), self.access.reach)
+        Request::new(Method::GET, self.access.url(path), self.access.network_policy)
     }
 
     pub(super) fn post(&self, path: &str) -> Request {
-        Request::new(Method::POST, self.access.url(path), self.access.reach)
+        Request::new(Method::POST, self.access.url(path), self.access.network_policy)
     }
 
     /// A path that ends in an id the finder gave, which is not trusted to be one segment.
@@ -57,7 +57,7 @@ impl<'a> Session<'a> {
         if let Ok(mut segments) = url.path_segments_mut() {
             segments.push(id);
         }
-        Request::new(Method::GET, url, self.access.reach)
+        Request::new(Method::GET, url, self.access.network_policy)
     }
 
     pub(super) fn now(&self) -> jiff::Timestamp {
@@ -65,7 +65,7 @@ impl<'a> Session<'a> {
     }
 
     pub(super) async fn send(&self, request: Request) -> Result<Response, Failure> {
-        self.gate.pass().await;
+        self.gate.acquire().await;
         self.client.send(request).await
     }
 
@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
             match progress {
                 Ok(Progress::Done(finding)) => return Ok(finding),
                 Ok(Progress::Pending(told)) => wait = told.unwrap_or(delay),
-                Err(failure) if failure.may_pass => {
+                Err(failure) if failure.is_transient => {
                     wait = failure.retry_after.unwrap_or(delay);
                     last = failure;
                 }

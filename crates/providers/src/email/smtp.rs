@@ -15,7 +15,7 @@ const LINES_MAX: usize = 100;
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(5);
 
 /// A talk with a mail server, from which nobody gets mail.
-pub(super) struct Talk {
+pub(super) struct SmtpConnection {
     stream: BufReader<TcpStream>,
     step_time_max: Duration,
     /// Why it cannot go on: the server wants no talk with us, or is gone.
@@ -32,7 +32,7 @@ pub(super) enum Reply {
     Unknown,
 }
 
-impl Talk {
+impl SmtpConnection {
     /// Greets the server; `None` if it cannot be reached or is no mail server.
     pub(super) async fn begin(address: SocketAddr, step_time_max: Duration) -> Option<Self> {
         let stream =
@@ -40,17 +40,17 @@ impl Talk {
         // An address is a name that needs no name server.
         let here = stream.local_addr().ok()?.ip();
         let name = if here.is_ipv4() { format!("[{here}]") } else { format!("[IPv6:{here}]") };
-        let mut talk = Self { stream: BufReader::new(stream), step_time_max, is_over: false };
-        let greeting = talk.read().await.ok()?;
-        talk.is_over = greeting.code != 220;
-        if !talk.is_over && talk.say(&format!("EHLO {name}")).await.code != 250 {
-            talk.is_over = talk.say(&format!("HELO {name}")).await.code != 250;
+        let mut connection = Self { stream: BufReader::new(stream), step_time_max, is_over: false };
+        let greeting = connection.read().await.ok()?;
+        connection.is_over = greeting.code != 220;
+        if !connection.is_over && connection.say(&format!("EHLO {name}")).await.code != 250 {
+            connection.is_over = connection.say(&format!("HELO {name}")).await.code != 250;
         }
         // The empty sender of bounces: nothing comes back to it.
-        if !talk.is_over {
-            talk.is_over = talk.say("MAIL FROM:<>").await.code != 250;
+        if !connection.is_over {
+            connection.is_over = connection.say("MAIL FROM:<>").await.code != 250;
         }
-        Some(talk)
+        Some(connection)
     }
 
     /// Whether the server would take mail for this address, which holds letters of addresses only.

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::session::{Progress, Session, address, hit_or_miss, id, no_id, text};
 use super::{Finding, Person};
 use crate::access::Access;
-use crate::guard::{Request, Response};
-use crate::outcome::{Failure, FailureKind};
-use crate::secret::Secret;
+use crate::failure::{Failure, FailureKind};
+use crate::redactor::Secret;
+use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "Snov.io";
 const DELAY: Duration = Duration::from_secs(3);

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::session::{Progress, Session, address, hit_or_miss, id, no_id, text};
 use super::{Finding, Person};
-use crate::guard::{Request, Response};
-use crate::outcome::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind};
+use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "Wiza";
 const PATH: &str = "api/individual_reveals";

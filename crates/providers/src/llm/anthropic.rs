@@ -6,8 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Output, Question, Reply, content_text, declined, word};
 use crate::access::Access;
-use crate::guard::{Request, Response};
-use crate::outcome::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind};
+use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "Anthropic";
 const VERSION: &str = "2023-06-01";
@@ -19,7 +19,7 @@ const MAX_TOKENS_DEFAULT: u32 = 4096;
 const TEMPERATURE_MAX: f64 = 1.0;
 
 pub(super) fn request(access: &Access, question: &Question) -> Result<Request, Failure> {
-    let request = Request::new(Method::POST, access.url("v1/messages"), access.reach)
+    let request = Request::new(Method::POST, access.url("v1/messages"), access.network_policy)
         .secret_header("x-api-key", "", access.require_key()?)?
         .header("anthropic-version", VERSION)?;
     Ok(request.json(&body(question)))
@@ -88,8 +88,8 @@ fn failure(response: &Response) -> Failure {
         _ => None,
     };
     let failure = match by_word {
-        Some((kind, may_pass)) => response.failure_of(WHO, kind).passing(may_pass),
-        None if response.status == 409 => response.failure(WHO).passing(true),
+        Some((kind, is_transient)) => response.failure_of(WHO, kind).with_transient(is_transient),
+        None if response.status == 409 => response.failure(WHO).with_transient(true),
         None => response.failure(WHO),
     };
     failure.with_hints(response.hints())

@@ -16,8 +16,8 @@ use serde_json::Value;
 pub use schema::read_json;
 
 use crate::access::Access;
-use crate::guard::{Client, Response};
-use crate::outcome::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind};
+use crate::ssrf_guard::{Client, Response};
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 use super::schema::is_strict;
 use super::{Output, Question, Reply, content_text, declined, word};
 use crate::access::Access;
-use crate::guard::{Request, Response};
-use crate::outcome::{Failure, FailureKind, wait};
+use crate::failure::{Failure, FailureKind, wait};
+use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "The model's server";
 
 pub(super) fn request(access: &Access, question: &Question) -> Result<Request, Failure> {
-    let request = Request::new(Method::POST, access.url("chat/completions"), access.reach);
+    let request = Request::new(Method::POST, access.url("chat/completions"), access.network_policy);
     let request = match &access.api_key {
         Some(key) => request.secret_header("authorization", "Bearer ", key)?,
         None => request,
@@ -95,7 +95,7 @@ fn failure(response: &Response, status: u16) -> Failure {
         return response.failure_of(WHO, FailureKind::OutOfCredits);
     }
     let mut failure = response.failure_at(WHO, status);
-    if failure.may_pass && failure.retry_after.is_none() {
+    if failure.is_transient && failure.retry_after.is_none() {
         failure.retry_after = details(error)
             .find_map(|detail| detail.get("retryDelay").and_then(Value::as_str))
             .and_then(|delay| wait(delay, jiff::Timestamp::UNIX_EPOCH));

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::outcome::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind};
 
 /// No server takes a longer one.
 const CHARS_MAX: usize = 8_000;
@@ -74,7 +74,7 @@ mod tests {
             let found = parse(text).map(String::from);
             assert_eq!(found.as_deref().ok(), expected, "{text}");
             if let Err(failure) = found {
-                assert_eq!((failure.kind, failure.may_pass), (FailureKind::InvalidInput, false));
+                assert_eq!((failure.kind, failure.is_transient), (FailureKind::InvalidInput, false));
             }
         }
     }

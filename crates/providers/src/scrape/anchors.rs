@@ -19,7 +19,7 @@ const END: char = '\u{10fffd}';
 pub(super) struct Anchors(Vec<String>);
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Mark<'a> {
+pub(super) enum LinkMarker<'a> {
     /// A link to this address begins.
     Begin(&'a str),
     End,
@@ -50,10 +50,10 @@ impl Anchors {
 
     /// What a character stands for, if it is a mark. Pages have such characters too, for their own icons;
     /// they are marks of nothing and fall away.
-    pub(super) fn mark(&self, letter: char) -> Option<Mark<'_>> {
+    pub(super) fn mark(&self, letter: char) -> Option<LinkMarker<'_>> {
         let number = u32::from(letter).checked_sub(FIRST)?;
         let href = usize::try_from(number).ok().and_then(|number| self.0.get(number));
-        Some(href.map_or(Mark::End, |href| Mark::Begin(href)))
+        Some(href.map_or(LinkMarker::End, |href| LinkMarker::Begin(href)))
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::child;
 use super::frames::{self, Answer, Job, Page};
 use super::usage;
-use crate::outcome::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind};
 
 /// A child that had nothing to do for so long is not kept.
 const IDLE_TIME_MAX: Duration = Duration::from_mins(1);
@@ -212,7 +212,7 @@ fn too_intricate(limit: Duration) -> Failure {
     let seconds = limit.as_secs();
     let words =
         format!("The page is too intricate: it could not be read in {seconds} seconds of processor time.");
-    Failure::new(FailureKind::TimedOut, words).passing(false)
+    Failure::new(FailureKind::TimedOut, words).with_transient(false)
 }
 
 /// The machine may have been busy with other things: another try may do better.

@@ -6,7 +6,7 @@ use scraper::node::Element;
 use scraper::{Html, Node};
 use url::Url;
 
-use super::anchors::{Anchors, Mark};
+use super::anchors::{Anchors, LinkMarker};
 
 /// How much of a page is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +69,7 @@ impl Writer<'_> {
         for letter in text.chars() {
             match self.anchors.mark(letter) {
                 None => escape(letter, &mut self.out),
-                Some(Mark::Begin(href)) => {
+                Some(LinkMarker::Begin(href)) => {
                     self.end_link();
                     let tag_start = self.out.len();
                     self.out.push_str("<a href=\"");
@@ -77,10 +77,10 @@ impl Writer<'_> {
                     self.out.push_str("\">");
                     self.link = Some(Link { inside, tag_start, tag_end: self.out.len() });
                 }
-                Some(Mark::End) if self.link.as_ref().is_some_and(|link| link.inside == inside) => {
+                Some(LinkMarker::End) if self.link.as_ref().is_some_and(|link| link.inside == inside) => {
                     self.end_link();
                 }
-                Some(Mark::End) => {}
+                Some(LinkMarker::End) => {}
             }
         }
     }

@@ -11,10 +11,10 @@ mod extractor;
 mod frames;
 mod head;
 mod html;
+mod html_limits;
 mod links;
 pub mod page;
 mod robots;
-mod tame;
 mod usage;
 
 use std::time::Duration;
@@ -28,9 +28,9 @@ pub use extractor::{Extractor, Program};
 use frames::{Job, Kind};
 use robots::Rules;
 
+use crate::failure::{Failure, FailureKind};
 use crate::gate::Gate;
-use crate::guard::{Client, REDIRECTS_MAX, Reach, Request, Response};
-use crate::outcome::{Failure, FailureKind};
+use crate::ssrf_guard::{Client, NetworkPolicy, REDIRECTS_MAX, Request, Response};
 
 const WHO: &str = "The page";
 
@@ -132,12 +132,12 @@ impl Scraper {
     }
 
     async fn fetch(&self, target: &Target, url: Url, gate: &dyn Gate) -> Result<Response, Failure> {
-        let request = Request::new(Method::GET, url, Reach::Guarded)
+        let request = Request::new(Method::GET, url, NetworkPolicy::Guarded)
             .header("accept", ACCEPT)?
             .redirects(REDIRECTS_MAX)
             .deadline(target.timeout)
             .bytes_max(target.bytes_max.min(frames::PAGE_BYTES_MAX));
-        gate.pass().await;
+        gate.acquire().await;
         self.client.send(request).await
     }
 }

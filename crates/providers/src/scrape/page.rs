@@ -8,7 +8,7 @@ use super::anchors::Anchors;
 use super::charset::decode;
 use super::frames::{Job, Kind, Page};
 use super::html::{self, Keep};
-use super::tame::tame;
+use super::html_limits::limit_html;
 use super::{head, links};
 
 /// What trafilatura is sure of counts if it is at least so much of the content.
@@ -23,7 +23,7 @@ pub(super) fn read(job: &Job, body: &[u8]) -> Page {
     let text = decode(body, &job.content_type, job.url.host_str());
     match job.kind {
         Kind::Text => Page { markdown: text.replace("\r\n", "\n").trim().to_owned(), ..Page::default() },
-        Kind::Html => of_html(job, &tame(&text)),
+        Kind::Html => of_html(job, &limit_html(&text)),
     }
 }
 
@@ -36,7 +36,7 @@ pub struct Content {
 
 /// The main content alone, in this process: for measuring with pages one trusts.
 pub fn content(body: &[u8], url: &Url) -> Content {
-    let text = tame(&decode(body, "", url.host_str()));
+    let text = limit_html(&decode(body, "", url.host_str()));
     let html = main_content(Html::parse_document(&text), url);
     Content { markdown: markdown(&html), html }
 }

@@ -9,9 +9,9 @@ use reqwest::Method;
 use robotxt::{AccessResult, Robots};
 use url::Url;
 
+use crate::failure::{Failure, FailureKind};
 use crate::gate::Gate;
-use crate::guard::{Client, REDIRECTS_MAX, Reach, Request};
-use crate::outcome::{Failure, FailureKind};
+use crate::ssrf_guard::{Client, NetworkPolicy, REDIRECTS_MAX, Request};
 
 /// The name that sites know us by.
 const AGENT: &str = "rowmill";
@@ -78,16 +78,16 @@ fn make_room(origins: &mut HashMap<String, Arc<Origin>>, now: Timestamp) {
 }
 
 async fn fetch(client: &Client, url: Url, gate: &dyn Gate) -> Result<Robots, Failure> {
-    let request = Request::new(Method::GET, url, Reach::Guarded)
+    let request = Request::new(Method::GET, url, NetworkPolicy::Guarded)
         .redirects(REDIRECTS_MAX)
         .bytes_max(BYTES_MAX)
         .cut_short()
         .deadline(DEADLINE);
-    gate.pass().await;
+    gate.acquire().await;
     let answer = match client.send(request).await {
         Ok(answer) => answer,
         // Redirects without end are no rules.
-        Err(failure) if failure.kind == FailureKind::ProviderError && !failure.may_pass => {
+        Err(failure) if failure.kind == FailureKind::ProviderError && !failure.is_transient => {
             return Ok(Robots::from_access(AccessResult::TooManyRedirects, AGENT));
         }
         Err(failure) => return Err(failure),
@@ -97,7 +97,7 @@ async fn fetch(client: &Client, url: Url, gate: &dyn Gate) -> Result<Robots, Fai
         500.. => {
             let failure = answer.failure("The site's robots.txt");
             // Until the site says what may be read, nothing may.
-            Err(failure.passing(true))
+            Err(failure.with_transient(true))
         }
         _ => Ok(Robots::from_access(AccessResult::Unavailable, AGENT)),
     }

@@ -16,7 +16,7 @@ mod robots;
 #[expect(dead_code, reason = "shared with the other wire tests, which use all of it")]
 #[path = "../wire/server.rs"]
 mod server;
-mod standins;
+mod stub_children;
 #[expect(dead_code, reason = "shared with the other wire tests, which use all of it")]
 #[path = "../wire/support.rs"]
 mod support;
@@ -40,7 +40,7 @@ const TESTS: &[Test] = tests! {
         what_cannot_be_read_is_told, hostile_pages_do_no_harm, cells_without_an_address_are_told;
     robots: rules_are_obeyed, rules_are_fetched_once, a_broken_site_is_left_alone_for_now,
         the_last_page_is_asked_for_too, long_rules_are_cut;
-    standins: a_child_serves_many_pages_and_is_replaced, a_child_that_breaks_costs_one_page,
+    stub_children: a_child_serves_many_pages_and_is_replaced, a_child_that_breaks_costs_one_page,
         a_child_that_hangs_is_killed, a_page_has_processor_time, a_team_does_not_wait_for_anothers_pages, a_dropped_page_kills_its_child, a_missing_program_may_come_back;
 };
 
@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     let first = args.next();
     if let Some(mode) = first.as_deref().and_then(|word| word.strip_prefix("child=")) {
-        return standins::behave(mode, args.next());
+        return stub_children::behave(mode, args.next());
     }
     if first.as_deref() == Some("--list") {
         return ExitCode::SUCCESS;

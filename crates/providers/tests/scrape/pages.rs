@@ -8,7 +8,7 @@ use rowmill_providers::{Failure, FailureKind};
 use serde_json::json;
 
 use crate::server::{Answer, Server, redirect, text};
-use crate::standins::{scraper, target};
+use crate::stub_children::{scraper, target};
 
 const ARTICLE: &str = "<!doctype html><html lang=en><head><title>The mill</title>
 <meta name=description content='About a mill'></head><body>
@@ -117,7 +117,7 @@ pub(crate) async fn redirects_are_followed() {
 pub(crate) async fn a_redirect_into_the_house_is_blocked() {
     for place in ["http://127.0.0.2:1/", "http://169.254.169.254/", "http://[::1]:1/", "file:///etc/passwd"] {
         let failure = scrape(redirect(302, place)).await.unwrap_err();
-        assert_eq!((failure.kind, failure.may_pass), (FailureKind::Blocked, false), "{place}");
+        assert_eq!((failure.kind, failure.is_transient), (FailureKind::Blocked, false), "{place}");
     }
     let mut private = target(&Server::start(vec![]).await, "/");
     private.url = "http://10.0.0.1/".to_owned();
@@ -125,7 +125,7 @@ pub(crate) async fn a_redirect_into_the_house_is_blocked() {
 }
 
 pub(crate) async fn statuses_have_their_words() {
-    for (status, kind, may_pass, words) in [
+    for (status, kind, is_transient, words) in [
         (401, FailureKind::InvalidCredentials, false, "login"),
         (403, FailureKind::InvalidCredentials, false, "does not let programs read it"),
         (404, FailureKind::ProviderError, false, "nothing at this address"),
@@ -136,7 +136,7 @@ pub(crate) async fn statuses_have_their_words() {
         (503, FailureKind::ProviderError, true, "503"),
     ] {
         let failure = scrape(text(status, "text/html", "<h1>No</h1>")).await.unwrap_err();
-        assert_eq!((failure.kind, failure.may_pass), (kind, may_pass), "{status}");
+        assert_eq!((failure.kind, failure.is_transient), (kind, is_transient), "{status}");
         assert!(failure.message.contains(words), "{}", failure.message);
     }
     let failure = scrape(text(429, "text/html", "").with("retry-after", "9")).await.unwrap_err();
@@ -146,7 +146,7 @@ pub(crate) async fn statuses_have_their_words() {
 pub(crate) async fn what_cannot_be_read_is_told() {
     for content_type in ["application/pdf", "image/png", "application/zip", "video/mp4"] {
         let failure = scrape(text(200, content_type, "x")).await.unwrap_err();
-        assert_eq!((failure.kind, failure.may_pass), (FailureKind::InvalidOutput, false));
+        assert_eq!((failure.kind, failure.is_transient), (FailureKind::InvalidOutput, false));
         assert!(failure.message.contains(content_type), "{}", failure.message);
     }
     let small = |target| Target { bytes_max: 1_000, ..target };

@@ -7,7 +7,7 @@ use rowmill_providers::scrape::Target;
 use rowmill_providers::{FailureKind, Gate};
 
 use crate::server::{Answer, Server, redirect, text};
-use crate::standins::{scraper, target};
+use crate::stub_children::{scraper, target};
 
 const PAGE: &str = "<p>Page";
 
@@ -25,7 +25,7 @@ async fn visit(robots: Answer, path: &str) -> String {
     match scraper("good").scrape(&polite(&server, path), &()).await {
         Ok(scraped) => scraped.markdown,
         Err(failure) => {
-            format!("{}{}", failure.kind.code().word(), if failure.may_pass { ", again" } else { "" })
+            format!("{}{}", failure.kind.code().word(), if failure.is_transient { ", again" } else { "" })
         }
     }
 }
@@ -63,7 +63,7 @@ struct Counter(AtomicUsize);
 
 #[async_trait]
 impl Gate for Counter {
-    async fn pass(&self) {
+    async fn acquire(&self) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 }

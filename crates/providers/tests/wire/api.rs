@@ -100,7 +100,7 @@ async fn the_column_says_which_status_is_what() {
     ] {
         let answer = ask(server::json(status, &json!({"a": 1})), config).await;
         let answer = answer.map(|value| value.is_some());
-        let answer = answer.map_err(|failure| (failure.kind.code(), failure.may_pass));
+        let answer = answer.map_err(|failure| (failure.kind.code(), failure.is_transient));
         assert_eq!(answer, expected, "{status}");
     }
     let limited = server::json(429, &json!({"message": "slow down"})).with("retry-after", "7");

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use reqwest::Method;
-use rowmill_providers::guard::{Request, Response};
-use rowmill_providers::{Failure, FailureKind, Reach, Secret};
+use rowmill_providers::ssrf_guard::{Request, Response};
+use rowmill_providers::{Failure, FailureKind, NetworkPolicy, Secret};
 use serde_json::json;
 
 use crate::server::{self, Answer, Server, text};
@@ -13,7 +13,7 @@ use crate::support::{CANARY, assert_clean, client};
 
 async fn ask(answer: Answer, deadline: Duration) -> Result<Response, Failure> {
     let server = Server::start(vec![answer]).await;
-    let request = Request::new(Method::GET, server.base.clone(), Reach::Trusted)
+    let request = Request::new(Method::GET, server.base.clone(), NetworkPolicy::Trusted)
         .query(&[("key", CANARY)])
         .secret_header("x-api-key", "", &Secret::new(CANARY))?
         .bytes_max(100_000)
@@ -23,7 +23,7 @@ async fn ask(answer: Answer, deadline: Duration) -> Result<Response, Failure> {
 
 #[tokio::test]
 async fn each_way_to_break_an_answer_has_its_kind() {
-    for (answer, kind, may_pass) in [
+    for (answer, kind, is_transient) in [
         (Answer::Reset, FailureKind::ProviderError, true),
         (Answer::Garbage, FailureKind::ProviderError, true),
         (Answer::Cut, FailureKind::ProviderError, true),
@@ -31,7 +31,7 @@ async fn each_way_to_break_an_answer_has_its_kind() {
         (text(200, "text/plain", &"x".repeat(100_001)), FailureKind::TooLarge, false),
     ] {
         let failure = ask(answer, Duration::from_secs(20)).await.unwrap_err();
-        assert_eq!((failure.kind, failure.may_pass), (kind, may_pass), "{failure:?}");
+        assert_eq!((failure.kind, failure.is_transient), (kind, is_transient), "{failure:?}");
         assert_clean(&failure);
     }
     assert!(ask(text(200, "text/plain", &"x".repeat(100_000)), Duration::from_secs(20)).await.is_ok());
@@ -42,7 +42,7 @@ async fn a_slow_answer_ends_with_the_deadline() {
     for answer in [Answer::Silence, Answer::Drip { pause: Duration::from_millis(20) }] {
         let begun = Instant::now();
         let failure = ask(answer, Duration::from_millis(150)).await.unwrap_err();
-        assert_eq!((failure.kind, failure.may_pass), (FailureKind::TimedOut, true));
+        assert_eq!((failure.kind, failure.is_transient), (FailureKind::TimedOut, true));
         assert!(begun.elapsed() < Duration::from_secs(10));
     }
 }
@@ -51,12 +51,13 @@ async fn a_slow_answer_ends_with_the_deadline() {
 async fn nobody_at_home_may_pass() {
     let closed = Server::start(vec![]).await.base.clone();
     tokio::task::yield_now().await;
-    let request = Request::new(Method::GET, closed, Reach::Trusted);
+    let request = Request::new(Method::GET, closed, NetworkPolicy::Trusted);
     let failure = client("").send(request).await.unwrap_err();
-    assert_eq!((failure.kind, failure.may_pass), (FailureKind::ProviderError, true), "{failure:?}");
+    assert_eq!((failure.kind, failure.is_transient), (FailureKind::ProviderError, true), "{failure:?}");
     let unknown = "http://no-such-name.invalid/".parse().unwrap();
-    let failure = client("").send(Request::new(Method::GET, unknown, Reach::Guarded)).await.unwrap_err();
-    assert_eq!((failure.kind, failure.may_pass), (FailureKind::ProviderError, true), "{failure:?}");
+    let failure =
+        client("").send(Request::new(Method::GET, unknown, NetworkPolicy::Guarded)).await.unwrap_err();
+    assert_eq!((failure.kind, failure.is_transient), (FailureKind::ProviderError, true), "{failure:?}");
 }
 
 #[tokio::test]
@@ -88,10 +89,11 @@ async fn what_is_echoed_is_blackened() {
 
 #[test]
 fn a_request_prints_without_what_it_carries() {
-    let request = Request::new(Method::POST, "http://x.test/canary?canary".parse().unwrap(), Reach::Guarded)
-        .header("cookie", "canary")
-        .unwrap()
-        .json(&json!("canary"));
+    let request =
+        Request::new(Method::POST, "http://x.test/canary?canary".parse().unwrap(), NetworkPolicy::Guarded)
+            .header("cookie", "canary")
+            .unwrap()
+            .json(&json!("canary"));
     assert_clean(&request);
     let failure = request.secret_header("x", "", &Secret::new("canary\n\u{1}x")).unwrap_err();
     assert_eq!(failure.kind, FailureKind::InvalidCredentials);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rowmill_model::column::AiProvider::{self, Anthropic, Openai};
 use rowmill_model::{Amount, AnswerSchema, ErrorCode, Spent};
 use rowmill_providers::llm::{Output, Question, Reply, ask, read_json};
-use rowmill_providers::{Access, Failure, Reach};
+use rowmill_providers::{Access, Failure, NetworkPolicy};
 use serde_json::{Value, json};
 
 use crate::server::{self, Answer, Seen, Server, text};
@@ -131,7 +131,7 @@ async fn a_server_without_a_key_is_asked_without_one() {
 #[tokio::test]
 async fn a_teams_own_server_is_guarded() {
     let server = Server::start(vec![]).await;
-    let access = Access { reach: Reach::Guarded, ..trusted(&server.base) };
+    let access = Access { network_policy: NetworkPolicy::Guarded, ..trusted(&server.base) };
     for provider in [Openai, Anthropic] {
         let failure =
             ask(&client(""), provider, &access, &question(), Duration::from_secs(20)).await.unwrap_err();
@@ -208,10 +208,16 @@ async fn odd_but_good_answers_are_read() {
     }
 }
 
-async fn check(provider: AiProvider, answer: Answer, code: ErrorCode, may_pass: bool, wait_ms: Option<u64>) {
+async fn check(
+    provider: AiProvider,
+    answer: Answer,
+    code: ErrorCode,
+    is_transient: bool,
+    wait_ms: Option<u64>,
+) {
     let failure = asked(provider, &question(), answer).await.0.unwrap_err();
-    let found = (failure.kind.code(), failure.may_pass, failure.retry_after);
-    assert_eq!(found, (code, may_pass, wait_ms.map(Duration::from_millis)), "{failure:?}");
+    let found = (failure.kind.code(), failure.is_transient, failure.retry_after);
+    assert_eq!(found, (code, is_transient, wait_ms.map(Duration::from_millis)), "{failure:?}");
 }
 
 fn error(status: u16, kind: &str, code: &Value) -> Answer {
@@ -223,7 +229,7 @@ fn error(status: u16, kind: &str, code: &Value) -> Answer {
 async fn openai_failures_are_told_apart() {
     use ErrorCode::{InvalidCredentials, InvalidOutput, OutOfCredits, ProviderError, RateLimited, TimedOut};
     let limited = || error(429, "requests", &json!("rate_limit_exceeded"));
-    for (answer, code, may_pass, wait_ms) in [
+    for (answer, code, is_transient, wait_ms) in [
         (limited(), RateLimited, true, None),
         (limited().with("retry-after", "2"), RateLimited, true, Some(2_000)),
         (limited().with("retry-after", "2").with("retry-after-ms", "150"), RateLimited, true, Some(150)),
@@ -262,7 +268,7 @@ async fn openai_failures_are_told_apart() {
         (Answer::Garbage, ProviderError, true, None),
         (Answer::Endless, ErrorCode::TooLarge, false, None),
     ] {
-        check(Openai, answer, code, may_pass, wait_ms).await;
+        check(Openai, answer, code, is_transient, wait_ms).await;
     }
 }
 
@@ -295,7 +301,7 @@ async fn anthropic_failures_are_told_apart() {
         let error = json!({"type": kind, "message": message, "details": {"error_code": code}});
         server::json(status, &json!({"type": "error", "error": error}))
     };
-    for (answer, code, may_pass, wait_ms) in [
+    for (answer, code, is_transient, wait_ms) in [
         (error(429, "rate_limit_error").with("retry-after", "12"), RateLimited, true, Some(12_000)),
         (error(429, "rate_limit_error").with("retry-after-ms", "90"), RateLimited, true, Some(90)),
         (spent(429, "rate_limit_error", "x", "enforced_spend_limit_reached"), OutOfCredits, false, None),
@@ -329,7 +335,7 @@ async fn anthropic_failures_are_told_apart() {
         (message(&json!([]), "max_tokens"), InvalidOutput, false, None),
         (message(&json!([{"type": "tool_use"}]), "tool_use"), InvalidOutput, false, None),
     ] {
-        check(Anthropic, answer, code, may_pass, wait_ms).await;
+        check(Anthropic, answer, code, is_transient, wait_ms).await;
     }
 }
 

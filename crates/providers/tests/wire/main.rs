@@ -5,8 +5,8 @@
 
 mod api;
 mod email;
-mod guard;
 mod hostile;
 mod llm;
 mod server;
+mod ssrf_guard;
 mod support;

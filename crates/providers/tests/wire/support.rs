@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rowmill_providers::{Access, AllowList, Client, Clock, Reach, Secret};
+use rowmill_providers::{Access, AllowList, Client, Clock, NetworkPolicy, Secret};
 use url::Url;
 
 /// Planted as every credential; found in nothing that is emitted.
@@ -42,7 +42,11 @@ pub(crate) fn client_at(allow: &str, clock: Arc<FakeClock>) -> Client {
 
 /// As from the operator's environment.
 pub(crate) fn trusted(base_url: &Url) -> Access {
-    Access { base_url: base_url.clone(), reach: Reach::Trusted, api_key: Some(Secret::new(CANARY)) }
+    Access {
+        base_url: base_url.clone(),
+        network_policy: NetworkPolicy::Trusted,
+        api_key: Some(Secret::new(CANARY)),
+    }
 }
 
 /// No way of printing may show the canary.

@@ -10,7 +10,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::made::{create, now, selection_of};
-use crate::held::{Keeper, Memory};
+use crate::project_cache::{CacheLoader, ProjectCache};
 use crate::{PageOf, Query, Selection, Start};
 
 async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
@@ -88,10 +88,10 @@ async fn a_project_that_is_gone_is_not_answered_from_memory() {
 }
 
 /// A query on a node that is told of changes only by what `tell` hands on.
-fn on_another_node(store: &Arc<dyn Store>) -> (Query, Arc<Memory>) {
-    let memory = Arc::new(Memory::new(1 << 30));
-    let keeper = Keeper { store: Arc::clone(store), memory: Arc::clone(&memory) };
-    (Query { keeper, patience: Duration::from_secs(30) }, memory)
+fn on_another_node(store: &Arc<dyn Store>) -> (Query, Arc<ProjectCache>) {
+    let cache = Arc::new(ProjectCache::new(1 << 30));
+    let loader = CacheLoader { store: Arc::clone(store), cache: Arc::clone(&cache) };
+    (Query { loader, patience: Duration::from_secs(30) }, cache)
 }
 
 async fn write_highest(store: &dyn Store, project: &StoredProject, number: u64) -> StoredProject {
@@ -112,7 +112,7 @@ async fn write_highest(store: &dyn Store, project: &StoredProject, number: u64) 
 #[tokio::test]
 async fn another_nodes_write_is_seen_when_its_news_comes_late_or_never() {
     let (store, project) = filled(2_000).await;
-    let (query, memory) = on_another_node(&store);
+    let (query, cache) = on_another_node(&store);
     first(&query, &project).await.unwrap();
     let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
     let listening = Arc::clone(&heard);
@@ -124,7 +124,7 @@ async fn another_nodes_write_is_seen_when_its_news_comes_late_or_never() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         let told = heard.lock().unwrap().clone();
         for change in &told {
-            memory.note(change);
+            cache.record(change);
         }
     };
     let (seen, ()) = tokio::join!(first(&query, &now), late);
@@ -137,7 +137,7 @@ async fn another_nodes_write_is_seen_when_its_news_comes_late_or_never() {
     // The next one leaves a gap behind it, which was read meanwhile.
     let now = write_highest(&*store, &project, 7).await;
     for change in heard.lock().unwrap().iter() {
-        memory.note(change);
+        cache.record(change);
     }
     assert_eq!(first(&query, &now).await.unwrap(), 1_999);
     let (fresh, _) = on_another_node(&store);

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use rowmill_model::filter::{Node, Operator, Predicate, Search, Test};
 
 use super::made::{cell, filter_with, now, project, selection_of};
-use crate::sift::{Ask, AskFilter, sift};
+use crate::bulk_filter::{FilterPredicate, ValuePredicate, bulk_filter};
 use crate::values::Values;
 
 fn values_of(cells: &[String]) -> Values {
@@ -15,8 +15,8 @@ fn values_of(cells: &[String]) -> Values {
     values
 }
 
-fn check(values: &Values, ask: &impl Ask) {
-    let found = sift(values, ask);
+fn check(values: &Values, ask: &impl ValuePredicate) {
+    let found = bulk_filter(values, ask);
     for (number, raw) in values.iter().enumerate() {
         assert_eq!(found.contains(number), ask.holds(raw), "{raw}");
     }
@@ -33,7 +33,7 @@ fn every_operator_holds_for_the_same_values() {
             let predicate = Predicate::compile(&selection.filters, &table);
             let [Node::Leaf(leaf)] = predicate.nodes() else { panic!("{filter}") };
             if leaf.test() == Test::Value {
-                check(&values_of(&cells), &AskFilter(leaf, now()));
+                check(&values_of(&cells), &FilterPredicate(leaf, now()));
             }
         });
     }
@@ -71,7 +71,7 @@ fn many_values_are_searched_across_parts_and_chunks() {
         let selection = selection_of(&serde_json::json!([filter]), &serde_json::json!([]), None);
         let predicate = Predicate::compile(&selection.filters, &table);
         let [Node::Leaf(leaf)] = predicate.nodes() else { panic!("{filter}") };
-        check(&values, &AskFilter(leaf, now()));
+        check(&values, &FilterPredicate(leaf, now()));
     }
     check(&values, &Search::new("zÜRICH", &project().table));
     check(&values, &Search::new("\" ", &project().table));

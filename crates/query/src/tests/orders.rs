@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::made::{cell, now, project};
 use crate::Selection;
-use crate::column::{Cell, Column, Name};
+use crate::chunked_list::ChunkedList;
+use crate::column::{Cell, Column, ColumnKey};
 use crate::order;
-use crate::pieces::Pieces;
 use crate::plan::Plan;
 use crate::ranks::Ranks;
 use crate::snapshot::{Patch, Snapshot};
@@ -21,7 +21,7 @@ enum Event {
     Append([String; 2]),
     Delete(Index),
     /// One of the orders is brought up to date; others fall behind.
-    Look(Index),
+    ScanDetail(Index),
     /// A column is read anew: what its rows had before is not known any more.
     Reread,
 }
@@ -32,7 +32,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         6 => (any::<Index>(), cells()).prop_map(|(row, cells)| Event::Write(row, cells)),
         2 => cells().prop_map(Event::Append),
         1 => any::<Index>().prop_map(Event::Delete),
-        3 => any::<Index>().prop_map(Event::Look),
+        3 => any::<Index>().prop_map(Event::ScanDetail),
         1 => Just(Event::Reread),
     ];
     prop::collection::vec(event, 1..80)
@@ -56,11 +56,11 @@ fn plans() -> Vec<Plan> {
 
 struct World {
     snapshot: Snapshot,
-    names: Vec<Name>,
+    names: Vec<ColumnKey>,
 }
 
 impl World {
-    fn new(names: Vec<Name>) -> Self {
+    fn new(names: Vec<ColumnKey>) -> Self {
         let mut snapshot = Snapshot::new(1, 0, 0, Vec::new());
         for name in &names {
             snapshot.put_column(name.clone(), Column::new(name));
@@ -70,10 +70,10 @@ impl World {
     }
 
     fn apply(&mut self, position: u64, cells: Option<&[String; 2]>) {
-        let as_cell = |name: &Name| {
+        let as_cell = |name: &ColumnKey| {
             let raw = match (name, cells) {
-                (Name::Value { slot: 1, .. }, Some([a, _])) => a,
-                (Name::Value { slot: 2, .. }, Some([_, b])) => b,
+                (ColumnKey::Value { slot: 1, .. }, Some([a, _])) => a,
+                (ColumnKey::Value { slot: 2, .. }, Some([_, b])) => b,
                 _ => "null",
             };
             Cell::Value(if raw == "null" { "" } else { raw }.into())
@@ -89,7 +89,7 @@ impl World {
     }
 
     /// Reads a column anew, from what is there.
-    fn reread(&mut self, name: &Name) {
+    fn reread(&mut self, name: &ColumnKey) {
         let mut column = Column::new(name);
         for row in 0..self.snapshot.len() {
             let raw = self.snapshot.values(name).map(|column| column.raw(row)).unwrap_or_default();
@@ -108,7 +108,7 @@ proptest! {
         events in events(),
     ) {
         let plans = plans();
-        let mut names: Vec<Name> = Vec::new();
+        let mut names: Vec<ColumnKey> = Vec::new();
         for name in plans.iter().flat_map(Plan::names) {
             if !names.contains(&name) {
                 names.push(name);
@@ -120,7 +120,7 @@ proptest! {
             world.apply(next, Some(&[a, b]));
             next += 1;
         }
-        let mut orders: Vec<(u64, Pieces)> = Vec::new();
+        let mut orders: Vec<(u64, ChunkedList)> = Vec::new();
         for plan in &plans {
             let rows = order::make(plan, &world.snapshot, now()).unwrap();
             orders.push((world.snapshot.epoch(), rows.into()));
@@ -141,7 +141,7 @@ proptest! {
                 Event::Delete(row) if next > 0 => {
                     world.apply(row.index(usize::try_from(next).unwrap()) as u64, None);
                 }
-                Event::Look(which) => {
+                Event::ScanDetail(which) => {
                     let which = which.index(plans.len());
                     let (epoch, rows) = &mut orders[which];
                     order::patch(&plans[which], &world.snapshot, now(), rows, *epoch).unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rowmill_model::ProjectId;
-use rowmill_store::carry::{CarriedProject, Carry, Derived, Goods, Key, Most, Shelf};
+use rowmill_store::carry::{CarriedProject, Carry, Derived, Items, Key, PageLimit, Section};
 use rowmill_store::{Result, StoreError};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
@@ -15,7 +15,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client, Row};
 
 use crate::connect::Server;
-use crate::database::{Database, Doubt, Tx, backend};
+use crate::database::{CommitDoubt, Database, Tx, backend};
 use crate::{Options, schema};
 
 /// Whoever moves goes by this name, and is no node.
@@ -152,43 +152,43 @@ impl Carry for Carrier {
         read::project(&self.client, id).await
     }
 
-    async fn read(&self, from: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
-        read::page(&self.client, from, after, most).await
+    async fn read(&self, from: Section, after: Option<Key>, page_limit: PageLimit) -> Result<Items> {
+        read::page(&self.client, from, after, page_limit).await
     }
 
     async fn derived(&self, id: ProjectId) -> Result<Derived> {
         read::derived(&self.client, id).await
     }
 
-    async fn note(&self) -> Result<Option<String>> {
+    async fn checkpoint(&self) -> Result<Option<String>> {
         if !self.is(IS_TARGET).await? {
             return Ok(None);
         }
         Ok(Some(self.one("SELECT note FROM rowmill.moving").await?.get(0)))
     }
 
-    async fn begin(&self, note: String) -> Result<()> {
+    async fn begin(&self, checkpoint: String) -> Result<()> {
         let work = async {
             let sql = "CREATE TABLE rowmill.moving (note text NOT NULL)";
             self.client.batch_execute(sql).await.map_err(backend)?;
             let sql = "INSERT INTO rowmill.moving (note) VALUES ($1)";
-            self.client.execute(sql, &[&note]).await.map(|_| ()).map_err(backend)
+            self.client.execute(sql, &[&checkpoint]).await.map(|_| ()).map_err(backend)
         };
         write::in_transaction(&self.client, work).await
     }
 
-    async fn write_project(&self, project: CarriedProject, note: String) -> Result<()> {
+    async fn write_project(&self, project: CarriedProject, checkpoint: String) -> Result<()> {
         let work = async {
             write::project(&self.client, &project).await?;
-            write::keep_note(&self.client, &note).await
+            write::save_checkpoint(&self.client, &checkpoint).await
         };
         write::in_transaction(&self.client, work).await
     }
 
-    async fn write(&self, to: Shelf, goods: Goods, note: String) -> Result<()> {
+    async fn write(&self, to: Section, items_page: Items, checkpoint: String) -> Result<()> {
         let work = async {
-            write::page(&self.client, to, &goods).await?;
-            write::keep_note(&self.client, &note).await
+            write::page(&self.client, to, &items_page).await?;
+            write::save_checkpoint(&self.client, &checkpoint).await
         };
         write::in_transaction(&self.client, work).await
     }
@@ -221,7 +221,7 @@ pub(crate) async fn check_finished(tx: &mut Tx) -> Result<()> {
 async fn migrate(server: &Server) -> Result<()> {
     let options = Options::default();
     let database = Database::new(server.pool(&options)?, options.statement_timeout);
-    let migrated = database.write(Doubt::Repeat, |tx| Box::pin(schema::migrate(tx))).await;
+    let migrated = database.write(CommitDoubt::Repeat, |tx| Box::pin(schema::migrate(tx))).await;
     database.close();
     migrated
 }

@@ -1,10 +1,10 @@
-//! Reading what is carried, shelf by shelf.
+//! Reading what is carried, section by section.
 
 use rowmill_model::cell::Details;
 use rowmill_model::plan::Block;
 use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, Derived, Goods, Guest, Key, Most, Receipt, Retry, Shelf,
+    CarriedBlock, CarriedProject, CarriedRow, Derived, Guest, Items, Key, PageLimit, Receipt, Retry, Section,
 };
 use rowmill_store::{Result, StoreError};
 use tokio_postgres::types::ToSql;
@@ -63,27 +63,32 @@ pub(super) async fn number_of(client: &Client, id: ProjectId) -> Result<i64> {
 }
 
 /// Text is ordered by its bytes, as in every store, and not by the rules of a language.
-pub(super) async fn page(client: &Client, shelf: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
-    let num = match shelf.project() {
+pub(super) async fn page(
+    client: &Client,
+    section: Section,
+    after: Option<Key>,
+    page_limit: PageLimit,
+) -> Result<Items> {
+    let num = match section.project() {
         Some(id) => number_of(client, id).await?,
         None => 0,
     };
-    let items = i64::from(most.items);
-    let bytes = i64::try_from(most.bytes).unwrap_or(i64::MAX);
-    match shelf {
-        Shelf::Teams => {
+    let items = i64::from(page_limit.items);
+    let bytes = i64::try_from(page_limit.bytes).unwrap_or(i64::MAX);
+    match section {
+        Section::Teams => {
             let sql =
                 "SELECT id, slug, name, created_at FROM rowmill.teams WHERE id > $1 ORDER BY id LIMIT $2";
             let found = ask(client, sql, &[&id_after(after.as_ref())?, &items]).await?;
-            read_all(&found, teams::read_team).map(Goods::Teams)
+            read_all(&found, teams::read_team).map(Items::Teams)
         }
-        Shelf::Keys => {
+        Section::Keys => {
             let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM rowmill.keys WHERE id > $1 \
                        ORDER BY id LIMIT $2";
             let found = ask(client, sql, &[&id_after(after.as_ref())?, &items]).await?;
-            read_all(&found, teams::read_key).map(Goods::Keys)
+            read_all(&found, teams::read_key).map(Items::Keys)
         }
-        Shelf::Sealed => {
+        Section::Sealed => {
             let (team, kind, name) = match after {
                 None => (Uuid::nil(), String::new(), String::new()),
                 Some(Key::Sealed(team, kind, name)) => (team, kind, name),
@@ -93,9 +98,9 @@ pub(super) async fn page(client: &Client, shelf: Shelf, after: Option<Key>, most
                        WHERE (team, kind COLLATE \"C\", name COLLATE \"C\") > ($1, $2, $3) \
                        ORDER BY team, kind COLLATE \"C\", name COLLATE \"C\" LIMIT $4";
             let found = ask(client, sql, &[&team, &kind, &name, &items]).await?;
-            read_all(&found, |row| Ok((TeamId(row.get(4)), sealed::read(row)?))).map(Goods::Sealed)
+            read_all(&found, |row| Ok((TeamId(row.get(4)), sealed::read(row)?))).map(Items::Sealed)
         }
-        Shelf::Receipts => {
+        Section::Receipts => {
             let after = match &after {
                 None => &[][..],
                 Some(Key::Name(name)) => name,
@@ -107,9 +112,9 @@ pub(super) async fn page(client: &Client, shelf: Shelf, after: Option<Key>, most
                        FROM (SELECT * FROM rowmill.receipts WHERE name > $1 ORDER BY name LIMIT $2) page) sized \
                        WHERE before < $3 ORDER BY name";
             let found = ask(client, sql, &[&after, &items, &bytes]).await?;
-            read_all(&found, read_receipt).map(Goods::Receipts)
+            read_all(&found, read_receipt).map(Items::Receipts)
         }
-        Shelf::Rows(_) => {
+        Section::Rows(_) => {
             let sql = "SELECT position, id, vals, details FROM (SELECT *, \
                        sum(bytes) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - bytes AS before \
                        FROM (SELECT position, id, vals, details, \
@@ -117,9 +122,9 @@ pub(super) async fn page(client: &Client, shelf: Shelf, after: Option<Key>, most
                        WHERE project = $1 AND position >= $2 ORDER BY position LIMIT $3) page) sized \
                        WHERE before < $4 ORDER BY position";
             let found = ask(client, sql, &[&num, &number_after(after.as_ref())?, &items, &bytes]).await?;
-            read_all(&found, read_row).map(Goods::Rows)
+            read_all(&found, read_row).map(Items::Rows)
         }
-        Shelf::Blocks(_) => {
+        Section::Blocks(_) => {
             let sql = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block >= $2 \
                        ORDER BY block LIMIT $3";
             let found = ask(client, sql, &[&num, &number_after(after.as_ref())?, &items]).await?;
@@ -127,9 +132,9 @@ pub(super) async fn page(client: &Client, shelf: Shelf, after: Option<Key>, most
                 let block = Block::decode(row.get(1))?;
                 Ok(CarriedBlock { number: unsigned(row.get(0)), block, ready: Vec::new() })
             };
-            read_all(&found, block).map(Goods::Blocks)
+            read_all(&found, block).map(Items::Blocks)
         }
-        Shelf::Guests(_) => {
+        Section::Guests(_) => {
             let after = match after {
                 None => String::new(),
                 Some(Key::Guest(guest_id)) => guest_id,
@@ -142,9 +147,9 @@ pub(super) async fn page(client: &Client, shelf: Shelf, after: Option<Key>, most
                 let (guest_id, position) = (row.get(0), unsigned(row.get(1)));
                 Ok(Guest { guest_id, position, event_at_ms: row.get(2) })
             };
-            read_all(&found, guest).map(Goods::Guests)
+            read_all(&found, guest).map(Items::Guests)
         }
-        Shelf::Retries(_) => {
+        Section::Retries(_) => {
             let (at, slot, position) = match after {
                 None => (i64::MIN, 0, 0),
                 Some(Key::Retry(at, slot, position)) => (at, i64::from(slot), signed(position)),
@@ -157,7 +162,7 @@ pub(super) async fn page(client: &Client, shelf: Shelf, after: Option<Key>, most
                 let (slot, position) = (narrow(row.get(1))?, unsigned(row.get(2)));
                 Ok(Retry { at_ms: row.get(0), slot, position })
             };
-            read_all(&found, retry).map(Goods::Retries)
+            read_all(&found, retry).map(Items::Retries)
         }
     }
 }
@@ -207,5 +212,5 @@ fn number_after(after: Option<&Key>) -> Result<i64> {
 }
 
 fn other_key() -> StoreError {
-    StoreError::Damaged("the place where a move stopped is of another shelf".to_owned())
+    StoreError::Damaged("the place where a move stopped is of another section".to_owned())
 }

@@ -1,6 +1,6 @@
 //! Writing what is carried, and how far that has come.
 //!
-//! The note lies in a table that a move makes and removes again: while it is there no node starts here.
+//! The checkpoint lies in a table that a move makes and removes again: while it is there no node starts here.
 
 use std::pin::pin;
 
@@ -8,7 +8,7 @@ use rowmill_model::integration::connected_event;
 use rowmill_model::record::{Cells, Slot};
 use rowmill_model::{Project, value};
 use rowmill_store::Result;
-use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Goods, Guest, Receipt, Shelf};
+use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Guest, Items, Receipt, Section};
 use rowmill_store::changes::LiveDelta;
 use tokio_postgres::Client;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
@@ -19,7 +19,7 @@ use super::read::number_of;
 use crate::convert::{damaged, narrow, signed};
 use crate::database::backend;
 
-/// All of it or nothing. It need not be on the disk at once: the note is lost with what it speaks of.
+/// All of it or nothing. It need not be on the disk at once: the checkpoint is lost with what it speaks of.
 pub(super) async fn in_transaction<T>(client: &Client, work: impl Future<Output = Result<T>>) -> Result<T> {
     let begin = "BEGIN; SET LOCAL synchronous_commit = off; SET LOCAL statement_timeout = 0";
     client.batch_execute(begin).await.map_err(backend)?;
@@ -30,8 +30,8 @@ pub(super) async fn in_transaction<T>(client: &Client, work: impl Future<Output 
     ended.map(|()| done)
 }
 
-pub(super) async fn keep_note(client: &Client, note: &str) -> Result<()> {
-    run(client, "UPDATE rowmill.moving SET note = $1", &[&note]).await
+pub(super) async fn save_checkpoint(client: &Client, checkpoint: &str) -> Result<()> {
+    run(client, "UPDATE rowmill.moving SET note = $1", &[&checkpoint]).await
 }
 
 pub(super) async fn project(client: &Client, carried: &CarriedProject) -> Result<()> {
@@ -80,13 +80,13 @@ pub(super) async fn project(client: &Client, carried: &CarriedProject) -> Result
     .await
 }
 
-pub(super) async fn page(client: &Client, shelf: Shelf, goods: &Goods) -> Result<()> {
-    let num = match shelf.project() {
+pub(super) async fn page(client: &Client, section: Section, items_page: &Items) -> Result<()> {
+    let num = match section.project() {
         Some(id) => number_of(client, id).await?,
         None => 0,
     };
-    match goods {
-        Goods::Teams(items) => {
+    match items_page {
+        Items::Teams(items) => {
             for team in items {
                 let sql = "INSERT INTO rowmill.teams (id, slug, name, created_at) VALUES ($1, $2, $3, $4)";
                 let slug = team.slug.as_str();
@@ -94,7 +94,7 @@ pub(super) async fn page(client: &Client, shelf: Shelf, goods: &Goods) -> Result
             }
             Ok(())
         }
-        Goods::Keys(items) => {
+        Items::Keys(items) => {
             let ids: Vec<Uuid> = items.iter().map(|key| key.id.uuid()).collect();
             let teams: Vec<Uuid> = items.iter().map(|key| key.team.0).collect();
             let names: Vec<&str> = items.iter().map(|key| key.name.as_str()).collect();
@@ -105,7 +105,7 @@ pub(super) async fn page(client: &Client, shelf: Shelf, goods: &Goods) -> Result
                        SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::int8[], $6::int8[])";
             run(client, sql, &[&ids, &teams, &names, &hashes, &made, &used]).await
         }
-        Goods::Sealed(items) => {
+        Items::Sealed(items) => {
             let teams: Vec<Uuid> = items.iter().map(|(team, _)| team.0).collect();
             let kinds: Vec<&str> = items.iter().map(|(_, sealed)| sealed.kind.word()).collect();
             let names: Vec<&str> = items.iter().map(|(_, sealed)| sealed.name.as_str()).collect();
@@ -115,11 +115,11 @@ pub(super) async fn page(client: &Client, shelf: Shelf, goods: &Goods) -> Result
                        SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::int8[])";
             run(client, sql, &[&teams, &kinds, &names, &bytes, &updated]).await
         }
-        Goods::Receipts(items) => write_receipts(client, items).await,
-        Goods::Rows(rows) => write_rows(client, num, rows).await,
-        Goods::Blocks(blocks) => write_blocks(client, num, blocks).await,
-        Goods::Guests(items) => write_guests(client, num, items).await,
-        Goods::Retries(items) => {
+        Items::Receipts(items) => write_receipts(client, items).await,
+        Items::Rows(rows) => write_rows(client, num, rows).await,
+        Items::Blocks(blocks) => write_blocks(client, num, blocks).await,
+        Items::Guests(items) => write_guests(client, num, items).await,
+        Items::Retries(items) => {
             let at: Vec<i64> = items.iter().map(|retry| retry.at_ms).collect();
             let slots: Vec<i64> = items.iter().map(|retry| i64::from(retry.slot)).collect();
             let positions: Vec<i64> = items.iter().map(|retry| signed(retry.position)).collect();

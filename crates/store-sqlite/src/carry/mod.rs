@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rowmill_model::ProjectId;
-use rowmill_store::carry::{CarriedProject, Carry, Derived, Goods, Key, Most, Shelf};
+use rowmill_store::carry::{CarriedProject, Carry, Derived, Items, Key, PageLimit, Section};
 use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
 
@@ -50,7 +50,7 @@ impl Carrier {
     pub fn target(data_dir: &Path) -> Result<Self> {
         make_private(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let carrier = Self::open(data_dir, TARGET_CACHE_KIB)?;
-        // Whatever a power cut leaves is whole, though the last pages may be missing, and the note with them.
+        // Whatever a power cut leaves is whole, though the last pages may be missing, and the checkpoint with them.
         // The end is synced in full.
         lock(&carrier.connection).pragma_update(None, "synchronous", "normal").map_err(backend)?;
         Ok(carrier)
@@ -102,35 +102,37 @@ impl Carry for Carrier {
         self.with(move |connection| read::project(connection, id)).await
     }
 
-    async fn read(&self, from: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
-        self.with(move |connection| read::page(connection, from, after, most)).await
+    async fn read(&self, from: Section, after: Option<Key>, page_limit: PageLimit) -> Result<Items> {
+        self.with(move |connection| read::page(connection, from, after, page_limit)).await
     }
 
     async fn derived(&self, id: ProjectId) -> Result<Derived> {
         self.with(move |connection| read::derived(connection, id)).await
     }
 
-    async fn note(&self) -> Result<Option<String>> {
-        self.with(write::note).await
+    async fn checkpoint(&self) -> Result<Option<String>> {
+        self.with(write::checkpoint).await
     }
 
-    async fn begin(&self, note: String) -> Result<()> {
-        self.with(move |connection| in_transaction(connection, |connection| write::begin(connection, &note)))
-            .await
+    async fn begin(&self, checkpoint: String) -> Result<()> {
+        self.with(move |connection| {
+            in_transaction(connection, |connection| write::begin(connection, &checkpoint))
+        })
+        .await
     }
 
-    async fn write_project(&self, project: CarriedProject, note: String) -> Result<()> {
+    async fn write_project(&self, project: CarriedProject, checkpoint: String) -> Result<()> {
         let work = move |connection: &Connection| {
             write::project(connection, &project)?;
-            write::keep_note(connection, &note)
+            write::save_checkpoint(connection, &checkpoint)
         };
         self.with(move |connection| in_transaction(connection, work)).await
     }
 
-    async fn write(&self, to: Shelf, goods: Goods, note: String) -> Result<()> {
+    async fn write(&self, to: Section, items_page: Items, checkpoint: String) -> Result<()> {
         let work = move |connection: &Connection| {
-            write::page(connection, to, &goods)?;
-            write::keep_note(connection, &note)
+            write::page(connection, to, &items_page)?;
+            write::save_checkpoint(connection, &checkpoint)
         };
         self.with(move |connection| in_transaction(connection, work)).await
     }

@@ -1,10 +1,10 @@
-//! Reading what is carried, shelf by shelf.
+//! Reading what is carried, section by section.
 
 use rowmill_model::plan::Block;
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, Derived, Goods, Guest, Key, Most, Receipt, Retry, Shelf,
+    CarriedBlock, CarriedProject, CarriedRow, Derived, Guest, Items, Key, PageLimit, Receipt, Retry, Section,
 };
 use rowmill_store::{Result, StoreError};
 use rusqlite::{Connection, Params, Row};
@@ -75,22 +75,27 @@ pub(super) fn number_of(connection: &Connection, id: ProjectId) -> Result<i64> {
     Ok(projects::head(connection, id)?.ok_or(StoreError::UnknownProject)?.num)
 }
 
-pub(super) fn page(connection: &Connection, shelf: Shelf, after: Option<Key>, most: Most) -> Result<Goods> {
-    let read = Page { connection, most };
-    let num = shelf.project().map_or(Ok(0), |id| number_of(connection, id))?;
-    match (shelf, after) {
-        (Shelf::Teams, after) => {
+pub(super) fn page(
+    connection: &Connection,
+    section: Section,
+    after: Option<Key>,
+    page_limit: PageLimit,
+) -> Result<Items> {
+    let read = Page { connection, page_limit };
+    let num = section.project().map_or(Ok(0), |id| number_of(connection, id))?;
+    match (section, after) {
+        (Section::Teams, after) => {
             let sql = "SELECT id, slug, name, created_at FROM teams WHERE id > ?1 ORDER BY id LIMIT ?2";
             let team = |row: &Row<'_>| Ok((teams::read_team(row).map_err(backend)?, 0));
-            read.some(sql, (id_after(after.as_ref())?, most.items), team).map(Goods::Teams)
+            read.some(sql, (id_after(after.as_ref())?, page_limit.items), team).map(Items::Teams)
         }
-        (Shelf::Keys, after) => {
+        (Section::Keys, after) => {
             let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM keys WHERE id > ?1 \
                        ORDER BY id LIMIT ?2";
             let key = |row: &Row<'_>| Ok((teams::read_key(row).map_err(backend)?, 0));
-            read.some(sql, (id_after(after.as_ref())?, most.items), key).map(Goods::Keys)
+            read.some(sql, (id_after(after.as_ref())?, page_limit.items), key).map(Items::Keys)
         }
-        (Shelf::Sealed, after) => {
+        (Section::Sealed, after) => {
             let (team, kind, name) = match after {
                 None => (Uuid::nil(), String::new(), String::new()),
                 Some(Key::Sealed(team, kind, name)) => (team, kind, name),
@@ -98,14 +103,14 @@ pub(super) fn page(connection: &Connection, shelf: Shelf, after: Option<Key>, mo
             };
             let sql = "SELECT kind, name, bytes, updated_at, team FROM sealed \
                        WHERE (team, kind, name) > (?1, ?2, ?3) ORDER BY team, kind, name LIMIT ?4";
-            read.some(sql, (team.as_bytes(), kind, name, most.items), |row| {
+            read.some(sql, (team.as_bytes(), kind, name, page_limit.items), |row| {
                 let sealed = sealed::read(row).map_err(backend)?;
                 let bytes = sealed.bytes.len();
                 Ok(((TeamId(uuid_of(row, 4).map_err(backend)?), sealed), bytes))
             })
-            .map(Goods::Sealed)
+            .map(Items::Sealed)
         }
-        (Shelf::Receipts, after) => {
+        (Section::Receipts, after) => {
             let after = match &after {
                 None => &[][..],
                 Some(Key::Name(name)) => name,
@@ -113,23 +118,23 @@ pub(super) fn page(connection: &Connection, shelf: Shelf, after: Option<Key>, mo
             };
             let sql = "SELECT name, fingerprint, outcome, expires_at FROM receipts WHERE name > ?1 \
                        ORDER BY name LIMIT ?2";
-            read.some(sql, (after, most.items), read_receipt).map(Goods::Receipts)
+            read.some(sql, (after, page_limit.items), read_receipt).map(Items::Receipts)
         }
-        (Shelf::Rows(_), after) => {
+        (Section::Rows(_), after) => {
             let sql = "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 \
                        ORDER BY key LIMIT ?3";
             let (first, last) = (number_after(after.as_ref())?, POSITION_MAX);
             if first > last {
-                return Ok(Goods::Rows(Vec::new()));
+                return Ok(Items::Rows(Vec::new()));
             }
-            read.some(sql, (key(num, first), key(num, last), most.items), read_row).map(Goods::Rows)
+            read.some(sql, (key(num, first), key(num, last), page_limit.items), read_row).map(Items::Rows)
         }
-        (Shelf::Blocks(_), after) => {
+        (Section::Blocks(_), after) => {
             let sql = "SELECT key, marks FROM blocks WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3";
             let keys = (block_key(num, number_after(after.as_ref())?), block_key(num + 1, 0) - 1);
-            read.some(sql, (keys.0, keys.1, most.items), read_block).map(Goods::Blocks)
+            read.some(sql, (keys.0, keys.1, page_limit.items), read_block).map(Items::Blocks)
         }
-        (Shelf::Guests(_), after) => {
+        (Section::Guests(_), after) => {
             let after = match after {
                 None => String::new(),
                 Some(Key::Guest(guest_id)) => guest_id,
@@ -141,9 +146,9 @@ pub(super) fn page(connection: &Connection, shelf: Shelf, after: Option<Key>, mo
                 let (guest_id, position, event_at_ms) = fields(row)?;
                 Ok((Guest { guest_id, position, event_at_ms }, 0))
             };
-            read.some(sql, (num, after, most.items), guest).map(Goods::Guests)
+            read.some(sql, (num, after, page_limit.items), guest).map(Items::Guests)
         }
-        (Shelf::Retries(_), after) => {
+        (Section::Retries(_), after) => {
             let (at, slot, position) = match after {
                 None => (i64::MIN, 0, 0),
                 Some(Key::Retry(at, slot, position)) => (at, slot, position),
@@ -155,14 +160,14 @@ pub(super) fn page(connection: &Connection, shelf: Shelf, after: Option<Key>, mo
                 let (at_ms, slot, position): (i64, Slot, u64) = fields(row)?;
                 Ok((Retry { at_ms, slot, position }, 0))
             };
-            read.some(sql, (num, at, slot, position, most.items), retry).map(Goods::Retries)
+            read.some(sql, (num, at, slot, position, page_limit.items), retry).map(Items::Retries)
         }
     }
 }
 
 struct Page<'c> {
     connection: &'c Connection,
-    most: Most,
+    page_limit: PageLimit,
 }
 
 impl Page<'_> {
@@ -180,7 +185,7 @@ impl Page<'_> {
             let (item, size) = read(row)?;
             bytes += size;
             items.push(item);
-            if bytes >= self.most.bytes {
+            if bytes >= self.page_limit.bytes {
                 break;
             }
         }
@@ -241,5 +246,5 @@ fn number_after(after: Option<&Key>) -> Result<u64> {
 }
 
 fn other_key() -> StoreError {
-    StoreError::Damaged("the place where a move stopped is of another shelf".to_owned())
+    StoreError::Damaged("the place where a move stopped is of another section".to_owned())
 }

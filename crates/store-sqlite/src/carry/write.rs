@@ -1,12 +1,12 @@
 //! Writing what is carried, and how far that has come.
 //!
-//! The note lies in a table that a move makes and removes again: while it is there nobody else opens the
+//! The checkpoint lies in a table that a move makes and removes again: while it is there nobody else opens the
 //! database.
 
 use rowmill_model::Project;
 use rowmill_model::integration::connected_event;
 use rowmill_model::record::Cells;
-use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Goods, Guest, Receipt, Retry, Shelf};
+use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Guest, Items, Receipt, Retry, Section};
 use rowmill_store::changes::LiveDelta;
 use rowmill_store::{Result, Sealed, StoreError};
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
@@ -22,20 +22,20 @@ pub(super) fn is_target(connection: &Connection) -> Result<bool> {
         .map_err(backend)
 }
 
-pub(super) fn note(connection: &Connection) -> Result<Option<String>> {
+pub(super) fn checkpoint(connection: &Connection) -> Result<Option<String>> {
     if !is_target(connection)? {
         return Ok(None);
     }
     connection.query_row("SELECT note FROM moving", (), |row| row.get(0)).optional().map_err(backend)
 }
 
-pub(super) fn begin(connection: &Connection, note: &str) -> Result<()> {
+pub(super) fn begin(connection: &Connection, checkpoint: &str) -> Result<()> {
     connection.execute("CREATE TABLE moving (note TEXT NOT NULL)", ()).map_err(backend)?;
-    connection.execute("INSERT INTO moving (note) VALUES (?1)", [note]).map(|_| ()).map_err(backend)
+    connection.execute("INSERT INTO moving (note) VALUES (?1)", [checkpoint]).map(|_| ()).map_err(backend)
 }
 
-pub(super) fn keep_note(connection: &Connection, note: &str) -> Result<()> {
-    prepare(connection, "UPDATE moving SET note = ?1")?.execute([note]).map(|_| ()).map_err(backend)
+pub(super) fn save_checkpoint(connection: &Connection, checkpoint: &str) -> Result<()> {
+    prepare(connection, "UPDATE moving SET note = ?1")?.execute([checkpoint]).map(|_| ()).map_err(backend)
 }
 
 pub(super) fn finish(connection: &Connection) -> Result<()> {
@@ -104,12 +104,12 @@ pub(super) fn project(connection: &Connection, carried: &CarriedProject) -> Resu
     Ok(())
 }
 
-pub(super) fn page(connection: &Connection, shelf: Shelf, goods: &Goods) -> Result<()> {
-    let num = shelf.project().map_or(Ok(0), |id| number_of(connection, id))?;
-    match goods {
-        Goods::Teams(items) => items.iter().try_for_each(|team| teams::create_team(connection, team)),
-        Goods::Keys(items) => items.iter().try_for_each(|key| teams::create_key(connection, key)),
-        Goods::Sealed(items) => {
+pub(super) fn page(connection: &Connection, section: Section, items_page: &Items) -> Result<()> {
+    let num = section.project().map_or(Ok(0), |id| number_of(connection, id))?;
+    match items_page {
+        Items::Teams(items) => items.iter().try_for_each(|team| teams::create_team(connection, team)),
+        Items::Keys(items) => items.iter().try_for_each(|key| teams::create_key(connection, key)),
+        Items::Sealed(items) => {
             let sql = "INSERT INTO sealed (team, kind, name, bytes, updated_at) VALUES (?1, ?2, ?3, ?4, ?5)";
             let mut insert = prepare(connection, sql)?;
             items.iter().try_for_each(|(team, sealed)| {
@@ -120,7 +120,7 @@ pub(super) fn page(connection: &Connection, shelf: Shelf, goods: &Goods) -> Resu
                     .map_err(backend)
             })
         }
-        Goods::Receipts(items) => {
+        Items::Receipts(items) => {
             let sql = "INSERT INTO receipts (name, fingerprint, outcome, expires_at) VALUES (?1, ?2, ?3, ?4)";
             let mut insert = prepare(connection, sql)?;
             items.iter().try_for_each(|receipt| {
@@ -128,9 +128,9 @@ pub(super) fn page(connection: &Connection, shelf: Shelf, goods: &Goods) -> Resu
                 insert.execute((name, fingerprint, outcome, expires_at_ms)).map(|_| ()).map_err(backend)
             })
         }
-        Goods::Rows(rows) => write_rows(connection, num, rows),
-        Goods::Blocks(blocks) => write_blocks(connection, num, blocks),
-        Goods::Guests(items) => {
+        Items::Rows(rows) => write_rows(connection, num, rows),
+        Items::Blocks(blocks) => write_blocks(connection, num, blocks),
+        Items::Guests(items) => {
             let sql = "INSERT INTO guests (project, guest_id, position, event_at) VALUES (?1, ?2, ?3, ?4)";
             let mut insert = prepare(connection, sql)?;
             items.iter().try_for_each(|guest| {
@@ -138,7 +138,7 @@ pub(super) fn page(connection: &Connection, shelf: Shelf, goods: &Goods) -> Resu
                 insert.execute((num, guest_id, position, event_at_ms)).map(|_| ()).map_err(backend)
             })
         }
-        Goods::Retries(items) => {
+        Items::Retries(items) => {
             let sql = "INSERT INTO retries (at, project, slot, position) VALUES (?1, ?2, ?3, ?4)";
             let mut insert = prepare(connection, sql)?;
             items.iter().try_for_each(|retry| {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rowmill_model::CellStatus;
-use rowmill_model::plan::{Phase, Pick, Steps, block_of, place_of, position_of};
+use rowmill_model::plan::{Phase, Pick, RowTransitions, block_of, place_of, position_of};
 use rowmill_model::record::Slot;
 use uuid::Uuid;
 
@@ -14,7 +14,11 @@ use crate::{CellResult, ChangedRows, Ended, Lane, Result, Stopped, Ticket};
 
 impl<V: Copy> RowChanges<V> {
     /// Takes one row's cells through something, and keeps the counts and claims.
-    pub(super) fn step<T>(&mut self, position: u64, step: impl FnOnce(&mut Steps<'_>) -> T) -> Result<T> {
+    pub(super) fn step<T>(
+        &mut self,
+        position: u64,
+        step: impl FnOnce(&mut RowTransitions<'_>) -> T,
+    ) -> Result<T> {
         let (place, plan) = (place_of(position), Arc::clone(&self.plan));
         let (open, tally) = self.open(block_of(position))?;
         let (outcome, revoked) = tally.step(&plan, &mut open.block, place, step);
@@ -224,7 +228,7 @@ impl<V: Copy> RowChanges<V> {
         for open in self.blocks.values_mut() {
             open.block.keep_only(plan.slots());
             for place in 0..=u8::MAX {
-                Steps::new(&plan, &mut open.block, place).look_around();
+                RowTransitions::new(&plan, &mut open.block, place).look_around();
                 tally.add(&plan, &open.block, place);
             }
             open.ready.clear();

@@ -10,8 +10,8 @@ use rowmill_model::{
 use uuid::Uuid;
 
 use crate::{
-    ApiKey, CellWrite, NewRow, NewRows, Once, ProjectSave, SavedProject, Store, StoredProject, StoredRow,
-    Team, WriteCells,
+    ApiKey, CellWrite, IdempotentRequest, NewRow, NewRows, ProjectSave, SavedProject, Store, StoredProject,
+    StoredRow, Team, WriteCells,
 };
 
 /// The slots of the columns a made project has beside its input column.
@@ -138,8 +138,13 @@ pub(super) fn write(row: u128, slot: Slot, value: &str) -> CellWrite {
     CellWrite { row: row_id(row), slot, value: value.into() }
 }
 
-pub(super) fn once(name: u8, fingerprint: u8, now_ms: i64) -> Once {
-    Once { name: [name; 32], fingerprint: [fingerprint; 32], now_ms, expires_at_ms: now_ms + 1_000 }
+pub(super) fn once(name: u8, fingerprint: u8, now_ms: i64) -> IdempotentRequest {
+    IdempotentRequest {
+        name: [name; 32],
+        fingerprint: [fingerprint; 32],
+        now_ms,
+        expires_at_ms: now_ms + 1_000,
+    }
 }
 
 /// The raw text of a cell.

@@ -24,8 +24,8 @@ mod teams;
 
 use std::pin::Pin;
 
-pub use memory::{MemoryStore, Weather};
-pub use plain_map::{Step, against_a_plain_map, steps};
+pub use memory::{FaultInjection, MemoryStore};
+pub use plain_map::{StoreOp, against_a_plain_map, steps};
 pub use recount::{Event, counts_stay_true, events};
 
 use crate::Store;

@@ -12,7 +12,7 @@ use crate::{NewRows, PageStart, RowAction, Store, StoredRow};
 
 /// One thing done to the store.
 #[derive(Debug, Clone)]
-pub enum Step {
+pub enum StoreOp {
     Insert(Vec<Cells>),
     Upsert(Vec<Cells>),
     Write(Vec<(Index, Slot, String)>),
@@ -33,7 +33,7 @@ struct Plain {
 }
 
 /// Sequences of steps.
-pub fn steps() -> impl Strategy<Value = Vec<Step>> {
+pub fn steps() -> impl Strategy<Value = Vec<StoreOp>> {
     let text = prop_oneof![
         Just("null".to_owned()),
         Just("\"\"".to_owned()),
@@ -45,14 +45,14 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let few = prop::collection::vec(cells.clone(), 0..5);
     let many = (cells, 900..1_300_usize).prop_map(|(cells, count)| vec![cells; count]);
     let step = prop_oneof![
-        4 => few.clone().prop_map(Step::Insert),
-        1 => many.prop_map(Step::Insert),
-        4 => few.prop_map(Step::Upsert),
-        4 => prop::collection::vec((any::<Index>(), 0..4_u32, text), 0..6).prop_map(Step::Write),
-        3 => prop::collection::vec(any::<Index>(), 0..6).prop_map(Step::Delete),
-        1 => (any::<Index>(), 1..2_000_usize).prop_map(|(from, count)| Step::DeleteRun(from, count)),
-        5 => (any::<Index>(), 1..60_u32).prop_map(|(from, limit)| Step::Page(from, limit)),
-        1 => Just(Step::Reopen),
+        4 => few.clone().prop_map(StoreOp::Insert),
+        1 => many.prop_map(StoreOp::Insert),
+        4 => few.prop_map(StoreOp::Upsert),
+        4 => prop::collection::vec((any::<Index>(), 0..4_u32, text), 0..6).prop_map(StoreOp::Write),
+        3 => prop::collection::vec(any::<Index>(), 0..6).prop_map(StoreOp::Delete),
+        1 => (any::<Index>(), 1..2_000_usize).prop_map(|(from, count)| StoreOp::DeleteRun(from, count)),
+        5 => (any::<Index>(), 1..60_u32).prop_map(|(from, limit)| StoreOp::Page(from, limit)),
+        1 => Just(StoreOp::Reopen),
     ];
     prop::collection::vec(step, 1..40)
 }
@@ -60,14 +60,14 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
 /// Does the steps on a store and on the plain list, and compares after each. `reopen` gives the store
 /// again after a restart.
 pub async fn against_a_plain_map<S: AsRef<dyn Store>>(
-    steps: Vec<Step>,
+    steps: Vec<StoreOp>,
     mut reopen: impl FnMut(Option<S>) -> S,
 ) {
     let mut store = reopen(None);
     let id = create(store.as_ref(), project(1, 1)).await.project.id;
     let mut plain = Plain { rows: Vec::new(), next: 1 };
     for step in steps {
-        if matches!(step, Step::Reopen) {
+        if matches!(step, StoreOp::Reopen) {
             store.as_ref().close().await.unwrap();
             store = reopen(Some(store));
         } else {
@@ -80,25 +80,25 @@ pub async fn against_a_plain_map<S: AsRef<dyn Store>>(
 }
 
 impl Plain {
-    async fn step(&mut self, store: &dyn Store, id: ProjectId, step: Step) {
+    async fn step(&mut self, store: &dyn Store, id: ProjectId, step: StoreOp) {
         match step {
-            Step::Insert(rows) => self.insert(store, id, rows, None).await,
-            Step::Upsert(rows) => self.insert(store, id, rows, Some(MAIL)).await,
-            Step::Write(cells) => self.write(store, id, cells).await,
-            Step::Delete(rows) => {
+            StoreOp::Insert(rows) => self.insert(store, id, rows, None).await,
+            StoreOp::Upsert(rows) => self.insert(store, id, rows, Some(MAIL)).await,
+            StoreOp::Write(cells) => self.write(store, id, cells).await,
+            StoreOp::Delete(rows) => {
                 let rows = rows.iter().filter(|_| !self.rows.is_empty());
                 let doomed = rows.map(|index| index.get(&self.rows).0).collect();
                 self.delete(store, id, doomed).await;
             }
-            Step::DeleteRun(from, count) => {
+            StoreOp::DeleteRun(from, count) => {
                 let from = from.index(self.rows.len() + 1);
                 let doomed = self.rows.iter().skip(from).take(count).map(|(row, _)| *row).collect();
                 self.delete(store, id, doomed).await;
             }
-            Step::Page(from, limit) => {
+            StoreOp::Page(from, limit) => {
                 self.compare_page(store, id, from.index(self.rows.len() + 2), limit).await;
             }
-            Step::Reopen => {}
+            StoreOp::Reopen => {}
         }
     }
 

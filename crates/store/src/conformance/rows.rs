@@ -9,7 +9,9 @@ use super::make::{
     ANSWER, MAIL, NAME, batch, by_hand_at, cell, create, insert, load, names, numbered, once, processed,
     project, row, row_id, write, writes,
 };
-use crate::{Look, NewRows, PageStart, RowAction, RowsPage, Spans, Store, StoreError, StoredRow, WriteCells};
+use crate::{
+    NewRows, PageStart, RowAction, RowsPage, ScanDetail, Spans, Store, StoreError, StoredRow, WriteCells,
+};
 
 pub(super) async fn rows_keep_the_order_they_were_sent_in(store: &dyn Store) {
     let id = create(store, project(1, 1)).await.project.id;
@@ -227,7 +229,7 @@ pub(super) async fn a_scan_sees_every_row_and_stops_when_told(store: &dyn Store)
         assert_eq!(seq, load(store, id).await.change_seq);
         Arc::try_unwrap(seen).unwrap().into_inner().unwrap()
     };
-    let scan = async |after, most| scan_as(Spans::after(after), Look::Whole, most).await;
+    let scan = async |after, most| scan_as(Spans::after(after), ScanDetail::Whole, most).await;
     let all = scan(None, usize::MAX).await;
     assert_eq!(all.len(), 101);
     assert!(all.iter().zip(1..).all(|(seen, number)| seen.0 == row_id(number) && seen.2 == (number == 101)));
@@ -236,14 +238,14 @@ pub(super) async fn a_scan_sees_every_row_and_stops_when_told(store: &dyn Store)
     let at = |index: usize| all[index].1;
     let spans = Spans::of([(at(90), u64::MAX), (at(7), at(7)), (at(20), at(22)), (at(21), at(24))]);
     let some = [&all[7..8], &all[20..25], &all[90..]].concat();
-    assert_eq!(scan_as(spans, Look::Whole, usize::MAX).await, some);
+    assert_eq!(scan_as(spans, ScanDetail::Whole, usize::MAX).await, some);
     // Many runs, as scattered writes leave them.
     store.delete_rows(id, vec![row_id(11)]).await.unwrap();
     let spans = Spans::of((0..101).step_by(2).map(|index| (at(index), at(index))));
-    let plain = scan_as(spans, Look::Values, usize::MAX).await;
+    let plain = scan_as(spans, ScanDetail::Values, usize::MAX).await;
     let expected = all.iter().step_by(2).filter(|seen| seen.0 != row_id(11));
     assert_eq!(plain, expected.map(|seen| (seen.0, seen.1, false)).collect::<Vec<_>>());
-    assert_eq!(scan_as(Spans::default(), Look::Whole, usize::MAX).await, []);
+    assert_eq!(scan_as(Spans::default(), ScanDetail::Whole, usize::MAX).await, []);
 }
 
 pub(super) async fn rows_are_read_together_with_the_sequence(store: &dyn Store) {

@@ -92,12 +92,12 @@ pub(crate) fn exchange(address: &str, request: &Request) -> io::Result<Response>
 }
 
 /// A client that keeps its connection for as long as the server does.
-pub(crate) struct Kept {
+pub(crate) struct KeepAliveConnection {
     address: String,
     stream: Option<TcpStream>,
 }
 
-impl Kept {
+impl KeepAliveConnection {
     pub(crate) fn new(address: &str) -> Self {
         Self { address: address.to_owned(), stream: None }
     }

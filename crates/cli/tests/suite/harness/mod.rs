@@ -6,17 +6,17 @@ pub(crate) mod database;
 pub(crate) mod document;
 pub(crate) mod faults;
 pub(crate) mod http;
-pub(crate) mod outside;
 pub(crate) mod runner;
 pub(crate) mod server;
+pub(crate) mod stub_server;
 pub(crate) mod table;
 
 pub(crate) use api::{Answer, Api};
 pub(crate) use balancer::Balancer;
 pub(crate) use http::Request;
-pub(crate) use outside::Outside;
 pub(crate) use runner::Scenario;
 pub(crate) use server::{Server, rowmill};
+pub(crate) use stub_server::StubServer;
 pub(crate) use table::Table;
 
 use std::time::{Duration, Instant};

@@ -34,13 +34,13 @@ pub(crate) struct Server {
     printed: Arc<Mutex<Vec<String>>>,
     document: Arc<Document>,
     key: String,
-    folder: Arc<Folder>,
+    folder: Arc<DataDir>,
     settings: Vec<(String, String)>,
     role: &'static str,
 }
 
 /// Where a service lives: its working folder, with its data in `data`, and the database it uses.
-pub(crate) struct Folder {
+pub(crate) struct DataDir {
     directory: TempDir,
     /// None if it is the embedded one.
     database_url: Option<String>,
@@ -48,7 +48,7 @@ pub(crate) struct Folder {
     is_own: bool,
 }
 
-impl Folder {
+impl DataDir {
     pub(crate) fn new() -> Arc<Self> {
         Self::on(Database::current())
     }
@@ -83,7 +83,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for DataDir {
     fn drop(&mut self) {
         if let Some(address) = self.database_url.as_ref().filter(|_| self.is_own) {
             database::remove(address);
@@ -116,25 +116,25 @@ impl Server {
     /// A service without rate limits, and with these variables besides.
     pub(crate) fn start(variables: &[(&str, &str)]) -> Self {
         let settings: Vec<_> = UNLIMITED.iter().chain(variables).copied().collect();
-        Self::start_in(Folder::new(), &settings)
+        Self::start_in(DataDir::new(), &settings)
     }
 
     /// A service with just these variables, in a folder that may have been used before.
-    pub(crate) fn start_in(folder: Arc<Folder>, settings: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_in(folder: Arc<DataDir>, settings: &[(&str, &str)]) -> Self {
         let settings = owned(settings);
         let started = spawn(&folder, serve(&folder, &settings, SERVE));
         Self::of(started, folder, settings)
     }
 
     /// A service started by a command that says it all.
-    pub(crate) fn start_command(folder: Arc<Folder>, command: Command) -> Self {
+    pub(crate) fn start_command(folder: Arc<DataDir>, command: Command) -> Self {
         let started = spawn(&folder, command);
         Self::of(started, folder, Vec::new())
     }
 
     fn of(
         (process, address, printed): Started,
-        folder: Arc<Folder>,
+        folder: Arc<DataDir>,
         settings: Vec<(String, String)>,
     ) -> Self {
         let document = document_at(&address);
@@ -164,7 +164,7 @@ impl Server {
         Api::new(&self.address, None, Arc::clone(&self.document))
     }
 
-    pub(crate) fn folder(&self) -> &Arc<Folder> {
+    pub(crate) fn folder(&self) -> &Arc<DataDir> {
         &self.folder
     }
 
@@ -233,12 +233,12 @@ impl Drop for Server {
 }
 
 /// Runs the binary in a folder, on the data in it. Only what the caller says is set.
-pub(crate) fn rowmill(folder: &Folder, arguments: &[&str]) -> Output {
+pub(crate) fn rowmill(folder: &DataDir, arguments: &[&str]) -> Output {
     command(folder).args(arguments).output().unwrap()
 }
 
 /// What a service says that refuses to start.
-pub(crate) fn refusal(folder: &Folder, settings: &[(&str, &str)]) -> String {
+pub(crate) fn refusal(folder: &DataDir, settings: &[(&str, &str)]) -> String {
     let mut command = command(folder);
     command.envs(settings.iter().copied()).args(["serve", "--listen", "127.0.0.1:0"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -264,7 +264,7 @@ fn eventually_ended(child: &mut Child) -> ExitStatus {
     }
 }
 
-pub(crate) fn command(folder: &Folder) -> Command {
+pub(crate) fn command(folder: &DataDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rowmill"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ROWMILL_") {
@@ -278,7 +278,7 @@ pub(crate) fn command(folder: &Folder) -> Command {
     command
 }
 
-fn create_key(folder: &Folder, team: &str) -> String {
+fn create_key(folder: &DataDir, team: &str) -> String {
     let made = rowmill(folder, &["key", "create", "--team", team]);
     assert!(made.status.success(), "{made:?}");
     String::from_utf8(made.stdout).unwrap().trim().to_owned()
@@ -292,7 +292,7 @@ fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
-fn serve(folder: &Folder, settings: &[(String, String)], role: &str) -> Command {
+fn serve(folder: &DataDir, settings: &[(String, String)], role: &str) -> Command {
     let mut command = command(folder);
     command
         .env("ROWMILL_LOG", "warn")
@@ -302,7 +302,7 @@ fn serve(folder: &Folder, settings: &[(String, String)], role: &str) -> Command 
     command
 }
 
-fn spawn(folder: &Folder, mut command: Command) -> Started {
+fn spawn(folder: &DataDir, mut command: Command) -> Started {
     let log = std::fs::File::options().create(true).append(true).open(folder.path().join("log")).unwrap();
     let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -333,7 +333,7 @@ fn document_at(address: &str) -> Arc<Document> {
     Document::of(&String::from_utf8(response.body).unwrap())
 }
 
-fn log_of(folder: &Folder) -> String {
+fn log_of(folder: &DataDir) -> String {
     std::fs::read_to_string(folder.path().join("log")).unwrap_or_default()
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::harness::runner::scenarios;
-use crate::harness::server::{self, Folder};
+use crate::harness::server::{self, DataDir};
 use crate::harness::{Api, Request, Scenario, Server, eventually, rowmill};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("commands", Own:
@@ -46,7 +46,7 @@ fn fails(output: Output, words: &str) {
 }
 
 fn the_first_start_prints_one_key_once() {
-    let mut server = Server::start_in(Folder::new(), &[]);
+    let mut server = Server::start_in(DataDir::new(), &[]);
     let printed = eventually("the key is printed", Duration::from_secs(10), || {
         Some(server.printed()).filter(|printed| printed.contains("/docs"))
     });
@@ -145,7 +145,7 @@ fn keys_are_made_listed_and_revoked_while_the_server_runs() {
 }
 
 fn what_goes_wrong_is_told_on_standard_error_with_a_status() {
-    let folder = Folder::new();
+    let folder = DataDir::new();
     fails(rowmill(&folder, &["nope"]), "nope");
     fails(rowmill(&folder, &["serve", "--listen", "here"]), "--listen");
     fails(rowmill(&folder, &["serve", "--rate-limit-key", "fast"]), "--rate-limit-key");
@@ -162,7 +162,7 @@ fn what_goes_wrong_is_told_on_standard_error_with_a_status() {
     assert_eq!(document["openapi"], "3.0.3");
     // An address that is taken is named, and no key is spent on the failed start.
     let server = Server::start(&[]);
-    let other = Folder::new();
+    let other = DataDir::new();
     fails(rowmill(&other, &["serve", "--listen", &server.address]), &server.address);
     assert_eq!(json_of(rowmill(&other, &["key", "list"])), json!([]));
 }
@@ -187,7 +187,7 @@ fn a_data_folder_in_use_is_a_clear_error() {
 }
 
 fn a_flag_beats_a_variable_beats_the_file() {
-    let folder = Folder::new();
+    let folder = DataDir::new();
     let page_size = |variables: &[(&str, &str)]| {
         let server = Server::start_in(folder.clone(), variables);
         let limits = server.api().get("/v4/limits").ok()["limits"].clone();
@@ -270,7 +270,7 @@ fn a_restart_keeps_everything() {
 }
 
 fn web_pages_are_read_by_a_process_of_their_own() {
-    let folder = Folder::new();
+    let folder = DataDir::new();
     // It has nothing to do with settings, not even wrong ones.
     std::fs::write(folder.path().join("rowmill.toml"), "speed = 3\n").unwrap();
     let mut child = server::command(&folder)

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
 
-use crate::harness::http::{Kept, connect, exchange, receive};
+use crate::harness::http::{KeepAliveConnection, connect, exchange, receive};
 use crate::harness::runner::scenarios;
-use crate::harness::server::{Folder, UNLIMITED, command};
+use crate::harness::server::{DataDir, UNLIMITED, command};
 use crate::harness::{Request, Scenario, Server, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("connections", Own:
@@ -160,7 +160,7 @@ fn health_is_answered_while_strangers_hold_every_connection() {
 fn idle_connections_give_way() {
     let server = Server::start(&[("ROWMILL_CONNECTIONS_MAX", "3")]);
     let request = server.api().with_key(Request::get("/v4/projects"));
-    let mut kept: Vec<_> = (0..6).map(|_| Kept::new(&server.address)).collect();
+    let mut kept: Vec<_> = (0..6).map(|_| KeepAliveConnection::new(&server.address)).collect();
     for client in &mut kept {
         assert_eq!(client.exchange(&request).unwrap().status, 200, "each newcomer is served");
     }
@@ -194,7 +194,7 @@ fn who_is_refused_early_gets_the_answer() {
         let answer = receive(&mut stream).expect("the answer comes before the end");
         assert_eq!((answer.status, answer.header("connection")), (404, Some("close")));
     }
-    let mut kept = Kept::new(&server.address);
+    let mut kept = KeepAliveConnection::new(&server.address);
     for _ in 0..3 {
         let small = Request::post("/v4/nothing").text("{}");
         let answer = kept.exchange(&small).unwrap();
@@ -204,7 +204,7 @@ fn who_is_refused_early_gets_the_answer() {
 
 fn connections_leave_files_to_the_rest() {
     let limits = |shell: &str| -> Value {
-        let folder = Folder::new();
+        let folder = DataDir::new();
         let mut started = Command::new("sh");
         started.args(["-c", &format!("ulimit {shell} && exec \"$0\" serve"), env!("CARGO_BIN_EXE_rowmill")]);
         let like = command(&folder);

@@ -30,7 +30,7 @@ fn no_acknowledged_write_is_lost_and_none_is_half() {
         let acknowledged = AtomicUsize::new(0);
         // The crash comes after another number of writes each round, and always in the midst of some.
         let enough = 10 + (round * 37) % 60;
-        let diaries: Vec<Diary> = std::thread::scope(|scope| {
+        let write_logs: Vec<WriteLog> = std::thread::scope(|scope| {
             let (table, acknowledged) = (&table, &acknowledged);
             let start = |writer| scope.spawn(move || write(table, writer, acknowledged));
             let writers: Vec<_> = (0..WRITERS).map(start).collect();
@@ -42,7 +42,7 @@ fn no_acknowledged_write_is_lost_and_none_is_half() {
         });
         server.restart();
         let table = table.through(&server.api());
-        verify(&table, &diaries, round);
+        verify(&table, &write_logs, round);
         // It goes on as if nothing had happened.
         table.insert(json!({ "Batch": "after" }));
     }
@@ -50,7 +50,7 @@ fn no_acknowledged_write_is_lost_and_none_is_half() {
 
 /// What one writer was told, and what it was waiting for when the server died.
 #[derive(Default)]
-struct Diary {
+struct WriteLog {
     writer: usize,
     /// The ids of each batch that was acknowledged and not deleted, by its number.
     batches: BTreeMap<usize, Vec<String>>,
@@ -68,50 +68,50 @@ enum Open {
 }
 
 /// Inserts batches, marks cells of its first batch and deletes older ones, until the server is gone.
-fn write(table: &Table, writer: usize, acknowledged: &AtomicUsize) -> Diary {
-    let mut diary = Diary { writer, ..Diary::default() };
+fn write(table: &Table, writer: usize, acknowledged: &AtomicUsize) -> WriteLog {
+    let mut write_log = WriteLog { writer, ..WriteLog::default() };
     for step in 0.. {
         let open = match step % 4 {
-            1 | 2 if !diary.batches.is_empty() => Open::Mark(step),
-            3 if diary.batches.len() > 2 => Open::Delete(*diary.batches.keys().nth(1).unwrap()),
-            _ => Open::Insert(diary.batches.len() + diary.deleted.len()),
+            1 | 2 if !write_log.batches.is_empty() => Open::Mark(step),
+            3 if write_log.batches.len() > 2 => Open::Delete(*write_log.batches.keys().nth(1).unwrap()),
+            _ => Open::Insert(write_log.batches.len() + write_log.deleted.len()),
         };
-        let Some(answer) = attempt(table, &diary, &open) else {
-            diary.open = Some(open);
+        let Some(answer) = attempt(table, &write_log, &open) else {
+            write_log.open = Some(open);
             break;
         };
         match open {
-            Open::Insert(batch) => drop(diary.batches.insert(batch, strings(&answer.created()["rows"]))),
+            Open::Insert(batch) => drop(write_log.batches.insert(batch, strings(&answer.created()["rows"]))),
             Open::Mark(mark) => {
                 assert_eq!(answer.ok()["updatedCount"], BATCH);
-                diary.mark = mark;
+                write_log.mark = mark;
             }
             Open::Delete(batch) => {
                 assert_eq!(answer.ok()["deletedCount"], BATCH);
-                diary.batches.remove(&batch);
-                diary.deleted.insert(batch);
+                write_log.batches.remove(&batch);
+                write_log.deleted.insert(batch);
             }
         }
         acknowledged.fetch_add(1, Ordering::Relaxed);
     }
-    diary
+    write_log
 }
 
 /// The answer; none if the server died before it gave one.
-fn attempt(table: &Table, diary: &Diary, open: &Open) -> Option<Answer> {
+fn attempt(table: &Table, write_log: &WriteLog, open: &Open) -> Option<Answer> {
     let request = match open {
         Open::Insert(batch) => {
-            let name = format!("{}-{batch}", diary.writer);
+            let name = format!("{}-{batch}", write_log.writer);
             let rows = (0..BATCH).map(|index| json!({ "Batch": name, "Index": index, "Mark": 0 }));
             Request::post(table.path("/rows")).json(&rows.collect())
         }
         Open::Mark(mark) => {
             let cell = |row| json!({ "rowId": row, "columnId": table.column("Mark"), "value": mark });
-            let cells: Vec<Value> = diary.batches[&0].iter().map(cell).collect();
+            let cells: Vec<Value> = write_log.batches[&0].iter().map(cell).collect();
             Request::new("PATCH", table.path("/cells")).json(&json!({ "cells": cells }))
         }
         Open::Delete(batch) => {
-            Request::new("DELETE", table.path("/rows")).json(&json!({ "rowIds": diary.batches[batch] }))
+            Request::new("DELETE", table.path("/rows")).json(&json!({ "rowIds": write_log.batches[batch] }))
         }
     };
     table.api.try_send(request).ok()
@@ -120,15 +120,15 @@ fn attempt(table: &Table, diary: &Diary, open: &Open) -> Option<Answer> {
 /// What is stored of a batch: its rows in order, as (id, mark).
 type Stored = BTreeMap<String, Vec<(String, Value)>>;
 
-fn verify(table: &Table, diaries: &[Diary], round: usize) {
+fn verify(table: &Table, write_logs: &[WriteLog], round: usize) {
     let stored = walk(table);
     let mut known = BTreeSet::new();
-    for diary in diaries {
-        let name = |batch: usize| format!("{}-{batch}", diary.writer);
-        for (batch, ids) in &diary.batches {
+    for write_log in write_logs {
+        let name = |batch: usize| format!("{}-{batch}", write_log.writer);
+        for (batch, ids) in &write_log.batches {
             let rows = stored.get(&name(*batch));
             if rows.is_none() {
-                let may_be_gone = matches!(diary.open, Some(Open::Delete(open)) if open == *batch);
+                let may_be_gone = matches!(write_log.open, Some(Open::Delete(open)) if open == *batch);
                 assert!(may_be_gone, "round {round}: acknowledged batch {} is lost", name(*batch));
                 continue;
             }
@@ -136,30 +136,34 @@ fn verify(table: &Table, diaries: &[Diary], round: usize) {
             assert_eq!(found, ids.iter().collect::<Vec<_>>(), "round {round}: batch {}", name(*batch));
             known.insert(name(*batch));
         }
-        for batch in &diary.deleted {
+        for batch in &write_log.deleted {
             assert!(
                 !stored.contains_key(&name(*batch)),
                 "round {round}: deleted batch {} is back",
                 name(*batch)
             );
         }
-        if let Some(Open::Insert(batch)) = diary.open {
+        if let Some(Open::Insert(batch)) = write_log.open {
             let count = stored.get(&name(batch)).map_or(0, Vec::len);
             assert!(count == 0 || count == BATCH, "round {round}: half a batch, {count} rows");
             known.insert(name(batch));
         }
-        verify_marks(&stored, diary, round);
+        verify_marks(&stored, write_log, round);
     }
     assert!(stored.keys().all(|name| known.contains(name)), "round {round}: rows nobody sent");
 }
 
-fn verify_marks(stored: &Stored, diary: &Diary, round: usize) {
-    let Some(rows) = stored.get(&format!("{}-0", diary.writer)) else { return };
+fn verify_marks(stored: &Stored, write_log: &WriteLog, round: usize) {
+    let Some(rows) = stored.get(&format!("{}-0", write_log.writer)) else { return };
     let marks: BTreeSet<u64> = rows.iter().map(|(_, mark)| mark.as_u64().unwrap()).collect();
     assert_eq!(marks.len(), 1, "round {round}: half a batch of cells, {marks:?}");
     let mark = *marks.first().unwrap();
-    let may_be_new = matches!(diary.open, Some(Open::Mark(open)) if open == mark);
-    assert!(mark == diary.mark || may_be_new, "round {round}: mark {mark}, acknowledged {}", diary.mark);
+    let may_be_new = matches!(write_log.open, Some(Open::Mark(open)) if open == mark);
+    assert!(
+        mark == write_log.mark || may_be_new,
+        "round {round}: mark {mark}, acknowledged {}",
+        write_log.mark
+    );
 }
 
 /// Everything stored, page by page, checked against the counts.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::harness::runner::scenarios;
-use crate::harness::server::{self, Folder, UNLIMITED};
+use crate::harness::server::{self, DataDir, UNLIMITED};
 use crate::harness::{Answer, Api, Request, Scenario, Server};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("credentials", Own:
@@ -55,7 +55,7 @@ fn names(api: &Api) -> Value {
     listed["secrets"].as_array().unwrap().iter().map(|secret| secret["name"].clone()).collect()
 }
 
-fn started_in(folder: &Arc<Folder>, variables: &[(&str, &str)]) -> Server {
+fn started_in(folder: &Arc<DataDir>, variables: &[(&str, &str)]) -> Server {
     let settings: Vec<_> = UNLIMITED.iter().chain(variables).copied().collect();
     Server::start_in(Arc::clone(folder), &settings)
 }
@@ -318,7 +318,7 @@ fn no_key_or_secret_is_ever_seen_again() {
 }
 
 fn another_secret_key_is_a_clear_error_and_breaks_nothing_else() {
-    let folder = Folder::new();
+    let folder = DataDir::new();
     let server = started_in(&folder, &[KEY]);
     let api = server.api();
     set(&api, "hunter", json!({ "apiKey": "k" })).ok();
@@ -360,7 +360,7 @@ fn another_secret_key_is_a_clear_error_and_breaks_nothing_else() {
 }
 
 fn a_wrong_setting_ends_the_start_without_being_quoted() {
-    let folder = Folder::new();
+    let folder = DataDir::new();
     let check = |name: &str, value: &str, words: &str| {
         let mut command = server::command(&folder);
         let output = command.env(name, value).args(["serve", "--listen", "127.0.0.1:0"]).output().unwrap();

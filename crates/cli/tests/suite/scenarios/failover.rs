@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::nodes::{Diary, Service, asking_table, insist, provider, verify, write};
+use super::nodes::{Service, WriteLog, asking_table, insist, provider, verify, write};
 use super::processing::{asks, ended};
 use crate::harness::database::waiting;
-use crate::harness::outside::Reply;
 use crate::harness::runner::scenarios;
-use crate::harness::server::{Folder, UNLIMITED};
-use crate::harness::{Outside, Request, Scenario, Server, eventually};
+use crate::harness::server::{DataDir, UNLIMITED};
+use crate::harness::stub_server::Reply;
+use crate::harness::{Request, Scenario, Server, StubServer, eventually};
 
 pub(crate) const NODES: &[Scenario] = &scenarios!("failover", Nodes:
     a_standby_takes_over_and_nothing_acknowledged_is_lost,
@@ -30,11 +30,11 @@ fn a_standby_takes_over_and_nothing_acknowledged_is_lost() {
     let database = waiting(primary.database());
     let both = format!("{},{}", primary.host(), standby.host());
     let address = database.replacen(&primary.host(), &both, 1) + "?target_session_attrs=read-write";
-    let outside = provider();
-    let service = Service::start_in(Folder::at(address), &[]);
-    let (table, answer) = asking_table(&service.api(), &outside);
+    let stub_server = provider();
+    let service = Service::start_in(DataDir::at(address), &[]);
+    let (table, answer) = asking_table(&service.api(), &stub_server);
     let enough = AtomicBool::new(false);
-    let diaries: Vec<Diary> = std::thread::scope(|scope| {
+    let write_logs: Vec<WriteLog> = std::thread::scope(|scope| {
         let (table, enough) = (&table, &enough);
         let clients: Vec<_> =
             (0..4).map(|client| scope.spawn(move || write(table, client, enough))).collect();
@@ -55,25 +55,29 @@ fn a_standby_takes_over_and_nothing_acknowledged_is_lost() {
         std::thread::sleep(LOAD / 2);
         let promoted = Instant::now();
         standby.promote();
-        insist(&mut Diary::default(), &table.api, &request).ok();
+        insist(&mut WriteLog::default(), &table.api, &request).ok();
         println!("a read was answered {:?} after the promotion began", promoted.elapsed());
         std::thread::sleep(LOAD);
 
         // The same again, with the one server that is left.
         standby.restart();
         let restarted = Instant::now();
-        insist(&mut Diary::default(), &table.api, &request).ok();
+        insist(&mut WriteLog::default(), &table.api, &request).ok();
         println!("a read was answered {:?} after the restart", restarted.elapsed());
         std::thread::sleep(LOAD);
         enough.store(true, Ordering::Release);
         clients.into_iter().map(|client| client.join().unwrap()).collect()
     });
     ended(&table);
-    let rows = verify(&table, &answer, &diaries);
-    let longest = diaries.iter().map(|diary| diary.longest).max().unwrap();
-    let put_off: usize = diaries.iter().map(|diary| diary.put_off).sum();
+    let rows = verify(&table, &answer, &write_logs);
+    let longest = write_logs.iter().map(|write_log| write_log.longest).max().unwrap();
+    let put_off: usize = write_logs.iter().map(|write_log| write_log.put_off).sum();
     assert!(longest < REQUEST_TIME_MAX, "a request took {longest:?}");
-    assert_eq!(diaries.iter().map(|diary| diary.dropped).sum::<usize>(), 0, "every request was answered");
+    assert_eq!(
+        write_logs.iter().map(|write_log| write_log.dropped).sum::<usize>(),
+        0,
+        "every request was answered"
+    );
     println!("{rows} rows, none lost; {put_off} requests put off, none took longer than {longest:?}");
 }
 
@@ -81,7 +85,7 @@ fn a_database_that_says_nothing_is_given_up_on() {
     let Some(database) = rowmill_test_postgres::own() else { return };
     let short = [("ROWMILL_DATABASE_TIMEOUT_SECONDS", "1"), ("ROWMILL_NO_WORKERS", "true")];
     let settings: Vec<_> = UNLIMITED.iter().chain(&short).copied().collect();
-    let server = Server::start_in(Folder::at(waiting(database.database())), &settings);
+    let server = Server::start_in(DataDir::at(waiting(database.database())), &settings);
     let table = server.api().table(&["Name"]);
     table.insert(json!({ "Name": "Ada" }));
     database.freeze();
@@ -107,7 +111,7 @@ fn a_database_that_says_nothing_is_given_up_on() {
     assert!(longest < REQUEST_TIME_MAX, "a request took {longest:?}");
     println!("a database that hangs was given up on within {longest:?}");
     let insert = Request::post(table.path("/rows")).json(&json!({ "Name": "Eve" }));
-    insist(&mut Diary::default(), &table.api, &insert).created();
+    insist(&mut WriteLog::default(), &table.api, &insert).created();
 }
 
 fn an_outage_longer_than_the_lease_makes_no_call_twice() {
@@ -118,14 +122,14 @@ fn an_outage_longer_than_the_lease_makes_no_call_twice() {
         ("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32"),
     ];
     let settings: Vec<_> = UNLIMITED.iter().chain(&short).copied().collect();
-    let here = Server::start_in(Folder::at(waiting(database.database())), &settings);
+    let here = Server::start_in(DataDir::at(waiting(database.database())), &settings);
     let _there = here.beside("worker", &[]);
-    let outside = Outside::start(|_, _| Reply::Held);
+    let stub_server = StubServer::start(|_, _| Reply::Hanging);
     let table = here.api().table(&["Name"]);
-    asks(&table, "Answer", &outside, "/@{Name}", json!({}));
+    asks(&table, "Answer", &stub_server, "/@{Name}", json!({}));
     table.insert(json!((0..200).map(|number| json!({ "Name": number })).collect::<Vec<_>>()));
     table.post("/trigger", json!({})).ok();
-    eventually("all calls are under way", REQUEST_TIME_MAX, || (outside.count() == 200).then_some(()));
+    eventually("all calls are under way", REQUEST_TIME_MAX, || (stub_server.count() == 200).then_some(()));
     database.kill();
     // As long as no sign of life can be given, and longer than that: it is the time that is tested.
     std::thread::sleep(LOAD * 2);
@@ -135,7 +139,7 @@ fn an_outage_longer_than_the_lease_makes_no_call_twice() {
     });
     // By now whoever takes others for lost has done so.
     std::thread::sleep(LOAD);
-    outside.let_go();
+    stub_server.release();
     ended(&table);
-    assert_eq!(outside.count(), 200, "nobody was lost, so nothing was to be asked again");
+    assert_eq!(stub_server.count(), 200, "nobody was lost, so nothing was to be asked again");
 }

@@ -13,6 +13,7 @@ mod events;
 mod exhaustion;
 mod failover;
 mod files;
+mod idempotency;
 mod ids;
 mod large_rows;
 mod lists;
@@ -21,23 +22,22 @@ mod moving;
 mod neighbours;
 mod nodes;
 mod operators;
-mod outside;
 mod paid;
 mod processing;
 mod projects;
+mod provider_columns;
 mod rates;
 mod refusals;
-mod repeats;
 mod rows;
 mod scraping;
 mod sessions;
+mod shared_rates;
 mod site;
 mod sizes;
 mod stopping;
 mod streams;
 mod system;
 mod teams;
-mod together;
 mod trials;
 mod turmoil;
 mod views;
@@ -50,7 +50,7 @@ use crate::harness::Scenario;
 pub(crate) fn all() -> Vec<Scenario> {
     [
         nodes::NODES,
-        together::NODES,
+        shared_rates::NODES,
         paid::NODES,
         failover::NODES,
         stopping::NODES,
@@ -63,7 +63,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         writers::EMBEDDED,
         writers::OWN,
         processing::OWN,
-        outside::OWN,
+        provider_columns::OWN,
         paid::OWN,
         connections::OWN,
         connections::EMBEDDED,
@@ -84,7 +84,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         system::OWN,
         sizes::OWN,
         projects::OWN,
-        repeats::OWN,
+        idempotency::OWN,
         large_rows::SHARED,
         files::SHARED,
         trials::SHARED,
@@ -103,7 +103,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         lists::SHARED,
         views::SHARED,
         operators::SHARED,
-        repeats::SHARED,
+        idempotency::SHARED,
         costs::SHARED,
         processing::VERSIONS,
         events::SHARED,

@@ -17,10 +17,10 @@ use serde_json::{Value, json};
 use super::processing::{asks, last};
 use super::webhook::{counts, deliver, following, guest};
 use crate::harness::database::Database;
-use crate::harness::outside::{Reply, ok};
 use crate::harness::runner::scenarios;
-use crate::harness::server::{self, Folder, UNLIMITED};
-use crate::harness::{Api, Outside, Request, Scenario, Server, Table, eventually, rowmill};
+use crate::harness::server::{self, DataDir, UNLIMITED};
+use crate::harness::stub_server::{Reply, ok};
+use crate::harness::{Api, Request, Scenario, Server, StubServer, Table, eventually, rowmill};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("moving", Own:
     everything_moves_there_and_back,
@@ -34,7 +34,7 @@ const KEY: (&str, &str) = ("ROWMILL_SECRET_KEY", "a key of more than thirty-two 
 /// Nothing happens by itself.
 const STILL: (&str, &str) = ("ROWMILL_NO_WORKERS", "true");
 
-fn started_in(folder: &Arc<Folder>, more: &[(&str, &str)]) -> Server {
+fn started_in(folder: &Arc<DataDir>, more: &[(&str, &str)]) -> Server {
     let own = [("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32"), ("ROWMILL_RETRY_BASE_MILLISECONDS", "1"), KEY];
     let settings: Vec<_> = UNLIMITED.iter().chain(&own).chain(more).copied().collect();
     Server::start_in(Arc::clone(folder), &settings)
@@ -47,7 +47,7 @@ fn ended(server: Server) {
 
 /// Moves, and gives what was printed.
 #[track_caller]
-fn moved(from: &Folder, to: &Folder) -> String {
+fn moved(from: &DataDir, to: &DataDir) -> String {
     let output =
         rowmill(to, &["move", "--from", &from.address(), "--to", &to.address(), "--batch-rows", "40"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -57,7 +57,7 @@ fn moved(from: &Folder, to: &Folder) -> String {
 /// Not moved, for this reason.
 #[track_caller]
 fn refused(from: &str, to: &str, words: &str) {
-    let output = rowmill(&Folder::on(Database::Sqlite), &["move", "--from", from, "--to", to]);
+    let output = rowmill(&DataDir::on(Database::Sqlite), &["move", "--from", from, "--to", to]);
     assert!(!output.status.success(), "{output:?}");
     let told = String::from_utf8(output.stderr).unwrap();
     assert!(told.contains(words) && !told.contains("panicked"), "{words:?} not in {told:?}");
@@ -80,7 +80,7 @@ struct Filled {
 const EVENT: &str = "evt-move";
 
 /// A bit of everything there is.
-fn fill(server: &Server, outside: &Outside, resting: &Outside) -> Filled {
+fn fill(server: &Server, stub_server: &StubServer, resting: &StubServer) -> Filled {
     let secret_of = |api: &Api, name: &str| {
         let made = api.post("/v4/keys", json!({ "name": name })).created();
         made["secret"].as_str().unwrap().to_owned()
@@ -104,11 +104,11 @@ fn fill(server: &Server, outside: &Outside, resting: &Outside) -> Filled {
 
     let table = api.table(&["Name", "City"]);
     let config = json!({ "apiConfig": { "headers": { "X-Crm": "@{secret.CRM}" } } });
-    let answer = asks(&table, "Answer", outside, "/answer/@{Name}", config);
+    let answer = asks(&table, "Answer", stub_server, "/answer/@{Name}", config);
     table.add_column(json!({
         "templateId": "reference", "header": "Told", "referenceConfig": { "columnId": answer, "path": "told" },
     }));
-    asks(&table, "Second", outside, "/second/@{Told}", json!({}));
+    asks(&table, "Second", stub_server, "/second/@{Told}", json!({}));
     let later = asks(&table, "Later", resting, "/later/@{Name}", json!({}));
     for (template, header) in
         [("ai-text", "Text"), ("ai-json", "Json"), ("waterfall-email", "Mail"), ("web-scraper", "Page")]
@@ -225,7 +225,7 @@ fn assert_same(one: &str, other: &str) {
 }
 
 fn everything_moves_there_and_back() {
-    let outside = Outside::start(|seen, _| match last(seen).as_str() {
+    let stub_server = StubServer::start(|seen, _| match last(seen).as_str() {
         "none" => Reply::Json(404, json!({})),
         "bad" => Reply::Json(400, json!({ "error": "Bad" })),
         name => {
@@ -235,11 +235,11 @@ fn everything_moves_there_and_back() {
         }
     });
     let resting =
-        Outside::start(|_, _| Reply::With(429, vec![("Retry-After", "3600".to_owned())], "{}".to_owned()));
+        StubServer::start(|_, _| Reply::With(429, vec![("Retry-After", "3600".to_owned())], "{}".to_owned()));
     let kinds = [Database::current(), Database::current().other(), Database::current()];
-    let [from, there, back] = kinds.map(Folder::on);
+    let [from, there, back] = kinds.map(DataDir::on);
     let server = started_in(&from, &[]);
-    let filled = fill(&server, &outside, &resting);
+    let filled = fill(&server, &stub_server, &resting);
     ended(server);
     // Cells that wait, and nobody who would run them.
     let server = started_in(&from, &[STILL]);
@@ -301,22 +301,22 @@ fn check_counts(table: &Table) {
 }
 
 fn a_move_that_was_killed_goes_on() {
-    let outside = Outside::start(|_, _| Reply::Held);
+    let stub_server = StubServer::start(|_, _| Reply::Hanging);
     let [from, to, other] =
-        [Database::current(), Database::current().other(), Database::Sqlite].map(Folder::on);
+        [Database::current(), Database::current().other(), Database::Sqlite].map(DataDir::on);
     ended(started_in(&other, &[STILL]));
     let server = started_in(&from, &[]);
     let table = server.api().table(&["Name"]);
-    let answer = asks(&table, "Answer", &outside, "/@{Name}", json!({}));
+    let answer = asks(&table, "Answer", &stub_server, "/@{Name}", json!({}));
     let rows: Vec<Value> = (0..4_000).map(|number| json!({ "Name": number })).collect();
     let ids = table.insert(json!(rows));
     table.post("/rows?matchOn=Name", json!({ "Name": "last" })).created();
     table.post("/trigger", json!({ "rowIds": &ids[..2_000] })).ok();
-    eventually("some are under way", TIME_MAX, || (outside.count() > 0).then_some(()));
+    eventually("some are under way", TIME_MAX, || (stub_server.count() > 0).then_some(()));
     // Whoever holds cells dies with them.
     server.kill();
     drop(server);
-    outside.let_go();
+    stub_server.release();
 
     let arguments = ["move", "--from", &from.address(), "--to", &to.address(), "--batch-rows", "16"];
     let mut kills = 0;
@@ -358,7 +358,7 @@ fn a_move_that_was_killed_goes_on() {
 
 fn what_cannot_be_moved_is_told() {
     let [from, to, third] =
-        [Database::current(), Database::current().other(), Database::Sqlite].map(Folder::on);
+        [Database::current(), Database::current().other(), Database::Sqlite].map(DataDir::on);
     let server = started_in(&from, &[STILL]);
     let table = server.api().table(&["Name"]);
     table.insert(json!([{ "Name": 1 }]));
@@ -380,7 +380,7 @@ fn what_cannot_be_moved_is_told() {
 /// Where a history is told, and where it goes on.
 struct Wanderer {
     kind: Database,
-    home: Option<Arc<Folder>>,
+    home: Option<Arc<DataDir>>,
 }
 
 impl Wanderer {
@@ -391,11 +391,11 @@ impl Wanderer {
         tokio::task::block_in_place(|| -> Arc<dyn Store> {
             if let Some(home) = self.home.take() {
                 self.kind = self.kind.other();
-                let next = Folder::on(self.kind);
+                let next = DataDir::on(self.kind);
                 runtime.block_on(carried(&home, &next));
                 self.home = Some(next);
             }
-            let home = self.home.get_or_insert_with(|| Folder::on(self.kind));
+            let home = self.home.get_or_insert_with(|| DataDir::on(self.kind));
             let address = home.address();
             if let Some(folder) = address.strip_prefix("sqlite:") {
                 return Arc::new(SqliteStore::open(Path::new(folder), Access::Serve).unwrap());
@@ -406,7 +406,7 @@ impl Wanderer {
     }
 }
 
-async fn carried(from: &Folder, to: &Folder) {
+async fn carried(from: &DataDir, to: &DataDir) {
     let (from, to) = (from.address(), to.address());
     let source: Box<dyn Carry> = match from.strip_prefix("sqlite:") {
         Some(folder) => Box::new(rowmill_store_sqlite::Carrier::source(Path::new(folder)).unwrap()),
@@ -433,7 +433,7 @@ fn random_histories_go_on_in_another_database() {
     });
     processed.unwrap();
     let kept = TestRunner::new(config()).run(&conformance::steps(), |mut steps| {
-        steps.insert(steps.len() / 2, conformance::Step::Reopen);
+        steps.insert(steps.len() / 2, conformance::StoreOp::Reopen);
         let mut wanderer = wanderer();
         runtime.block_on(conformance::against_a_plain_map(steps, |old| wanderer.move_on(old)));
         Ok(())

@@ -10,12 +10,12 @@ use serde_json::{Value, json};
 
 use super::events::{Stream, told};
 use super::processing::{asks, ended};
-use crate::harness::http::{self, Kept};
-use crate::harness::outside::{Reply, ok};
+use crate::harness::http::{self, KeepAliveConnection};
 use crate::harness::runner::scenarios;
-use crate::harness::server::{Folder, UNLIMITED, refusal};
+use crate::harness::server::{DataDir, UNLIMITED, refusal};
+use crate::harness::stub_server::{Reply, ok};
 use crate::harness::table::strings;
-use crate::harness::{Answer, Api, Balancer, Outside, Request, Scenario, Server, Table, eventually};
+use crate::harness::{Answer, Api, Balancer, Request, Scenario, Server, StubServer, Table, eventually};
 
 pub(crate) const NODES: &[Scenario] = &scenarios!("nodes", Nodes:
     nothing_is_lost_or_doubled_while_nodes_are_killed,
@@ -31,10 +31,10 @@ const TIME_MAX: Duration = Duration::from_secs(30);
 
 /// The first node of several: it may call loopback, and its cells are given to others soon.
 pub(super) fn first(variables: &[(&str, &str)]) -> Server {
-    first_in(Folder::new(), variables)
+    first_in(DataDir::new(), variables)
 }
 
-fn first_in(folder: Arc<Folder>, variables: &[(&str, &str)]) -> Server {
+fn first_in(folder: Arc<DataDir>, variables: &[(&str, &str)]) -> Server {
     let own = [
         ("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32"),
         ("ROWMILL_RETRY_BASE_MILLISECONDS", "1"),
@@ -54,10 +54,10 @@ pub(super) struct Service {
 
 impl Service {
     fn start(variables: &[(&str, &str)]) -> Self {
-        Self::start_in(Folder::new(), variables)
+        Self::start_in(DataDir::new(), variables)
     }
 
-    pub(super) fn start_in(folder: Arc<Folder>, variables: &[(&str, &str)]) -> Self {
+    pub(super) fn start_in(folder: Arc<DataDir>, variables: &[(&str, &str)]) -> Self {
         let first = first_in(folder, variables);
         let others = [first.beside("serve", &[]), first.beside("serve", &[])];
         let nodes: Vec<Server> = [first].into_iter().chain(others).collect();
@@ -79,7 +79,7 @@ impl Service {
 
 /// What one client was told.
 #[derive(Default)]
-pub(super) struct Diary {
+pub(super) struct WriteLog {
     /// The rows it inserted, by what stands in their column `Key`.
     rows: BTreeMap<String, String>,
     /// What it last wrote into the column `Mark` of a row, by id.
@@ -93,19 +93,19 @@ pub(super) struct Diary {
 }
 
 /// Asks until there is an answer that is one, as a client that knows HTTP does.
-pub(super) fn insist(diary: &mut Diary, api: &Api, request: &Request) -> Answer {
+pub(super) fn insist(write_log: &mut WriteLog, api: &Api, request: &Request) -> Answer {
     let start = Instant::now();
     loop {
         let began = Instant::now();
         let answer = api.try_send(request.clone());
-        diary.longest = diary.longest.max(began.elapsed());
+        write_log.longest = write_log.longest.max(began.elapsed());
         match answer {
             Ok(answer) if answer.status() == 503 => {
                 assert!(answer.header("retry-after").is_some(), "{}", answer.text);
-                diary.put_off += 1;
+                write_log.put_off += 1;
             }
             Ok(answer) => return answer,
-            Err(_) => diary.dropped += 1,
+            Err(_) => write_log.dropped += 1,
         }
         assert!(start.elapsed() < Duration::from_mins(1), "no answer: {} {}", request.method, request.path);
         std::thread::sleep(Duration::from_millis(20));
@@ -113,9 +113,9 @@ pub(super) fn insist(diary: &mut Diary, api: &Api, request: &Request) -> Answer 
 }
 
 /// Inserts rows, writes cells and triggers what it inserted, until `enough` says so.
-pub(super) fn write(table: &Table, client: usize, enough: &AtomicBool) -> Diary {
+pub(super) fn write(table: &Table, client: usize, enough: &AtomicBool) -> WriteLog {
     const BATCH: usize = 4;
-    let mut diary = Diary::default();
+    let mut write_log = WriteLog::default();
     let mut step = 0;
     while !enough.load(Ordering::Acquire) {
         step += 1;
@@ -123,40 +123,40 @@ pub(super) fn write(table: &Table, client: usize, enough: &AtomicBool) -> Diary 
         let rows: Vec<Value> = (0..BATCH).map(|index| json!({ "Key": key(index) })).collect();
         let once = format!("insert-{client}-{step}");
         let insert = Request::post(table.path("/rows")).json(&rows.into()).header("Idempotency-Key", &once);
-        let ids = strings(&insist(&mut diary, &table.api, &insert).created()["rows"]);
-        diary.rows.extend((0..BATCH).map(key).zip(ids.iter().cloned()));
+        let ids = strings(&insist(&mut write_log, &table.api, &insert).created()["rows"]);
+        write_log.rows.extend((0..BATCH).map(key).zip(ids.iter().cloned()));
 
         let mark = |row: &String| json!({ "rowId": row, "columnId": table.column("Mark"), "value": step });
-        let older: Vec<&String> = diary.rows.values().rev().step_by(3).take(BATCH).collect();
+        let older: Vec<&String> = write_log.rows.values().rev().step_by(3).take(BATCH).collect();
         let cells: Vec<Value> = older.iter().copied().map(mark).collect();
         let marked: Vec<(String, u64)> = older.into_iter().map(|row| (row.clone(), step)).collect();
         let write = Request::new("PATCH", table.path("/cells")).json(&json!({ "cells": cells }));
-        insist(&mut diary, &table.api, &write).ok();
-        diary.marks.extend(marked);
+        insist(&mut write_log, &table.api, &write).ok();
+        write_log.marks.extend(marked);
 
         let trigger = Request::post(table.path("/trigger")).json(&json!({ "rowIds": ids }));
-        insist(&mut diary, &table.api, &trigger).ok();
+        insist(&mut write_log, &table.api, &trigger).ok();
     }
-    diary
+    write_log
 }
 
 /// A table whose column `Answer` asks a provider for what stands in `Key`.
-pub(super) fn asking_table(api: &Api, outside: &Outside) -> (Table, String) {
+pub(super) fn asking_table(api: &Api, stub_server: &StubServer) -> (Table, String) {
     let table = api.table(&["Key", "Mark"]);
-    let answer = asks(&table, "Answer", outside, "/@{Key}", json!({}));
+    let answer = asks(&table, "Answer", stub_server, "/@{Key}", json!({}));
     (table, answer)
 }
 
 /// A provider that answers with what it was asked for.
-pub(super) fn provider() -> Outside {
-    Outside::start(|seen, _| ok(json!({ "is": seen.path.trim_start_matches('/') })))
+pub(super) fn provider() -> StubServer {
+    StubServer::start(|seen, _| ok(json!({ "is": seen.path.trim_start_matches('/') })))
 }
 
 /// Compares what is there with what clients were told: nothing lost, nothing twice, every cell at its end and
 /// right, and the counts those of the rows. Says how many rows there are.
-pub(super) fn verify(table: &Table, answer: &str, diaries: &[Diary]) -> usize {
-    let told: BTreeMap<&String, &String> = diaries.iter().flat_map(|diary| &diary.rows).collect();
-    let marks: BTreeMap<&String, &u64> = diaries.iter().flat_map(|diary| &diary.marks).collect();
+pub(super) fn verify(table: &Table, answer: &str, write_logs: &[WriteLog]) -> usize {
+    let told: BTreeMap<&String, &String> = write_logs.iter().flat_map(|write_log| &write_log.rows).collect();
+    let marks: BTreeMap<&String, &u64> = write_logs.iter().flat_map(|write_log| &write_log.marks).collect();
     let (key, mark) = (table.column("Key"), table.column("Mark"));
     let (mut found, mut completed) = (BTreeSet::new(), 0);
     let mut cursor = None::<String>;
@@ -195,12 +195,12 @@ fn nothing_is_lost_or_doubled_while_nodes_are_killed() {
     let seed = number("ROWMILL_TEST_NODES_SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
     println!("nodes are killed for {seconds} s by ROWMILL_TEST_NODES_SEED={seed}");
     let mut random = fastrand::Rng::with_seed(seed);
-    let outside = provider();
+    let stub_server = provider();
     let mut service = Service::start(&[]);
-    let (table, answer) = asking_table(&service.api(), &outside);
+    let (table, answer) = asking_table(&service.api(), &stub_server);
     let enough = AtomicBool::new(false);
     let mut kills = 0;
-    let diaries: Vec<Diary> = std::thread::scope(|scope| {
+    let write_logs: Vec<WriteLog> = std::thread::scope(|scope| {
         let (table, enough) = (&table, &enough);
         let clients: Vec<_> =
             (0..4).map(|client| scope.spawn(move || write(table, client, enough))).collect();
@@ -223,11 +223,11 @@ fn nothing_is_lost_or_doubled_while_nodes_are_killed() {
         clients.into_iter().map(|client| client.join().unwrap()).collect()
     });
     ended(&table);
-    let rows = verify(&table, &answer, &diaries);
-    let calls = outside.seen();
+    let rows = verify(&table, &answer, &write_logs);
+    let calls = stub_server.seen();
     let distinct = calls.iter().map(|seen| &seen.path).collect::<BTreeSet<_>>().len();
     assert_eq!(distinct, rows, "each row's provider was asked");
-    let longest = diaries.iter().map(|diary| diary.longest).max().unwrap();
+    let longest = write_logs.iter().map(|write_log| write_log.longest).max().unwrap();
     println!(
         "{rows} rows, {kills} kills: none lost, none twice; {} calls, {} of them repeated; the longest request took \
          {longest:?}",
@@ -254,7 +254,7 @@ fn a_rolling_restart_drops_no_request() {
         for client in 0..4 {
             let api = api.clone();
             scope.spawn(move || {
-                let mut kept = Kept::new(&api.address);
+                let mut kept = KeepAliveConnection::new(&api.address);
                 while !enough.load(Ordering::Acquire) {
                     let request = api.with_key(if client % 2 == 0 {
                         Request::get(table.path("/rows?pageSize=5"))
@@ -271,7 +271,7 @@ fn a_rolling_restart_drops_no_request() {
         for address in &direct {
             let api = api.clone();
             scope.spawn(move || {
-                let mut kept = Kept::new(address);
+                let mut kept = KeepAliveConnection::new(address);
                 while !enough.load(Ordering::Acquire) {
                     match kept.exchange(&api.with_key(Request::get(table.path("/status")))) {
                         Ok(response) => assert_eq!(response.status, 200),
@@ -306,35 +306,35 @@ fn a_rolling_restart_drops_no_request() {
 }
 
 fn a_stop_on_one_node_stops_the_work_of_all() {
-    let outside = Outside::start(|_, _| Reply::Held);
+    let stub_server = StubServer::start(|_, _| Reply::Hanging);
     let here = first(&[("ROWMILL_NO_WORKERS", "true"), ("ROWMILL_LEASE_SECONDS", "30")]);
     let few = [("ROWMILL_NO_WORKERS", "false"), ("ROWMILL_WORKER_CONCURRENCY", "4")];
     let _workers = [here.beside("worker", &few), here.beside("serve", &few)];
-    let (table, answer) = asking_table(&here.api(), &outside);
+    let (table, answer) = asking_table(&here.api(), &stub_server);
     let rows: Vec<Value> = (0..100).map(|number| json!({ "Key": format!("k{number}") })).collect();
     table.insert(rows.into());
     for round in 1..=5 {
         assert_eq!(table.post("/trigger", json!({})).ok()["triggeredCount"], 100);
-        eventually("both nodes are at work", TIME_MAX, || (outside.count() == 8 * round).then_some(()));
+        eventually("both nodes are at work", TIME_MAX, || (stub_server.count() == 8 * round).then_some(()));
         assert_eq!(table.post("/stop", json!({})).ok()["stoppedCells"], 100);
         let aborted = Instant::now();
         eventually("calls on other nodes are aborted", Duration::from_secs(5), || {
-            (outside.aborted() == 8 * round).then_some(())
+            (stub_server.aborted() == 8 * round).then_some(())
         });
         assert!(aborted.elapsed() < Duration::from_secs(1), "{:?}", aborted.elapsed());
-        assert_eq!(outside.count(), 8 * round, "no call was begun after the stop");
+        assert_eq!(stub_server.count(), 8 * round, "no call was begun after the stop");
     }
-    outside.let_go();
+    stub_server.release();
     let status = table.get("/status").ok();
     assert_eq!((&status["columns"][&answer]["idle"], &status["processing"]), (&json!(100), &json!(false)));
 }
 
 fn events_reach_readers_on_any_node() {
-    let outside = provider();
+    let stub_server = provider();
     let writing = first(&[("ROWMILL_NO_WORKERS", "true")]);
     let working = writing.beside("worker", &[]);
     let reading = writing.beside("serve", &[]);
-    let (table, answer) = asking_table(&writing.api(), &outside);
+    let (table, answer) = asking_table(&writing.api(), &stub_server);
     let there = table.through(&reading.api());
     let mut stream = Stream::open(&there, "");
     let mut last = stream.expect("status").id;
@@ -410,16 +410,16 @@ fn views_on_every_node_follow() {
 
 fn the_cells_of_a_node_that_was_killed_run_elsewhere() {
     // Whoever asks first is left waiting; whoever asks again is answered.
-    let outside = Outside::start(|seen, number| {
-        if number < 6 { Reply::Held } else { ok(json!({ "is": seen.path.trim_start_matches('/') })) }
+    let stub_server = StubServer::start(|seen, number| {
+        if number < 6 { Reply::Hanging } else { ok(json!({ "is": seen.path.trim_start_matches('/') })) }
     });
     let here = first(&[("ROWMILL_NO_WORKERS", "true")]);
     let lost = here.beside("worker", &[]);
-    let (table, answer) = asking_table(&here.api(), &outside);
+    let (table, answer) = asking_table(&here.api(), &stub_server);
     let rows: Vec<Value> = (0..6).map(|number| json!({ "Key": format!("k{number}") })).collect();
     table.insert(rows.into());
     table.post("/trigger", json!({})).ok();
-    eventually("all run on one node", TIME_MAX, || (outside.count() == 6).then_some(()));
+    eventually("all run on one node", TIME_MAX, || (stub_server.count() == 6).then_some(()));
     let _other = here.beside("worker", &[]);
     lost.kill();
     let killed = Instant::now();

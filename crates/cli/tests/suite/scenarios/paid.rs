@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::nodes::first;
 use super::processing::{asks, ended, run, started};
-use crate::harness::outside::{Reply, ok};
 use crate::harness::runner::scenarios;
-use crate::harness::{Outside, Scenario, Table};
+use crate::harness::stub_server::{Reply, ok};
+use crate::harness::{Scenario, StubServer, Table};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("paid", Own:
     what_is_paid_is_told_and_summed_up,
@@ -19,8 +19,8 @@ pub(crate) const NODES: &[Scenario] = &scenarios!("paid", Nodes:
 );
 
 /// A model that takes half a cent for an answer, and says nothing for the question `free`.
-fn model() -> Outside {
-    Outside::start(|seen, _| {
+fn model() -> StubServer {
+    StubServer::start(|seen, _| {
         let cost = if seen.body.contains("free") { Value::Null } else { json!(0.005) };
         ok(json!({
             "choices": [{ "message": { "content": "Yes." }, "finish_reason": "stop" }], "usage": { "cost": cost },
@@ -28,7 +28,7 @@ fn model() -> Outside {
     })
 }
 
-fn variables(model: &Outside) -> [(&'static str, String); 3] {
+fn variables(model: &StubServer) -> [(&'static str, String); 3] {
     [
         ("ROWMILL_OPENAI_BASE_URL", model.url("/v1")),
         ("ROWMILL_OPENAI_API_KEY", "sk-1".to_owned()),
@@ -73,9 +73,10 @@ fn what_is_paid_is_told_and_summed_up() {
 }
 
 fn what_finders_take_is_added_up() {
-    let leadmagic =
-        Outside::start(|_, _| ok(json!({ "status": "not_found", "email": null, "credits_consumed": 0.5 })));
-    let anymail = Outside::start(|_, _| {
+    let leadmagic = StubServer::start(|_, _| {
+        ok(json!({ "status": "not_found", "email": null, "credits_consumed": 0.5 }))
+    });
+    let anymail = StubServer::start(|_, _| {
         ok(json!({ "email_status": "valid", "email": "ada@acme.test", "credits_charged": 1 }))
     });
     let server = started(&[
@@ -84,7 +85,7 @@ fn what_finders_take_is_added_up() {
         ("ROWMILL_ANYMAILFINDER_BASE_URL", &anymail.url("")),
         ("ROWMILL_ANYMAILFINDER_API_KEY", "a"),
     ]);
-    let (table, column) = super::outside::waterfall(&server, &["leadmagic", "anymailfinder"]);
+    let (table, column) = super::provider_columns::waterfall(&server, &["leadmagic", "anymailfinder"]);
     let ids = table
         .insert(json!([{ "Name": "Ada L", "Domain": "a.test" }, { "Name": "Bob M", "Domain": "b.test" }]));
     run(&table, json!({}));
@@ -98,15 +99,15 @@ fn what_finders_take_is_added_up() {
 }
 
 fn every_cell_of_a_run_is_counted_once() {
-    let outside = Outside::start(|seen, _| match seen.path.as_str() {
+    let stub_server = StubServer::start(|seen, _| match seen.path.as_str() {
         "/none" => Reply::Json(404, json!({ "error": "No such thing" })),
         "/bad" => Reply::Json(400, json!({ "error": "No" })),
         "/a" => ok(json!("told")),
-        _ => Reply::Held,
+        _ => Reply::Hanging,
     });
     let server = started(&[("ROWMILL_WORKER_CONCURRENCY", "3")]);
     let table = server.api().table(&["Name"]);
-    let column = asks(&table, "Told", &outside, "/@{Name}", json!({}));
+    let column = asks(&table, "Told", &stub_server, "/@{Name}", json!({}));
     let names = ["a", "none", "bad", "", "held", "held too"].map(|name| json!({ "Name": name }));
     let ids = table.insert(names.to_vec().into());
     table.post("/trigger", json!({})).ok();
@@ -118,7 +119,7 @@ fn every_cell_of_a_run_is_counted_once() {
     let running = table.get("/status").ok();
     assert_eq!(running["run"]["cells"], 6, "{running}");
     table.post("/stop", json!({})).ok();
-    outside.let_go();
+    stub_server.release();
     let told = ended(&table)["run"].clone();
     let expected = json!({ "cells": 6, "done": 1, "empty": 1, "failed": 1, "skipped": 1, "stopped": 2 });
     assert_eq!(told, expected, "calls that were aborted are stopped, too");

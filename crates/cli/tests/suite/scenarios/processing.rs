@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::outside::{Reply, Seen, ok};
 use crate::harness::runner::scenarios;
-use crate::harness::{Api, Outside, Scenario, Server, Table, eventually};
+use crate::harness::stub_server::{Reply, Seen, ok};
+use crate::harness::{Api, Scenario, Server, StubServer, Table, eventually};
 
 pub(crate) const VERSIONS: &[Scenario] = &scenarios!("processing", Versions:
     what_is_triggered_is_queued_and_what_is_stopped_is_as_it_was,
@@ -39,9 +39,9 @@ pub(super) fn started(variables: &[(&str, &str)]) -> Server {
 }
 
 /// An http-api column that asks for `path`.
-pub(super) fn asks(table: &Table, header: &str, outside: &Outside, path: &str, more: Value) -> String {
+pub(super) fn asks(table: &Table, header: &str, stub_server: &StubServer, path: &str, more: Value) -> String {
     let mut body = json!({
-        "templateId": "http-api", "header": header, "apiConfig": { "url": outside.url(path) },
+        "templateId": "http-api", "header": header, "apiConfig": { "url": stub_server.url(path) },
     });
     let merge = |into: &mut Value, from: Value| {
         for (key, value) in from.as_object().cloned().unwrap_or_default() {
@@ -186,17 +186,17 @@ fn unknown_rows_and_columns_are_named_and_nothing_is_queued(api: &Api) {
 }
 
 fn columns_fill_in_the_order_of_their_dependencies() {
-    let outside = Outside::start(|seen, _| ok(json!({ "told": last(seen) })));
+    let stub_server = StubServer::start(|seen, _| ok(json!({ "told": last(seen) })));
     let server = started(&[]);
     let table = server.api().table(&["Name"]);
-    let first = asks(&table, "First", &outside, "/first/@{Name}", json!({}));
+    let first = asks(&table, "First", &stub_server, "/first/@{Name}", json!({}));
     let told = table.add_column(json!({
         "templateId": "reference", "header": "Told", "referenceConfig": { "columnId": first, "path": "told" },
     }));
     let second = asks(
         &table,
         "Second",
-        &outside,
+        &stub_server,
         "/second/@{Told}",
         json!({ "apiConfig": { "responsePath": "told" } }),
     );
@@ -212,9 +212,9 @@ fn columns_fill_in_the_order_of_their_dependencies() {
         "{cells}"
     );
     assert_eq!(run(&table, json!({})), 0, "what is done is done");
-    assert_eq!(outside.count(), 4);
+    assert_eq!(stub_server.count(), 4);
     assert_eq!(run(&table, json!({ "force": true, "rowIds": [ids[1]] })), 1);
-    assert_eq!(outside.count(), 6);
+    assert_eq!(stub_server.count(), 6);
     let status = table.get("/status").ok();
     assert_eq!(
         (&status["rows"]["complete"], &status["columns"][&second]["complete"]),
@@ -223,10 +223,10 @@ fn columns_fill_in_the_order_of_their_dependencies() {
 }
 
 fn a_stopped_call_is_aborted_and_no_other_begins() {
-    let outside = Outside::start(|_, _| Reply::Held);
+    let stub_server = StubServer::start(|_, _| Reply::Hanging);
     let server = started(&[("ROWMILL_WORKER_CONCURRENCY", "8")]);
     let table = server.api().table(&["Name"]);
-    let column = asks(&table, "Slow", &outside, "/@{Name}", json!({}));
+    let column = asks(&table, "Slow", &stub_server, "/@{Name}", json!({}));
     let rows: Vec<Value> = (0..100).map(|number| json!({ "Name": format!("n{number}") })).collect();
     let ids = table.insert(rows.into());
     assert_eq!(table.post("/trigger", json!({})).ok()["triggeredCount"], 100);
@@ -235,7 +235,7 @@ fn a_stopped_call_is_aborted_and_no_other_begins() {
         0,
         "triggering twice does the work once"
     );
-    eventually("calls are under way", TIME_MAX, || (outside.count() == 8).then_some(()));
+    eventually("calls are under way", TIME_MAX, || (stub_server.count() == 8).then_some(()));
     let status = table.get("/status").ok();
     assert_eq!(
         (&status["rows"]["generating"], &status["rows"]["queued"]),
@@ -246,13 +246,13 @@ fn a_stopped_call_is_aborted_and_no_other_begins() {
     assert_eq!((&one["stoppedCount"], &one["stoppedCells"]), (&json!(1), &json!(1)));
     let stopped = table.post("/stop", json!({})).ok();
     assert_eq!((&stopped["stoppedCount"], &stopped["stoppedCells"]), (&json!(99), &json!(99)));
-    let count = outside.count();
+    let count = stub_server.count();
     assert_eq!(table.get("/status").ok()["rows"]["idle"], 100);
-    eventually("the calls are aborted", TIME_MAX, || (outside.aborted() == 8).then_some(()));
-    outside.let_go();
+    eventually("the calls are aborted", TIME_MAX, || (stub_server.aborted() == 8).then_some(()));
+    stub_server.release();
     // Whatever came back late is nobody's any more.
     table.patch("/cells", json!({ "cells": [{ "rowId": ids[0], "columnId": "_trigger", "value": 1 }] })).ok();
-    assert_eq!(outside.count(), count, "no call begins after the stop was answered");
+    assert_eq!(stub_server.count(), count, "no call begins after the stop was answered");
     for id in &ids {
         assert_eq!(table.cells(id)[&column], json!({ "value": null, "status": "idle" }));
     }
@@ -261,10 +261,10 @@ fn a_stopped_call_is_aborted_and_no_other_begins() {
 }
 
 fn rows_of_an_autoplay_project_run_by_themselves() {
-    let outside = Outside::start(|seen, _| ok(json!(last(seen))));
+    let stub_server = StubServer::start(|seen, _| ok(json!(last(seen))));
     let server = started(&[]);
     let table = server.api().table(&["Name"]);
-    let column = asks(&table, "Told", &outside, "/@{Name}", json!({}));
+    let column = asks(&table, "Told", &stub_server, "/@{Name}", json!({}));
     table.patch("", json!({ "autoplay": true })).ok();
     let ids = table.insert(json!([{ "Name": "Ada" }, { "Name": "Bob", "Told": "mine" }]));
     ended(&table);
@@ -273,19 +273,19 @@ fn rows_of_an_autoplay_project_run_by_themselves() {
     table.patch(&format!("/rows/{}", ids[0]), json!({ "Name": "Eve" })).ok();
     ended(&table);
     assert_eq!(table.value(&ids[0], &column), "Eve");
-    let count = outside.count();
+    let count = stub_server.count();
     let again = table.post("/rows?matchOn=Name", json!([{ "Name": "Eve" }])).ok();
     assert_eq!(again["unchangedCount"], 1);
     table.patch(&format!("/rows/{}", ids[0]), json!({ "Name": "Eve" })).ok();
     ended(&table);
-    assert_eq!(outside.count(), count, "an unchanged row runs nothing");
+    assert_eq!(stub_server.count(), count, "an unchanged row runs nothing");
 }
 
 fn an_input_that_changes_makes_results_stale() {
-    let outside = Outside::start(|seen, _| ok(json!(last(seen))));
+    let stub_server = StubServer::start(|seen, _| ok(json!(last(seen))));
     let server = started(&[]);
     let table = server.api().table(&["Name", "Note"]);
-    let column = asks(&table, "Told", &outside, "/@{Name}", json!({}));
+    let column = asks(&table, "Told", &stub_server, "/@{Name}", json!({}));
     let ids = table.insert(json!([{ "Name": "Ada" }]));
     run(&table, json!({}));
     let row = format!("/rows/{}", ids[0]);
@@ -305,12 +305,12 @@ fn an_input_that_changes_makes_results_stale() {
 }
 
 fn a_run_follows_through_to_what_was_made_from_it() {
-    let outside = Outside::start(|_, number| ok(json!(format!("n{number}"))));
+    let stub_server = StubServer::start(|_, number| ok(json!(format!("n{number}"))));
     let server = started(&[]);
     let table = server.api().table(&["Name"]);
-    let first = asks(&table, "First", &outside, "/@{Name}", json!({}));
-    let second = asks(&table, "Second", &outside, "/2/@{First}", json!({}));
-    let third = asks(&table, "Third", &outside, "/3/@{First}", json!({}));
+    let first = asks(&table, "First", &stub_server, "/@{Name}", json!({}));
+    let second = asks(&table, "Second", &stub_server, "/2/@{First}", json!({}));
+    let third = asks(&table, "Third", &stub_server, "/3/@{First}", json!({}));
     let ids = table.insert(json!([{ "Name": "Ada" }]));
     run(&table, json!({}));
     table.patch(&format!("/rows/{}", ids[0]), json!({ "Third": "mine" })).ok();
@@ -319,14 +319,14 @@ fn a_run_follows_through_to_what_was_made_from_it() {
     let cells = table.cells(&ids[0]);
     assert_ne!(cells[&second]["value"], before, "it was made from the old value");
     assert_eq!(cells[&third]["value"], "mine", "hand-written ones apart");
-    assert_eq!(outside.count(), 5);
+    assert_eq!(stub_server.count(), 5);
 }
 
 fn what_a_hand_wrote_is_overwritten_only_by_force() {
-    let outside = Outside::start(|_, _| ok(json!("told")));
+    let stub_server = StubServer::start(|_, _| ok(json!("told")));
     let server = started(&[]);
     let table = server.api().table(&["Name"]);
-    let column = asks(&table, "Told", &outside, "/@{Name}", json!({}));
+    let column = asks(&table, "Told", &stub_server, "/@{Name}", json!({}));
     let ids = table.insert(json!([{ "Name": "Ada", "Told": "mine" }]));
     assert_eq!(run(&table, json!({})), 0);
     let cell = table.cells(&ids[0])[&column].clone();
@@ -340,7 +340,7 @@ fn what_a_hand_wrote_is_overwritten_only_by_force() {
 }
 
 fn cells_are_skipped_for_a_reason() {
-    let outside = Outside::start(|seen, _| match last(seen).as_str() {
+    let stub_server = StubServer::start(|seen, _| match last(seen).as_str() {
         "bad" => Reply::Json(400, json!({ "error": "No such thing" })),
         other => ok(json!(other)),
     });
@@ -348,8 +348,8 @@ fn cells_are_skipped_for_a_reason() {
     let table = server.api().table(&["Name", "Country"]);
     let country = table.column("Country").to_owned();
     let condition = json!([{ "columnId": country, "operator": "equals", "value": "DE" }]);
-    let first = asks(&table, "First", &outside, "/@{Name}", json!({ "runCondition": condition }));
-    let second = asks(&table, "Second", &outside, "/@{First}", json!({}));
+    let first = asks(&table, "First", &stub_server, "/@{Name}", json!({ "runCondition": condition }));
+    let second = asks(&table, "Second", &stub_server, "/@{First}", json!({}));
     let ids = table.insert(json!([
         { "Name": "ok", "Country": "de" }, { "Country": "DE" }, { "Name": "bad", "Country": "DE" },
         { "Name": "ok", "Country": "FR" },
@@ -375,12 +375,12 @@ fn cells_are_skipped_for_a_reason() {
 }
 
 fn errors_that_may_pass_are_tried_again() {
-    let outside = Outside::start(|seen, _| match last(seen).as_str() {
+    let stub_server = StubServer::start(|seen, _| match last(seen).as_str() {
         "never" => Reply::Json(503, json!({ "error": "Busy" })),
         "limited" => Reply::With(429, vec![("Retry-After", "0".to_owned())], "{}".to_owned()),
         other => ok(json!(other)),
     });
-    let flaky = Outside::start(|_, number| match number {
+    let flaky = StubServer::start(|_, number| match number {
         0 => Reply::Hang,
         1 => Reply::Json(500, json!({})),
         2 => Reply::With(429, vec![("Retry-After", "0".to_owned())], String::new()),
@@ -388,7 +388,7 @@ fn errors_that_may_pass_are_tried_again() {
     });
     let server = started(&[]);
     let table = server.api().table(&["Name"]);
-    let column = asks(&table, "Told", &outside, "/@{Name}", json!({ "retry": { "maxAttempts": 3 } }));
+    let column = asks(&table, "Told", &stub_server, "/@{Name}", json!({ "retry": { "maxAttempts": 3 } }));
     let other = asks(&table, "Other", &flaky, "/", json!({}));
     let ids = table.insert(json!([{ "Name": "never" }, { "Name": "limited" }]));
     run(&table, json!({ "columnIds": [column] }));
@@ -398,18 +398,18 @@ fn errors_that_may_pass_are_tried_again() {
         assert_eq!(cell["attempts"], 3);
         assert!(cell["error"]["message"].as_str().is_some_and(|words| !words.is_empty()), "{cell}");
     }
-    assert_eq!(outside.count(), 6);
+    assert_eq!(stub_server.count(), 6);
     run(&table, json!({ "columnIds": [other], "limit": 1 }));
     let cell = table.cells(&ids[0])[&other].clone();
     assert_eq!((&cell["value"], &cell["attempts"], cell.get("error")), (&json!("at last"), &json!(4), None));
 }
 
 fn lists_tell_which_cells_wait_to_be_tried_again() {
-    let outside =
-        Outside::start(|_, _| Reply::With(429, vec![("Retry-After", "60".to_owned())], "{}".to_owned()));
+    let stub_server =
+        StubServer::start(|_, _| Reply::With(429, vec![("Retry-After", "60".to_owned())], "{}".to_owned()));
     let server = started(&[]);
     let table = server.api().table(&["Name"]);
-    let column = asks(&table, "Told", &outside, "/@{Name}", json!({}));
+    let column = asks(&table, "Told", &stub_server, "/@{Name}", json!({}));
     let ids = table.insert(json!([{ "Name": "Ada" }]));
     table.post("/trigger", json!({})).ok();
     let cell = eventually("it waits for its time", Duration::from_mins(1), || {
@@ -422,7 +422,7 @@ fn lists_tell_which_cells_wait_to_be_tried_again() {
 }
 
 fn a_delivery_runs_what_it_made() {
-    let outside = Outside::start(|seen, _| ok(json!(last(seen))));
+    let stub_server = StubServer::start(|seen, _| ok(json!(last(seen))));
     let server = started(&[]);
     let api = server.api();
     let metadata = json!({
@@ -433,7 +433,7 @@ fn a_delivery_runs_what_it_made() {
         "templateId": "reference", "header": "Email",
         "referenceConfig": { "columnId": "_trigger", "path": "guest.email" },
     }));
-    let column = asks(&table, "Told", &outside, "/@{Email}", json!({}));
+    let column = asks(&table, "Told", &stub_server, "/@{Email}", json!({}));
     let url = api.get("/v4/team").ok()["team"]["webhookUrl"].as_str().unwrap().to_owned();
     let path = format!("/webhooks/{}", url.split_once("/webhooks/").unwrap().1);
     let deliver = |email: &str, status: &str| {
@@ -449,29 +449,29 @@ fn a_delivery_runs_what_it_made() {
     assert_eq!(table.value(&id, &email), "ada@example.com");
     assert_eq!(table.value(&id, &column), "ada%40example.com");
     deliver("ada@example.com", "approved");
-    assert_eq!(outside.count(), 1, "what the column reads has not changed");
+    assert_eq!(stub_server.count(), 1, "what the column reads has not changed");
     deliver("ada@example.org", "approved");
-    assert_eq!((table.value(&id, &column), outside.count()), (json!("ada%40example.org"), 2));
+    assert_eq!((table.value(&id, &column), stub_server.count()), (json!("ada%40example.org"), 2));
 }
 
 const CRASH_ROWS: usize = 2_500;
 
 fn every_cell_ends_right_however_often_the_process_dies() {
-    let outside = Outside::start(|seen, number| match number % 50 {
+    let stub_server = StubServer::start(|seen, number| match number % 50 {
         0 => Reply::Json(503, json!({})),
         _ => ok(json!(format!("{}+", last(seen)))),
     });
     let mut server = started(&[("ROWMILL_WORKER_CONCURRENCY", "16")]);
     let table = server.api().table(&["Name"]);
-    let first = asks(&table, "First", &outside, "/@{Name}", json!({ "retry": { "maxAttempts": 20 } }));
-    let second = asks(&table, "Second", &outside, "/@{First}", json!({ "retry": { "maxAttempts": 20 } }));
+    let first = asks(&table, "First", &stub_server, "/@{Name}", json!({ "retry": { "maxAttempts": 20 } }));
+    let second = asks(&table, "Second", &stub_server, "/@{First}", json!({ "retry": { "maxAttempts": 20 } }));
     let rows: Vec<Value> = (0..CRASH_ROWS).map(|number| json!({ "Name": format!("n{number}") })).collect();
     table.insert(rows.into());
     assert_eq!(table.post("/trigger", json!({})).ok()["triggeredCount"], CRASH_ROWS);
     for round in 1..=10 {
         let enough = (round * 2 * CRASH_ROWS) / 11;
         eventually("some more calls are made", Duration::from_mins(2), || {
-            (outside.count() >= enough).then_some(())
+            (stub_server.count() >= enough).then_some(())
         });
         server.crash_and_restart();
     }

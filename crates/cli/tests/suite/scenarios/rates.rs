@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use crate::harness::runner::scenarios;
-use crate::harness::server::Folder;
+use crate::harness::server::DataDir;
 use crate::harness::{Answer, Api, Request, Scenario, Server, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("rates", Own:
@@ -48,7 +48,7 @@ fn check_refusal(refusal: Answer, limit: u64) {
 
 fn each_key_has_a_bucket_that_fills_again() {
     // Two a second, so that the bucket fills while one can watch, and five at once.
-    let server = Server::start_in(Folder::new(), &[("ROWMILL_RATE_LIMIT_KEY", "2/5")]);
+    let server = Server::start_in(DataDir::new(), &[("ROWMILL_RATE_LIMIT_KEY", "2/5")]);
     let api = server.api();
     let first = api.get("/v4/team");
     assert_eq!((number(&first, "X-RateLimit-Limit"), number(&first, "X-RateLimit-Remaining")), (5, 4));
@@ -73,7 +73,7 @@ fn each_key_has_a_bucket_that_fills_again() {
 
 fn wrong_keys_are_slowed_down_and_nobody_is_locked_out() {
     let settings = [("ROWMILL_RATE_LIMIT_AUTH_FAILURES", "1/4"), ("ROWMILL_RATE_LIMIT_KEY", "0")];
-    let server = Server::start_in(Folder::new(), &settings);
+    let server = Server::start_in(DataDir::new(), &settings);
     let (api, anonymous) = (server.api(), server.api_without_key());
     let guess = |api: &Api| api.send(Request::get("/v4/team").header("Authorization", "Bearer guess"));
     let wrong = guess(&anonymous);
@@ -93,14 +93,14 @@ fn wrong_keys_are_slowed_down_and_nobody_is_locked_out() {
 }
 
 fn limits_have_their_defaults_and_0_switches_one_off() {
-    let server = Server::start_in(Folder::new(), &[]);
+    let server = Server::start_in(DataDir::new(), &[]);
     let api = server.api();
     assert_eq!(number(&api.get("/v4/team"), "X-RateLimit-Limit"), 200);
     let wrong = api.send(Request::get("/v4/team").header("Authorization", "Bearer guess"));
     assert_eq!(number(&wrong, "X-RateLimit-Limit"), 20);
     drop(server);
     let server = Server::start_in(
-        Folder::new(),
+        DataDir::new(),
         &[("ROWMILL_RATE_LIMIT_KEY", "0"), ("ROWMILL_RATE_LIMIT_AUTH_FAILURES", "0")],
     );
     let api = server.api();

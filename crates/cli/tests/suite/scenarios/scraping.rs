@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::processing::started;
 use crate::harness::faults::sized;
-use crate::harness::outside::Reply;
 use crate::harness::runner::scenarios;
-use crate::harness::{Api, Outside, Scenario, Table, eventually};
+use crate::harness::stub_server::Reply;
+use crate::harness::{Api, Scenario, StubServer, Table, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("scraping", Own:
     a_page_does_not_wait_for_anothers_slow_pages,
@@ -52,16 +52,16 @@ fn read(table: &Table) -> usize {
 
 fn a_page_does_not_wait_for_anothers_slow_pages() {
     let long = long_page(sized(2_000_000, 9_000_000));
-    let outside = Outside::start(move |seen, _| {
+    let stub_server = StubServer::start(move |seen, _| {
         let body = if seen.path.starts_with("/long") { long.clone() } else { "<p>Hello".to_owned() };
         Reply::With(200, vec![("Content-Type", "text/html".to_owned())], body)
     });
     let server = started(&[]);
-    let slow: Vec<String> = (0..SLOW).map(|number| outside.url(&format!("/long/{number}"))).collect();
+    let slow: Vec<String> = (0..SLOW).map(|number| stub_server.url(&format!("/long/{number}"))).collect();
     let noisy = scrapes(&server.api(), &slow);
-    let quiet = scrapes(&server.team("quiet"), &[outside.url("/short")]);
+    let quiet = scrapes(&server.team("quiet"), &[stub_server.url("/short")]);
     noisy.post("/trigger", json!({})).ok();
-    eventually("slow pages wait to be read", TIME_MAX, || (outside.count() >= SLOW).then_some(()));
+    eventually("slow pages wait to be read", TIME_MAX, || (stub_server.count() >= SLOW).then_some(()));
     quiet.post("/trigger", json!({})).ok();
     eventually("the quiet team's page is read", TIME_MAX, || (read(&quiet) == 1).then_some(()));
     // First come, first served would be all but those being read at the moment.

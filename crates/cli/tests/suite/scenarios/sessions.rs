@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::harness::http::{Response, exchange};
 use crate::harness::runner::scenarios;
-use crate::harness::server::Folder;
+use crate::harness::server::DataDir;
 use crate::harness::{Request, Scenario, Server, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("sessions", Own:
@@ -227,7 +227,7 @@ fn the_first_link_signs_in_once() {
 }
 
 fn wrong_keys_are_slowed_down() {
-    let server = Server::start_in(Folder::new(), &[("ROWMILL_RATE_LIMIT_AUTH_FAILURES", "1/3")]);
+    let server = Server::start_in(DataDir::new(), &[("ROWMILL_RATE_LIMIT_AUTH_FAILURES", "1/3")]);
     let key = key_of(&server, "default", "browser");
     let mut browser = Browser::new(&server);
     let statuses: Vec<u16> = (0..6).map(|_| browser.sign_in("rm_wrong").status).collect();

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::nodes::first;
 use super::processing::{asks, ended, started};
-use crate::harness::outside::Reply;
 use crate::harness::runner::scenarios;
-use crate::harness::{Outside, Request, Scenario, Server, Table, eventually, http};
+use crate::harness::stub_server::Reply;
+use crate::harness::{Request, Scenario, Server, StubServer, Table, eventually, http};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("stopping", Own:
     an_upload_under_way_is_finished_and_kept,
@@ -71,51 +71,59 @@ fn close_door(server: &Server) {
 }
 
 /// A service that runs two cells at a time, and a table of three that ask somebody who keeps them waiting.
-fn kept_waiting(outside: &Outside) -> (Server, Table) {
+fn kept_waiting(stub_server: &StubServer) -> (Server, Table) {
     let server = started(&[("ROWMILL_FINISH_SECONDS", "60"), ("ROWMILL_WORKER_CONCURRENCY", "2")]);
-    let table = begun(&server, outside, json!([{ "Name": "a" }, { "Name": "b" }, { "Name": "c" }]));
+    let table = begun(&server, stub_server, json!([{ "Name": "a" }, { "Name": "b" }, { "Name": "c" }]));
     (server, table)
 }
 
 /// A table two of whose cells ask.
-fn begun(server: &Server, outside: &Outside, rows: Value) -> Table {
+fn begun(server: &Server, stub_server: &StubServer, rows: Value) -> Table {
     let table = server.api().table(&["Name"]);
-    asks(&table, "Answer", outside, "/@{Name}", json!({}));
+    asks(&table, "Answer", stub_server, "/@{Name}", json!({}));
     table.insert(rows);
     table.post("/trigger", json!({})).ok();
-    eventually("two calls are under way", Duration::from_secs(10), || (outside.count() == 2).then_some(()));
+    eventually("two calls are under way", Duration::from_secs(10), || {
+        (stub_server.count() == 2).then_some(())
+    });
     table
 }
 
 fn calls_under_way_are_finished_and_not_made_again() {
-    let outside = Outside::start(|_, _| Reply::Held);
-    let (mut server, table) = kept_waiting(&outside);
+    let stub_server = StubServer::start(|_, _| Reply::Hanging);
+    let (mut server, table) = kept_waiting(&stub_server);
     close_door(&server);
-    outside.let_go();
+    stub_server.release();
     assert!(server.wait_for_end().success());
     server.restart();
     ended(&table.through(&server.api()));
-    assert_eq!((outside.count(), outside.aborted()), (3, 0), "each cell asked once, and had its answer");
+    assert_eq!(
+        (stub_server.count(), stub_server.aborted()),
+        (3, 0),
+        "each cell asked once, and had its answer"
+    );
 }
 
 fn who_says_it_twice_waits_for_no_call() {
-    let outside = Outside::start(|_, _| Reply::Held);
-    let (mut server, table) = kept_waiting(&outside);
+    let stub_server = StubServer::start(|_, _| Reply::Hanging);
+    let (mut server, table) = kept_waiting(&stub_server);
     close_door(&server);
     server.terminate();
     assert!(server.wait_for_end().success());
-    eventually("nobody waits any more", Duration::from_secs(10), || (outside.aborted() == 2).then_some(()));
-    outside.let_go();
+    eventually("nobody waits any more", Duration::from_secs(10), || {
+        (stub_server.aborted() == 2).then_some(())
+    });
+    stub_server.release();
     server.restart();
     ended(&table.through(&server.api()));
-    assert_eq!(outside.count(), 5, "two of three cells asked again");
+    assert_eq!(stub_server.count(), 5, "two of three cells asked again");
 }
 
 fn what_is_stopped_meanwhile_is_not_waited_for() {
-    let outside = Outside::start(|_, _| Reply::Held);
+    let stub_server = StubServer::start(|_, _| Reply::Hanging);
     let here = first(&[("ROWMILL_NO_WORKERS", "true")]);
     let worker = here.beside("worker", &[("ROWMILL_FINISH_SECONDS", "600")]);
-    let table = begun(&here, &outside, json!([{ "Name": "a" }, { "Name": "b" }]));
+    let table = begun(&here, &stub_server, json!([{ "Name": "a" }, { "Name": "b" }]));
     close_door(&worker);
     table.post("/stop", json!({})).ok();
     assert!(worker.wait_for_end().success());

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::harness::outside::{Reply, Seen, ok};
 use crate::harness::runner::scenarios;
-use crate::harness::{Api, Outside, Request, Scenario, Server, Table, eventually};
+use crate::harness::stub_server::{Reply, Seen, ok};
+use crate::harness::{Api, Request, Scenario, Server, StubServer, Table, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("trials", Own:
     a_column_is_tried_on_a_row_and_nothing_is_kept,
@@ -26,7 +26,7 @@ fn attempt(table: &Table, row: &str, column: Value, dry_run: bool) -> Value {
 }
 
 fn a_column_is_tried_on_a_row_and_nothing_is_kept() {
-    let outside = Outside::start(|seen: &Seen, _| match seen.path.as_str() {
+    let stub_server = StubServer::start(|seen: &Seen, _| match seen.path.as_str() {
         "/broken" => Reply::Json(500, json!({ "message": "no" })),
         _ => ok(json!({ "path": seen.path, "n": 1.50 })),
     });
@@ -35,23 +35,23 @@ fn a_column_is_tried_on_a_row_and_nothing_is_kept() {
     let ids = table.insert(json!([{ "Name": "a b" }, {}]));
     let before = table.get("").ok();
     let column = |path: &str| {
-        let url = format!("{}{path}", outside.url("/"));
+        let url = format!("{}{path}", stub_server.url("/"));
         json!({ "templateId": "http-api", "header": "Try", "apiConfig": { "url": url } })
     };
     let tried = attempt(&table, &ids[0], column("@{Name}"), false);
     assert_eq!(tried["result"]["status"], "completed", "{tried}");
     assert_eq!(tried["result"]["value"]["path"], "/a%20b");
-    assert_eq!(tried["resolved"]["url"], outside.url("/a%20b"));
+    assert_eq!(tried["resolved"]["url"], stub_server.url("/a%20b"));
     assert_eq!(tried["resolved"]["method"], "GET");
     assert!(tried["appliedFixes"].as_array().is_some_and(|fixes| !fixes.is_empty()), "a header became an id");
     assert_eq!(tried["result"]["meta"]["provider"], "http-api");
 
-    let calls = outside.count();
+    let calls = stub_server.count();
     let dry = attempt(&table, &ids[0], column("@{Name}"), true);
-    assert_eq!((dry.get("result"), outside.count()), (None, calls), "nobody is called: {dry}");
+    assert_eq!((dry.get("result"), stub_server.count()), (None, calls), "nobody is called: {dry}");
     let empty = attempt(&table, &ids[1], column("@{Name}"), false);
     assert_eq!(empty["result"]["status"], "skipped", "{empty}");
-    assert_eq!((&empty["result"]["error"]["code"], outside.count()), (&json!("missing_input"), calls));
+    assert_eq!((&empty["result"]["error"]["code"], stub_server.count()), (&json!("missing_input"), calls));
     let broken = attempt(&table, &ids[0], column("broken"), false);
     assert_eq!(
         (&broken["result"]["status"], &broken["result"]["error"]["code"]),
@@ -121,7 +121,7 @@ fn what_would_be_sent_is_shown_without_secrets() {
 }
 
 fn a_credential_is_tested() {
-    let model = Outside::start(|seen: &Seen, _| {
+    let model = StubServer::start(|seen: &Seen, _| {
         match seen.headers.get("authorization").map(String::as_str) {
             Some("Bearer right") => ok(
                 json!({ "model": "small-1", "choices": [{ "message": { "content": "OK" }, "finish_reason": "stop" }] }),

@@ -299,7 +299,7 @@ async fn every_call_passes_the_gate() {
     struct Counter(AtomicUsize);
     #[async_trait]
     impl Gate for Counter {
-        async fn pass(&self) {
+        async fn acquire(&self) {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rowmill_model::Amount;
 use rowmill_providers::email::{self, Finder, Finders, Finding, Person};
-use rowmill_providers::{Access, Failure, Reach, Secret};
+use rowmill_providers::{Access, Failure, NetworkPolicy, Secret};
 
 use crate::server::{Answer, Seen, Server, json, text};
 use crate::support::{FakeClock, assert_clean, client_at, trusted};
@@ -67,7 +67,7 @@ fn told(found: Result<impl Into<email::Search>, Failure>) -> String {
         Ok(Finding::Miss) => "miss".to_owned(),
         Ok(Finding::Ineligible) => "ineligible".to_owned(),
         Err(failure) => {
-            let again = if failure.may_pass { ", again" } else { "" };
+            let again = if failure.is_transient { ", again" } else { "" };
             let after = failure.retry_after.map(|wait| format!(" after {} s", wait.as_secs()));
             format!("{}{again}{}", failure.kind.code().word(), after.unwrap_or_default())
         }
@@ -141,7 +141,7 @@ async fn a_teams_own_address_is_guarded() {
     let server = Server::start(vec![]).await;
     let finders = Finders::new(client_at("", Arc::default()));
     for finder in ALL {
-        let access = Access { reach: Reach::Guarded, ..access(finder, &server) };
+        let access = Access { network_policy: NetworkPolicy::Guarded, ..access(finder, &server) };
         let found = finders.find(finder, &access, &ada(), &(), Duration::ZERO).await;
         assert_eq!(told(found), "blocked", "{finder:?}");
     }

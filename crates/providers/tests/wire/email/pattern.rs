@@ -117,13 +117,13 @@ async fn mail_server(manner: Manner) -> MailServer {
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             // The client may hang up whenever it likes.
-            _ = talk(stream, manner, &log).await;
+            _ = connection(stream, manner, &log).await;
         }
     });
     MailServer { port, heard }
 }
 
-async fn talk(stream: TcpStream, manner: Manner, heard: &Mutex<Vec<String>>) -> std::io::Result<()> {
+async fn connection(stream: TcpStream, manner: Manner, heard: &Mutex<Vec<String>>) -> std::io::Result<()> {
     let mut stream = BufReader::new(stream);
     match manner {
         Manner::Silent => std::future::pending().await,

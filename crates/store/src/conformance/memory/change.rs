@@ -6,7 +6,7 @@ use rowmill_model::plan::{block_of, place_of};
 use rowmill_model::{ProjectId, RowId};
 
 use super::State;
-use super::kept::Kept;
+use super::project::MemoryProject;
 use crate::{Change, ChangedRows, Spans, Ticket};
 
 #[derive(Debug, Default)]
@@ -32,9 +32,9 @@ impl Changes {
     pub(super) fn finish(self, state: &mut State) -> Vec<Change> {
         let tell = |(id, touched): (ProjectId, Touched)| {
             let (seq, ready) = match state.projects.get_mut(&id) {
-                Some(kept) => {
-                    kept.change_seq += 1;
-                    (kept.change_seq, touched.is_ready(kept))
+                Some(entry) => {
+                    entry.change_seq += 1;
+                    (entry.change_seq, touched.is_ready(entry))
                 }
                 None => (0, false),
             };
@@ -55,15 +55,15 @@ impl Changes {
 
 impl Touched {
     /// Whether a cell of the touched rows may be claimed.
-    fn is_ready(&self, kept: &Kept) -> bool {
+    fn is_ready(&self, entry: &MemoryProject) -> bool {
         let ready = |position: u64| {
-            let block = kept.blocks.get(&block_of(position));
+            let block = entry.blocks.get(&block_of(position));
             block.is_some_and(|block| {
-                kept.plan.slots().any(|slot| block.get(slot, place_of(position)).is_ready())
+                entry.plan.slots().any(|slot| block.get(slot, place_of(position)).is_ready())
             })
         };
         if self.all {
-            kept.rows.keys().any(|position| ready(*position))
+            entry.rows.keys().any(|position| ready(*position))
         } else {
             self.written.iter().any(|position| ready(*position))
         }

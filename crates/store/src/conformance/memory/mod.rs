@@ -4,8 +4,8 @@
 //! what is asked for is looked for. Where a call can fail halfway it works on a copy.
 
 mod change;
-mod kept;
 mod pages;
+mod project;
 mod rows;
 mod work;
 
@@ -20,14 +20,15 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use change::Changes;
-use kept::Kept;
-use work::Held;
+use project::MemoryProject;
+use work::MemoryClaim;
 
 use crate::{
-    ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, Inserted, Lane, Lanes, Listener, Look, NewRows, Once,
-    PageStart, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef, RowsAt, RowsPage, SavedProject,
-    Sealed, SealedKind, Settle, Settled, Snapshot, Spans, Standing, Stop, Stopped, Store, StoreError,
-    StoredProject, StoredRow, Team, Ticket, Trigger, Turns, Visit, WorkerId, WriteCells, WrittenCells,
+    ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lane, Lanes, Listener,
+    NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef,
+    RowVisitor, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, Settle, Settled, SharedRates,
+    Snapshot, Spans, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team, Ticket, Trigger,
+    WorkerId, WriteCells, WrittenCells,
 };
 
 /// Keeps everything until it is dropped.
@@ -35,12 +36,12 @@ use crate::{
 pub struct MemoryStore {
     state: Mutex<State>,
     listeners: Mutex<Vec<Listener>>,
-    weather: Option<Box<dyn Weather>>,
+    faults: Option<Box<dyn FaultInjection>>,
 }
 
 /// What goes wrong between a caller and the store, for those who want to see it survived.
 #[async_trait]
-pub trait Weather: Send + Sync {
+pub trait FaultInjection: Send + Sync {
     /// Before a call is looked at. An error is the call's: nothing happened.
     async fn before(&self, call: &'static str) -> Result<()>;
 
@@ -54,11 +55,11 @@ struct State {
     keys: Vec<ApiKey>,
     receipts: HashMap<[u8; 32], Receipt>,
     sealed: BTreeMap<(TeamId, SealedKind, String), Sealed>,
-    projects: BTreeMap<ProjectId, Kept>,
+    projects: BTreeMap<ProjectId, MemoryProject>,
     /// How many projects were ever made.
     projects_made: u64,
     /// Who holds which cells, by token.
-    claims: BTreeMap<u64, Held>,
+    claims: BTreeMap<u64, MemoryClaim>,
     last_token: u64,
     /// When each worker is taken for lost.
     workers: BTreeMap<WorkerId, i64>,
@@ -86,18 +87,18 @@ impl MemoryStore {
     }
 
     /// A store whose every call goes through the weather.
-    pub fn in_weather(weather: impl Weather + 'static) -> Self {
-        Self { weather: Some(Box::new(weather)), ..Self::default() }
+    pub fn with_faults(faults: impl FaultInjection + 'static) -> Self {
+        Self { faults: Some(Box::new(faults)), ..Self::default() }
     }
 
     async fn call<T>(&self, name: &'static str, act: impl FnOnce() -> Result<T> + Send) -> Result<T>
     where
         T: Send,
     {
-        let Some(weather) = &self.weather else { return act() };
-        weather.before(name).await?;
+        let Some(faults) = &self.faults else { return act() };
+        faults.before(name).await?;
         let outcome = act()?;
-        weather.after(name).await?;
+        faults.after(name).await?;
         Ok(outcome)
     }
 
@@ -133,20 +134,20 @@ impl MemoryStore {
 }
 
 impl State {
-    fn kept(&self, id: ProjectId) -> Result<&Kept> {
+    fn entry(&self, id: ProjectId) -> Result<&MemoryProject> {
         self.projects.get(&id).ok_or(StoreError::UnknownProject)
     }
 
-    fn kept_mut(&mut self, id: ProjectId) -> Result<&mut Kept> {
+    fn entry_mut(&mut self, id: ProjectId) -> Result<&mut MemoryProject> {
         self.projects.get_mut(&id).ok_or(StoreError::UnknownProject)
     }
 
-    fn kept_at(&mut self, id: ProjectId, version: u64) -> Result<&mut Kept> {
-        let kept = self.kept_mut(id)?;
-        if kept.version == version { Ok(kept) } else { Err(StoreError::Stale) }
+    fn entry_at(&mut self, id: ProjectId, version: u64) -> Result<&mut MemoryProject> {
+        let entry = self.entry_mut(id)?;
+        if entry.version == version { Ok(entry) } else { Err(StoreError::Stale) }
     }
 
-    fn recall(&self, once: &Once) -> Result<Option<&str>> {
+    fn recall(&self, once: &IdempotentRequest) -> Result<Option<&str>> {
         match self.receipts.get(&once.name).filter(|receipt| receipt.expires_at_ms > once.now_ms) {
             Some(receipt) if receipt.fingerprint != once.fingerprint => Err(StoreError::OnceConflict),
             receipt => Ok(receipt.map(|receipt| receipt.outcome.as_str())),
@@ -156,7 +157,7 @@ impl State {
     /// Does what a request asks for, unless it was done before.
     fn once<T: Serialize + DeserializeOwned>(
         &mut self,
-        once: Option<Once>,
+        once: Option<IdempotentRequest>,
         act: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
         let Some(once) = once else { return act(self) };
@@ -170,8 +171,8 @@ impl State {
     }
 
     /// Keeps an outcome; the first one kept stays.
-    fn remember(&mut self, once: &Once, outcome: String) {
-        let Once { name, fingerprint, expires_at_ms, now_ms } = *once;
+    fn remember(&mut self, once: &IdempotentRequest, outcome: String) {
+        let IdempotentRequest { name, fingerprint, expires_at_ms, now_ms } = *once;
         self.receipts.retain(|_, receipt| receipt.expires_at_ms > now_ms);
         self.receipts.entry(name).or_insert(Receipt { fingerprint, expires_at_ms, outcome });
     }
@@ -187,10 +188,14 @@ impl State {
         Ok(())
     }
 
-    fn projects_of<'a>(&'a self, team: TeamId, folder: Option<&'a str>) -> impl Iterator<Item = &'a Kept> {
-        self.projects.values().filter(move |kept| {
-            kept.project.team == team
-                && folder.is_none_or(|folder| kept.project.folder_id.as_deref() == Some(folder))
+    fn projects_of<'a>(
+        &'a self,
+        team: TeamId,
+        folder: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a MemoryProject> {
+        self.projects.values().filter(move |entry| {
+            entry.project.team == team
+                && folder.is_none_or(|folder| entry.project.folder_id.as_deref() == Some(folder))
         })
     }
 }
@@ -205,11 +210,11 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn recall(&self, once: Once) -> Result<Option<String>> {
+    async fn recall(&self, once: IdempotentRequest) -> Result<Option<String>> {
         self.read(|state| Ok(state.recall(&once)?.map(str::to_owned)))
     }
 
-    async fn remember(&self, once: Once, outcome: String) -> Result<()> {
+    async fn remember(&self, once: IdempotentRequest, outcome: String) -> Result<()> {
         self.write(|state, _| {
             state.remember(&once, outcome);
             Ok(())
@@ -294,8 +299,8 @@ impl Store for MemoryStore {
 
     async fn sealed(&self, team: TeamId) -> Result<Vec<Sealed>> {
         self.read(|state| {
-            let kept = state.sealed.iter().filter(|((other, ..), _)| *other == team);
-            Ok(kept.map(|(_, sealed)| sealed.clone()).collect())
+            let entry = state.sealed.iter().filter(|((other, ..), _)| *other == team);
+            Ok(entry.map(|(_, sealed)| sealed.clone()).collect())
         })
     }
 
@@ -310,10 +315,10 @@ impl Store for MemoryStore {
         page: ProjectPage,
     ) -> Result<Vec<ProjectSummary>> {
         self.read(|state| {
-            let mut found: Vec<&Kept> = state.projects_of(team, folder.as_deref()).collect();
-            found.sort_by_key(|kept| std::cmp::Reverse((kept.project.created_at, kept.number)));
+            let mut found: Vec<&MemoryProject> = state.projects_of(team, folder.as_deref()).collect();
+            found.sort_by_key(|entry| std::cmp::Reverse((entry.project.created_at, entry.number)));
             let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
-            Ok(found.into_iter().skip(offset).take(page.limit as usize).map(Kept::summary).collect())
+            Ok(found.into_iter().skip(offset).take(page.limit as usize).map(MemoryProject::summary).collect())
         })
     }
 
@@ -322,7 +327,8 @@ impl Store for MemoryStore {
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
-        self.call("project", || self.read(|state| Ok(state.projects.get(&id).map(Kept::stored)))).await
+        self.call("project", || self.read(|state| Ok(state.projects.get(&id).map(MemoryProject::stored))))
+            .await
     }
 
     async fn save_project(&self, save: ProjectSave) -> Result<SavedProject> {
@@ -344,10 +350,11 @@ impl Store for MemoryStore {
 
     async fn projects_of_event(&self, team: TeamId, event_id: String) -> Result<Vec<StoredProject>> {
         self.read(|state| {
-            let follows = |kept: &&Kept| connected_event(&kept.project.metadata) == Some(event_id.as_str());
-            let mut found: Vec<&Kept> = state.projects_of(team, None).filter(follows).collect();
-            found.sort_by_key(|kept| kept.number);
-            Ok(found.into_iter().map(Kept::stored).collect())
+            let follows =
+                |entry: &&MemoryProject| connected_event(&entry.project.metadata) == Some(event_id.as_str());
+            let mut found: Vec<&MemoryProject> = state.projects_of(team, None).filter(follows).collect();
+            found.sort_by_key(|entry| entry.number);
+            Ok(found.into_iter().map(MemoryProject::stored).collect())
         })
     }
 
@@ -365,8 +372,8 @@ impl Store for MemoryStore {
 
     async fn row(&self, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
         self.read(|state| {
-            let kept = state.kept(project)?;
-            Ok(kept.position(row).and_then(|position| kept.row(position)))
+            let entry = state.entry(project)?;
+            Ok(entry.position(row).and_then(|position| entry.row(position)))
         })
     }
 
@@ -377,7 +384,7 @@ impl Store for MemoryStore {
         limit: u32,
         bytes_max: usize,
     ) -> Result<RowsPage> {
-        self.read(|state| Ok(state.kept(project)?.page(start, limit, bytes_max)))
+        self.read(|state| Ok(state.entry(project)?.page(start, limit, bytes_max)))
     }
 
     async fn rows_at_within(
@@ -386,35 +393,41 @@ impl Store for MemoryStore {
         positions: Vec<u64>,
         bytes_max: usize,
     ) -> Result<RowsAt> {
-        self.read(|state| Ok(state.kept(project)?.at(positions, bytes_max)))
+        self.read(|state| Ok(state.entry(project)?.at(positions, bytes_max)))
     }
 
     async fn snapshot(&self, project: ProjectId) -> Result<Option<Box<dyn Snapshot>>> {
-        self.read(|state| Ok(Some(Box::new(state.kept(project)?.clone()) as Box<dyn Snapshot>)))
+        self.read(|state| Ok(Some(Box::new(state.entry(project)?.clone()) as Box<dyn Snapshot>)))
     }
 
     async fn positions(&self, project: ProjectId, rows: Vec<RowId>) -> Result<Vec<Option<u64>>> {
         self.read(|state| {
-            let kept = state.kept(project)?;
-            Ok(rows.into_iter().map(|row| kept.position(row)).collect())
+            let entry = state.entry(project)?;
+            Ok(rows.into_iter().map(|row| entry.position(row)).collect())
         })
     }
 
-    async fn scan(&self, project: ProjectId, spans: Spans, look: Look, mut visit: Visit) -> Result<u64> {
+    async fn scan(
+        &self,
+        project: ProjectId,
+        spans: Spans,
+        look: ScanDetail,
+        mut visit: RowVisitor,
+    ) -> Result<u64> {
         self.read(|state| {
-            let kept = state.kept(project)?;
+            let entry = state.entry(project)?;
             let spans = spans.tidied();
-            let positions = spans.iter().flat_map(|(first, last)| kept.rows.range(first..=last));
+            let positions = spans.iter().flat_map(|(first, last)| entry.rows.range(first..=last));
             for position in positions.map(|(at, _)| *at) {
-                let Some(row) = kept.row(position) else { continue };
+                let Some(row) = entry.row(position) else { continue };
                 let StoredRow { id, position, values, states } = &row;
-                let states = (look == Look::Whole && !states.is_empty()).then_some(states);
+                let states = (look == ScanDetail::Whole && !states.is_empty()).then_some(states);
                 let row = RowRef { id: *id, position: *position, values: values.as_bytes(), states };
                 if visit(row) == ControlFlow::Break(()) {
                     break;
                 }
             }
-            Ok(kept.change_seq)
+            Ok(entry.change_seq)
         })
     }
 
@@ -426,14 +439,14 @@ impl Store for MemoryStore {
         self.write(|state, changes| state.stop(changes, &stop))
     }
 
-    async fn standing(&self, project: ProjectId) -> Result<Option<Standing>> {
+    async fn standing(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
         self.read(|state| {
-            Ok(state.projects.get(&project).map(|kept| Standing {
-                project: Arc::clone(&kept.project),
-                plan: Arc::clone(&kept.plan),
-                tally: kept.tally.clone(),
-                row_count: kept.row_count(),
-                updated_at_ms: kept.processed_at_ms,
+            Ok(state.projects.get(&project).map(|entry| ProcessingStatus {
+                project: Arc::clone(&entry.project),
+                plan: Arc::clone(&entry.plan),
+                tally: entry.tally.clone(),
+                row_count: entry.row_count(),
+                updated_at_ms: entry.processed_at_ms,
             }))
         })
     }
@@ -468,7 +481,7 @@ impl Store for MemoryStore {
         self.call("leave", || self.write(|state, changes| state.let_go(changes, worker, None))).await
     }
 
-    fn turns(&self) -> Option<Arc<dyn Turns>> {
+    fn shared_rates(&self) -> Option<Arc<dyn SharedRates>> {
         None
     }
 

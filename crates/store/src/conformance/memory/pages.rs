@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 
-use super::kept::Kept;
+use super::project::MemoryProject;
 use crate::{PageStart, Result, RowsAt, RowsPage, Snapshot};
 
-impl Kept {
+impl MemoryProject {
     pub(super) fn page(&self, start: PageStart, limit: u32, bytes_max: usize) -> RowsPage {
         let (after, skip) = match start {
             PageStart::Offset(offset) => (0, usize::try_from(offset).unwrap_or(usize::MAX)),
@@ -33,7 +33,7 @@ impl Kept {
 }
 
 #[async_trait]
-impl Snapshot for Kept {
+impl Snapshot for MemoryProject {
     async fn rows_within(&mut self, start: PageStart, limit: u32, bytes_max: usize) -> Result<RowsPage> {
         Ok(self.page(start, limit, bytes_max))
     }

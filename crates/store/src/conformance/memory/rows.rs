@@ -11,7 +11,7 @@ use rowmill_model::{ProjectId, Record, RowId};
 
 use super::State;
 use super::change::Changes;
-use super::kept::Row;
+use super::project::Row;
 use crate::{
     GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells,
     WrittenCells,
@@ -22,7 +22,7 @@ impl State {
         let NewRows { project: id, version, rows, match_on, project_save, ignored_keys, now_ms, once } =
             batch;
         self.once(once, |state| {
-            state.kept_at(id, version)?;
+            state.entry_at(id, version)?;
             if let Some(project) = project_save {
                 state.write_document(changes, &project)?;
             }
@@ -50,7 +50,7 @@ impl State {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
-        for (position, row) in &self.kept(id)?.rows {
+        for (position, row) in &self.entry(id)?.rows {
             if row.values.cells()?.get(slot).is_some_and(|raw| value::same(raw, wanted)) {
                 found.push(*position);
             }
@@ -65,17 +65,17 @@ impl State {
         row: &NewRow,
         now_ms: i64,
     ) -> Result<(RowId, RowAction)> {
-        let kept = self.kept_mut(id)?;
-        let position = kept.next_position;
-        kept.next_position += 1;
+        let entry = self.entry_mut(id)?;
+        let position = entry.next_position;
+        entry.next_position += 1;
         let filled: Vec<Slot> = row.values.cells()?.iter().map(|(slot, _)| slot).collect();
-        let by_hand: Vec<Slot> = filled.iter().copied().filter(|slot| kept.is_processed(*slot)).collect();
+        let by_hand: Vec<Slot> = filled.iter().copied().filter(|slot| entry.is_processed(*slot)).collect();
         let mut details = Details::default();
         for slot in &by_hand {
             details.set(*slot, &Detail { updated_at: Some(now_ms), ..Detail::default() })?;
         }
-        let runs = kept.plan.plays() || !by_hand.is_empty();
-        kept.rows.insert(position, Row { id: row.id, values: row.values.clone(), details });
+        let runs = entry.plan.plays() || !by_hand.is_empty();
+        entry.rows.insert(position, Row { id: row.id, values: row.values.clone(), details });
         changes.of(id).written.insert(position);
         if runs {
             self.step(changes, (id, position), Some(now_ms), |steps| steps.made(filled))?;
@@ -91,7 +91,7 @@ impl State {
         sent: &NewRow,
         now_ms: i64,
     ) -> Result<(RowId, RowAction)> {
-        let stored = self.kept(id)?.rows.get(&position).cloned().ok_or(StoreError::UnknownProject)?;
+        let stored = self.entry(id)?.rows.get(&position).cloned().ok_or(StoreError::UnknownProject)?;
         let old = stored.values.cells()?;
         let sent_cells = sent.values.cells()?;
         let cleared = sent.cleared.iter().map(|slot| (*slot, "null"));
@@ -115,9 +115,9 @@ impl State {
         writes: &[(Slot, &str)],
         now_ms: i64,
     ) -> Result<()> {
-        let kept = self.kept_mut(id)?;
-        let (project, plan) = (Arc::clone(&kept.project), Arc::clone(&kept.plan));
-        let Some(row) = kept.rows.get_mut(&position) else { return Ok(()) };
+        let entry = self.entry_mut(id)?;
+        let (project, plan) = (Arc::clone(&entry.project), Arc::clone(&entry.plan));
+        let Some(row) = entry.rows.get_mut(&position) else { return Ok(()) };
         let new = row.values.with(writes.iter().copied())?;
         let old = std::mem::replace(&mut row.values, new.clone());
         let (old, new) = (old.cells()?, new.cells()?);
@@ -138,22 +138,22 @@ impl State {
 
     pub(super) fn write_cells(&mut self, changes: &mut Changes, batch: WriteCells) -> Result<WrittenCells> {
         let WriteCells { project: id, version, project_save, cells, now_ms, returning } = batch;
-        self.kept_at(id, version)?;
+        self.entry_at(id, version)?;
         if let Some(project) = project_save {
             self.write_document(changes, &project)?;
         }
-        let kept = self.kept(id)?;
+        let entry = self.entry(id)?;
         let mut unknown: Vec<RowId> = Vec::new();
         let mut by_position: BTreeMap<u64, Vec<(Slot, &str)>> = BTreeMap::new();
         for cell in &cells {
-            match kept.position(cell.row) {
+            match entry.position(cell.row) {
                 Some(position) => by_position.entry(position).or_default().push((cell.slot, &cell.value)),
                 None if unknown.contains(&cell.row) => {}
                 None => unknown.push(cell.row),
             }
         }
         for row in &returning {
-            if kept.position(*row).is_none() && !unknown.contains(row) {
+            if entry.position(*row).is_none() && !unknown.contains(row) {
                 unknown.push(*row);
             }
         }
@@ -163,8 +163,8 @@ impl State {
         for (position, writes) in by_position {
             self.write_row(changes, (id, position), &writes, now_ms)?;
         }
-        let kept = self.kept(id)?;
-        let rows = returning.into_iter().filter_map(|row| kept.row(kept.position(row)?)).collect();
+        let entry = self.entry(id)?;
+        let rows = returning.into_iter().filter_map(|row| entry.row(entry.position(row)?)).collect();
         Ok(WrittenCells { rows })
     }
 
@@ -174,17 +174,17 @@ impl State {
         id: ProjectId,
         rows: &[RowId],
     ) -> Result<u64> {
-        self.kept(id)?;
+        self.entry(id)?;
         let mut deleted = 0;
         for row in rows {
-            let kept = self.kept_mut(id)?;
-            let Some(position) = kept.position(*row) else { continue };
-            let (plan, place) = (Arc::clone(&kept.plan), place_of(position));
-            if let Some(block) = kept.blocks.get_mut(&block_of(position)) {
-                kept.tally.remove(&plan, block, place);
+            let entry = self.entry_mut(id)?;
+            let Some(position) = entry.position(*row) else { continue };
+            let (plan, place) = (Arc::clone(&entry.plan), place_of(position));
+            if let Some(block) = entry.blocks.get_mut(&block_of(position)) {
+                entry.tally.remove(&plan, block, place);
                 block.clear(place);
             }
-            kept.rows.remove(&position);
+            entry.rows.remove(&position);
             deleted += 1;
             changes.of(id).deleted.push(*row);
             changes.of(id).left.push(position);
@@ -213,19 +213,19 @@ impl State {
     /// What became of a guest's row; none if its event is older than the one last taken.
     fn upsert_guest(&mut self, changes: &mut Changes, guest: GuestWrite) -> Result<Option<RowAction>> {
         let GuestWrite { project: id, version, guest_id, event_at_ms, now_ms, row } = guest;
-        let kept = self.kept_at(id, version)?;
-        let known = kept.guests.get(&guest_id).copied();
+        let entry = self.entry_at(id, version)?;
+        let known = entry.guests.get(&guest_id).copied();
         let last_event_at = known.map_or(i64::MIN, |(_, event_at)| event_at);
         let event_at = event_at_ms.unwrap_or(last_event_at.max(now_ms));
         if event_at < last_event_at {
             return Ok(None);
         }
-        let position = known.and_then(|(row, _)| kept.position(row));
+        let position = known.and_then(|(row, _)| entry.position(row));
         let (row, action) = match position {
             Some(position) => self.update_row(changes, (id, position), &row, now_ms)?,
             None => self.insert_row(changes, id, &row, now_ms)?,
         };
-        self.kept_mut(id)?.guests.insert(guest_id, (row, event_at));
+        self.entry_mut(id)?.guests.insert(guest_id, (row, event_at));
         Ok(Some(action))
     }
 

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rowmill_model::cell::{Detail, Meta, Trying};
-use rowmill_model::plan::{Block, Ending, Phase, Steps, Verdict, block_of, place_of, position_of};
+use rowmill_model::plan::{Block, Ending, Phase, RowTransitions, Verdict, block_of, place_of, position_of};
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, ProjectId, Spent};
 
 use super::State;
 use super::change::Changes;
-use super::kept::Kept;
+use super::project::MemoryProject;
 use crate::{
     CellResult, Claim, Claimed, Lane, Lanes, Result, Rows, Settle, Settled, Settlement, Stop, Stopped,
     Ticket, Trigger, WorkerId,
@@ -18,7 +18,7 @@ use crate::{
 
 /// Cells of one column and block that a worker took together.
 #[derive(Debug, Clone)]
-pub(super) struct Held {
+pub(super) struct MemoryClaim {
     worker: WorkerId,
     lane: Lane,
     positions: BTreeSet<u64>,
@@ -33,9 +33,9 @@ impl State {
                 break;
             }
             // What would happen is tried on a copy: rows that have nothing to run are not touched.
-            let kept = self.kept(*id)?;
-            let mut copy = kept.blocks.get(&block_of(position)).cloned().unwrap_or_default();
-            if !Steps::new(&kept.plan, &mut copy, place_of(position)).trigger(pick) {
+            let entry = self.entry(*id)?;
+            let mut copy = entry.blocks.get(&block_of(position)).cloned().unwrap_or_default();
+            if !RowTransitions::new(&entry.plan, &mut copy, place_of(position)).trigger(pick) {
                 continue;
             }
             count += 1;
@@ -50,8 +50,8 @@ impl State {
         let Stop { project: id, rows, slots, now_ms } = stop;
         let mut stopped = Stopped::default();
         for position in self.meant(*id, rows)? {
-            let kept = self.kept(*id)?;
-            if !kept.plan.slots().any(|slot| kept.mark(slot, position).is_pending()) {
+            let entry = self.entry(*id)?;
+            if !entry.plan.slots().any(|slot| entry.mark(slot, position).is_pending()) {
                 continue;
             }
             let cells =
@@ -64,20 +64,20 @@ impl State {
 
     /// The positions that are meant and there.
     fn meant(&self, id: ProjectId, rows: &Rows) -> Result<Vec<u64>> {
-        let kept = self.kept(id)?;
+        let entry = self.entry(id)?;
         Ok(match rows {
-            Rows::All => kept.rows.keys().copied().collect(),
+            Rows::All => entry.rows.keys().copied().collect(),
             Rows::At(positions) => {
-                positions.iter().copied().filter(|position| kept.rows.contains_key(position)).collect()
+                positions.iter().copied().filter(|position| entry.rows.contains_key(position)).collect()
             }
         })
     }
 
     pub(super) fn lanes(&self, now_ms: i64) -> Lanes {
         let mut ready = BTreeSet::new();
-        for (id, kept) in &self.projects {
-            let has_ready = |slot| kept.blocks.values().any(|block| block.ready(slot).next().is_some());
-            let slots = kept.plan.slots().filter(|slot| has_ready(*slot));
+        for (id, entry) in &self.projects {
+            let has_ready = |slot| entry.blocks.values().any(|block| block.ready(slot).next().is_some());
+            let slots = entry.plan.slots().filter(|slot| has_ready(*slot));
             ready.extend(slots.map(|slot| Lane { project: *id, slot }));
         }
         let mut next_due_ms = None;
@@ -96,11 +96,11 @@ impl State {
 
     /// Whether a cell still waits for this time: it may have been stopped and have failed anew since.
     fn waits_until(&self, lane: Lane, position: u64, at: i64) -> bool {
-        let Some(kept) = self.projects.get(&lane.project) else { return false };
-        let mark = kept.mark(lane.slot, position);
-        let row = kept.rows.get(&position);
+        let Some(entry) = self.projects.get(&lane.project) else { return false };
+        let mark = entry.mark(lane.slot, position);
+        let row = entry.rows.get(&position);
         let trying = row.and_then(|row| row.details.trying(lane.slot));
-        kept.is_processed(lane.slot)
+        entry.is_processed(lane.slot)
             && mark.is_pending()
             && mark.phase == Phase::Later
             && trying.is_some_and(|trying| trying.retry_at == at)
@@ -137,7 +137,7 @@ impl State {
         for (lane, count) in &claim.asks {
             let mut count_left = *count;
             let blocks: Vec<u64> = match self.projects.get(&lane.project) {
-                Some(kept) if kept.is_processed(lane.slot) => kept.blocks.keys().copied().collect(),
+                Some(entry) if entry.is_processed(lane.slot) => entry.blocks.keys().copied().collect(),
                 _ => continue,
             };
             let rows = rows.map(|rows| rows.get(&lane.project).cloned().unwrap_or_default());
@@ -170,16 +170,16 @@ impl State {
         let now_ms = claim.now.as_millisecond();
         let token = self.last_token + 1;
         let mut positions = BTreeSet::new();
-        let kept = self.kept(lane.project)?;
-        let project = Arc::clone(&kept.project);
+        let entry = self.entry(lane.project)?;
+        let project = Arc::clone(&entry.project);
         let places: Vec<u8> =
-            kept.blocks.get(&block).map(|block| block.ready(lane.slot).collect()).unwrap_or_default();
+            entry.blocks.get(&block).map(|block| block.ready(lane.slot).collect()).unwrap_or_default();
         let positions_ready = places.into_iter().map(|place| position_of(block, place));
         for position in positions_ready.filter(|position| rows.is_none_or(|rows| rows.contains(position))) {
             if *count_left == 0 || *bytes_left == 0 {
                 break;
             }
-            let Some((verdict, values, row)) = self.kept(lane.project)?.judge(lane, position, claim.now)?
+            let Some((verdict, values, row)) = self.entry(lane.project)?.judge(lane, position, claim.now)?
             else {
                 continue;
             };
@@ -201,14 +201,14 @@ impl State {
         }
         if !positions.is_empty() {
             self.last_token = token;
-            self.claims.insert(token, Held { worker: claim.worker, lane, positions });
+            self.claims.insert(token, MemoryClaim { worker: claim.worker, lane, positions });
         }
         Ok(())
     }
 
     /// Tries of a cell's run that failed.
     fn tries(&self, lane: Lane, position: u64) -> u32 {
-        let row = self.projects.get(&lane.project).and_then(|kept| kept.rows.get(&position));
+        let row = self.projects.get(&lane.project).and_then(|entry| entry.rows.get(&position));
         row.and_then(|row| row.details.trying(lane.slot)).map_or(0, |trying| trying.attempts)
     }
 
@@ -274,9 +274,9 @@ impl State {
             Some(raw) => old.with([(slot, &**raw)])?,
             None => old.clone(),
         };
-        let kept = self.kept_mut(id)?;
-        let project = Arc::clone(&kept.project);
-        if let Some(row) = kept.rows.get_mut(&position) {
+        let entry = self.entry_mut(id)?;
+        let project = Arc::clone(&entry.project);
+        if let Some(row) = entry.rows.get_mut(&position) {
             row.values = new.clone();
             row.details.set(slot, &detail)?;
         }
@@ -298,9 +298,9 @@ impl State {
         spent: Spent,
     ) -> Result<()> {
         let Lane { project: id, slot } = lane;
-        let kept = self.kept_mut(id)?;
-        let project = Arc::clone(&kept.project);
-        let Some(row) = kept.rows.get_mut(&position) else { return Ok(()) };
+        let entry = self.entry_mut(id)?;
+        let project = Arc::clone(&entry.project);
+        let Some(row) = entry.rows.get_mut(&position) else { return Ok(()) };
         let detail = row.details.get(slot).unwrap_or_default();
         row.details.set(slot, &Detail { trying: Some(Trying { attempts, retry_at, error }), ..detail })?;
         let values = row.values.clone();
@@ -387,14 +387,14 @@ impl State {
     }
 }
 
-impl Held {
+impl MemoryClaim {
     fn tickets(&self, token: u64) -> impl Iterator<Item = Ticket> {
         let lane = self.lane;
         self.positions.iter().map(move |position| Ticket { token, lane, position: *position })
     }
 }
 
-impl Kept {
+impl MemoryProject {
     /// What is to be done with a ready cell; none if its row has vanished.
     fn judge(
         &self,

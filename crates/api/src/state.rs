@@ -1,0 +1,180 @@
+//! The state every endpoint gets: the application, the page cache and the public address.
+
+use std::sync::Arc;
+
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, Method};
+use rowmill_app::{App, Caller, IdempotencyKey};
+use rowmill_fairness::Tenant;
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use crate::endpoint::{Access, Call, Principal, Service};
+use crate::error::Error;
+use crate::event_frames::EventFrames;
+use crate::page_cache::PageCache;
+use crate::public_url::PublicUrl;
+use crate::site::cookie;
+
+/// The service every endpoint is written for.
+#[derive(Debug, Clone)]
+pub struct ApiState {
+    app: Arc<App>,
+    pages: Arc<PageCache>,
+    frames: Arc<EventFrames>,
+    public_url: Option<Arc<PublicUrl>>,
+}
+
+impl ApiState {
+    pub fn new(app: Arc<App>) -> Self {
+        let frames = Arc::new(EventFrames::new(app.limits().event_bytes_max));
+        Self { app, pages: Arc::default(), frames, public_url: None }
+    }
+
+    /// With the address people reach it by, where that is not the one requests tell.
+    #[must_use]
+    pub fn at(self, public_url: Option<PublicUrl>) -> Self {
+        Self { public_url: public_url.map(Arc::new), ..self }
+    }
+
+    pub(crate) fn app(&self) -> &App {
+        &self.app
+    }
+
+    /// The address a request reached this server by.
+    pub(crate) fn reached(&self, headers: &HeaderMap) -> PublicUrl {
+        PublicUrl::reached(self.public_url.as_deref(), headers)
+    }
+
+    /// Who is signed in with the browser that sent this, if anybody.
+    pub(crate) async fn signed_in(
+        &self,
+        headers: &HeaderMap,
+    ) -> Result<Option<rowmill_app::Principal>, Error> {
+        match cookie::sent(headers) {
+            Some(session) => Ok(self.app.session(&session).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// The holder of a session; what it writes must be sent by our own page.
+    async fn of_session(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<Option<rowmill_app::Principal>, Error> {
+        let principal = self.signed_in(headers).await?;
+        let is_write = !method.is_safe();
+        if principal.is_some() && is_write && !cookie::is_same_origin(headers, &self.reached(headers)) {
+            return Err(Error::CrossSite);
+        }
+        Ok(principal)
+    }
+}
+
+impl Service for ApiState {
+    type Principal = Caller;
+
+    /// A bad token is refused first, then a path that names no team of the caller's, then a missing token.
+    async fn authenticate(
+        &self,
+        access: Access,
+        method: &Method,
+        headers: &HeaderMap,
+        path: &Map<String, Value>,
+    ) -> Result<Caller, Error> {
+        let named = |name: &str| path.get(name).and_then(Value::as_str);
+        let slug = named("teamSlug");
+        let principal = match bearer(headers) {
+            Some(token) => Some(self.app.authenticate(&token).await?),
+            None if slug.is_none() => self.of_session(method, headers).await?,
+            None => None,
+        };
+        match slug {
+            Some(slug) => {
+                let open = named("projectId").filter(|_| access == Access::OpenRead);
+                Ok(self.app.team_caller(slug, principal, open).await?)
+            }
+            None => Ok(principal.map(Caller::Key).ok_or(rowmill_app::Error::Unauthenticated)?),
+        }
+    }
+
+    async fn webhook_team(&self, team_id: &str) -> Result<u128, Error> {
+        Ok(self.app.webhook_team(team_id).await?.0.as_u128())
+    }
+
+    async fn sequence(&self, project_id: &str) -> Option<u64> {
+        self.app.sequence(project_id).await
+    }
+
+    async fn ready(&self) -> Result<(), Error> {
+        Ok(self.app.ready().await?)
+    }
+}
+
+impl Principal for Caller {
+    fn rate_key(&self) -> Option<u128> {
+        match self {
+            Self::Key(principal) => Some(principal.key.uuid().as_u128()),
+            Self::Anyone(_) => None,
+        }
+    }
+
+    fn tenant(&self) -> Tenant {
+        match self {
+            Self::Key(principal) => Tenant::team(principal.team.0.as_u128()),
+            Self::Anyone(_) => Tenant::ANONYMOUS,
+        }
+    }
+}
+
+impl Call<ApiState> {
+    pub(crate) fn app(&self) -> &App {
+        &self.state.app
+    }
+
+    /// The same, for what outlives the call.
+    pub(crate) fn shared_app(&self) -> &Arc<App> {
+        &self.state.app
+    }
+
+    /// Pages of rows that were answered before.
+    pub(crate) fn pages(&self) -> &PageCache {
+        &self.state.pages
+    }
+
+    /// Rows on their way to the readers of event streams.
+    pub(crate) fn event_frames(&self) -> &Arc<EventFrames> {
+        &self.state.frames
+    }
+
+    /// The address the caller reached this server by.
+    pub(crate) fn reached(&self) -> PublicUrl {
+        self.state.reached(&self.headers)
+    }
+
+    /// Who is calling.
+    pub(crate) fn caller(&self) -> Result<Caller, Error> {
+        self.principal().copied()
+    }
+
+    /// What names this request, if it is to be carried out once: whose it is, where it goes, its key.
+    pub(crate) fn once(&self) -> Result<Option<IdempotencyKey>, Error> {
+        let Some(idempotency) = &self.idempotency else { return Ok(None) };
+        let mut name = Sha256::new();
+        name.update(self.caller()?.team().0.as_bytes());
+        name.update(&self.path);
+        name.update([0]);
+        name.update(&idempotency.key);
+        Ok(Some(IdempotencyKey { name: name.finalize().into(), fingerprint: idempotency.fingerprint }))
+    }
+}
+
+/// The token of `Authorization: Bearer <token>`; the scheme's letter case does not matter. What is no
+/// text is a token all the same, only a bad one.
+fn bearer(headers: &HeaderMap) -> Option<String> {
+    let sent = String::from_utf8_lossy(headers.get(AUTHORIZATION)?.as_bytes());
+    let (scheme, token) = sent.trim().split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.to_owned())
+}

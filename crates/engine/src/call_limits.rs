@@ -1,0 +1,375 @@
+//! Limits on outgoing calls: rate limiters and circuit breakers, by credential, host and column.
+//!
+//! A call needs a permit of several [`CallLimit`]s: of the credential it uses or the host it goes to, and of its
+//! column. It gets all of them or none, and holds one [`CallPermit`] while it runs. Where other nodes have the
+//! same limits, their database grants the calls (see [`crate::shared_rates`]).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rowmill_model::column::RateLimit;
+use rowmill_model::{CellError, ErrorCode};
+use rowmill_providers::{Clock, Failure, FailureKind};
+use rowmill_store::SharedRates;
+use tokio::sync::Notify;
+
+use crate::cell_runner::{CallOutcome, Capacity, Cell};
+use crate::circuit_breaker::CircuitBreaker;
+use crate::digest::Digest;
+use crate::rate_limiter::RateLimiter;
+use crate::shared_rates::sync_shared_rates;
+
+/// The limits of all projects. Cheap to clone; clones are the same.
+#[derive(Debug, Clone, Default)]
+pub struct CallLimits {
+    limits: Arc<Mutex<LimitStates>>,
+    /// Rung when other nodes must be asked or told something; none if there are no others.
+    rate_sync: Option<Arc<Notify>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct LimitStates {
+    pub(crate) entries: BTreeMap<Digest, LimitState>,
+    /// Those for which calls are wanted, or of which others must hear.
+    pub(crate) pending: BTreeSet<Digest>,
+}
+
+/// A limit that a call must keep to.
+#[derive(Debug, Clone)]
+pub struct CallLimit {
+    pub key: Digest,
+    /// All of them hold at once.
+    pub rates: Vec<RateLimit>,
+    /// Calls at the same time.
+    pub at_once_max: usize,
+    /// Whether a circuit breaker opens when its calls keep failing.
+    pub has_circuit_breaker: bool,
+}
+
+/// Why nothing can begin now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LimitReached {
+    /// When to ask again; `None` if another call must end first.
+    pub available_at: Option<Timestamp>,
+}
+
+#[derive(Debug)]
+pub(crate) struct LimitState {
+    pub(crate) rate_limiter: RateLimiter,
+    /// Only for limits that have a circuit breaker.
+    pub(crate) breaker: Option<CircuitBreaker>,
+    /// When a call last began.
+    pub(crate) used_at: Timestamp,
+    /// A pause that other nodes have not heard of.
+    pub(crate) unsent_pause: Duration,
+}
+
+/// How many limits are remembered. Those that behave as new ones would are forgotten first.
+const LIMITS_MAX: usize = 10_000;
+/// The longest pause the other side can ask for.
+const PAUSE_MAX: Duration = Duration::from_hours(1);
+/// How soon to ask again where another call must end first.
+const RECHECK_AFTER: Duration = Duration::from_millis(100);
+/// How soon a cell that was put back for that reason is taken again.
+const REQUEUE_AFTER: Duration = Duration::from_secs(1);
+
+impl CallLimits {
+    /// For a process that is one of several: what others call counts, too. Inside a runtime.
+    pub fn with_shared_rates(shared_rates: Arc<dyn SharedRates>, clock: Arc<dyn Clock>) -> Self {
+        let rate_sync = Arc::new(Notify::new());
+        let call_limits = Self { limits: Arc::default(), rate_sync: Some(Arc::clone(&rate_sync)) };
+        tokio::spawn(sync_shared_rates(Arc::downgrade(&call_limits.limits), rate_sync, shared_rates, clock));
+        call_limits
+    }
+
+    /// How many calls may begin now, by limit.
+    pub fn capacity(&self, limits: &[CallLimit], now: Timestamp) -> Capacity {
+        let mut known = self.lock();
+        let mut capacity = Capacity::default();
+        for limit in limits {
+            let stands = |entry: &LimitState| (entry.available(now), entry.available_at(now));
+            let entry = known.entries.get(&limit.key);
+            let (available, available_at) = entry.map_or_else(|| stands(&self.entry(limit)), stands);
+            if available == 0 {
+                self.ask(&mut known, limit, now);
+            }
+            capacity.limits.push((limit.key, available));
+            if available == 0 {
+                capacity.retry_at = capacity.retry_at.max(available_at);
+            }
+        }
+        capacity
+    }
+
+    /// Whether nobody knows when this limit allows another call, or later than the given time.
+    pub fn is_limited_after(&self, limit: &CallLimit, time: Timestamp) -> bool {
+        self.lock().entries.get(&limit.key).and_then(|entry| entry.available_at(time)).is_some()
+    }
+
+    /// Begins a call, if all limits allow it.
+    pub fn try_acquire(&self, limits: &[CallLimit], now: Timestamp) -> Result<CallPermit, LimitReached> {
+        let mut known = self.lock();
+        evict_idle(&mut known.entries, limits.len(), now);
+        let mut limit_reached = None;
+        for limit in limits {
+            let entry = known.entries.entry(limit.key).or_insert_with(|| self.entry(limit));
+            if entry.available(now) == 0 {
+                let limit_reached: &mut LimitReached =
+                    limit_reached.get_or_insert(LimitReached { available_at: None });
+                limit_reached.available_at = limit_reached.available_at.max(entry.available_at(now));
+                self.ask(&mut known, limit, now);
+            }
+        }
+        if let Some(limit_reached) = limit_reached {
+            return Err(limit_reached);
+        }
+        for limit in limits {
+            if let Some(entry) = known.entries.get_mut(&limit.key) {
+                entry.begin(now);
+            }
+        }
+        Ok(CallPermit {
+            call_limits: self.clone(),
+            keys: limits.iter().map(|limit| limit.key).collect(),
+            is_reported: false,
+        })
+    }
+
+    /// Begins a call, after waiting for it a little. If that is not enough the cell is put back.
+    pub async fn acquire(
+        &self,
+        limits: &[CallLimit],
+        cell: &Cell,
+        clock: &dyn Clock,
+        wait_max: Duration,
+    ) -> Result<CallPermit, CallOutcome> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let now = clock.now();
+            // Taken away: what comes of it is dropped, but nothing may begin.
+            let limit_reached = if cell.is_revoked() {
+                Err(LimitReached { available_at: None })
+            } else {
+                self.try_acquire(limits, now)
+            };
+            let LimitReached { available_at } = match limit_reached {
+                Ok(permit) => return Ok(permit),
+                Err(limit_reached) => limit_reached,
+            };
+            let wait = available_at.map_or(RECHECK_AFTER, |available_at| until(now, available_at));
+            waited = waited.saturating_add(wait);
+            if waited > wait_max || cell.is_revoked() {
+                let requeue_at = now.saturating_add(REQUEUE_AFTER).unwrap_or(now);
+                let at = available_at.unwrap_or(requeue_at);
+                let message =
+                    "It waits for its turn: whoever is asked is paused, or is asked as often as allowed.";
+                return Err(CallOutcome::Later(
+                    at,
+                    CellError { code: ErrorCode::RateLimited, message: message.into() },
+                ));
+            }
+            clock.sleep(wait).await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, LimitStates> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn entry(&self, limit: &CallLimit) -> LimitState {
+        LimitState {
+            rate_limiter: RateLimiter::new(&limit.rates, limit.at_once_max, self.rate_sync.is_some()),
+            breaker: limit.has_circuit_breaker.then(CircuitBreaker::default),
+            used_at: Timestamp::MIN,
+            unsent_pause: Duration::ZERO,
+        }
+    }
+
+    /// Asks the other nodes for calls, where there are others and calls are what is missing.
+    fn ask(&self, known: &mut LimitStates, limit: &CallLimit, now: Timestamp) {
+        let Some(rate_sync) = &self.rate_sync else { return };
+        evict_idle(&mut known.entries, 1, now);
+        let entry = known.entries.entry(limit.key).or_insert_with(|| self.entry(limit));
+        if entry.rate_limiter.needs_grant(now) && known.pending.insert(limit.key) {
+            rate_sync.notify_one();
+        }
+    }
+}
+
+/// From now to then, and never nothing: nobody waits in a circle.
+pub(crate) fn until(now: Timestamp, then: Timestamp) -> Duration {
+    Duration::try_from(then.duration_since(now)).unwrap_or_default().max(Duration::from_millis(1))
+}
+
+impl LimitState {
+    fn available(&self, now: Timestamp) -> usize {
+        let by_circuit_breaker = self.breaker.as_ref().map_or(usize::MAX, |breaker| breaker.available(now));
+        self.rate_limiter.available(now).min(by_circuit_breaker)
+    }
+
+    fn available_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let paused = self.breaker.as_ref().and_then(|breaker| breaker.available_at(now));
+        self.rate_limiter.available_at(now).max(paused)
+    }
+
+    fn begin(&mut self, now: Timestamp) {
+        self.used_at = now;
+        self.rate_limiter.begin(now);
+        if let Some(breaker) = &mut self.breaker {
+            breaker.begin();
+        }
+    }
+
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        self.rate_limiter.is_fresh(now) && self.breaker.as_ref().is_none_or(CircuitBreaker::is_fresh)
+    }
+}
+
+fn evict_idle(entries: &mut BTreeMap<Digest, LimitState>, wanted: usize, now: Timestamp) {
+    if entries.len() + wanted <= LIMITS_MAX {
+        return;
+    }
+    entries.retain(|_, entry| !entry.is_fresh(now));
+    // More than that rest or run: forgetting one may let a call through that should have waited, which is
+    // better than to remember without end.
+    while entries.len() + wanted > LIMITS_MAX {
+        entries.pop_first();
+    }
+}
+
+/// The right to make one call. Dropped without a word, it says nothing about the other side.
+#[derive(Debug)]
+#[must_use]
+pub struct CallPermit {
+    call_limits: CallLimits,
+    keys: Vec<Digest>,
+    is_reported: bool,
+}
+
+impl CallPermit {
+    /// Tells how the call ended.
+    pub fn report<T>(mut self, outcome: &Result<T, Failure>, now: Timestamp) {
+        self.is_reported = true;
+        self.end(|entry| {
+            let Some(breaker) = &mut entry.breaker else { return };
+            match outcome {
+                Err(Failure { kind, is_transient: true, retry_after, .. }) => {
+                    if let Some(pause) = retry_after.map(|pause| pause.min(PAUSE_MAX)) {
+                        entry.rate_limiter.pause(now, pause);
+                        entry.unsent_pause = entry.unsent_pause.max(pause);
+                    }
+                    // To be told when to come back is an answer.
+                    if *kind == FailureKind::RateLimited && retry_after.is_some() {
+                        breaker.answered();
+                    } else {
+                        breaker.failed(now);
+                        if let Some(available_at) = breaker.available_at(now) {
+                            entry.unsent_pause = entry.unsent_pause.max(until(now, available_at));
+                        }
+                    }
+                }
+                Ok(_) | Err(_) => breaker.answered(),
+            }
+        });
+    }
+
+    fn end(&self, mut tell: impl FnMut(&mut LimitState)) {
+        let mut known = self.call_limits.lock();
+        let LimitStates { entries, pending } = &mut *known;
+        for key in &self.keys {
+            let Some(entry) = entries.get_mut(key) else { continue };
+            entry.rate_limiter.end();
+            tell(entry);
+            if let Some(rate_sync) = &self.call_limits.rate_sync
+                && !entry.unsent_pause.is_zero()
+                && pending.insert(*key)
+            {
+                rate_sync.notify_one();
+            }
+        }
+    }
+}
+
+impl Drop for CallPermit {
+    fn drop(&mut self) {
+        if !self.is_reported {
+            self.end(|entry| {
+                if let Some(breaker) = &mut entry.breaker {
+                    breaker.abandoned();
+                }
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::circuit_breaker::FAILURES_MAX;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_000 + seconds).unwrap()
+    }
+
+    fn limit(name: &str, requests: u32, has_circuit_breaker: bool) -> CallLimit {
+        let rates = vec![RateLimit { requests, per_seconds: 10 }];
+        CallLimit { key: Digest::of([name]), rates, at_once_max: 100, has_circuit_breaker }
+    }
+
+    #[test]
+    fn all_limits_admit_a_call_or_none_does() {
+        let call_limits = CallLimits::default();
+        let (narrow, wide) = (limit("narrow", 1, true), limit("wide", 1_000, true));
+        let both = [wide.clone(), narrow.clone()];
+        let permit = call_limits.try_acquire(&both, at(0)).unwrap();
+        assert_eq!(
+            call_limits.try_acquire(&both, at(0)).unwrap_err(),
+            LimitReached { available_at: Some(at(10)) }
+        );
+        let capacity = call_limits.capacity(&both, at(0));
+        assert_eq!(capacity.limits, [(wide.key, 99), (narrow.key, 0)]);
+        assert_eq!(capacity.retry_at, Some(at(10)));
+        drop(permit);
+        assert!(call_limits.try_acquire(&both, at(10)).is_ok());
+        assert_eq!(call_limits.capacity(&[limit("unknown", 100, false)], at(0)).limits[0].1, 10);
+    }
+
+    #[test]
+    fn failures_open_the_circuit_breaker_and_retry_after_is_kept() {
+        let call_limits = CallLimits::default();
+        let host = [limit("host", 1_000_000, true)];
+        let fail = |kind, retry_after: Option<u64>| {
+            let mut failure = Failure::new(kind, "");
+            failure.is_transient = true;
+            failure.retry_after = retry_after.map(Duration::from_secs);
+            call_limits.try_acquire(&host, at(0)).unwrap().report::<()>(&Err(failure), at(0));
+        };
+        for _ in 0..FAILURES_MAX {
+            fail(FailureKind::ProviderError, None);
+        }
+        assert_eq!(call_limits.try_acquire(&host, at(4)).unwrap_err().available_at, Some(at(5)));
+        assert!(
+            call_limits.is_limited_after(&host[0], at(4)) && !call_limits.is_limited_after(&host[0], at(5))
+        );
+        let probe = call_limits.try_acquire(&host, at(5)).unwrap();
+        assert_eq!(call_limits.try_acquire(&host, at(5)).unwrap_err(), LimitReached { available_at: None });
+        probe.report(&Ok(()), at(5));
+        let mut told = Failure::new(FailureKind::RateLimited, "");
+        told.retry_after = Some(Duration::from_hours(9));
+        call_limits.try_acquire(&host, at(6)).unwrap().report::<()>(&Err(told), at(6));
+        assert_eq!(call_limits.try_acquire(&host, at(7)).unwrap_err().available_at, Some(at(3_606)));
+    }
+
+    #[test]
+    fn idle_limits_are_forgotten() {
+        let call_limits = CallLimits::default();
+        for number in 0..LIMITS_MAX + 50 {
+            drop(call_limits.try_acquire(&[limit(&number.to_string(), 1, true)], at(0)));
+        }
+        assert_eq!(call_limits.lock().entries.len(), LIMITS_MAX);
+        drop(call_limits.try_acquire(&[limit("one", 1, true)], at(100)));
+        assert_eq!(call_limits.lock().entries.len(), 1);
+    }
+}

@@ -1,0 +1,121 @@
+//! The trait by which the engine runs a cell, and the outcome of a run.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rowmill_model::cell::Meta;
+use rowmill_model::{CellError, Column, ErrorCode, Project, Record, RowId};
+use rowmill_providers::Failure;
+use rowmill_store::{Lane, Ticket};
+
+use crate::digest::Digest;
+
+/// Finds the values of cells.
+#[async_trait]
+pub trait CellRunner: std::fmt::Debug + Send + Sync + 'static {
+    /// How many cells of a column may be begun now.
+    async fn capacity(&self, project: &Project, column: &Column) -> Capacity;
+
+    /// Runs a cell to one outcome. Dropping the future aborts whatever it does.
+    async fn call(&self, cell: &Cell) -> CallOutcome;
+}
+
+/// A cell to run.
+#[derive(Debug, Clone)]
+pub struct Cell {
+    pub ticket: Ticket,
+    pub row: RowId,
+    /// The row as it was claimed.
+    pub values: Record,
+    /// Tries of this run that failed.
+    pub attempts: u32,
+    pub project: Arc<Project>,
+    pub column: Arc<Column>,
+    pub(crate) revoked: Arc<AtomicBool>,
+}
+
+impl Cell {
+    /// A cell that nobody claimed: what becomes of it is stored nowhere.
+    pub fn in_trial(project: Arc<Project>, column: Arc<Column>, row: RowId, values: Record) -> Self {
+        let lane = Lane { project: project.id, slot: column.slot };
+        Self {
+            ticket: Ticket { token: 0, lane, position: 0 },
+            row,
+            values,
+            attempts: 0,
+            project,
+            column,
+            revoked: Arc::default(),
+        }
+    }
+
+    /// Whether the cell was taken away meanwhile: then nothing may be begun for it.
+    pub fn is_revoked(&self) -> bool {
+        self.revoked.load(Ordering::Acquire)
+    }
+}
+
+/// What became of a try.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CallOutcome {
+    /// Raw JSON text, and where it came from.
+    Value(Box<str>, Meta),
+    /// Cleanly nothing.
+    NoData(Meta),
+    /// An input is missing after all.
+    Skipped(CellError),
+    Failed(Box<CallFailure>),
+    /// The way out is closed until then. No try is counted.
+    Later(Timestamp, CellError),
+}
+
+/// How a try failed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallFailure {
+    pub error: CellError,
+    /// Whether another try may succeed.
+    pub is_transient: bool,
+    /// How long the other side asks to be left alone.
+    pub retry_after: Option<Duration>,
+    pub meta: Meta,
+}
+
+impl CallOutcome {
+    /// A failure that no other try mends.
+    pub fn failed(code: ErrorCode, message: impl Into<String>) -> Self {
+        let error = CellError { code, message: message.into() };
+        Self::Failed(Box::new(CallFailure {
+            error,
+            is_transient: false,
+            retry_after: None,
+            meta: Meta::new(),
+        }))
+    }
+}
+
+impl From<Failure> for CallFailure {
+    fn from(failure: Failure) -> Self {
+        let Failure { kind, message, is_transient, retry_after, spent } = failure;
+        let mut meta = Meta::new();
+        spent.note(&mut meta);
+        Self { error: CellError { code: kind.code(), message }, is_transient, retry_after, meta }
+    }
+}
+
+impl From<Failure> for CallOutcome {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(Box::new(failure.into()))
+    }
+}
+
+/// How many cells of a column may be begun: as many as each of the limits allows. Columns that name the
+/// same limit share it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Capacity {
+    pub limits: Vec<(Digest, usize)>,
+    /// When there is more, if there is none now.
+    pub retry_at: Option<Timestamp>,
+}

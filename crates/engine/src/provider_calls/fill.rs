@@ -1,0 +1,251 @@
+//! A column's texts, filled in with a row's values.
+//!
+//! In text a scalar reads as itself, an object or array as compact JSON, an empty value as `""`. In an
+//! address what is filled in is percent-encoded, save at its very beginning, where a reference is the
+//! address or its base. In a JSON body a string that is one reference and nothing else becomes the value
+//! itself, with its JSON type (`null` where there is none); any other string is text.
+
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use rowmill_model::path::Path;
+use rowmill_model::reference::{Piece, Reference, pieces};
+use rowmill_model::row::RowView;
+use rowmill_model::{CellStates, ErrorCode, Value};
+use rowmill_providers::Secret;
+use serde_json::Value as Json;
+
+use crate::cell_runner::{CallOutcome, Cell};
+use crate::credentials::TeamCredentials;
+
+/// Everything but what an address may hold anywhere without a meaning of its own.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Values are read here, never states.
+static NO_STATES: CellStates = CellStates::IDLE;
+
+/// Fills in texts for one row.
+pub(super) struct Fill<'a> {
+    row: RowView<'a>,
+    /// Only an HTTP request may name secrets.
+    secrets: Option<&'a TeamCredentials>,
+    used: Vec<Secret>,
+    unknown: Option<String>,
+    /// Whether a value would lead to another place of the server: no encoding keeps `..` from that.
+    climbs: bool,
+}
+
+impl<'a> Fill<'a> {
+    pub(super) fn new(cell: &'a Cell, secrets: Option<&'a TeamCredentials>) -> Result<Self, CallOutcome> {
+        let cells = cell.values.cells();
+        let cells =
+            cells.map_err(|error| CallOutcome::failed(ErrorCode::InvalidInput, format!("{error}.")))?;
+        let row = RowView::new(&cell.project.table, cells, &NO_STATES);
+        Ok(Self { row, secrets, used: Vec::new(), unknown: None, climbs: false })
+    }
+
+    pub(super) fn text(&mut self, template: &str) -> String {
+        let mut out = String::with_capacity(template.len());
+        for piece in pieces(template) {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Reference(inner) => out.push_str(&self.value_text(inner)),
+            }
+        }
+        out
+    }
+
+    pub(super) fn address(&mut self, template: &str) -> String {
+        let mut out = String::with_capacity(template.len());
+        for piece in pieces(template.trim_start()) {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Reference(inner) => {
+                    let text = self.value_text(inner);
+                    if out.is_empty() {
+                        out.push_str(text.trim());
+                    } else {
+                        self.climbs |= matches!(text.as_str(), "." | "..");
+                        out.extend(utf8_percent_encode(&text, ENCODED));
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// JSON text.
+    pub(super) fn json(&mut self, template: &Json) -> String {
+        let mut out = String::new();
+        self.push_json(&mut out, template);
+        out
+    }
+
+    /// The secrets that were filled in, or the one that is unknown.
+    pub(super) fn into_secrets(self) -> Result<Vec<Secret>, CallOutcome> {
+        match self.unknown {
+            None if self.climbs => {
+                let message = "A value in the address is `.` or `..`, which would lead to another path.";
+                Err(CallOutcome::failed(ErrorCode::InvalidInput, message))
+            }
+            None => Ok(self.used),
+            Some(name) => {
+                let message = format!("The team has no secret called `{name}`.");
+                Err(CallOutcome::failed(ErrorCode::MissingCredentials, message))
+            }
+        }
+    }
+
+    fn push_json(&mut self, out: &mut String, template: &Json) {
+        match template {
+            Json::String(text) => match whole_reference(text) {
+                Some(inner) => out.push_str(&self.value_json(inner)),
+                None => out.push_str(&Json::from(self.text(text)).to_string()),
+            },
+            Json::Array(items) => {
+                out.push('[');
+                for (place, item) in items.iter().enumerate() {
+                    if place > 0 {
+                        out.push(',');
+                    }
+                    self.push_json(out, item);
+                }
+                out.push(']');
+            }
+            Json::Object(fields) => {
+                out.push('{');
+                for (place, (name, value)) in fields.iter().enumerate() {
+                    if place > 0 {
+                        out.push(',');
+                    }
+                    out.push_str(&Json::from(name.as_str()).to_string());
+                    out.push(':');
+                    self.push_json(out, value);
+                }
+                out.push('}');
+            }
+            Json::Null | Json::Bool(_) | Json::Number(_) => out.push_str(&template.to_string()),
+        }
+    }
+
+    fn value_text(&mut self, inner: &str) -> String {
+        match Reference::read(inner) {
+            Reference::Column { id, path } => {
+                let raw = self.raw(id, path);
+                raw.map(|raw| Value::parse(&raw).text().into_owned()).unwrap_or_default()
+            }
+            Reference::Secret { name } => self.secret(name),
+        }
+    }
+
+    fn value_json(&mut self, inner: &str) -> String {
+        match Reference::read(inner) {
+            Reference::Column { id, path } => {
+                self.raw(id, path).map_or_else(|| "null".to_owned(), Cow::into_owned)
+            }
+            Reference::Secret { name } => Json::from(self.secret(name)).to_string(),
+        }
+    }
+
+    /// The raw JSON a reference leads to.
+    fn raw(&self, id: &str, path: &str) -> Option<Cow<'a, str>> {
+        let value = self.row.value(self.row.table().by_id(id)?)?;
+        if path.is_empty() {
+            return Some(value);
+        }
+        let path = Path::parse(path).ok()?;
+        path.resolve(&value).map(|found| Cow::Owned(found.into_owned()))
+    }
+
+    fn secret(&mut self, name: &str) -> String {
+        let Some(credentials) = self.secrets else { return String::new() };
+        let Some(secret) = credentials.secrets.get(name) else {
+            self.unknown.get_or_insert_with(|| name.to_owned());
+            return String::new();
+        };
+        self.used.push(secret.clone());
+        secret.expose().to_owned()
+    }
+}
+
+/// The inside of the reference that a text consists of.
+fn whole_reference(text: &str) -> Option<&str> {
+    let mut pieces = pieces(text);
+    match (pieces.next(), pieces.next()) {
+        (Some(Piece::Reference(inner)), None) => Some(inner),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::provider_calls::tests::cell_of;
+
+    fn credentials() -> TeamCredentials {
+        let secrets = [("TOKEN".to_owned(), Secret::new("s3 cret"))].into();
+        TeamCredentials { secrets, ..TeamCredentials::default() }
+    }
+
+    fn cell() -> Cell {
+        let row = json!({"name": "Ada & Bob/Ö", "n": 1.50, "deep": {"a": [1, {"b": "x"}]}, "none": null});
+        cell_of(&[(0, &row.to_string()), (1, "\"https://example.com/a\""), (2, "12345678901234567890")])
+    }
+
+    #[test]
+    fn texts_read_values_as_people_do() {
+        let cell = cell();
+        let mut fill = Fill::new(&cell, None).unwrap();
+        for (template, expected) in [
+            ("Hello", "Hello"),
+            ("Hi @{_trigger.name}!", "Hi Ada & Bob/Ö!"),
+            ("@{_trigger.deep}", r#"{"a":[1,{"b":"x"}]}"#),
+            ("@{_trigger.deep.a[1].b}@{_trigger.n}", "x1.5"),
+            ("@{b}", "12345678901234567890"),
+            ("[@{_trigger.none}@{_trigger.missing}@{gone}@{secret.TOKEN}]", "[]"),
+            ("@{open", "@{open"),
+        ] {
+            assert_eq!(fill.text(template), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn addresses_are_encoded_but_for_their_base() {
+        let cell = cell();
+        let mut fill = Fill::new(&cell, None).unwrap();
+        for (template, expected) in [
+            ("@{a}", "https://example.com/a"),
+            ("@{a}/x?q=@{_trigger.name}", "https://example.com/a/x?q=Ada%20%26%20Bob%2F%C3%96"),
+            ("https://x/@{a}", "https://x/https%3A%2F%2Fexample.com%2Fa"),
+        ] {
+            assert_eq!(fill.address(template), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn bodies_keep_the_types_of_values() {
+        let cell = cell();
+        let credentials = credentials();
+        let mut fill = Fill::new(&cell, Some(&credentials)).unwrap();
+        let template = json!({
+            "whole": "@{b}", "deep": "@{_trigger.deep}", "text": "<@{b}>", "none": "@{_trigger.none}",
+            "@{b}": [1, true, null, "@{secret.TOKEN}"]
+        });
+        let expected = r#"{"whole":12345678901234567890,"deep":{"a":[1,{"b":"x"}]},"text":"<12345678901234567890>","none":null,"@{b}":[1,true,null,"s3 cret"]}"#;
+        assert_eq!(fill.json(&template), expected);
+        assert_eq!(fill.into_secrets().unwrap(), [Secret::new("s3 cret")]);
+    }
+
+    #[test]
+    fn an_unknown_secret_is_named() {
+        let cell = cell();
+        let credentials = credentials();
+        let mut fill = Fill::new(&cell, Some(&credentials)).unwrap();
+        assert_eq!(fill.text("a@{secret.OTHER}b"), "ab");
+        let Err(CallOutcome::Failed(call_failure)) = fill.into_secrets() else { panic!("it is unknown") };
+        assert_eq!(call_failure.error.code, ErrorCode::MissingCredentials);
+        assert!(call_failure.error.message.contains("`OTHER`"));
+    }
+}

@@ -1,0 +1,279 @@
+//! Runs cells by calling providers, as their columns say.
+//!
+//! One file a kind of column, each a method of [`ProviderCalls`] that runs a cell to its outcome. A new task is an
+//! arm in [`ProviderCalls::ask`] and a file; a new finder without a credential is an arm in `waterfall.rs`.
+
+mod ai;
+mod api;
+mod fill;
+mod scrape;
+#[cfg(test)]
+mod tests;
+mod trial;
+mod waterfall;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rowmill_model::cell::Meta;
+use rowmill_model::column::TaskConfig;
+use rowmill_model::{CellError, Column, ColumnType, ErrorCode, Project, Spent, TeamId};
+use rowmill_providers::catalogue::Provider;
+use rowmill_providers::email::Finders;
+use rowmill_providers::scrape::Scraper;
+use rowmill_providers::{Access, Client, Clock, Failure, NetworkPolicy};
+
+use crate::call_limits::{CallLimit, CallLimits};
+use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner};
+use crate::credentials::{Credentials, TeamCredentials};
+use crate::digest::Digest;
+use crate::single_flight::{Origin, SingleFlight};
+use waterfall::RejectedCredentials;
+
+/// Calls providers.
+#[derive(Debug)]
+pub struct ProviderCalls {
+    client: Client,
+    finders: Finders,
+    scraper: Scraper,
+    credentials: Arc<dyn Credentials>,
+    call_limits: CallLimits,
+    single_flight: SingleFlight<CallOutcome>,
+    rejected_credentials: RejectedCredentials,
+    config: ProviderCallsConfig,
+}
+
+/// What bounds a call.
+#[derive(Debug, Clone)]
+pub struct ProviderCallsConfig {
+    /// One answer of a model.
+    pub ai_deadline: Duration,
+    /// All waits of one search at a finder that searches for minutes.
+    pub finder_wait_max: Duration,
+    /// The longest answer to an HTTP request.
+    pub response_bytes_max: usize,
+    /// Calls at the same time with one credential, or to one host.
+    pub at_once_max: usize,
+    /// How long a cell waits for its turn before it is put back.
+    pub wait_max: Duration,
+    /// Outcomes kept for `cacheTtlSeconds`.
+    pub cache_entries_max: usize,
+    pub cache_bytes_max: usize,
+}
+
+impl Default for ProviderCallsConfig {
+    fn default() -> Self {
+        Self {
+            ai_deadline: Duration::from_mins(2),
+            finder_wait_max: Duration::from_mins(2),
+            response_bytes_max: 4 * 1024 * 1024,
+            at_once_max: 128,
+            wait_max: Duration::from_secs(2),
+            cache_entries_max: 10_000,
+            cache_bytes_max: 64 * 1024 * 1024,
+        }
+    }
+}
+
+#[async_trait]
+impl CellRunner for ProviderCalls {
+    async fn capacity(&self, project: &Project, column: &Column) -> Capacity {
+        // What is wrong with the credentials is told by the call.
+        let Ok(credentials) = self.credentials.of(project.team).await else { return Capacity::default() };
+        let mut limits = match column.kind {
+            ColumnType::Ai => self.ai_limits(column, &credentials),
+            ColumnType::Api => self.api_limits(project.team, column),
+            ColumnType::Task => match self.finder_limits(column, &credentials) {
+                Ok(limits) => limits,
+                Err(closed) => return closed,
+            },
+            ColumnType::Manual | ColumnType::Reference => Vec::new(),
+        };
+        limits.extend(column_limit(project, column));
+        self.call_limits.capacity(&limits, self.now())
+    }
+
+    async fn call(&self, cell: &Cell) -> CallOutcome {
+        match self.credentials.of(cell.project.team).await {
+            Ok(credentials) => self.ask(cell, &credentials).await.unwrap_or_else(|outcome| outcome),
+            Err(words) => {
+                tracing::warn!(error = %words, "credentials cannot be read");
+                let message = "The team's credentials cannot be read at the moment.".to_owned();
+                let error = CellError { code: ErrorCode::ProviderError, message };
+                CallOutcome::Failed(Box::new(CallFailure {
+                    error,
+                    is_transient: true,
+                    retry_after: None,
+                    meta: Meta::new(),
+                }))
+            }
+        }
+    }
+}
+
+impl ProviderCalls {
+    pub fn new(
+        client: Client,
+        scraper: Scraper,
+        credentials: Arc<dyn Credentials>,
+        call_limits: CallLimits,
+        config: ProviderCallsConfig,
+    ) -> Self {
+        Self {
+            finders: Finders::new(client.clone()),
+            scraper,
+            client,
+            credentials,
+            call_limits,
+            single_flight: SingleFlight::new(config.cache_entries_max, config.cache_bytes_max),
+            rejected_credentials: RejectedCredentials::default(),
+            config,
+        }
+    }
+
+    /// An error is an outcome, too: it is what `?` is for.
+    async fn ask(&self, cell: &Cell, credentials: &TeamCredentials) -> Result<CallOutcome, CallOutcome> {
+        let task = cell.column.task_config.as_ref().map(|task| task.task_type.as_str());
+        match (cell.column.kind, task) {
+            (ColumnType::Api, _) => self.ask_api(cell, credentials).await,
+            // Boxed, so that a plain request does not carry around what only these need.
+            (ColumnType::Ai, _) => Box::pin(self.ask_model(cell, credentials)).await,
+            (ColumnType::Task, Some(TaskConfig::WATERFALL_EMAIL)) => {
+                Box::pin(self.find_email(cell, credentials)).await
+            }
+            (ColumnType::Task, Some(TaskConfig::WEB_SCRAPER)) => Box::pin(self.read_page(cell)).await,
+            (ColumnType::Task | ColumnType::Manual | ColumnType::Reference, _) => {
+                Err(invalid("This server does not know the column's task."))
+            }
+        }
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        self.client.clock()
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock().now()
+    }
+
+    /// Makes one call, once its turn has come.
+    async fn attempt<T>(
+        &self,
+        cell: &Cell,
+        limits: &[CallLimit],
+        provider: &'static str,
+        asked: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, CallOutcome> {
+        let permit = self.call_limits.acquire(limits, cell, self.clock(), self.config.wait_max).await?;
+        let started = self.now();
+        let outcome = asked.await;
+        permit.report(&outcome, self.now());
+        self.measure(provider, started, &outcome);
+        outcome.map_err(CallOutcome::from)
+    }
+
+    fn measure<T>(&self, provider: &'static str, started: Timestamp, outcome: &Result<T, Failure>) {
+        let word = outcome.as_ref().err().map_or("ok", |failure| failure.kind.code().word());
+        metrics::counter!("rowmill_calls_total", "provider" => provider, "outcome" => word).increment(1);
+        let seconds = self.now().duration_since(started).as_secs_f64();
+        metrics::histogram!("rowmill_call_seconds", "provider" => provider).record(seconds);
+    }
+
+    /// Makes a call that others may be making, or have made. `key` names all that is sent, and by whom.
+    async fn reused(
+        &self,
+        cell: &Cell,
+        key: Digest,
+        in_flight: bool,
+        make: impl Future<Output = CallOutcome>,
+    ) -> CallOutcome {
+        let ttl = Duration::from_secs(cell.column.cache_ttl_seconds.into());
+        if !ttl.is_zero()
+            && let Some(outcome) = self.single_flight.find(key, self.now())
+        {
+            return marked_as_reused(outcome);
+        }
+        let is_shared = |outcome: &CallOutcome| !matches!(outcome, CallOutcome::Later(..));
+        let (outcome, origin) = if in_flight {
+            self.single_flight.run(key, make, is_shared).await
+        } else {
+            (make.await, Origin::Made)
+        };
+        if origin == Origin::Shared {
+            return marked_as_reused(outcome);
+        }
+        let bytes = match &outcome {
+            CallOutcome::Value(raw, _) => raw.len(),
+            CallOutcome::NoData(_) => 0,
+            CallOutcome::Skipped(_) | CallOutcome::Failed(_) | CallOutcome::Later(..) => return outcome,
+        };
+        if !ttl.is_zero() {
+            let until = self.now().saturating_add(ttl).unwrap_or(Timestamp::MAX);
+            self.single_flight.insert(key, outcome.clone(), bytes + CACHE_ENTRY_BYTES, until);
+        }
+        outcome
+    }
+}
+
+/// What an outcome takes beside its value, roughly.
+const CACHE_ENTRY_BYTES: usize = 512;
+
+fn marked_as_reused(mut outcome: CallOutcome) -> CallOutcome {
+    match &mut outcome {
+        CallOutcome::Value(_, meta) | CallOutcome::NoData(meta) => {
+            meta.insert("cached".to_owned(), true.into());
+            Spent::forget(meta);
+        }
+        CallOutcome::Failed(call_failure) => Spent::forget(&mut call_failure.meta),
+        CallOutcome::Skipped(_) | CallOutcome::Later(..) => {}
+    }
+    outcome
+}
+
+fn invalid(message: impl Into<String>) -> CallOutcome {
+    CallOutcome::failed(ErrorCode::InvalidInput, message)
+}
+
+/// Milliseconds since then, for a cell's provenance.
+fn millis_since(started: Timestamp, now: Timestamp) -> serde_json::Value {
+    u64::try_from(now.duration_since(started).as_millis()).unwrap_or_default().into()
+}
+
+/// How a provider is reached with what a team has.
+fn access(provider: &Provider, credentials: &TeamCredentials) -> Result<Access, Failure> {
+    match credentials.providers.get(provider.about.id) {
+        Some(credential) => {
+            let network_policy = credential.from.network_policy();
+            provider.access(credential.api_key.clone(), credential.base_url.as_deref(), network_policy)
+        }
+        None => provider.access(None, None, NetworkPolicy::Guarded),
+    }
+}
+
+/// Names a credential. The same key at the same address is the same account, whoever uses it.
+fn identity(provider: &Provider, access: &Access) -> Digest {
+    let key = access.api_key.as_ref().map_or("", |key| key.expose());
+    Digest::of(["credential", provider.about.id, access.base_url.as_str(), key])
+}
+
+/// A column's own rate.
+fn column_limit(project: &Project, column: &Column) -> Option<CallLimit> {
+    let rate = column.rate_limit.clone()?;
+    let parts = [project.id.to_string(), column.id.as_str().to_owned(), rate.requests.to_string()];
+    let mut parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let per_seconds = rate.per_seconds.to_string();
+    parts.extend(["column", &per_seconds]);
+    Some(CallLimit {
+        key: Digest::of(parts),
+        rates: vec![rate],
+        at_once_max: usize::MAX,
+        has_circuit_breaker: false,
+    })
+}
+
+/// Outcomes are reused within a team only.
+fn team_part(team: TeamId) -> String {
+    format!("team {team}")
+}

@@ -1,0 +1,157 @@
+//! Trying a column on one row, and a credential on its provider: calls whose outcome nobody keeps.
+
+use std::time::Duration;
+
+use rowmill_model::column::{ApiConfig, WaterfallEmail};
+use rowmill_model::provider::Provider as About;
+use rowmill_model::{CellError, ColumnType, ErrorCode, TeamId};
+use rowmill_providers::catalogue::{Kind, Provider};
+use rowmill_providers::email::Person;
+use rowmill_providers::http_api::{Body, Call};
+use rowmill_providers::llm::{self, Question};
+use rowmill_providers::{Failure, FailureKind, Secret};
+use serde_json::{Map, Value as Json, json};
+
+use super::fill::Fill;
+use super::{ProviderCalls, access, api, scrape, waterfall};
+use crate::cell_runner::{CallOutcome, Cell, CellRunner as _};
+use crate::credentials::TeamCredentials;
+
+/// Nobody watches a try for longer.
+const TIME_MAX: Duration = Duration::from_mins(2);
+const TEST_TIME_MAX: Duration = Duration::from_secs(30);
+/// What stands for a secret.
+const STARS: &str = "***";
+
+impl ProviderCalls {
+    /// What would be sent for a cell, secrets as stars; or why nothing would.
+    pub async fn resolve(&self, cell: &Cell) -> Result<Map<String, Json>, CellError> {
+        let credentials = self.credentials.of(cell.project.team).await.map_err(|words| unread(&words))?;
+        resolved(cell, &credentials).map_err(|outcome| match outcome {
+            CallOutcome::Skipped(error) | CallOutcome::Later(_, error) => error,
+            CallOutcome::Failed(call_failure) => call_failure.error,
+            CallOutcome::Value(..) | CallOutcome::NoData(_) => unread("a value is no error"),
+        })
+    }
+
+    /// Runs a cell once, for somebody who waits.
+    pub async fn try_once(&self, cell: &Cell) -> CallOutcome {
+        tokio::time::timeout(TIME_MAX, self.call(cell)).await.unwrap_or_else(|_| {
+            let words = format!("There was no answer within {} s.", TIME_MAX.as_secs());
+            CallOutcome::failed(ErrorCode::TimedOut, words)
+        })
+    }
+
+    /// Asks a provider something harmless with the team's credential: what it says, or why it does not.
+    pub async fn test(&self, team: TeamId, provider: &'static About) -> Result<String, String> {
+        let credentials = self.credentials.of(team).await.map_err(|words| unread(&words).message)?;
+        let asked = tokio::time::timeout(TEST_TIME_MAX, self.ping_provider(provider, &credentials)).await;
+        match asked {
+            Ok(outcome) => outcome.map_err(|failure| failure.message),
+            Err(_) => Err(format!("There was no answer within {} s.", TEST_TIME_MAX.as_secs())),
+        }
+    }
+
+    /// Asks something that costs next to nothing: one word of a model, an address that nobody has.
+    async fn ping_provider(
+        &self,
+        about: &'static About,
+        credentials: &TeamCredentials,
+    ) -> Result<String, Failure> {
+        let Some(provider) = Provider::named(about.id) else {
+            return Ok(format!("{} needs no credential and is ready.", about.label));
+        };
+        let access = access(provider, credentials)?;
+        match provider.kind {
+            Kind::Ai(ai) => {
+                let model =
+                    credentials.providers.get(about.id).and_then(|credential| credential.model.clone());
+                let Some(model) = model else {
+                    let words = "No default model is set, so nothing can be asked: set one for the provider.";
+                    return Err(Failure::new(FailureKind::InvalidInput, words));
+                };
+                let question =
+                    Question { max_tokens: Some(16), ..Question::new(model, "Reply with: OK".to_owned()) };
+                let reply = llm::ask(&self.client, ai, &access, &question, TEST_TIME_MAX).await?;
+                let model = reply.model.unwrap_or(question.model);
+                Ok(format!("{} answered with the model {model}.", about.label))
+            }
+            Kind::Finder(finder) => {
+                let Some(person) = Person::new("Ada", "Lovelace", "", "example.com") else {
+                    return Ok(format!("{} is ready.", about.label));
+                };
+                self.finders.find(finder, &access, &person, &(), TEST_TIME_MAX).await?;
+                Ok(format!("{} took the key and answered.", about.label))
+            }
+        }
+    }
+}
+
+fn resolved(cell: &Cell, credentials: &TeamCredentials) -> Result<Map<String, Json>, CallOutcome> {
+    let column = &cell.column;
+    let resolved = match column.kind {
+        ColumnType::Ai => {
+            let Some(config) = &column.ai_config else { return Ok(Map::new()) };
+            let mut fill = Fill::new(cell, None)?;
+            let (provider, model) = super::ai::asked(config, credentials);
+            json!({
+                "system": config.system.as_deref().map(|system| fill.text(system)),
+                "prompt": fill.text(&config.prompt),
+                "provider": provider,
+                "model": model,
+            })
+        }
+        ColumnType::Api => {
+            let Some(config) = &column.api_config else { return Ok(Map::new()) };
+            shown(&api::filled(cell, config, &starred(credentials))?, config)
+        }
+        ColumnType::Task => task(cell)?,
+        ColumnType::Manual | ColumnType::Reference => Json::Null,
+    };
+    match resolved {
+        Json::Object(fields) => Ok(fields),
+        _ => Ok(Map::new()),
+    }
+}
+
+fn task(cell: &Cell) -> Result<Json, CallOutcome> {
+    let mut fill = Fill::new(cell, None)?;
+    if let Some(config) = scrape::scraper(cell.column.task_config.as_ref()) {
+        return Ok(json!({ "url": fill.address(&config.url) }));
+    }
+    let config = waterfall::waterfall(&cell.column);
+    let names = ["firstName", "lastName", "fullName", "domain"];
+    let texts = WaterfallEmail::INPUT_KEYS.into_iter().zip(names).map(|(key, name)| {
+        let text = config.and_then(|config| config.input_mapping.get(key));
+        (name.to_owned(), Json::from(text.map(|text| fill.text(text)).unwrap_or_default()))
+    });
+    Ok(Json::Object(texts.collect()))
+}
+
+/// A request as people may see it.
+fn shown(call: &Call, config: &ApiConfig) -> Json {
+    let Call { method: _, url, headers, query, body, secrets: _ } = call;
+    let pairs = |pairs: &[(String, String)]| -> Map<String, Json> {
+        pairs.iter().map(|(name, text)| (name.clone(), Json::from(text.as_str()))).collect()
+    };
+    let body = match body {
+        None => Json::Null,
+        Some(Body::Json(text)) => serde_json::from_str(text).unwrap_or_else(|_| Json::from(text.as_str())),
+        Some(Body::Text(text)) => Json::from(text.as_str()),
+    };
+    // What is filled into an address is encoded, stars too.
+    let url = url.replace("%2A%2A%2A", STARS);
+    json!({ "method": config.method, "url": url, "headers": pairs(headers), "query": pairs(query), "body": body })
+}
+
+/// The same credentials, every secret with stars in its place.
+fn starred(credentials: &TeamCredentials) -> TeamCredentials {
+    let secrets = credentials.secrets.keys().map(|name| (name.clone(), Secret::new(STARS)));
+    TeamCredentials { providers: credentials.providers.clone(), secrets: secrets.collect() }
+}
+
+fn unread(words: &str) -> CellError {
+    tracing::warn!(error = %words, "credentials cannot be read");
+    let message = "The team's credentials cannot be read at the moment.".to_owned();
+    CellError { code: ErrorCode::ProviderError, message }
+}

@@ -1,0 +1,378 @@
+//! E-mail finders, one after another, until one knows the address.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rowmill_model::cell::Meta;
+use rowmill_model::column::{TaskConfig, WaterfallEmail, WaterfallProvider};
+use rowmill_model::{CellError, Column, ErrorCode, Spent, template};
+use rowmill_providers::catalogue::{Kind, Provider};
+use rowmill_providers::email::{Finder, Finding, Gate, Hit, Person, Search};
+use rowmill_providers::{Access, Clock, Failure, FailureKind};
+use rowmill_store::Lane;
+use serde_json::Value as Json;
+
+use super::fill::Fill;
+use super::{ProviderCalls, access, column_limit, identity, invalid, millis_since, team_part};
+use crate::call_limits::{CallLimit, CallLimits, LimitReached, until};
+use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell};
+use crate::credentials::TeamCredentials;
+use crate::digest::Digest;
+
+/// A finder with a credential, and how it is reached.
+struct FinderAccess {
+    provider: &'static Provider,
+    finder: Finder,
+    access: Access,
+}
+
+impl ProviderCalls {
+    pub(super) async fn find_email(
+        &self,
+        cell: &Cell,
+        credentials: &TeamCredentials,
+    ) -> Result<CallOutcome, CallOutcome> {
+        let config = waterfall(&cell.column)
+            .ok_or_else(|| invalid("The column has no finders yet: choose some in its settings."))?;
+        let entries = enabled(config);
+        if entries.is_empty() {
+            return Err(invalid("No finder is switched on: switch one on in the column's settings."));
+        }
+        let mut row = Fill::new(cell, None)?;
+        let [first, last, full, domain] = WaterfallEmail::INPUT_KEYS
+            .map(|key| config.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
+        let person = Person::new(&first, &last, &full, &domain).ok_or_else(|| {
+            let message =
+                "To find an address, a domain and a name are needed: the full name, or first and last."
+                    .to_owned();
+            CallOutcome::Skipped(CellError { code: ErrorCode::MissingInput, message })
+        })?;
+        let asked: Vec<String> = entries.iter().map(|entry| asked_as(entry, credentials)).collect();
+        let person_parts = [person.first(), person.last(), person.full(), person.domain()];
+        let team = team_part(cell.project.team);
+        let parts = std::iter::once(team.as_str()).chain(person_parts);
+        let key = Digest::of(parts.chain(asked.iter().map(String::as_str)));
+        Ok(self.reused(cell, key, true, self.search(cell, credentials, &entries, &person)).await)
+    }
+
+    /// Asks one after another.
+    async fn search(
+        &self,
+        cell: &Cell,
+        credentials: &TeamCredentials,
+        entries: &[&WaterfallProvider],
+        person: &Person,
+    ) -> CallOutcome {
+        let started = self.now();
+        let mut tried = Vec::new();
+        let mut unverified = None;
+        let mut failures = Vec::new();
+        let mut put_off = Vec::new();
+        let mut spent = Spent::NOTHING;
+        for entry in entries {
+            let began = self.now();
+            let search = self.ask_entry(cell, credentials, entry, person, &mut put_off).await;
+            let taken = search.as_ref().map_or_else(|failure| failure.spent, |search| search.spent);
+            let finding = search.map(|search| search.finding);
+            let mut noted = Meta::new();
+            noted.insert("id".to_owned(), entry.id.as_str().into());
+            noted.insert("taskType".to_owned(), entry.task_type.as_str().into());
+            noted.insert("outcome".to_owned(), word(&finding).into());
+            noted.insert("milliseconds".to_owned(), millis_since(began, self.now()));
+            taken.note(&mut noted);
+            tried.push(Json::Object(noted));
+            spent += taken;
+            match finding {
+                Ok(Finding::Hit(hit)) if hit.verified => {
+                    return found(entry, &hit, self.provenance(started, tried, spent));
+                }
+                Ok(Finding::Hit(hit)) => {
+                    unverified.get_or_insert((*entry, hit));
+                }
+                Ok(Finding::Miss | Finding::Ineligible) => {}
+                Err(failure) => failures.push(failure),
+            }
+        }
+        if let Some((entry, hit)) = unverified {
+            return found(entry, &hit, self.provenance(started, tried, spent));
+        }
+        // Only those that rest could still help: waiting for them is no try.
+        let is_waiting = failures.len() == entries.len()
+            && failures.iter().filter(|failure| failure.is_transient).count() == put_off.len();
+        if is_waiting && let Some(soonest) = put_off.into_iter().min_by_key(|(at, _)| *at) {
+            return CallOutcome::Later(soonest.0, soonest.1);
+        }
+        let meta = self.provenance(started, tried, spent);
+        match most_telling(failures, entries.len()) {
+            Some(failure) => CallOutcome::Failed(Box::new(CallFailure { meta, ..failure.into() })),
+            None => CallOutcome::NoData(meta),
+        }
+    }
+
+    /// What a search leaves behind, whatever came of it.
+    fn provenance(&self, started: Timestamp, tried: Vec<Json>, spent: Spent) -> Meta {
+        let mut meta = Meta::new();
+        meta.insert("milliseconds".to_owned(), millis_since(started, self.now()));
+        spent.note(&mut meta);
+        meta.insert("tried".to_owned(), tried.into());
+        meta
+    }
+
+    /// Asks one finder. Those that need no credential have an arm of their own here.
+    async fn ask_entry(
+        &self,
+        cell: &Cell,
+        credentials: &TeamCredentials,
+        entry: &WaterfallProvider,
+        person: &Person,
+        put_off: &mut Vec<(Timestamp, CellError)>,
+    ) -> Result<Search, Failure> {
+        if entry.task_type == template::Finder::PATTERN {
+            return self.guess(cell, person).await.map(Search::from);
+        }
+        match finder_of(entry, credentials)? {
+            Some(finder_access) => self.ask_finder(cell, &finder_access, person, put_off).await,
+            None => Err(unknown(entry)),
+        }
+    }
+
+    /// Looks for the address without anybody's help.
+    async fn guess(&self, cell: &Cell, person: &Person) -> Result<Finding, Failure> {
+        let limits = column_limit(&cell.project, &cell.column).into_iter().collect();
+        let request_gate = RequestGate { call_limits: &self.call_limits, limits, clock: self.clock(), cell };
+        let started = self.now();
+        let found = self.finders.find_by_pattern(person, &request_gate).await;
+        self.measure(template::Finder::PATTERN, started, &found);
+        found
+    }
+
+    async fn ask_finder(
+        &self,
+        cell: &Cell,
+        finder_access: &FinderAccess,
+        person: &Person,
+        put_off: &mut Vec<(Timestamp, CellError)>,
+    ) -> Result<Search, Failure> {
+        let FinderAccess { provider, finder, access } = finder_access;
+        let account = (cell.ticket.lane, identity(provider, access));
+        if let Some(failure) = self.rejected_credentials.recall(account, self.now()) {
+            return Err(failure);
+        }
+        let [search, calls] = self.finder_limit(provider, access);
+        let entered = self.call_limits.acquire(&[search], cell, self.clock(), self.config.wait_max).await;
+        let permit = match entered {
+            Ok(permit) => permit,
+            Err(closed) => {
+                let failure = resting(provider, &closed, self.now());
+                if let CallOutcome::Later(at, error) = closed {
+                    put_off.push((at, error));
+                }
+                return Err(failure);
+            }
+        };
+        let limits = std::iter::once(calls).chain(column_limit(&cell.project, &cell.column)).collect();
+        let request_gate = RequestGate { call_limits: &self.call_limits, limits, clock: self.clock(), cell };
+        let started = self.now();
+        let found =
+            self.finders.find(*finder, access, person, &request_gate, self.config.finder_wait_max).await;
+        permit.report(&found, self.now());
+        self.measure(provider.about.id, started, &found);
+        if let Err(failure) = &found
+            && failure.kind.rejects_credential()
+        {
+            self.rejected_credentials.remember(account, failure.clone(), self.now());
+        }
+        found
+    }
+
+    /// A search is one call of its credential, whose many requests pass the rates one by one.
+    fn finder_limit(&self, provider: &Provider, access: &Access) -> [CallLimit; 2] {
+        let key = identity(provider, access);
+        let at_once_max = self.config.at_once_max;
+        let calls = Digest::of(["requests", &format!("{key:?}")]);
+        [
+            CallLimit { key, rates: Vec::new(), at_once_max, has_circuit_breaker: true },
+            CallLimit {
+                key: calls,
+                rates: provider.rates.to_vec(),
+                at_once_max: usize::MAX,
+                has_circuit_breaker: false,
+            },
+        ]
+    }
+
+    /// What limits a waterfall as a whole: its only finder; or nothing, as long as one of them is awake.
+    /// If all of them rest the answer is that there is no room.
+    pub(super) fn finder_limits(
+        &self,
+        column: &Column,
+        credentials: &TeamCredentials,
+    ) -> Result<Vec<CallLimit>, Capacity> {
+        let Some(config) = waterfall(column) else { return Ok(Vec::new()) };
+        let finder_access =
+            enabled(config).into_iter().filter_map(|entry| finder_of(entry, credentials).ok()?);
+        let mut limits: Vec<[CallLimit; 2]> = finder_access
+            .map(|finder_access| self.finder_limit(finder_access.provider, &finder_access.access))
+            .collect();
+        let now = self.now();
+        let rooms =
+            limits.iter().map(|[search, _]| self.call_limits.capacity(std::slice::from_ref(search), now));
+        let rests: Option<Vec<Timestamp>> = rooms.map(|capacity| capacity.retry_at).collect();
+        match rests.and_then(|rests| rests.into_iter().min()) {
+            Some(retry_at) => {
+                let limits = limits.iter().map(|[search, _]| (search.key, 0)).collect();
+                Err(Capacity { limits, retry_at: Some(retry_at) })
+            }
+            None if limits.len() == 1 => Ok(limits.pop().into_iter().flatten().collect()),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+pub(super) fn waterfall(column: &Column) -> Option<&WaterfallEmail> {
+    let task = column.task_config.as_ref().filter(|task| task.task_type == TaskConfig::WATERFALL_EMAIL)?;
+    task.waterfall_email.as_ref()
+}
+
+/// In the order they are to be tried.
+fn enabled(config: &WaterfallEmail) -> Vec<&WaterfallProvider> {
+    let mut entries: Vec<&WaterfallProvider> =
+        config.providers.iter().filter(|entry| entry.enabled).collect();
+    entries.sort_by_key(|entry| entry.order);
+    entries
+}
+
+/// How an entry's finder is reached; none if it is no finder with a credential.
+fn finder_of(
+    entry: &WaterfallProvider,
+    credentials: &TeamCredentials,
+) -> Result<Option<FinderAccess>, Failure> {
+    let Some(provider) = Provider::named(&entry.task_type) else { return Ok(None) };
+    let Kind::Finder(finder) = provider.kind else { return Ok(None) };
+    Ok(Some(FinderAccess { provider, finder, access: access(provider, credentials)? }))
+}
+
+fn unknown(entry: &WaterfallProvider) -> Failure {
+    let words = format!("This server knows no finder called `{}`.", entry.task_type);
+    Failure::new(FailureKind::InvalidInput, words)
+}
+
+/// Names an entry and what it is asked with.
+fn asked_as(entry: &WaterfallProvider, credentials: &TeamCredentials) -> String {
+    let account = match finder_of(entry, credentials) {
+        Ok(Some(finder_access)) => format!("{:?}", identity(finder_access.provider, &finder_access.access)),
+        Ok(None) | Err(_) => String::new(),
+    };
+    format!("{} {} {account}", entry.id, entry.task_type)
+}
+
+fn found(entry: &WaterfallProvider, hit: &Hit, mut meta: Meta) -> CallOutcome {
+    meta.insert("provider".to_owned(), entry.task_type.as_str().into());
+    meta.insert("verified".to_owned(), hit.verified.into());
+    if let Some(confidence) = hit.confidence {
+        meta.insert("confidence".to_owned(), confidence.into());
+    }
+    CallOutcome::Value(Json::from(hit.email.as_str()).to_string().into(), meta)
+}
+
+fn word(finding: &Result<Finding, Failure>) -> &'static str {
+    match finding {
+        Ok(Finding::Hit(Hit { verified: true, .. })) => "verified",
+        Ok(Finding::Hit(_)) => "unverified",
+        Ok(Finding::Miss) => "not_found",
+        Ok(Finding::Ineligible) => "not_asked",
+        Err(failure) => failure.kind.code().word(),
+    }
+}
+
+/// The failure to tell, if every entry failed: one that may pass, else the one that says most about what
+/// to do. It may be tried again as soon as the first of them may.
+fn most_telling(failures: Vec<Failure>, entries: usize) -> Option<Failure> {
+    if failures.len() < entries {
+        return None;
+    }
+    let soonest = |failures: &[Failure]| {
+        let passing = failures.iter().filter(|failure| failure.is_transient);
+        passing.map(|failure| failure.retry_after.unwrap_or_default()).min()
+    };
+    let retry_after = soonest(&failures).filter(|wait| !wait.is_zero());
+    let rank = |failure: &Failure| match failure.kind {
+        _ if failure.is_transient => 4,
+        FailureKind::OutOfCredits => 3,
+        FailureKind::InvalidCredentials => 2,
+        FailureKind::MissingCredentials => 0,
+        _ => 1,
+    };
+    failures.into_iter().max_by_key(rank).map(|failure| Failure { retry_after, ..failure })
+}
+
+/// A finder that was not asked because it rests.
+fn resting(provider: &Provider, closed: &CallOutcome, now: Timestamp) -> Failure {
+    let words = format!("{} is paused for a moment, and was not asked.", provider.about.label);
+    let mut failure = Failure::new(FailureKind::RateLimited, words);
+    if let CallOutcome::Later(at, _) = closed {
+        failure.retry_after = Some(until(now, *at));
+    }
+    failure
+}
+
+/// Where each request of a search waits its turn.
+pub(super) struct RequestGate<'a> {
+    pub(super) call_limits: &'a CallLimits,
+    pub(super) limits: Vec<CallLimit>,
+    pub(super) clock: &'a dyn Clock,
+    pub(super) cell: &'a Cell,
+}
+
+#[async_trait]
+impl Gate for RequestGate<'_> {
+    async fn acquire(&self) {
+        loop {
+            if self.cell.is_revoked() {
+                // The task is being aborted: nothing more may be sent.
+                std::future::pending::<()>().await;
+            }
+            let now = self.clock.now();
+            match self.call_limits.try_acquire(&self.limits, now) {
+                Ok(permit) => return drop(permit),
+                Err(LimitReached { available_at }) => {
+                    let wait = available_at
+                        .map_or(Duration::from_millis(100), |available_at| until(now, available_at));
+                    self.clock.sleep(wait).await;
+                }
+            }
+        }
+    }
+}
+
+/// Credentials that are not asked again in a run: they are wrong, or their account is empty. A run has no
+/// end that can be seen from here, so they are forgotten after a while, and a new credential is another one.
+#[derive(Debug, Default)]
+pub(super) struct RejectedCredentials(Mutex<BTreeMap<(Lane, Digest), (Timestamp, Failure)>>);
+
+impl RejectedCredentials {
+    const LEN_MAX: usize = 10_000;
+    const REMEMBERED_FOR: Duration = Duration::from_secs(10);
+
+    fn recall(&self, account: (Lane, Digest), now: Timestamp) -> Option<Failure> {
+        let accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, failure) = accounts.get(&account).filter(|(until, _)| *until > now)?;
+        let message = format!("Not asked again, because of what came a moment ago: {}", failure.message);
+        Some(Failure { message, spent: Spent::NOTHING, ..failure.clone() })
+    }
+
+    fn remember(&self, account: (Lane, Digest), failure: Failure, now: Timestamp) {
+        let mut accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if accounts.len() >= Self::LEN_MAX {
+            accounts.retain(|_, (until, _)| *until > now);
+        }
+        if accounts.len() >= Self::LEN_MAX {
+            accounts.clear();
+        }
+        let until = now.saturating_add(Self::REMEMBERED_FOR).unwrap_or(now);
+        accounts.insert(account, (until, failure));
+    }
+}

@@ -1,0 +1,244 @@
+//! State transitions of one row's cells: triggered, claimed, settled, stopped, edited.
+
+use super::{Block, Mark, Phase, Plan, RunTally};
+use crate::cell::{CellStatus, ErrorCode};
+use crate::record::{Cells, Slot};
+use crate::row::RowView;
+use crate::spent::Spent;
+use crate::table::Table;
+use crate::value::same;
+
+/// Which cells of a row a trigger means. What is `None` is not asked about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pick {
+    pub slots: Option<Vec<Slot>>,
+    pub statuses: Option<Vec<CellStatus>>,
+    pub error_codes: Option<Vec<ErrorCode>>,
+    /// Completed cells and hand-written ones, too.
+    pub force: bool,
+}
+
+impl Pick {
+    fn takes(&self, slot: Slot, mark: Mark) -> bool {
+        let may_run = match mark.status {
+            CellStatus::Queued | CellStatus::Generating => false,
+            _ if mark.manual => self.force,
+            CellStatus::Completed => self.force || mark.stale,
+            CellStatus::Idle | CellStatus::Error | CellStatus::Skipped => true,
+        };
+        let named = |code: ErrorCode| self.error_codes.as_ref().is_none_or(|codes| codes.contains(&code));
+        let has_error = matches!(mark.status, CellStatus::Error | CellStatus::Skipped);
+        may_run
+            && self.slots.as_ref().is_none_or(|slots| slots.contains(&slot))
+            && self.statuses.as_ref().is_none_or(|statuses| statuses.contains(&mark.status))
+            && (self.error_codes.is_none() || has_error && mark.error.is_some_and(named))
+    }
+}
+
+/// How a running cell ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Value,
+    /// Cleanly nothing.
+    NoData,
+    /// An error that may pass: tried again later.
+    Retry,
+    Failed(ErrorCode),
+    Skipped(ErrorCode),
+}
+
+/// The cells of one row, while something happens to them.
+///
+/// Every step leaves the row consistent: each queued cell knows whether it is ready.
+#[derive(Debug)]
+pub struct RowTransitions<'a> {
+    plan: &'a Plan,
+    block: &'a mut Block,
+    place: u8,
+    /// Cells that were running and must not end any more.
+    revoked: Vec<Slot>,
+    /// What the steps so far brought to an end.
+    ended: RunTally,
+}
+
+/// Why dependants are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// A hand or a program wrote an input.
+    Written,
+    /// A run gave an input another value: it goes on to what was made from the old one.
+    Run,
+}
+
+impl<'a> RowTransitions<'a> {
+    pub fn new(plan: &'a Plan, block: &'a mut Block, place: u8) -> Self {
+        Self { plan, block, place, revoked: Vec::new(), ended: RunTally::default() }
+    }
+
+    /// The running cells that the steps took the work away from, and what came to an end.
+    pub fn finish(self) -> (Vec<Slot>, RunTally) {
+        (self.revoked, self.ended)
+    }
+
+    /// Something was paid for a cell.
+    pub fn spend(&mut self, spent: Spent) {
+        self.ended.spent += spent;
+    }
+
+    /// A row was made with values in these slots.
+    pub fn made(&mut self, filled: impl IntoIterator<Item = Slot>) {
+        for slot in filled {
+            self.write(slot, false);
+        }
+        if self.plan.autoplay {
+            let idle = Pick { statuses: Some(vec![CellStatus::Idle]), ..Pick::default() };
+            self.trigger(&idle);
+        }
+        self.look_around();
+    }
+
+    /// Queues the cells a trigger means; says whether there was one.
+    pub fn trigger(&mut self, pick: &Pick) -> bool {
+        let mut any = false;
+        for column in &self.plan.columns {
+            let mark = self.mark(column.slot);
+            if pick.takes(column.slot, mark) {
+                self.set(column.slot, mark.queued());
+                any = true;
+            }
+        }
+        self.look_around();
+        any
+    }
+
+    /// Puts cells that wait or run back to what they were; says how many.
+    pub fn stop(&mut self, slots: Option<&[Slot]>) -> u64 {
+        let mut stopped = 0;
+        for column in &self.plan.columns {
+            let mark = self.mark(column.slot);
+            if mark.is_pending() && slots.is_none_or(|slots| slots.contains(&column.slot)) {
+                self.revoke(column.slot, mark);
+                self.set(column.slot, mark.stopped());
+                stopped += 1;
+            }
+        }
+        self.look_around();
+        self.ended.stopped += stopped;
+        stopped
+    }
+
+    /// Cells were written by hand. `null` makes a processed cell idle, any other value completes it.
+    pub fn written(&mut self, table: &Table, slots: &[Slot], old: &Cells<'_>, new: &Cells<'_>) {
+        for slot in slots {
+            self.write(*slot, new.get(*slot).is_none());
+        }
+        for slot in slots {
+            self.follow(table, *slot, old, new, Cause::Written);
+        }
+        self.look_around();
+    }
+
+    /// A worker takes a ready cell.
+    pub fn begin(&mut self, slot: Slot) {
+        let mark = self.mark(slot);
+        self.set(slot, Mark { status: CellStatus::Generating, phase: Phase::Waiting, ..mark });
+    }
+
+    /// The worker is lost, or the time of the next try has come: back into the queue.
+    pub fn queue_again(&mut self, slot: Slot) {
+        let mark = self.mark(slot);
+        self.set(slot, Mark { status: CellStatus::Queued, phase: Phase::Waiting, ..mark });
+        self.look_around();
+    }
+
+    /// A cell ends. `old` and `new` are the row's values before and after.
+    pub fn settle(&mut self, table: &Table, slot: Slot, ending: Ending, old: &Cells<'_>, new: &Cells<'_>) {
+        let mark = self.mark(slot);
+        let settled = match ending {
+            Ending::Value => Mark::settled(CellStatus::Completed),
+            Ending::NoData => Mark { no_data: true, ..Mark::settled(CellStatus::Completed) },
+            Ending::Retry => Mark { status: CellStatus::Queued, phase: Phase::Later, tried: true, ..mark },
+            Ending::Failed(code) => Mark { error: Some(code), ..Mark::settled(CellStatus::Error) },
+            Ending::Skipped(code) => Mark { error: Some(code), ..Mark::settled(CellStatus::Skipped) },
+        };
+        self.set(slot, settled);
+        self.ended.count(ending);
+        self.follow(table, slot, old, new, Cause::Run);
+        self.look_around();
+    }
+
+    /// Works out anew which queued cells are ready.
+    pub fn look_around(&mut self) {
+        for column in &self.plan.columns {
+            let mark = self.mark(column.slot);
+            if mark.status != CellStatus::Queued || mark.phase == Phase::Later {
+                continue;
+            }
+            let mut waits = column.waits.iter().filter_map(|index| self.plan.columns.get(*index));
+            let blocked = waits.any(|other| self.mark(other.slot).is_pending());
+            let phase = if blocked { Phase::Waiting } else { Phase::Ready };
+            self.set(column.slot, Mark { phase, ..mark });
+        }
+    }
+
+    fn write(&mut self, slot: Slot, is_null: bool) {
+        if self.plan.column(slot).is_none() {
+            return;
+        }
+        let mark = self.mark(slot);
+        self.revoke(slot, mark);
+        let written = Mark { manual: true, ..Mark::settled(CellStatus::Completed) };
+        self.set(slot, if is_null { Mark::default() } else { written });
+    }
+
+    /// Takes a change of one slot to the cells made from it.
+    fn follow(&mut self, table: &Table, slot: Slot, old: &Cells<'_>, new: &Cells<'_>, cause: Cause) {
+        let readers = self.plan.readers.get(&slot).map(Vec::as_slice).unwrap_or_default();
+        for (column, input) in readers {
+            let Some(column) = self.plan.columns.get(*column) else { continue };
+            let Some(input) = column.inputs.get(*input) else { continue };
+            let states = &crate::cell::CellStates::IDLE;
+            let before = input.source.value(&RowView::new(table, old.clone(), states));
+            let after = input.source.value(&RowView::new(table, new.clone(), states));
+            if !same(before.as_deref().unwrap_or("null"), after.as_deref().unwrap_or("null")) {
+                self.input_changed(column.slot, cause);
+            }
+        }
+    }
+
+    fn input_changed(&mut self, slot: Slot, cause: Cause) {
+        let mark = self.mark(slot);
+        match mark.status {
+            // It runs on what is not so any more: its result would be wrong.
+            CellStatus::Generating => {
+                self.revoke(slot, mark);
+                self.set(slot, Mark { status: CellStatus::Queued, phase: Phase::Waiting, ..mark });
+            }
+            CellStatus::Queued => {}
+            _ if mark.manual => {}
+            CellStatus::Completed => {
+                let stale = Mark { stale: true, ..mark };
+                let runs = self.plan.autoplay || cause == Cause::Run;
+                self.set(slot, if runs { stale.queued() } else { stale });
+            }
+            CellStatus::Idle | CellStatus::Error | CellStatus::Skipped if self.plan.autoplay => {
+                self.set(slot, mark.queued());
+            }
+            CellStatus::Idle | CellStatus::Error | CellStatus::Skipped => {}
+        }
+    }
+
+    fn revoke(&mut self, slot: Slot, mark: Mark) {
+        if mark.status == CellStatus::Generating {
+            self.revoked.push(slot);
+        }
+    }
+
+    fn mark(&self, slot: Slot) -> Mark {
+        self.block.get(slot, self.place)
+    }
+
+    fn set(&mut self, slot: Slot, mark: Mark) {
+        self.block.set(slot, self.place, mark);
+    }
+}

@@ -1,0 +1,231 @@
+//! The SSRF guard: the one HTTP client, which refuses private addresses.
+//!
+//! What a table can aim at (scraped pages, HTTP requests, a team's own base addresses) must not reach
+//! the operator's network. An address written as a number never meets a DNS resolver, and a redirect
+//! names a new host, so there are three checks: the URL's own host, every resolved address, and both
+//! again on each hop.
+
+mod addresses;
+mod message;
+mod redirect;
+mod resolver;
+mod sample;
+
+use std::error::Error;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use reqwest::Method;
+use reqwest::header::CONTENT_LENGTH;
+use url::{Host, Url};
+
+pub use addresses::AllowList;
+pub use message::{Request, Response};
+use resolver::{BlockedAddress, GuardedResolver};
+
+use crate::clock::Clock;
+use crate::failure::{Failure, FailureKind, Hints};
+use crate::redactor::Redactor;
+
+/// How many redirects a table's request may take.
+pub const REDIRECTS_MAX: u8 = 5;
+
+const USER_AGENT: &str = concat!("rowmill/", env!("CARGO_PKG_VERSION"));
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Who named the address that is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NetworkPolicy {
+    /// A table or a team: public addresses only, and what the operator has opened.
+    Guarded,
+    /// The operator, by the environment: any address.
+    Trusted,
+}
+
+/// Makes every call there is. Cheap to clone; connections are shared between clones.
+#[derive(Debug, Clone)]
+pub struct Client {
+    guarded: reqwest::Client,
+    /// Apart from the guarded one because connections are pooled by host: a trusted connection to
+    /// loopback must not serve a table's request.
+    trusted: reqwest::Client,
+    allow: Arc<AllowList>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Client {
+    /// The error is the TLS library's, in words.
+    pub fn new(allow: AllowList, clock: Arc<dyn Clock>) -> Result<Self, String> {
+        // Whoever came first decides for the process; all of them are this one.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let allow = Arc::new(allow);
+        let guarded = builder().dns_resolver(GuardedResolver(Arc::clone(&allow))).build();
+        let guarded = guarded.map_err(|error| error.to_string())?;
+        let trusted = builder().build().map_err(|error| error.to_string())?;
+        Ok(Self { guarded, trusted, allow, clock })
+    }
+
+    pub fn clock(&self) -> &dyn Clock {
+        self.clock.as_ref()
+    }
+
+    /// Whether something that speaks no HTTP may be connected to at this address.
+    pub(crate) fn permits(&self, address: IpAddr) -> bool {
+        self.allow.permits(address)
+    }
+
+    /// Makes a call and reads the answer to its end, whatever its status.
+    pub async fn send(&self, request: Request) -> Result<Response, Failure> {
+        let redactor = Arc::new(Redactor::new(&request.secrets));
+        let deadline = request.deadline;
+        let answered = tokio::time::timeout(deadline, self.follow(request, &redactor)).await;
+        let answered = answered.unwrap_or_else(|_| {
+            let words = format!("There was no whole answer within {} s.", deadline.as_secs_f64());
+            Err(Failure::new(FailureKind::TimedOut, words))
+        });
+        answered.map_err(|failure| failure.redacted(&redactor))
+    }
+
+    async fn follow(&self, mut request: Request, redactor: &Arc<Redactor>) -> Result<Response, Failure> {
+        let mut hops_left = request.redirects_max;
+        loop {
+            self.check(&request.url, request.network_policy)?;
+            if let Some(answer) = sample::answer(&request.url) {
+                self.clock.sleep(answer.pause).await;
+                return Ok(self.remembered(*answer, &request.url, redactor));
+            }
+            let answer = self.dispatch(&request).await?;
+            let may_follow = request.redirects_max > 0;
+            if !may_follow || !redirect::step(&mut request, answer.status(), answer.headers())? {
+                return self.read(answer, &request, redactor).await;
+            }
+            hops_left = hops_left.checked_sub(1).ok_or_else(|| {
+                let words = format!("The server redirected more than {} times.", request.redirects_max);
+                Failure::new(FailureKind::ProviderError, words)
+            })?;
+        }
+    }
+
+    /// What a site of the sample project says.
+    fn remembered(&self, answer: sample::Answer, url: &Url, redactor: &Arc<Redactor>) -> Response {
+        let sample::Answer { status, headers, body, pause: _ } = answer;
+        let hints = Hints::read(&headers, self.clock.now());
+        Response { status, url: url.clone(), headers, body, hints, redactor: Arc::clone(redactor) }
+    }
+
+    /// Whether the URL itself may be called. Names are judged again once they are resolved.
+    fn check(&self, url: &Url, network_policy: NetworkPolicy) -> Result<(), Failure> {
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(blocked("Only http and https addresses can be called."));
+        }
+        let address: Option<IpAddr> = match url.host() {
+            Some(Host::Ipv4(v4)) => Some(v4.into()),
+            Some(Host::Ipv6(v6)) => Some(v6.into()),
+            Some(Host::Domain(_)) => None,
+            None => return Err(Failure::new(FailureKind::InvalidInput, "The address names no host.")),
+        };
+        match address {
+            Some(address) if network_policy == NetworkPolicy::Guarded && !self.allow.permits(address) => {
+                Err(blocked(PRIVATE_ADDRESS))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn dispatch(&self, request: &Request) -> Result<reqwest::Response, Failure> {
+        let client = match request.network_policy {
+            NetworkPolicy::Guarded => &self.guarded,
+            NetworkPolicy::Trusted => &self.trusted,
+        };
+        let mut builder = client.request(request.method.clone(), request.url.clone());
+        builder = builder.headers(request.headers.clone());
+        let has_body = request.body.as_ref().is_some_and(|body| !body.is_empty());
+        match &request.body {
+            Some(body) if has_body => builder = builder.body(body.clone()),
+            // The library leaves the length of nothing out, and some gateways then answer 411.
+            _ if request.method != Method::GET => builder = builder.header(CONTENT_LENGTH, 0),
+            _ => {}
+        }
+        builder.send().await.map_err(lost)
+    }
+
+    async fn read(
+        &self,
+        mut answer: reqwest::Response,
+        request: &Request,
+        redactor: &Arc<Redactor>,
+    ) -> Result<Response, Failure> {
+        let Request { bytes_max, cut_short, .. } = *request;
+        let too_large = || {
+            let words = format!("The answer is longer than {bytes_max} bytes.");
+            Failure::new(FailureKind::TooLarge, words)
+        };
+        let announced = answer.content_length().and_then(|length| usize::try_from(length).ok());
+        if !cut_short && announced.is_some_and(|length| length > bytes_max) {
+            return Err(too_large());
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(lost)? {
+            // After decompression, so that a small bomb is stopped as well.
+            let room = bytes_max - body.len();
+            if chunk.len() > room {
+                if !cut_short {
+                    return Err(too_large());
+                }
+                body.extend_from_slice(chunk.get(..room).unwrap_or_default());
+                break;
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let hints = Hints::read(answer.headers(), self.clock.now());
+        let mut headers = std::mem::take(answer.headers_mut());
+        redactor.headers(&mut headers);
+        Ok(Response {
+            status: answer.status().as_u16(),
+            url: answer.url().clone(),
+            headers,
+            body: redactor.body(body),
+            hints,
+            redactor: Arc::clone(redactor),
+        })
+    }
+}
+
+fn builder() -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .user_agent(USER_AGENT)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .connect_timeout(CONNECT_TIMEOUT)
+}
+
+const PRIVATE_ADDRESS: &str = "The address leads into a private network.";
+
+fn blocked(words: &str) -> Failure {
+    Failure::new(FailureKind::Blocked, words)
+}
+
+/// What a call that never got its whole answer died of. The URL is left out: it may hold a key.
+fn lost(error: reqwest::Error) -> Failure {
+    let error = error.without_url();
+    let mut causes: Vec<&(dyn Error + 'static)> = vec![&error];
+    let mut next = error.source();
+    while let Some(cause) = next {
+        causes.push(cause);
+        next = cause.source();
+    }
+    if causes.iter().any(|cause| cause.is::<BlockedAddress>()) {
+        return blocked(PRIVATE_ADDRESS);
+    }
+    if error.is_timeout() {
+        return Failure::new(FailureKind::TimedOut, "The connection was not made in time.");
+    }
+    if error.is_builder() {
+        return Failure::new(FailureKind::InvalidInput, "The request cannot be sent.");
+    }
+    let root = causes.last().map(ToString::to_string).unwrap_or_default();
+    let step = if error.is_connect() { "could not be made" } else { "was lost" };
+    Failure::transient(format!("The connection {step}: {root}."))
+}

@@ -1,0 +1,150 @@
+//! An LRU cache of orders: the rows of a selection, sorted, for when it is asked for again.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+use crate::chunked_list::ChunkedList;
+use crate::order::{self, Keys};
+use crate::plan::Plan;
+use crate::snapshot::Snapshot;
+use crate::{Selection, Start};
+
+/// How many orders a project has at most; the one that was not used for longest goes first.
+const ORDERS_MAX: usize = 32;
+
+/// The orders of one project.
+#[derive(Debug, Default)]
+pub(crate) struct OrderCache {
+    orders: Mutex<HashMap<String, Arc<CachedOrder>>>,
+    clock: AtomicU64,
+}
+
+/// The rows of a selection, in order, as they were in some snapshot.
+#[derive(Debug)]
+pub(crate) struct CachedOrder {
+    pub(crate) plan: Arc<Plan>,
+    rows: Mutex<Ordered>,
+    used: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Ordered {
+    generation: u64,
+    epoch: u64,
+    rows: ChunkedList,
+}
+
+/// Some rows of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Slice {
+    /// The change up to which they are known.
+    pub(crate) seq: u64,
+    pub(crate) positions: Vec<u64>,
+    /// All rows of the selection.
+    pub(crate) total: u64,
+    /// Whether rows follow.
+    pub(crate) more: bool,
+}
+
+/// Which rows of an order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SliceOf {
+    pub(crate) start: Start,
+    pub(crate) limit: usize,
+}
+
+/// What names an order: the selection and the version of the project, whose columns it was compiled for.
+pub(crate) fn name_of(selection: &Selection, version: u64) -> String {
+    let Selection { filters, sorting, search } = selection;
+    serde_json::to_string(&(version, filters, sorting, search)).unwrap_or_default()
+}
+
+impl OrderCache {
+    fn orders(&self) -> MutexGuard<'_, HashMap<String, Arc<CachedOrder>>> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<CachedOrder>> {
+        let order = self.orders().get(name).map(Arc::clone)?;
+        order.used.store(self.clock.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        Some(order)
+    }
+
+    pub(crate) fn get_or_insert(&self, name: String, plan: &Arc<Plan>) -> Arc<CachedOrder> {
+        if let Some(order) = self.get(&name) {
+            return order;
+        }
+        let used = AtomicU64::new(self.clock.fetch_add(1, Ordering::Relaxed));
+        let order = Arc::new(CachedOrder { plan: Arc::clone(plan), rows: Mutex::default(), used });
+        let mut orders = self.orders();
+        if orders.len() >= ORDERS_MAX {
+            let oldest = orders.iter().min_by_key(|(_, order)| order.used.load(Ordering::Relaxed));
+            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+                orders.remove(&oldest);
+            }
+        }
+        Arc::clone(orders.entry(name).or_insert(order))
+    }
+
+    pub(crate) fn clear(&self) {
+        self.orders().clear();
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        let bytes = |order: &Arc<CachedOrder>| {
+            // One that is being made is counted when it is done.
+            order.rows.try_lock().map_or(0, |ordered| ordered.rows.bytes())
+        };
+        self.orders().iter().map(|(name, order)| name.len() + bytes(order)).sum()
+    }
+}
+
+impl CachedOrder {
+    pub(crate) fn new(plan: &Arc<Plan>) -> Self {
+        Self { plan: Arc::clone(plan), rows: Mutex::default(), used: AtomicU64::new(0) }
+    }
+
+    /// Some of its rows, if it is current and nobody is busy with it.
+    pub(crate) fn slice_at_once(&self, snapshot: &Snapshot, part: SliceOf) -> Option<Slice> {
+        let ordered = self.rows.try_lock().ok()?;
+        let is_current = ordered.generation == snapshot.generation && ordered.epoch == snapshot.epoch();
+        if is_current { slice(&self.plan, snapshot, &ordered.rows, part) } else { None }
+    }
+
+    /// Some of its rows, after it was brought up to date. `None` if a column is not there any more.
+    pub(crate) fn slice(&self, snapshot: &Snapshot, now: Timestamp, part: SliceOf) -> Option<Slice> {
+        let mut ordered = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = ordered.generation == snapshot.generation;
+        match snapshot.changed_since(ordered.epoch).filter(|_| is_known) {
+            Some([]) => {}
+            Some(_) => {
+                let epoch = ordered.epoch;
+                order::patch(&self.plan, snapshot, now, &mut ordered.rows, epoch)?;
+            }
+            None => ordered.rows = order::make(&self.plan, snapshot, now)?.into(),
+        }
+        (ordered.generation, ordered.epoch) = (snapshot.generation, snapshot.epoch());
+        slice(&self.plan, snapshot, &ordered.rows, part)
+    }
+}
+
+fn slice(plan: &Plan, snapshot: &Snapshot, rows: &ChunkedList, part: SliceOf) -> Option<Slice> {
+    let place = match part.start {
+        Start::Offset(offset) => rows.place_at(usize::try_from(offset).unwrap_or(usize::MAX)),
+        Start::After(cursor) if plan.keys.is_empty() => {
+            let before = snapshot.rows_up_to(cursor.position);
+            rows.partition_point(|row| row < before)
+        }
+        Start::After(cursor) => match snapshot.row_at(cursor.position) {
+            Some(row) => Keys::of(plan, snapshot)?.behind(rows, row),
+            // The row the last page ended with is gone: go on by counting.
+            None => rows.place_at(usize::try_from(cursor.rank).unwrap_or(usize::MAX)),
+        },
+    };
+    let mut behind = rows.iter_from(place);
+    let positions = behind.by_ref().take(part.limit).map(|row| snapshot.position(row)).collect();
+    Some(Slice { seq: snapshot.seq, positions, total: rows.len() as u64, more: behind.next().is_some() })
+}
