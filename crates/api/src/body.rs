@@ -43,7 +43,7 @@ pub(crate) async fn read(
     let mut decoder = Decoder::new(headers, Capped::new(length.unwrap_or(0), most))?;
     let mut deadline = Deadline::new(limits.body_wait_seconds_max, limits);
     while let Some(piece) = deadline.piece(body).await? {
-        let data = piece.map_err(|error| Error::NotJson(format!("The body broke off: {error}")))?;
+        let data = piece.map_err(|error| Error::NotJson(format!("The body ended early: {error}")))?;
         let step = if decoder.is_plain() { data.len().max(1) } else { STEP_BYTES };
         for piece in data.chunks(step) {
             if let Err(error) = decoder.write(piece) {
@@ -96,7 +96,7 @@ impl Decoder {
                 Ok(Self::Zstd(Box::new(decoder)))
             }
             _ => Err(Error::UnsupportedMediaType(
-                "The Content-Encoding must be gzip, zstd or identity, and only one of them".to_owned(),
+                "The Content-Encoding must be exactly one of gzip, zstd or identity".to_owned(),
             )),
         }
     }
@@ -135,7 +135,7 @@ impl Decoder {
             Self::Gzip(_) => "gzip",
             Self::Zstd(_) => "zstd",
         };
-        Error::NotJson(format!("The body is not valid {name}, as its Content-Encoding says: {error}"))
+        Error::NotJson(format!("The body is not valid {name}, although Content-Encoding says so: {error}"))
     }
 
     /// All bytes, or whether it was the limit that stopped the last of them.
@@ -183,7 +183,7 @@ impl Write for Capped {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
         if data.len() > self.bytes_max.saturating_sub(self.taken + self.bytes.len()) {
             self.is_full = true;
-            return Err(io::Error::other("the body is larger than its limit"));
+            return Err(io::Error::other("the body exceeds its limit"));
         }
         self.bytes.extend_from_slice(data);
         Ok(data.len())
@@ -195,7 +195,7 @@ impl Write for Capped {
 }
 
 fn broken() -> Error {
-    Error::NotJson("The compressed body breaks off before its end".to_owned())
+    Error::NotJson("The compressed body is incomplete".to_owned())
 }
 
 fn internal(error: io::Error) -> Error {

@@ -97,7 +97,7 @@ impl Checker {
             .and_then(|end| self.schema.pointer(pointer.get(..end)?)?.get("properties")?.as_object())
             .map(|properties| properties.keys().take(NAMES_MAX).map(String::as_str).collect::<Vec<_>>());
         match names {
-            Some(names) if !names.is_empty() => format!("; known are {}", names.join(", ")),
+            Some(names) if !names.is_empty() => format!("; known: {}", names.join(", ")),
             _ => String::new(),
         }
     }
@@ -160,7 +160,7 @@ fn alternatives(context: &[Vec<ValidationError<'static>>]) -> String {
     }
     sentences.truncate(NAMES_MAX);
     if sentences.is_empty() {
-        "has no known form".to_owned()
+        "does not match any allowed form".to_owned()
     } else {
         format!("must be {}", sentences.join(" or "))
     }
@@ -206,10 +206,10 @@ fn sentence(kind: &ValidationErrorKind) -> String {
         },
         Kind::Pattern { pattern } => format!("must match the pattern {pattern}"),
         Kind::Format { format } => format!("must be a valid {format}"),
-        Kind::UniqueItems => "must not have the same entry twice".to_owned(),
+        Kind::UniqueItems => "must not contain duplicate entries".to_owned(),
         Kind::FalseSchema => "is not allowed".to_owned(),
         Kind::PropertyNames { error } => format!("has a field whose name {}", sentence(error.kind())),
-        Kind::OneOfMultipleValid { .. } => "fits several forms at once".to_owned(),
+        Kind::OneOfMultipleValid { .. } => "matches several forms; use only one".to_owned(),
         _ => "is not valid".to_owned(),
     }
 }

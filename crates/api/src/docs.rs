@@ -33,7 +33,7 @@ pub(crate) fn page(document: &Value) -> Page {
                 style { (PreEscaped(STYLE)) }
             }
             body {
-                a.skip href="#main" { "Skip to the content" }
+                a.skip href="#main" { "Skip to content" }
                 (sidebar(document))
                 main id="main" {
                     (introduction(document))
@@ -164,7 +164,7 @@ fn request_body(document: &Value, operation: &Value) -> Markup {
     let Some(body) = operation.get("requestBody") else { return html! {} };
     let is_required = body.get("required").and_then(Value::as_bool).unwrap_or(false);
     html! {
-        h4 { "Body" @if !is_required { span.optional { "may be left out" } } }
+        h4 { "Body" @if !is_required { span.optional { "optional" } } }
         @if let Some(schema) = body.pointer("/content/application~1json/schema") {
             (schema::tree(document, schema))
         } @else {
@@ -175,7 +175,7 @@ fn request_body(document: &Value, operation: &Value) -> Markup {
 
 fn answers(document: &Value, operation: &Value) -> Markup {
     html! {
-        h4 { "Answers" }
+        h4 { "Responses" }
         @for (status, response) in fields(operation, "/responses") {
             @let is_shared = response.get("$ref").is_some();
             @let response = resolve(document, response);
@@ -191,7 +191,7 @@ fn answers(document: &Value, operation: &Value) -> Markup {
             }
         }
         details.failures {
-            summary { "Failures" }
+            summary { "Errors" }
             @for (status, response) in fields(operation, "/responses").filter(|(_, response)| response.get("$ref").is_some()) {
                 p.status { (status_badge(status)) (inline(text(resolve(document, response), "/description"))) }
             }

@@ -164,7 +164,10 @@ impl<S: Service> Call<S> {
         if number.is_some_and(|number| number <= reached) {
             return Ok(());
         }
-        Err(Error::offence(SEQUENCE, "must be a number that a write to this project was answered with"))
+        Err(Error::offence(
+            SEQUENCE,
+            "must be an X-Rowmill-Sequence value returned by a write to this project",
+        ))
     }
 
     /// The caller, or 401.

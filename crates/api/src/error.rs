@@ -22,15 +22,15 @@ const STREAM_RETRY_SECONDS: &str = "5";
 pub enum Error {
     #[error(transparent)]
     App(#[from] AppError),
-    #[error("There is nothing at this path; GET /docs lists what there is")]
+    #[error("Unknown path; GET /docs lists the API")]
     UnknownPath,
-    #[error("This path does not take this method; the Allow header lists those it takes")]
+    #[error("This path does not support this method; see the Allow header")]
     MethodNotAllowed,
     #[error("{0}")]
     NotJson(String),
-    #[error("The body is larger than {bytes_max} bytes, the most this server takes (bodyBytesMax)")]
+    #[error("The body exceeds the limit of {bytes_max} bytes (bodyBytesMax)")]
     BodyTooLarge { bytes_max: u32 },
-    #[error("The file is larger than {bytes_max} bytes, the most this server takes (importBytesMax)")]
+    #[error("The file exceeds the limit of {bytes_max} bytes (importBytesMax)")]
     FileTooLarge { bytes_max: u32 },
     #[error(
         "The body came too slowly: the server waits {wait_seconds_max} s for it, and then for as long as it comes at \
@@ -43,15 +43,13 @@ pub enum Error {
     UnsupportedMediaType(String),
     #[error("Too many requests; wait {retry_after_seconds} s and try again")]
     RateLimited { retry_after_seconds: u64 },
-    #[error(
-        "This request was not made by Rowmill's own page, so the browser's session does not count: send an API key"
-    )]
+    #[error("The session cookie is only accepted from Rowmill's own web app; send an API key instead")]
     CrossSite,
     #[error(
         "This server is reading as much as it has memory for (--request-memory); wait a second and try again"
     )]
     Busy,
-    #[error("The store cannot be reached")]
+    #[error("The database is unavailable")]
     NotReady(#[source] Option<Box<Self>>),
     #[error("panicked: {0}")]
     Panicked(String),
@@ -115,7 +113,7 @@ fn not_found_code(noun: Noun) -> &'static str {
     }
 }
 
-/// The body of every failure.
+/// The body of every error response.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Failure {
@@ -125,20 +123,20 @@ pub(crate) struct Failure {
     /// What went wrong, as a sentence.
     #[schemars(length(max = 10_000), extend("example" = "Project not found"))]
     pub error: String,
-    /// What went wrong, as a stable word for programs.
+    /// The error code. Codes are stable.
     #[schemars(length(max = 64), regex(pattern = "^[a-z_]+$"), extend("example" = "project_not_found"))]
     pub code: &'static str,
     /// Each thing that is wrong with the body or query, the first 1,000 of them.
     #[serde(skip_serializing_if = "<[Offence]>::is_empty")]
     #[schemars(length(max = 1_000))]
     pub details: Vec<Offence>,
-    /// With a 500: the id to look for in the server's log.
+    /// With 5xx errors: the request id to look for in the server log.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 128))]
     pub request_id: Option<String>,
 }
 
-/// The body of every failure of the webhook.
+/// The body of every error response of the webhook.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct WebhookFailure {
     /// What went wrong.
@@ -177,7 +175,7 @@ impl Error {
             tracing::error!(request_id, code, error = chain(&self), "request failed");
         }
         let error = if status == StatusCode::INTERNAL_SERVER_ERROR {
-            "Something went wrong on the server; its log has the cause under this request id".to_owned()
+            "Internal server error; the server log has the cause under this request id".to_owned()
         } else {
             self.to_string()
         };

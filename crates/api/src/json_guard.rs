@@ -87,8 +87,7 @@ fn code_unit(digits: &[u8]) -> Option<(u32, &[u8])> {
 }
 
 fn too_deep(nesting_max: u32) -> Error {
-    let message =
-        format!("is nested deeper than {nesting_max} levels, the most this server takes (nestingMax)");
+    let message = format!("is nested deeper than the limit of {nesting_max} levels (nestingMax)");
     rowmill_app::Error::LimitExceeded {
         message: format!("The body {message}"),
         details: vec![Offence::new("", message)],
@@ -101,7 +100,7 @@ fn nul() -> Error {
 }
 
 fn lone_surrogate() -> Error {
-    Error::offence("", "must not contain half of a surrogate pair (\\ud800 to \\udfff must come in pairs)")
+    Error::offence("", "must not contain an unpaired surrogate (\\ud800 to \\udfff must come in pairs)")
 }
 
 #[cfg(test)]

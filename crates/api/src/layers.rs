@@ -54,7 +54,7 @@ impl Cors {
 }
 
 fn origin_of(text: &str) -> Result<HeaderValue, String> {
-    let fault = || format!("{text:?} is no origin: write it as https://app.example, without a path");
+    let fault = || format!("{text:?} is not an origin; write it as https://app.example, without a path");
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).ok_or_else(fault)?;
     if host.is_empty() || host.contains(['/', '*', ' ']) {
         return Err(fault());
@@ -180,7 +180,7 @@ fn mark_panic(cause: Box<dyn Any + Send>) -> Response {
     let message = match (cause.downcast_ref::<String>(), cause.downcast_ref::<&str>()) {
         (Some(text), _) => text.clone(),
         (None, Some(text)) => (*text).to_owned(),
-        (None, None) => "something that is no text".to_owned(),
+        (None, None) => "a panic without a message".to_owned(),
     };
     let mut response = Response::new(Body::empty());
     response.extensions_mut().insert(Panicked(message));

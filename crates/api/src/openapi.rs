@@ -14,21 +14,21 @@ use crate::schema::{LIMIT_KEY, Param, Schemas};
 
 const TITLE: &str = "Rowmill";
 const DESCRIPTION: &str =
-    "Tables that fill themselves: projects of rows and columns, kept and enriched over HTTP.
+    "Tables whose columns fill themselves: store projects with rows and columns, and enrich them over HTTP.
 
-**Keys.** Send an API key as `Authorization: Bearer <key>`; it names the team.
+**Authentication.** Send an API key as `Authorization: Bearer <key>`. The key identifies the team.
 
-**Answers.** Every answer is JSON with `success`. A failure carries `error` (a sentence), `code` (a stable \
-word) and, where the body or query is wrong, `details` with every offence and its place. Every answer has an \
-`X-Request-Id`; send your own to find it in the server's log.
+**Responses.** Every response is JSON with `success`. An error has `error` (a sentence), `code` (a stable \
+identifier) and, if the body or query is invalid, `details` with every problem and its location. Every response \
+has an `X-Request-Id`; send your own to find the request in the server log.
 
-**Ids** are taken with or without their prefix, with or without hyphens, in any letter case, and always \
-answered in the prefixed lower-case form.
+**Ids** are accepted with or without their prefix, with or without hyphens, in any letter case. Responses use \
+the prefixed lower-case form.
 
-**Repeating safely.** Send an `Idempotency-Key` with any POST that takes one: the first answer is kept for 24 hours and \
-repeated for the same key, path and body.
+**Idempotency.** Send an `Idempotency-Key` with any POST that supports it: the first response is stored for 24 \
+hours and returned again for the same key, path and body.
 
-**Limits.** `GET /v4/limits` publishes every limit in force; the same numbers stand in this document.";
+**Limits.** `GET /v4/limits` returns all current limits. This document contains the same values.";
 
 #[derive(Debug)]
 pub(crate) struct Tag {
@@ -194,7 +194,7 @@ fn responses(operation: &Operation) -> Value {
 fn success(operation: &Operation, status: StatusCode) -> Value {
     let description = match status {
         StatusCode::CREATED => "Created",
-        StatusCode::NOT_MODIFIED => "Not modified since it was fetched last",
+        StatusCode::NOT_MODIFIED => "Not modified",
         _ => "Success",
     };
     let is_limited = operation.access != Access::Open;

@@ -260,7 +260,7 @@ fn idempotency_key(parts: &Parts) -> Result<Option<String>, Offence> {
     if !is_key || text.is_empty() || text.len() > IDEMPOTENCY_KEY_CHARS_MAX {
         return Err(Offence::new(
             "Idempotency-Key",
-            "must be 1 to 255 visible ASCII characters, without blanks",
+            "must be 1 to 255 visible ASCII characters, without spaces",
         ));
     }
     Ok(Some(text.to_owned()))

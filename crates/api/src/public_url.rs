@@ -19,7 +19,7 @@ impl PublicUrl {
     /// `https://example.com/tables`, as an operator writes it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fault = || {
-            format!("{text:?} is no address: write it as https://example.com or https://example.com/tables")
+            format!("{text:?} is not a URL; write it as https://example.com or https://example.com/tables")
         };
         let (is_https, rest) = match (text.strip_prefix("https://"), text.strip_prefix("http://")) {
             (Some(rest), _) => (true, rest),

@@ -68,9 +68,9 @@ impl QueryReader {
     fn hint(&self) -> String {
         let names: Vec<_> = self.params.iter().map(|(name, _)| name.as_str()).collect();
         if names.is_empty() {
-            "; this operation takes none".to_owned()
+            "; this operation has no query parameters".to_owned()
         } else {
-            format!("; known are {}", names.join(", "))
+            format!("; known: {}", names.join(", "))
         }
     }
 }

@@ -68,7 +68,7 @@ impl FromStr for Rate {
             .and_then(|(rate, burst)| Some(Self { per_second: number(rate)?, burst: number(burst)? }))
             .ok_or_else(|| {
                 format!(
-                    "{text:?} is no rate: write requests per second and burst as 100/200, or 0 for no limit"
+                    "{text:?} is not a rate; write requests per second and burst as 100/200, or 0 for no limit"
                 )
             })
     }

@@ -32,7 +32,7 @@ pub(crate) async fn sync_rate_limits<S>(shared: Weak<Shared<S>>, shared_rates: A
         );
         if let Err(error) = told {
             // Each goes on by what it knows itself.
-            tracing::debug!(%error, "rate limits could not be compared with other nodes");
+            tracing::debug!(%error, "could not exchange rate limit counts with other nodes");
         }
     }
 }

@@ -30,20 +30,17 @@ const TAG: &str = "Server";
 /// A store that has not answered by then is not there for whoever asks: a balancer wants to know soon.
 const READY_MAX: Duration = Duration::from_secs(2);
 
-/// That the server is up, or ready.
+/// The health of the server.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Health {
-    /// How the server is.
+    /// The status of the server.
     #[schemars(extend("enum" = ["ok"]))]
     status: &'static str,
 }
 
 /// Adds these paths to the document.
 pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &mut Vec<Operation>) {
-    tags.push(Tag {
-        name: TAG,
-        description: "The server itself: its description, health and metrics. No key needed.",
-    });
+    tags.push(Tag { name: TAG, description: "API description, health and metrics. No API key required." });
     let text = |media_type| AnswerSpec {
         media_type,
         media_type_also: None,
@@ -78,7 +75,7 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
             "/docs",
             "getDocs",
             "Read the API description",
-            "This document as a page to read.",
+            "This document as a web page.",
             text("text/html; charset=utf-8"),
             None,
         ),
@@ -86,7 +83,7 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
             "/healthz",
             "getHealth",
             "Check that the server is up",
-            "Answers as long as the process runs, whatever the state of its store.",
+            "Returns 200 while the process runs, even if the database is unavailable.",
             AnswerSpec::enveloped(schemas.answer::<Health>()),
             health.clone(),
         ),
@@ -94,7 +91,8 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
             "/readyz",
             READY_ID,
             "Check that the server is ready",
-            "Answers 200 if the database can be reached, else 503: send no requests here for now. 503 as well while the server is stopping, though it still answers those that come.",
+            "Returns 200 if the database is available. Returns 503 if it is not, or while the server is \
+             shutting down; do not send requests then.",
             AnswerSpec::enveloped(schemas.answer::<Health>()),
             health,
         ),
@@ -102,7 +100,7 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
             "/metrics",
             "getMetrics",
             "Get metrics",
-            "Measurements in the Prometheus text format.",
+            "Metrics in the Prometheus text format.",
             text("text/plain; version=0.0.4"),
             None,
         ),

@@ -101,7 +101,7 @@ impl Version for V2 {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OfTeam<P> {
-    /// The team's short name. Read where the caller is authenticated.
+    /// The team's slug.
     #[schemars(length(min = 1, max = 63), extend("example" = "default"))]
     #[expect(dead_code, reason = "describes a parameter that is read before the operation is reached")]
     team_slug: String,

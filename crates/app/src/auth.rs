@@ -193,7 +193,7 @@ impl App {
         let store = std::sync::Arc::clone(&self.store);
         tokio::spawn(async move {
             if let Err(failure) = store.touch_key(key, now_ms).await {
-                tracing::warn!(%failure, "a key's last use was not written down");
+                tracing::warn!(%failure, "could not save an API key's last use");
             }
         });
     }

@@ -89,7 +89,8 @@ impl App {
         if columns <= usize::try_from(most).unwrap_or(usize::MAX) {
             return Ok(());
         }
-        let message = format!("a project has at most {most} columns, the input column included (columnsMax)");
+        let message =
+            format!("a project can have at most {most} columns, including the input column (columnsMax)");
         Err(Error::limit("", message))
     }
 }

@@ -52,8 +52,8 @@ pub enum Source {
 /// Something sealed cannot be opened: the key is another than it was sealed with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "This was sealed with another secret key than the server has now: set it again, or start the server \
-     with the ROWMILL_SECRET_KEY or the file secret.key it had then"
+    "This was encrypted with a different secret key. Set it again, or start the server with the original \
+     ROWMILL_SECRET_KEY or secret.key"
 )]
 pub struct Unopened;
 
@@ -224,7 +224,7 @@ impl App {
         match outcome {
             // There are never more providers than there is room for.
             Err(StoreError::Full) => {
-                Err(Error::limit("", format!("a team has at most {count_max} secrets (secretsMax)")))
+                Err(Error::limit("", format!("a team can have at most {count_max} secrets (secretsMax)")))
             }
             outcome => Ok(outcome?),
         }

@@ -20,7 +20,7 @@ pub enum Error {
     #[error("API is not enabled for this project")]
     ApiDisabled,
     /// Only the team that runs the installation may.
-    #[error("Only keys of the team that runs this installation can list and make teams")]
+    #[error("Only API keys of the first team of this installation can list and create teams")]
     NotOperator,
     /// Nothing of that name, or nothing of this team's.
     #[error("{0} not found")]
@@ -38,26 +38,25 @@ pub enum Error {
     #[error("Invalid signature")]
     InvalidSignature,
     /// An idempotency key was used before, with another request.
-    #[error("This Idempotency-Key was already used with another request; use a new key for a new request")]
+    #[error("This Idempotency-Key was already used for a different request; use a new key")]
     IdempotencyConflict,
     /// As many readers of events as there may be.
     #[error("Too many event streams are open; close one, or try again later")]
     TooManyFeeds,
     /// A read went on for longer than a read may.
-    #[error(
-        "Reading took longer than this server lets a read take (readSecondsMax); ask for fewer rows, or try again later"
-    )]
+    #[error("The read exceeded the time limit (readSecondsMax); request fewer rows, or try again later")]
     TooLong,
     /// The database is away for now. Nothing was written.
-    #[error("The database cannot be reached at the moment; try again in a little while")]
+    #[error("The database is unavailable; try again later")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database was lost while the request was carried out.
     #[error(
-        "The database was lost while this was written, so it may have been written or not: look before you send it again, or send it with an Idempotency-Key"
+        "The connection to the database was lost during the write, so it may or may not have been saved; \
+         check before you retry, or retry with an Idempotency-Key"
     )]
     InDoubt(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Told to balancers, so that they send requests elsewhere.
-    #[error("This server is stopping; send requests to another one")]
+    #[error("This server is shutting down; send the request to another server")]
     Stopping,
     /// Not the caller's fault. The cause goes to the log, never to the caller.
     #[error("internal error")]

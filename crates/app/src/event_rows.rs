@@ -7,7 +7,7 @@ use rowmill_store::{StoredProject, StoredRow};
 
 use crate::App;
 use crate::error::Result;
-use crate::events::News;
+use crate::events::ChangesSince;
 
 /// How many rows one event brings at most.
 const ROWS_MAX: usize = 200;
@@ -21,7 +21,7 @@ const GROWTH: usize = 4;
 pub struct RowsChanged {
     pub project: StoredProject,
     after: u64,
-    news: Arc<News>,
+    news: Arc<ChangesSince>,
     told: usize,
 }
 
@@ -47,7 +47,7 @@ pub struct ChangedRowsRead {
 }
 
 impl RowsChanged {
-    pub(crate) fn new(project: StoredProject, after: u64, news: Arc<News>) -> Self {
+    pub(crate) fn new(project: StoredProject, after: u64, news: Arc<ChangesSince>) -> Self {
         Self { project, after, news, told: 0 }
     }
 

@@ -27,7 +27,7 @@ pub struct ImportOptions {
     pub mapping: BTreeMap<String, Option<String>>,
     /// Whether a field that names no column becomes one.
     pub create_columns: bool,
-    /// Update the row whose value in this column (id or header) is the same, instead of inserting.
+    /// A column id or header. A row with the same value in this column is updated instead of inserted.
     pub match_on: Option<String>,
 }
 
@@ -115,13 +115,13 @@ impl App {
             let Some(id) = id else { continue };
             let path = format!("mapping.{field}");
             match stored.project.table.by_id(id) {
-                None => offences.push(Offence::new(path, format!("{id:?} is no column of this project"))),
+                None => offences.push(Offence::new(path, format!("{id:?} is not a column of this project"))),
                 Some(column) if column.kind == ColumnType::Reference => offences.push(Offence::new(
                     path,
-                    "goes to a column that follows another and cannot be written: write to its source",
+                    "maps to a reference column, which is read-only; write to its source column",
                 )),
                 Some(_) if !taken.insert(id) => {
-                    offences.push(Offence::new(path, "goes to a column that another field goes to"));
+                    offences.push(Offence::new(path, "maps to the same column as another field"));
                 }
                 Some(_) => {}
             }
@@ -252,7 +252,7 @@ impl App {
                         let is_ambiguous = places.contains(&place);
                         place += 1;
                         if is_ambiguous {
-                            batch.refused.push((*index, "matches several rows of the table".to_owned()));
+                            batch.refused.push((*index, "matches several rows".to_owned()));
                         }
                         !is_ambiguous
                     });
@@ -276,7 +276,7 @@ impl App {
         let mut slots = HashSet::new();
         row.iter().find_map(|(column, value)| {
             if !slots.insert(column.slot) {
-                return Some("names one column twice".to_owned());
+                return Some("names the same column twice".to_owned());
             }
             refusal(ColumnType::Manual, value, &self.limits).map(|words| format!("a cell {words}"))
         })

@@ -31,7 +31,7 @@ pub struct ProjectChanges {
     pub title: Option<String>,
     pub autoplay: Option<bool>,
     pub folder_id: Option<Option<String>>,
-    /// Replaced whole.
+    /// Replaced as a whole.
     pub metadata: Option<Map<String, Value>>,
     /// Merged field by field.
     pub settings: Option<Value>,
@@ -48,7 +48,7 @@ pub struct ProjectsOf {
 #[derive(Debug, Clone)]
 pub struct ProjectList {
     pub projects: Vec<ProjectSummary>,
-    /// Only when a page was asked for.
+    /// Present only if a page was requested.
     pub total: Option<u64>,
 }
 
@@ -195,7 +195,7 @@ impl App {
                 outcome => return Ok(outcome?),
             }
         }
-        Err(Error::Internal("a project kept changing while it was being changed".into()))
+        Err(Error::Internal("a project changed repeatedly during an update; gave up".into()))
     }
 
     /// That a document a client keeps here is no larger than a cell may be.
@@ -205,7 +205,7 @@ impl App {
         if bytes <= usize::try_from(most).unwrap_or(usize::MAX) {
             return Ok(());
         }
-        let message = format!("has {bytes} bytes of JSON, but at most {most} are kept (cellBytesMax)");
+        let message = format!("has {bytes} bytes of JSON; the limit is {most} (cellBytesMax)");
         Err(Error::limit(path, message))
     }
 }
@@ -275,7 +275,8 @@ fn merge_settings(settings: &ProjectSettings, patch: &Value) -> serde_json::Resu
 pub(crate) fn check_name(field: &str, text: &str, offences: &mut Vec<Offence>) -> String {
     let trimmed = text.trim();
     if trimmed.is_empty() || trimmed.chars().count() > NAME_CHARS_MAX {
-        let message = format!("must have 1 to {NAME_CHARS_MAX} characters, outer blanks not counted");
+        let message =
+            format!("must have 1 to {NAME_CHARS_MAX} characters, not counting leading and trailing spaces");
         offences.push(Offence::new(field, message));
     }
     trimmed.to_owned()

@@ -96,13 +96,13 @@ impl App {
 fn check(provider: &Provider, new: NewCredential) -> Result<Checked> {
     let NewCredential { api_key, base_url, model } = new;
     if provider.credential == Credential::None {
-        let words = format!("{} needs no credential: there is nothing to set", provider.label);
+        let words = format!("{} does not use a credential", provider.label);
         return Err(Error::invalid(vec![Offence::new("", words)]));
     }
     let mut offences = Vec::new();
     if !provider.is_configured(api_key.is_some(), base_url.is_some()) {
         let unless = match provider.credential {
-            Credential::KeyUnlessOwnServer => ", unless baseUrl names a server of your own",
+            Credential::KeyUnlessOwnServer => ", unless baseUrl points to your own server",
             Credential::None | Credential::Key | Credential::IdAndSecret => "",
         };
         offences.push(Offence::new("apiKey", format!("is required{unless}")));
@@ -126,7 +126,7 @@ pub(crate) fn check_base_url(place: &str, text: &str, offences: &mut Vec<Offence
     let text = check_text(place, text, BASE_URL_CHARS_MAX, offences);
     let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
     if offences.len() == before && !Url::parse(&text).is_ok_and(|url| is_web(&url)) {
-        offences.push(Offence::new(place, "must be an http or https address with a host"));
+        offences.push(Offence::new(place, "must be an http or https URL with a host"));
     }
     text
 }
@@ -139,11 +139,12 @@ pub(crate) fn check_model(place: &str, text: &str, offences: &mut Vec<Offence>) 
 fn check_text(place: &str, text: &str, chars_max: usize, offences: &mut Vec<Offence>) -> String {
     let text = text.trim();
     if text.is_empty() || text.chars().count() > chars_max {
-        let message = format!("must have 1 to {chars_max} characters, outer blanks not counted");
+        let message =
+            format!("must have 1 to {chars_max} characters, not counting leading and trailing spaces");
         offences.push(Offence::new(place, message));
     }
     if text.contains(char::is_control) {
-        offences.push(Offence::new(place, "must have no line breaks or other control characters"));
+        offences.push(Offence::new(place, "must not contain line breaks or other control characters"));
     }
     text.to_owned()
 }

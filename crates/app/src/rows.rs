@@ -32,7 +32,7 @@ pub struct InsertRows<'a> {
     /// Where the entries stand in the body: `Some("rows")`, `Some("")` for a bare array, `None` for one
     /// row that is the body.
     pub batch: Option<&'static str>,
-    /// Update the row whose value in this column (id or header) is the same, instead of inserting.
+    /// A column id or header. A row with the same value in this column is updated instead of inserted.
     pub match_on: Option<String>,
     pub once: Option<IdempotencyKey>,
 }
@@ -296,12 +296,12 @@ impl App {
             }
             if row.is_none_or(|row| is_there.get(&row) != Some(&true)) {
                 noun = Noun::Row;
-                details.push(Offence::new(format!("cells[{index}].rowId"), "names no row of this project"));
+                details.push(Offence::new(format!("cells[{index}].rowId"), "is not a row of this project"));
             }
             if stored.project.table.by_id(&change.column_id).is_none() {
                 details.push(Offence::new(
                     format!("cells[{index}].columnId"),
-                    "names no column of this project",
+                    "is not a column of this project",
                 ));
             }
         }
@@ -316,9 +316,9 @@ impl App {
 
 pub(crate) fn match_column(stored: &StoredProject, name: &str) -> Result<rowmill_model::record::Slot> {
     let refuse = |message: &str| Error::invalid(vec![Offence::new("matchOn", message)]);
-    let column = stored.project.table.named(name).ok_or_else(|| refuse("names no column of this project"))?;
+    let column = stored.project.table.named(name).ok_or_else(|| refuse("is not a column of this project"))?;
     if column.kind == ColumnType::Reference {
-        return Err(refuse("names a reference column, which is never sent: match on the column it follows"));
+        return Err(refuse("is a reference column; match on its source column instead"));
     }
     Ok(column.slot)
 }
@@ -329,7 +329,7 @@ fn distinct(cells: &[CellWrite]) -> u64 {
 }
 
 fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
-    let message = "matches several stored rows: make their values distinct, or update them by id";
+    let message = "matches several existing rows; make their values unique, or update the rows by id";
     Error::invalid(
         indexes
             .iter()
@@ -340,5 +340,5 @@ fn ambiguous(insert: &InsertRows<'_>, indexes: &[usize]) -> Error {
 }
 
 pub(crate) fn kept_changing() -> Error {
-    Error::Internal("a project's columns kept changing during a write".into())
+    Error::Internal("a project's columns changed repeatedly during a write; gave up".into())
 }

@@ -118,7 +118,7 @@ impl App {
         Ok(Stopped { rows, cells })
     }
 
-    /// Where a project's processing stands.
+    /// The processing status of a project.
     pub async fn standing(&self, caller: Caller, project: &str) -> Result<ProcessingStatus> {
         let stored = self.project(caller, project).await?;
         self.store.standing(stored.project.id).await?.ok_or(Error::NotFound(Noun::Project))
@@ -156,7 +156,7 @@ impl App {
         let unknown = positions.iter().enumerate().filter(|(_, position)| position.is_none());
         let details: Vec<Offence> = unknown
             .take(UNKNOWN_NAMED_MAX)
-            .map(|(index, _)| Offence::new(format!("rowIds[{index}]"), "names no row of this project"))
+            .map(|(index, _)| Offence::new(format!("rowIds[{index}]"), "is not a row of this project"))
             .collect();
         if !details.is_empty() {
             return Err(Error::SomeNotFound { noun: Noun::Row, details });
@@ -194,8 +194,8 @@ fn processed_slots(stored: &StoredProject, ids: &[String]) -> Result<Vec<Slot>> 
         let path = format!("columnIds[{index}]");
         match stored.project.table.by_id(id) {
             Some(column) if column.kind.is_processed() => slots.push(column.slot),
-            Some(_) => by_hand.push(Offence::new(path, "names a column that is not processed")),
-            None => unknown.push(Offence::new(path, "names no column of this project")),
+            Some(_) => by_hand.push(Offence::new(path, "is not a processed column")),
+            None => unknown.push(Offence::new(path, "is not a column of this project")),
         }
     }
     if !unknown.is_empty() {

@@ -59,6 +59,6 @@ fn check_value(value: &Secret, offences: &mut Vec<Offence>) {
         offences.push(Offence::new("value", format!("must have 1 to {SECRET_CHARS_MAX} characters")));
     }
     if text.contains('\0') {
-        offences.push(Offence::new("value", "must not have U+0000 in it"));
+        offences.push(Offence::new("value", "must not contain the character U+0000"));
     }
 }

@@ -39,7 +39,7 @@ impl App {
         match self.store.create_team(team.clone()).await {
             Err(StoreError::SlugTaken) => Err(Error::invalid(vec![Offence::new(
                 "slug",
-                format!("\"{slug}\" is taken: choose another slug"),
+                format!("\"{slug}\" is already used; choose another slug"),
             )])),
             other => Ok(other.map(|()| team)?),
         }
@@ -95,7 +95,10 @@ impl App {
         let teams = self.teams_for(caller).await?;
         let most = self.limits.teams_max;
         if teams.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
-            return Err(Error::limit("", format!("an installation has at most {most} teams (teamsMax)")));
+            return Err(Error::limit(
+                "",
+                format!("an installation can have at most {most} teams (teamsMax)"),
+            ));
         }
         let name = name.map(|name| named("name", name)).transpose()?;
         let team = self.create_team(slug, name).await?;
@@ -123,7 +126,7 @@ impl App {
     pub async fn create_own_key(&self, caller: Caller, name: &str) -> Result<NewKey> {
         let most = self.limits.keys_max;
         if self.own_keys(caller).await?.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
-            return Err(Error::limit("", format!("a team has at most {most} API keys (keysMax)")));
+            return Err(Error::limit("", format!("a team can have at most {most} API keys (keysMax)")));
         }
         let new_key = self.new_key(caller.team(), named("name", name)?)?;
         self.store.create_key(new_key.key.clone()).await?;
@@ -135,7 +138,7 @@ impl App {
         let principal = caller.with_key()?;
         let id = KeyId::parse(id).ok_or(Error::NotFound(Noun::Key))?;
         if id == principal.key {
-            let words = "is the key you are using: revoke it with another key";
+            let words = "is the key of this request; use another key to revoke it";
             return Err(Error::invalid(vec![Offence::new("keyId", words)]));
         }
         let key = self.store.key(id).await?.filter(|key| key.team == principal.team);
@@ -177,6 +180,6 @@ fn named<'a>(path: &str, name: &'a str) -> Result<&'a str> {
     if (1..=NAME_CHARS_MAX).contains(&name.chars().count()) {
         return Ok(name);
     }
-    let words = format!("must have 1 to {NAME_CHARS_MAX} characters that are not blank");
+    let words = format!("must have 1 to {NAME_CHARS_MAX} characters and must not be blank");
     Err(Error::invalid(vec![Offence::new(path, words)]))
 }

@@ -55,11 +55,11 @@ pub enum TrialOutcome {
 #[derive(Debug)]
 pub struct TryColumn {
     pub row_id: String,
-    /// As a column is created.
+    /// The column, as in a column creation.
     pub column: Map<String, Value>,
     /// The column that is being edited, if there is one.
     pub column_id: Option<String>,
-    /// Only say what would be sent.
+    /// Only return what would be sent.
     pub dry_run: bool,
 }
 
@@ -70,7 +70,7 @@ pub struct Tried {
     pub fixes: Vec<String>,
 }
 
-/// What a provider said.
+/// The result of a credential test.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderTest {
     pub ok: bool,
@@ -93,7 +93,7 @@ impl App {
             .0
             .get()
             .map(AsRef::as_ref)
-            .ok_or_else(|| Error::Internal("nobody can call the outside".into()))
+            .ok_or_else(|| Error::Internal("this process cannot make outside calls".into()))
     }
 
     /// Runs a column on one row without keeping anything.
@@ -134,7 +134,7 @@ impl App {
         let view = RowView::new(&project.table, row.values.cells()?, &row.states);
         match column.kind {
             ColumnType::Manual => {
-                let words = "names a column that people fill in: there is nothing to try";
+                let words = "is a manual column; there is nothing to try";
                 return Err(Error::invalid(vec![Offence::new("column.templateId", words)]));
             }
             ColumnType::Reference => {

@@ -77,12 +77,12 @@ impl Vault {
     }
 
     fn seal_with(&self, aad: &[u8], plain: &[u8]) -> Result<Vec<u8>> {
-        let cipher = self.0.as_ref().ok_or_else(|| Error::Internal("the vault is locked".into()))?;
+        let cipher = self.0.as_ref().ok_or_else(|| Error::Internal("no secret key is loaded".into()))?;
         // So long a nonce may be drawn at random without ever meeting its like.
         let nonce: [u8; NONCE_BYTES] = random()?;
         let sealed = cipher
             .encrypt(&XNonce::from(nonce), Payload { msg: plain, aad })
-            .map_err(|_| Error::Internal("sealing failed".into()))?;
+            .map_err(|_| Error::Internal("encryption failed".into()))?;
         Ok([&[FORMAT], nonce.as_slice(), sealed.as_slice()].concat())
     }
 

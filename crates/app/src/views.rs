@@ -48,7 +48,10 @@ impl App {
                 let mut change = Change::from(stored);
                 if change.views.len() >= usize::try_from(self.limits.views_max).unwrap_or(usize::MAX) {
                     let most = self.limits.views_max;
-                    return Err(Error::limit("", format!("a project has at most {most} views (viewsMax)")));
+                    return Err(Error::limit(
+                        "",
+                        format!("a project can have at most {most} views (viewsMax)"),
+                    ));
                 }
                 let mut view = View {
                     id,
@@ -132,7 +135,7 @@ fn apply(view: &mut View, changes: &ViewChanges, table: &Table, limits: &Limits)
     if let Some(visibility) = column_visibility {
         for id in visibility.keys().filter(|id| table.by_id(id).is_none()).take(OFFENCES_MAX) {
             let path = format!("columnVisibility.{id}");
-            offences.push(Offence::new(path, "names no column of this project: use a column id"));
+            offences.push(Offence::new(path, "is not a column of this project; use a column id"));
         }
         view.column_visibility =
             visibility.iter().map(|(id, shown)| (ColumnId::new(id.as_str()), *shown)).collect();

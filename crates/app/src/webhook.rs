@@ -80,7 +80,7 @@ impl App {
                 }
             }
         }
-        Err(Error::Internal("projects kept changing during a delivery".into()))
+        Err(Error::Internal("projects changed repeatedly during a delivery; gave up".into()))
     }
 
     /// The projects that take this delivery: those that ask for no signature, and those it is right for.

@@ -16,18 +16,18 @@ use crate::database;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TeamCommand {
-    /// Make a team and print it.
+    /// Create a team and print it.
     Create {
-        /// Its short name in paths: lower-case letters, digits and hyphens.
+        /// The team's short name in URLs: lower-case letters, digits and hyphens.
         #[arg(long)]
         slug: String,
-        /// Its name for people; the slug without one.
+        /// The team's display name. Default: the slug.
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Print all teams.
+    /// List all teams.
     List {
         #[command(flatten)]
         store: StoreArgs,
@@ -36,28 +36,28 @@ pub(crate) enum TeamCommand {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeyCommand {
-    /// Make an API key and print it. It is shown this once.
+    /// Create an API key and print it. It is shown only once.
     Create {
-        /// The slug of the team it belongs to.
+        /// The slug of the key's team.
         #[arg(long)]
         team: String,
-        /// What it is for.
+        /// A name that says what the key is for.
         #[arg(long)]
         name: Option<String>,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Print the keys, without their secrets.
+    /// List the keys, without their secrets.
     List {
-        /// Only those of this team.
+        /// List only the keys of this team.
         #[arg(long)]
         team: Option<String>,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Revoke a key. The running service forgets it within a second.
+    /// Revoke a key. A running server rejects it within a second.
     Revoke {
-        /// The key's id, as `key list` prints it.
+        /// The key's id, from `key list`.
         id: String,
         #[command(flatten)]
         store: StoreArgs,
@@ -103,10 +103,10 @@ pub(crate) async fn list_keys(store: &StoreArgs, team: Option<&str>) -> AnyResul
 
 pub(crate) async fn revoke_key(store: &StoreArgs, id: &str) -> AnyResult {
     if visit(store).await?.revoke_key(id).await? {
-        eprintln!("Revoked {id}. A running service forgets it within a second.");
+        eprintln!("Revoked {id}. A running server rejects it within a second.");
         Ok(())
     } else {
-        Err(format!("there is no key {id:?}; `rowmill key list` prints the ids").into())
+        Err(format!("there is no key {id:?}; `rowmill key list` lists the ids").into())
     }
 }
 

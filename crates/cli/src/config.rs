@@ -17,7 +17,7 @@ use crate::workers::WorkerArgs;
 #[derive(Debug, Parser)]
 #[command(name = "rowmill", version, about = "A self-hosted enrichment table.", max_term_width = 100)]
 pub(crate) struct Cli {
-    /// Where settings are read from, if the file is there.
+    /// The settings file. It is optional.
     #[arg(long, global = true, env = "ROWMILL_CONFIG", default_value = CONFIG_FILE)]
     config: PathBuf,
     #[command(subcommand)]
@@ -26,22 +26,22 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the service: API, documents and workers.
+    /// Run the server: API, web app and workers.
     Serve(Box<Serve>),
-    /// Run workers only, with HTTP for health and metrics alone.
+    /// Run workers only. HTTP serves only health and metrics.
     Worker(Box<Serve>),
-    /// Make and list teams, also while the service runs.
+    /// Create and list teams. Works while the server runs.
     Team {
         #[command(subcommand)]
         command: TeamCommand,
     },
-    /// Make, list and revoke API keys, also while the service runs.
+    /// Create, list and revoke API keys. Works while the server runs.
     Key {
         #[command(subcommand)]
         command: KeyCommand,
     },
-    /// Move everything from one database to another, while neither is in use. Run again after a failure, it
-    /// goes on where it stopped.
+    /// Move all data to another database. Stop every server that uses either database first. Run it again after
+    /// a failure to resume.
     Move(MoveArgs),
     /// Print the OpenAPI document.
     Openapi,
@@ -50,25 +50,25 @@ pub(crate) enum Command {
 /// Where data is kept.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StoreArgs {
-    /// The folder of the embedded database.
+    /// The data folder, which holds the SQLite database and secret.key.
     #[arg(long, env = "ROWMILL_DATA_DIR", default_value = "./rowmill-data")]
     pub(crate) data_dir: PathBuf,
-    /// A PostgreSQL database to use instead, shared by any number of nodes:
-    /// `postgres://user:password@host/database?sslmode=require`. Better in the variable or the file than
-    /// here, where other processes see it.
+    /// Use this PostgreSQL database instead of SQLite; any number of nodes can share it:
+    /// `postgres://user:password@host/database?sslmode=require`. Prefer the variable or the file: other
+    /// processes can read command lines.
     #[arg(long, env = "ROWMILL_DATABASE_URL", hide_env_values = true, hide_default_value = true)]
     pub(crate) database_url: Option<SecretSetting>,
-    /// Connections to PostgreSQL that this process keeps at most, beside one that listens.
+    /// Maximum number of PostgreSQL connections of this process, in addition to one for notifications.
     #[arg(long, env = "ROWMILL_DATABASE_CONNECTIONS", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..))]
     pub(crate) database_connections: u32,
-    /// Seconds that one statement in PostgreSQL may take.
+    /// Timeout of a PostgreSQL statement, in seconds.
     #[arg(long, env = "ROWMILL_DATABASE_TIMEOUT_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) database_timeout_seconds: u32,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// The address to listen on; port 0 takes any free one.
+    /// Address to listen on. Port 0 picks a free port.
     #[arg(long, env = "ROWMILL_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: SocketAddr,
     /// An address of its own for /healthz, /readyz and /metrics, which answers whatever goes on at the other.
@@ -76,54 +76,54 @@ pub(crate) struct Serve {
     pub(crate) admin_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// The address people reach the service by, as `https://example.com/tables`, where a proxy stands in
-    /// front that does not say so with X-Forwarded-Host, -Proto and -Prefix.
+    /// Public URL of the server behind a proxy, such as `https://example.com/tables`. Not needed if the proxy
+    /// sends X-Forwarded-Host, -Proto and -Prefix.
     #[arg(long, env = "ROWMILL_PUBLIC_URL", value_parser = PublicUrl::parse)]
     pub(crate) public_url: Option<PublicUrl>,
-    /// Requests a second and burst per API key, as 100/200; 0 for no limit.
+    /// Requests per second and burst per API key, such as 100/200; 0 for no limit.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_KEY", default_value = "100/200", value_parser = rate)]
     pub(crate) rate_limit_key: RateSetting,
-    /// The same for reads without a key, per client address.
+    /// Rate limit for reads without an API key, per client address.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_ANONYMOUS", default_value = "20/40", value_parser = rate)]
     pub(crate) rate_limit_anonymous: RateSetting,
-    /// The same for webhook deliveries, per team.
+    /// Rate limit for webhook deliveries, per team.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_WEBHOOK", default_value = "100/500", value_parser = rate)]
     pub(crate) rate_limit_webhook: RateSetting,
-    /// The same for wrong keys, per client address.
+    /// Rate limit for failed authentication, per client address.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_AUTH_FAILURES", default_value = "5/20", value_parser = rate)]
     pub(crate) rate_limit_auth_failures: RateSetting,
-    /// Memory for the columns that views look at, as 25% of the machine's, 512M or 2G; what does not fit is read
-    /// anew each time.
+    /// Memory for the columns that views use: a percentage of the machine's memory (25%) or a size (512M, 2G).
+    /// Columns that do not fit are read from the database each time.
     #[arg(long, env = "ROWMILL_QUERY_MEMORY", default_value = "25%", value_parser = QueryMemory::parse)]
     pub(crate) query_memory: QueryMemory,
     /// Memory for request bodies that are being read and parsed, of all callers together, as 10% of the machine's, 512M
     /// or 2G; at least 64M. Beyond it requests are answered with 503, with a fair share for each team.
     #[arg(long, env = "ROWMILL_REQUEST_MEMORY", default_value = "10%", value_parser = QueryMemory::parse)]
     pub(crate) request_memory: QueryMemory,
-    /// Which other origins may call the API from a browser: `*`, or origins separated by commas.
+    /// Origins that may call the API from a browser (CORS): `*`, or a comma-separated list.
     #[arg(long, env = "ROWMILL_CORS_ORIGINS", default_value = "", value_parser = Cors::parse)]
     pub(crate) cors_origins: Cors,
-    /// What is logged, as `info` or `rowmill=debug,warn`.
+    /// Log filter, such as `info` or `rowmill=debug,warn`.
     #[arg(long, env = "ROWMILL_LOG", default_value = "info")]
     pub(crate) log: String,
     #[arg(long, env = "ROWMILL_LOG_FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
-    /// Seconds that requests under way get to finish when the service is told to stop.
+    /// On shutdown, seconds for in-flight requests to finish.
     #[arg(long, env = "ROWMILL_SHUTDOWN_SECONDS", default_value_t = 30)]
     pub(crate) shutdown_seconds: u64,
-    /// Seconds for which the service, told to stop, still takes requests while /readyz says that it is stopping: as
-    /// long as a balancer needs to notice.
+    /// On shutdown, seconds to keep accepting requests while /readyz returns 503, so that load balancers can
+    /// react.
     #[arg(long, env = "ROWMILL_DRAIN_SECONDS", default_value_t = 0)]
     pub(crate) drain_seconds: u64,
-    /// What seals credentials and team secrets: at least 32 characters, better in the variable or the file
-    /// than here, where other processes see it. Without it, the file secret.key in the data folder.
+    /// Key that encrypts credentials and team secrets, at least 32 characters. Default: the file secret.key in
+    /// the data folder. Prefer the variable or the settings file: other processes can read command lines.
     #[arg(long, env = "ROWMILL_SECRET_KEY", hide_env_values = true, hide_default_value = true)]
     pub(crate) secret_key: Option<SecretSetting>,
-    /// Go on with this secret key though what is in the database was sealed with another that is lost: credentials
+    /// Accept this secret key although the database was encrypted with another one that is lost. Credentials
     /// and secrets must then be set again.
     #[arg(long, env = "ROWMILL_ADOPT_SECRET_KEY", default_value = "false", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) adopt_secret_key: bool,
-    /// Serve the API and process nothing: workers run elsewhere.
+    /// Do not run workers in this process.
     #[arg(long, env = "ROWMILL_NO_WORKERS", default_value = "false", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) no_workers: bool,
     #[command(flatten)]
@@ -175,41 +175,41 @@ macro_rules! limit_args {
 }
 
 limit_args! {
-    /// Entries on a page when the caller names no size.
+    /// Default page size.
     page_size_default, "ROWMILL_PAGE_SIZE_DEFAULT";
-    /// The largest page.
+    /// Maximum page size.
     page_size_max, "ROWMILL_PAGE_SIZE_MAX";
-    /// Rows in one insert.
+    /// Maximum rows per insert.
     insert_rows_max, "ROWMILL_INSERT_ROWS_MAX";
-    /// Cells in one batch.
+    /// Maximum cells per update.
     cells_batch_max, "ROWMILL_CELLS_BATCH_MAX";
-    /// Row ids in one delete, trigger or stop.
+    /// Maximum row ids per delete, trigger or stop.
     row_ids_max, "ROWMILL_ROW_IDS_MAX";
-    /// Columns of a project, the input column included.
+    /// Maximum columns per project, including the input column.
     columns_max, "ROWMILL_COLUMNS_MAX";
-    /// Views of a project.
+    /// Maximum views per project.
     views_max, "ROWMILL_VIEWS_MAX";
-    /// Filters of a view.
+    /// Maximum filters per view.
     filters_max, "ROWMILL_FILTERS_MAX";
-    /// Secrets of a team.
+    /// Maximum secrets per team.
     secrets_max, "ROWMILL_SECRETS_MAX";
-    /// API keys of a team.
+    /// Maximum API keys per team.
     keys_max, "ROWMILL_KEYS_MAX";
-    /// Teams of this installation.
+    /// Maximum teams of this installation.
     teams_max, "ROWMILL_TEAMS_MAX";
-    /// Bytes of a cell value's JSON.
+    /// Maximum size of a cell value's JSON, in bytes.
     cell_bytes_max, "ROWMILL_CELL_BYTES_MAX";
-    /// Bytes of a request body, after decompression.
+    /// Maximum size of a request body after decompression, in bytes.
     body_bytes_max, "ROWMILL_BODY_BYTES_MAX";
-    /// How deep JSON may nest.
+    /// Maximum nesting depth of JSON.
     nesting_max, "ROWMILL_NESTING_MAX";
-    /// Seconds that a read of many rows may take.
+    /// Maximum duration of a read of many rows, in seconds.
     read_seconds_max, "ROWMILL_READ_SECONDS_MAX";
-    /// Bytes of an imported file, after decompression.
+    /// Maximum size of an imported file after decompression, in bytes.
     import_bytes_max, "ROWMILL_IMPORT_BYTES_MAX";
-    /// Bytes of one row of an imported file.
+    /// Maximum size of one row of an imported file, in bytes.
     import_row_bytes_max, "ROWMILL_IMPORT_ROW_BYTES_MAX";
-    /// Rejected rows after which an import stops.
+    /// Number of rejected rows after which an import stops.
     import_rejected_max, "ROWMILL_IMPORT_REJECTED_MAX";
     /// Connections at once; fewer if the process may open fewer files. Beyond it, an idle connection gives way,
     /// or the newcomer is told 503; /healthz, /readyz and /metrics are answered all the same.
@@ -289,7 +289,7 @@ fn apply(mut command: clap::Command, text: &str) -> Result<clap::Command, String
     let mut unknown: Vec<String> = defaults.iter().map(|(key, _)| key.clone()).collect();
     command = set_defaults(command, &defaults, &mut unknown);
     match unknown.first() {
-        Some(key) => Err(format!("{key} is not a setting; `rowmill serve --help` lists them")),
+        Some(key) => Err(format!("unknown setting {key}; `rowmill serve --help` lists all settings")),
         None => Ok(command),
     }
 }

@@ -15,7 +15,7 @@ use crate::config::{SecretSetting, StoreArgs};
 pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Store>, Box<dyn Error>> {
     let Some(url) = args.url() else { return Ok(Arc::new(SqliteStore::open(&args.data_dir, access)?)) };
     if !["postgres://", "postgresql://"].iter().any(|scheme| url.expose().starts_with(scheme)) {
-        return Err("ROWMILL_DATABASE_URL (--database-url) must begin with postgres://".into());
+        return Err("ROWMILL_DATABASE_URL (--database-url) must start with postgres://".into());
     }
     let options = Options {
         pool_size: usize::try_from(args.database_connections)?,

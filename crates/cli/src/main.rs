@@ -87,7 +87,7 @@ fn fail(error: &(dyn std::error::Error + '_)) -> ExitCode {
         // Some say what their cause is in their own words.
         let words = error.to_string();
         if !said.contains(&words) {
-            eprintln!("  because: {words}");
+            eprintln!("  Caused by: {words}");
             said = words;
         }
         cause = error.source();

@@ -18,8 +18,8 @@ const LINE_EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
 pub(crate) struct MoveArgs {
-    /// What is moved: `sqlite:FOLDER` for a data folder, or `postgres://user:password@host/database`. An address
-    /// with a password is better in the variable, where other processes do not see it.
+    /// Source: `sqlite:FOLDER` for a data folder, or `postgres://user:password@host/database`. Prefer the
+    /// variable for a URL with a password: other processes can read command lines.
     #[arg(
         id = "move_from",
         long = "from",
@@ -28,7 +28,7 @@ pub(crate) struct MoveArgs {
         hide_env_values = true
     )]
     pub(crate) from: SecretSetting,
-    /// Where to: the same forms. It must be empty, or hold the beginning of this very move.
+    /// Target, in the same form. It must be empty, or contain the unfinished copy of this same move.
     #[arg(
         id = "move_to",
         long = "to",
@@ -37,7 +37,7 @@ pub(crate) struct MoveArgs {
         hide_env_values = true
     )]
     pub(crate) to: SecretSetting,
-    /// Rows written in one transaction at most.
+    /// Maximum rows per transaction.
     #[arg(id = "move_batch_rows", long = "batch-rows", env = "ROWMILL_MOVE_BATCH_ROWS", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) batch_rows: u32,
 }
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: MoveArgs) -> Result<(), Box<dyn Error>> {
     let (from, to) =
         (DatabaseLocation::parse("--from", from.expose())?, DatabaseLocation::parse("--to", to.expose())?);
     if from.is(&to) {
-        return Err("--from and --to name the same database: name another target".into());
+        return Err("--from and --to are the same database; choose another target".into());
     }
     let source = from.source().await?;
     let target = to.target().await?;
@@ -76,7 +76,7 @@ impl<'a> DatabaseLocation<'a> {
         let folder = text.strip_prefix("sqlite:").map(|rest| rest.strip_prefix("//").unwrap_or(rest));
         match folder.map(Path::new) {
             Some(folder) if folder.is_file() => {
-                Err(format!("{flag} names a file: name the data folder that it lies in"))
+                Err(format!("{flag} is a file; give the data folder that contains it"))
             }
             Some(folder) if !folder.as_os_str().is_empty() => Ok(Self::Folder(folder)),
             _ => Err(format!("{flag} must be sqlite:FOLDER or postgres://user:password@host/database")),
@@ -134,7 +134,7 @@ impl ProgressPrinter {
         let is_new = said.is_none_or(|(last, _)| last != phase);
         let word = match phase {
             Phase::Copying => "Copying",
-            Phase::Resuming => "Going on",
+            Phase::Resuming => "Resuming",
             Phase::Verifying => "Verifying",
         };
         if let Some(bar) = &self.bar {
@@ -170,7 +170,10 @@ fn say(moved: &Moved, took: Duration, source: &str, target: &str) -> std::io::Re
     let rate = *rows_now as f64 / seconds.max(0.001);
     let mut out = std::io::stdout().lock();
     writeln!(out, "Moved and verified: {source} is now in {target}.")?;
-    writeln!(out, "  teams: {teams}, API keys: {keys}, sealed entries: {sealed}, kept answers: {receipts}")?;
+    writeln!(
+        out,
+        "  teams: {teams}, API keys: {keys}, credentials and secrets: {sealed}, saved responses: {receipts}"
+    )?;
     writeln!(
         out,
         "  projects: {projects}, rows: {} ({}), guests: {guests}",
@@ -181,12 +184,12 @@ fn say(moved: &Moved, took: Duration, source: &str, target: &str) -> std::io::Re
         out,
         "  cells: {completed} completed, {error} in error, {skipped} skipped, {queued} queued, {idle} idle"
     )?;
-    writeln!(out, "  {seconds:.1} s, {rate:.0} rows a second, verification included")?;
-    writeln!(out, "The source is as it was. Start Rowmill on the target only, from now on.")?;
+    writeln!(out, "  {seconds:.1} s, {rate:.0} rows per second, including verification")?;
+    writeln!(out, "The source is unchanged. From now on, start Rowmill on the target only.")?;
     writeln!(
         out,
-        "The key that opens what is sealed was not moved: give the target the same ROWMILL_SECRET_KEY, or copy \
-         secret.key from the old data folder into the new one."
+        "The secret key was not moved: set the same ROWMILL_SECRET_KEY for the target, or copy secret.key \
+         from the old data folder into the new one."
     )?;
     out.flush()
 }

@@ -35,9 +35,9 @@ pub(crate) async fn check(app: &App, made: Option<PathBuf>, data_dir: &Path, ado
         let _ = fs::remove_file(made);
     }
     Err(format!(
-        "this server's secret key is not the one that credentials and secrets in this database were sealed with: \
-         set the same ROWMILL_SECRET_KEY on all nodes, or put the secret.key of a node that works (or of a backup) \
-         at {}. If that key is lost, start once with --adopt-secret-key: what was sealed must then be set again",
+        "the secret key does not match this database. Set the same ROWMILL_SECRET_KEY on all nodes, or \
+         copy secret.key from a working node or a backup to {}. If the key is lost, start once with \
+         --adopt-secret-key; credentials and secrets must then be set again",
         data_dir.join(FILE).display()
     )
     .into())
@@ -50,12 +50,15 @@ pub(crate) fn vault(data_dir: &Path, setting: Option<SecretSetting>) -> AnyResul
     let set = setting.filter(|SecretSetting(text)| !text.expose().trim().is_empty());
     if let Some(SecretSetting(text)) = set {
         let vault = Vault::new(&text).ok_or_else(|| {
-            format!("ROWMILL_SECRET_KEY (--secret-key) is too short: it needs at least {least} characters, as `openssl rand -hex 32` prints")
+            format!(
+                "ROWMILL_SECRET_KEY (--secret-key) is too short: it needs at least {least} characters. \
+             `openssl rand -hex 32` generates one"
+            )
         })?;
         return Ok(Opened { vault, made: None });
     }
     let path = data_dir.join(FILE);
-    let told = |error: std::io::Error| format!("{} cannot be used: {error}", path.display());
+    let told = |error: std::io::Error| format!("cannot use {}: {error}", path.display());
     let (text, made) = match fs::read_to_string(&path) {
         Ok(text) => {
             warn_if_open(&path);
@@ -69,7 +72,11 @@ pub(crate) fn vault(data_dir: &Path, setting: Option<SecretSetting>) -> AnyResul
         Err(error) => return Err(told(error).into()),
     };
     let vault = Vault::new(&text).ok_or_else(|| {
-        format!("{} is damaged: it needs at least {least} characters; put it back from a backup, or delete it, start with --adopt-secret-key and set all credentials again", path.display())
+        format!(
+            "{} is damaged: it needs at least {least} characters. Restore it from a backup. If you cannot, \
+         delete it, start with --adopt-secret-key and set all credentials again",
+            path.display()
+        )
     })?;
     Ok(Opened { vault, made })
 }
@@ -97,7 +104,7 @@ fn warn_if_open(path: &Path) {
     if let Ok(data) = fs::metadata(path)
         && std::os::unix::fs::PermissionsExt::mode(&data.permissions()) & 0o077 != 0
     {
-        tracing::warn!(path = %path.display(), "others can read the secret key; run chmod 600 on it");
+        tracing::warn!(path = %path.display(), "the secret key file is readable by other users; run chmod 600 on it");
     }
 }
 

@@ -61,8 +61,8 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     } = *serve;
     if role == Role::Worker && store.url().is_none() {
         return Err(
-            "a worker shares a database with the nodes that serve: set ROWMILL_DATABASE_URL to the same \
-                    PostgreSQL as theirs. On SQLite `rowmill serve` does the work itself"
+            "`rowmill worker` needs PostgreSQL: set ROWMILL_DATABASE_URL to the database of the other \
+             nodes. On SQLite, `rowmill serve` runs the workers itself"
                 .into(),
         );
     }
@@ -155,7 +155,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         workers.stop().await;
     }
     app.close().await?;
-    eprintln!("Rowmill has stopped; everything it accepted is on the disk.");
+    eprintln!("Rowmill has stopped. All acknowledged writes are saved.");
     Ok(())
 }
 
@@ -176,15 +176,12 @@ fn print_welcome(
         let key = new_key.secret.reveal();
         writeln!(
             out,
-            "\nThis is the first start. Open this in your browser; it signs you in, once, within the hour:\n\n  \
+            "\nFirst start. Open this link to sign in (it works once, within one hour):\n\n  \
              {base_url}/signin/{token}\n"
         )?;
-        writeln!(
-            out,
-            "Team \"default\" has one API key, shown this once. Keep it to sign in again:\n\n  {key}\n"
-        )?;
+        writeln!(out, "API key of the team \"default\". Save it: it is shown only once.\n\n  {key}\n")?;
         writeln!(out, "Try it:   curl -H \"Authorization: Bearer {key}\" {base_url}/v4/projects")?;
-        writeln!(out, "Read on:  {base_url}/docs\n")?;
+        writeln!(out, "Docs:     {base_url}/docs\n")?;
     }
     out.flush()
 }
@@ -212,7 +209,7 @@ async fn accept(
     app.begin_shutdown();
     if !drain.is_zero() {
         eprintln!(
-            "Rowmill is stopping: requests are still taken for {} s, but /readyz says no.",
+            "Rowmill is draining: it accepts requests for {} s, while /readyz returns 503.",
             drain.as_secs()
         );
         tokio::select! {
@@ -223,7 +220,7 @@ async fn accept(
     }
     let ended = listener.close();
     app.close_feeds();
-    eprintln!("Rowmill is stopping: requests under way have {} s to finish.", finish.as_secs());
+    eprintln!("Rowmill is stopping: in-flight requests have {} s to finish.", finish.as_secs());
     let finishing = async {
         // Connections made a moment ago have yet to bring their request.
         tokio::time::sleep(FIRST_REQUEST.min(finish)).await;
@@ -279,8 +276,8 @@ pub(crate) fn request_id() -> uuid::Uuid {
 }
 
 fn start_logging(filter: &str, format: LogFormat) -> Result<(), Box<dyn Error>> {
-    let filter =
-        EnvFilter::try_new(filter).map_err(|error| format!("--log {filter:?} is no filter: {error}"))?;
+    let filter = EnvFilter::try_new(filter)
+        .map_err(|error| format!("--log {filter:?} is not a valid filter: {error}"))?;
     let is_terminal = std::io::stderr().is_terminal();
     let builder =
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_terminal).with_writer(std::io::stderr);

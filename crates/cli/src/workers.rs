@@ -23,20 +23,20 @@ use crate::clock::SharedClock;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Processing")]
 pub(crate) struct WorkerArgs {
-    /// How many cells run at once.
+    /// Number of cells that run concurrently.
     #[arg(long, env = "ROWMILL_WORKER_CONCURRENCY", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     worker_concurrency: u32,
-    /// Seconds after which the cells of a worker that is not heard of are given to others.
+    /// Lease duration: seconds after which other workers take over the cells of a lost worker.
     #[arg(long, env = "ROWMILL_LEASE_SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3_600))]
     lease_seconds: u32,
-    /// Seconds that cells under way get to finish when the service is told to stop. What has not by then is queued again,
-    /// and its calls are made again.
+    /// On shutdown, seconds for running cells to finish. Cells that do not finish are queued again, and their
+    /// calls are repeated.
     #[arg(long, env = "ROWMILL_FINISH_SECONDS", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=3_600))]
     finish_seconds: u32,
-    /// Milliseconds before a failed call is first tried again; each further wait may be twice as long.
+    /// Base delay before a failed call is retried, in milliseconds. The maximum delay doubles with each retry.
     #[arg(long, env = "ROWMILL_RETRY_BASE_MILLISECONDS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     retry_base_milliseconds: u32,
-    /// Private addresses that tables may reach, as 127.0.0.1/32,10.1.0.0/16; none by default.
+    /// Private address ranges that tables may call, such as 127.0.0.1/32,10.1.0.0/16. Default: none.
     #[arg(long, env = "ROWMILL_ALLOW_PRIVATE", default_value = "", value_parser = AllowList::parse)]
     allow_private: AllowList,
 }
@@ -57,7 +57,7 @@ impl Workers {
         if self.engine.running() > 0 {
             let seconds = self.finish.as_secs();
             eprintln!(
-                "Rowmill is stopping: cells under way have {seconds} s to finish. Ctrl+C again stops at once."
+                "Rowmill is stopping: running cells have {seconds} s to finish. Press Ctrl+C again to stop now."
             );
         }
         self.engine.finish(self.finish).await;

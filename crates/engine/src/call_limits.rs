@@ -164,7 +164,7 @@ impl CallLimits {
                 let requeue_at = now.saturating_add(REQUEUE_AFTER).unwrap_or(now);
                 let at = available_at.unwrap_or(requeue_at);
                 let message =
-                    "It waits for its turn: whoever is asked is paused, or is asked as often as allowed.";
+                    "Waiting: the provider is paused after repeated failures, or its rate limit is reached.";
                 return Err(CallOutcome::Later(
                     at,
                     CellError { code: ErrorCode::RateLimited, message: message.into() },

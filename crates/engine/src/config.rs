@@ -4,7 +4,7 @@ use std::time::Duration;
 
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// How many cells run at once.
+    /// Number of cells that run concurrently.
     pub concurrency: usize,
     /// How long a worker may be silent before its cells are given to others.
     pub lease: Duration,

@@ -60,7 +60,7 @@ async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
     #[expect(clippy::cast_precision_loss, reason = "a gauge need not be exact beyond 2^52")]
     metrics::gauge!("rowmill_cells_in_flight").set(running as f64);
     let now = shared.clock.now();
-    let (team_max, reserve) = (shared.in_flight_max(), shared.places.reserve());
+    let (team_max, reserve) = (shared.in_flight_max(), shared.permits.reserve());
     let (most, ahead) = (team_max + reserve, team_max - config.concurrency);
     // Results that wait to be written count, too: a store that is slow is not given ever more to do.
     let free = most.saturating_sub(running).min((2 * most).saturating_sub(in_flight));

@@ -12,13 +12,13 @@ use rowmill_store::{Change, ChangedRows, Claim, Lane, Store, StoreError, WorkerI
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
+use crate::cell_permits::CellPermits;
 use crate::cell_runner::CellRunner;
 use crate::claim_ahead::ClaimAhead;
 use crate::config::Config;
 use crate::fair_share::Loads as _;
 use crate::heartbeat::Heartbeat;
 use crate::in_flight::InFlightCells;
-use crate::permits::Places;
 use crate::settler::ResultSenders;
 use crate::{dispatch, heartbeat, settler};
 
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
     pub(crate) worker: WorkerId,
     pub(crate) in_flight: InFlightCells,
     /// Closed when nothing more is to begin.
-    pub(crate) permits: Places,
+    pub(crate) permits: CellPermits,
     pub(crate) claim_ahead: ClaimAhead,
     pub(crate) heartbeat: Heartbeat,
     /// Rung when there may be work, or a place for it.
@@ -72,7 +72,7 @@ impl Engine {
         seed: u64,
     ) -> Self {
         let (senders, results) = ResultSenders::new();
-        let permits = Places::new(config.concurrency);
+        let permits = CellPermits::new(config.concurrency);
         let (claim_ahead, heartbeat) = (ClaimAhead::new(clock.now()), Heartbeat::new(clock.now()));
         let shared = Arc::new(Shared {
             store,
@@ -145,7 +145,7 @@ impl Engine {
         tokio::select! {
             biased;
             _ = &mut self.settler => {}
-            () = self.shared.clock.sleep(LAST_RESULTS_MAX) => tracing::warn!("results were left unwritten"),
+            () = self.shared.clock.sleep(LAST_RESULTS_MAX) => tracing::warn!("some results could not be written"),
         }
         self.heartbeats.iter().for_each(JoinHandle::abort);
         for heartbeat in &mut self.heartbeats {
@@ -153,9 +153,9 @@ impl Engine {
             let _ = heartbeat.await;
         }
         match self.shared.store.leave(self.shared.worker).await {
-            Ok(cells) => tracing::info!(cells, "the worker has left; its cells are queued again"),
+            Ok(cells) => tracing::info!(cells, "worker stopped; its cells are queued again"),
             Err(error) => {
-                tracing::warn!(%error, "the worker has left without a word: its lease must run out");
+                tracing::warn!(%error, "worker stopped without releasing its cells; they run again when its lease expires");
             }
         }
     }
@@ -204,7 +204,7 @@ impl Shared {
 
     /// Says so and waits a little before whatever failed is tried again.
     pub(crate) async fn store_failed(&self, what: &'static str, error: &StoreError) {
-        tracing::warn!(what, %error, "the store failed; trying again");
+        tracing::warn!(what, %error, "database error; retrying");
         self.clock.sleep(self.config.store_pause).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Fair share: free capacity goes to the project that has the fewest cells running.
+//! Fair share: free capacity goes to the team that has the fewest cells running, then to its project that has the fewest.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};

@@ -77,7 +77,7 @@ pub(crate) async fn send_heartbeats(shared: Arc<Shared>) {
 fn give_back_orphans(shared: &Shared, before: &OrphanedTickets, held: &BTreeSet<Ticket>) -> OrphanedTickets {
     let (lost, orphans) = shared.in_flight.orphans(held, before);
     for ticket in lost {
-        let message = "The server lost sight of this cell and begins it anew.".to_owned();
+        let message = "The worker was lost. The cell is queued again.".to_owned();
         let error = CellError { code: ErrorCode::ProviderError, message };
         let result = CellResult::Later(shared.clock.now().as_millisecond(), error);
         shared.in_flight.give_back(Settlement { ticket, result });
@@ -92,7 +92,7 @@ pub(crate) async fn requeue_lost_workers(shared: Arc<Shared>) {
         if shared.heartbeat.can_expire_others(now, shared.config.lease) {
             match shared.store.requeue_lost(now.as_millisecond()).await {
                 Ok(0) => {}
-                Ok(cells) => tracing::warn!(cells, "a worker was lost: its cells are queued again"),
+                Ok(cells) => tracing::warn!(cells, "a worker was lost; its cells are queued again"),
                 Err(error) => shared.store_failed("requeue_lost", &error).await,
             }
         }

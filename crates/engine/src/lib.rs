@@ -21,6 +21,7 @@
 //! - Time comes from a [`rowmill_providers::Clock`], chance from a seed.
 
 mod call_limits;
+mod cell_permits;
 mod cell_runner;
 mod circuit_breaker;
 mod claim_ahead;
@@ -32,7 +33,6 @@ mod engine;
 mod fair_share;
 mod heartbeat;
 mod in_flight;
-mod places;
 mod provider_calls;
 mod rate_limiter;
 mod retry;

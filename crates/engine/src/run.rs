@@ -43,7 +43,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
 }
 
 fn timed_out(deadline: Duration) -> CallOutcome {
-    let message = format!("There was no result within {} seconds.", deadline.as_secs());
+    let message = format!("No result within {} seconds.", deadline.as_secs());
     let error = CellError { code: ErrorCode::TimedOut, message };
     CallOutcome::Failed(Box::new(CallFailure {
         error,
@@ -62,15 +62,15 @@ fn to_cell_result(shared: &Shared, cell: &Cell, outcome: CallOutcome) -> CellRes
                 None => return CellResult::Value(raw, meta),
                 Some(InvalidValue::TooLong) => (
                     ErrorCode::TooLarge,
-                    format!("The result is longer than a cell may be: {value_bytes_max} bytes."),
+                    format!("The result exceeds the limit of {value_bytes_max} bytes for a cell."),
                 ),
                 Some(InvalidValue::TooDeep) => (
                     ErrorCode::TooLarge,
-                    format!("The result is nested deeper than a cell may be: {nesting_max} levels."),
+                    format!("The result exceeds the limit of {nesting_max} nesting levels."),
                 ),
                 Some(InvalidValue::Nul) => (
                     ErrorCode::InvalidOutput,
-                    "The result has a character in it that no cell can hold (U+0000).".to_owned(),
+                    "The result contains the character U+0000, which a cell cannot store.".to_owned(),
                 ),
             };
             CellResult::Failed(CellError { code, message }, meta)
@@ -97,7 +97,7 @@ struct PanicGuard<'a> {
 impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if self.is_armed && std::thread::panicking() {
-            let message = "The server broke off while it ran this cell.".to_owned();
+            let message = "An internal error interrupted this cell. See the server log.".to_owned();
             let error = CellError { code: ErrorCode::ProviderError, message };
             let result = CellResult::Failed(error, Meta::new());
             let settlement = Settlement { ticket: self.ticket, result };

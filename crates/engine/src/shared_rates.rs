@@ -62,7 +62,7 @@ pub(crate) async fn sync_shared_rates(
             }
             // Without calls nothing is called, which is right while the database is away.
             Err(error) => {
-                tracing::debug!(%error, "no turns could be taken");
+                tracing::debug!(%error, "could not reserve calls for a shared rate limit");
                 clock.sleep(SYNC_EVERY).await;
             }
         }

@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 use crate::plan::{Block, Mark, Phase};
 use crate::record::{Cells, Damaged, Record, Slot};
 
-/// Where a cell stands.
+/// The state of a cell.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CellStatus {
-    /// An input, or never run.
+    /// An input, or a cell that never ran.
     #[default]
     Idle,
     Queued,
@@ -44,7 +44,7 @@ impl CellStatus {
     }
 }
 
-/// Why a cell ended in `error` or `skipped`.
+/// Why a cell is in `error` or `skipped`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
@@ -242,11 +242,11 @@ fn detail(details: &Cells<'_>, slot: Slot) -> Option<Detail> {
     details.get(slot).and_then(|text| serde_json::from_str(text).ok())
 }
 
-/// How a completed cell ended, where the value alone does not say it.
+/// The outcome of a completed cell, if the value alone does not show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The provider answered cleanly that there is nothing.
+    /// The provider found nothing.
     NoData,
 }
 

@@ -9,13 +9,13 @@ use crate::filter::Filters;
 use crate::ids::ColumnId;
 use crate::record::Slot;
 
-/// What fills a column's cells.
+/// The type of a column: what fills its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ColumnType {
-    /// People and programs write it.
+    /// Filled by people and programs.
     Manual,
-    /// A language model answers a prompt.
+    /// A language model responds to a prompt.
     Ai,
     /// A built-in task: the e-mail waterfall or the web scraper.
     Task,
@@ -52,7 +52,7 @@ impl ColumnType {
     }
 }
 
-/// What a column's values look like.
+/// The shape of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataShape {
@@ -114,23 +114,23 @@ pub struct Column {
     pub cache_ttl_seconds: u32,
 }
 
-/// A column that must be ready first.
+/// A column that must settle first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Dependency {
-    /// The column waited for; `_trigger` is the input column.
+    /// The id of the column to wait for; `_trigger` is the input column.
     #[schemars(with = "String", length(max = 64))]
     pub column_id: ColumnId,
-    /// Whether it must have a value; otherwise it need only have settled.
+    /// Whether that column must have a value. If false, it only has to settle.
     #[serde(default)]
     pub required: bool,
 }
 
-/// How an AI column asks.
+/// Configuration of an AI column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AiConfig {
-    /// What the model is asked. `@{columnId}` stands for a cell of the same row.
+    /// The prompt. `@{columnId}` inserts a cell of the same row.
     #[serde(default)]
     #[schemars(length(max = 100_000))]
     pub prompt: String,
@@ -140,24 +140,24 @@ pub struct AiConfig {
     pub system: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<AiProvider>,
-    /// The model's name at the provider; the server's default without one.
+    /// The model's name. Default: the provider's default model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 200))]
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 2.0))]
     pub temperature: Option<f64>,
-    /// The longest answer, in tokens.
+    /// Maximum length of the response, in tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub max_tokens: Option<u32>,
-    /// The JSON Schema an `ai-json` answer must satisfy.
+    /// The JSON Schema for the response of an `ai-json` column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub output_schema: Option<serde_json::Value>,
 }
 
-/// Who answers an AI column.
+/// The provider of an AI column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AiProvider {
@@ -166,7 +166,7 @@ pub enum AiProvider {
     Anthropic,
 }
 
-/// How a task column works: exactly one of the two tasks, named by `taskType`.
+/// Configuration of a task column: exactly one task, named by `taskType`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TaskConfig {
@@ -196,7 +196,7 @@ pub struct WaterfallEmail {
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub providers: Vec<WaterfallProvider>,
-    /// What is looked for: `first_name`, `last_name`, `full_name`, `domain`; `""` means unmapped.
+    /// The inputs of the search: `first_name`, `last_name`, `full_name`, `domain`; `""` means not mapped.
     #[serde(default)]
     pub input_mapping: BTreeMap<String, String>,
 }
@@ -214,11 +214,11 @@ impl WaterfallEmail {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WaterfallProvider {
-    /// Names the entry within its column.
+    /// The entry's id, unique in its column.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub id: String,
-    /// Names the adapter, such as `hunter` or `pattern`.
+    /// The finder to call, such as `hunter` or `pattern`.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub task_type: String,
@@ -229,11 +229,11 @@ pub struct WaterfallProvider {
     pub order: u32,
 }
 
-/// What the scraper fetches, and what it keeps of it.
+/// What the scraper fetches, and what it stores.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct WebScraper {
-    /// The address, such as `@{col_website}`.
+    /// The URL, such as `@{col_website}`.
     #[serde(default)]
     #[schemars(length(max = 10_000))]
     pub url: String,
@@ -263,7 +263,7 @@ pub enum ScrapeFormat {
     Links,
 }
 
-/// An HTTP request a cell makes. `@{columnId}` is resolved in `url`, `headers`, `query` and `body`.
+/// An HTTP request made for each cell. `@{columnId}` can be used in `url`, `headers`, `query` and `body`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiConfig {
@@ -278,15 +278,15 @@ pub struct ApiConfig {
     pub query: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub body: serde_json::Value,
-    /// What of the answer is kept: a dotted path or JSONPath.
+    /// The part of the response to store: a dotted path or JSONPath.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1_000))]
     pub response_path: Option<String>,
-    /// Statuses that are an answer: numbers, or ranges written `"200..299"`.
+    /// Statuses that mean success: numbers, or ranges such as `"200..299"`.
     #[serde(default = "ApiConfig::success_statuses_default")]
     #[schemars(length(max = 100))]
     pub success_statuses: Vec<StatusRange>,
-    /// Statuses that mean: cleanly nothing found.
+    /// Statuses that mean that nothing was found.
     #[serde(default = "ApiConfig::empty_on_default")]
     #[schemars(length(max = 100))]
     pub empty_on: Vec<StatusRange>,
@@ -329,7 +329,7 @@ impl HttpMethod {
     }
 }
 
-/// One HTTP status, or a range of them.
+/// An HTTP status or a range of statuses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StatusRange {
@@ -349,21 +349,21 @@ impl StatusRange {
     }
 }
 
-/// Which part of which column a reference column follows.
+/// The source column and path of a reference column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ReferenceConfig {
-    /// The column followed; `""` means none yet.
+    /// The id of the source column; `""` means not set.
     #[serde(default)]
     #[schemars(length(max = 64))]
     pub column_id: String,
-    /// Dotted (`guest.email`, `items[0].name`) or JSONPath from `$`; `""` is the whole value.
+    /// A dotted path (`guest.email`, `items[0].name`) or JSONPath starting with `$`; `""` is the whole value.
     #[serde(default)]
     #[schemars(length(max = 1_000))]
     pub path: String,
 }
 
-/// How often a call that may pass is tried.
+/// How often a call is tried if it fails temporarily.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Retry {
@@ -384,7 +384,7 @@ impl Default for Retry {
     }
 }
 
-/// How fast a column may call out.
+/// The rate limit of a column's calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RateLimit {

@@ -63,11 +63,11 @@ pub fn create(
     let template = template_named(named.as_ref()).map_err(|offence| offences.push(offence)).ok();
     if table.columns.len() >= usize::try_from(limits.columns_max).unwrap_or(usize::MAX) {
         let message =
-            format!("a project has at most {} columns, the input column included", limits.columns_max);
+            format!("a project can have at most {} columns, including the input column", limits.columns_max);
         offences.push(Offence::new("", message));
     }
     if table.by_id(id.as_str()).is_some() {
-        offences.push(Offence::new("id", "is taken by another column"));
+        offences.push(Offence::new("id", "is already used by another column"));
     }
     let Some(template) = template else { return Err(offences) };
     // Null asks for what the template says, as a field left out does.
@@ -264,10 +264,10 @@ fn forget_in_column(table: &mut Table, index: usize, gone: &Column) -> Vec<Strin
 
 fn template_named(sent: Option<&Value>) -> Result<&'static Template, Offence> {
     let Some(word) = sent.and_then(Value::as_str) else {
-        return Err(Offence::new("templateId", "must be a string that names a template"));
+        return Err(Offence::new("templateId", "must be the id of a template"));
     };
     Template::named(word)
-        .ok_or_else(|| Offence::new("templateId", format!("no template is called {}", quoted(word))))
+        .ok_or_else(|| Offence::new("templateId", format!("is not the id of a template: {}", quoted(word))))
 }
 
 fn bare(id: ColumnId, slot: crate::record::Slot, header: String, template: &Template) -> Column {
@@ -290,7 +290,7 @@ fn bare(id: ColumnId, slot: crate::record::Slot, header: String, template: &Temp
 }
 
 fn no_column(column_id: &str) -> Offence {
-    Offence::new("columnId", format!("no column has the id {}", quoted(column_id)))
+    Offence::new("columnId", format!("is not the id of a column: {}", quoted(column_id)))
 }
 
 #[cfg(test)]

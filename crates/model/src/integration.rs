@@ -18,7 +18,10 @@ pub fn check_metadata(metadata: &Map<String, Value>, base: &str) -> Vec<Offence>
     }
     let base = format!("{base}.eventplatform");
     let Some(Value::Object(event)) = metadata.get("eventplatform") else {
-        return vec![Offence::new(base, "must be an object: the event integration is named")];
+        return vec![Offence::new(
+            base,
+            "must be an object, because metadata.integration names the event integration",
+        )];
     };
     let mut offences = Vec::new();
     let mut check = |key: &str, required: bool, fits: fn(&Value) -> bool, expected: &str| {

@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One thing wrong with what was sent, and where.
+/// A problem with the request, and its location.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Offence {
-    /// Where in the body or query, such as `cells[3].rowId`.
+    /// The location in the body or query, such as `cells[3].rowId`.
     #[schemars(length(max = 10_000))]
     pub path: String,
-    /// What is wrong, and what would be right.
+    /// What is wrong, and what is expected.
     #[schemars(length(max = 10_000))]
     pub message: String,
 }

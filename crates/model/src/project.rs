@@ -31,17 +31,17 @@ pub struct ProjectSettings {
     pub api: ApiSettings,
 }
 
-/// What the API may do with a project.
+/// API settings of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApiSettings {
-    /// Off: every call on the project answers 403, save the one that switches it on again.
+    /// If false, every call on the project returns 403, except the one that enables it again.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// Off: v3 reads need no key.
+    /// If false, v3 reads need no API key.
     #[serde(default = "yes")]
     pub require_key: bool,
-    /// On: a field of a row body that names no column becomes one.
+    /// If true, unknown fields in a row body become columns.
     #[serde(default)]
     pub create_columns_from_keys: bool,
 }

@@ -17,7 +17,7 @@ pub struct Provider {
     pub credential: Credential,
 }
 
-/// What a provider is good for.
+/// The kind of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ProviderKind {

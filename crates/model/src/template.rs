@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use crate::column::{Column, ColumnType, DataShape, TaskConfig, WaterfallEmail};
 use crate::provider::{self, PROVIDERS, Provider, ProviderKind};
 
-/// A kind of column to choose from.
+/// A column template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     /// The word of v4, passed as `templateId`.
@@ -23,7 +23,7 @@ pub static TEMPLATES: [Template; 7] = [
         id: "manual",
         v3_id: "manual",
         label: "Manual input",
-        description: "Values that people and programs write.",
+        description: "Values that you type or send.",
         kind: ColumnType::Manual,
         data_shape: DataShape::Text,
     },
@@ -31,7 +31,7 @@ pub static TEMPLATES: [Template; 7] = [
         id: "ai-text",
         v3_id: "ai",
         label: "AI text",
-        description: "A language model answers a prompt in words.",
+        description: "A language model responds to a prompt with text.",
         kind: ColumnType::Ai,
         data_shape: DataShape::Text,
     },
@@ -39,7 +39,7 @@ pub static TEMPLATES: [Template; 7] = [
         id: "ai-json",
         v3_id: "ai-json",
         label: "AI data",
-        description: "A language model answers a prompt with JSON that satisfies a schema.",
+        description: "A language model responds to a prompt with JSON that matches a schema.",
         kind: ColumnType::Ai,
         data_shape: DataShape::Json,
     },
@@ -63,7 +63,7 @@ pub static TEMPLATES: [Template; 7] = [
         id: "http-api",
         v3_id: "http-api",
         label: "HTTP API",
-        description: "The answer of an HTTP request.",
+        description: "The response of an HTTP request.",
         kind: ColumnType::Api,
         data_shape: DataShape::Json,
     },
@@ -71,7 +71,7 @@ pub static TEMPLATES: [Template; 7] = [
         id: "reference",
         v3_id: "reference",
         label: "Reference",
-        description: "A part of another column's JSON value, found by its path.",
+        description: "A part of another column's JSON value, selected by a path.",
         kind: ColumnType::Reference,
         data_shape: DataShape::Json,
     },

@@ -56,7 +56,7 @@ impl Checkpoint {
 
     pub(crate) fn parse(text: &str) -> Result<Self, StoreError> {
         serde_json::from_str(text).map_err(|error| {
-            StoreError::Damaged(format!("how far the move had come cannot be read: {error}"))
+            StoreError::Damaged(format!("the saved progress of the move cannot be read: {error}"))
         })
     }
 }

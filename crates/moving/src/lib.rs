@@ -79,34 +79,31 @@ pub struct Cells {
 
 #[derive(Debug, thiserror::Error)]
 pub enum MoveError {
-    #[error("{0} is both source and target: name another target")]
+    #[error("{0} is both source and target; choose another target")]
     Same(String),
-    #[error("{0} is not empty: move into an empty database or a new folder")]
+    #[error("{0} is not empty; the target must be an empty database or a new folder")]
     NotEmpty(String),
     #[error(
-        "{target} holds a part of a move from {source_then}: run that move again to finish it, or choose another \
-         target"
+        "{target} contains an unfinished move from {source_then}: run that move again, or choose another target"
     )]
     OtherSource { target: String, source_then: String },
     #[error(
-        "{0} has changed since this move began, and what is in the target is out of date: empty the target and \
-         move again, while nobody uses the source"
+        "{0} has changed since this move started, so the target is out of date: empty the target and start \
+         again while the source is not in use"
     )]
     Changed(String),
     #[error(
-        "what was moved is not what is in the source ({0}), and nobody can open the target: empty it and move \
-         again, while nobody uses the source"
+        "verification failed: the target differs from the source ({0}). The target stays locked: empty it \
+         and start again while the source is not in use"
     )]
     Differs(String),
-    #[error(
-        "{place} did not answer to the end: run the same command again, it goes on where this one stopped"
-    )]
+    #[error("{place} stopped responding: run the same command again to resume")]
     Lost {
         place: String,
         #[source]
         cause: StoreError,
     },
-    #[error("{place} cannot be moved as it is")]
+    #[error("{place} cannot be moved")]
     Broken {
         place: String,
         #[source]

@@ -270,7 +270,7 @@ fn fill_project(store: &MemoryCarrier, team: TeamId, id: ProjectId) {
 fn document(team: TeamId, id: ProjectId) -> String {
     let mut table = Table::new();
     table.push_manual(ColumnId::new("col_name00000000"), "Name");
-    table.push_manual(ColumnId::new("col_answer000000"), "Answer");
+    table.push_manual(ColumnId::new("col_answer000000"), "Response");
     table.columns[2].kind = ColumnType::Ai;
     table.columns[2].dependencies =
         vec![Dependency { column_id: ColumnId::new("col_name00000000"), required: true }];
@@ -416,7 +416,7 @@ async fn whatever_was_altered_is_found() {
         held.projects[0].0.tally = Some((Tally::default(), 4));
     })
     .await;
-    check_found("what rows are found by", |held| {
+    check_found("the values of `matchOn` columns", |held| {
         let Items::Blocks(blocks) = section(held, 1) else { panic!() };
         blocks[0].ready.clear();
     })

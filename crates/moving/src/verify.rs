@@ -85,7 +85,7 @@ impl Both<'_> {
         let (was, is_made) = tokio::join!(self.source.derived(id), self.target.derived(id));
         let (was, is_made) = (was.map_err(of(self.source))?, is_made.map_err(of(self.target))?);
         if !is_made.counts(is.row_count) || is_made.lookups != was.lookups || is_made.ready != ready {
-            return Err(differs("what rows are found by"));
+            return Err(differs("the values of `matchOn` columns"));
         }
         Ok(())
     }

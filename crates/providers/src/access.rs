@@ -29,6 +29,6 @@ impl Access {
 
     pub(crate) fn require_key(&self) -> Result<&Secret, Failure> {
         let key = self.api_key.as_ref().filter(|key| !key.expose().trim().is_empty());
-        key.ok_or_else(|| Failure::new(FailureKind::MissingCredentials, "There is no API key."))
+        key.ok_or_else(|| Failure::new(FailureKind::MissingCredentials, "The API key is missing."))
     }
 }

@@ -82,7 +82,7 @@ impl Provider {
         let network_policy = if base_url.is_some() { network_policy } else { NetworkPolicy::Trusted };
         let api_key = api_key.filter(|key| !key.expose().trim().is_empty());
         if !self.about.is_configured(api_key.is_some(), base_url.is_some()) {
-            let words = format!("There is no API key for {}.", self.about.label);
+            let words = format!("No API key for {}. Add one in the settings.", self.about.label);
             return Err(Failure::new(FailureKind::MissingCredentials, words));
         }
         // A wrong address is not quoted: people paste keys into the wrong field.
@@ -90,7 +90,7 @@ impl Provider {
             .ok()
             .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
             .ok_or_else(|| {
-                let words = format!("The base address of {} is no http or https address.", self.about.label);
+                let words = format!("The base URL of {} is not an http or https URL.", self.about.label);
                 Failure::new(FailureKind::InvalidInput, words)
             })?;
         Ok(Access { base_url, network_policy, api_key })

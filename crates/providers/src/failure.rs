@@ -130,8 +130,8 @@ impl Failure {
 fn sentence(who: &str, status: u16, kind: FailureKind, words: Option<&str>) -> String {
     // Vendors quote parts of a key they refuse, in spellings no pen can foresee.
     match words.filter(|_| kind != FailureKind::InvalidCredentials) {
-        Some(words) => format!("{who} answered {status}: {words}"),
-        None => format!("{who} answered {status}."),
+        Some(words) => format!("{who} responded with {status}: {words}"),
+        None => format!("{who} responded with {status}."),
     }
 }
 

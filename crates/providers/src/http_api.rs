@@ -58,9 +58,9 @@ impl Call {
         Url::parse(self.url.trim()).map_err(|error| {
             let words = match error {
                 ParseError::RelativeUrlWithoutBase => {
-                    "The address must begin with http:// or https://.".to_owned()
+                    "The URL must start with http:// or https://.".to_owned()
                 }
-                error => format!("The address cannot be right: {error}."),
+                error => format!("The URL is not valid: {error}."),
             };
             Failure::new(FailureKind::InvalidInput, words)
         })
@@ -112,7 +112,7 @@ fn request(call: Call, address: Url) -> Result<Request, Failure> {
     }
     for (name, value) in &headers {
         if is_framing(name) {
-            let words = format!("The header `{}` is set by the connection itself.", name.trim());
+            let words = format!("The header `{}` cannot be set; the connection sets it.", name.trim());
             return Err(Failure::new(FailureKind::InvalidInput, words));
         }
         request = request.header(name, value)?;
@@ -154,8 +154,8 @@ fn wire_method(method: HttpMethod) -> Method {
 
 fn value(response: &Response, path: Option<&Path>) -> Result<Option<Box<RawValue>>, Failure> {
     let invalid =
-        |words: &str| Failure::new(FailureKind::InvalidOutput, format!("{WHO}'s answer is {words}."));
-    let text = std::str::from_utf8(&response.body).map_err(|_| invalid("not text in UTF-8"))?;
+        |words: &str| Failure::new(FailureKind::InvalidOutput, format!("{WHO}'s response is {words}."));
+    let text = std::str::from_utf8(&response.body).map_err(|_| invalid("not UTF-8 text"))?;
     let text = text.trim_start_matches('\u{feff}').trim();
     if text.is_empty() {
         return Ok(None);
@@ -163,7 +163,7 @@ fn value(response: &Response, path: Option<&Path>) -> Result<Option<Box<RawValue
     let json = match kind(response, text) {
         Kind::Json => Some(
             serde_json::from_str::<Box<RawValue>>(text)
-                .map_err(|_| invalid("not the JSON it is said to be"))?,
+                .map_err(|_| invalid("not valid JSON, although its Content-Type says so"))?,
         ),
         Kind::MaybeJson => serde_json::from_str(text).ok(),
         Kind::Text => None,
@@ -172,9 +172,9 @@ fn value(response: &Response, path: Option<&Path>) -> Result<Option<Box<RawValue
         (Some(json), None) => Ok((json.get() != "null").then_some(json)),
         (Some(json), Some(path)) => {
             let found = path.resolve(json.get()).map(|found| RawValue::from_string(found.into_owned()));
-            found.transpose().map_err(|_| invalid("not the JSON it is said to be"))
+            found.transpose().map_err(|_| invalid("not valid JSON, although its Content-Type says so"))
         }
-        (None, Some(_)) => Err(invalid("not JSON, so there is nothing to follow a path in")),
+        (None, Some(_)) => Err(invalid("not JSON, so `responsePath` cannot be applied")),
         (None, None) => {
             let quoted = serde_json::value::to_raw_value(text).map_err(|_| invalid("not text"))?;
             Ok(Some(quoted))

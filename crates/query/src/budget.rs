@@ -22,7 +22,11 @@ impl Budget {
     /// Reads `25%`, or bytes as `1073741824`, `512M` or `2G`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
-        let wrong = || format!("{text:?} is neither a percentage, as 25%, nor bytes, as 512M or 2G");
+        let wrong = || {
+            format!(
+                "{text:?} is not a memory size; write a percentage such as 25%, or a size such as 512M or 2G"
+            )
+        };
         if let Some(percent) = text.strip_suffix('%') {
             let percent = percent.trim().parse().ok().filter(|percent| *percent <= 100);
             return percent.map(Self::Percent).ok_or_else(wrong);

@@ -180,7 +180,7 @@ impl ChangeBus {
         let message = Message { node: self.node, seq: number, asked, ..Message::default() };
         self.enqueue(Outgoing::Message(Box::new(message)));
         if tokio::time::timeout(HEARD_MAX, answer).await.is_err() {
-            tracing::debug!("another node did not say that it has heard of a stop");
+            tracing::debug!("another node did not confirm a stop in time");
         }
         lock(&self.questions).remove(&number);
     }
@@ -301,7 +301,7 @@ pub(crate) async fn send(
         });
         let messages: Vec<String> = written.collect();
         if let Err(error) = notify(&database, &messages).await {
-            tracing::warn!(%error, "other nodes could not be told of a change; they find out by looking");
+            tracing::warn!(%error, "could not notify other nodes of a change; they will find it by polling");
         }
     }
 }
@@ -368,9 +368,10 @@ pub(crate) async fn receive(change_bus: Arc<ChangeBus>, server: Server, database
         if !has_warned {
             match outcome {
                 Ok(()) => tracing::warn!(
-                    "changes of other nodes are not heard; looking for them every second instead. If it stays like this, the address leads to a pooler that gives every transaction another session: LISTEN needs one to itself"
+                    "LISTEN does not work on this connection; polling for changes every second instead. If \
+                     this persists, the database URL points to a connection pooler in transaction mode"
                 ),
-                Err(error) => tracing::warn!(%error, "the connection on which changes are heard was lost"),
+                Err(error) => tracing::warn!(%error, "the LISTEN connection was lost"),
             }
             has_warned = true;
         }
@@ -381,7 +382,7 @@ pub(crate) async fn receive(change_bus: Arc<ChangeBus>, server: Server, database
 
 async fn poll_changes(change_bus: &ChangeBus, database: &Database) {
     if let Err(error) = change_bus.poll_changes(database).await {
-        tracing::debug!(%error, "changes of other nodes could not be looked for");
+        tracing::debug!(%error, "could not poll for changes of other nodes");
     }
 }
 
@@ -411,7 +412,9 @@ async fn receive_all(change_bus: &ChangeBus, server: &Server, database: &Databas
                             }
                             change_bus.apply_message(message);
                         }
-                        Err(error) => tracing::debug!(%error, "a message of another node makes no sense"),
+                        Err(error) => {
+                            tracing::debug!(%error, "received an invalid message from another node")
+                        }
                     }
                 }
                 Ok(Some(_)) => {}

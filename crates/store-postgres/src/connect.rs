@@ -84,7 +84,7 @@ impl Server {
         for address in &addresses {
             // The message never repeats the address: it may hold a password.
             let mut config = Config::from_str(address).map_err(|error| {
-                StoreError::Backend(format!("the database URL cannot be read: {error}").into())
+                StoreError::Backend(format!("the database URL is not valid: {error}").into())
             })?;
             config.ssl_mode(if wants.tls { SslMode::Require } else { SslMode::Disable });
             config.connect_timeout(CONNECT_TIMEOUT).keepalives_idle(KEEPALIVE).tcp_user_timeout(KEEPALIVE);

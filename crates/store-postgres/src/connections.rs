@@ -65,7 +65,7 @@ impl Connections {
 
 async fn within_wait(turn: impl Future<Output = Permit>) -> Result<Permit> {
     let waited = tokio::time::timeout(POOL_WAIT, turn).await;
-    waited.map_err(|_| StoreError::Unavailable("no connection to the database became free in time".into()))
+    waited.map_err(|_| StoreError::Unavailable("timed out waiting for a free database connection".into()))
 }
 
 /// A connection, and the share it counts for.

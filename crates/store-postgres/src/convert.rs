@@ -22,5 +22,5 @@ pub(crate) fn damaged(error: serde_json::Error) -> StoreError {
 }
 
 pub(crate) fn unexpected_answer() -> StoreError {
-    StoreError::Damaged("the database answered something else".to_owned())
+    StoreError::Damaged("unexpected response from the database".to_owned())
 }

@@ -21,9 +21,9 @@ const PAUSE_MIN: Duration = Duration::from_millis(5);
 /// How much later than the server itself we give up on a statement.
 const ANSWER_GRACE: Duration = Duration::from_secs(5);
 
-const POOLER: &str = "the address leads to a pooler that gives every transaction another session and does not know \
-                      prepared statements; use PgBouncer 1.21 or later with max_prepared_statements above 0, set \
-                      its pool_mode to session, or connect to PostgreSQL itself";
+const POOLER: &str = "the database URL points to a connection pooler in transaction mode without support for prepared \
+ statements; use PgBouncer 1.21 or later with max_prepared_statements above 0, set its pool_mode to \
+ session, or connect to PostgreSQL directly";
 
 pub(crate) type Param = Box<dyn ToSql + Sync + Send>;
 /// Sent when it is first polled.
@@ -155,7 +155,7 @@ impl Database {
     /// Waits for something that others of this process are busy with, for as long as for the server.
     pub(crate) async fn within_wait_max<T>(&self, waiting: impl Future<Output = T>) -> Result<T> {
         let waited = tokio::time::timeout(self.wait_max, waiting).await;
-        waited.map_err(|_| StoreError::Unavailable("what others wait for took too long".into()))
+        waited.map_err(|_| StoreError::Unavailable("a shared query took too long".into()))
     }
 
     /// Runs work and commits it.
@@ -195,7 +195,7 @@ impl Database {
             if !is_safe || tries == TRIES_MAX {
                 return Err(failure);
             }
-            tracing::debug!(%failure, tries, "a transaction is tried again");
+            tracing::debug!(%failure, tries, "retrying a transaction");
             tokio::time::sleep(pause(tries)).await;
             tries += 1;
         }
@@ -538,7 +538,7 @@ pub(crate) async fn answered_within<T>(
 ) -> Result<T> {
     match tokio::time::timeout(wait_max, asking).await {
         Ok(answer) => answer.map_err(backend),
-        Err(_) => Err(StoreError::Unavailable("the server does not answer".into())),
+        Err(_) => Err(StoreError::Unavailable("the server does not respond".into())),
     }
 }
 
@@ -556,7 +556,7 @@ pub(crate) fn no_connection(error: PoolError) -> StoreError {
         PoolError::Closed => StoreError::Closed,
         PoolError::Backend(error) => backend(error),
         PoolError::Timeout(_) => {
-            StoreError::Unavailable("no connection to the database became free in time".into())
+            StoreError::Unavailable("timed out waiting for a free database connection".into())
         }
         other => StoreError::Backend(other.into()),
     }

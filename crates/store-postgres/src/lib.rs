@@ -606,5 +606,5 @@ fn doubt(once: Option<&IdempotentRequest>) -> CommitDoubt {
 }
 
 async fn finished<T>(task: JoinHandle<Result<T>>) -> Result<T> {
-    task.await.unwrap_or_else(|_| Err(StoreError::Backend("a write panicked; it was undone".into())))
+    task.await.unwrap_or_else(|_| Err(StoreError::Backend("a write panicked and was rolled back".into())))
 }

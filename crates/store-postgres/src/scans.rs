@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use futures_util::TryStreamExt as _;
 use rowmill_model::RowId;
 use rowmill_model::cell::Details;
-use rowmill_store::{Result, RowRef, ScanDetail, Spans, Visit};
+use rowmill_store::{Result, RowRef, RowVisitor, ScanDetail, Spans};
 use tokio_postgres::Row;
 use tokio_postgres::binary_copy::BinaryCopyOutStream;
 use tokio_postgres::types::Type;
@@ -47,7 +47,7 @@ impl Scan {
     }
 
     /// Visits some more rows; all parts of a scan share one transaction and so one snapshot.
-    pub(crate) async fn some(&mut self, tx: &mut Tx, num: i64, visit: &mut Visit) -> Result<()> {
+    pub(crate) async fn some(&mut self, tx: &mut Tx, num: i64, visit: &mut RowVisitor) -> Result<()> {
         let mut found = match (self.take_few(), self.look) {
             (Some(positions), _) => {
                 let sql = "SELECT position, id, CASE WHEN ahead < $3 THEN vals END, \
@@ -79,7 +79,7 @@ impl Scan {
     }
 
     /// Says whether more is wanted.
-    fn show(&self, found: &[Row], blocks: &Blocks, visit: &mut Visit) -> Result<bool> {
+    fn show(&self, found: &[Row], blocks: &Blocks, visit: &mut RowVisitor) -> Result<bool> {
         for row in found {
             let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
             let states = match self.look {
@@ -99,7 +99,7 @@ impl Scan {
     }
 
     /// Visits the beginning of the next run, which comes without waiting for whoever looks at it.
-    async fn copy_on(&mut self, tx: &mut Tx, num: i64, visit: &mut Visit) -> Result<()> {
+    async fn copy_on(&mut self, tx: &mut Tx, num: i64, visit: &mut RowVisitor) -> Result<()> {
         let Some((first, last)) = self.runs.pop_front() else { return Ok(()) };
         let end = last.min(first.saturating_add(self.copy_rows - 1));
         // COPY knows no parameters; these are numbers of our own.

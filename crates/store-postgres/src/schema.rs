@@ -39,7 +39,7 @@ pub(crate) async fn migrate(tx: &mut Tx) -> Result<()> {
         let is_ours = row.get::<_, i64>(0) == version && row.get::<_, &str>(1) == *name;
         if !is_ours || row.get::<_, &str>(2) != *sql {
             return Err(StoreError::Damaged(format!(
-                "migration {version} ({name}) is not the one this program was built with"
+                "migration {version} ({name}) differs from the one in this version of Rowmill"
             )));
         }
     }

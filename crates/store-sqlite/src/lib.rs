@@ -278,7 +278,9 @@ impl Store for SqliteStore {
     }
 
     async fn positions(&self, project: ProjectId, ids: Vec<RowId>) -> Result<Vec<Option<u64>>> {
-        self.readers.read_long(ReadKind::Scan, move |connection| rows::positions(connection, project, &ids)).await
+        self.readers
+            .read_long(ReadKind::Scan, move |connection| rows::positions(connection, project, &ids))
+            .await
     }
 
     async fn scan(
@@ -441,7 +443,7 @@ fn take_lock(data_dir: &Path) -> Result<File> {
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(std::fs::TryLockError::WouldBlock) => Err(StoreError::InUse(format!(
-            "the data directory {} is in use by another rowmill: stop that one, or choose another --data-dir",
+            "the data folder {} is in use by another Rowmill process: stop it, or choose another --data-dir",
             data_dir.display()
         ))),
         Err(std::fs::TryLockError::Error(error)) => Err(unusable(&path, &error)),
@@ -449,7 +451,7 @@ fn take_lock(data_dir: &Path) -> Result<File> {
 }
 
 fn unusable(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
-    StoreError::Backend(format!("{} cannot be used: {error}", path.display()).into())
+    StoreError::Backend(format!("cannot use {}: {error}", path.display()).into())
 }
 
 fn backend(error: rusqlite::Error) -> StoreError {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rowmill_model::{ProjectId, RowId};
 use rowmill_store::{
-    PageStart, Result, RowsAt, RowsPage, ScanDetail, Snapshot, Spans, StoreError, StoredRow, Visit,
+    PageStart, Result, RowVisitor, RowsAt, RowsPage, ScanDetail, Snapshot, Spans, StoreError, StoredRow,
 };
 use rusqlite::Connection;
 
 use crate::SHORT_PAGE_ROWS;
 use crate::pages::{self, Bounds, OneRow};
-use crate::readers::{HeldSnapshot, Lane, Readers};
+use crate::readers::{HeldSnapshot, ReadKind, Readers};
 
 /// What is read on an async thread at most. Copying it takes some ten microseconds.
 const SHORT_READ_BYTES: usize = 256 * 1024;
@@ -39,7 +39,7 @@ pub(crate) async fn page(
         }
     }
     let bounds = Bounds::bytes(bytes_max);
-    readers.read_long(Lane::Page, move |it| pages::page(it, project, start, limit, bounds)).await
+    readers.read_long(ReadKind::Page, move |it| pages::page(it, project, start, limit, bounds)).await
 }
 
 pub(crate) async fn at(
@@ -56,7 +56,7 @@ pub(crate) async fn at(
         }
     }
     let bounds = Bounds::bytes(bytes_max);
-    readers.read_long(Lane::Page, move |it| pages::at(it, project, &positions, bounds)).await
+    readers.read_long(ReadKind::Page, move |it| pages::at(it, project, &positions, bounds)).await
 }
 
 pub(crate) async fn one(readers: &Arc<Readers>, project: ProjectId, row: RowId) -> Result<Option<StoredRow>> {
@@ -70,7 +70,7 @@ pub(crate) async fn one(readers: &Arc<Readers>, project: ProjectId, row: RowId) 
                     OneRow::Nothing | OneRow::TooLarge => None,
                 })
             };
-            readers.read_long(Lane::Page, read).await
+            readers.read_long(ReadKind::Page, read).await
         }
     }
 }
@@ -79,7 +79,7 @@ pub(crate) async fn scan(
     readers: &Arc<Readers>,
     project: ProjectId,
     (spans, look): (Spans, ScanDetail),
-    visit: Visit,
+    visit: RowVisitor,
 ) -> Result<u64> {
     let mut visit = Some(visit);
     if spans.rows_max() <= u64::from(SHORT_PAGE_ROWS) {
@@ -94,7 +94,7 @@ pub(crate) async fn scan(
     }
     let visit = visit.ok_or(StoreError::Closed)?;
     let scan = move |connection: &Connection| pages::scan(connection, project, spans, look, visit);
-    readers.read_long(Lane::Scan, scan).await
+    readers.read_long(ReadKind::Scan, scan).await
 }
 
 /// One project at one moment.

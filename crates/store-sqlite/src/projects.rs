@@ -226,7 +226,7 @@ fn create(connection: &Connection, project: &Project, views: &[View]) -> Result<
     let num = connection.last_insert_rowid();
     if num > PROJECT_MAX {
         return Err(StoreError::Backend(
-            format!("this database has held {PROJECT_MAX} projects and can hold no more").into(),
+            format!("this database has reached the limit of {PROJECT_MAX} projects over its lifetime").into(),
         ));
     }
     connection

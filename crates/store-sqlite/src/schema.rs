@@ -78,7 +78,7 @@ fn check_owner(connection: &Connection, found: u32) -> Result<()> {
             })
             .map_err(backend)?;
         if tables > 0 {
-            return Err(StoreError::Damaged("the file holds another program's tables".to_owned()));
+            return Err(StoreError::Damaged("the file contains the tables of another program".to_owned()));
         }
         connection
             .execute_batch("CREATE TABLE migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, sql TEXT NOT NULL)")
@@ -102,7 +102,7 @@ fn check_unchanged(connection: &Connection, version: u32, name: &str, sql: &str)
         Ok(())
     } else {
         Err(StoreError::Damaged(format!(
-            "migration {version} ({name}) is not the one this program was built with"
+            "migration {version} ({name}) differs from the one in this version of Rowmill"
         )))
     }
 }

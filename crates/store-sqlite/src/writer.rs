@@ -287,7 +287,7 @@ fn commit_batch(connection: &Connection, queue: &Queue) {
     batch.charge_commit(started.elapsed().saturating_sub(worked), queue);
     if let Err(failure) = &committed {
         let writes = batch.replies.len();
-        tracing::error!(%failure, writes, "a commit failed; none of its writes took effect");
+        tracing::error!(%failure, writes, "a commit failed; its writes were rolled back");
         if !connection.is_autocommit() {
             let _ = run_cached(connection, "ROLLBACK");
         }
@@ -315,7 +315,7 @@ fn undoable<T>(
         run("SAVEPOINT job")?;
     }
     let outcome = catch_unwind(AssertUnwindSafe(|| work(connection)))
-        .unwrap_or_else(|_| Err(StoreError::Backend("a write panicked; it was undone".into())));
+        .unwrap_or_else(|_| Err(StoreError::Backend("a write panicked and was rolled back".into())));
     match (undo, outcome.is_err()) {
         (Undo::Everything, false) => {}
         (Undo::Everything, true) => {
@@ -336,7 +336,7 @@ fn sweep(connection: &Connection) -> bool {
     match in_transaction(connection, purge::sweep_some) {
         Ok(more) => more,
         Err(failure) => {
-            tracing::warn!(%failure, "sweeping up after a deleted project failed; it is tried again later");
+            tracing::warn!(%failure, "could not purge a deleted project; will retry");
             false
         }
     }

@@ -88,8 +88,8 @@ impl Section {
         match self {
             Self::Teams => "teams",
             Self::Keys => "API keys",
-            Self::Sealed => "sealed credentials",
-            Self::Receipts => "kept answers",
+            Self::Sealed => "credentials and secrets",
+            Self::Receipts => "saved responses",
             Self::Rows(_) => "rows",
             Self::Blocks(_) => "cell states",
             Self::Guests(_) => "guests",

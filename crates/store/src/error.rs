@@ -14,10 +14,10 @@ pub enum StoreError {
     /// Rows of the batch, by index, that match more than one stored row.
     #[error("{} rows match several stored rows", .0.len())]
     AmbiguousMatch(Vec<usize>),
-    #[error("the slug is taken")]
+    #[error("the slug is already used")]
     SlugTaken,
     /// There are as many of this kind as there may be.
-    #[error("no more of this kind are kept")]
+    #[error("the limit is reached")]
     Full,
     /// The idempotency key was used before, with another request.
     #[error("the idempotency key was used with another request")]
@@ -30,21 +30,20 @@ pub enum StoreError {
     Missing(String),
     /// Something was to be moved into the database and is there in part.
     #[error(
-        "the database holds a part of what is being moved into it: run the same `rowmill move` again to \
-         finish that, or choose another database"
+        "a move into this database is not finished: run the same `rowmill move` again, or choose another database"
     )]
     Unfinished,
     /// The database was written by a newer version of this program.
     #[error(
-        "the database has schema version {found}, but this program knows only up to {known}: \
-         start a newer rowmill, or choose another database"
+        "the database has schema version {found}, but this version of Rowmill supports only up to {known}: \
+         use a newer Rowmill, or choose another database"
     )]
     Newer { found: u32, known: u32 },
     /// What is stored is not what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),
     /// It took longer than anybody waits.
-    #[error("reading took longer than it may")]
+    #[error("the read exceeded its time limit")]
     TooLong,
     #[error("the store is closed")]
     Closed,
@@ -52,7 +51,7 @@ pub enum StoreError {
     #[error("the database cannot be reached: {0}")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database went away while a write was committed: it may have been written, or not.
-    #[error("the database was lost during a write: {0}")]
+    #[error("the connection to the database was lost during a write: {0}")]
     InDoubt(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the database failed: {0}")]
     Backend(#[source] Box<dyn std::error::Error + Send + Sync>),

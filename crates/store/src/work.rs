@@ -24,7 +24,7 @@ pub struct Trigger {
     pub project: ProjectId,
     pub rows: Rows,
     pub pick: Pick,
-    /// Queue cells in this many rows at most.
+    /// Maximum number of rows to run.
     pub limit: Option<u64>,
     /// Count and change nothing.
     pub dry_run: bool,
@@ -46,7 +46,7 @@ pub struct Stopped {
     pub cells: u64,
 }
 
-/// Where a project's processing stands.
+/// The processing status of a project.
 #[derive(Debug, Clone)]
 pub struct ProcessingStatus {
     pub project: Arc<Project>,

@@ -64,7 +64,7 @@ fn field_list<'d>(document: &'d Value, schema: &'d Value, trail: &mut Vec<&'d st
                 (field_item(document, name, field, required.iter().any(|required| required == name), trail))
             }
             @if let Some(values) = schema.get("additionalProperties").filter(|values| values.is_object()) {
-                (field_item(document, "any other name", values, false, trail))
+                (field_item(document, "any other field", values, false, trail))
             }
         }
     }

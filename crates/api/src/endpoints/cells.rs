@@ -23,7 +23,7 @@ pub(crate) struct PatchCells<V>(PhantomData<V>);
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CellsWritten {
-    /// Distinct cells written.
+    /// Number of distinct cells written.
     updated_count: u64,
 }
 
@@ -34,8 +34,8 @@ impl<V: Version> Endpoint<ApiState> for PatchCells<V> {
     const ID: &'static str = "updateCells";
     const TAG: &'static str = "Rows";
     const SUMMARY: &'static str = "Update cells";
-    const DESCRIPTION: &'static str = "Writes values into cells of any rows, all or none. Of two entries for one cell \
-         the later wins. A value in a processed column counts as written by hand; null makes the cell idle again.";
+    const DESCRIPTION: &'static str = "Updates cells of any rows, all or nothing. If a cell appears twice, the last entry wins. A value \
+     written into a processed column is marked as manual; null makes the cell idle again.";
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Raw<CellsBody>;

@@ -23,7 +23,7 @@ pub(crate) struct ListColumns<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Columns {
-    /// By order.
+    /// In order.
     columns: Vec<ColumnFull>,
 }
 
@@ -34,7 +34,7 @@ impl<V: Version> Endpoint<ApiState> for ListColumns<V> {
     const ID: &'static str = "listColumns";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List columns";
-    const DESCRIPTION: &'static str = "The project's columns with their whole configuration, by order.";
+    const DESCRIPTION: &'static str = "Lists the project's columns with their full configuration, in order.";
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
@@ -70,7 +70,7 @@ impl<V: Version> Endpoint<ApiState> for ListTemplates<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List column templates";
     const DESCRIPTION: &'static str =
-        "The kinds of column there are. Pass an `id` as `templateId` to create one.";
+        "Lists the column templates. Pass an `id` as `templateId` to create a column.";
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
@@ -100,7 +100,7 @@ pub(crate) struct CreateColumn<V>(PhantomData<V>);
 #[schemars(rename = "Created{C}")]
 pub(crate) struct ColumnCreated<C> {
     column: C,
-    /// What was corrected, each in one sentence.
+    /// Corrections that were made, one sentence each.
     applied_fixes: Vec<String>,
 }
 
@@ -111,7 +111,8 @@ impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
     const ID: &'static str = "createColumn";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create a column";
-    const DESCRIPTION: &'static str = "Makes a column from a template. What the body says is laid over what the template says, and corrected.";
+    const DESCRIPTION: &'static str = "Creates a column from a template. The body overrides the template's defaults. Invalid parts are \
+     corrected and reported in `appliedFixes`.";
     const STATUS: StatusCode = StatusCode::CREATED;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
@@ -122,7 +123,7 @@ impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
         Examples {
             body: Some(json!({
                 "templateId": "ai-text", "header": "Summary",
-                "aiConfig": { "prompt": "Sum up in one sentence: @{_trigger}" },
+                "aiConfig": { "prompt": "Summarize in one sentence: @{_trigger}" },
             })),
             answer: None,
         }
@@ -148,7 +149,7 @@ pub(crate) struct PatchColumn<V>(PhantomData<V>);
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ColumnPatched {
     column: ColumnFull,
-    /// What was corrected, each in one sentence.
+    /// Corrections that were made, one sentence each.
     applied_fixes: Vec<String>,
 }
 
@@ -159,8 +160,8 @@ impl<V: Version> Endpoint<ApiState> for PatchColumn<V> {
     const ID: &'static str = "updateColumn";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a column";
-    const DESCRIPTION: &'static str = "Merges the body into the column: objects field by field, arrays and scalars \
-         replaced, null clears. Takes the whole column as it was read, too, if its read-only fields are unchanged.";
+    const DESCRIPTION: &'static str = "Merges the body into the column: objects are merged field by field, arrays and scalars are replaced, \
+     null clears. The full column as returned by a read is accepted if its read-only fields are unchanged.";
     type Path = V::Path<ColumnPath>;
     type Query = Nothing;
     type Body = Json<ColumnPatch>;
@@ -190,7 +191,7 @@ pub(crate) struct DeleteColumn<V>(PhantomData<V>);
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ColumnGone {
     deleted_count: u64,
-    /// The corrections to columns and views that referred to it.
+    /// Corrections to columns and views that referred to the column.
     applied_fixes: Vec<String>,
 }
 
@@ -202,7 +203,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteColumn<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a column";
     const DESCRIPTION: &'static str =
-        "Deletes the column with its cells, and what other columns and views say of it.";
+        "Deletes the column, its cells, and references to it in other columns and views.";
     type Path = V::Path<ColumnPath>;
     type Query = Nothing;
     type Body = Nothing;

@@ -32,10 +32,10 @@ pub(crate) struct WatchEvents;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct WatchQuery {
-    /// Go on after this event, as the header `Last-Event-ID` says, which browsers send by themselves.
+    /// Resume after this event. Same as the header `Last-Event-ID`, which browsers send automatically.
     #[schemars(with = "u64", range(max = 9_007_199_254_740_991_u64))]
     last_event_id: Option<u64>,
-    /// End the stream after this many seconds; 0 ends it when all that is known has been sent.
+    /// End the stream after this many seconds. 0 ends it as soon as all known events are sent.
     #[schemars(with = "u32", range(max = 86_400))]
     seconds: Option<u32>,
 }
@@ -44,12 +44,11 @@ impl Endpoint<ApiState> for WatchEvents {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "watchEvents";
     const TAG: &'static str = "Processing";
-    const SUMMARY: &'static str = "Watch a project";
-    const DESCRIPTION: &'static str = "Server-sent events. `rows` brings rows that were made or changed, each as a single \
-         read shows it, and the ids of `deleted` ones; `status` brings the counts and carries the id from which the \
-         stream can be resumed; `project` says that columns or settings changed; `reset` says that more happened \
-         than is remembered or can be sent, so that rows must be read anew. What happens within a tenth of a second comes in one \
-         event, and a slow reader gets fewer and fresher ones.";
+    const SUMMARY: &'static str = "Stream project events";
+    const DESCRIPTION: &'static str = "Streams server-sent events. `rows` contains created and changed rows, as in a \
+         single-row read, and the ids of `deleted` rows. `status` contains the counts and the event id for resuming the \
+         stream. `project` means that columns, views or settings changed. `reset` means that events were lost: read the \
+         rows again. Changes within 100 ms are combined in one event. A slow client receives fewer, more recent events.";
     const MEDIA: Media = Media::Events;
     type Path = ProjectPath;
     type Query = WatchQuery;

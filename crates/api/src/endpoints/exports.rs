@@ -29,29 +29,29 @@ pub(crate) struct ExportFile;
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct ExportQuery {
-    /// `csv`, the default, or `jsonl`: one JSON object a line, from headers to values.
+    /// `csv` (default), or `jsonl`: one JSON object per line that maps headers to values.
     #[schemars(with = "Format")]
     format: Option<Format>,
-    /// Only the rows of this view, in its order, and only the columns it shows.
+    /// Export only the rows of this view, in its order, and only its visible columns.
     #[schemars(length(min = 1, max = 64))]
     view_id: Option<String>,
-    /// Filters as in a view, as JSON text. They hold together with the view's.
+    /// Filters as in a view, as JSON. They are combined with the view's filters (AND).
     #[schemars(length(max = 8_000))]
     filters: Option<String>,
-    /// Sorting as in a view, as JSON text. It takes the place of the view's.
+    /// Sorting as in a view, as JSON. It replaces the view's sorting.
     #[schemars(length(max = 2_000))]
     sorting: Option<String>,
-    /// Only rows with a cell that contains this text.
+    /// Return only rows with a cell that contains this text.
     #[schemars(length(max = 1_000))]
     search: Option<String>,
-    /// Only these columns: ids, separated by commas.
+    /// Return only these columns: comma-separated ids.
     #[schemars(length(max = 10_000), extend("x-document" = { "pattern": "^[A-Za-z0-9_, ]*$" }))]
     column_ids: Option<String>,
-    /// Cells of CSV that a spreadsheet would run get an apostrophe before them, which an import takes off again:
-    /// `neutralize`, the default. `keep` leaves them as they are.
+    /// `neutralize` (default) puts an apostrophe before CSV cells that a spreadsheet would run as formulas; an
+    /// import removes it again. `keep` exports cells unchanged.
     #[schemars(with = "Formulas")]
     formulas: Option<Formulas>,
-    /// Begin CSV with the mark by which Excel knows UTF-8. Programs rarely expect it: left out by default.
+    /// Start CSV with a byte order mark, so that Excel detects UTF-8. Default: false.
     bom: Option<bool>,
 }
 
@@ -67,9 +67,10 @@ impl Endpoint<ApiState> for ExportFile {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "exportFile";
     const TAG: &'static str = "Rows";
-    const SUMMARY: &'static str = "Export a file";
-    const DESCRIPTION: &'static str = "All rows, or those of a view or of filters, as CSV or JSON Lines, written as it is read. A \
-         download that breaks off has no proper end.";
+    const SUMMARY: &'static str = "Export rows";
+    const DESCRIPTION: &'static str = "Exports all rows, or those of a view or of filters, as CSV or JSON Lines. The file is streamed. If \
+     the export fails midway, the download is incomplete and the connection ends without a proper end of \
+     the body.";
     const MEDIA: Media = Media::Csv;
     const MEDIA_ALSO: Option<Media> = Some(Media::JsonLines);
     type Path = ProjectPath;
@@ -120,7 +121,7 @@ impl Endpoint<ApiState> for ExportFile {
             let piece = tenant
                 .scope(file.next())
                 .await
-                .inspect_err(|error| tracing::error!(%error, "an export broke off"))?;
+                .inspect_err(|error| tracing::error!(%error, "an export was aborted"))?;
             Ok::<_, rowmill_app::Error>(piece.map(|piece| (piece, file)))
         });
         let answer = Answer::streamed(Body::from_stream(pieces.fuse()));

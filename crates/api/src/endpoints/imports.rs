@@ -36,23 +36,23 @@ pub(crate) struct ImportFile;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ImportQuery {
-    /// Whether the first line of a CSV file names its columns, which is the default.
+    /// Whether the first line of a CSV file contains column names. Default: true.
     header: Option<bool>,
-    /// What separates cells: `auto`, the default, looks at the first line.
+    /// The cell separator. Default: `auto`, which detects it from the first line.
     #[serde(default)]
     #[schemars(with = "Delimiter")]
     delimiter: Option<Delimiter>,
-    /// Whether fields that name no column become columns, which is the default. Else they are left out.
+    /// Whether unknown fields become columns. Default: true. Otherwise they are ignored.
     create_columns: Option<bool>,
-    /// A JSON object from the file's fields (without a header: their places from 0) to column ids, or to null to
-    /// leave them out.
+    /// A JSON object that maps the file's fields (without a header: their positions from 0) to column ids, or
+    /// to null to ignore them.
     #[schemars(length(max = 60_000))]
     mapping: Option<String>,
-    /// Update the row whose value in this column (id or header) is the same, instead of inserting.
+    /// A column id or header. A row with the same value in this column is updated instead of inserted.
     #[schemars(length(min = 1, max = 255))]
     match_on: Option<String>,
-    /// The apostrophe that an export puts before cells of CSV that a spreadsheet would run is taken off: `neutralize`,
-    /// the default. `keep` takes cells as they are written. Other apostrophes stay in either case.
+    /// `neutralize` (default) removes the apostrophe that an export adds to CSV cells that a spreadsheet would
+    /// run as formulas. `keep` imports cells unchanged. Other apostrophes are always kept.
     #[serde(default)]
     #[schemars(with = "Formulas")]
     formulas: Option<Formulas>,
@@ -69,26 +69,26 @@ enum Delimiter {
     Pipe,
 }
 
-/// What became of a file.
+/// The result of an import.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FileOutcome {
-    /// New rows.
+    /// Number of inserted rows.
     imported_count: u64,
-    /// Rows that were there and have changed, with `matchOn`.
+    /// Number of existing rows that changed (with `matchOn`).
     updated_count: u64,
-    /// Rows that were there, all alike, with `matchOn`.
+    /// Number of existing rows that did not change (with `matchOn`).
     unchanged_count: u64,
     rejected_count: u64,
-    /// Columns that were made for the file.
+    /// Columns created by the import.
     columns_created: Vec<CreatedColumn>,
-    /// Fields of the file that went nowhere.
+    /// Fields of the file that were ignored.
     #[schemars(inner(length(max = 1_048_576)))]
     fields_ignored: Vec<String>,
-    /// Rows that were not taken.
+    /// Number of rejected rows.
     #[schemars(extend("x-limit" = { "maxItems": "importRejectedMax" }))]
     rejected: Vec<Rejected>,
-    /// There were too many rejected rows, so the rest of the file was not read.
+    /// Whether the import stopped early because of too many rejected rows.
     stopped: bool,
 }
 
@@ -102,12 +102,12 @@ struct CreatedColumn {
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Rejected {
-    /// Where it begins in the file, from 1.
+    /// The line at which the row starts, from 1.
     line: u64,
-    /// Why, as the rest of a sentence.
+    /// The reason.
     #[schemars(length(max = 10_000))]
     reason: String,
-    /// Its cells, or the line; cut off, or left out, where they are very long.
+    /// The row's cells, or the line; truncated or omitted if very long.
     #[schemars(inner(length(max = 8_388_608)))]
     values: Vec<String>,
 }
@@ -116,11 +116,12 @@ impl Endpoint<ApiState> for ImportFile {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "importFile";
     const TAG: &'static str = "Rows";
-    const SUMMARY: &'static str = "Import a file";
-    const DESCRIPTION: &'static str = "Takes rows from CSV (`text/csv`) or JSON Lines (`application/x-ndjson`), UTF-8, read as it comes. Fields go to the \
-         column that `mapping` says, else to the one of that id or header. Cells of CSV are text; empty ones are left out. \
-         Rows are committed in batches as they come: what was imported before a lost connection stays. A row that \
-         cannot be taken is listed with its line and the reason, and holds up no other.";
+    const SUMMARY: &'static str = "Import rows";
+    const DESCRIPTION: &'static str = "Imports rows from CSV (`text/csv`) or JSON Lines (`application/x-ndjson`) in UTF-8. The file is \
+     streamed. Each field goes to the column given in `mapping`, or else to the column with that id or \
+     header. CSV cells are text; empty cells are ignored. Rows are committed in batches: rows imported \
+     before a lost connection are kept. A row that cannot be imported is listed with its line and the \
+     reason, and does not stop the others.";
     const IS_REPEATABLE: bool = false;
     type Path = ProjectPath;
     type Query = ImportQuery;
@@ -180,7 +181,10 @@ fn mapping(text: Option<&str>, limits: &Limits) -> Result<BTreeMap<String, Optio
     let Some(text) = text else { return Ok(BTreeMap::new()) };
     let text = guard(text.as_bytes().to_vec(), limits.nesting_max)?;
     serde_json::from_str(&text).map_err(|error| {
-        Error::offence("mapping", format!("must be a JSON object of fields to column ids or null: {error}"))
+        Error::offence(
+            "mapping",
+            format!("must be a JSON object that maps fields to column ids or null: {error}"),
+        )
     })
 }
 

@@ -16,7 +16,7 @@ const TAG: &str = "Team";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct KeyPath {
-    /// The key's id, which is no secret.
+    /// The key's id. It is not secret.
     #[schemars(length(min = 1, max = 64), extend("example" = "key_0190f0e0a1b27c3d8e4f0123456789ab"))]
     key_id: String,
 }
@@ -34,7 +34,7 @@ impl Endpoint<ApiState> for ListKeys {
     const ID: &'static str = "listKeys";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List API keys";
-    const DESCRIPTION: &'static str = "The team's keys that are not revoked, without their secrets.";
+    const DESCRIPTION: &'static str = "Lists the team's active API keys, without their secrets.";
     type Path = Nothing;
     type Query = Nothing;
     type Body = Nothing;
@@ -52,7 +52,7 @@ pub(crate) struct CreateKey;
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct KeyCreated {
     key: KeyOut,
-    /// What to send as the bearer token. It is shown this once and stored only as a hash.
+    /// The API key to send as the bearer token. It is shown only once and stored only as a hash.
     #[schemars(length(max = 128))]
     secret: String,
 }
@@ -61,8 +61,8 @@ impl Endpoint<ApiState> for CreateKey {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createKey";
     const TAG: &'static str = TAG;
-    const SUMMARY: &'static str = "Make an API key";
-    const DESCRIPTION: &'static str = "Makes a key of the team. Its secret is shown this once.";
+    const SUMMARY: &'static str = "Create an API key";
+    const DESCRIPTION: &'static str = "Creates an API key for the team. The secret is shown only once.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const IS_REPEATABLE: bool = false;
     type Path = Nothing;
@@ -90,7 +90,8 @@ impl Endpoint<ApiState> for DeleteKey {
     const ID: &'static str = "deleteKey";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Revoke an API key";
-    const DESCRIPTION: &'static str = "Revokes a key of the team, and ends the sessions that were begun with it. The key that asks cannot revoke itself.";
+    const DESCRIPTION: &'static str =
+        "Revokes an API key of the team and ends its sessions. A key cannot revoke itself.";
     type Path = KeyPath;
     type Query = Nothing;
     type Body = Nothing;

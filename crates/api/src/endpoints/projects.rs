@@ -23,12 +23,12 @@ pub(crate) struct ListProjects<V>(PhantomData<V>);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ListQuery {
-    /// From 1. With it or `pageSize` the answer is one page, and says which.
+    /// Page number, from 1. With `page` or `pageSize` the response is one page and includes `pagination`.
     #[schemars(range(min = 1))]
     page: Option<u64>,
     #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax" }))]
     page_size: Option<u32>,
-    /// Only the projects in this folder.
+    /// Return only the projects in this folder.
     #[schemars(length(max = 255))]
     folder_id: Option<String>,
 }
@@ -36,7 +36,7 @@ pub(crate) struct ListQuery {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Projects {
     projects: Vec<ProjectItem>,
-    /// Only when a page was asked for.
+    /// Present only if a page was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "ProjectPages")]
     pagination: Option<ProjectPages>,
@@ -58,7 +58,7 @@ impl<V: Version> Endpoint<ApiState> for ListProjects<V> {
     const ID: &'static str = "listProjects";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List projects";
-    const DESCRIPTION: &'static str = "The team's projects, newest first: all of them, or one page.";
+    const DESCRIPTION: &'static str = "Lists the team's projects, newest first: all of them, or one page.";
     type Path = V::Path<Nothing>;
     type Query = ListQuery;
     type Body = Nothing;
@@ -104,7 +104,7 @@ pub(crate) struct CreateProject<V>(PhantomData<V>);
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProjectCreated {
     project: ProjectFull,
-    /// What was corrected, each in one sentence.
+    /// Corrections that were made, one sentence each.
     applied_fixes: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create a project";
     const DESCRIPTION: &'static str =
-        "Makes a project with its input column `_trigger` and, after that, the columns of the body.";
+        "Creates a project with the input column `_trigger`, followed by the columns in the body.";
     const STATUS: StatusCode = StatusCode::CREATED;
     type Path = V::Path<Nothing>;
     type Query = Nothing;
@@ -151,7 +151,8 @@ impl Endpoint<ApiState> for CreateSample {
     const ID: &'static str = "createSampleProject";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create the sample project";
-    const DESCRIPTION: &'static str = "Makes a small table of companies that exist nowhere: their sites are inside the server, so that it runs without any key and without a network.";
+    const DESCRIPTION: &'static str = "Creates a small table of fictional companies. The server answers for their websites itself, so the \
+     sample runs without API keys and without a network.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const IS_REPEATABLE: bool = false;
     type Path = Nothing;
@@ -185,7 +186,7 @@ impl<V: Version> Endpoint<ApiState> for GetProject<V> {
     const ID: &'static str = "getProject";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a project";
-    const DESCRIPTION: &'static str = "The project with its settings, counts and columns.";
+    const DESCRIPTION: &'static str = "Returns the project with its settings, counts and columns.";
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
@@ -217,8 +218,8 @@ impl<V: Version> Endpoint<ApiState> for PatchProject<V> {
     const ID: &'static str = "updateProject";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a project";
-    const DESCRIPTION: &'static str = "Changes the fields that are sent. `metadata` is replaced whole, `settings` \
-         are merged. A project whose API is disabled takes only the change that enables it again.";
+    const DESCRIPTION: &'static str = "Updates the given fields. `metadata` is replaced, `settings` are merged. If the project's API is \
+     disabled, only the change that enables it is accepted.";
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Json<ProjectPatch>;
@@ -250,7 +251,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteProject<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a project";
     const DESCRIPTION: &'static str =
-        "Deletes the project with its columns, rows and views. There is no way back.";
+        "Deletes the project with its columns, rows and views. This cannot be undone.";
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;

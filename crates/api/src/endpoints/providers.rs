@@ -16,7 +16,7 @@ const TAG: &str = "Credentials";
 /// Names a provider.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct ProviderPath {
-    /// The provider's id, as the list of providers tells it.
+    /// The provider's id, from the list of providers.
     #[schemars(length(min = 1, max = 64), extend("example" = "hunter"))]
     pub(super) provider: String,
 }
@@ -25,7 +25,7 @@ pub(crate) struct ListProviders;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Providers {
-    /// The finders in the order a new waterfall tries them.
+    /// Finders are in the order in which a new waterfall tries them.
     providers: Vec<ProviderOut>,
 }
 
@@ -35,7 +35,7 @@ impl Endpoint<ApiState> for ListProviders {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List providers";
     const DESCRIPTION: &'static str =
-        "Every provider there is, and whether the team can use it. Keys are never shown.";
+        "Lists all providers and whether the team can use them. API keys are never returned.";
     type Path = Nothing;
     type Query = Nothing;
     type Body = Nothing;
@@ -74,7 +74,8 @@ impl Endpoint<ApiState> for SetProvider {
     const ID: &'static str = "setProvider";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Set a provider's credential";
-    const DESCRIPTION: &'static str = "Gives the team its own credential of a provider, in place of the one it had. It is sealed at rest, never shown, and comes before the operator's.";
+    const DESCRIPTION: &'static str = "Sets the team's credential for a provider and replaces the previous one. It is encrypted at rest, \
+     never returned, and takes precedence over the operator's.";
     type Path = ProviderPath;
     type Query = Nothing;
     type Body = Json<CredentialBody>;
@@ -82,7 +83,7 @@ impl Endpoint<ApiState> for SetProvider {
 
     fn examples() -> Examples {
         Examples {
-            body: Some(json!({ "apiKey": "the key the provider gave you" })),
+            body: Some(json!({ "apiKey": "your API key" })),
             answer: Some(json!({ "provider": {
                 "id": "hunter", "kind": "finder", "label": "Hunter", "configured": true, "source": "team",
             }})),
@@ -107,7 +108,8 @@ impl Endpoint<ApiState> for DeleteProvider {
     const ID: &'static str = "deleteProvider";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a provider's credential";
-    const DESCRIPTION: &'static str = "Deletes the team's own credential, if it has one (`deletedCount` is 0 or 1). The operator's, if there is one, counts again.";
+    const DESCRIPTION: &'static str = "Deletes the team's credential, if there is one (`deletedCount` is 0 or 1). The operator's credential, \
+     if there is one, is used again.";
     type Path = ProviderPath;
     type Query = Nothing;
     type Body = Nothing;

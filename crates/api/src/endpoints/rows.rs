@@ -29,34 +29,34 @@ pub(crate) struct ListRows<V>(PhantomData<V>);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ListQuery {
-    /// From 1. A page past the end is empty.
+    /// Page number, from 1. A page beyond the end is empty.
     #[schemars(range(min = 1))]
     page: Option<u64>,
     #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax" }))]
     page_size: Option<u32>,
-    /// Only the rows of this view, in its order.
+    /// Return only the rows of this view, in its order.
     #[schemars(length(min = 1, max = 64))]
     view_id: Option<String>,
-    /// Filters as in a view, as JSON text. They hold together with the view's.
+    /// Filters as in a view, as JSON. They are combined with the view's filters (AND).
     #[schemars(length(max = 8_000))]
     filters: Option<String>,
-    /// Sorting as in a view, as JSON text. It takes the place of the view's.
+    /// Sorting as in a view, as JSON. It replaces the view's sorting.
     #[schemars(length(max = 2_000))]
     sorting: Option<String>,
-    /// Only rows with a cell that contains this text.
+    /// Return only rows with a cell that contains this text.
     #[schemars(length(max = 1_000))]
     search: Option<String>,
-    /// Only these columns: ids, separated by commas.
+    /// Return only these columns: comma-separated ids.
     #[schemars(length(max = 10_000), extend("x-document" = { "pattern": "^[A-Za-z0-9_, ]*$" }))]
     column_ids: Option<String>,
-    /// Cells as objects of value and status.
+    /// Return cells as objects with value and status.
     with_status: Option<bool>,
-    /// The same with all that a single read tells, save attempts, times and provenance.
+    /// Return cells as in a single-row read, without `attempts`, `updatedAt` and `meta`.
     with_state: Option<bool>,
-    /// Go on where a page ended: its `pagination.nextCursor`. Not together with `page`.
+    /// Continue after a page: its `pagination.nextCursor`. Cannot be combined with `page`.
     #[schemars(length(max = 64))]
     cursor: Option<String>,
-    /// Without it the total is left out, which is quicker in a filtered list.
+    /// Set to false to omit the total, which is faster for filtered lists.
     include_total: Option<bool>,
 }
 
@@ -77,8 +77,8 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
     const ID: &'static str = "listRows";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List rows";
-    const DESCRIPTION: &'static str =
-        "Rows in order of creation, or those of a view or of filters, sorted. Every row names every column.";
+    const DESCRIPTION: &'static str = "Lists rows in order of creation, or filtered and sorted by a view or by query parameters. Every \
+         row contains every column.";
     const READS_ROWS: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = ListQuery;
@@ -171,13 +171,13 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
         });
     let start = match (&query.cursor, query.page) {
         (Some(_), Some(_)) => {
-            offences.push(Offence::new("cursor", "cannot be given together with page"));
+            offences.push(Offence::new("cursor", "cannot be combined with page"));
             Start::Offset(0)
         }
         (Some(text), None) => {
             let cursor = Cursor::parse(text);
             if cursor.is_none() {
-                offences.push(Offence::new("cursor", "must be the nextCursor of a page"));
+                offences.push(Offence::new("cursor", "must be a nextCursor from a previous page"));
             }
             cursor.map_or(Start::Offset(0), Start::After)
         }
@@ -222,7 +222,7 @@ pub(crate) fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<
     let unknown: Vec<Offence> = ids
         .iter()
         .filter(|id| table.by_id(id).is_none())
-        .map(|id| Offence::new("columnIds", format!("{id:?} is no column of this project")))
+        .map(|id| Offence::new("columnIds", format!("{id:?} is not a column of this project")))
         .collect();
     if !unknown.is_empty() {
         return Err(Error::offences(unknown));
@@ -235,7 +235,7 @@ pub(crate) struct InsertRows<V>(PhantomData<V>);
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct InsertQuery {
-    /// A column id or header: a row whose value there equals the sent one is updated, not inserted.
+    /// A column id or header. A row with the same value in this column is updated instead of inserted.
     #[schemars(length(min = 1, max = 255))]
     match_on: Option<String>,
 }
@@ -247,10 +247,10 @@ impl<V: Version> Endpoint<ApiState> for InsertRows<V> {
     const ID: &'static str = "insertRows";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Insert rows";
-    const DESCRIPTION: &'static str = "Inserts one row or many, all or none. Fields that name no column become columns \
-         where the project's settings say so; else they are kept together as an object in `_trigger`, if the row \
-         sent nothing for it; else they are named in `ignoredKeys`. With `matchOn` rows are updated where they match; \
-         200 if none was inserted.";
+    const DESCRIPTION: &'static str = "Inserts one or more rows, all or nothing. Unknown fields become columns if the project's settings \
+     allow it. Otherwise they are stored as an object in `_trigger`, if the row has no value for it; if it \
+     has, they are listed in `ignoredKeys`. With `matchOn`, matching rows are updated; the status is 200 \
+     if no row was inserted.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const STATUS_ALSO: Option<StatusCode> = Some(StatusCode::OK);
     type Path = V::Path<ProjectPath>;
@@ -293,8 +293,9 @@ fn insert_of<'a>(
     let (batch, entries) = match read {
         Entries::One(row) => (None, vec![row]),
         Entries::Many(array, List { entries, count }) if count > entries.len() => {
-            let message =
-                format!("has {count} rows, but one insert has at most {most} (insertRowsMax): send several");
+            let message = format!(
+                "has {count} rows; the limit is {most} per request (insertRowsMax). Split it into several requests"
+            );
             return Err(rowmill_app::Error::limit(array, message).into());
         }
         Entries::Many(array, List { entries, count: _ }) => (Some(array), entries),
@@ -312,7 +313,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteRows<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete rows";
     const DESCRIPTION: &'static str =
-        "Deletes the rows with these ids. Ids that name nothing are not counted.";
+        "Deletes the rows with these ids. Unknown ids are ignored and not counted.";
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Json<RowsDelete>;
@@ -351,7 +352,7 @@ impl<V: Version> Endpoint<ApiState> for GetRow<V> {
     const ID: &'static str = "getRow";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a row";
-    const DESCRIPTION: &'static str = "One row, with value, status and all else that is known of its cells.";
+    const DESCRIPTION: &'static str = "Returns one row with the value, status and details of each cell.";
     type Path = V::Path<RowPath>;
     type Query = Nothing;
     type Body = Nothing;
@@ -376,7 +377,7 @@ pub(crate) struct PatchRow<V>(PhantomData<V>);
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RowPatchedOut {
     row: RowFull,
-    /// Fields that named no column.
+    /// Fields that do not name a column.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ignored_keys: Vec<String>,
 }
@@ -388,8 +389,8 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
     const ID: &'static str = "updateRow";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a row";
-    const DESCRIPTION: &'static str = "Writes the fields that are sent, or `{\"cells\": {columnId: value}}`. Fields that \
-         name no column are named in `ignoredKeys`, or become columns where the project's settings say so.";
+    const DESCRIPTION: &'static str = "Updates the given fields, or `{\"cells\": {columnId: value}}`. Unknown fields are listed in \
+     `ignoredKeys`, or become columns if the project's settings allow it.";
     type Path = V::Path<RowPath>;
     type Query = Nothing;
     type Body = Raw<RowBody>;

@@ -21,7 +21,7 @@ pub(crate) struct Trigger<V>(PhantomData<V>);
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Triggered {
-    /// Rows with at least one cell queued.
+    /// Number of rows with at least one queued cell.
     triggered_count: u64,
 }
 
@@ -32,9 +32,9 @@ impl<V: Version> Endpoint<ApiState> for Trigger<V> {
     const ID: &'static str = "trigger";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Process rows";
-    const DESCRIPTION: &'static str = "Queues cells that never ran, failed, were skipped or are stale. Cells that are \
-         queued or running already are left alone, so triggering twice does the work once. Hand-written cells \
-         are run only with `force`.";
+    const DESCRIPTION: &'static str = "Queues cells that never ran, failed, were skipped or are stale. Cells that are already queued or \
+     running are not affected, so triggering twice runs them once. Manual values are replaced only with \
+     `force`.";
     const READS_ROWS: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
@@ -66,7 +66,7 @@ pub(crate) struct Stop<V>(PhantomData<V>);
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StoppedOut {
-    /// Rows in which something was stopped.
+    /// Number of rows with at least one stopped cell.
     stopped_count: u64,
     stopped_cells: u64,
 }
@@ -78,8 +78,8 @@ impl<V: Version> Endpoint<ApiState> for Stop<V> {
     const ID: &'static str = "stop";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Stop processing";
-    const DESCRIPTION: &'static str = "Puts queued and running cells back to what they were. Once this has answered, no \
-         call for them is begun, calls in flight are aborted, and late results are dropped.";
+    const DESCRIPTION: &'static str = "Resets queued and running cells to their previous state. After the response, no new calls start for \
+     them, calls in flight are aborted, and late results are discarded.";
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Optional<StopBody>;
@@ -113,8 +113,9 @@ impl<V: Version> Endpoint<ApiState> for GetStatus<V> {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getStatus";
     const TAG: &'static str = TAG;
-    const SUMMARY: &'static str = "Get the status of processing";
-    const DESCRIPTION: &'static str = "How many rows and cells stand where. The counts are kept, so asking costs the same for any number of rows.";
+    const SUMMARY: &'static str = "Get processing status";
+    const DESCRIPTION: &'static str =
+        "Returns the number of rows and cells in each state. The cost does not depend on the number of rows.";
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;

@@ -34,7 +34,7 @@ impl Endpoint<ApiState> for ListSecrets {
     const ID: &'static str = "listSecrets";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List team secrets";
-    const DESCRIPTION: &'static str = "The names of the team's secrets. Values are never shown.";
+    const DESCRIPTION: &'static str = "Lists the names of the team's secrets. Values are never returned.";
     type Path = Nothing;
     type Query = Nothing;
     type Body = Nothing;
@@ -67,7 +67,8 @@ impl Endpoint<ApiState> for SetSecret {
     const ID: &'static str = "setSecret";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Set a team secret";
-    const DESCRIPTION: &'static str = "Keeps a secret, in place of the one of that name. HTTP API columns use it as `@{secret.NAME}`. It is sealed at rest and never shown.";
+    const DESCRIPTION: &'static str = "Stores a secret and replaces the previous one with that name. HTTP API columns use it as \
+     `@{secret.NAME}`. It is encrypted at rest and never returned.";
     type Path = SecretPath;
     type Query = Nothing;
     type Body = Json<SecretBody>;
@@ -75,7 +76,7 @@ impl Endpoint<ApiState> for SetSecret {
 
     fn examples() -> Examples {
         Examples {
-            body: Some(json!({ "value": "the token itself" })),
+            body: Some(json!({ "value": "your token" })),
             answer: Some(json!({ "secret": { "name": "CRM_TOKEN" } })),
         }
     }
@@ -98,8 +99,7 @@ impl Endpoint<ApiState> for DeleteSecret {
     const ID: &'static str = "deleteSecret";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a team secret";
-    const DESCRIPTION: &'static str =
-        "Deletes the secret. Columns that name it fail until there is one again.";
+    const DESCRIPTION: &'static str = "Deletes the secret. Columns that use it fail until it is set again.";
     type Path = SecretPath;
     type Query = Nothing;
     type Body = Nothing;

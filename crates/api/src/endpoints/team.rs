@@ -23,7 +23,7 @@ impl Endpoint<ApiState> for GetTeam {
     const ID: &'static str = "getTeam";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get the team";
-    const DESCRIPTION: &'static str = "The team the key belongs to, with its webhook address.";
+    const DESCRIPTION: &'static str = "Returns the key's team and its webhook URL.";
     type Path = Nothing;
     type Query = Nothing;
     type Body = Nothing;
@@ -48,7 +48,7 @@ impl Endpoint<ApiState> for PatchTeam {
     const ID: &'static str = "updateTeam";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Rename the team";
-    const DESCRIPTION: &'static str = "Changes the team's name for people. Its slug stays.";
+    const DESCRIPTION: &'static str = "Changes the team's display name. The slug does not change.";
     type Path = Nothing;
     type Query = Nothing;
     type Body = Json<TeamPatch>;
@@ -80,7 +80,7 @@ impl Endpoint<ApiState> for ListTeams {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List all teams";
     const DESCRIPTION: &'static str =
-        "The teams of this installation. Only keys of the oldest team, which runs it, may ask.";
+        "Lists the teams of this installation. Only API keys of the first team are allowed.";
     type Path = Nothing;
     type Query = Nothing;
     type Body = Nothing;
@@ -102,7 +102,7 @@ pub(crate) struct CreateTeam;
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TeamCreated {
     team: TeamItem,
-    /// The new team's first API key. It is shown this once.
+    /// The new team's first API key. It is shown only once.
     #[schemars(length(max = 128))]
     secret: String,
 }
@@ -111,8 +111,8 @@ impl Endpoint<ApiState> for CreateTeam {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createTeam";
     const TAG: &'static str = TAG;
-    const SUMMARY: &'static str = "Make a team";
-    const DESCRIPTION: &'static str = "Makes a team with one API key, shown this once. Only keys of the oldest team, which runs the installation, may.";
+    const SUMMARY: &'static str = "Create a team";
+    const DESCRIPTION: &'static str = "Creates a team with one API key, which is shown only once. Only API keys of the first team are allowed.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const IS_REPEATABLE: bool = false;
     type Path = Nothing;
@@ -143,8 +143,8 @@ impl Endpoint<ApiState> for GetLimits {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getLimits";
     const TAG: &'static str = TAG;
-    const SUMMARY: &'static str = "Get the limits";
-    const DESCRIPTION: &'static str = "Every limit in force on this server.";
+    const SUMMARY: &'static str = "Get limits";
+    const DESCRIPTION: &'static str = "Returns all current limits of this server.";
     type Path = Nothing;
     type Query = Nothing;
     type Body = Nothing;

@@ -23,33 +23,33 @@ pub(crate) struct TryOnRow;
 pub(crate) struct TryBody {
     #[schemars(length(min = 1, max = 64))]
     row_id: String,
-    /// As a column is created.
+    /// The column, as in a column creation.
     column: ColumnCreate,
-    /// The column that is being edited, if it is there already: what `column` leaves out stays as it is.
+    /// The id of an existing column to edit: fields missing in `column` keep their values.
     #[serde(default)]
     #[schemars(with = "String", length(min = 1, max = 64))]
     column_id: Option<String>,
-    /// Only say what would be sent.
+    /// Only return what would be sent.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// What would be sent, and what came of it.
+/// What is sent, and the result.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TriedOut {
-    /// What would be sent, references filled in and secrets as `***`. AI: system, prompt, provider, model. HTTP API:
-    /// method, url, headers, query, body. Scraper: url. Waterfall: firstName, lastName, fullName, domain.
+    /// What is sent, with references resolved and secrets as `***`. AI: system, prompt, provider, model. HTTP
+    /// API: method, url, headers, query, body. Scraper: url. Waterfall: firstName, lastName, fullName, domain.
     resolved: Map<String, Value>,
-    /// Left out of a dry run, unless the row would not run at all.
+    /// Omitted in a dry run, unless the row would be skipped.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "TriedResult")]
     result: Option<TriedResult>,
-    /// What was corrected, each in one sentence.
+    /// Corrections that were made, one sentence each.
     applied_fixes: Vec<String>,
 }
 
-/// What came of a try. It is stored nowhere.
+/// The result of a try. It is not stored.
 #[derive(Debug, Serialize, JsonSchema)]
 struct TriedResult {
     /// `completed`, `error` or `skipped`.
@@ -61,7 +61,7 @@ struct TriedResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "CellError")]
     error: Option<CellError>,
-    /// Where the value came from: provider, model, milliseconds, source.
+    /// How the value was produced: provider, model, milliseconds, source.
     #[serde(skip_serializing_if = "Map::is_empty")]
     meta: Map<String, Value>,
 }
@@ -89,7 +89,7 @@ impl Endpoint<ApiState> for TryOnRow {
     const ID: &'static str = "tryColumn";
     const TAG: &'static str = "Processing";
     const SUMMARY: &'static str = "Try a column on a row";
-    const DESCRIPTION: &'static str = "Runs a column on one row, once, without keeping the column or the value. With `dryRun` nobody is called.";
+    const DESCRIPTION: &'static str = "Runs a column on one row once, without saving the column or the value. With `dryRun`, no call is made.";
     const IS_REPEATABLE: bool = false;
     type Path = ProjectPath;
     type Query = Nothing;
@@ -127,12 +127,12 @@ impl Endpoint<ApiState> for TryOnRow {
 
 pub(crate) struct TestProvider;
 
-/// What a provider said.
+/// The result of a credential test.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ProviderTested {
     /// Whether the credential works.
     ok: bool,
-    /// What the provider said, without the credential.
+    /// The provider's response, without the credential.
     #[schemars(length(max = 10_000))]
     message: String,
     milliseconds: u64,
@@ -143,7 +143,8 @@ impl Endpoint<ApiState> for TestProvider {
     const ID: &'static str = "testProvider";
     const TAG: &'static str = "Credentials";
     const SUMMARY: &'static str = "Test a provider's credential";
-    const DESCRIPTION: &'static str = "Asks the provider something small with the credential the team would use: one word of a model, or an address that nobody has. Finders that charge for searches may count it as one.";
+    const DESCRIPTION: &'static str = "Makes a small call to the provider with the team's credential: a one-word prompt for a model, or a \
+     search for a nonexistent address. Finders that charge per search may charge for it.";
     const IS_REPEATABLE: bool = false;
     type Path = ProviderPath;
     type Query = Nothing;
@@ -151,8 +152,7 @@ impl Endpoint<ApiState> for TestProvider {
     type Out = ProviderTested;
 
     fn examples() -> Examples {
-        let answer =
-            json!({ "ok": true, "message": "Hunter took the key and answered.", "milliseconds": 212 });
+        let answer = json!({ "ok": true, "message": "Hunter accepted the key.", "milliseconds": 212 });
         Examples { body: None, answer: Some(answer) }
     }
 

@@ -36,7 +36,7 @@ struct UsageTotals {
     cells: CellCounts,
 }
 
-/// How many cells of processed columns stand where.
+/// Number of cells of processed columns in each state.
 #[derive(Debug, Default, Clone, Serialize, JsonSchema)]
 struct CellCounts {
     idle: u64,
@@ -70,9 +70,9 @@ impl Endpoint<ApiState> for GetUsage {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getUsage";
     const TAG: &'static str = "Team";
-    const SUMMARY: &'static str = "Get the usage";
+    const SUMMARY: &'static str = "Get usage";
     const DESCRIPTION: &'static str =
-        "Rows and processed cells of every project of the team, and all together.";
+        "Returns the number of rows and processed cells for each project of the team, and the totals.";
     type Path = Nothing;
     type Query = Nothing;
     type Body = Nothing;

@@ -21,7 +21,7 @@ pub(crate) struct ListViews<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Views {
-    /// By order.
+    /// In order.
     views: Vec<ViewFull>,
 }
 
@@ -32,7 +32,7 @@ impl<V: Version> Endpoint<ApiState> for ListViews<V> {
     const ID: &'static str = "listViews";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List views";
-    const DESCRIPTION: &'static str = "The project's saved views, by order.";
+    const DESCRIPTION: &'static str = "Lists the project's views, in order.";
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
@@ -105,7 +105,7 @@ impl<V: Version> Endpoint<ApiState> for PatchView<V> {
     const ID: &'static str = "updateView";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a view";
-    const DESCRIPTION: &'static str = "Replaces the fields that are sent.";
+    const DESCRIPTION: &'static str = "Replaces the given fields.";
     type Path = V::Path<ViewPath>;
     type Query = Nothing;
     type Body = Json<ViewPatch>;
@@ -137,7 +137,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteView<V> {
     const ID: &'static str = "deleteView";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a view";
-    const DESCRIPTION: &'static str = "Deletes the view. Its rows stay.";
+    const DESCRIPTION: &'static str = "Deletes the view. Rows are not deleted.";
     type Path = V::Path<ViewPath>;
     type Query = Nothing;
     type Body = Nothing;

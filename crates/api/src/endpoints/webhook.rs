@@ -21,33 +21,34 @@ pub(crate) struct Deliver;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TeamIdPath {
-    /// The team's id: a UUID, as in its webhook address.
+    /// The team's id: a UUID, as in its webhook URL.
     #[schemars(length(min = 1, max = 64), extend("example" = "0190f0e0-a1b2-7c3d-8e4f-0123456789ab"))]
     team_id: String,
 }
 
-/// What the event platform sends.
+/// A delivery from the event platform.
 #[derive(Debug, JsonSchema)]
 #[expect(dead_code, reason = "describes a body that is read by hand")]
 pub(crate) struct DeliveryBody {
-    /// `guest.registered` and `guest.updated` make and update rows; any other type is ignored.
+    /// `guest.registered` and `guest.updated` create and update rows. Other types are ignored.
     #[serde(rename = "type")]
     kind: String,
-    /// When the event came about, in ISO 8601; without it, or with anything else, it counts as the newest.
+    /// When the event happened, in ISO 8601. If missing or invalid, the event counts as the newest.
     #[serde(default)]
     created_at: Value,
-    /// The guest, with `guest` and `event` within.
+    /// The guest, with nested `guest` and `event`.
     data: Map<String, Value>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeliveredOut {
-    /// Projects that took the delivery.
+    /// Number of projects that accepted the delivery.
     matched_projects: usize,
     rows_created: u64,
     rows_updated: u64,
-    /// Present and true if nothing was to be done: another type, or no project follows the event.
+    /// Present and true if the delivery was ignored: another event type, or no project is connected to the
+    /// event.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     ignored: bool,
 }
@@ -57,9 +58,10 @@ impl Endpoint<ApiState> for Deliver {
     const ID: &'static str = "deliverEvent";
     const TAG: &'static str = "Webhook";
     const SUMMARY: &'static str = "Deliver an event";
-    const DESCRIPTION: &'static str = "Makes or updates the guest's row in every project that follows the event: one \
-         row a guest and project, however many deliveries come at once. Events older than the one last taken change \
-         nothing. A project with a `signingSecret` takes only deliveries with a right `webhook-signature`. A delivery has at most 1 MiB.";
+    const DESCRIPTION: &'static str = "Creates or updates the guest's row in every project connected to the event: one \
+         row per guest and project, even for concurrent deliveries. Events older than the last one processed are ignored. \
+         A project with a `signingSecret` accepts only deliveries with a valid `webhook-signature`. A delivery has at \
+         most 1 MiB.";
     const ACCESS: Access = Access::Webhook;
     // Strangers can send here, and a delivery is a cell's value.
     const BODY_BYTES_MAX: u32 = 1024 * 1024;

@@ -67,7 +67,8 @@ impl CsvReader {
             let read = self.output.get(..self.written).unwrap_or_default();
             let values = vec![self.overflow.take().unwrap_or_else(|| cut(read))];
             let reason =
-                "opens a quote that is never closed, so the rest of the file belongs to it".to_owned();
+                "has an opening quote without a closing quote; the rest of the file was read as part of it"
+                    .to_owned();
             rows.push(FileRow { line, content: Err(RowError { reason, values }) });
         }
     }

@@ -41,7 +41,9 @@ impl Format {
         let charset = parts
             .find_map(|part| part.strip_prefix("charset=").map(|name| name.trim_matches('"').to_owned()));
         if charset.is_some_and(|name| !matches!(name.as_str(), "utf-8" | "utf8" | "us-ascii")) {
-            return Err(Error::UnsupportedMediaType("The file must be UTF-8: save it as such".to_owned()));
+            return Err(Error::UnsupportedMediaType(
+                "The file must be UTF-8; save it as UTF-8 and import it again".to_owned(),
+            ));
         }
         Ok(format)
     }
@@ -120,12 +122,12 @@ impl Incoming {
             let Some(piece) = self.deadline.piece(&mut self.body).await? else {
                 let Some(decoder) = self.decoder.take() else { return Ok(None) };
                 let bytes = decoder.finish().map_err(|is_full| {
-                    let broken = "The compressed file breaks off before its end".to_owned();
+                    let broken = "The compressed file is incomplete".to_owned();
                     if is_full { self.too_large() } else { Error::NotJson(broken) }
                 })?;
                 return Ok((!bytes.is_empty()).then_some(bytes));
             };
-            let mut data = piece.map_err(|error| Error::NotJson(format!("The file broke off: {error}")))?;
+            let mut data = piece.map_err(|error| Error::NotJson(format!("The file ended early: {error}")))?;
             while !data.is_empty() {
                 let step = if decoder.is_plain() { data.len() } else { STEP_BYTES.min(data.len()) };
                 self.pieces.push_back(data.split_to(step));

@@ -22,7 +22,7 @@ pub(crate) struct RowError {
 }
 
 pub(crate) fn too_long(bytes_max: usize) -> String {
-    format!("is longer than {bytes_max} bytes, the most a row of a file may have (importRowBytesMax)")
+    format!("exceeds the limit of {bytes_max} bytes per row (importRowBytesMax)")
 }
 
 /// The first part of a text that may be long.

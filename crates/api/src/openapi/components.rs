@@ -13,17 +13,17 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
             "The body or query is not valid, arrives too slowly (`bodyWaitSecondsMax`), or asks for more than a limit allows; `details` names every offence.",
         ),
         StatusCode::UNAUTHORIZED => ("Unauthorized", "No bearer token was sent."),
-        StatusCode::FORBIDDEN => ("Forbidden", "The key is not valid, or the project's API is disabled."),
+        StatusCode::FORBIDDEN => ("Forbidden", "The API key is invalid, or the project's API is disabled."),
         StatusCode::NOT_FOUND => {
-            ("NotFound", "What the path or body names does not exist, or is not this team's.")
+            ("NotFound", "Something in the path or body does not exist or belongs to another team.")
         }
-        StatusCode::CONFLICT => ("Conflict", "The Idempotency-Key was used before with another request."),
+        StatusCode::CONFLICT => ("Conflict", "The Idempotency-Key was already used for a different request."),
         StatusCode::PAYLOAD_TOO_LARGE => {
-            ("BodyTooLarge", "The body is larger than `bodyBytesMax`, counted after decompression.")
+            ("BodyTooLarge", "The body exceeds `bodyBytesMax` after decompression.")
         }
         StatusCode::UNSUPPORTED_MEDIA_TYPE => (
             "UnsupportedMediaType",
-            "The body is not `application/json`, or encoded by other than gzip or zstd.",
+            "The Content-Type is not `application/json`, or the Content-Encoding is not gzip or zstd.",
         ),
         StatusCode::TOO_MANY_REQUESTS => {
             ("TooManyRequests", "Too many requests; `Retry-After` says how long to wait.")
@@ -32,9 +32,7 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
             "NotReady",
             "The database cannot be reached, a read took longer than `readSecondsMax`, too many connections or request bodies are open, or the server is stopping; `Retry-After` says how long to wait.",
         ),
-        _ => {
-            ("InternalError", "Something went wrong on the server; the log has the cause under `requestId`.")
-        }
+        _ => ("InternalError", "Internal server error; the server log has the cause under `requestId`."),
     }
 }
 
@@ -46,12 +44,12 @@ const FAILURES: [(StatusCode, &str, &str); 10] = [
     (
         StatusCode::CONFLICT,
         "idempotency_conflict",
-        "This Idempotency-Key was already used with another request; use a new key for a new request",
+        "This Idempotency-Key was already used for a different request; use a new key",
     ),
     (
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_large",
-        "The body is larger than 33554432 bytes, the most this server takes (bodyBytesMax)",
+        "The body exceeds the limit of 33554432 bytes (bodyBytesMax)",
     ),
     (
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -62,13 +60,9 @@ const FAILURES: [(StatusCode, &str, &str); 10] = [
     (
         StatusCode::INTERNAL_SERVER_ERROR,
         "internal_error",
-        "Something went wrong on the server; its log has the cause under this request id",
+        "Internal server error; the server log has the cause under this request id",
     ),
-    (
-        StatusCode::SERVICE_UNAVAILABLE,
-        "unavailable",
-        "The database cannot be reached at the moment; try again in a little while",
-    ),
+    (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "The database is unavailable; try again later"),
 ];
 
 pub(crate) fn responses() -> Map<String, Value> {
@@ -95,9 +89,11 @@ fn response(status: StatusCode, code: &str, error: &str) -> (String, Value) {
 /// A failure of the webhook, whose sender knows no envelope.
 pub(crate) fn webhook_failure(status: StatusCode) -> Value {
     let description = match status {
-        StatusCode::BAD_REQUEST => "The address has no team id, or the body is no delivery.",
-        StatusCode::UNAUTHORIZED => "No project took the delivery: its signature is missing, wrong or old.",
-        StatusCode::NOT_FOUND => "There is no such team.",
+        StatusCode::BAD_REQUEST => "The URL has no team id, or the body is not a valid delivery.",
+        StatusCode::UNAUTHORIZED => {
+            "No project accepted the delivery: the signature is missing, wrong or too old."
+        }
+        StatusCode::NOT_FOUND => "The team does not exist.",
         other => failure(other).1,
     };
     let headers = header_references(!status.is_server_error(), says_when(status));
@@ -130,16 +126,17 @@ pub(crate) fn headers() -> Value {
     };
     json!({
         "X-Request-Id": {
-            "description": "The id of this request, the caller's own if it sent one. The server's log carries it.",
+            "description": "The request id: the client's own, if it sent one. It is also in the server log.",
             "required": true,
             "schema": { "type": "string", "maxLength": 128, "pattern": "^[A-Za-z0-9._-]{1,128}$" },
             "example": "0197f3d2-7c1e-7bb0-9d5f-3a1c5e7f9b11",
         },
-        "X-RateLimit-Limit": integer("How many requests a rested caller may send at once. Absent where the limit is switched off.", 200),
-        "X-RateLimit-Remaining": integer("How many of them are left now.", 199),
-        "X-RateLimit-Reset": integer("When all of them will be there again, in seconds since 1970.", 1_767_225_600),
-        "X-Rowmill-Sequence": integer("A number that this change to the project's rows, and every one before it, is counted in. Sent along with a read it makes sure that the read sees them, on whatever node.", 42),
-        "Retry-After": integer("How many seconds to wait before the next try.", 1),
+        "X-RateLimit-Limit": integer("The burst size: how many requests can be sent at once. Absent if the limit is off.", 200),
+        "X-RateLimit-Remaining": integer("How many requests are left now.", 199),
+        "X-RateLimit-Reset": integer("When the full burst is available again, in Unix seconds.", 1_767_225_600),
+        "X-Rowmill-Sequence": integer("The change sequence of the project after this write. Send it with a read to be sure that the read \
+         includes this write and all earlier ones, on any node.", 42),
+        "Retry-After": integer("How many seconds to wait before a retry.", 1),
     })
 }
 
@@ -149,7 +146,8 @@ pub(crate) fn parameters() -> Value {
             "name": "Idempotency-Key",
             "in": "header",
             "required": false,
-            "description": "Makes repeating safe: the first answer for this key is kept for 24 hours and repeated for the same path and body. With another body it is 409.",
+            "description": "Makes retries safe: the first response for this key is stored for 24 hours and returned again \
+             for the same path and body. A different body returns 409.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
             "example": "import-2026-01-01-part-7",
         },
@@ -157,7 +155,8 @@ pub(crate) fn parameters() -> Value {
             "name": "X-Rowmill-Sequence",
             "in": "header",
             "required": false,
-            "description": "The number that a write was answered with in the header of the same name: what is answered counts that write in. Reads on the node that wrote do so anyway.",
+            "description": "The value of this header from the response to a write: the read includes that write. Reads on \
+             the node that wrote always do.",
             "schema": { "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991_u64 },
             "example": 42,
         },
@@ -166,6 +165,6 @@ pub(crate) fn parameters() -> Value {
 
 pub(crate) fn security_schemes() -> Value {
     json!({
-        "bearer": { "type": "http", "scheme": "bearer", "description": "An API key, made by `rowmill key create`. It names the team." },
+        "bearer": { "type": "http", "scheme": "bearer", "description": "An API key, created with `rowmill key create`. It identifies the team." },
     })
 }

@@ -65,7 +65,7 @@ pub(crate) struct ColumnPatch(pub(crate) Map<String, Value>);
 
 described_by!(ColumnPatch, Patch<PatchShape>);
 
-/// The five fields that v4 answers on creation.
+/// The fields of a new column that v4 returns.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ColumnBrief {
@@ -91,11 +91,11 @@ impl MadeColumn for ColumnBrief {
     }
 }
 
-/// A kind of column to choose from.
+/// A column template.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TemplateItem {
-    /// Passed as `templateId` when a column is created.
+    /// Pass this as `templateId` to create a column.
     #[schemars(length(max = 64))]
     id: &'static str,
     #[schemars(length(max = 255))]
@@ -125,7 +125,7 @@ struct FullShape {
     #[serde(rename = "type")]
     kind: ColumnType,
     data_shape: DataShape,
-    /// Its place, from 0 for the input column.
+    /// The column's position. The input column is 0.
     order: u32,
     /// Present and true on the input column.
     #[schemars(extend("enum" = [true]))]
@@ -150,15 +150,15 @@ struct FullShape {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(dead_code, reason = "describes ColumnCreate")]
 struct CreateShape {
-    /// One of the templates; each version's word for it is taken.
+    /// The id of a template. The ids of all API versions are accepted.
     #[schemars(extend("x-document" = { "enum": [
         "manual", "ai", "ai-text", "ai-json", "waterfall-email", "web-scraper", "http-api", "reference"
     ] }))]
     template_id: String,
-    /// 1 to 255 characters, outer blanks not counted; the template's label without one.
+    /// 1 to 255 characters, not counting leading and trailing spaces. Default: the template's label.
     #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
     header: Option<String>,
-    /// Where it goes; the columns from there on move up. The end without one.
+    /// The column's position; later columns move up. Default: the end.
     order: Option<u32>,
     #[schemars(length(max = 500))]
     dependencies: Option<Vec<Dependency>>,
@@ -166,12 +166,12 @@ struct CreateShape {
     task_config: Option<TaskConfig>,
     api_config: Option<ApiConfig>,
     reference_config: Option<ReferenceConfig>,
-    /// The column runs in a row only where these hold. Columns may be named by their headers.
+    /// The column runs only in rows that match these filters. Columns can be named by header.
     #[schemars(extend("x-unchecked" = true))]
     run_condition: Option<Filters>,
     retry: Option<Retry>,
     rate_limit: Option<RateLimit>,
-    /// How long the answer to an identical call is used again.
+    /// How long the result of an identical call is reused.
     #[schemars(range(max = 31_536_000))]
     cache_ttl_seconds: Option<u32>,
 }
@@ -180,18 +180,18 @@ struct CreateShape {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(dead_code, reason = "describes ColumnPatch")]
 struct PatchShape {
-    /// Read-only: must be as it was read, if it is sent.
+    /// Read-only. If present, it must be unchanged.
     #[schemars(length(max = 64))]
     id: String,
-    /// Read-only: must be as it was read, if it is sent.
+    /// Read-only. If present, it must be unchanged.
     #[serde(rename = "type")]
     kind: ColumnType,
-    /// Read-only: must be as it was read, if it is sent.
+    /// Read-only. If present, it must be unchanged.
     trigger: bool,
-    /// Corrected to one that the column's type allows.
+    /// Corrected to a value that the column's type allows.
     #[schemars(length(max = 64))]
     data_shape: String,
-    /// 1 to 255 characters, outer blanks not counted.
+    /// 1 to 255 characters, not counting leading and trailing spaces.
     #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
     header: String,
     order: u32,

@@ -5,24 +5,24 @@ use rowmill_model::{ProviderKind, Secret};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// What a provider is called with, in place of what there was.
+/// A provider's credential. It replaces the previous one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CredentialBody {
-    /// The provider's key; Snov.io's is `client id:client secret`. Required, unless the provider is
-    /// `openai` and `baseUrl` names a server that wants none. It is never shown again.
+    /// The provider's API key; for Snov.io `client id:client secret`. Required, unless the provider is `openai`
+    /// and `baseUrl` points to a server that needs none. It is never returned.
     #[serde(default, deserialize_with = "secret")]
     #[schemars(
         with = "Option<String>",
         extend("x-document" = { "minLength": 1, "maxLength": 4096 })
     )]
     api_key: Option<Secret>,
-    /// Another address than the vendor's. For `openai` it includes `/v1`. Private addresses are not called
-    /// unless the operator allows it.
+    /// A base URL other than the vendor's. For `openai` it includes `/v1`. Private addresses are blocked unless
+    /// the operator allows them.
     #[serde(default)]
     #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 2048 }))]
     base_url: Option<String>,
-    /// The model that AI columns ask when they name none.
+    /// The default model for AI columns.
     #[serde(default)]
     #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 255 }))]
     model: Option<String>,
@@ -40,24 +40,24 @@ impl From<CredentialBody> for NewCredential {
 pub(crate) struct ProviderOut {
     #[schemars(length(max = 64))]
     id: &'static str,
-    /// `ai` answers prompts, `finder` finds e-mail addresses.
+    /// `ai` responds to prompts, `finder` finds e-mail addresses.
     kind: ProviderKind,
     #[schemars(length(max = 255))]
     label: &'static str,
-    /// Whether columns can use it. `pattern` needs no credential and always is.
+    /// Whether columns can use the provider. `pattern` needs no credential and is always configured.
     configured: bool,
-    /// Whose credential is used: the team's own, which comes first, or the operator's. Null if there is
-    /// none, or none is needed.
+    /// Whose credential is used: the team's, which takes precedence, or the operator's. Null if there is none
+    /// or none is needed.
     source: Option<SourceOut>,
-    /// Only when the team's credential is of no use: why, and what to do.
+    /// Present only if the team's credential cannot be used: why, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 1_000))]
     error: Option<String>,
-    /// The address the team gave, unless it holds a credential.
+    /// The base URL the team set, unless it contains a credential.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 2_048))]
     base_url: Option<String>,
-    /// The model the team gave.
+    /// The model the team set.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 255))]
     model: Option<String>,
@@ -82,22 +82,22 @@ impl From<ProviderState> for ProviderOut {
     }
 }
 
-/// A secret's value, in place of the one there was.
+/// A secret's value. It replaces the previous one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SecretBody {
-    /// It is never shown again.
+    /// Never returned.
     #[serde(deserialize_with = "required_secret")]
     #[schemars(with = "String", length(min = 1, max = 8_192))]
     pub(crate) value: Secret,
 }
 
-/// A team secret, without its value.
+/// A team secret without its value.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SecretOut {
     #[schemars(length(max = 64))]
     name: String,
-    /// Only when the secret is of no use: why, and what to do.
+    /// Present only if the secret cannot be used: why, and what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 1_000))]
     error: Option<String>,

@@ -31,11 +31,11 @@ impl JsonSchema for EventStream {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "object",
-            "description": "One event of the stream.",
+            "description": "An event of the stream.",
             "required": ["event", "data"],
             "properties": {
                 "event": { "type": "string", "enum": ["rows", "project", "status", "reset"] },
-                "id": { "type": "string", "maxLength": 20, "description": "Where the stream can be resumed." },
+                "id": { "type": "string", "maxLength": 20, "description": "The event id for resuming the stream." },
                 "data": { "type": "string", "maxLength": 1_000_000_000, "description": "A JSON object." },
             },
         })

@@ -47,7 +47,7 @@ pub(crate) fn entries(text: &str, most: usize) -> Result<Entries<'_>, Error> {
 
 /// Reads one row.
 pub(crate) fn one(text: &str) -> Result<Fields<'_>, Error> {
-    object(text)?.ok_or_else(|| Error::offence("", "must be an object of field names to values"))
+    object(text)?.ok_or_else(|| Error::offence("", "must be an object that maps field names to values"))
 }
 
 /// A field that holds an array. `None` if it holds none.
@@ -89,7 +89,7 @@ pub(crate) fn check_names(fields: &Fields<'_>, known: &[&str], path: &str, offen
                 format!("is not a known field; known are {}", known.join(", ")),
             ));
         } else if fields.0.iter().take(index).any(|(earlier, _)| earlier == name) {
-            offences.push(Offence::new(at(name), "is sent twice"));
+            offences.push(Offence::new(at(name), "is given twice"));
         }
     }
     for name in known {

@@ -28,7 +28,7 @@ pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     T::deserialize(from).map(Some)
 }
 
-/// How many things were deleted.
+/// Number of deleted items.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Deleted {

@@ -21,7 +21,7 @@ pub(crate) struct ProjectItem {
     #[schemars(extend("format" = "date-time"))]
     created_at: String,
     autoplay: bool,
-    /// The input column included.
+    /// Including the input column.
     column_count: u32,
     #[schemars(length(max = 255))]
     folder_id: Option<String>,
@@ -41,7 +41,7 @@ impl From<ProjectSummary> for ProjectItem {
     }
 }
 
-/// A project with its settings, but without its columns: what a change answers.
+/// A project with its settings, without its columns. Returned by an update.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProjectHead {
@@ -49,17 +49,17 @@ pub(crate) struct ProjectHead {
     id: String,
     #[schemars(length(min = 1, max = 255))]
     title: String,
-    /// Whether rows are processed by themselves.
+    /// Whether rows are processed automatically.
     autoplay: bool,
     #[schemars(extend("format" = "date-time"))]
     created_at: String,
     #[schemars(extend("format" = "date-time"))]
     updated_at: String,
-    /// The input column included.
+    /// Including the input column.
     column_count: usize,
     #[schemars(length(max = 255))]
     folder_id: Option<String>,
-    /// Whatever the owner keeps here; an event integration if it names one.
+    /// Free-form data of the owner; configures an event integration if it names one.
     metadata: Map<String, Value>,
     settings: ProjectSettings,
 }
@@ -92,14 +92,14 @@ impl ProjectHead {
     }
 }
 
-/// A project with everything but its rows and views.
+/// A project with everything except its rows and views.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProjectFull {
     #[serde(flatten)]
     head: ProjectHead,
     row_count: u64,
-    /// By order.
+    /// In order.
     columns: Vec<ColumnFull>,
 }
 
@@ -111,14 +111,14 @@ impl ProjectFull {
     }
 }
 
-/// A project to be made.
+/// A project to create.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ProjectCreate {
-    /// 1 to 255 characters, outer blanks not counted.
+    /// 1 to 255 characters, not counting leading and trailing spaces.
     #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
     title: String,
-    /// Whether rows are processed by themselves.
+    /// Whether rows are processed automatically.
     #[serde(default)]
     autoplay: bool,
     #[serde(default)]
@@ -128,7 +128,7 @@ pub(crate) struct ProjectCreate {
     metadata: Option<Map<String, Value>>,
     #[serde(default)]
     settings: Option<ProjectSettings>,
-    /// Columns to make with it, after the input column.
+    /// Columns to create after the input column.
     #[serde(default)]
     #[schemars(extend("x-limit" = { "maxItems": "columnsMax" }))]
     columns: Vec<ColumnCreate>,
@@ -148,12 +148,12 @@ impl From<ProjectCreate> for NewProject {
     }
 }
 
-/// What of a project changes.
+/// Changes to a project.
 #[expect(clippy::option_option, reason = "a field that is null is not a field that was left out")]
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ProjectPatch {
-    /// 1 to 255 characters, outer blanks not counted.
+    /// 1 to 255 characters, not counting leading and trailing spaces.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "String", extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
     title: Option<String>,
@@ -163,7 +163,7 @@ pub(crate) struct ProjectPatch {
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Option<String>", length(max = 255))]
     folder_id: Option<Option<String>>,
-    /// Replaced whole.
+    /// Replaced as a whole.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Option<Map<String, Value>>")]
     metadata: Option<Option<Map<String, Value>>>,

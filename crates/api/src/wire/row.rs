@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::timestamp;
 use crate::error::Error;
 
-/// One row, with all that is known of its cells.
+/// A row with the details of its cells.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RowFull {
     #[schemars(length(max = 36), regex(pattern = "^row_[0-9a-f]{32}$"))]
@@ -25,7 +25,7 @@ pub(crate) struct RowFull {
     cells: BTreeMap<String, CellFull>,
 }
 
-/// A cell. Beside value and status only what there is to say.
+/// A cell. Fields other than value and status are present only if they apply.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CellFull {
@@ -33,10 +33,10 @@ struct CellFull {
     #[schemars(with = "Value")]
     value: Box<RawValue>,
     status: CellStatus,
-    /// An input has changed since.
+    /// Whether an input has changed since the cell ran.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     stale: bool,
-    /// Written by hand into a column that is processed.
+    /// Whether the value was written manually into a processed column.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     manual: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,8 +54,8 @@ struct CellFull {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("format" = "date-time"))]
     updated_at: Option<String>,
-    /// Where the value came from: provider, model, milliseconds, cost (US dollars), credits (the provider's own), source,
-    /// status (of an HTTP answer), tried (each finder that was asked).
+    /// How the value was produced: provider, model, milliseconds, cost (US dollars), credits (of the provider),
+    /// source, status (of an HTTP response), tried (each finder that was called).
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Map<String, Value>")]
     meta: Option<Map<String, Value>>,
@@ -215,22 +215,22 @@ fn view<'a>(table: &'a Table, row: &'a StoredRow) -> Result<RowView<'a>, Error> 
     Ok(RowView::new(table, values, &row.states))
 }
 
-/// Where a page stands.
+/// Pagination.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Pagination {
     #[schemars(range(min = 1))]
     page: u64,
     page_size: u32,
-    /// Left out with `includeTotal=false`.
+    /// Omitted with `includeTotal=false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     total_rows: Option<u64>,
-    /// 0 when there are no rows. Left out with `includeTotal=false`.
+    /// 0 if there are no rows. Omitted with `includeTotal=false`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     total_pages: Option<u64>,
-    /// Where the next page starts, for `cursor`; null at the end.
+    /// The `cursor` of the next page; null at the end.
     #[schemars(length(max = 64))]
     next_cursor: Option<String>,
 }
@@ -247,7 +247,7 @@ impl Pagination {
     }
 }
 
-/// A list of rows, as the document describes it.
+/// A list of rows.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Rows {
     rows: Vec<RowItem>,
@@ -259,8 +259,8 @@ pub(crate) struct Rows {
 struct RowItem {
     #[schemars(length(max = 36), regex(pattern = "^row_[0-9a-f]{32}$"))]
     id: String,
-    /// By column id: the value or null, or with `withStatus=true` an object of value and status, to which
-    /// `withState=true` adds what else is known of how the cell stands.
+    /// By column id: the value or null. With `withStatus=true`, an object with value and status; with
+    /// `withState=true`, also the other details of the cell's state.
     cells: BTreeMap<String, Value>,
 }
 
@@ -276,7 +276,7 @@ impl JsonSchema for RowBody {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "object",
-            "description": "Field names to values. A field names a column by id, else by header.",
+            "description": "Maps field names to values. A field names a column by id, or else by header.",
             "additionalProperties": true,
         })
     }
@@ -294,7 +294,7 @@ impl JsonSchema for RowsBody {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let row = generator.subschema_for::<RowBody>();
         json_schema!({
-            "description": "One row, an array of rows, or `{\"rows\": [rows]}` with that lone key.",
+            "description": "One row, an array of rows, or `{\"rows\": [rows]}` with no other key.",
             "anyOf": [
                 { "type": "array", "items": row, "x-limit": { "maxItems": "insertRowsMax" } },
                 {
@@ -311,34 +311,34 @@ impl JsonSchema for RowsBody {
     }
 }
 
-/// What became of inserted rows.
+/// The result of an insert.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RowsInserted {
     inserted_count: usize,
-    /// The ids, in the order sent.
+    /// The row ids, in the order of the request.
     #[schemars(extend("x-limit" = { "maxItems": "insertRowsMax" }), inner(length(max = 36)))]
     rows: Vec<String>,
-    /// With `matchOn`.
+    /// Present with `matchOn`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     updated_count: Option<usize>,
-    /// With `matchOn`.
+    /// Present with `matchOn`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     unchanged_count: Option<usize>,
-    /// With `matchOn`: what became of each row sent.
+    /// Present with `matchOn`: the result for each row of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<RowResult>")]
     results: Option<Vec<RowResult>>,
-    /// Fields that named no column and were not kept.
+    /// Fields that do not name a column and were not stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ignored_keys: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct RowResult {
-    /// Its place in the body.
+    /// The row's index in the body.
     index: usize,
     #[schemars(length(max = 36))]
     id: String,
@@ -391,12 +391,12 @@ impl RowsInserted {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct RowsDelete {
-    /// Ids that name nothing are not counted and are no error.
+    /// Unknown ids are ignored and not counted.
     #[schemars(extend("x-limit" = { "maxItems": "rowIdsMax" }))]
     pub(crate) row_ids: Vec<String>,
 }
 
-/// Values for cells.
+/// Cell values to write.
 #[derive(Debug, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(dead_code, reason = "describes a body that is read by hand")]

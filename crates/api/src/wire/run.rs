@@ -13,42 +13,42 @@ use serde_json::Value;
 
 use super::{present, timestamp};
 
-/// Which cells are to run. An empty object means all that can be run.
+/// Which cells to run. An empty object runs all that can run.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct TriggerBody {
-    /// Only these rows; an empty array means none. One that does not exist is 404, and nothing is queued.
+    /// Only these rows; an empty array means none. An unknown id returns 404 and nothing is queued.
     #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "rowIdsMax" }))]
     row_ids: Option<Vec<String>>,
-    /// Completed and hand-written cells, too.
+    /// Also run completed and manual cells.
     force: bool,
     /// Only these columns.
     #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "columnsMax" }), inner(length(max = 255)))]
     column_ids: Option<Vec<String>>,
-    /// Only the rows of this view, in its order.
+    /// Return only the rows of this view, in its order.
     #[schemars(with = "String", length(max = 64))]
     view_id: Option<String>,
-    /// Only rows that match these filters, as in a view. They hold together with the view's.
+    /// Only rows that match these filters, as in a view. They are combined with the view's filters (AND).
     #[serde(deserialize_with = "present")]
     #[schemars(with = "Filters", extend("x-unchecked" = true))]
     filters: Option<Value>,
-    /// In this order, as in a view. It takes the place of the view's.
+    /// Sorting, as in a view. It replaces the view's sorting.
     #[serde(deserialize_with = "present")]
     #[schemars(with = "Sorting", extend("x-unchecked" = true))]
     sorting: Option<Value>,
-    /// Only rows with a cell that contains this text.
+    /// Return only rows with a cell that contains this text.
     #[schemars(with = "String", length(max = 1_000))]
     search: Option<String>,
     /// Only cells with one of these statuses.
     #[schemars(with = "Vec<CellStatus>", length(max = 6))]
     statuses: Option<Vec<CellStatus>>,
-    /// Only cells that ended with one of these errors.
+    /// Only cells with one of these error codes.
     #[schemars(with = "Vec<ErrorCode>", length(max = 14))]
     error_codes: Option<Vec<ErrorCode>>,
-    /// Queue cells in this many rows at most.
+    /// Maximum number of rows to run.
     #[schemars(with = "u64", range(min = 1, max = 1_000_000_000))]
     limit: Option<u64>,
-    /// Say how many rows it would be, and change nothing.
+    /// Only return how many rows would run.
     dry_run: bool,
 }
 
@@ -71,14 +71,14 @@ impl TriggerBody {
     }
 }
 
-/// What is to stop. An empty object means everything.
+/// What to stop. An empty object stops everything.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub(crate) struct StopBody {
-    /// Only these rows; an empty array means none. Ids that name nothing are passed over.
+    /// Only these rows; an empty array means none. Unknown ids are ignored.
     #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "rowIdsMax" }))]
     row_ids: Option<Vec<String>>,
-    /// Only these columns. Ids that name nothing are passed over.
+    /// Only these columns. Unknown ids are ignored.
     #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "columnsMax" }), inner(length(max = 255)))]
     column_ids: Option<Vec<String>>,
 }
@@ -89,16 +89,16 @@ impl StopBody {
     }
 }
 
-/// Where a project's processing stands.
+/// The processing status of a project.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Status {
     rows: RowCounts,
     /// The processed columns, by id.
     columns: BTreeMap<String, ColumnCounts>,
-    /// Whether anything waits or runs.
+    /// Whether any cell is waiting or running.
     processing: bool,
-    /// The present run, or the last one if nothing runs. Left out before the first.
+    /// The current run, or the last one if none is running. Omitted before the first run.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RunCounts")]
     run: Option<RunCounts>,
@@ -106,8 +106,8 @@ pub(crate) struct Status {
     updated_at: String,
 }
 
-/// How many rows stand where. A row counts once, in the first that fits of: generating, queued, error, idle
-/// (a processed cell never ran), complete.
+/// Number of rows in each state. Each row counts once, in the first state that applies: generating, queued,
+/// error, idle (a processed cell never ran), complete.
 #[derive(Debug, Serialize, JsonSchema)]
 struct RowCounts {
     total: u64,
@@ -118,7 +118,7 @@ struct RowCounts {
     error: u64,
 }
 
-/// How many cells of a column stand where.
+/// Number of cells of a column in each state.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ColumnCounts {
     #[schemars(length(max = 255))]
@@ -133,25 +133,25 @@ struct ColumnCounts {
     skipped: u64,
 }
 
-/// What came of a run so far. It begins when a cell is queued while none waits or runs, and goes on for as long
-/// as any does.
+/// The results of a run so far. A run starts when a cell is queued while none is waiting or running, and lasts
+/// while any is.
 #[derive(Debug, Serialize, JsonSchema)]
 struct RunCounts {
-    /// All its cells: those that wait or run, and those that ended in one of the ways below.
+    /// All cells of the run: waiting, running, and finished in one of the ways below.
     cells: u64,
-    /// Ended with a value.
+    /// Completed with a value.
     done: u64,
-    /// Ended with cleanly nothing.
+    /// Completed without a result (`no_data`).
     empty: u64,
     failed: u64,
     skipped: u64,
-    /// Stopped before they ended, whether they waited or ran.
+    /// Stopped before they finished.
     stopped: u64,
-    /// US dollars, as far as providers say what they take. Left out if none has.
+    /// Cost in US dollars, as reported by providers. Omitted if none reported it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     cost: Option<f64>,
-    /// Providers' own credits, as far as they say what they take. Left out if none has.
+    /// Provider credits used, as reported by providers. Omitted if none reported them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     credits: Option<f64>,

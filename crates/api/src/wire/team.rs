@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::rate_limits::{Rate, Rates};
 use crate::wire::timestamp;
 
-/// The team a key belongs to.
+/// The team of an API key.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TeamOut {
@@ -18,7 +18,7 @@ pub(crate) struct TeamOut {
     slug: String,
     #[schemars(length(max = 255))]
     name: String,
-    /// Where the event platform sends its webhooks. The address is the secret.
+    /// The URL for the event platform's webhooks. Keep it secret.
     #[schemars(length(max = 2_000))]
     webhook_url: String,
 }
@@ -35,7 +35,7 @@ impl TeamOut {
     }
 }
 
-/// A team, as others see it.
+/// A team.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct TeamItem {
     #[schemars(extend("format" = "uuid"))]
@@ -62,10 +62,10 @@ pub(crate) struct KeyOut {
     name: String,
     #[schemars(extend("format" = "date-time"))]
     created_at: String,
-    /// To the minute; null if it was never used.
+    /// Accurate to the minute; null if the key was never used.
     #[schemars(extend("format" = "date-time"))]
     last_used_at: Option<String>,
-    /// Whether this is the key that asks.
+    /// Whether this is the key of this request.
     current: bool,
 }
 
@@ -83,7 +83,7 @@ impl KeyOut {
     }
 }
 
-/// What a key is for.
+/// An API key to create.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeyCreate {
@@ -92,7 +92,7 @@ pub(crate) struct KeyCreate {
     pub(crate) name: String,
 }
 
-/// What a team is called.
+/// A team's name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TeamPatch {
@@ -101,57 +101,57 @@ pub(crate) struct TeamPatch {
     pub(crate) name: String,
 }
 
-/// A team to make.
+/// A team to create.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TeamCreate {
-    /// Its short name in paths: lower-case letters, digits and hyphens.
+    /// The team's short name in URLs: lower-case letters, digits and hyphens.
     #[schemars(length(min = 1, max = 63), regex(pattern = "^[a-z0-9][a-z0-9-]*$"), extend("example" = "acme"))]
     pub(crate) slug: String,
-    /// Its name for people; the slug without one.
+    /// The team's display name. Default: the slug.
     #[serde(default)]
     #[schemars(length(max = 255), extend("x-document" = { "minLength": 1, "pattern": "\\S" }))]
     pub(crate) name: Option<String>,
 }
 
-/// Every limit in force.
+/// All current limits.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LimitsOut {
-    /// Rows or projects on a page when none is named.
+    /// Default page size.
     page_size_default: u32,
     page_size_max: u32,
-    /// Rows in one insert.
+    /// Maximum rows per insert.
     insert_rows_max: u32,
-    /// Cells in one batch.
+    /// Maximum cells per update.
     cells_batch_max: u32,
-    /// Row ids in one delete, trigger or stop.
+    /// Maximum row ids per delete, trigger or stop.
     row_ids_max: u32,
-    /// Columns of a project, the input column included.
+    /// Maximum columns per project, including the input column.
     columns_max: u32,
-    /// Views of a project.
+    /// Maximum views per project.
     views_max: u32,
-    /// Filters of a view.
+    /// Maximum filters per view.
     filters_max: u32,
-    /// Secrets of a team.
+    /// Maximum secrets per team.
     secrets_max: u32,
-    /// API keys of a team.
+    /// Maximum API keys per team.
     keys_max: u32,
-    /// Teams of this installation.
+    /// Maximum teams of this installation.
     teams_max: u32,
-    /// Bytes of a cell value's JSON.
+    /// Maximum size of a cell value's JSON, in bytes.
     cell_bytes_max: u32,
-    /// Bytes of a request body, after decompression.
+    /// Maximum size of a request body after decompression, in bytes.
     body_bytes_max: u32,
-    /// How deep JSON may nest, the outermost container being 1.
+    /// Maximum nesting depth of JSON. The outermost container is level 1.
     nesting_max: u32,
-    /// Seconds that a read of many rows may take.
+    /// Maximum duration of a read of many rows, in seconds.
     read_seconds_max: u32,
-    /// Bytes of an imported file, after decompression.
+    /// Maximum size of an imported file after decompression, in bytes.
     import_bytes_max: u32,
-    /// Bytes of one row of an imported file.
+    /// Maximum size of one row of an imported file, in bytes.
     import_row_bytes_max: u32,
-    /// Rejected rows after which an import stops.
+    /// Number of rejected rows after which an import stops.
     import_rejected_max: u32,
     /// Connections at once, as far as the process may open as many files.
     connections_max: u32,
@@ -171,12 +171,12 @@ pub(crate) struct LimitsOut {
     event_streams_per_team_max: u32,
     /// Bytes of rows on their way to the readers of event streams.
     event_bytes_max: u32,
-    /// Hours for which the answer to a request with an `Idempotency-Key` is kept.
+    /// How long the response to a request with an `Idempotency-Key` is stored, in hours.
     idempotency_hours: u32,
     rate_limits: RateLimitsOut,
 }
 
-/// How often one caller may call; null is no limit.
+/// The rate limit of one caller; null means no limit.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RateLimitsOut {
@@ -186,7 +186,7 @@ struct RateLimitsOut {
     anonymous: Option<RateOut>,
     /// Webhook deliveries, per team.
     webhook: Option<RateOut>,
-    /// Wrong keys, per client address.
+    /// Failed authentication, per client address.
     auth_failures: Option<RateOut>,
 }
 

@@ -23,13 +23,13 @@ pub(crate) struct ViewFull {
     /// An icon name or an emoji.
     #[schemars(length(max = 64))]
     emoji: String,
-    /// Its place among the project's views, from 0.
+    /// The view's position, from 0.
     order: usize,
     #[schemars(extend("format" = "date-time"))]
     created_at: String,
     filters: Filters,
     sorting: Sorting,
-    /// Which columns are shown. A hidden column is still listed in rows.
+    /// Which columns are visible. Rows still contain hidden columns.
     column_visibility: BTreeMap<String, bool>,
 }
 
@@ -58,14 +58,14 @@ impl From<ViewSaved> for ViewFull {
     }
 }
 
-/// A view to be made.
+/// A view to create.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ViewCreate {
-    /// 1 to 255 characters, outer blanks not counted.
+    /// 1 to 255 characters, not counting leading and trailing spaces.
     #[schemars(extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
     name: String,
-    /// An icon name or an emoji; "📋" without one.
+    /// An icon name or an emoji. Default: "📋".
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "String", extend("x-document" = { "maxLength": 64 }))]
     emoji: Option<String>,
@@ -87,11 +87,11 @@ impl From<ViewCreate> for ViewChanges {
     }
 }
 
-/// What of a view changes. Each field that is sent replaces the one there was.
+/// Changes to a view. Each given field replaces the old value.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct ViewPatch {
-    /// 1 to 255 characters, outer blanks not counted.
+    /// 1 to 255 characters, not counting leading and trailing spaces.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "String", extend("x-document" = { "minLength": 1, "maxLength": 255, "pattern": "\\S" }))]
     name: Option<String>,
@@ -107,7 +107,7 @@ pub(crate) struct ViewPatch {
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "BTreeMap<String, bool>")]
     column_visibility: Option<BTreeMap<String, bool>>,
-    /// Moves the view to this place among the project's views.
+    /// Moves the view to this position.
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "u32")]
     order: Option<u32>,

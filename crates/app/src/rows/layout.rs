@@ -127,7 +127,7 @@ impl<'a> Layout<'a> {
                 self.over_limit = true;
                 too_many_fields()
             }
-            Ok(Held::NotAnObject) => "must be an object of field names to values".to_owned(),
+            Ok(Held::NotAnObject) => "must be an object that maps field names to values".to_owned(),
             // It was JSON when the batch was split into rows.
             Err(error) => error.to_string(),
         };
@@ -145,16 +145,13 @@ impl<'a> Layout<'a> {
                 Target::Reference => {
                     self.offend(
                         at(place, field),
-                        "follows another column and cannot be written: write to its source",
+                        "is a reference column, which is read-only; write to its source column",
                     );
                 }
                 Target::Column(slot) => {
                     self.check_size(place, field, value);
                     if cells.iter().any(|(taken, _)| *taken == slot) {
-                        self.offend(
-                            at(place, field),
-                            "names a column that another field of this row names too",
-                        );
+                        self.offend(at(place, field), "names the same column as another field of this row");
                     } else {
                         cells.push((slot, Cow::Borrowed(*value)));
                     }
@@ -231,7 +228,7 @@ impl<'a> Layout<'a> {
             self.over_limit = true;
             self.offend(
                 field,
-                format!("would become a column, but a project has at most {most} columns (columnsMax)"),
+                format!("would create a column, but a project can have at most {most} columns (columnsMax)"),
             );
             return Target::Nothing;
         }
@@ -292,7 +289,7 @@ fn object(fields: &[(&Cow<'_, str>, &str)], place: RowLocation, layout: &mut Lay
     let mut seen = HashSet::with_capacity(fields.len());
     for (index, (field, value)) in fields.iter().enumerate() {
         if !seen.insert(field.as_ref()) {
-            layout.offend(at(place, field), "is sent twice in this row");
+            layout.offend(at(place, field), "is given twice in this row");
         }
         if index > 0 {
             text.push(',');
@@ -317,18 +314,15 @@ pub(crate) fn new_row(id: RowId, cells: &RowCells<'_>) -> NewRow {
 /// Why a value cannot be written into a column, if it cannot.
 pub(crate) fn refusal(kind: ColumnType, value: &str, limits: &Limits) -> Option<String> {
     if kind == ColumnType::Reference {
-        return Some(
-            "goes to a column that follows another and cannot be written: write to its source".to_owned(),
-        );
+        return Some("maps to a reference column, which is read-only; write to its source column".to_owned());
     }
     too_large(value, limits)
 }
 
 fn too_large(value: &str, limits: &Limits) -> Option<String> {
     let most = limits.cell_bytes_max;
-    (value.len() > usize::try_from(most).unwrap_or(usize::MAX)).then(|| {
-        format!("has {} bytes of JSON, but a cell value has at most {most} (cellBytesMax)", value.len())
-    })
+    (value.len() > usize::try_from(most).unwrap_or(usize::MAX))
+        .then(|| format!("has {} bytes of JSON; the limit for a cell is {most} (cellBytesMax)", value.len()))
 }
 
 fn at(place: RowLocation, field: &str) -> impl fmt::Display {

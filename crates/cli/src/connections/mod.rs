@@ -43,7 +43,7 @@ const OTHER_FILES_MIN: u64 = 256;
 
 /// The service, and the address it is known by, if one is set.
 #[derive(Debug, Clone)]
-pub(crate) struct Front {
+pub(crate) struct HttpService {
     pub(crate) router: axum::Router,
     pub(crate) public_url: Option<Arc<PublicUrl>>,
 }
@@ -105,7 +105,7 @@ pub(crate) fn fit_to_files(limits: &mut Limits) {
 /// Where connections come in.
 pub(crate) struct Listener {
     listener: TcpListener,
-    front: Front,
+    service: HttpService,
     gate: Arc<Gate>,
     deadlines: Deadlines,
     /// True once no more requests are taken. Each connection watches it to its end.
@@ -113,8 +113,8 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    pub(crate) fn new(listener: TcpListener, front: Front, caps: Caps, deadlines: Deadlines) -> Self {
-        Self { listener, front, gate: Gate::new(caps), deadlines, closing: watch::Sender::new(false) }
+    pub(crate) fn new(listener: TcpListener, service: HttpService, caps: Caps, deadlines: Deadlines) -> Self {
+        Self { listener, service, gate: Gate::new(caps), deadlines, closing: watch::Sender::new(false) }
     }
 
     pub(crate) fn address(&self) -> std::io::Result<SocketAddr> {
@@ -128,7 +128,7 @@ impl Listener {
                 Ok((stream, peer)) => self.let_in(stream, peer),
                 Err(error) => {
                     // Out of file descriptors, most likely: somebody who waits makes room.
-                    tracing::warn!(%error, "a connection could not be accepted");
+                    tracing::warn!(%error, "could not accept a connection");
                     self.gate.evict_oldest();
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
@@ -139,7 +139,7 @@ impl Listener {
     fn let_in(&self, stream: TcpStream, peer: SocketAddr) {
         let Some(seat) = self.gate.enter(peer.ip()) else { return };
         let deadlines = if seat.is_limited() { self.deadlines.limited() } else { self.deadlines };
-        let requests = Requests { front: self.front.clone(), peer, seat };
+        let requests = Requests { service: self.service.clone(), peer, seat };
         tokio::spawn(serve(stream, requests, deadlines, self.closing.subscribe()));
     }
 
@@ -201,7 +201,7 @@ async fn serve(
 
 /// The requests of one connection.
 struct Requests {
-    front: Front,
+    service: HttpService,
     peer: SocketAddr,
     seat: Arc<Seat>,
 }
@@ -217,14 +217,14 @@ impl hyper::service::Service<Request<Incoming>> for Requests {
         let busy = Busy(Arc::clone(&seat));
         let (mut parts, incoming) = request.into_parts();
         parts.extensions.insert(ConnectInfo(self.peer));
-        if let Some(inner) = self.front.public_url.as_ref().and_then(|url| url.inner(&parts.uri)) {
+        if let Some(inner) = self.service.public_url.as_ref().and_then(|url| url.inner(&parts.uri)) {
             parts.uri = inner;
         }
         let is_refused = seat.is_limited() && !rowmill_api::is_health(parts.uri.path());
         let expects_continue = parts.headers.contains_key(EXPECT);
         let received = Received::new(incoming);
         let body = received.as_ref().map_or_else(Body::empty, Received::lend);
-        let mut router = self.front.router.clone();
+        let mut router = self.service.router.clone();
         Box::pin(async move {
             let mut response = if is_refused {
                 rowmill_api::too_many_connections(&request_id().to_string())

@@ -44,13 +44,13 @@ impl ProviderCalls {
     ) -> Result<CallOutcome, CallOutcome> {
         let config = cell.column.ai_config.as_ref().filter(|config| !config.prompt.trim().is_empty());
         let config =
-            config.ok_or_else(|| invalid("The column has no prompt yet: write one in its settings."))?;
+            config.ok_or_else(|| invalid("The column has no prompt. Add one in the column settings."))?;
         let model = choose(config, credentials)?;
         let credential = credentials.providers.get(model.provider.about.id);
         let name =
             config.model.clone().or_else(|| credential.and_then(|credential| credential.model.clone()));
         let name = name.filter(|name| !name.trim().is_empty()).ok_or_else(|| {
-            invalid("No model is chosen: choose one in the column's settings, or a default for the provider.")
+            invalid("No model is set. Choose one in the column settings, or set a default model for the provider.")
         })?;
         let mut fill = Fill::new(cell, None)?;
         let output = match cell.column.data_shape {
@@ -84,12 +84,13 @@ impl ProviderCalls {
     ) -> Result<CallOutcome, CallOutcome> {
         let started = self.now();
         // Before anything is paid for.
-        let schema = match &question.output {
-            Output::Text | Output::Json(None) => None,
-            Output::Json(Some(schema)) => Some(AnswerSchema::compile(schema).map_err(|words| {
-                invalid(format!("The shape of the answer that the column asks for cannot be used: {words}."))
-            })?),
-        };
+        let schema =
+            match &question.output {
+                Output::Text | Output::Json(None) => None,
+                Output::Json(Some(schema)) => Some(AnswerSchema::compile(schema).map_err(|words| {
+                    invalid(format!("The column's output schema is not usable: {words}."))
+                })?),
+            };
         let reply = self.ask_once(cell, model, question).await?;
         if question.output == Output::Text {
             let raw = serde_json::Value::from(reply.text.trim()).to_string();
@@ -109,7 +110,8 @@ impl ProviderCalls {
         match read_json(&repaired.text, schema.as_ref()) {
             Ok(json) => Ok(CallOutcome::Value(json.get().into(), meta)),
             Err(problems) => {
-                let words = format!("The answer is not in the shape asked for: {}", problems.join(" "));
+                let words =
+                    format!("The model's response does not match the output schema: {}", problems.join(" "));
                 let mut outcome = CallOutcome::failed(ErrorCode::InvalidOutput, words);
                 if let CallOutcome::Failed(call_failure) = &mut outcome {
                     call_failure.meta = meta;
@@ -186,7 +188,10 @@ pub(super) fn asked(
 fn choose(config: &AiConfig, credentials: &TeamCredentials) -> Result<Model, Failure> {
     let reach = |ai: AiProvider| {
         let provider = Provider::of_ai(ai).ok_or_else(|| {
-            Failure::new(FailureKind::InvalidInput, "This server does not know the column's provider.")
+            Failure::new(
+                FailureKind::InvalidInput,
+                "The column's provider is unknown to this server. Choose another one in the column settings.",
+            )
         })?;
         Ok(Model { provider, ai, access: access(provider, credentials)? })
     };
@@ -196,7 +201,8 @@ fn choose(config: &AiConfig, credentials: &TeamCredentials) -> Result<Model, Fai
             reach(AiProvider::Anthropic).map_err(|_| match first.kind {
                 FailureKind::MissingCredentials => Failure::new(
                     FailureKind::MissingCredentials,
-                    "There is no API key for a language model yet: OpenAI's, a compatible service's, or Anthropic's.",
+                    "No language model is configured. Add a credential for OpenAI, an OpenAI-compatible \
+                     server or Anthropic in the settings.",
                 ),
                 _ => first,
             })

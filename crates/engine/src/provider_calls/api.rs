@@ -48,7 +48,7 @@ impl ProviderCalls {
     ) -> Result<CallOutcome, CallOutcome> {
         let config = cell.column.api_config.as_ref().filter(|config| !config.url.trim().is_empty());
         let config =
-            config.ok_or_else(|| invalid("The column has no address yet: write one in its settings."))?;
+            config.ok_or_else(|| invalid("The column has no URL. Add one in the column settings."))?;
         let sent = filled(cell, config, credentials)?;
         let key = digest(cell.project.team, &sent, config);
         let in_flight = config.method == HttpMethod::Get;

@@ -85,12 +85,12 @@ impl<'a> Fill<'a> {
     pub(super) fn into_secrets(self) -> Result<Vec<Secret>, CallOutcome> {
         match self.unknown {
             None if self.climbs => {
-                let message = "A value in the address is `.` or `..`, which would lead to another path.";
+                let message = "A value in the URL is `.` or `..`, which would change the path.";
                 Err(CallOutcome::failed(ErrorCode::InvalidInput, message))
             }
             None => Ok(self.used),
             Some(name) => {
-                let message = format!("The team has no secret called `{name}`.");
+                let message = format!("The team has no secret named `{name}`. Add it in the settings.");
                 Err(CallOutcome::failed(ErrorCode::MissingCredentials, message))
             }
         }

@@ -99,8 +99,8 @@ impl CellRunner for ProviderCalls {
         match self.credentials.of(cell.project.team).await {
             Ok(credentials) => self.ask(cell, &credentials).await.unwrap_or_else(|outcome| outcome),
             Err(words) => {
-                tracing::warn!(error = %words, "credentials cannot be read");
-                let message = "The team's credentials cannot be read at the moment.".to_owned();
+                tracing::warn!(error = %words, "could not read credentials");
+                let message = "The team's credentials could not be read. Try again later.".to_owned();
                 let error = CellError { code: ErrorCode::ProviderError, message };
                 CallOutcome::Failed(Box::new(CallFailure {
                     error,
@@ -145,7 +145,7 @@ impl ProviderCalls {
             }
             (ColumnType::Task, Some(TaskConfig::WEB_SCRAPER)) => Box::pin(self.read_page(cell)).await,
             (ColumnType::Task | ColumnType::Manual | ColumnType::Reference, _) => {
-                Err(invalid("This server does not know the column's task."))
+                Err(invalid("The column's task is unknown to this server."))
             }
         }
     }

@@ -21,7 +21,7 @@ impl ProviderCalls {
     pub(super) async fn read_page(&self, cell: &Cell) -> Result<CallOutcome, CallOutcome> {
         let config = scraper(cell.column.task_config.as_ref()).filter(|config| !config.url.trim().is_empty());
         let config =
-            config.ok_or_else(|| invalid("The column has no address yet: write one in its settings."))?;
+            config.ok_or_else(|| invalid("The column has no URL. Add one in the column settings."))?;
         let target = Target::new(Fill::new(cell, None)?.address(&config.url), config);
         let parts = [team_part(cell.project.team), PROVIDER.to_owned(), format!("{target:?}")];
         let key = Digest::of(parts.iter().map(String::as_str));
@@ -57,5 +57,5 @@ pub(super) fn scraper(task: Option<&TaskConfig>) -> Option<&WebScraper> {
 
 fn json_of(page: &Scraped) -> Result<String, Failure> {
     serde_json::to_string(page)
-        .map_err(|_| Failure::new(FailureKind::InvalidOutput, "The page cannot be written as JSON."))
+        .map_err(|_| Failure::new(FailureKind::InvalidOutput, "The page could not be converted to JSON."))
 }

@@ -37,7 +37,7 @@ impl ProviderCalls {
     /// Runs a cell once, for somebody who waits.
     pub async fn try_once(&self, cell: &Cell) -> CallOutcome {
         tokio::time::timeout(TIME_MAX, self.call(cell)).await.unwrap_or_else(|_| {
-            let words = format!("There was no answer within {} s.", TIME_MAX.as_secs());
+            let words = format!("No response within {} s.", TIME_MAX.as_secs());
             CallOutcome::failed(ErrorCode::TimedOut, words)
         })
     }
@@ -48,7 +48,7 @@ impl ProviderCalls {
         let asked = tokio::time::timeout(TEST_TIME_MAX, self.ping_provider(provider, &credentials)).await;
         match asked {
             Ok(outcome) => outcome.map_err(|failure| failure.message),
-            Err(_) => Err(format!("There was no answer within {} s.", TEST_TIME_MAX.as_secs())),
+            Err(_) => Err(format!("No response within {} s.", TEST_TIME_MAX.as_secs())),
         }
     }
 
@@ -59,7 +59,7 @@ impl ProviderCalls {
         credentials: &TeamCredentials,
     ) -> Result<String, Failure> {
         let Some(provider) = Provider::named(about.id) else {
-            return Ok(format!("{} needs no credential and is ready.", about.label));
+            return Ok(format!("{} is ready; it does not need a credential.", about.label));
         };
         let access = access(provider, credentials)?;
         match provider.kind {
@@ -67,21 +67,21 @@ impl ProviderCalls {
                 let model =
                     credentials.providers.get(about.id).and_then(|credential| credential.model.clone());
                 let Some(model) = model else {
-                    let words = "No default model is set, so nothing can be asked: set one for the provider.";
+                    let words = "No default model is set. Set one for the provider to test it.";
                     return Err(Failure::new(FailureKind::InvalidInput, words));
                 };
                 let question =
                     Question { max_tokens: Some(16), ..Question::new(model, "Reply with: OK".to_owned()) };
                 let reply = llm::ask(&self.client, ai, &access, &question, TEST_TIME_MAX).await?;
                 let model = reply.model.unwrap_or(question.model);
-                Ok(format!("{} answered with the model {model}.", about.label))
+                Ok(format!("{} responded with the model {model}.", about.label))
             }
             Kind::Finder(finder) => {
                 let Some(person) = Person::new("Ada", "Lovelace", "", "example.com") else {
                     return Ok(format!("{} is ready.", about.label));
                 };
                 self.finders.find(finder, &access, &person, &(), TEST_TIME_MAX).await?;
-                Ok(format!("{} took the key and answered.", about.label))
+                Ok(format!("{} accepted the key.", about.label))
             }
         }
     }
@@ -151,7 +151,7 @@ fn starred(credentials: &TeamCredentials) -> TeamCredentials {
 }
 
 fn unread(words: &str) -> CellError {
-    tracing::warn!(error = %words, "credentials cannot be read");
-    let message = "The team's credentials cannot be read at the moment.".to_owned();
+    tracing::warn!(error = %words, "could not read credentials");
+    let message = "The team's credentials could not be read. Try again later.".to_owned();
     CellError { code: ErrorCode::ProviderError, message }
 }

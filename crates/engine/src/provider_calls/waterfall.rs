@@ -36,17 +36,17 @@ impl ProviderCalls {
         credentials: &TeamCredentials,
     ) -> Result<CallOutcome, CallOutcome> {
         let config = waterfall(&cell.column)
-            .ok_or_else(|| invalid("The column has no finders yet: choose some in its settings."))?;
+            .ok_or_else(|| invalid("The column has no finders. Add some in the column settings."))?;
         let entries = enabled(config);
         if entries.is_empty() {
-            return Err(invalid("No finder is switched on: switch one on in the column's settings."));
+            return Err(invalid("All finders are disabled. Enable one in the column settings."));
         }
         let mut row = Fill::new(cell, None)?;
         let [first, last, full, domain] = WaterfallEmail::INPUT_KEYS
             .map(|key| config.input_mapping.get(key).map(|text| row.text(text)).unwrap_or_default());
         let person = Person::new(&first, &last, &full, &domain).ok_or_else(|| {
             let message =
-                "To find an address, a domain and a name are needed: the full name, or first and last."
+                "Finding an address needs a domain and a name: the full name, or first and last name."
                     .to_owned();
             CallOutcome::Skipped(CellError { code: ErrorCode::MissingInput, message })
         })?;
@@ -256,7 +256,7 @@ fn finder_of(
 }
 
 fn unknown(entry: &WaterfallProvider) -> Failure {
-    let words = format!("This server knows no finder called `{}`.", entry.task_type);
+    let words = format!("There is no finder named `{}`.", entry.task_type);
     Failure::new(FailureKind::InvalidInput, words)
 }
 
@@ -311,7 +311,7 @@ fn most_telling(failures: Vec<Failure>, entries: usize) -> Option<Failure> {
 
 /// A finder that was not asked because it rests.
 fn resting(provider: &Provider, closed: &CallOutcome, now: Timestamp) -> Failure {
-    let words = format!("{} is paused for a moment, and was not asked.", provider.about.label);
+    let words = format!("{} is paused after repeated failures and was not called.", provider.about.label);
     let mut failure = Failure::new(FailureKind::RateLimited, words);
     if let CallOutcome::Later(at, _) = closed {
         failure.retry_after = Some(until(now, *at));
@@ -360,7 +360,7 @@ impl RejectedCredentials {
     fn recall(&self, account: (Lane, Digest), now: Timestamp) -> Option<Failure> {
         let accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, failure) = accounts.get(&account).filter(|(until, _)| *until > now)?;
-        let message = format!("Not asked again, because of what came a moment ago: {}", failure.message);
+        let message = format!("Not called again because of an earlier error: {}", failure.message);
         Some(Failure { message, spent: Spent::NOTHING, ..failure.clone() })
     }
 

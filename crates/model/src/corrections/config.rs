@@ -44,7 +44,7 @@ pub(super) fn correct_data_shape(
         return shape;
     }
     let shape = stored.data_shape;
-    fixes.add(format!("Set dataShape {} back to \"{}\"", quoted(word), shape.word()));
+    fixes.add(format!("Reset dataShape {} to \"{}\"", quoted(word), shape.word()));
     draft.insert("dataShape".to_owned(), Value::from(shape.word()));
     shape
 }
@@ -71,7 +71,7 @@ pub(super) fn drop_foreign(
         let Some(parent) = object_at_mut(draft, parents) else { continue };
         if !is_own && parent.shift_remove(*key).is_some() {
             let kind = quoted(template.id);
-            fixes.add(format!("Dropped {}, which a column of template {kind} does not have", path.join(".")));
+            fixes.add(format!("Removed {}, which columns of template {kind} do not have", path.join(".")));
         }
     }
 }
@@ -119,7 +119,7 @@ pub(super) fn correct(column: &mut Column, catalogue: &Catalogue, fixes: &mut Fi
     input_mapping.retain(|key, _| {
         let known = WaterfallEmail::INPUT_KEYS.contains(&key.as_str());
         if !known {
-            fixes.add(format!("Dropped {} from inputMapping, which has no such key", quoted(key)));
+            fixes.add(format!("Removed the unknown key {} from inputMapping", quoted(key)));
         }
         known
     });
@@ -133,7 +133,7 @@ pub(super) fn keep_input_plain(column: &mut Column, fixes: &mut Fixes) {
     let Column { dependencies, run_condition, retry, rate_limit, cache_ttl_seconds, .. } = column;
     let mut tell = |name: &str, is_set: bool| {
         if is_set {
-            fixes.add(format!("Dropped {name}, which the input column does not have"));
+            fixes.add(format!("Removed {name}, which the input column does not have"));
         }
     };
     tell("dependencies", !std::mem::take(dependencies).is_empty());
@@ -148,7 +148,8 @@ pub(super) fn keep_input_plain(column: &mut Column, fixes: &mut Fixes) {
 pub(super) fn check(column: &Column, stored: &Column, offences: &mut Vec<Offence>) {
     let mut check_length = |place: &str, text: &str, chars_max: usize| {
         if text.len() > chars_max && text.chars().count() > chars_max {
-            let message = format!("must have at most {chars_max} characters, with ids in its references");
+            let message =
+                format!("must have at most {chars_max} characters, counting references with column ids");
             offences.push(Offence::new(place, message));
         }
     };
@@ -189,9 +190,7 @@ fn check_schema(schema: &Value) -> Result<(), String> {
     if schema.to_string().len() > SCHEMA_BYTES_MAX {
         return Err(format!("must have at most {SCHEMA_BYTES_MAX} bytes"));
     }
-    AnswerSchema::compile(schema)
-        .map(|_| ())
-        .map_err(|words| format!("is no JSON Schema that can be used: {words}"))
+    AnswerSchema::compile(schema).map(|_| ()).map_err(|words| format!("is not a usable JSON Schema: {words}"))
 }
 
 fn set_word(place: &str, word: &mut String, right: &str, fixes: &mut Fixes) {
@@ -207,7 +206,7 @@ fn unique_providers(providers: Vec<WaterfallProvider>, fixes: &mut Fixes) -> Vec
     let mut places: HashMap<String, usize> = HashMap::new();
     for provider in providers {
         if provider.id.trim().is_empty() {
-            fixes.add("Dropped a provider without an id");
+            fixes.add("Removed a provider without an id");
             continue;
         }
         let twin = places.get(&provider.id).and_then(|place| kept.get_mut(*place));
@@ -240,7 +239,7 @@ fn disable_unknown_providers(providers: &mut [WaterfallProvider], catalogue: &Ca
     for provider in providers.iter_mut().filter(|provider| !catalogue.knows(&provider.task_type)) {
         if std::mem::take(&mut provider.enabled) {
             let (id, task_type) = (quoted(&provider.id), quoted(&provider.task_type));
-            fixes.add(format!("Disabled provider {id}, because its taskType {task_type} is not known"));
+            fixes.add(format!("Disabled provider {id}, because its taskType {task_type} is unknown"));
         }
     }
 }

@@ -32,7 +32,9 @@ pub(super) fn correct(table: &Table, column: &mut Column, fixes: &mut Fixes, off
     if !(1..=NAME_CHARS_MAX).contains(&wanted.chars().count()) {
         // That it is of another type, or cleared, has been said.
         if offences.iter().all(|offence| offence.path != "header") {
-            let message = format!("must have 1 to {NAME_CHARS_MAX} characters, outer blanks apart");
+            let message = format!(
+                "must have 1 to {NAME_CHARS_MAX} characters, not counting leading and trailing spaces"
+            );
             offences.push(Offence::new("header", message));
         }
         return;
@@ -40,7 +42,7 @@ pub(super) fn correct(table: &Table, column: &mut Column, fixes: &mut Fixes, off
     let header = unique_header(table, column.id.as_str(), wanted);
     if header != wanted {
         let (old, new) = (quoted(wanted), quoted(&header));
-        fixes.add(format!("Renamed header {old} to {new}, because another column has it"));
+        fixes.add(format!("Renamed header {old} to {new}, because another column already uses it"));
     }
     column.header = header;
 }

@@ -70,7 +70,7 @@ impl Links<'_> {
             let Some(id) = self.dependency_id(column_id.as_str()) else { continue };
             if let Some(twin) = places.get(&id).and_then(|place| kept.get_mut(*place)) {
                 twin.required |= required;
-                self.fixes.add(format!("Removed twin dependency on {}", quoted(id.as_str())));
+                self.fixes.add(format!("Removed duplicate dependency on {}", quoted(id.as_str())));
                 continue;
             }
             places.insert(id.clone(), kept.len());
@@ -93,12 +93,13 @@ impl Links<'_> {
                 return None;
             }
             Some(Barred::Circle) => {
-                self.fixes.add(format!("Removed dependency on {}, which would close a circle", quoted(id)));
+                self.fixes
+                    .add(format!("Removed dependency on {}, because it would create a cycle", quoted(id)));
                 return None;
             }
         }
         if id != name {
-            self.fixes.add(format!("Rewrote dependency on {} to {}", quoted(name), quoted(id)));
+            self.fixes.add(format!("Rewrote dependency {} to {}", quoted(name), quoted(id)));
         }
         Some(ColumnId::new(id))
     }
@@ -192,24 +193,24 @@ impl Links<'_> {
         let names_secret = secrets == Secrets::Refused && inner.trim().starts_with("secret.");
         let sentence = match why {
             Unresolved::BadPath => {
-                format!("Blanked reference {} in {place}, because its path cannot be read", quoted(inner))
+                format!("Cleared reference {} in {place}, because its path is not valid", quoted(inner))
             }
             Unresolved::NoColumn if names_secret => {
                 format!(
-                    "Blanked reference {} in {place}, because secrets are read in apiConfig only",
+                    "Cleared reference {} in {place}, because secrets can be used in apiConfig only",
                     quoted(inner)
                 )
             }
-            Unresolved::NoColumn => format!("Blanked reference to {} in {place}", self.unknown(inner)),
+            Unresolved::NoColumn => format!("Cleared reference to {} in {place}", self.unknown(inner)),
         };
         self.fixes.add(sentence);
     }
 
     fn tell_barred(&mut self, id: &str, place: &str, barred: Barred) {
         self.fixes.add(match barred {
-            Barred::Itself => format!("Blanked reference to the column itself in {place}"),
+            Barred::Itself => format!("Cleared reference to the column itself in {place}"),
             Barred::Circle => {
-                format!("Blanked reference to {} in {place}, because it would close a circle", quoted(id))
+                format!("Cleared reference to {} in {place}, because it would create a cycle", quoted(id))
             }
         });
     }

@@ -126,7 +126,7 @@ pub(super) fn read(wire: &Map<String, Value>, stored: &Column, offences: &mut Ve
 
 pub(super) fn unknown_fields(body: &Map<String, Value>, known: &[&str]) -> Vec<Offence> {
     let unknown = body.keys().filter(|key| !known.contains(&key.as_str()));
-    unknown.map(|key| Offence::new(key, "is no field that can be sent here")).collect()
+    unknown.map(|key| Offence::new(key, "is not a known field")).collect()
 }
 
 /// The read-only fields that were sent with another value than they have.
@@ -140,7 +140,7 @@ pub(super) fn changed_read_only(body: &Map<String, Value>, column: &Column) -> V
     READ_ONLY
         .into_iter()
         .filter(changed)
-        .map(|key| Offence::new(key, format!("is read-only: it must be {}, or left out", stored(key))))
+        .map(|key| Offence::new(key, format!("is read-only; leave it out or send {}", stored(key))))
         .collect()
 }
 

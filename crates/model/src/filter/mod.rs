@@ -47,7 +47,7 @@ pub enum Conjunction {
     Not,
 }
 
-/// One question asked of one cell.
+/// A condition on one column.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Filter {

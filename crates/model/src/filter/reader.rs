@@ -96,7 +96,7 @@ impl Reader<'_> {
     fn group(&mut self, fields: &Map<String, Json>, at: &str, depth: usize) -> Option<FilterNode> {
         // Going no deeper than this also bounds the recursion.
         if depth > FILTER_DEPTH_MAX {
-            self.refuse(at, format!("Groups of filters may nest at most {FILTER_DEPTH_MAX} deep."));
+            self.refuse(at, format!("Filter groups can be nested at most {FILTER_DEPTH_MAX} levels deep."));
             return None;
         }
         self.groups += 1;
@@ -111,7 +111,7 @@ impl Reader<'_> {
         let filters = if let Some(filters) = fields.get("filters") {
             self.nodes(filters, &format!("{at}.filters"), depth)
         } else {
-            self.refuse(format!("{at}.filters"), "A group needs `filters`, an array.");
+            self.refuse(format!("{at}.filters"), "A group requires `filters`, an array.");
             Vec::new()
         };
         Some(FilterNode::Group { conjunction: conjunction?, filters })
@@ -151,7 +151,7 @@ impl Reader<'_> {
 
     fn column(&mut self, json: Option<&Json>, at: &str) -> Option<ColumnId> {
         let Some(id) = json.and_then(Json::as_str) else {
-            self.refuse(at, "A filter needs `columnId`, the id of a column.");
+            self.refuse(at, "A filter requires `columnId`, the id of a column.");
             return None;
         };
         let column = self.table.by_id(id);
@@ -179,7 +179,7 @@ impl Reader<'_> {
             None | Some(Json::Null) => None,
             Some(Json::String(text)) => Some(text.clone()),
             Some(_) => {
-                self.refuse(at, "This must be text.");
+                self.refuse(at, "This must be a string.");
                 None
             }
         }
@@ -189,14 +189,14 @@ impl Reader<'_> {
         let short = name.is_none_or(|name| name.len() <= TIME_ZONE_CHARS_MAX);
         zone(name).filter(|_| short).unwrap_or_else(|| {
             let name = shortened(name.unwrap_or_default());
-            self.refuse(at, format!("`{name}` is no IANA time zone, such as `Europe/Berlin`."));
+            self.refuse(at, format!("`{name}` is not an IANA time zone, such as `Europe/Berlin`."));
             TimeZone::UTC
         })
     }
 
     fn known_fields(&mut self, fields: &Map<String, Json>, at: &str, what: &str, known: &[&str]) {
         for name in fields.keys().filter(|name| !known.contains(&name.as_str())) {
-            let message = format!("`{}` is no field of {what}.", shortened(name));
+            let message = format!("`{}` is not a field of {what}.", shortened(name));
             self.refuse(format!("{at}.{}", shortened(name)), message);
         }
     }
@@ -247,14 +247,14 @@ impl ValueReader {
         match value.as_str() {
             None => refuse(format!("`matches` takes {}.", Shape::Pattern.right())),
             Some(text) if text.chars().count() > PATTERN_CHARS_MAX => {
-                refuse(format!("A pattern is at most {PATTERN_CHARS_MAX} characters long."))
+                refuse(format!("A pattern can have at most {PATTERN_CHARS_MAX} characters."))
             }
             Some(text) => match pattern(text, self.case_sensitive) {
                 Ok(_) => Vec::new(),
                 Err(regex::Error::CompiledTooBig(_)) => refuse(
                     "This regular expression is too large once compiled; use fewer repetitions.".to_owned(),
                 ),
-                Err(error) => refuse(format!("This is no valid regular expression: {error}")),
+                Err(error) => refuse(format!("Invalid regular expression: {error}")),
             },
         }
     }
@@ -268,7 +268,7 @@ impl ValueReader {
             let name = shortened(name);
             offences.push(Offence::new(
                 format!("{}.{name}", self.at),
-                format!("`{name}` is no field of `isWithin`."),
+                format!("`{name}` is not a field of `isWithin`."),
             ));
         }
         let mode = fields.get("mode").and_then(Json::as_str).filter(|mode| MODES.contains(mode));

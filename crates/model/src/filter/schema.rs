@@ -20,7 +20,7 @@ impl JsonSchema for Filters {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "array",
-            "description": "Filters that must all hold.",
+            "description": "Filters that must all match.",
             "x-limit": { "maxItems": "filtersMax" },
             "items": node(FILTER_DEPTH_MAX),
         })
@@ -37,7 +37,7 @@ fn node(groups_left: usize) -> Json {
 fn group(groups_left: usize) -> Json {
     json!({
         "type": "object",
-        "description": "Several filters joined; `not` means that none of them holds.",
+        "description": "A group of filters. `not` means that none of them matches.",
         "additionalProperties": false,
         "required": ["conjunction", "filters"],
         "properties": {
@@ -50,31 +50,29 @@ fn group(groups_left: usize) -> Json {
 fn filter() -> Json {
     json!({
         "type": "object",
-        "description": "One question asked of one cell.",
+        "description": "A condition on one column.",
         "additionalProperties": false,
         "required": ["columnId", "operator"],
         "properties": {
             "columnId": {
                 "type": "string", "maxLength": COLUMN_ID_CHARS_MAX,
-                "description": "The column looked at.",
+                "description": "The id of the column to test.",
             },
             "operator": { "type": "string", "enum": Operator::ALL.map(Operator::word) },
             "value": {
-                "description": "What the cell is compared with: any value for `equals` and `notEquals`; an \
-                    array for `in`, `notIn`, `hasAnyOf`, `hasAllOf` and `hasNoneOf`; text for the text \
-                    operators; a number or ISO 8601 date for the comparisons and `[low, high]` for \
-                    `between`; `{mode, n?}` for `isWithin`; status words and error codes for the operators \
-                    of cell state; nothing for the rest.",
+                "description": "The value to compare with: any value for `equals` and `notEquals`; an array for `in`, \
+                 `notIn`, `hasAnyOf`, `hasAllOf` and `hasNoneOf`; a string for text operators; a number or \
+                 ISO 8601 date for comparisons and `[low, high]` for `between`; `{mode, n?}` for \
+                 `isWithin`; statuses and error codes for cell state operators; no value for the others.",
             },
             "path": {
                 "type": "string", "maxLength": PATH_CHARS_MAX,
-                "description": "Looks at a part of a JSON value: dotted, or JSONPath from `$`.",
+                "description": "Tests a part of a JSON value: a dotted path, or JSONPath starting with `$`.",
             },
             "caseSensitive": { "type": "boolean", "default": false },
             "timeZone": {
                 "type": "string", "maxLength": TIME_ZONE_CHARS_MAX,
-                "description": "The IANA time zone of dates without an offset and of calendar days; UTC \
-                    without one.",
+                "description": "The IANA time zone for dates without an offset and for calendar days. Default: UTC.",
             },
         },
     })

@@ -32,7 +32,7 @@ impl Path {
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         if text.chars().count() > PATH_CHARS_MAX {
-            return Err(format!("A path is at most {PATH_CHARS_MAX} characters long."));
+            return Err(format!("A path can have at most {PATH_CHARS_MAX} characters."));
         }
         if !text.starts_with('$') {
             return steps::dotted(text).map(|steps| Self(Route::Steps(steps)));

@@ -31,7 +31,7 @@ impl Query {
         check_cost(text)?;
         JsonPath::parse(text)
             .map(Self)
-            .map_err(|error| format!("The path `{text}` is no valid JSONPath (RFC 9535): {error}."))
+            .map_err(|error| format!("The path `{text}` is not a valid JSONPath (RFC 9535): {error}."))
     }
 
     /// An array of the raw texts found, in the order found.
@@ -76,7 +76,7 @@ fn check_cost(text: &str) -> Result<(), String> {
             // Asked anew for each value the filter sees, even one value of the whole may be all of it.
             '$' if index > 0 => {
                 return Err(format!(
-                    "The path `{text}` starts from `$` inside a filter; use `@`, the value at hand."
+                    "The path `{text}` uses `$` inside a filter; use `@`, the current value."
                 ));
             }
             _ => {}
@@ -84,7 +84,7 @@ fn check_cost(text: &str) -> Result<(), String> {
         depth_max = depth_max.max(depth);
     }
     if depth_max > NESTING_MAX {
-        return Err(format!("The path `{text}` nests brackets more than {NESTING_MAX} deep."));
+        return Err(format!("The path `{text}` nests brackets more than {NESTING_MAX} levels deep."));
     }
     if selectors > SELECTORS_MAX {
         return Err(format!("The path `{text}` combines more than {SELECTORS_MAX} selectors."));

@@ -18,7 +18,7 @@ pub(super) fn dotted(text: &str) -> Result<Vec<PathStep>, String> {
         let name_len = segment.find('[').unwrap_or(segment.len());
         let (name, mut brackets) = segment.split_at(name_len);
         if name.contains(']') {
-            return Err(format!("The path `{text}` closes a bracket that it did not open."));
+            return Err(format!("The path `{text}` has a closing bracket without an opening one."));
         }
         // A path may start at an element of an array: `[0].name`.
         if !name.is_empty() {
@@ -39,14 +39,14 @@ pub(super) fn dotted(text: &str) -> Result<Vec<PathStep>, String> {
 fn bracket<'t>(text: &str, brackets: &'t str) -> Result<(i64, &'t str), String> {
     let inner = brackets
         .strip_prefix('[')
-        .ok_or_else(|| format!("The path `{text}` needs a dot after each bracket that a name follows."))?;
+        .ok_or_else(|| format!("The path `{text}` needs a dot between a bracket and the name after it."))?;
     let (index, rest) = inner
         .split_once(']')
-        .ok_or_else(|| format!("The path `{text}` has a bracket that is not closed."))?;
+        .ok_or_else(|| format!("The path `{text}` has an opening bracket without a closing one."))?;
     let index = index.trim().parse().map_err(|_| {
         format!(
-            "The path `{text}` has `[{index}]` where a whole number belongs; \
-             a name in brackets needs JSONPath, such as `$[\"name\"]`."
+            "The path `{text}` has `[{index}]` where an integer is expected; to use a name in brackets \
+             write JSONPath, such as `$[\"name\"]`."
         )
     })?;
     Ok((index, rest))

@@ -19,7 +19,7 @@ impl Plan {
     /// Looks at a row for one of its cells. `now` is what the condition's dates count from.
     pub fn judge(&self, slot: Slot, place: u8, block: &Block, row: &RowView<'_>, now: Timestamp) -> Verdict {
         let Some(column) = self.column(slot).and_then(|index| self.columns.get(index)) else {
-            let message = "The column is not processed any more.".to_owned();
+            let message = "This column is no longer processed.".to_owned();
             return Verdict::Skip(CellError { code: ErrorCode::InvalidInput, message });
         };
         for input in column.inputs.iter().filter(|input| input.required) {
@@ -30,7 +30,7 @@ impl Plan {
                     CellStatus::Error => "failed",
                     _ => "was skipped",
                 };
-                let message = format!("“{}” {words}, and this column needs it.", input.header);
+                let message = format!("The required input “{}” {words}.", input.header);
                 return Verdict::Skip(CellError { code: ErrorCode::DependencyError, message });
             }
             let value = input.source.value(row);
@@ -47,12 +47,12 @@ impl Plan {
 
 /// A column that must have a value has none.
 pub fn missing_input(header: &str) -> CellError {
-    let message = format!("“{header}” is empty, and this column needs it.");
+    let message = format!("The required input “{header}” is empty.");
     CellError { code: ErrorCode::MissingInput, message }
 }
 
 /// The column is not meant for the row.
 pub fn condition_not_met() -> CellError {
-    let message = "The column's condition leaves this row out.".to_owned();
+    let message = "The column's run condition is not met for this row.".to_owned();
     CellError { code: ErrorCode::ConditionNotMet, message }
 }

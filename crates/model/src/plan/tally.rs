@@ -34,8 +34,8 @@ struct ColumnCounts {
     skipped: u64,
 }
 
-/// How many rows stand where. A row counts once, in the first that fits of: generating, queued, error,
-/// idle (a processed cell never ran), complete.
+/// Number of rows in each state. Each row counts once, in the first state that applies: generating, queued,
+/// error, idle (a processed cell never ran), complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RowTally {
     pub total: u64,
@@ -46,7 +46,7 @@ pub struct RowTally {
     pub error: u64,
 }
 
-/// How many cells of a column stand where.
+/// Number of cells of a column in each state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnTally {
     pub idle: u64,
@@ -128,7 +128,7 @@ impl Tally {
         self.columns.values().map(|counts| counts.queued + counts.generating).sum()
     }
 
-    /// Whether anything waits or runs.
+    /// Whether any cell is waiting or running.
     pub fn is_processing(&self) -> bool {
         self.rows.generating + self.rows.queued > 0
     }

@@ -21,7 +21,7 @@ pub use key::{Key, is_empty_key, write_key};
 /// The most columns rows are sorted by.
 pub const SORT_KEYS_MAX: usize = 20;
 
-/// What rows are sorted by, the most important first.
+/// Sort keys, the most important first.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Sorting(pub Vec<SortKey>);
@@ -97,7 +97,7 @@ impl Order {
         key.finish()
     }
 
-    /// What rows are sorted by, the most important first.
+    /// Sort keys, the most important first.
     pub fn keys(&self) -> &[(Source, Direction)] {
         &self.0
     }
@@ -116,14 +116,14 @@ impl JsonSchema for Sorting {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "array",
-            "description": "What rows are sorted by, the most important first.",
+            "description": "Sort keys, the most important first.",
             "maxItems": SORT_KEYS_MAX,
             "items": {
                 "type": "object",
                 "additionalProperties": false,
                 "required": ["columnId", "direction"],
                 "properties": {
-                    "columnId": { "type": "string", "maxLength": 64, "description": "The column sorted by." },
+                    "columnId": { "type": "string", "maxLength": 64, "description": "The id of the column to sort by." },
                     "direction": { "type": "string", "enum": Direction::ALL.map(Direction::word) },
                 },
             },

@@ -47,7 +47,7 @@ impl Reader<'_> {
         };
         for name in fields.keys().filter(|name| !matches!(name.as_str(), "columnId" | "direction")) {
             let name: String = name.chars().take(100).collect();
-            self.refuse(format!("{at}.{name}"), format!("`{name}` is no field of a sort key."));
+            self.refuse(format!("{at}.{name}"), format!("`{name}` is not a field of a sort key."));
         }
         let column_id = self.column(fields.get("columnId"), &format!("{at}.columnId"));
         let direction = fields.get("direction").and_then(Json::as_str).and_then(Direction::parse);
@@ -61,7 +61,7 @@ impl Reader<'_> {
 
     fn column(&mut self, json: Option<&Json>, at: &str) -> Option<ColumnId> {
         let Some(id) = json.and_then(Json::as_str) else {
-            self.refuse(at, "A sort key needs `columnId`, the id of a column.");
+            self.refuse(at, "A sort key requires `columnId`, the id of a column.");
             return None;
         };
         let Some(column) = self.table.by_id(id) else {
@@ -70,7 +70,7 @@ impl Reader<'_> {
             return None;
         };
         if self.keys.iter().any(|key| key.column_id == column.id) {
-            self.refuse(at, format!("Rows are sorted by `{id}` already; a column can be named only once."));
+            self.refuse(at, format!("Column `{id}` appears twice; sort by a column only once."));
             return None;
         }
         Some(column.id.clone())

@@ -42,7 +42,9 @@ impl MailHosts {
 
     pub(super) async fn of(&self, domain: &str) -> Result<Route, Failure> {
         let Some(resolver) = &self.0 else {
-            return Err(Failure::transient("The machine knows no name server to ask for mail servers."));
+            return Err(Failure::transient(
+                "This machine has no DNS server configured, so mail servers cannot be looked up.",
+            ));
         };
         let found = match resolver.mx_lookup(format!("{domain}.")).await {
             Ok(found) => found,
@@ -54,7 +56,7 @@ impl MailHosts {
                         found => Route::Implied(found),
                     }),
                     None => Err(Failure::transient(format!(
-                        "The mail servers of {domain} are not known: {error}."
+                        "Could not look up the mail servers of {domain}: {error}."
                     ))),
                 };
             }

@@ -83,7 +83,7 @@ impl Pattern {
             return Ok(finding(verdict, &candidates));
         }
         if is_private {
-            let words = "The domain's mail server is in a private network.";
+            let words = "The domain's mail server has a private address.";
             return Err(Failure::new(FailureKind::Blocked, words));
         }
         // A domain that names mail servers has mail; one that merely has an address may have none.

@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
         read: impl Fn(&Response) -> Result<Progress, Failure> + Sync,
     ) -> Result<Finding, Failure> {
         let mut wait = delay;
-        let mut last = Failure::new(FailureKind::TimedOut, "The finder did not end its search in time.");
+        let mut last = Failure::new(FailureKind::TimedOut, "The finder did not finish in time.");
         while self.waited(wait).await {
             let progress = match self.send(request(self)?).await {
                 Ok(response) => read(&response),
@@ -155,5 +155,5 @@ pub(super) fn id(value: &Value, pointers: &[&str]) -> Option<String> {
 
 /// An asynchronous search that was accepted without a way to ask for its result.
 pub(super) fn no_id(who: &str) -> Failure {
-    Failure::new(FailureKind::InvalidOutput, format!("{who} began a search without naming it."))
+    Failure::new(FailureKind::InvalidOutput, format!("{who} started a search but returned no search id."))
 }

@@ -81,7 +81,7 @@ async fn start(
 
 async fn mint(session: &Session<'_>, tokens: &Tokens) -> Result<Secret, Failure> {
     let (client_id, client_secret) = session.key.expose().trim().split_once(':').ok_or_else(|| {
-        let words = "Snov.io's key is written `client id:client secret`.";
+        let words = "Snov.io's key must have the form `client id:client secret`.";
         Failure::new(FailureKind::InvalidCredentials, words)
     })?;
     let form = url::form_urlencoded::Serializer::new(String::new())
@@ -100,7 +100,7 @@ async fn mint(session: &Session<'_>, tokens: &Tokens) -> Result<Secret, Failure>
     let body = response.json(WHO)?;
     let token = Secret::new(text(&body, "/access_token"));
     if token.expose().is_empty() {
-        return Err(Failure::new(FailureKind::InvalidOutput, "Snov.io gave no token."));
+        return Err(Failure::new(FailureKind::InvalidOutput, "Snov.io returned no token."));
     }
     let seconds = body.get("expires_in").and_then(Value::as_i64).unwrap_or(3600).clamp(0, 86_400);
     let until = session.now().saturating_add(SignedDuration::from_secs(seconds) - MARGIN);

@@ -26,7 +26,7 @@ pub struct Question {
     pub system: Option<String>,
     pub turns: Vec<Turn>,
     pub temperature: Option<f64>,
-    /// The longest answer, in tokens.
+    /// Maximum length of the response, in tokens.
     pub max_tokens: Option<u32>,
     pub output: Output,
 }
@@ -154,9 +154,9 @@ fn settled(reply: Reply) -> Result<Reply, Failure> {
         return Ok(reply);
     }
     let words = if reply.truncated {
-        "The model used up its tokens before it answered.".to_owned()
+        "The model reached the token limit before it returned a result.".to_owned()
     } else {
-        format!("The model answered without text ({}).", reply.finish.as_deref().unwrap_or("no reason given"))
+        format!("The model returned no text ({}).", reply.finish.as_deref().unwrap_or("no reason given"))
     };
     Err(Failure { spent: reply.spent, ..Failure::new(FailureKind::InvalidOutput, words) })
 }

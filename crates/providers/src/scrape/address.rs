@@ -11,10 +11,10 @@ const CHARS_MAX: usize = 8_000;
 pub(super) fn parse(text: &str) -> Result<Url, Failure> {
     let text = text.trim();
     if text.is_empty() {
-        return Err(wrong("There is no address."));
+        return Err(wrong("The URL is empty."));
     }
     if text.chars().count() > CHARS_MAX {
-        return Err(wrong(&format!("The address is longer than {CHARS_MAX} characters.")));
+        return Err(wrong(&format!("The URL exceeds the limit of {CHARS_MAX} characters.")));
     }
     let is_scheme = |word: &str| word.chars().all(|letter| letter.is_ascii_alphanumeric());
     let url = if text.split_once("://").is_some_and(|(before, _)| is_scheme(before)) {
@@ -25,11 +25,11 @@ pub(super) fn parse(text: &str) -> Result<Url, Failure> {
     let Some(mut url) = url else {
         let shown: String = text.chars().take(100).collect();
         return Err(wrong(&format!(
-            "`{shown}` is not the address of a web page, such as https://example.com/about."
+            "`{shown}` is not the URL of a web page, such as https://example.com/about."
         )));
     };
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong("Only pages with an http or https address can be read."));
+        return Err(wrong("Only http and https pages can be read."));
     }
     url.set_fragment(None);
     Ok(url)

@@ -110,7 +110,9 @@ impl Extractor {
     pub(super) async fn read(&self, job: &Job, body: &[u8]) -> Result<Page, Failure> {
         let _slot = self.slots.acquire(Tenant::current()).await;
         let mut worker = self.worker().map_err(|error| {
-            Failure::transient(format!("The page could not be read: no process could be started ({error})."))
+            Failure::transient(format!(
+                "The page could not be read: the extraction process failed to start ({error})."
+            ))
         })?;
         match self.ask(&mut worker, job, body).await {
             Ok(Ok(answer)) => {
@@ -211,7 +213,7 @@ impl Worker {
 fn too_intricate(limit: Duration) -> Failure {
     let seconds = limit.as_secs();
     let words =
-        format!("The page is too intricate: it could not be read in {seconds} seconds of processor time.");
+        format!("The page is too complex: extraction took more than {seconds} seconds of processor time.");
     Failure::new(FailureKind::TimedOut, words).with_transient(false)
 }
 
@@ -222,11 +224,11 @@ fn late(limit: Duration) -> Failure {
 }
 
 fn broken() -> Failure {
-    Failure::new(FailureKind::InvalidOutput, "The page could not be read: it breaks every reader we have.")
+    Failure::new(FailureKind::InvalidOutput, "The page could not be read: the HTML parser crashed.")
 }
 
 fn too_large() -> Failure {
-    Failure::new(FailureKind::TooLarge, "There is more on the page than can be kept.")
+    Failure::new(FailureKind::TooLarge, "The page's content exceeds the size limit.")
 }
 
 #[cfg(test)]

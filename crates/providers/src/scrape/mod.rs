@@ -167,13 +167,13 @@ fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -
 fn refusal(response: &Response) -> Failure {
     let mut failure = response.failure(WHO);
     let words = match response.status {
-        401 => "it wants a login, which the scraper does not have",
-        403 => "it does not let programs read it, or only after a login",
-        404 | 410 => "there is nothing at this address",
-        429 => "it was asked too often",
+        401 => "it requires a login",
+        403 => "it denies access to programs or requires a login",
+        404 | 410 => "the page does not exist",
+        429 => "too many requests",
         _ => return failure,
     };
-    failure.message = format!("{WHO} answered {}: {words}.", response.status);
+    failure.message = format!("{WHO} responded with {}: {words}.", response.status);
     failure
 }
 
@@ -204,7 +204,7 @@ fn sniffed(body: &[u8]) -> Result<Kind, Failure> {
 
 fn unreadable(content_type: &str) -> Failure {
     let shown: String = content_type.chars().take(100).collect();
-    let words = format!("{WHO} is of type {shown}; the scraper reads HTML and text.");
+    let words = format!("{WHO} has the type {shown}; only HTML and text can be read.");
     Failure::new(FailureKind::InvalidOutput, words)
 }
 

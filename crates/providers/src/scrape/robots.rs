@@ -35,8 +35,8 @@ impl Rules {
         if robots.is_url_allowed(url) {
             return Ok(());
         }
-        let words = "The site's robots.txt asks programs not to read this page. \
-                     Set `respectRobots` to false to read it nevertheless.";
+        let words =
+            "The site's robots.txt disallows this page. Set `respectRobots` to false to read it anyway.";
         Err(Failure::new(FailureKind::Blocked, words))
     }
 

@@ -39,7 +39,7 @@ struct Range {
 
 impl Range {
     fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no range of addresses such as 10.0.0.0/8.");
+        let wrong = || format!("`{text}` is not an address range such as 10.0.0.0/8.");
         let (address, prefix) = text.split_once('/').map_or((text, None), |(a, p)| (a, Some(p)));
         let base: IpAddr = address.parse().map_err(|_| wrong())?;
         let bits = if base.is_ipv4() { 32 } else { 128 };

@@ -63,7 +63,7 @@ impl Request {
     pub fn secret_header(self, name: &str, prefix: &str, secret: &Secret) -> Result<Self, Failure> {
         let value = format!("{prefix}{}", secret.expose().trim());
         let with_header = self.header(name, &value).map_err(|_| {
-            let words = "The API key holds characters that cannot be sent.";
+            let words = "The API key contains characters that cannot be sent in a header.";
             Failure::new(FailureKind::InvalidCredentials, words)
         })?;
         Ok(with_header.secret(secret))
@@ -171,7 +171,7 @@ impl Response {
     /// The body as JSON, which a successful answer must be.
     pub(crate) fn json(&self, who: &str) -> Result<Value, Failure> {
         serde_json::from_slice(&self.body).map_err(|_| {
-            let words = format!("{who} answered {} with something that is no JSON.", self.status);
+            let words = format!("{who} responded with status {} and a body that is not JSON.", self.status);
             Failure::new(FailureKind::InvalidOutput, words)
         })
     }

@@ -81,7 +81,7 @@ impl Client {
         let deadline = request.deadline;
         let answered = tokio::time::timeout(deadline, self.follow(request, &redactor)).await;
         let answered = answered.unwrap_or_else(|_| {
-            let words = format!("There was no whole answer within {} s.", deadline.as_secs_f64());
+            let words = format!("No complete response within {} s.", deadline.as_secs_f64());
             Err(Failure::new(FailureKind::TimedOut, words))
         });
         answered.map_err(|failure| failure.redacted(&redactor))
@@ -117,13 +117,13 @@ impl Client {
     /// Whether the URL itself may be called. Names are judged again once they are resolved.
     fn check(&self, url: &Url, network_policy: NetworkPolicy) -> Result<(), Failure> {
         if !matches!(url.scheme(), "http" | "https") {
-            return Err(blocked("Only http and https addresses can be called."));
+            return Err(blocked("Only http and https URLs are allowed."));
         }
         let address: Option<IpAddr> = match url.host() {
             Some(Host::Ipv4(v4)) => Some(v4.into()),
             Some(Host::Ipv6(v6)) => Some(v6.into()),
             Some(Host::Domain(_)) => None,
-            None => return Err(Failure::new(FailureKind::InvalidInput, "The address names no host.")),
+            None => return Err(Failure::new(FailureKind::InvalidInput, "The URL has no host.")),
         };
         match address {
             Some(address) if network_policy == NetworkPolicy::Guarded && !self.allow.permits(address) => {
@@ -158,7 +158,7 @@ impl Client {
     ) -> Result<Response, Failure> {
         let Request { bytes_max, cut_short, .. } = *request;
         let too_large = || {
-            let words = format!("The answer is longer than {bytes_max} bytes.");
+            let words = format!("The response exceeds the limit of {bytes_max} bytes.");
             Failure::new(FailureKind::TooLarge, words)
         };
         let announced = answer.content_length().and_then(|length| usize::try_from(length).ok());
@@ -201,7 +201,7 @@ fn builder() -> reqwest::ClientBuilder {
         .connect_timeout(CONNECT_TIMEOUT)
 }
 
-const PRIVATE_ADDRESS: &str = "The address leads into a private network.";
+const PRIVATE_ADDRESS: &str = "The URL points to a private address, which is blocked.";
 
 fn blocked(words: &str) -> Failure {
     Failure::new(FailureKind::Blocked, words)
@@ -220,12 +220,12 @@ fn lost(error: reqwest::Error) -> Failure {
         return blocked(PRIVATE_ADDRESS);
     }
     if error.is_timeout() {
-        return Failure::new(FailureKind::TimedOut, "The connection was not made in time.");
+        return Failure::new(FailureKind::TimedOut, "The connection timed out.");
     }
     if error.is_builder() {
         return Failure::new(FailureKind::InvalidInput, "The request cannot be sent.");
     }
     let root = causes.last().map(ToString::to_string).unwrap_or_default();
-    let step = if error.is_connect() { "could not be made" } else { "was lost" };
+    let step = if error.is_connect() { "failed" } else { "was lost" };
     Failure::transient(format!("The connection {step}: {root}."))
 }

@@ -47,7 +47,7 @@ fn target(from: &Url, status: StatusCode, headers: &HeaderMap) -> Result<Option<
     let Some(location) = headers.get(LOCATION) else { return Ok(None) };
     let joined = std::str::from_utf8(location.as_bytes()).ok().and_then(|text| from.join(text).ok());
     let mut target = joined.ok_or_else(|| {
-        Failure::new(FailureKind::ProviderError, "The server redirected to something that is no address.")
+        Failure::new(FailureKind::ProviderError, "The server redirected to an invalid URL.")
     })?;
     if target.fragment().is_none() {
         target.set_fragment(from.fragment());

@@ -42,7 +42,7 @@ impl Carrier {
         let carrier = Self::connect(&server).await?;
         let sql = "SELECT to_regclass('rowmill.migrations') IS NULL";
         if carrier.is(sql).await? {
-            let words = format!("there is no Rowmill in {}", carrier.place);
+            let words = format!("{} does not contain a Rowmill installation", carrier.place);
             return Err(StoreError::Missing(words));
         }
         if carrier.is(IS_TARGET).await? {
@@ -61,7 +61,7 @@ impl Carrier {
         // One that was killed a moment ago may still hold it.
         carrier.client.batch_execute("SET lock_timeout = '10s'").await.map_err(backend)?;
         let locked = carrier.client.query("SELECT pg_advisory_lock($1)", &[&LOCK]).await;
-        locked.map_err(|error| carrier.busy(error, "another `rowmill move` writes into it"))?;
+        locked.map_err(|error| carrier.busy(error, "another `rowmill move` is writing to it"))?;
         migrate(&server).await?;
         carrier.check_alone().await?;
         Ok(carrier)
@@ -99,7 +99,7 @@ impl Carrier {
                     |row: &Row| format!("{} ({} connections)", row.get::<_, &str>(0), row.get::<_, i64>(1));
                 let nodes: Vec<String> = nodes.iter().map(word).collect();
                 return Err(StoreError::InUse(format!(
-                    "{} is in use by Rowmill on {}: stop every node first, and start none until all is moved",
+                    "{} is in use by Rowmill on {}: stop all nodes, and start none until the move has finished",
                     self.place,
                     nodes.join(", ")
                 )));
@@ -117,12 +117,12 @@ impl Carrier {
                    rowmill.counters, rowmill.rows, rowmill.blocks, rowmill.guests, rowmill.retries \
                    IN SHARE MODE";
         let held = self.client.batch_execute(sql).await;
-        held.map_err(|error| self.busy(error, "somebody writes to it"))
+        held.map_err(|error| self.busy(error, "another process is writing to it"))
     }
 
     fn busy(&self, error: tokio_postgres::Error, why: &str) -> StoreError {
         if error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE) {
-            return StoreError::InUse(format!("{} cannot be moved now: {why}", self.place));
+            return StoreError::InUse(format!("cannot move {} now: {why}", self.place));
         }
         backend(error)
     }

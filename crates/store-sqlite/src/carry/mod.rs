@@ -34,7 +34,8 @@ impl Carrier {
     pub fn source(data_dir: &Path) -> Result<Self> {
         let file = data_dir.join(DATABASE_FILE);
         if !file.is_file() {
-            let words = format!("there is no {}: name the data folder of a Rowmill", file.display());
+            let words =
+                format!("{} does not exist: give the data folder of a Rowmill installation", file.display());
             return Err(StoreError::Missing(words));
         }
         let carrier = Self::open(data_dir, READER_CACHE_KIB)?;

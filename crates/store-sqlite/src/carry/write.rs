@@ -79,7 +79,7 @@ pub(super) fn project(connection: &Connection, carried: &CarriedProject) -> Resu
         .map_err(backend)?;
     let num = connection.last_insert_rowid();
     if num > PROJECT_MAX || *next_position > POSITION_MAX {
-        return Err(StoreError::Backend("there is more than an embedded database can hold".into()));
+        return Err(StoreError::Backend("the data exceeds what SQLite can hold".into()));
     }
     connection
         .execute(

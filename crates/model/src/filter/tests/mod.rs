@@ -23,7 +23,7 @@ const NOW: &str = "2024-05-10T12:00:00Z";
 /// `guest.email` in `_trigger`.
 fn table() -> Table {
     let mut table = Table::new();
-    for (id, header) in [("col_a", "Name"), ("col_b", "B"), ("col_ai", "Answer"), ("col_ref", "E-mail")] {
+    for (id, header) in [("col_a", "Name"), ("col_b", "B"), ("col_ai", "Response"), ("col_ref", "E-mail")] {
         table.push_manual(ColumnId::new(id), header);
     }
     for column in &mut table.columns {

@@ -1,4 +1,4 @@
-//! Places for running cells, which teams take in turn.
+//! Permits for running cells, which teams take turns to get.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,14 +11,14 @@ const RESERVE_PART: usize = 8;
 
 /// A place for each cell that may run at once. Claimed cells wait here for theirs.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct CellPermits {
     semaphore: Arc<FairSemaphore>,
     is_closed: AtomicBool,
     closing: Notify,
     reserve: usize,
 }
 
-impl Places {
+impl CellPermits {
     /// So many for a team. There are some more in all: whoever comes while one team's slow cells hold all of
     /// theirs need not wait for one of them to end.
     pub(crate) fn new(team_max: usize) -> Self {
@@ -57,7 +57,7 @@ impl Places {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// Places beyond those that one team can have.
+    /// CellPermits beyond those that one team can have.
     pub(crate) fn reserve(&self) -> usize {
         self.reserve
     }
@@ -71,7 +71,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_team_leaves_room_for_another() {
-        let places = Places::new(16);
+        let places = CellPermits::new(16);
         let mut held = Vec::new();
         for _ in 0..16 {
             held.push(places.take(Tenant::team(1)).now_or_never().flatten().unwrap());
@@ -85,7 +85,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_is_told_that_nothing_more_begins() {
-        let places = Arc::new(Places::new(1));
+        let places = Arc::new(CellPermits::new(1));
         let _held = places.take(Tenant::team(1)).await;
         let waiting = {
             let places = Arc::clone(&places);
