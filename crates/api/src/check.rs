@@ -331,7 +331,7 @@ mod tests {
             &[
                 "cells[0].rowId must not be empty",
                 "cells[1].rowId must be at most 5 characters",
-                "cells[1].colour is not a known field; known are rowId, value",
+                "cells[1].colour is not a known field; known: rowId, value",
                 "title must be a string or null",
             ],
         );
@@ -346,7 +346,7 @@ mod tests {
         check(json!({ "cells": [cell, cell, cell, cell] }), &["cells must have at most 3 entries"]);
         check(
             json!({ "cells": [], "nope": 1 }),
-            &["nope is not a known field; known are cells, title, options, target"],
+            &["nope is not a known field; known: cells, title, options, target"],
         );
     }
 

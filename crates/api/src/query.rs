@@ -168,7 +168,7 @@ mod tests {
         check("withStatus=yes", &["withStatus must be true or false"]);
         check("search=%00", &["search must not contain the character U+0000"]);
         check("search=%ff", &["search must be valid UTF-8"]);
-        let known = "known are page, pageSize, search, withStatus";
+        let known = "known: page, pageSize, search, withStatus";
         check(
             "colour=1&page=x",
             &[&format!("colour is not a known query parameter; {known}"), "page must be an integer"],

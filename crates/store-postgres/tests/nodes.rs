@@ -437,7 +437,7 @@ fn a_database_is_moved_only_while_no_node_uses_it() {
         let store = open(&address).await;
         let id = project(&store, 1).await;
         let words = Carrier::source(&address).await.unwrap_err().to_string();
-        assert!(words.contains("127.0.0.1") && words.contains("stop every node"), "{words}");
+        assert!(words.contains("127.0.0.1") && words.contains("stop all nodes"), "{words}");
         store.close().await.unwrap();
         drop(store);
         let source = Carrier::source(&address).await.unwrap();

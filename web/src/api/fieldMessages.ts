@@ -66,7 +66,7 @@ export function labelOf(path: string): string | undefined {
 const MESSAGES: [field: RegExp, told: RegExp, better: string][] = [
   [/^apiConfig\.(successStatuses|emptyOn)/, /pattern/, 'must be numbers such as 200, or ranges such as 200..299'],
   [/^slug$/, /pattern/, 'must start with a letter or digit and contain only lowercase letters, digits and hyphens'],
-  [/^cells\.rowId$/, /^names no row/, 'this row was deleted in the meantime'],
+  [/^cells\.rowId$/, /^is not a row/, 'this row was deleted in the meantime'],
 ];
 
 /** The field a problem is about, as a form names it: without list indices and the `column.` prefix. */

@@ -13,13 +13,13 @@ test.each<[ApiError, string]>([
     'Success statuses must be numbers such as 200, or ranges such as 200..299.',
   ],
   [
-    refused(['filters[0].value', 'This is no valid regular expression: regex parse error:\n  (\n  ^\nerror: unclosed group']),
-    'Filter: This is no valid pattern: unclosed group.',
+    refused(['filters[0].value', 'Invalid regular expression: regex parse error:\n  (\n  ^\nerror: unclosed group']),
+    'Filter: Invalid pattern: unclosed group.',
   ],
-  [refused(['cells[0].rowId', 'names no row of this project']), 'This row was deleted in the meantime.'],
+  [refused(['cells[0].rowId', 'is not a row of this project']), 'This row was deleted in the meantime.'],
   [refused(['', 'the file is empty']), 'The file is empty.'],
   [new ApiError('Bearer token is required', 401, 'unauthenticated', []), 'You are signed out. Sign in, then try again.'],
-  [new ApiError('The file is larger than 5 bytes, the most this server takes (importBytesMax)', 413, 'x', []), 'The file is larger than 5 bytes, the most this server takes'],
+  [new ApiError('The file exceeds the limit of 5 bytes (importBytesMax)', 413, 'x', []), 'The file exceeds the limit of 5 bytes'],
   [new ApiError('Project not found', 404, 'not_found', []), 'Project not found'],
 ])('%# is told in the page’s words', (error, words) => {
   expect(errorMessage(error)).toBe(words);

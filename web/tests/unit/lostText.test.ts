@@ -11,14 +11,14 @@ const failure = (error: ApiError, values: (string | null)[]) =>
     .catch((thrown: unknown) => thrown);
 
 test('the text of a row that was deleted meanwhile is not lost', async () => {
-  const lost = await failure(refused('cells[0].rowId', 'names no row of this project'), ['typed']);
+  const lost = await failure(refused('cells[0].rowId', 'is not a row of this project'), ['typed']);
   expect(lost).toBeInstanceOf(LostTextError);
   expect((lost as LostTextError).text).toBe('typed');
   expect(errorMessage(lost)).toBe('This row was deleted in the meantime.');
 });
 
 test('other failures stay as they are, and so do those where nothing is lost', async () => {
-  const gone = refused('cells[0].rowId', 'names no row of this project');
+  const gone = refused('cells[0].rowId', 'is not a row of this project');
   const other = refused('cells[0].value', 'is too long');
   expect(await failure(other, ['typed'])).toBe(other);
   expect(await failure(gone, [null])).toBe(gone);

@@ -185,7 +185,7 @@ mod tests {
         check("", &[]);
         check("\n\r\n", &[]);
         check("é,😀\n", &["1:é|😀"]);
-        check("a,\"open\nb,c\n", &["1!opens a quote"]);
+        check("a,\"open\nb,c\n", &["1!has an opening"]);
     }
 
     #[test]
@@ -193,10 +193,10 @@ mod tests {
         check(b"a\xff,b\nc,d\n", &["1!is not valid", "2:c|d"]);
         check("a\0,b\nc,d\n", &["1!contains the character", "2:c|d"]);
         let long = format!("a,b\n{},x\nc,d\n", "x".repeat(500));
-        check(&long, &["1:a|b", "2!is longer than", "3:c|d"]);
+        check(&long, &["1:a|b", "2!exceeds the limit", "3:c|d"]);
         let wide = format!("{}\nc,d\n", ",".repeat(20_000));
-        check(&wide, &["1!is longer than", "2:c|d"]);
-        check(format!("\"{}\nnever closed", "x".repeat(200)), &["1!opens a quote"]);
+        check(&wide, &["1!exceeds the limit", "2:c|d"]);
+        check(format!("\"{}\nnever closed", "x".repeat(200)), &["1!has an opening"]);
     }
 
     #[test]

@@ -84,10 +84,8 @@ pub(crate) fn check_names(fields: &Fields<'_>, known: &[&str], path: &str, offen
             return;
         }
         if !known.contains(&name.as_ref()) {
-            offences.push(Offence::new(
-                at(name),
-                format!("is not a known field; known are {}", known.join(", ")),
-            ));
+            offences
+                .push(Offence::new(at(name), format!("is not a known field; known: {}", known.join(", "))));
         } else if fields.0.iter().take(index).any(|(earlier, _)| earlier == name) {
             offences.push(Offence::new(at(name), "is given twice"));
         }

@@ -73,7 +73,7 @@ async fn bodies() {
         &serve(post().json(json!({ "tags": ["a", 2], "colour": 1 }))).await,
         json!([
             offence("tags[1]", "must be a string"),
-            offence("colour", "is not a known field; known are title, tags, note, filters"),
+            offence("colour", "is not a known field; known: title, tags, note, filters"),
             offence("title", "is required"),
         ]),
     );
@@ -114,10 +114,10 @@ async fn queries() {
         &serve(Request::get("/v4/things?page=abc&colour=red")).await,
         json!([
             offence("page", "must be an integer"),
-            offence("colour", "is not a known query parameter; known are page")
+            offence("colour", "is not a known query parameter; known: page")
         ]),
     );
-    let none = "is not a known query parameter; this operation takes none";
+    let none = "is not a known query parameter; this operation has no query parameters";
     check_details(&serve(Request::get("/v4/things/x?a=1")).await, json!([offence("a", none)]));
 }
 

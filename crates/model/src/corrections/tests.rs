@@ -158,8 +158,8 @@ fn a_new_column_is_corrected_as_a_changed_one_is() {
     check_created(
         &json!({"templateId": "manual", "header": "MANUAL", "aiConfig": {"prompt": "x"}}),
         &[
-            "Dropped aiConfig, which a column of template \"manual\" does not have.",
-            "Renamed header \"MANUAL\" to \"MANUAL 2\", because another column has it.",
+            "Removed aiConfig, which columns of template \"manual\" do not have.",
+            "Renamed header \"MANUAL\" to \"MANUAL 2\", because another column already uses it.",
         ],
         &json!({"header": "MANUAL 2", "aiConfig": null}),
     );
@@ -292,7 +292,7 @@ fn headers_are_trimmed_and_unique() {
     check(
         "col_manual",
         &header(" reference "),
-        &["Renamed header \"reference\" to \"reference 2\", because another column has it."],
+        &["Renamed header \"reference\" to \"reference 2\", because another column already uses it."],
         &header("reference 2"),
     );
     let long = "é".repeat(255);

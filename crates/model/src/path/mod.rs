@@ -155,12 +155,12 @@ mod tests {
         check(".a", "empty name");
         check("a.", "empty name");
         check("a[", "bracket");
-        check("a[]", "whole number");
-        check("a[x]", "whole number");
+        check("a[]", "integer");
+        check("a[x]", "integer");
         check("a[\"b\"]", "$");
         check("a[0]b", "dot");
         check("a]", "bracket");
-        check("a[99999999999999999999]", "whole number");
+        check("a[99999999999999999999]", "integer");
         check("$.", "JSONPath");
         check("$a", "JSONPath");
         check("$.a[", "JSONPath");

@@ -123,9 +123,9 @@ mod tests {
         check(
             &json!([{}, {"columnId": "x", "direction": "up", "nulls": 1}]),
             &[
-                ("sorting[0].columnId", "needs"),
+                ("sorting[0].columnId", "requires"),
                 ("sorting[0].direction", "asc or desc"),
-                ("sorting[1].nulls", "no field"),
+                ("sorting[1].nulls", "not a field of a sort key"),
                 ("sorting[1].columnId", "`x`"),
                 ("sorting[1].direction", "asc or desc"),
             ],

@@ -127,11 +127,11 @@ pub(crate) async fn a_redirect_into_the_house_is_blocked() {
 pub(crate) async fn statuses_have_their_words() {
     for (status, kind, is_transient, words) in [
         (401, FailureKind::InvalidCredentials, false, "login"),
-        (403, FailureKind::InvalidCredentials, false, "does not let programs read it"),
-        (404, FailureKind::ProviderError, false, "nothing at this address"),
-        (410, FailureKind::ProviderError, false, "nothing at this address"),
+        (403, FailureKind::InvalidCredentials, false, "denies access to programs"),
+        (404, FailureKind::ProviderError, false, "does not exist"),
+        (410, FailureKind::ProviderError, false, "does not exist"),
         (418, FailureKind::ProviderError, false, "418"),
-        (429, FailureKind::RateLimited, true, "too often"),
+        (429, FailureKind::RateLimited, true, "too many requests"),
         (500, FailureKind::ProviderError, true, "500"),
         (503, FailureKind::ProviderError, true, "503"),
     ] {

@@ -106,7 +106,7 @@ async fn the_column_says_which_status_is_what() {
     let limited = server::json(429, &json!({"message": "slow down"})).with("retry-after", "7");
     let failure = ask(limited, &usual).await.unwrap_err();
     assert_eq!(failure.retry_after, Some(Duration::from_secs(7)));
-    assert_eq!(failure.message, "The server answered 429: slow down");
+    assert_eq!(failure.message, "The server responded with 429: slow down");
 }
 
 #[tokio::test]
@@ -167,5 +167,5 @@ async fn an_error_that_echoes_is_blackened() {
     let mut request = plain(server.base.as_str());
     request.secrets = vec![Secret::new("4711")];
     let failure = call(&client("127.0.0.1"), request, &config(json!({})), 10_000).await.unwrap_err();
-    assert_eq!(failure.message, "The server answered 400: bad pin ***");
+    assert_eq!(failure.message, "The server responded with 400: bad pin ***");
 }

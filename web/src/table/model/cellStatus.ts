@@ -25,7 +25,7 @@ export function errorAdvice(code: ErrorCode): string {
 
 /** What went wrong in a line as short as a cell: a status comes first, and who answered is left to the hover. */
 export function shortMessage(message: string): string {
-  return message.replace(/^[^:]{1,60}? answered (\d{3})(: |\.$)/, (_, status: string, end: string) => (end === ': ' ? `${status}: ` : `Status ${status}`));
+  return message.replace(/^[^:]{1,60}? responded with (\d{3})(: |\.$)/, (_, status: string, end: string) => (end === ': ' ? `${status}: ` : `Status ${status}`));
 }
 
 /** The status text of a cell, for tooltip, screen reader and panel. */

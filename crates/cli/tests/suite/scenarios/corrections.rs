@@ -43,7 +43,7 @@ fn dependencies_are_corrected(api: &Api) {
         { "columnId": name, "required": true },
         { "columnId": "_trigger" },
     ]);
-    let words = ["unknown", "itself", "twin"];
+    let words = ["unknown", "itself", "duplicate"];
     let column = corrected(&table, &id, json!({ "dependencies": dependencies }), &words);
     let kept = json!([{ "columnId": name, "required": true }, { "columnId": "_trigger", "required": false }]);
     assert_eq!(column["dependencies"], kept);
@@ -60,10 +60,10 @@ fn an_edge_that_would_close_a_circle_is_removed(api: &Api) {
     let b = add("B", "@{A}");
     let c = add("C", "@{B}");
     let column =
-        corrected(&table, &a, json!({ "dependencies": [{ "columnId": c, "required": true }] }), &["circle"]);
+        corrected(&table, &a, json!({ "dependencies": [{ "columnId": c, "required": true }] }), &["cycle"]);
     assert_eq!(column["dependencies"], json!([]));
     let prompt = json!({ "aiConfig": { "prompt": format!("x @{{{b}}} y") } });
-    let column = corrected(&table, &a, prompt, &["circle"]);
+    let column = corrected(&table, &a, prompt, &["cycle"]);
     assert_eq!(column["aiConfig"]["prompt"], "x  y");
     assert_eq!(column["dependencies"], json!([]));
     let own = json!({ "aiConfig": { "prompt": "me: @{A}" } });
@@ -126,7 +126,7 @@ fn waterfall_mappings_and_providers_are_corrected(api: &Api) {
         provider("second", "hunter", false, 11),
         provider("odd", "nobody-knows", true, 20),
     ] }));
-    let column = corrected(&table, &id, providers, &["without an id", "Merged", "Renumbered", "not known"]);
+    let column = corrected(&table, &id, providers, &["without an id", "Merged", "Renumbered", "unknown"]);
     let kept = column["taskConfig"]["waterfallEmail"]["providers"].clone();
     let mut kept = kept.as_array().unwrap().clone();
     kept.sort_by_key(|provider| provider["order"].as_u64());

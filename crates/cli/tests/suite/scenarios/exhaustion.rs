@@ -184,7 +184,7 @@ fn no_body_takes_more_than_three_times_its_size() {
     let nobody = "/webhooks/eventplatform/0190f0e0-a1b2-7c3d-8e4f-0123456789ab";
     for (path, bytes, words) in [
         (nobody, LARGEST, "Team not found"),
-        (&webhook, LARGEST, "larger"),
+        (&webhook, LARGEST, "exceeds"),
         (&webhook, 1_000_000, "Invalid payload"),
     ] {
         let body = repeated(r#"{"type":"x","data":{"a":["#, "{},", "]}}", bytes);

@@ -339,7 +339,7 @@ fn a_move_that_was_killed_goes_on() {
         if !visit.status.success() {
             let told = String::from_utf8_lossy(&visit.stderr).into_owned();
             assert!(told.contains("run the same `rowmill move` again"), "{told}");
-            refused(&other.address(), &to.address(), "holds a part of a move from");
+            refused(&other.address(), &to.address(), "contains an unfinished move from");
         }
     }
     assert!(kills > 0, "it ended before it could be killed");
@@ -365,7 +365,7 @@ fn what_cannot_be_moved_is_told() {
     refused(&from.address(), &to.address(), "in use");
     refused(&from.address(), &from.address(), "same database");
     refused("mysql://u:canary@h/d", &to.address(), "--from must be sqlite:FOLDER or postgres://");
-    refused("sqlite:/no/such/folder", &to.address(), "there is no /no/such/folder/rowmill.db");
+    refused("sqlite:/no/such/folder", &to.address(), "/no/such/folder/rowmill.db does not exist");
     refused("postgres://u:canary@127.0.0.1:9/d", &to.address(), "refused");
     ended(server);
     moved(&from, &to);

@@ -437,7 +437,7 @@ fn a_node_with_another_secret_key_is_refused() {
     let folder = first.folder().beside();
     let check = |settings: &[(&str, &str)]| {
         let told = refusal(&folder, settings);
-        assert!(told.contains("set the same ROWMILL_SECRET_KEY on all nodes"), "{told}");
+        assert!(told.contains("Set the same ROWMILL_SECRET_KEY on all nodes"), "{told}");
         assert!(told.contains(folder.data().join("secret.key").to_str().unwrap()), "{told}");
     };
     check(&[]);

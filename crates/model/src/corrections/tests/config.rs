@@ -47,7 +47,7 @@ fn the_limits_of_texts_are_those_of_the_schema() {
 #[test]
 fn configuration_of_another_type_is_dropped() {
     let dropped = |what: &str, template: &str| {
-        format!("Dropped {what}, which a column of template \"{template}\" does not have.")
+        format!("Removed {what}, which columns of template \"{template}\" do not have.")
     };
     for (id, body, what) in [
         ("manual", json!({"aiConfig": {"prompt": "x"}}), "aiConfig"),
@@ -101,7 +101,7 @@ fn the_data_shape_is_one_the_column_may_have() {
     check(
         "col_ai-json",
         &json!({"dataShape": "text"}),
-        &["Dropped aiConfig.outputSchema, which a column of template \"ai-text\" does not have."],
+        &["Removed aiConfig.outputSchema, which columns of template \"ai-text\" do not have."],
         &json!({"dataShape": "text", "aiConfig": {"outputSchema": null}}),
     );
     for (id, sent, kept) in [
@@ -112,13 +112,13 @@ fn the_data_shape_is_one_the_column_may_have() {
         ("col_http-api", json!("text"), "json"),
         ("_trigger", json!("json"), "text"),
     ] {
-        let fix = format!("Set dataShape {sent} back to \"{kept}\".");
+        let fix = format!("Reset dataShape {sent} to \"{kept}\".");
         check(id, &json!({"dataShape": sent}), &[&fix], &json!({"dataShape": kept}));
     }
     check(
         "col_ai-json",
         &json!({"dataShape": null}),
-        &["Set dataShape \"\" back to \"json\"."],
+        &["Reset dataShape \"\" to \"json\"."],
         &json!({"dataShape": "json"}),
     );
 }
@@ -132,7 +132,7 @@ fn a_task_says_of_itself_what_it_is() {
         &[
             "Set taskConfig.taskType \"webScraper\" to \"waterfallEmail\".",
             "Set waterfallEmail.waterfallType \"phone\" to \"email\".",
-            "Dropped \"company\" from inputMapping, which has no such key.",
+            "Removed the unknown key \"company\" from inputMapping.",
         ],
         &json!({"dependencies": [], "taskConfig": {"taskType": "waterfallEmail", "waterfallEmail": {
             "waterfallType": "email", "inputMapping": {"company": null, "domain": "d", "full_name": ""}}}}),
@@ -174,7 +174,7 @@ fn providers_are_made_right() {
         ),
         (
             json!([{"taskType": "hunter"}, provider(" ", "snov", true, 0), provider("a", "snov", true, 0)]),
-            &["Dropped a provider without an id."],
+            &["Removed a provider without an id."],
             json!([provider("a", "snov", true, 0)]),
         ),
         (
@@ -184,7 +184,7 @@ fn providers_are_made_right() {
         ),
         (
             json!([provider("a", "nope", true, 0), {"id": "b", "enabled": false, "order": 1}]),
-            &["Disabled provider \"a\", because its taskType \"nope\" is not known."],
+            &["Disabled provider \"a\", because its taskType \"nope\" is unknown."],
             json!([provider("a", "nope", false, 0), provider("b", "", false, 1)]),
         ),
     ] {
@@ -200,7 +200,7 @@ fn the_input_column_may_be_renamed_and_stays_plain() {
         &[],
         &json!({"header": "Guest", "trigger": true, "order": 0}),
     );
-    let dropped = |what: &str| format!("Dropped {what}, which the input column does not have.");
+    let dropped = |what: &str| format!("Removed {what}, which the input column does not have.");
     for (body, what) in [
         (json!({"dependencies": [{"columnId": "col_manual"}]}), "dependencies"),
         (json!({"runCondition": [{"columnId": "col_manual", "operator": "isEmpty"}]}), "runCondition"),

@@ -18,14 +18,14 @@ fn dependencies_are_made_right() {
         (json!([on("col_ai-text", true)]), &["Removed dependency on the column itself."], json!([])),
         (
             json!([on("_trigger", false), on("col_manual", false), on("_trigger", true)]),
-            &["Removed twin dependency on \"_trigger\"."],
+            &["Removed duplicate dependency on \"_trigger\"."],
             json!([on("_trigger", true), on("col_manual", false)]),
         ),
         (
             json!([on(" manual", true), on("col_manual", false)]),
             &[
-                "Rewrote dependency on \" manual\" to \"col_manual\".",
-                "Removed twin dependency on \"col_manual\".",
+                "Rewrote dependency \" manual\" to \"col_manual\".",
+                "Removed duplicate dependency on \"col_manual\".",
             ],
             json!([on("col_manual", true)]),
         ),
@@ -46,24 +46,24 @@ fn references_become_ids_and_dependencies() {
             &["Rewrote reference \"@{ mANUAL }\" to \"@{col_manual}\" in aiConfig.prompt.", added],
             "@{col_manual}!",
         ),
-        ("a @{nope.x} b", &["Blanked reference to unknown column \"nope.x\" in aiConfig.prompt."], "a  b"),
-        ("@{nope}@{nope}", &["Blanked reference to unknown column \"nope\" in aiConfig.prompt."], ""),
-        ("@{AI-text}", &["Blanked reference to the column itself in aiConfig.prompt."], ""),
+        ("a @{nope.x} b", &["Cleared reference to unknown column \"nope.x\" in aiConfig.prompt."], "a  b"),
+        ("@{nope}@{nope}", &["Cleared reference to unknown column \"nope\" in aiConfig.prompt."], ""),
+        ("@{AI-text}", &["Cleared reference to the column itself in aiConfig.prompt."], ""),
         (
             "@{col_manual.a[}",
-            &["Blanked reference \"col_manual.a[\" in aiConfig.prompt, because its path cannot be read."],
+            &["Cleared reference \"col_manual.a[\" in aiConfig.prompt, because its path is not valid."],
             "",
         ),
         (
             "@{secret.KEY}",
             &[
-                "Blanked reference \"secret.KEY\" in aiConfig.prompt, because secrets are read in apiConfig only.",
+                "Cleared reference \"secret.KEY\" in aiConfig.prompt, because secrets can be used in apiConfig only.",
             ],
             "",
         ),
         (
             "@@{x}{col_manual}",
-            &["Blanked reference to unknown column \"x\" in aiConfig.prompt.", added],
+            &["Cleared reference to unknown column \"x\" in aiConfig.prompt.", added],
             "@{col_manual}",
         ),
     ] {
@@ -72,7 +72,7 @@ fn references_become_ids_and_dependencies() {
     check(
         "col_http-api",
         &json!({"apiConfig": {"url": "@{secret.K}@{secret.a b}"}}),
-        &["Blanked reference to unknown column \"secret.a b\" in apiConfig.url."],
+        &["Cleared reference to unknown column \"secret.a b\" in apiConfig.url."],
         &json!({"apiConfig": {"url": "@{secret.K}"}}),
     );
     let table = patched(&table(), "col_ai-text", &prompt("@{col_manual}")).table;
@@ -97,7 +97,7 @@ fn references_become_ids_and_dependencies() {
 
 #[test]
 fn every_text_with_references_is_made_right() {
-    let blanked = |place: &str| format!("Blanked reference to unknown column \"x\" in {place}.");
+    let blanked = |place: &str| format!("Cleared reference to unknown column \"x\" in {place}.");
     for (id, body, places) in [
         ("col_ai-text", json!({"aiConfig": {"system": "@{x}"}}), &["aiConfig.system"][..]),
         (
@@ -134,8 +134,8 @@ fn a_reference_column_follows_a_column_that_is_there() {
             &["Rewrote \"Manual\" to \"col_manual\" in referenceConfig.columnId.", added],
             "col_manual",
         ),
-        ("nope", &["Blanked reference to unknown column \"nope\" in referenceConfig.columnId."], ""),
-        ("col_reference", &["Blanked reference to the column itself in referenceConfig.columnId."], ""),
+        ("nope", &["Cleared reference to unknown column \"nope\" in referenceConfig.columnId."], ""),
+        ("col_reference", &["Cleared reference to the column itself in referenceConfig.columnId."], ""),
     ] {
         check("col_reference", &follow(sent), fixes, &follow(kept));
     }
@@ -151,7 +151,7 @@ fn the_edge_that_would_close_a_circle_is_removed() {
         &table,
         "col_ai-text",
         &json!({"dependencies": [{"columnId": "col_reference", "required": true}, {"columnId": "col_manual"}]}),
-        &["Removed dependency on \"col_reference\", which would close a circle."],
+        &["Removed dependency on \"col_reference\", because it would create a cycle."],
         &json!({"dependencies": [{"columnId": "col_manual", "required": false}]}),
     );
     check_on(
@@ -159,8 +159,8 @@ fn the_edge_that_would_close_a_circle_is_removed() {
         "col_ai-text",
         &json!({"aiConfig": {"prompt": "a @{col_reference} @{Ai-json.x} b"}}),
         &[
-            "Blanked reference to \"col_reference\" in aiConfig.prompt, because it would close a circle.",
-            "Blanked reference to \"col_ai-json\" in aiConfig.prompt, because it would close a circle.",
+            "Cleared reference to \"col_reference\" in aiConfig.prompt, because it would create a cycle.",
+            "Cleared reference to \"col_ai-json\" in aiConfig.prompt, because it would create a cycle.",
         ],
         &json!({"aiConfig": {"prompt": "a   b"}, "dependencies": []}),
     );
@@ -171,7 +171,7 @@ fn the_edge_that_would_close_a_circle_is_removed() {
         &table,
         "col_manual",
         &json!({"dependencies": [{"columnId": "col_web-scraper"}, {"columnId": "_trigger"}]}),
-        &["Removed dependency on \"col_web-scraper\", which would close a circle."],
+        &["Removed dependency on \"col_web-scraper\", because it would create a cycle."],
         &json!({"dependencies": [{"columnId": "_trigger", "required": false}]}),
     );
     let table =
@@ -182,7 +182,7 @@ fn the_edge_that_would_close_a_circle_is_removed() {
         "col_reference",
         &json!({"referenceConfig": {"columnId": "Manual", "path": "p"}}),
         &[
-            "Blanked reference to \"col_manual\" in referenceConfig.columnId, because it would close a circle.",
+            "Cleared reference to \"col_manual\" in referenceConfig.columnId, because it would create a cycle.",
         ],
         &json!({"referenceConfig": {"columnId": "", "path": "p"}, "dependencies": []}),
     );
@@ -215,12 +215,12 @@ fn a_deleted_column_is_forgotten_everywhere() {
         deleted.fixes,
         [
             "Removed dependency on deleted column \"Manual\" in column \"Ai-text\".",
-            "Blanked reference to deleted column \"Manual\" in aiConfig.prompt in column \"Ai-text\".",
-            "Blanked reference to deleted column \"Manual\" in aiConfig.system in column \"Ai-text\".",
+            "Cleared reference to deleted column \"Manual\" in aiConfig.prompt in column \"Ai-text\".",
+            "Cleared reference to deleted column \"Manual\" in aiConfig.system in column \"Ai-text\".",
             "Removed dependency on deleted column \"Manual\" in column \"Web-scraper\".",
             "Removed the run condition on deleted column \"Manual\" in column \"Http-api\".",
             "Removed dependency on deleted column \"Manual\" in column \"Reference\".",
-            "Blanked reference to deleted column \"Manual\" in referenceConfig.columnId in column \"Reference\".",
+            "Cleared reference to deleted column \"Manual\" in referenceConfig.columnId in column \"Reference\".",
         ]
     );
     for (id, expected) in [

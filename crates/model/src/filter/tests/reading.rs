@@ -29,7 +29,7 @@ fn the_frame_is_checked() {
     );
     check(
         &json!([{}]),
-        &[("filters[0].columnId", "needs `columnId`"), ("filters[0].operator", "one of equals, ")],
+        &[("filters[0].columnId", "requires `columnId`"), ("filters[0].operator", "one of equals, ")],
     );
     check(
         &json!([{"columnId": "col_x", "operator": "like", "value": 1, "vaule": 2}]),
@@ -42,14 +42,14 @@ fn the_frame_is_checked() {
     check(&json!([{"columnId": "name", "operator": "isEmpty"}]), &[("filters[0].columnId", "`col_a`")]);
     check(
         &json!([{"columnId": 1, "operator": ["isEmpty"]}]),
-        &[("filters[0].columnId", "needs"), ("filters[0].operator", "one of")],
+        &[("filters[0].columnId", "requires"), ("filters[0].operator", "one of")],
     );
     check(
         &json!([{"columnId": "col_a", "operator": "isEmpty", "path": 1, "caseSensitive": "yes", "timeZone": 2}]),
         &[
-            ("filters[0].path", "text"),
+            ("filters[0].path", "string"),
             ("filters[0].caseSensitive", "true or false"),
-            ("filters[0].timeZone", "text"),
+            ("filters[0].timeZone", "string"),
         ],
     );
     check(
@@ -72,11 +72,11 @@ fn groups_are_checked() {
     check(&json!([{"filters": []}]), &[("filters[0].conjunction", "and, or, not")]);
     check(
         &json!([{"conjunction": "xor"}]),
-        &[("filters[0].conjunction", "and, or, not"), ("filters[0].filters", "needs")],
+        &[("filters[0].conjunction", "and, or, not"), ("filters[0].filters", "requires")],
     );
     check(
         &json!([{"conjunction": "or", "filters": {}, "columnId": "col_a"}]),
-        &[("filters[0].columnId", "no field of a group"), ("filters[0].filters", "array")],
+        &[("filters[0].columnId", "not a field of a group"), ("filters[0].filters", "array")],
     );
     let leaf = json!({"columnId": "col_a", "operator": "contains", "value": 1});
     let group = |inner: &Json| json!({"conjunction": "and", "filters": [inner]});
