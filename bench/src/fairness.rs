@@ -28,6 +28,9 @@ const BULK_ROWS: usize = 10_000;
 const TABLE_ROWS: usize = 20_000;
 const LONG_VALUE_BYTES: usize = 1_000_000;
 const LONG_ROWS: usize = 60;
+/// What a quiet team does, how it is timed, and its neighbour's noise.
+type Case<'a> = (&'a str, &'a dyn Fn() -> AnyResult<f64>, Noise<'a>);
+
 /// How often a trickling connection sends a byte.
 const TRICKLE_EVERY: Duration = Duration::from_millis(500);
 
@@ -54,7 +57,7 @@ pub(crate) fn measure(
     let get = |rest: &str| rowmill.request("GET", &format!("/v4/projects/{}{rest}", noisy.table.id), "");
     let long = rowmill.request("GET", &format!("{}?pageSize=60", noisy.long.rows_path()), "");
     let bulk = rowmill.request("POST", &noisy.inserts.rows_path(), &rows(BULK_ROWS));
-    let cases: [(&str, &dyn Fn() -> AnyResult<f64>, Noise); 6] = [
+    let cases: [Case<'_>; 6] = [
         ("project list beside 32 pages of 1,000 rows", &list, Noise::Asking(32, get("/rows?pageSize=1000"))),
         ("project list beside 32 exports", &list, Noise::Asking(32, get("/export?format=csv"))),
         ("one-row write beside 16 bulk inserts of 10,000 rows", &write, Noise::Asking(16, bulk)),
@@ -127,7 +130,7 @@ impl Noise<'_> {
                     }
                 }
                 Self::Trickling(connections) => {
-                    drop(scope.spawn(|| trickle(address, *connections, &stopped)))
+                    drop(scope.spawn(|| trickle(address, *connections, &stopped)));
                 }
                 Self::Scraping(scrapes) => drop(scope.spawn(|| scrapes.keep_slow(&stopped))),
             }

@@ -118,7 +118,7 @@ mod tests {
         }
         assert!(budget.charge(team(5), 1, now).await.is_none(), "all of it is used");
         assert!(first.resize(5));
-        let (waited, ()) = tokio::join!(budget.charge(team(5), 25, Duration::from_secs(60)), async {
+        let (waited, ()) = tokio::join!(budget.charge(team(5), 25, Duration::from_mins(1)), async {
             drop(held.pop());
         });
         assert!(waited.is_some(), "who waits gets what is freed");

@@ -302,7 +302,6 @@ mod tests {
     }
 
     #[track_caller]
-    #[expect(clippy::needless_pass_by_value, reason = "reads better at the calls")]
     fn check(body: Value, expected: &[&str]) {
         let checker = Checker::new(Schemas::new(&Limits::default()).checked::<Batch>()).unwrap();
         let offences: Vec<_> = checker

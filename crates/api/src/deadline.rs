@@ -100,7 +100,7 @@ mod tests {
         let mut deadline = Deadline::new(30, &Limits::default());
         for _ in 0..10 {
             assert!(matches!(deadline.piece(&mut body).await, Ok(Some(Ok(_)))));
-            tokio::time::sleep(Duration::from_secs(3_600)).await;
+            tokio::time::sleep(Duration::from_hours(1)).await;
         }
     }
 }

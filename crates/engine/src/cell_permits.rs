@@ -57,7 +57,7 @@ impl CellPermits {
         self.is_closed.load(Ordering::Acquire)
     }
 
-    /// CellPermits beyond those that one team can have.
+    /// Permits beyond those that one team can have.
     pub(crate) fn reserve(&self) -> usize {
         self.reserve
     }

@@ -82,7 +82,7 @@ impl<T: Clone> SingleFlight<T> {
         make: impl Future<Output = T>,
         is_shared: impl Fn(&T) -> bool,
     ) -> (T, Origin) {
-        let flight = Flight { single_flight: self, key, queue: self.join(key) };
+        let flight = Flight { all: self, key, queue: self.join(key) };
         let mut place = flight.queue.lock().await;
         if let Some(outcome) = &*place {
             return (outcome.clone(), Origin::Shared);
@@ -116,14 +116,14 @@ impl<T> SingleFlight<T> {
 
 /// A place in the line for a call. The last to go clears up.
 struct Flight<'a, T> {
-    single_flight: &'a SingleFlight<T>,
+    all: &'a SingleFlight<T>,
     key: Digest,
     queue: Arc<Queue<Option<T>>>,
 }
 
 impl<T> Drop for Flight<'_, T> {
     fn drop(&mut self) {
-        let mut inner = self.single_flight.lock();
+        let mut inner = self.all.lock();
         let is_last = |queue: &Arc<_>| Arc::ptr_eq(queue, &self.queue) && Arc::strong_count(queue) == 2;
         if inner.flights.get(&self.key).is_some_and(is_last) {
             inner.flights.remove(&self.key);

@@ -413,7 +413,7 @@ async fn receive_all(change_bus: &ChangeBus, server: &Server, database: &Databas
                             change_bus.apply_message(message);
                         }
                         Err(error) => {
-                            tracing::debug!(%error, "received an invalid message from another node")
+                            tracing::debug!(%error, "received an invalid message from another node");
                         }
                     }
                 }

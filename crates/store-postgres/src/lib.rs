@@ -470,7 +470,7 @@ impl Store for PostgresStore {
         let limit = trigger.limit.unwrap_or(u64::MAX);
         let trigger = Arc::new(trigger);
         let mut triggered = 0;
-        while let Some(part) = parts.next().filter(|_| triggered < limit) {
+        while let Some(part) = parts.next_part().filter(|_| triggered < limit) {
             let (node, asked, part) = (self.node(), Arc::clone(&trigger), Arc::new(part));
             let left = limit - triggered;
             let work =
@@ -491,7 +491,7 @@ impl Store for PostgresStore {
         let project = stop.project;
         let stop = Arc::new(stop);
         let (mut stopped, mut losers) = (Stopped::default(), BTreeSet::new());
-        while let Some(part) = parts.next() {
+        while let Some(part) = parts.next_part() {
             let (node, asked, part) = (self.node(), Arc::clone(&stop), Arc::new(part));
             let work = retryable!((node, asked, part), |tx| runs::stop(tx, &node.documents, &asked, &part));
             let done = self.change(vec![project], CommitDoubt::Tell, work).await?;

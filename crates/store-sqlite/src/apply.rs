@@ -8,15 +8,15 @@ use crate::backend;
 use crate::blocks::block_key;
 use crate::positions::key;
 
-pub(crate) fn writes(connection: &Connection, num: i64, writes: WriteSet<()>) -> Result<()> {
+pub(crate) fn writes(connection: &Connection, num: i64, writes: &WriteSet<()>) -> Result<()> {
     let apply = Apply { connection, num };
-    apply.rows(&writes)?;
-    apply.lookups(&writes)?;
+    apply.rows(writes)?;
+    apply.lookups(writes)?;
     live(connection, num, &writes.live)?;
-    apply.blocks(&writes)?;
-    apply.ready(&writes)?;
-    apply.claims(&writes)?;
-    apply.retries(&writes)
+    apply.blocks(writes)?;
+    apply.ready(writes)?;
+    apply.claims(writes)?;
+    apply.retries(writes)
 }
 
 /// Writes the counts. Without a time they keep theirs.

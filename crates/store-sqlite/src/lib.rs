@@ -299,7 +299,7 @@ impl Store for SqliteStore {
         let limit = trigger.limit.unwrap_or(u64::MAX);
         let mut parts = Parts::of(rows);
         let mut triggered = 0;
-        while let Some(part) = parts.next().filter(|_| triggered < limit) {
+        while let Some(part) = parts.next_part().filter(|_| triggered < limit) {
             let (asked, left) = (Arc::clone(&trigger), limit - triggered);
             let done = if trigger.dry_run {
                 let documents = Arc::clone(&self.documents);
@@ -324,7 +324,7 @@ impl Store for SqliteStore {
         let stop = Arc::new(stop);
         let mut parts = Parts::of(rows);
         let mut stopped = Stopped::default();
-        while let Some(part) = parts.next() {
+        while let Some(part) = parts.next_part() {
             let asked = Arc::clone(&stop);
             let end = move |connection: &Connection, documents: &Documents| {
                 runs::stop(connection, documents, &asked, part)

@@ -152,7 +152,7 @@ impl<'c> OpenProject<'c> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        apply::writes(self.connection, self.num, self.changes.flush())
+        apply::writes(self.connection, self.num, &self.changes.flush())
     }
 
     /// Goes over every block after the columns changed, some at a time.
@@ -174,7 +174,7 @@ impl<'c> OpenProject<'c> {
     pub(crate) fn finish(self, now_ms: impl Into<Option<i64>>) -> Result<Change> {
         let Finished { writes, row_count, next_position, lookup_slots: _, tally, change } =
             self.changes.finish()?;
-        apply::writes(self.connection, self.num, writes)?;
+        apply::writes(self.connection, self.num, &writes)?;
         if let Some(tally) = tally {
             apply::tally(self.connection, self.num, &tally, now_ms.into())?;
         }

@@ -378,7 +378,7 @@ mod tests {
                 Tenant::team(team).scope(async move { writer.send(Weight::Bulk, work, |done| done).await }),
             )
         };
-        let writes = [
+        let queued = [
             queue(1, "first"),
             queue(1, "second"),
             queue(1, "third"),
@@ -390,7 +390,7 @@ mod tests {
         tokio::task::yield_now().await;
         std::thread::sleep(Duration::from_millis(50));
         let_go.send(()).unwrap();
-        for write in writes {
+        for write in queued {
             write.await.unwrap().unwrap();
         }
         assert_eq!(*lock(&order), ["first", "quiet", "quiet again", "second", "third", "fourth"]);

@@ -108,16 +108,13 @@ impl Watching {
             };
             let bytes = match event {
                 Event::Rows(changed) => {
-                    match self.frames.rows(&self.app, self.feed.team(), &changed).await.ok()? {
-                        Some((bytes, told)) => {
-                            self.feed.told(told);
-                            return Some(bytes);
-                        }
-                        None => {
-                            self.feed.give_up();
-                            continue;
-                        }
-                    }
+                    let rows = self.frames.rows(&self.app, self.feed.team(), &changed).await.ok()?;
+                    let Some((bytes, told)) = rows else {
+                        self.feed.give_up();
+                        continue;
+                    };
+                    self.feed.told(told);
+                    return Some(bytes);
                 }
                 Event::Project(project) => event::render_project(project.version),
                 Event::Status { seq, standing } => event::render_status(seq, &standing),

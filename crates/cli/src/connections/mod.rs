@@ -104,7 +104,7 @@ pub(crate) fn fit_to_files(limits: &mut Limits) {
 
 /// Where connections come in.
 pub(crate) struct Listener {
-    listener: TcpListener,
+    socket: TcpListener,
     service: HttpService,
     gate: Arc<Gate>,
     deadlines: Deadlines,
@@ -113,18 +113,18 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
-    pub(crate) fn new(listener: TcpListener, service: HttpService, caps: Caps, deadlines: Deadlines) -> Self {
-        Self { listener, service, gate: Gate::new(caps), deadlines, closing: watch::Sender::new(false) }
+    pub(crate) fn new(socket: TcpListener, service: HttpService, caps: Caps, deadlines: Deadlines) -> Self {
+        Self { socket, service, gate: Gate::new(caps), deadlines, closing: watch::Sender::new(false) }
     }
 
     pub(crate) fn address(&self) -> std::io::Result<SocketAddr> {
-        self.listener.local_addr()
+        self.socket.local_addr()
     }
 
     /// Accepts connections, for ever.
     pub(crate) async fn accept(&self) {
         loop {
-            match self.listener.accept().await {
+            match self.socket.accept().await {
                 Ok((stream, peer)) => self.let_in(stream, peer),
                 Err(error) => {
                     // Out of file descriptors, most likely: somebody who waits makes room.
@@ -145,8 +145,8 @@ impl Listener {
 
     /// Takes no more connections. What is returned ends the others, once their requests are answered.
     pub(crate) fn close(self) -> impl Future<Output = ()> {
-        let Self { listener, closing, .. } = self;
-        drop(listener);
+        let Self { socket, closing, .. } = self;
+        drop(socket);
         async move {
             closing.send_replace(true);
             closing.closed().await;

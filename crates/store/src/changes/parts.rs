@@ -40,7 +40,7 @@ impl Parts {
         }
     }
 
-    pub fn next(&mut self) -> Option<Part> {
+    pub fn next_part(&mut self) -> Option<Part> {
         match self {
             Self::Blocks(next) => next.take().map(Part::From),
             Self::Rows(parts) => parts.pop_front().map(Part::These),

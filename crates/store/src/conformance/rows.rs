@@ -361,7 +361,7 @@ pub(super) async fn rows_are_read_within_bytes_and_the_others_are_named(store: &
 pub(super) async fn a_snapshot_stays_what_it_was(store: &dyn Store) {
     let id = create(store, project(1, 1)).await.project.id;
     insert(store, id, numbered(1, 5)).await;
-    let mut snapshot = store.snapshot(id).await.unwrap().expect("none is open");
+    let mut snapshot = store.snapshot(id).await.unwrap().unwrap();
     let page = snapshot.rows_within(PageStart::Offset(0), 4, 1).await.unwrap();
     assert_eq!((names(&page.rows), page.rest.clone()), (vec!["1".to_owned()], vec![1, 2, 3]));
     // Whatever happens meanwhile.
