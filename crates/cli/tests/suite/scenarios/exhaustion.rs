@@ -197,11 +197,14 @@ fn no_body_takes_more_than_three_times_its_size() {
     let text = "x".repeat(3_000);
     let body = repeated("[", &format!(r#"{{"Name":"{text}"}},"#), "]", 30_000_000);
     let mut inserted = Value::Null;
-    let grown = growth(&server, || {
+    let mut insert = || {
         let request =
             Request::post(table.path("/rows")).bytes(gzip(&body)).header("Content-Encoding", "gzip");
         inserted = api.send(request.header("Content-Type", "application/json")).created();
-    });
+    };
+    // The first fills the database's page cache, which is bounded by itself and stays.
+    insert();
+    let grown = growth(&server, insert);
     assert_eq!(inserted["insertedCount"], 9_960);
     println!("a bulk insert of {} MB took {} MB", body.len() as u64 / MB, grown / MB);
     assert!(grown <= 3 * body.len() as u64 + 20 * MB, "{} MB", grown / MB);
@@ -288,7 +291,8 @@ fn a_team_that_holds_its_share_is_told_to_wait() {
             refusal.refused(503, "busy");
         })
     };
-    let wait = std::time::Duration::from_secs(20);
+    // The first may get in before the other is charged, and then waits for a busy disk.
+    let wait = std::time::Duration::from_mins(1);
     crate::harness::eventually("the budget is taken", wait, is_refused);
     others.insert(json!({ "Name": "y" }));
     api.get(table.path("/rows")).ok();
