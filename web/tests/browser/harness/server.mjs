@@ -43,7 +43,7 @@ function firstWords(child) {
       text += chunk;
       const key = /\brm_[0-9a-f_]+/.exec(text)?.[0];
       const link = /http\S+\/signin\/\S+/.exec(text)?.[0];
-      if (key && link && text.includes('Read on')) resolve({ key, link });
+      if (key && link && text.includes('/docs')) resolve({ key, link });
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);

@@ -32,7 +32,7 @@ export default async function firstMinute({ server, page }) {
   await page.getByLabel('Header').fill('Language');
   await page.getByRole('combobox', { name: 'Source column' }).click();
   const { project } = await server.api('GET', `/projects/${projectId}`);
-  const scraped = project.columns.find((column) => column.dataShape === 'scrape-result');
+  const scraped = project.columns.find((column) => column.dataShape === 'vendor-scrape-result');
   await page.getByRole('option', { name: scraped.header, exact: true }).click();
   await page.getByRole('button', { name: 'statusCode' }).click();
   await shot(page, 'panel-reference');

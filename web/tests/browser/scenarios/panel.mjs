@@ -188,7 +188,7 @@ async function saysWhere(page, server, project) {
   await page.getByLabel('Base URL').fill('nowhere');
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await invalid('Base URL').waitFor();
-  await page.getByText('Must be an http or https address with a host.').waitFor();
+  await page.getByText('Must be an http or https URL with a host.').waitFor();
 
   // What was saved is there to be changed; the key is not.
   await server.api('PUT', '/team/providers/openai', { apiKey: 'sk-secret', baseUrl: 'https://llm.example/v1', model: 'small' });

@@ -92,6 +92,6 @@ async function intoNewTable({ server, page, grid }) {
   assert.equal(stored.project.rowCount, 340);
 
   await page.getByRole('button', { name: 'Undo' }).click();
-  await page.getByText('The 5 columns made for it stay.').waitFor();
+  await page.getByText('The 5 columns created for it remain.').waitFor();
   await page.getByText('No rows yet').waitFor();
 }
