@@ -85,9 +85,9 @@ fn groups_are_checked() {
         &json!([{"columnId": "col_a", "operator": "isTrue"}, three]),
         &[("filters[1].filters[0].filters[0].filters[0].value", "`contains` takes text")],
     );
-    check(&json!([group(&three)]), &[("filters[0].filters[0].filters[0].filters[0]", "3 deep")]);
+    check(&json!([group(&three)]), &[("filters[0].filters[0].filters[0].filters[0]", "3 levels deep")]);
     let deep = (0..100).fold(json!([]), |inner, _| json!([{"conjunction": "and", "filters": inner}]));
-    check(&deep, &[("filters[0].filters[0].filters[0].filters[0]", "3 deep")]);
+    check(&deep, &[("filters[0].filters[0].filters[0].filters[0]", "3 levels deep")]);
 }
 
 #[test]
