@@ -44,9 +44,9 @@ pub struct Bounds<'b> {
 pub enum Refusal {
     #[error("{0}")]
     NotJson(#[from] serde_json::Error),
-    #[error("has more than {} entries, the most this server takes ({})", .0.entries_max, .0.limit)]
+    #[error("has more than {} entries (limit: {})", .0.entries_max, .0.limit)]
     TooManyEntries(CountBound),
-    #[error("has a part of more than {bytes_max} bytes, the most this server takes (cellBytesMax)")]
+    #[error("has a value of more than {bytes_max} bytes (limit: cellBytesMax)")]
     PartTooLong { field: String, bytes_max: usize },
     #[error(
         "holds more values than this server takes: they would need more than {PARSED_BYTES_MAX} bytes of memory (parsedBytesMax)"

@@ -81,7 +81,7 @@ async fn bodies() {
     let three = json!({ "title": "x", "tags": ["a", "b", "c"] });
     let answer = serve(post().json(three)).await;
     check(&answer, 400, "limit_exceeded");
-    let words = "has more than 2 entries, the most this server takes (filtersMax)";
+    let words = "has more than 2 entries (limit: filtersMax)";
     assert_eq!(answer.json()["details"], json!([offence("tags", words)]));
     let unchecked = json!({ "title": "x", "filters": { "any": "thing" } });
     assert_eq!(serve(post().json(unchecked)).await.status, 201);
