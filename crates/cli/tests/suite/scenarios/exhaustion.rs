@@ -284,20 +284,26 @@ fn a_team_that_holds_its_share_is_told_to_wait() {
     let request = api.with_key(Request::post(table.path("/rows")).header("Content-Type", "application/json"));
     let mut held = http::connect(&server.address).unwrap();
     held.write_all(request.header("Content-Length", "30000000").head(&server.address).as_bytes()).unwrap();
-    let is_refused = || {
-        let refusal = table.post("/rows", json!({ "Name": "x" }));
-        (refusal.status() == 503).then(|| {
-            assert!(refusal.header("Retry-After").is_some());
-            refusal.refused(503, "busy");
-        })
-    };
-    // The first may get in before the other is charged, and then waits for a busy disk.
     let wait = std::time::Duration::from_mins(1);
-    crate::harness::eventually("the budget is taken", wait, is_refused);
+    crate::harness::eventually("the budget is taken", wait, || {
+        let metrics = http::exchange(&server.address, &Request::get("/metrics")).ok()?;
+        let told = String::from_utf8_lossy(&metrics.body).into_owned();
+        let value = told
+            .lines()
+            .find_map(|line| line.strip_prefix("rowmill_request_memory_bytes{bodies=\"large\"} "))?
+            .to_owned();
+        value.parse().is_ok_and(|bytes: f64| bytes > 20e6).then_some(())
+    });
+    let large = json!({ "Name": "x".repeat(100_000) });
+    let refusal = table.post("/rows", large.clone());
+    assert!(refusal.header("Retry-After").is_some());
+    refusal.refused(503, "busy");
+    table.insert(json!({ "Name": "small, and beside it" }));
+    others.post("/rows", large.clone()).created();
     others.insert(json!({ "Name": "y" }));
     api.get(table.path("/rows")).ok();
     drop(held);
     crate::harness::eventually("the budget is free again", wait, || {
-        (table.post("/rows", json!({ "Name": "z" })).status() == 201).then_some(())
+        (table.post("/rows", large.clone()).status() == 201).then_some(())
     });
 }
