@@ -15,6 +15,9 @@ pub(crate) const ROWS: &str =
 /// What is sent at once.
 const CHUNK_BYTES: usize = 256 * 1024;
 
+/// What a row takes beside its values and details: the count of fields, five lengths, two numbers and an id.
+const FIXED_BYTES: usize = 2 + 5 * 4 + 2 * 8 + 16;
+
 /// New rows of one project, written out.
 pub(crate) struct Copied {
     project: i64,
@@ -32,16 +35,18 @@ impl Copied {
     }
 
     pub(crate) fn push(&mut self, row: &RawRow) {
+        let bytes = FIXED_BYTES + row.values.as_bytes().len() + row.details.as_bytes().map_or(0, <[u8]>::len);
+        // A buffer that has to grow doubles, and half of it stays empty until the rows are sent.
+        if self.buffer.len() + bytes > CHUNK_BYTES {
+            let next = BytesMut::with_capacity(CHUNK_BYTES.max(bytes));
+            self.full.push(std::mem::replace(&mut self.buffer, next).freeze());
+        }
         self.buffer.put_i16(5);
         self.field(Some(&self.project.to_be_bytes()));
         self.field(Some(&signed(row.position).to_be_bytes()));
         self.field(Some(row.id.uuid().as_bytes()));
         self.field(Some(row.values.as_bytes()));
         self.field(row.details.as_bytes());
-        if self.buffer.len() >= CHUNK_BYTES {
-            self.full.push(std::mem::take(&mut self.buffer).freeze());
-            self.buffer.reserve(CHUNK_BYTES);
-        }
     }
 
     fn field(&mut self, bytes: Option<&[u8]>) {
