@@ -1,6 +1,6 @@
 //! Which crate may know which, and who may know the outside.
 
-use super::Offence;
+use super::offence::Offence;
 use super::tree::{Member, Tree};
 
 /// Every crate under `crates/` and the crates it may depend on. Arrows run down only, and only the
@@ -101,7 +101,7 @@ fn at_dependency(tree: &Tree, member: &Member, package: &str, rule: &'static str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::check;
+    use crate::tidy::offence::check;
 
     #[test]
     fn arrows_run_down_only() {

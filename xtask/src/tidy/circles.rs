@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use super::Offence;
 use super::graph::{Circle, Graph, Place};
 use super::modules::{folder_of, normal};
+use super::offence::Offence;
 use super::tree::{File, Tree};
 
 /// Where the page's sources are. Imports within them are relative.
@@ -24,10 +24,10 @@ pub(super) fn between_web_folders(tree: &Tree) -> Vec<Offence> {
 }
 
 /// One offence a circle, at the first import of the example it tells.
-fn offences(rule: &'static str, nodes: &str, graph: &Graph) -> Vec<Offence> {
+pub(super) fn offences(rule: &'static str, nodes: &str, graph: &Graph) -> Vec<Offence> {
     let offence = |circle: Circle| {
         let words = format!(
-            "{} {nodes} import each other in a circle ({}): move what they share to a lower one",
+            "{} {nodes} name each other in a circle ({}): move what they share to a lower one",
             circle.size,
             circle.example.join(" → ")
         );
@@ -78,7 +78,7 @@ fn specifiers(line: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::check;
+    use crate::tidy::offence::check;
 
     #[test]
     fn files_that_import_each_other() {

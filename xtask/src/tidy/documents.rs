@@ -1,6 +1,6 @@
 //! What a newcomer reads is there, and the map shows every room.
 
-use super::Offence;
+use super::offence::Offence;
 use super::tree::Tree;
 
 const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md"];
@@ -30,7 +30,7 @@ fn names(map: &str, room: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::check;
+    use crate::tidy::offence::check;
 
     #[test]
     fn missing_documents() {

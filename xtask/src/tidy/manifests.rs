@@ -1,6 +1,6 @@
 //! Lints and versions stand in one place, the workspace's manifest.
 
-use super::Offence;
+use super::offence::Offence;
 use super::tree::{File, Tree};
 
 pub(super) fn workspace_lints(tree: &Tree) -> Vec<Offence> {
@@ -62,7 +62,7 @@ fn entries(file: &File) -> impl Iterator<Item = Entry<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::check;
+    use crate::tidy::offence::check;
 
     fn tree(manifest: &str) -> Tree {
         Tree::of_files(&[("crates/app/Cargo.toml", manifest)]).with_member("crates/app", &[], &[])

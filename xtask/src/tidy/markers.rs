@@ -1,6 +1,6 @@
 //! Nothing unfinished and nothing switched off is committed.
 
-use super::Offence;
+use super::offence::Offence;
 use super::source::{line_at, tokens};
 use super::tree::Tree;
 
@@ -70,7 +70,7 @@ fn notes(text: &str) -> impl Iterator<Item = (usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::check;
+    use crate::tidy::offence::check;
 
     #[test]
     fn unfinished_work_is_found() {

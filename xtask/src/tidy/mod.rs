@@ -9,24 +9,24 @@ mod graph;
 mod manifests;
 mod markers;
 mod modules;
+mod offence;
 mod registries;
+mod rust_circles;
 mod source;
 mod sql;
 mod text;
 mod tree;
 
-use std::fmt;
-
 use crate::process::AnyResult;
+use offence::{Offence, Rule};
 use tree::Tree;
-
-type Rule = fn(&Tree) -> Vec<Offence>;
 
 const RULES: &[Rule] = &[
     arrows::between_crates,
     arrows::to_the_outside,
     circles::between_web_files,
     circles::between_web_folders,
+    rust_circles::between_files,
     sql::only_in_stores,
     modules::no_dead_files,
     text::no_empty_files,
@@ -58,34 +58,4 @@ pub(crate) fn run() -> AnyResult {
         }
         count => Err(format!("{count} offences against tidiness").into()),
     }
-}
-
-/// Where a rule is broken, which one, and what to do about it.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Offence {
-    path: String,
-    line: usize,
-    rule: &'static str,
-    words: String,
-}
-
-impl Offence {
-    fn new(path: &str, line: usize, rule: &'static str, words: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line, rule, words: words.into() }
-    }
-}
-
-impl fmt::Display for Offence {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, line, rule, words } = self;
-        write!(formatter, "{path}:{line}: {rule}: {words}")
-    }
-}
-
-/// The one door of the rules' tests: a rule, files made up for it, and the `path:line` it must name.
-#[cfg(test)]
-fn check(rule: Rule, tree: &Tree, expected: &[&str]) {
-    let found: Vec<String> =
-        rule(tree).iter().map(|offence| format!("{}:{}", offence.path, offence.line)).collect();
-    assert_eq!(found, expected);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Offence;
+use super::offence::Offence;
 use super::source::{Source, tokens};
 use super::tree::Tree;
 
@@ -104,7 +104,7 @@ pub(super) fn normal(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::check;
+    use crate::tidy::offence::check;
 
     #[test]
     fn a_file_no_mod_leads_to_is_dead() {

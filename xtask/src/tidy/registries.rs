@@ -1,6 +1,6 @@
 //! Packages are named, never addressed: where they come from is the machine's own setting.
 
-use super::Offence;
+use super::offence::Offence;
 use super::tree::{File, Tree};
 
 /// Hosts in two halves, so that this file is not an offence itself.
@@ -45,7 +45,7 @@ fn is_locked_to_an_address(file: &File, line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::check;
+    use crate::tidy::offence::check;
 
     #[test]
     fn addresses_are_found() {

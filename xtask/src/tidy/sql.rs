@@ -1,6 +1,6 @@
 //! SQL lives behind the store's seam.
 
-use super::Offence;
+use super::offence::Offence;
 use super::tree::Tree;
 
 /// In capitals these give a statement away wherever they stand in a string, both words of a pair together.
@@ -53,7 +53,7 @@ fn statement(text: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::check;
+    use crate::tidy::offence::check;
 
     #[test]
     fn sql_outside_a_store_is_found() {

@@ -1,10 +1,11 @@
 //! Files as text: whole, clean, introduced and short.
 
-use super::Offence;
+use super::offence::Offence;
 use super::tree::Tree;
 
 const CLEAN: &[&str] = &["rs", "md", "toml"];
-const LINES_MAX: usize = 700;
+const LINES_MAX: usize = 450;
+const TEST_LINES_MAX: usize = 700;
 
 pub(super) fn no_empty_files(tree: &Tree) -> Vec<Offence> {
     let empty = tree.files.iter().filter(|file| file.text.trim().is_empty());
@@ -44,19 +45,24 @@ pub(super) fn doc_comment_first(tree: &Tree) -> Vec<Offence> {
 }
 
 pub(super) fn short_files(tree: &Tree) -> Vec<Offence> {
-    let measured = tree.sources().map(|(file, _)| (file, file.text.lines().count()));
-    let long = measured.filter(|(_, lines)| *lines > LINES_MAX);
-    long.map(|(file, lines)| {
-        let words = format!("{lines} lines, more than {LINES_MAX}: a file is one thought");
-        Offence::new(&file.path, LINES_MAX + 1, "long-file", words)
+    let measured = tree.sources().map(|(file, _)| (file, file.text.lines().count(), lines_max(&file.path)));
+    let long = measured.filter(|(_, lines, lines_max)| lines > lines_max);
+    long.map(|(file, lines, lines_max)| {
+        let words = format!("{lines} lines, more than {lines_max}: a file is one thought");
+        Offence::new(&file.path, lines_max + 1, "long-file", words)
     })
     .collect()
+}
+
+fn lines_max(path: &str) -> usize {
+    let is_test = path.split('/').any(|part| matches!(part, "tests" | "tests.rs"));
+    if is_test { TEST_LINES_MAX } else { LINES_MAX }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::check;
+    use crate::tidy::offence::check;
 
     #[test]
     fn empty_files_and_cut_lines() {
@@ -90,7 +96,13 @@ mod tests {
     #[test]
     fn long_files() {
         let lines = |count: usize| "x\n".repeat(count);
-        let tree = Tree::of_files(&[("a.rs", &lines(700)), ("b.rs", &lines(701)), ("c.md", &lines(701))]);
-        check(short_files, &tree, &["b.rs:701"]);
+        let tree = Tree::of_files(&[
+            ("a.rs", &lines(450)),
+            ("b.rs", &lines(451)),
+            ("c.md", &lines(701)),
+            ("tests/d.rs", &lines(700)),
+            ("e/tests.rs", &lines(701)),
+        ]);
+        check(short_files, &tree, &["b.rs:451", "e/tests.rs:701"]);
     }
 }
