@@ -156,6 +156,18 @@ impl Server {
         self.address(&name)
     }
 
+    /// What is in a database, as statements that [`load`] puts into another.
+    pub fn dump(&self, address: &str) -> String {
+        let dumped = as_nobody(&self.programs.join("pg_dump"))
+            .args(["--inserts", "--rows-per-insert=500", "--no-owner", "--dbname", address])
+            .output()
+            .unwrap();
+        assert!(dumped.status.success(), "{}", String::from_utf8_lossy(&dumped.stderr));
+        let dumped = String::from_utf8(dumped.stdout).unwrap();
+        // What begins with a backslash is for psql alone.
+        dumped.lines().filter(|line| !line.starts_with('\\')).collect::<Vec<_>>().join("\n")
+    }
+
     /// Clears a database away, whoever may still use it.
     pub async fn remove(&self, address: &str) {
         if let Some((_, name)) = address.rsplit_once('/') {
@@ -248,6 +260,11 @@ pub async fn client(address: &str) -> tokio_postgres::Client {
     let (client, connection) = tokio_postgres::connect(address, tokio_postgres::NoTls).await.unwrap();
     tokio::spawn(connection);
     client
+}
+
+/// Fills an empty database with what was dumped from another.
+pub async fn load(address: &str, dumped: &str) {
+    client(address).await.batch_execute(dumped).await.unwrap();
 }
 
 /// Runs the server until its own input ends, which it does when the server is dropped or the test program ends,

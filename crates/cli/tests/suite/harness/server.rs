@@ -265,7 +265,8 @@ fn eventually_ended(child: &mut Child) -> ExitStatus {
 }
 
 pub(crate) fn command(folder: &DataDir) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_rowmill"));
+    let released = std::env::var_os("ROWMILL_TEST_BINARY");
+    let mut command = Command::new(released.unwrap_or_else(|| env!("CARGO_BIN_EXE_rowmill").into()));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("ROWMILL_") {
             command.env_remove(name);

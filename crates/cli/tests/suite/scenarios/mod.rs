@@ -40,6 +40,7 @@ mod system;
 mod teams;
 mod trials;
 mod turmoil;
+mod upgrading;
 mod views;
 mod webhook;
 mod writers;
@@ -59,6 +60,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         crashes::OWN,
         exhaustion::OWN,
         moving::OWN,
+        upgrading::OWN,
         scraping::OWN,
         writers::EMBEDDED,
         writers::OWN,

@@ -30,17 +30,17 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("moving", Own:
 );
 
 const TIME_MAX: Duration = Duration::from_mins(1);
-const KEY: (&str, &str) = ("ROWMILL_SECRET_KEY", "a key of more than thirty-two characters");
+pub(super) const KEY: (&str, &str) = ("ROWMILL_SECRET_KEY", "a key of more than thirty-two characters");
 /// Nothing happens by itself.
-const STILL: (&str, &str) = ("ROWMILL_NO_WORKERS", "true");
+pub(super) const STILL: (&str, &str) = ("ROWMILL_NO_WORKERS", "true");
 
-fn started_in(folder: &Arc<DataDir>, more: &[(&str, &str)]) -> Server {
+pub(super) fn started_in(folder: &Arc<DataDir>, more: &[(&str, &str)]) -> Server {
     let own = [("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32"), ("ROWMILL_RETRY_BASE_MILLISECONDS", "1"), KEY];
     let settings: Vec<_> = UNLIMITED.iter().chain(&own).chain(more).copied().collect();
     Server::start_in(Arc::clone(folder), &settings)
 }
 
-fn ended(server: Server) {
+pub(super) fn ended(server: Server) {
     server.terminate();
     assert!(server.wait_for_end().success());
 }
@@ -65,11 +65,11 @@ fn refused(from: &str, to: &str, words: &str) {
 }
 
 /// What one wants to find again.
-struct Filled {
+pub(super) struct Filled {
     table: Table,
     guests: Table,
     /// The secrets of keys, of both teams.
-    keys: [String; 2],
+    pub(super) keys: [String; 2],
     once: (Request, String),
     sequence: String,
     answer: String,
@@ -77,10 +77,10 @@ struct Filled {
     rows: Vec<String>,
 }
 
-const EVENT: &str = "evt-move";
+pub(super) const EVENT: &str = "evt-move";
 
 /// A bit of everything there is.
-fn fill(server: &Server, stub_server: &StubServer, resting: &StubServer) -> Filled {
+pub(super) fn fill(server: &Server, stub_server: &StubServer, resting: &StubServer) -> Filled {
     let secret_of = |api: &Api, name: &str| {
         let made = api.post("/v4/keys", json!({ "name": name })).created();
         made["secret"].as_str().unwrap().to_owned()
@@ -162,7 +162,7 @@ fn fill(server: &Server, stub_server: &StubServer, resting: &StubServer) -> Fill
 }
 
 /// Waits until nothing of a column waits or runs.
-fn settled(table: &Table, column: &str) {
+pub(super) fn settled(table: &Table, column: &str) {
     eventually("the column has settled", TIME_MAX, || {
         let counts = table.get("/status").ok()["columns"][column].clone();
         (counts["queued"] == 0 && counts["generating"] == 0).then_some(())
@@ -224,18 +224,24 @@ fn assert_same(one: &str, other: &str) {
     assert_eq!(one.len(), other.len());
 }
 
-fn everything_moves_there_and_back() {
-    let stub_server = StubServer::start(|seen, _| match last(seen).as_str() {
+/// A server that answers, and one that asks to come back in an hour.
+pub(super) fn stub_servers() -> [StubServer; 2] {
+    let answering = StubServer::start(|seen, _| match last(seen).as_str() {
         "none" => Reply::Json(404, json!({})),
         "bad" => Reply::Json(400, json!({ "error": "Bad" })),
         name => {
-            // Not the secret itself: it would be blackened.
+            // Not the secret itself: it would be redacted.
             let knows = seen.headers.get("x-crm").is_some_and(|secret| secret == "canary-secret");
             ok(json!({ "told": name, "knows": knows }))
         }
     });
     let resting =
         StubServer::start(|_, _| Reply::With(429, vec![("Retry-After", "3600".to_owned())], "{}".to_owned()));
+    [answering, resting]
+}
+
+fn everything_moves_there_and_back() {
+    let [stub_server, resting] = stub_servers();
     let kinds = [Database::current(), Database::current().other(), Database::current()];
     let [from, there, back] = kinds.map(DataDir::on);
     let server = started_in(&from, &[]);
@@ -285,7 +291,7 @@ fn everything_moves_there_and_back() {
 }
 
 /// Counts the cells of all rows, and compares.
-fn check_counts(table: &Table) {
+pub(super) fn check_counts(table: &Table) {
     let status = table.get("/status").ok();
     let rows = table.rows(&[("pageSize", "1000"), ("withStatus", "true")]);
     let rows = rows["rows"].as_array().unwrap();
