@@ -17,6 +17,7 @@ const FAULTS: &[&str] = &[
     "exhaustion::",
     "large_rows::",
     "neighbours::",
+    "power_cuts::",
     "scraping::",
     "streams::",
     "writers::",

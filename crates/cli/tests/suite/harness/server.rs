@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::api::Api;
 use super::database::{self, Database};
+use super::disk_log;
 use super::document::Document;
 use super::eventually;
 use super::http::{self, Request};
@@ -46,6 +47,8 @@ pub(crate) struct DataDir {
     database_url: Option<String>,
     /// Whether the database goes with the folder.
     is_own: bool,
+    /// Whether what is written to the disk is logged.
+    is_logged: bool,
 }
 
 impl DataDir {
@@ -55,13 +58,24 @@ impl DataDir {
 
     pub(crate) fn on(database: Database) -> Arc<Self> {
         let directory = TempDir::with_prefix("rowmill-suite-").unwrap();
-        Arc::new(Self { directory, database_url: database.create(), is_own: true })
+        Arc::new(Self { directory, database_url: database.create(), is_own: true, is_logged: false })
     }
 
     /// A folder whose service uses a database that somebody else sees to.
     pub(crate) fn at(database_url: String) -> Arc<Self> {
         let directory = TempDir::with_prefix("rowmill-suite-").unwrap();
-        Arc::new(Self { directory, database_url: Some(database_url), is_own: false })
+        Arc::new(Self { directory, database_url: Some(database_url), is_own: false, is_logged: false })
+    }
+
+    /// A folder with the embedded database, where everything that any process writes is logged.
+    pub(crate) fn logged() -> Arc<Self> {
+        let directory = TempDir::with_prefix("rowmill-suite-").unwrap();
+        Arc::new(Self { directory, database_url: None, is_own: true, is_logged: true })
+    }
+
+    /// The log of what was written, beside the data.
+    pub(crate) fn disk_log(&self) -> PathBuf {
+        self.directory.path().join("disk-log")
     }
 
     /// Another folder on the same database.
@@ -275,6 +289,10 @@ pub(crate) fn command(folder: &DataDir) -> Command {
     command.current_dir(folder.path()).env("ROWMILL_DATA_DIR", folder.data()).stdin(Stdio::null());
     if let Some(address) = &folder.database_url {
         command.env("ROWMILL_DATABASE_URL", address);
+    }
+    if folder.is_logged {
+        command.env("LD_PRELOAD", disk_log::library());
+        command.env("DISK_LOG", folder.disk_log()).env("DISK_FOLDER", folder.data());
     }
     command
 }

@@ -23,6 +23,7 @@ mod neighbours;
 mod nodes;
 mod operators;
 mod paid;
+mod power_cuts;
 mod processing;
 mod projects;
 mod provider_columns;
@@ -59,6 +60,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         neighbours::OWN,
         crashes::OWN,
         exhaustion::OWN,
+        power_cuts::EMBEDDED,
         moving::OWN,
         upgrading::OWN,
         scraping::OWN,
