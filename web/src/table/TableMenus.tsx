@@ -1,7 +1,7 @@
 import { CellMenu, type CellMenuTarget } from './cell/CellMenu';
 import { HeaderMenu, type HeaderMenuTarget } from './columns/HeaderMenu';
 import type { ColumnActions } from './columns/useColumnActions';
-import type { GridHandle } from './grid/Grid';
+import type { GridHandle } from './grid/gridTypes';
 import type { Table } from './state/useTable';
 
 export type MenuTarget = ({ kind: 'header' } & HeaderMenuTarget) | ({ kind: 'cell' } & CellMenuTarget);

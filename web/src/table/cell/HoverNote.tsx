@@ -3,7 +3,7 @@ import { type RefObject, useEffect, useState } from 'react';
 import type { Cell } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import classes from '../../ui/Note.module.css';
-import type { HoveredCell } from '../grid/Grid';
+import type { HoveredCell } from '../grid/gridTypes';
 import { errorAdvice, describeCell, EMPTY_ADVICE, isEmptyResult, isErrorStatus } from '../model/cellStatus';
 import { readRow } from '../rows/readRow';
 import type { Table } from '../state/useTable';

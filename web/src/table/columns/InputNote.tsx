@@ -1,7 +1,7 @@
 import { Paper, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import classes from '../../ui/Note.module.css';
-import type { HoveredHeader } from '../grid/Grid';
+import type { HoveredHeader } from '../grid/gridTypes';
 import { isUnusedInput } from '../model/inputColumn';
 import type { Table } from '../state/useTable';
 

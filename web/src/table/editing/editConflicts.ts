@@ -1,6 +1,6 @@
 import type { Cell, Json } from '../../api/types';
 import { notifyAction } from '../../ui/notifyAction';
-import type { TypedCell } from '../grid/Grid';
+import type { TypedCell } from '../grid/gridTypes';
 import { parseTyped, toText } from '../model/values';
 import type { Editor } from '../rows/editor';
 import type { RowStore } from '../rows/rowStore';

@@ -1,7 +1,7 @@
 import type { Json } from '../../api/types';
 import { pluralize } from '../../ui/format';
 import { notify, notifyError } from '../../ui/notify';
-import type { TypedCell } from '../grid/Grid';
+import type { TypedCell } from '../grid/gridTypes';
 import { parseTyped } from '../model/values';
 import type { CellWrite } from '../rows/editor';
 import type { Table } from '../state/useTable';
