@@ -32,12 +32,12 @@ export function TableMenus({ table, target, actions, grid, onOpen, onDetails, on
       onDetails={() => onDetails(row.id, columnId)}
       onHeaderMenu={() => {
         const bounds = grid?.boundsOf(columnId);
-        // Once this menu has closed.
+        // Deferred until this menu has closed.
         if (bounds) setTimeout(() => onOpen({ kind: 'header', columnId, bounds }));
       }}
       onCopy={() => {
         grid?.focus();
-        // The grid's own copying hears this, over a plain connection, too.
+        // `useClipboard` handles this event. It also works without TLS.
         document.execCommand('copy');
       }}
       onClose={close}

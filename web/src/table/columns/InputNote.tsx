@@ -7,7 +7,7 @@ import type { Table } from '../state/useTable';
 
 const DELAY_MILLISECONDS = 500;
 
-/** Says of the input column, when somebody points at its header, what it is for. */
+/** Tooltip at the header of the input column. */
 export function InputNote({ table, hovered }: { table: Table; hovered: HoveredHeader | undefined }) {
   const [isShown, setIsShown] = useState(false);
   const column = table.columns.find(({ id, trigger }) => trigger && id === hovered?.columnId);

@@ -27,7 +27,7 @@ const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
   domain: 'Company website or domain',
 };
 
-/** Finders that are asked one after the other until one knows the address. */
+/** Settings of an e-mail waterfall: providers are tried in order until one finds the address. */
 export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
   const known = useQuery(providersQuery);
   const errors = useFieldErrors();

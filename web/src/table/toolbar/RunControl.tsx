@@ -10,7 +10,7 @@ import { countCells } from '../runs/progress';
 import type { Table } from '../state/useTable';
 import { ExportMenu } from '../transfer/ExportMenu';
 
-/** Import, export, and the button that runs the table or stops it. */
+/** Import, export, and the run and stop buttons. */
 export function RunControl({ table, onImport }: { table: Table; onImport: () => void }) {
   const { runs, progress, query, project } = table;
   const status = useQuery(statusQuery(project.id));
