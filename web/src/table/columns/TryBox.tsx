@@ -64,7 +64,7 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
       </div>
       <div role="status" className={isOpen ? classes.trayAnswer : undefined} ref={answer} tabIndex={isOpen ? 0 : undefined} aria-label="Result">
         {attempt.isError && (
-          <Alert color="red" title="The try failed">
+          <Alert color="red" title="The column could not be tried">
             {errorMessage(attempt.error)}
           </Alert>
         )}

@@ -124,7 +124,7 @@ function Entry({ entry, provider, onToggle }: EntryProps) {
         {label}
       </Text>
       {state(provider)}
-      <Switch size="sm" checked={entry.enabled} aria-label={`Ask ${label}`} onChange={(event) => onToggle(event.currentTarget.checked)} />
+      <Switch size="sm" checked={entry.enabled} aria-label={`Use ${label}`} onChange={(event) => onToggle(event.currentTarget.checked)} />
     </div>
   );
 }

@@ -36,7 +36,7 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
           <Button
             leftSection={<Icon name="play" size={16} />}
             disabled={processed.length === 0}
-            title={processed.length === 0 ? 'Add a column that fills itself first' : isPart ? 'Runs the rows shown' : undefined}
+            title={processed.length === 0 ? 'First add a column that fills itself' : isPart ? 'Runs the rows shown' : undefined}
             onClick={() => void runs.run(shown)}
           >
             Run
