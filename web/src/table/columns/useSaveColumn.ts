@@ -4,7 +4,7 @@ import { projectQuery } from '../../api/queries';
 import type { ColumnCreate, ColumnPatch } from '../../api/types';
 import { type ColumnDraft, draftOf, toBody } from './draft';
 
-export interface SavedColumn {
+interface SavedColumn {
   columnId: string;
   appliedFixes: string[];
   /** The draft as the service stored it. */
