@@ -6,8 +6,8 @@ const LAZY_EDITOR =
   /const DataGridOverlayEditor = React\.lazy\(async \(\) => await import\(("[^"]+")\)\);/;
 
 /**
- * The grid loads its editor when it is first needed, and what somebody types until it is there is lost. So it comes
- * with the grid.
+ * Bundles the grid's cell editor with the grid. The grid would load it on first use, and text typed until then would be
+ * lost.
  */
 const eagerEditor: Plugin = {
   name: 'eager-editor',
@@ -19,13 +19,13 @@ const eagerEditor: Plugin = {
   },
 };
 
-// Addresses in the page are relative: the server puts the path prefix it is reached under into <base>.
+// URLs are relative, because the server writes its path prefix into <base>.
 export default defineConfig({
   base: './',
   plugins: [react(), eagerEditor],
   build: {
     target: 'es2022',
-    // The style sheets leave light and dark to the browser.
+    // The style sheets use `light-dark()`, which these browsers support.
     cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
     assetsInlineLimit: 0,
     chunkSizeWarningLimit: 700,

@@ -3,8 +3,8 @@ import base from './vite.config';
 
 const server = process.env.ROWMILL_URL ?? 'http://127.0.0.1:8080';
 
-// The page from vite, everything else from a running service. The service checks where a write comes from, so
-// the browser's Origin must read as the service's own.
+// Vite serves the page and forwards everything else to a running service. The service checks the Origin of writes, so
+// it must be the service's own.
 export default mergeConfig(
   base,
   defineConfig({

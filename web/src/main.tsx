@@ -13,7 +13,7 @@ import { theme } from './app/theme';
 import { guardUnsaved } from './ui/unsavedGuard';
 
 const root = document.getElementById('root');
-if (!root) throw new Error('The page has no element to draw into.');
+if (!root) throw new Error('index.html has no root element.');
 
 onSignedOutElsewhere(() => window.location.reload());
 guardUnsaved();

@@ -9,7 +9,7 @@ export const client = createClient<paths>({ baseUrl: prefix, querySerializer: { 
 type Listener = (error: ApiError) => void;
 let onSignedOut: Listener = () => {};
 
-/** Sets who is called when a request is answered with 401. */
+/** Sets the function to call when a request is answered with 401. */
 export function setSignedOutListener(listener: Listener): void {
   onSignedOut = listener;
 }

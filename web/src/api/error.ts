@@ -22,12 +22,12 @@ export function errorMessage(error: unknown): string {
   return told.length > 3 ? `${told.slice(0, 3).join(' ')} And ${told.length - 3} more.` : told.join(' ');
 }
 
-/** Whether what was asked for is not there. */
+/** Whether the service answered 404. */
 export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** Whether the service answered 404 or 403, as opposed to having trouble of its own. */
+/** Whether the service answered 404 or 403, and did not fail itself. */
 export function isGoneOrForbidden(error: unknown): boolean {
   return isNotFound(error) || (error instanceof ApiError && error.status === 403);
 }

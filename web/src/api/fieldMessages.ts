@@ -74,7 +74,7 @@ export function fieldOf({ path }: FieldProblem): string {
   return path.replace(/^column\./, '').replace(/\[\d+\]/g, '');
 }
 
-/** What is wrong with a field, beside which it is shown. */
+/** The message to show next to a field. */
 export function fieldMessage(offence: FieldProblem): string {
   const words = wordsOf(offence);
   return ended(words.slice(0, 1).toUpperCase() + words.slice(1));
@@ -91,7 +91,7 @@ export function problemSentence(offence: FieldProblem): string {
 function wordsOf(offence: FieldProblem): string {
   const field = fieldOf(offence);
   const better = MESSAGES.find(([pattern, told]) => pattern.test(field) && told.test(offence.message))?.[2];
-  // Of a pattern that cannot be read, only why.
+  // For an invalid pattern, only the reason.
   return better ?? withoutLimitNames(offence.message).replace('regular expression', 'pattern').replace(/regex parse error:[\s\S]*error: /, '');
 }
 

@@ -4,12 +4,12 @@ type Say = (...parts: string[]) => string;
 
 const TEXT = '"([^"]*)"';
 const REMOVED = 'so it was removed';
-/** A field by its name, in quotation marks. */
+/** A field's label in quotation marks. */
 const field = (path = '') => `“${(labelOf(path) ?? path).replace('“', '‘').replace('”', '’')}”`;
-/** The column a sentence is about, where it is not the one at hand. */
+/** The column a sentence is about, if it is not the current one. */
 const whose = (header: string | undefined) => (header ? `“${header}”` : 'The column');
 
-/** What the service says it put right, and how the page says the same. */
+/** The service's messages about corrections, and the page's wording of each. */
 const SENTENCES: [RegExp, Say][] = [
   [/^Renamed header "(.*)" to "(.*)", because another column already uses it$/, (old, now) => `Another column is already called “${old}”, so this one was renamed to “${now}”`],
   [/^Removed duplicate dependency on (.+)$/, (name) => `Removed a duplicate dependency on ${name}`],

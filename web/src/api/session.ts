@@ -12,7 +12,7 @@ export interface SignedIn {
 export const readSession = () => request<Session>('GET', '/session');
 export const signIn = (key: string) => request<Session>('POST', '/session', { key });
 
-/** Windows of one browser are signed out together. */
+/** Tells the other windows of this browser when one signs out. */
 const windows = new BroadcastChannel('rowmill-session');
 
 export async function signOut(): Promise<void> {

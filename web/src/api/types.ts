@@ -27,13 +27,13 @@ export type ImportResult = Schemas['FileOutcome'];
 /** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
-/** What came of a try. Of values the document says no more than that they are JSON. */
+/** Result of a try. openapi.json types its values only as JSON. */
 export type TryResult = Schemas['TriedOut'] & {
   resolved: Record<string, Json>;
   result?: Schemas['TriedResult'] & { value?: Json; meta?: Record<string, Json> };
 };
 
-/** A cell as a list with `withState` shows it, with whatever more a single read knows of it. */
+/** A cell of a list with `withState`, plus the fields that only a single row has. */
 export interface Cell {
   value: Json;
   status: CellStatus;

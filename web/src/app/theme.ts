@@ -13,7 +13,7 @@ const mill: MantineColorsTuple = [
   '#03574a',
 ];
 
-/** Mantine's, with a shade on which white can be read. */
+/** Mantine's colour with a shade dark enough for white text. */
 const red: MantineColorsTuple = [
   '#fff5f5',
   '#ffe3e3',
@@ -27,7 +27,7 @@ const red: MantineColorsTuple = [
   '#b02525',
 ];
 
-/** Mantine's, with a last shade that can be read on the first. */
+/** Mantine's colour with a last shade that is readable on the first. */
 const yellow: MantineColorsTuple = [
   '#fff9db',
   '#fff3bf',
@@ -76,7 +76,7 @@ export const theme = createTheme({
       defaultProps: { closeButtonProps: { 'aria-label': 'Close' } },
       styles: { description: { color: 'var(--mantine-color-dimmed)' } },
     },
-    // The grid keeps presses of the mouse to itself, so what a press outside closes must hear of pointers.
+    // The grid stops mouse events, so popovers must close on pointer events.
     Menu: { defaultProps: { shadow: 'md', withinPortal: true, clickOutsideEvents: ['pointerdown', 'keydown'] } },
     Popover: { defaultProps: { clickOutsideEvents: ['pointerdown'] } },
   },

@@ -11,20 +11,10 @@ import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
 import classes from './Projects.module.css';
 
-export function ProjectCard({ project }: { project: ProjectItem }) {
-  const [dialog, setDialog] = useState<'rename' | 'delete'>();
-  const queryClient = useQueryClient();
-  const params = { path: { projectId: project.id } };
-  const refresh = () => queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
-  const rename = async (title: string) => {
-    await data(client.PATCH('/v4/projects/{projectId}', { params, body: { title } }));
-    await refresh();
-  };
-  const remove = async () => {
-    await data(client.DELETE('/v4/projects/{projectId}', { params }));
-    await refresh();
-  };
+type Dialog = 'rename' | 'delete';
 
+export function ProjectCard({ project }: { project: ProjectItem }) {
+  const [dialog, setDialog] = useState<Dialog>();
   return (
     <li className={classes.card}>
       <Link href={`/projects/${project.id}`} className={classes.link}>
@@ -39,50 +29,59 @@ export function ProjectCard({ project }: { project: ProjectItem }) {
         {project.columnCount} {project.columnCount === 1 ? 'column' : 'columns'} · created {timeAgo(project.createdAt)}
         {project.autoplay && ' · runs automatically'}
       </Text>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" className={classes.more} aria-label={`Menu for ${project.title}`}>
-            <Icon name="dots" />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item leftSection={<Icon name="pencil" />} onClick={() => setDialog('rename')}>
-            Rename
-          </Menu.Item>
-          <Menu.Item
-            component={Link}
-            href={`/projects/${project.id}/settings/general`}
-            leftSection={<Icon name="settings" />}
-          >
-            Settings
-          </Menu.Item>
-          <Menu.Divider />
-          <Menu.Item className={classes.danger} leftSection={<Icon name="trash" />} onClick={() => setDialog('delete')}>
-            Delete
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-      {dialog === 'rename' && (
-        <NameDialog
-          title="Rename project"
-          label="Name"
-          initial={project.title}
-          action="Rename"
-          onSubmit={rename}
-          onClose={() => setDialog(undefined)}
-        />
-      )}
-      {dialog === 'delete' && (
-        <ConfirmDialog
-          title={`Delete “${project.title}”?`}
-          action="Delete project"
-          onConfirm={remove}
-          onClose={() => setDialog(undefined)}
-        >
-          This deletes all its rows, columns and views for everyone and cannot be undone. Export the project first if you
-          may need it again.
-        </ConfirmDialog>
-      )}
+      <ProjectMenu project={project} onOpen={setDialog} />
+      {dialog && <ProjectDialog project={project} dialog={dialog} onClose={() => setDialog(undefined)} />}
     </li>
+  );
+}
+
+function ProjectMenu({ project, onOpen }: { project: ProjectItem; onOpen: (dialog: Dialog) => void }) {
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" className={classes.more} aria-label={`Menu for ${project.title}`}>
+          <Icon name="dots" />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Item leftSection={<Icon name="pencil" />} onClick={() => onOpen('rename')}>
+          Rename
+        </Menu.Item>
+        <Menu.Item
+          component={Link}
+          href={`/projects/${project.id}/settings/general`}
+          leftSection={<Icon name="settings" />}
+        >
+          Settings
+        </Menu.Item>
+        <Menu.Divider />
+        <Menu.Item className={classes.danger} leftSection={<Icon name="trash" />} onClick={() => onOpen('delete')}>
+          Delete
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+function ProjectDialog({ project, dialog, onClose }: { project: ProjectItem; dialog: Dialog; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const params = { path: { projectId: project.id } };
+  const refetch = () => queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+  const rename = async (title: string) => {
+    await data(client.PATCH('/v4/projects/{projectId}', { params, body: { title } }));
+    await refetch();
+  };
+  const remove = async () => {
+    await data(client.DELETE('/v4/projects/{projectId}', { params }));
+    await refetch();
+  };
+  if (dialog === 'rename') {
+    return <NameDialog title="Rename project" label="Name" initial={project.title} action="Rename" onSubmit={rename} onClose={onClose} />;
+  }
+  return (
+    <ConfirmDialog title={`Delete “${project.title}”?`} action="Delete project" onConfirm={remove} onClose={onClose}>
+      This deletes all its rows, columns and views for everyone and cannot be undone. Export the project first if you may
+      need it again.
+    </ConfirmDialog>
   );
 }

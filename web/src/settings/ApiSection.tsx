@@ -10,11 +10,11 @@ import { usePatchProject } from './usePatchProject';
 
 type ApiSettings = Project['settings']['api'];
 
-/** Who may reach the project by API, and how. */
+/** API access of a project. */
 export function ApiSection({ project }: { project: Project }) {
   const patch = usePatchProject(project.id);
   const { team } = useSession();
-  // A switch moves at once, and back if that was not saved.
+  // Optimistic update: a switch moves at once, and back if saving failed.
   const [moved, setMoved] = useState<Partial<ApiSettings>>({});
   const api: ApiSettings = { ...project.settings.api, ...moved };
   const set = (part: Partial<ApiSettings>) => {

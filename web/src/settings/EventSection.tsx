@@ -12,7 +12,7 @@ import { usePatchProject } from './usePatchProject';
 const INTEGRATION = 'eventplatform-event';
 const TYPED = ['eventId', 'eventName', 'signingSecret'] as const;
 
-/** Guests of an event, as rows. */
+/** Connects an event platform: its guests become rows. */
 export function EventSection({ project }: { project: Project }) {
   const team = useQuery(teamQuery);
   const patch = usePatchProject(project.id);
@@ -23,7 +23,7 @@ export function EventSection({ project }: { project: Project }) {
   const settings = { ...saved, ...changes };
   useUnsaved(TYPED.some((part) => (settings[part] ?? '') !== (saved[part] ?? '')));
   const change = (part: Partial<EventSettings>) => setChanges((old) => ({ ...old, ...part }));
-  // Somebody may have typed on while it was saved.
+  // Keeps what was typed while the request was in flight.
   const forget = () => setChanges((now) => (now === changes ? {} : now));
   const submit = (event: FormEvent) => {
     event.preventDefault();

@@ -10,7 +10,7 @@ import { EventSection } from './EventSection';
 import { GeneralSection } from './GeneralSection';
 import { type Section, SettingsLayout } from './SettingsLayout';
 
-/** What belongs to one project. */
+/** Settings of one project. */
 export default function ProjectSettingsPage({ projectId, section }: { projectId: string; section: string | undefined }) {
   const project = useQuery(projectQuery(projectId));
   usePageTitle(project.data && `Settings of ${project.data.title}`);

@@ -9,38 +9,18 @@ import { unsaved, useUnsaved } from '../ui/unsaved';
 
 /** Sets a provider's API key. Keys are write-only. */
 export function ProviderDialog({ provider, onClose }: { provider: Provider; onClose: () => void }) {
-  const [apiKey, setApiKey] = useState('');
-  const [baseUrl, setBaseUrl] = useState(provider.baseUrl ?? '');
-  const [model, setModel] = useState(provider.model ?? '');
-  // Saving replaces all settings: a key that is not entered again is deleted.
-  const [isKeyless, setIsKeyless] = useState(false);
-  const losesKey = provider.source === 'team' && !apiKey.trim();
-  const queryClient = useQueryClient();
-  const isAi = provider.kind === 'ai';
-  const forget = useUnsaved(Boolean(apiKey) || baseUrl !== (provider.baseUrl ?? '') || model !== (provider.model ?? ''));
+  const { form, change, isChanged, losesKey, canSave } = useProviderForm(provider);
+  const forget = useUnsaved(isChanged);
   const close = () => unsaved.guard(onClose);
-  const save = useMutation({
-    mutationFn: () =>
-      data(
-        client.PUT('/v4/team/providers/{provider}', {
-          params: { path: { provider: provider.id } },
-          body: {
-            ...(apiKey.trim() && { apiKey: apiKey.trim() }),
-            ...(baseUrl.trim() && { baseUrl: baseUrl.trim() }),
-            ...(model.trim() && { model: model.trim() }),
-          },
-        }),
-      ),
-    onSuccess: () => {
-      void queryClient.invalidateQueries({ queryKey: providersQuery.queryKey });
-      forget();
-      onClose();
-    },
+  const save = useSaveProvider(provider.id, () => {
+    forget();
+    onClose();
   });
   const errors = fieldErrors(save.error);
+  const isAi = provider.kind === 'ai';
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    save.mutate();
+    save.mutate(form);
   };
   return (
     <Modal opened onClose={close} title={provider.label} closeButtonProps={{ 'aria-label': 'Close' }}>
@@ -49,28 +29,28 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
           <PasswordInput
             label="API key"
             description={provider.source === 'team' ? 'The saved key is never shown. Enter it again, or enter a new one.' : undefined}
-            value={apiKey}
+            value={form.apiKey}
             error={errors.apiKey}
             autoComplete="off"
             data-autofocus
-            onChange={(event) => setApiKey(event.currentTarget.value)}
+            onChange={(event) => change({ apiKey: event.currentTarget.value })}
             visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the key' }}
           />
           <TextInput
             label="Base URL"
             description={isAi && provider.id === 'openai' ? 'Include /v1 at the end. Leave empty to use OpenAI.' : 'Only if it differs from the provider’s default.'}
             placeholder="https://…"
-            value={baseUrl}
+            value={form.baseUrl}
             error={errors.baseUrl}
-            onChange={(event) => setBaseUrl(event.currentTarget.value)}
+            onChange={(event) => change({ baseUrl: event.currentTarget.value })}
           />
-          {isAi && <TextInput label="Default model" value={model} error={errors.model} onChange={(event) => setModel(event.currentTarget.value)} />}
+          {isAi && <TextInput label="Default model" value={form.model} error={errors.model} onChange={(event) => change({ model: event.currentTarget.value })} />}
           {losesKey && provider.id === 'openai' && (
             <Checkbox
               label="Save without a key"
               description="For your own server that needs no key. Deletes the saved key."
-              checked={isKeyless}
-              onChange={(event) => setIsKeyless(event.currentTarget.checked)}
+              checked={form.isKeyless}
+              onChange={(event) => change({ isKeyless: event.currentTarget.checked })}
             />
           )}
           {save.isError && Object.keys(errors).length === 0 && (
@@ -82,7 +62,7 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
             <Button variant="default" onClick={close}>
               Cancel
             </Button>
-            <Button type="submit" loading={save.isPending} disabled={losesKey ? !isKeyless : !apiKey.trim() && !baseUrl.trim()}>
+            <Button type="submit" loading={save.isPending} disabled={!canSave}>
               Save
             </Button>
           </Group>
@@ -90,4 +70,47 @@ export function ProviderDialog({ provider, onClose }: { provider: Provider; onCl
       </form>
     </Modal>
   );
+}
+
+interface ProviderForm {
+  apiKey: string;
+  baseUrl: string;
+  model: string;
+  isKeyless: boolean;
+}
+
+function useProviderForm(provider: Provider) {
+  const saved = { baseUrl: provider.baseUrl ?? '', model: provider.model ?? '' };
+  const [form, setForm] = useState<ProviderForm>({ apiKey: '', ...saved, isKeyless: false });
+  const hasKey = form.apiKey.trim() !== '';
+  // Saving replaces all settings, so a key that is not entered again is deleted.
+  const losesKey = provider.source === 'team' && !hasKey;
+  return {
+    form,
+    change: (part: Partial<ProviderForm>) => setForm((old) => ({ ...old, ...part })),
+    isChanged: form.apiKey !== '' || form.baseUrl !== saved.baseUrl || form.model !== saved.model,
+    losesKey,
+    canSave: losesKey ? form.isKeyless : hasKey || form.baseUrl.trim() !== '',
+  };
+}
+
+function useSaveProvider(provider: Provider['id'], onSaved: () => void) {
+  const queryClient = useQueryClient();
+  return useMutation({
+    mutationFn: ({ apiKey, baseUrl, model }: ProviderForm) =>
+      data(
+        client.PUT('/v4/team/providers/{provider}', {
+          params: { path: { provider } },
+          body: {
+            ...(apiKey.trim() && { apiKey: apiKey.trim() }),
+            ...(baseUrl.trim() && { baseUrl: baseUrl.trim() }),
+            ...(model.trim() && { model: model.trim() }),
+          },
+        }),
+      ),
+    onSuccess: () => {
+      void queryClient.invalidateQueries({ queryKey: providersQuery.queryKey });
+      onSaved();
+    },
+  });
 }

@@ -13,28 +13,12 @@ import classes from './Settings.module.css';
 /** Secrets for HTTP columns. They are write-only. */
 export function SecretsSection() {
   const secrets = useQuery(secretsQuery);
-  const queryClient = useQueryClient();
-  const [name, setName] = useState('');
-  const [value, setValue] = useState('');
-  useUnsaved(value !== '');
+  const refetch = useRefetch();
   const [removing, setRemoving] = useState<string>();
-  const reread = () => queryClient.invalidateQueries({ queryKey: secretsQuery.queryKey });
-  const save = useMutation({
-    mutationFn: () => data(client.PUT('/v4/team/secrets/{name}', { params: { path: { name: name.trim() } }, body: { value } })),
-    onSuccess: () => {
-      setName('');
-      setValue('');
-      void reread();
-    },
-  });
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.mutate();
-  };
   const remove = async () => {
     if (!removing) return;
     await data(client.DELETE('/v4/team/secrets/{name}', { params: { path: { name: removing } } }));
-    await reread();
+    await refetch();
   };
 
   return (
@@ -47,33 +31,7 @@ export function SecretsSection() {
         </>
       }
     >
-      <form onSubmit={submit}>
-        <Group align="flex-end" gap="sm">
-          <TextInput
-            label="Name"
-            placeholder="CRM_TOKEN"
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value.toUpperCase().replace(/[^A-Z0-9_]/g, '_'))}
-          />
-          <PasswordInput
-            label="Value"
-            value={value}
-            autoComplete="off"
-            flex={1}
-            miw={180}
-            onChange={(event) => setValue(event.currentTarget.value)}
-            visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the value' }}
-          />
-          <Button type="submit" disabled={!name || !value} loading={save.isPending}>
-            Save
-          </Button>
-        </Group>
-        {save.isError && (
-          <Text size="sm" c="red" mt="xs" role="alert">
-            {errorMessage(save.error)}
-          </Text>
-        )}
-      </form>
+      <SecretForm />
       {secrets.data?.length === 0 && (
         <Text size="sm" c="dimmed">
           No secrets yet.
@@ -86,6 +44,59 @@ export function SecretsSection() {
         </ConfirmDialog>
       )}
     </Card>
+  );
+}
+
+function useRefetch() {
+  const queryClient = useQueryClient();
+  return () => queryClient.invalidateQueries({ queryKey: secretsQuery.queryKey });
+}
+
+function SecretForm() {
+  const refetch = useRefetch();
+  const [name, setName] = useState('');
+  const [value, setValue] = useState('');
+  useUnsaved(value !== '');
+  const save = useMutation({
+    mutationFn: () => data(client.PUT('/v4/team/secrets/{name}', { params: { path: { name: name.trim() } }, body: { value } })),
+    onSuccess: () => {
+      setName('');
+      setValue('');
+      void refetch();
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <form onSubmit={submit}>
+      <Group align="flex-end" gap="sm">
+        <TextInput
+          label="Name"
+          placeholder="CRM_TOKEN"
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value.toUpperCase().replace(/[^A-Z0-9_]/g, '_'))}
+        />
+        <PasswordInput
+          label="Value"
+          value={value}
+          autoComplete="off"
+          flex={1}
+          miw={180}
+          onChange={(event) => setValue(event.currentTarget.value)}
+          visibilityToggleButtonProps={{ 'aria-label': 'Show or hide the value' }}
+        />
+        <Button type="submit" disabled={!name || !value} loading={save.isPending}>
+          Save
+        </Button>
+      </Group>
+      {save.isError && (
+        <Text size="sm" c="red" mt="xs" role="alert">
+          {errorMessage(save.error)}
+        </Text>
+      )}
+    </form>
   );
 }
 

@@ -18,7 +18,7 @@ interface Props {
   section: string | undefined;
 }
 
-/** Sections at the left, on a phone above, the chosen one beside them. */
+/** Settings with navigation on the left; on a phone, above. */
 export function SettingsLayout({ title, base, sections, section }: Props) {
   const open = sections.find(({ id }) => id === section) ?? sections[0];
   return (

@@ -15,7 +15,7 @@ const SECTIONS: Section[] = [
   { id: 'usage', label: 'Usage', icon: 'chart', content: () => <UsageSection /> },
 ];
 
-/** What belongs to the team. */
+/** Settings of the team. */
 export default function SettingsPage({ section }: { section: string | undefined }) {
   usePageTitle('Settings');
   return (

@@ -6,7 +6,7 @@ import { ErrorState } from '../ui/ErrorState';
 import { formatNumber } from '../ui/format';
 import { Card } from './Card';
 
-/** How much there is, and how much of it has run. */
+/** Rows and cells by project, and how many cells have run. */
 export function UsageSection() {
   const usage = useQuery({ queryKey: ['usage'], queryFn: readUsage, staleTime: 0 });
   if (usage.isPending) return <Loader size="sm" />;

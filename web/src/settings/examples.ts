@@ -5,13 +5,13 @@ export interface Example {
   command: string;
 }
 
-/** Commands that work as they are once the key is put in. */
+/** Example commands. They work once the key is filled in. */
 export function examples(project: Project, base: string, teamSlug: string): Example[] {
   const url = `${base}/v4/projects/${project.id}`;
   const auth = '-H "Authorization: Bearer $KEY"';
   const json = '-H "Content-Type: application/json"';
   const field = project.columns.find((column) => column.type === 'manual' && !column.trigger)?.header ?? 'Input';
-  // A shell ends a text at its apostrophe.
+  // In a shell, an apostrophe ends the quoted text.
   const row = JSON.stringify({ [field]: 'Ada' }).replaceAll("'", "'\\''");
   return [
     { label: 'Add a row', command: `curl ${auth} ${json} \\\n  ${url}/rows -d '${row}'` },

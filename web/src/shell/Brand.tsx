@@ -1,6 +1,6 @@
 import classes from './Shell.module.css';
 
-/** The mark and the name; on narrow screens beside a trail only the mark. */
+/** Logo and name. Beside a breadcrumb on a narrow screen, only the logo. */
 export function Brand({ compact = false }: { compact?: boolean }) {
   return (
     <span className={classes.brand}>

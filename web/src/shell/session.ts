@@ -5,6 +5,6 @@ export const SessionContext = createContext<SignedIn | null>(null);
 
 export function useSession(): SignedIn {
   const session = useContext(SessionContext);
-  if (!session) throw new Error('This page is shown to people who have signed in.');
+  if (!session) throw new Error('useSession needs a signed-in user.');
   return session;
 }

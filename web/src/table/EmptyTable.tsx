@@ -43,7 +43,7 @@ export function EmptyTable({ table, onName, onImport, onAddColumn }: Props) {
   );
 }
 
-/** The first column is there already, and waits to be called what people write in it. */
+/** Asks for the name of the first column, which every table has. */
 function NameFirst({ onName }: { onName: (header: string) => Promise<void> }) {
   const [name, setName] = useState('');
   const rename = useMutation({ mutationFn: onName });

@@ -8,7 +8,7 @@ import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
 import classes from './Table.module.css';
 
-/** The project's name in the bar, with what can be done to it. */
+/** Breadcrumb with the project's name and its menu. */
 export function ProjectTrail({ projectId, title }: { projectId: string; title: string }) {
   const [isRenaming, setIsRenaming] = useState(false);
   const queryClient = useQueryClient();

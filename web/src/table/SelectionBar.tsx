@@ -7,7 +7,7 @@ import { notify, notifyError } from '../ui/notify';
 import { deleteSelected, UNDO_ROWS_MAX } from './editing/deleteRows';
 import { countSelectedRows, isEverythingSelected, selectedRowIds } from './editing/selectedRows';
 import { EMPTY_SELECTION } from './grid/selection';
-import { isFiltered, runBody as whole } from './rows/rowQuery';
+import { isFiltered, runBody } from './rows/rowQuery';
 import type { Table } from './state/useTable';
 import classes from './Table.module.css';
 
@@ -15,31 +15,20 @@ const ROWS_MAX = 100_000;
 
 interface Props {
   table: Table;
-  isAsked: boolean;
-  setIsAsked: (isAsked: boolean) => void;
+  /** Whether the dialog that asks before deleting is open. */
+  isConfirming: boolean;
+  setIsConfirming: (isConfirming: boolean) => void;
   onDelete: () => void;
   onOpenCell: (rowIndex: number, columnId: string) => void;
 }
 
-/** What can be done with the selected rows. */
-export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell }: Props) {
-  const { selection, runs } = table;
+/** Toolbar for the selected rows. */
+export function SelectionBar({ table, isConfirming, setIsConfirming, onDelete, onOpenCell }: Props) {
   const selected = countSelectedRows(table);
   if (selected <= 0) return null;
-  // All rows are meant as a list: whatever it holds when something is done, not the places it had.
   const isEvery = isEverythingSelected(table);
   const every = `${formatNumber(selected)} rows${isFiltered(table.query) ? ' that match' : ''}`;
-  const canRun = table.columns.some(isProcessed);
-
-  const withIds = async (act: (rowIds: string[]) => Promise<unknown>) => {
-    if (selected > ROWS_MAX) return notify(`Select up to ${formatNumber(ROWS_MAX)} rows, or use Run above for all of them.`);
-    try {
-      await act(await selectedRowIds(table));
-    } catch (error) {
-      notifyError(error);
-    }
-  };
-  const first = selection.rows.first();
+  const first = table.selection.rows.first();
 
   return (
     <Paper className={classes.selection} shadow="md" withBorder radius="lg" role="toolbar" aria-label="Selected rows">
@@ -47,37 +36,13 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
         {isEvery ? `All ${every}` : `${formatNumber(selected)} selected`}
       </Text>
       <Group gap={6} wrap="nowrap">
-        {canRun && (
-          <>
-            <Button
-              size="xs"
-              leftSection={<Icon name="play" size={14} />}
-              onClick={() => void (isEvery ? runs.run(whole(table.query)) : withIds((rowIds) => runs.run({ rowIds })))}
-            >
-              Run
-            </Button>
-            <Button
-              size="xs"
-              variant="default"
-              leftSection={<Icon name="stop" size={14} />}
-              onClick={() => void (isEvery && !isFiltered(table.query) ? runs.stop() : withIds((rowIds) => runs.stop(rowIds)))}
-            >
-              Stop
-            </Button>
-          </>
-        )}
+        {table.columns.some(isProcessed) && <RunButtons table={table} />}
         {selected === 1 && first !== undefined && (
           <Button size="xs" variant="default" onClick={() => onOpenCell(first, table.shownColumns[0]?.id ?? '_trigger')}>
             Details
           </Button>
         )}
-        <Button
-          size="xs"
-          variant="subtle"
-          color="red"
-          leftSection={<Icon name="trash" size={14} />}
-          onClick={onDelete}
-        >
+        <Button size="xs" variant="subtle" color="red" leftSection={<Icon name="trash" size={14} />} onClick={onDelete}>
           Delete
         </Button>
         <Tooltip label="Clear the selection">
@@ -86,11 +51,11 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
           </ActionIcon>
         </Tooltip>
       </Group>
-      {isAsked && (
+      {isConfirming && (
         <ConfirmDialog
           title={isEvery ? `Delete all ${every}?` : `Delete ${pluralize(selected, 'row')}?`}
           action={`Delete ${pluralize(selected, 'row')}`}
-          onClose={() => setIsAsked(false)}
+          onClose={() => setIsConfirming(false)}
           onConfirm={() => deleteSelected(table)}
         >
           This deletes the rows for everyone.{' '}
@@ -98,5 +63,31 @@ export function SelectionBar({ table, isAsked, setIsAsked, onDelete, onOpenCell 
         </ConfirmDialog>
       )}
     </Paper>
+  );
+}
+
+/** Runs or stops the selected rows. If all rows are selected, the service gets the query instead of a list of ids. */
+function RunButtons({ table }: { table: Table }) {
+  const { runs, query } = table;
+  const isEvery = isEverythingSelected(table);
+  const withIds = async (act: (rowIds: string[]) => Promise<unknown>) => {
+    if (countSelectedRows(table) > ROWS_MAX) return notify(`Select up to ${formatNumber(ROWS_MAX)} rows, or use Run above for all of them.`);
+    try {
+      await act(await selectedRowIds(table));
+    } catch (error) {
+      notifyError(error);
+    }
+  };
+  const run = () => (isEvery ? runs.run(runBody(query)) : withIds((rowIds) => runs.run({ rowIds })));
+  const stop = () => (isEvery && !isFiltered(query) ? runs.stop() : withIds((rowIds) => runs.stop(rowIds)));
+  return (
+    <>
+      <Button size="xs" leftSection={<Icon name="play" size={14} />} onClick={() => void run()}>
+        Run
+      </Button>
+      <Button size="xs" variant="default" leftSection={<Icon name="stop" size={14} />} onClick={() => void stop()}>
+        Stop
+      </Button>
+    </>
   );
 }

@@ -1,7 +1,7 @@
 import { CellMenu, type CellMenuTarget } from './cell/CellMenu';
 import { HeaderMenu, type HeaderMenuTarget } from './columns/HeaderMenu';
 import type { ColumnActions } from './columns/useColumnActions';
-import type { GridHandle } from './grid/Grid';
+import type { GridHandle } from './grid/gridTypes';
 import type { Table } from './state/useTable';
 
 export type MenuTarget = ({ kind: 'header' } & HeaderMenuTarget) | ({ kind: 'cell' } & CellMenuTarget);
@@ -32,12 +32,12 @@ export function TableMenus({ table, target, actions, grid, onOpen, onDetails, on
       onDetails={() => onDetails(row.id, columnId)}
       onHeaderMenu={() => {
         const bounds = grid?.boundsOf(columnId);
-        // Once this menu has closed.
+        // Deferred until this menu has closed.
         if (bounds) setTimeout(() => onOpen({ kind: 'header', columnId, bounds }));
       }}
       onCopy={() => {
         grid?.focus();
-        // The grid's own copying hears this, over a plain connection, too.
+        // `useClipboard` handles this event. It also works without TLS.
         document.execCommand('copy');
       }}
       onClose={close}

@@ -13,7 +13,7 @@ import { useRunOnArrival } from './useRunOnArrival';
 
 export default function TablePage({ projectId }: { projectId: string }) {
   const { error, refetch } = useQuery(projectQuery(projectId));
-  // What is gone is not followed any longer, though its rows may still be at hand.
+  // Unmounts the table, so that it no longer subscribes to the events of a deleted project.
   if (isGoneOrForbidden(error)) return <Unavailable projectId={projectId} error={error} onRetry={() => void refetch()} />;
   return <OpenTable projectId={projectId} />;
 }

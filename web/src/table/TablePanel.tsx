@@ -9,17 +9,17 @@ interface Props {
   table: Table;
   target: PanelTarget;
   onOpen: (target: PanelTarget) => void;
-  /** The column that was being made is there now. */
+  /** Called when the new column is part of the table. */
   onMade: (columnId: string) => void;
   onClose: () => void;
 }
 
-/** The panel a column was made in is the one it is shown in: what it said, and what was typed meanwhile, stays. */
+/** React key of the panel for a new column. It stays after saving, so that messages and typed text stay too. */
 const NEW = 'new';
 
 export default function TablePanel({ table, target, onOpen, onMade, onClose }: Props) {
   const [made, setMade] = useState<{ columnId: string; by: PanelTarget }>();
-  // The panel stays as it is until the table has the column, so that the grid beside it keeps its width.
+  // Switches only when the table has the column: otherwise the panel would close briefly and the grid change its width.
   const isThere = made?.by === target && table.columns.some((column) => column.id === made.columnId);
   useEffect(() => {
     if (isThere && made) onMade(made.columnId);

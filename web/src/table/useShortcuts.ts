@@ -6,7 +6,7 @@ import type { Table } from './state/useTable';
 
 const ROWS_MAX = 100_000;
 
-/** Keys that work anywhere on the page, unless somebody is typing. */
+/** Keyboard shortcuts of the page. Most are off while somebody types. */
 export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>, onEscape: () => void): void {
   const current = useRef({ table, onEscape });
   current.current = { table, onEscape };
@@ -34,7 +34,7 @@ export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>,
         current.current.onEscape();
       }
     };
-    // Before the grid, which keeps some of these keys for itself.
+    // In the capture phase, because the grid stops some of these keys.
     window.addEventListener('keydown', onKeyDown, true);
     return () => window.removeEventListener('keydown', onKeyDown, true);
   }, [frame]);

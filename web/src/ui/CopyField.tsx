@@ -8,7 +8,7 @@ interface Props {
   isBlock?: boolean;
 }
 
-/** A text to copy: an id, an address, a command. */
+/** Text with a copy button: an id, a URL, a command. */
 export function CopyField({ label, value, isBlock = false }: Props) {
   return (
     <div>

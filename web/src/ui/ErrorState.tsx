@@ -6,7 +6,7 @@ interface Props {
   error: unknown;
   onRetry: () => void;
   retryLabel?: string;
-  /** There is no page around it. */
+  /** Fills the window, because there is no page around it. */
   isPage?: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { Button, Center, Stack, Text, Title } from '@mantine/core';
 import { Link } from 'wouter';
 
-/** Nothing here, and a way back. */
+/** Not found page with a link back. */
 export function NotFound() {
   return (
     <Center h="100%" p="xl">

@@ -2,15 +2,15 @@ import { ScrollArea, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 
 interface Props {
-  /** What stands over each column. */
+  /** Column headers. */
   heads: readonly ReactNode[];
   rows: readonly (readonly string[])[];
   columnWidth: number;
-  /** Cells that go nowhere. */
+  /** Cells that will not be imported. */
   isLeftOut?: (row: number, column: number) => boolean;
 }
 
-/** The first rows of what is about to come in. */
+/** Preview of the first rows of an import or a paste. */
 export function PreviewTable({ heads, rows, columnWidth, isLeftOut }: Props) {
   return (
     <ScrollArea type="auto" offsetScrollbars viewportProps={{ tabIndex: 0, 'aria-label': 'The first rows' }}>

@@ -14,7 +14,7 @@ interface Props {
   onRetry: () => void;
 }
 
-/** Why a project cannot be shown. One whose API was switched off can be switched on again here, and only here. */
+/** Says why a project cannot be shown. If its API access is off, this is the only place to turn it on again. */
 export function ProjectError({ projectId, error, onRetry }: Props) {
   const queryClient = useQueryClient();
   const enable = useMutation({

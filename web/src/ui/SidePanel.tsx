@@ -7,7 +7,7 @@ interface Props {
   title: string;
   icon?: IconName;
   children: ReactNode;
-  /** Stays in sight between what scrolls and the footer. */
+  /** Fixed area between the scrolling content and the footer. */
   tray?: ReactNode;
   footer?: ReactNode;
   onBack?: () => void;

@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react';
 
-/** What is wrong with the fields of the form around, by the service's names. */
+/** Errors of the enclosing form, by the API's field names. */
 export const FieldErrors = createContext<Record<string, string>>({});
 
 export function useFieldErrors(): Record<string, string> {

@@ -29,18 +29,18 @@ export function pluralize(number: number, noun: string): string {
 const CENTS = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD' });
 const FRACTIONS = new Intl.NumberFormat('en', { style: 'currency', currency: 'USD', maximumSignificantDigits: 2 });
 
-/** An amount of US dollars: a call costs fractions of a cent. */
+/** An amount in US dollars, precise enough for fractions of a cent. */
 export function formatDollars(dollars: number): string {
   return dollars > 0 && dollars < 0.01 ? FRACTIONS.format(dollars) : CENTS.format(dollars);
 }
 
-/** What was paid, as far as it is known: `$1.20, 3 credits`. */
+/** The known cost: `$1.20, 3 credits`. */
 export function formatCost({ cost, credits }: { cost?: unknown; credits?: unknown }): string {
   const parts = [typeof cost === 'number' && formatDollars(cost), typeof credits === 'number' && pluralize(credits, 'credit')];
   return parts.filter(Boolean).join(', ');
 }
 
-/** A duration as people say it. */
+/** A duration in words. */
 export function formatDuration(seconds: number): string {
   if (!Number.isFinite(seconds)) return '';
   if (seconds < 1) return 'less than a second';

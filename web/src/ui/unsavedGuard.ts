@@ -1,8 +1,8 @@
 import { unsaved } from './unsaved';
 
 /**
- * Keeps typed text when the browser goes back or closes the window. Called before anything is drawn: who listens to the
- * history first can keep its news from the others.
+ * Asks before the browser goes back or closes the window while text is unsaved. Call it before the first render: the
+ * first listener on the history can stop the others.
  */
 export function guardUnsaved(): void {
   let place = window.location.href;
@@ -12,7 +12,7 @@ export function guardUnsaved(): void {
   window.addEventListener('beforeunload', (event) => {
     if (unsaved.isAny) event.preventDefault();
   });
-  // The browser has gone already when it says so: it is taken back, and goes again if that is wanted.
+  // The browser reports the step after it was made, so it is reverted first and repeated if the user agrees.
   window.addEventListener('popstate', (event) => {
     const isSamePage = new URL(place).pathname === window.location.pathname;
     if (isSamePage || !unsaved.isAny) return remember();
@@ -20,7 +20,7 @@ export function guardUnsaved(): void {
     window.history.pushState(null, '', place);
     unsaved.guard(() => window.history.back());
   });
-  // The router's names for its own changes of the address.
+  // Events the router fires for its own navigation.
   window.addEventListener('pushState', remember);
   window.addEventListener('replaceState', remember);
 }

@@ -10,7 +10,7 @@ export function useLocalStorage<T>(name: string, initial: T): [T, (value: T) => 
       try {
         localStorage.setItem(key, JSON.stringify(next));
       } catch {
-        // A browser that keeps nothing still shows the page.
+        // Storage may be blocked or full; the page works without it.
       }
     },
     [key],

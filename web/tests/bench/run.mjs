@@ -1,5 +1,5 @@
-// Measures the page on a large table: how soon the grid is there, how smoothly it scrolls, how much is loaded.
-//   ROWMILL_URL, ROWMILL_KEY, ROWMILL_PROJECT name a running service and a project of as many rows as shall be measured.
+// Measures the page on a large table: time to first rows, frame rate while scrolling, download size.
+//   ROWMILL_URL, ROWMILL_KEY, ROWMILL_PROJECT name a running service and a project with many rows.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,7 @@ if (url && key && projectId) {
 }
 console.log(JSON.stringify(results, null, 2));
 
-/** From the address being opened until rows stand in the grid: the middle of several rounds. */
+/** Time from navigation until the grid shows rows; the median of several rounds. */
 async function firstPaint(page) {
   const times = [];
   for (let round = 0; round < ROUNDS; round++) {
@@ -34,7 +34,7 @@ async function firstPaint(page) {
   return Math.round(times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)]);
 }
 
-/** Frames a second while the grid scrolls by so many pixels in each frame's time. */
+/** Frames per second while the grid scrolls by this many pixels per frame. */
 function scroll(page, pixelsPerSecond) {
   return page.evaluate(
     ([seconds, speed]) =>
@@ -61,7 +61,7 @@ function scroll(page, pixelsPerSecond) {
   );
 }
 
-/** Kilobytes over the wire, gzipped: all files, and those that the page names before anything else is asked for. */
+/** Gzipped kilobytes: all files, and those that index.html names. */
 function sizes(dist) {
   const assets = join(dist, 'assets');
   const size = (path) => gzipSync(readFileSync(path)).length;

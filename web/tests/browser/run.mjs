@@ -1,4 +1,4 @@
-// Runs every scenario, or those named on the command line, each on a service of its own.
+// Runs all scenarios, or those named on the command line, each with its own service.
 import { readdirSync } from 'node:fs';
 import { launch, openWindow } from './harness/browser.mjs';
 import { startServer } from './harness/server.mjs';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Json } from '../../src/api/types';
 import { findEditConflicts } from '../../src/table/editing/editConflicts';
 
-/** What is found where a cell was opened as `before`, is `now`, and `text` was typed. */
+/** The conflict for a cell that was opened as `before`, is `now`, and got `text` typed. */
 function found(before: Json, now: Json, text: string): Json | undefined {
   const typed = { rowIndex: 0, columnId: 'a', text, row: { id: 'r', before: { value: before, status: 'idle' as const } } };
   const row = { id: 'r', cells: { a: { value: now, status: 'idle' as const } } };

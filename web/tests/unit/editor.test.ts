@@ -4,7 +4,7 @@ import { Editor, type UndoResult } from '../../src/table/rows/editor';
 
 const COLUMNS = [{ id: 'a', type: 'manual' }, { id: 'ai', type: 'ai' }] as Column[];
 
-/** A service in memory, none of whose rows is in sight. */
+/** In-memory service; none of its rows is loaded in the store. */
 function world(values: Record<string, Record<string, Json>>) {
   const rows = new Map<string, Record<string, Json>>(Object.entries(values));
   const told: UndoResult[] = [];

@@ -6,7 +6,7 @@ import { RowStore } from '../../src/table/rows/rowStore';
 const cell = (value: string): Cell => ({ value, status: 'completed' });
 const row = (id: string, value = id): Row => ({ id, cells: { a: cell(value) } });
 
-/** A store whose pages are answered when the test says so. */
+/** A store whose page requests are answered when the test says so. */
 function open(query: RowQuery = EVERY_ROW) {
   const asked: { page: number; answer: (page: RowPage) => void }[] = [];
   const store = new RowStore({

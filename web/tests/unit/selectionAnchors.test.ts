@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { EMPTY_SELECTION, type Selection } from '../../src/table/grid/selection';
 import { anchorsOf, moveSelection, isUnanchored, countUnknownRows } from '../../src/table/grid/selectionAnchors';
 
-/** Rows by one letter each; a dot is a row that is not at hand. */
+/** One letter per row; a dot is a row that is not loaded. */
 function rowsOf(letters: string) {
   const ids = letters.split(' ').filter((id) => id !== '');
   return {
@@ -64,7 +64,7 @@ describe('a selection', () => {
     expect([...(moved(everything, 'a b . . .', 'b . . .')?.rows ?? [])]).toEqual([0, 1, 2, 3]);
     expect([...(moved(everything, 'a b . . .', 'a b . . . .')?.rows ?? [])]).toEqual([0, 1, 2, 3, 4, 5]);
     expect([...(moved(everything, 'a b . . .', '')?.rows ?? [9])]).toEqual([]);
-    // The row to type into counts for nothing.
+    // The empty row at the end does not count.
     const butOne = { ...EMPTY_SELECTION, rows: everything.rows.add(5).remove(1) };
     expect(anchorsOf(butOne, rowsOf('a b . . .')).isEverything).toBe(false);
     expect(countUnknownRows(butOne, anchorsOf(butOne, rowsOf('a b . . .')))).toBe(3);

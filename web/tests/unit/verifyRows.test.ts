@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { verifyRows } from '../../src/table/editing/verifyRows';
 
-/** Rows by one letter each; a dot is a row that nobody has seen. */
+/** One letter per row; a dot is a row that nobody has seen. */
 function check(seen: string, found: string, isRight: boolean) {
   const ids = new Map(seen.split('').flatMap((id, place): [number, string][] => (id === '.' ? [] : [[place + 7, id]])));
   const verify = () => verifyRows([7, 7 + seen.length], found.split(''), { ids });

@@ -8,7 +8,7 @@ import { clearSelected } from '../editing/useClipboard';
 import type { Table } from '../state/useTable';
 
 export interface CellMenuTarget {
-  /** Where the row stood as the menu opened, and which it was. */
+  /** The row and its index when the menu was opened. */
   rowIndex: number;
   row: Row;
   columnId: string;
@@ -25,7 +25,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** What can be done with a cell and its row. */
+/** Context menu of a cell and its row. */
 export function CellMenu({ table, target, onDetails, onHeaderMenu, onCopy, onClose }: Props) {
   const { row } = target;
   const column = table.columns.find(({ id }) => id === target.columnId);

@@ -165,14 +165,14 @@ function useLiveRow(table: Table, rowId: string): Row | undefined {
   return row;
 }
 
-/** A list's cells say less than a row's own: what they leave out is kept while their state is the same. */
+/** Lists have fewer details per cell than a single row. Keeps the known details while the cell is unchanged. */
 function merge(old: Row | undefined, now: Row | undefined): Row | undefined {
   if (!old || !now) return now ?? old;
   const cells = Object.entries(now.cells).map(([columnId, cell]) => {
     const before = old.cells[columnId];
     const isSame = before?.status === cell.status && JSON.stringify(before.value) === JSON.stringify(cell.value);
     if (!isSame) return [columnId, cell] as const;
-    // Lists tell of retries, too: what they no longer tell is over.
+    // Lists do include retries, so a missing retry is over.
     const { retryAt: _, ...lasting } = before;
     return [columnId, { ...lasting, ...cell }] as const;
   });

@@ -7,7 +7,7 @@ import classes from './Json.module.css';
 import { JsonTree } from './JsonTree';
 import { useFieldColumn } from './useFieldColumn';
 
-/** A cell's value: as text, or field by field, each of which can become a column. */
+/** A cell's value: text, or a list of fields that can each become a column. */
 export function CellValue({ table, column, value }: { table: Table; column: Column; value: Json }) {
   const [isText, setIsText] = useState(false);
   const makeColumn = useFieldColumn(table, column);

@@ -3,7 +3,7 @@ import { type RefObject, useEffect, useState } from 'react';
 import type { Cell } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import classes from '../../ui/Note.module.css';
-import type { HoveredCell } from '../grid/Grid';
+import type { HoveredCell } from '../grid/gridTypes';
 import { errorAdvice, describeCell, EMPTY_ADVICE, isEmptyResult, isErrorStatus } from '../model/cellStatus';
 import { readRow } from '../rows/readRow';
 import type { Table } from '../state/useTable';
@@ -40,7 +40,7 @@ export function HoverNote({ table, hovered, frame }: Props) {
       for (const event of ENOUGH) window.removeEventListener(event, cancel, true);
       cancel();
     };
-    // A move within the same cell is no new hover.
+    // Moving within the same cell is not a new hover.
   }, [key]);
 
   useEffect(() => {
@@ -92,7 +92,7 @@ function needsNote(table: Table, { cell, columnId }: HoveredCell): boolean {
   return cell.status === 'error' || cell.status === 'skipped' || Boolean(cell.stale || cell.manual || cell.retryAt) || isEmptyResult(cell);
 }
 
-/** Lists say where a cell stands but not why; the row by itself does. */
+/** Fetches a cell's error and metadata, which lists do not include. */
 async function fullCell(table: Table, { cell, rowIndex, columnId }: HoveredCell): Promise<Cell> {
   const row = table.store.rowAt(rowIndex);
   const isTold = cell.error ?? cell.meta;

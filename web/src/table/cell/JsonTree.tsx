@@ -9,10 +9,10 @@ interface Props {
   onChoose: (path: string) => void;
 }
 
-/** Lists longer than this are cut: one item shows what they are made of. */
+/** Longer lists are cut, because a few items show their structure. */
 const ITEMS_MAX = 20;
 
-/** A value as a tree; a click on a part chooses its path. */
+/** A value as a tree. A click on a part chooses its path. */
 export function JsonTree({ value, chosen, onChoose }: Props) {
   return (
     <div className={classes.tree} role="group" aria-label="Sample value: choose a part of it">

@@ -2,7 +2,7 @@ import { Badge, Table } from '@mantine/core';
 import { formatCost, formatMilliseconds } from '../../ui/format';
 import { useProviderName } from './useProviderName';
 
-/** A finder that was asked, as a cell remembers it. */
+/** One provider call in a cell's metadata. */
 export interface TriedEntry {
   id?: string;
   taskType?: string;

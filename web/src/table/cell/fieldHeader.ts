@@ -1,4 +1,4 @@
-/** A header for the column of a field: `company.statusCode` reads “Status code”. */
+/** The header for a field's column: `company.statusCode` becomes “Status code”. */
 export function fieldHeader(path: string): string {
   const names = path.match(/[^.[\]$'"\\]+/g)?.filter((part) => !/^\d+$/.test(part)) ?? [];
   const words = (names.at(-1) ?? 'Field')

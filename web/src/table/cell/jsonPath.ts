@@ -4,7 +4,7 @@ export type Segment = string | number;
 
 const PLAIN_KEY = /^[A-Za-z_][A-Za-z0-9_-]*$/;
 
-/** The path to a part of a value, dotted where that can say it (`items[0].name`), as JSONPath otherwise. */
+/** The path to a part of a value: dotted if possible (`items[0].name`), otherwise JSONPath. */
 export function writePath(segments: readonly Segment[]): string {
   const isDotted = segments.every((segment) => typeof segment === 'number' || PLAIN_KEY.test(segment));
   if (!isDotted) {
@@ -16,7 +16,7 @@ export function writePath(segments: readonly Segment[]): string {
   );
 }
 
-/** The parts of a value, by the last step to them. */
+/** The children of a value with the last segment of their path. */
 export function partsOf(value: Json): [Segment, Json][] {
   if (Array.isArray(value)) return value.map((part, index) => [index, part]);
   return typeof value === 'object' && value !== null ? Object.entries(value) : [];

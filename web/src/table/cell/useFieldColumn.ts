@@ -7,7 +7,7 @@ import { notifyAction } from '../../ui/notifyAction';
 import type { Table } from '../state/useTable';
 import { fieldHeader } from './fieldHeader';
 
-/** Makes a field of a column's JSON a column of its own, beside it. */
+/** Creates a column for a field of another column's JSON, next to it. */
 export function useFieldColumn(table: Table, source: Column): (path: string) => void {
   const queryClient = useQueryClient();
   const projectId = table.project.id;

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { providersQuery } from '../../api/queries';
 
-/** Who is asked without being a provider anybody has a key for. */
+/** Names of providers that need no key and are not in the list. */
 const OTHERS: Record<string, string> = { 'http-api': 'HTTP request', 'web-scraper': 'Web page' };
 
-/** What people call a provider. */
+/** The display name of a provider. */
 export function useProviderName(): (id: string) => string {
   const providers = useQuery(providersQuery);
   return (id) => OTHERS[id] ?? providers.data?.find((provider) => provider.id === id)?.label ?? id;

@@ -12,7 +12,7 @@ interface Props {
   onChange: (part: DraftPart) => void;
 }
 
-/** When a column runs, how often it tries, and how fast. */
+/** Run condition, attempts, cache and rate limit. */
 export function AdvancedSection({ columns, draft, onChange }: Props) {
   const [isOpen, setIsOpen] = useState(draft.runCondition.length > 0);
   const { rateLimit } = draft;

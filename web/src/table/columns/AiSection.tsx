@@ -11,7 +11,7 @@ import type { SectionProps } from './sectionProps';
 
 type AiConfig = NonNullable<SectionProps['draft']['aiConfig']>;
 
-/** A prompt, and who answers it. */
+/** Settings of an AI column. */
 export function AiSection({ draft, columns, onChange }: SectionProps) {
   const providers = useQuery(providersQuery);
   const errors = useFieldErrors();
@@ -72,7 +72,7 @@ interface OptionsProps {
   onChange: (part: Partial<AiConfig>) => void;
 }
 
-/** System prompt, temperature and length, folded away until somebody needs them. */
+/** System prompt, temperature and maximum length, collapsed by default. */
 function ModelOptions({ config, columns, onChange }: OptionsProps) {
   const [isOpen, setIsOpen] = useState(false);
   const errors = useFieldErrors();

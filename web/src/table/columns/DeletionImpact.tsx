@@ -5,7 +5,7 @@ import type { Column, View } from '../../api/types';
 import { pluralize } from '../../ui/format';
 import type { Table } from '../state/useTable';
 
-/** What is lost when a column is deleted. */
+/** Lists what deleting a column would remove. */
 export function DeletionImpact({ table, column }: { table: Table; column: Column }) {
   const values = useQuery({ queryKey: ['values', column.id], queryFn: () => countValues(table.project.id, column.id), staleTime: 0 });
   const followers = table.columns.filter(({ id, dependencies }) => id !== column.id && dependencies.some(({ columnId }) => columnId === column.id));

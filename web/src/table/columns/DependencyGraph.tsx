@@ -6,7 +6,7 @@ const HEIGHT = 28;
 const GAP_X = 26;
 const GAP_Y = 10;
 
-/** Columns as boxes, from what they need on the left to what needs them on the right. */
+/** Dependency graph: dependencies on the left, dependents on the right. */
 export function DependencyGraph({ nodes, focus }: { nodes: readonly GraphNode[]; focus: string }) {
   const placed = layout(nodes, focus);
   const byId = new Map(placed.map((node) => [node.id, node]));

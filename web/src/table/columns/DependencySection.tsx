@@ -15,7 +15,7 @@ interface Props {
 
 const SELF = 'new';
 
-/** What the column is made from, and what is made from it. */
+/** The column's dependencies and dependents. */
 export function DependencySection({ columns, column, draft, onChange }: Props) {
   const id = column?.id ?? SELF;
   const referred = draft.referenceConfig?.columnId

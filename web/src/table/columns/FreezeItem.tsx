@@ -2,7 +2,7 @@ import { Menu } from '@mantine/core';
 import { Icon } from '../../ui/Icon';
 import type { Table } from '../state/useTable';
 
-/** Keeps the columns up to this one in sight, or lets them go. */
+/** Menu item that freezes the columns up to this one, or unfreezes them. */
 export function FreezeItem({ table, columnId }: { table: Table; columnId: string }) {
   const isLast = table.shownColumns[table.frozenCount - 1]?.id === columnId;
   return (

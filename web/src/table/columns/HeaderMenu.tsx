@@ -25,7 +25,7 @@ interface Props {
   onClose: () => void;
 }
 
-/** What can be done to a column, under its header. */
+/** Menu of a column's header. */
 export function HeaderMenu({ table, target, actions, onClose }: Props) {
   const [dialog, setDialog] = useState<'rename' | 'delete'>();
   const column = table.columns.find((candidate) => candidate.id === target.columnId);

@@ -13,7 +13,7 @@ const METHODS: HttpMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 type HttpConfig = NonNullable<SectionProps['draft']['apiConfig']>;
 
-/** A request to any HTTP API. */
+/** Settings of an HTTP column. */
 export function HttpSection({ draft, columns, onChange }: SectionProps) {
   const secrets = useQuery(secretsQuery).data?.map(({ name }) => name) ?? [];
   const errors = useFieldErrors();
@@ -83,7 +83,7 @@ export function HttpSection({ draft, columns, onChange }: SectionProps) {
   );
 }
 
-/** Which statuses count as what, and the timeout. */
+/** Success and “nothing found” statuses, and the timeout. */
 function ResponseOptions({ config, onChange }: { config: HttpConfig; onChange: (part: Partial<HttpConfig>) => void }) {
   const [isOpen, setIsOpen] = useState(false);
   const errors = useFieldErrors();
@@ -129,7 +129,7 @@ function bodyText(body: Json | undefined): string {
   return typeof body === 'string' ? body : JSON.stringify(body, null, 2);
 }
 
-/** A body that reads as JSON is sent as JSON, anything else as the text it is. */
+/** Valid JSON is sent as JSON, anything else as text. */
 function readBody(text: string): Json {
   if (text.trim() === '') return null;
   try {

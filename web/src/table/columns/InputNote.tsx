@@ -1,13 +1,13 @@
 import { Paper, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import classes from '../../ui/Note.module.css';
-import type { HoveredHeader } from '../grid/Grid';
+import type { HoveredHeader } from '../grid/gridTypes';
 import { isUnusedInput } from '../model/inputColumn';
 import type { Table } from '../state/useTable';
 
 const DELAY_MILLISECONDS = 500;
 
-/** Says of the input column, when somebody points at its header, what it is for. */
+/** Tooltip at the header of the input column. */
 export function InputNote({ table, hovered }: { table: Table; hovered: HoveredHeader | undefined }) {
   const [isShown, setIsShown] = useState(false);
   const column = table.columns.find(({ id, trigger }) => trigger && id === hovered?.columnId);

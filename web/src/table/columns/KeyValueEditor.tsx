@@ -13,9 +13,9 @@ interface Props {
   secrets: readonly string[];
 }
 
-/** Names with templates as values: headers, query parameters. */
+/** Edits names and their templates, such as headers and query parameters. */
 export function KeyValueEditor({ label, addLabel, value, onChange, columns, secrets }: Props) {
-  // Rows that have no name yet are nothing to the service, but must not vanish while somebody types.
+  // Lines without a name are not saved, but must not vanish while somebody types.
   const [entries, setEntries] = useState(() => Object.entries(value));
   const set = (next: [string, string][]) => {
     setEntries(next);

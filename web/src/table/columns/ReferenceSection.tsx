@@ -5,7 +5,7 @@ import { isJson } from '../model/values';
 import { useSampleRow } from './sampleRow';
 import type { SectionProps } from './sectionProps';
 
-/** A part of what another column holds, chosen by clicking in a sample. */
+/** Settings of a reference column: source column and path, chosen by clicking in a sample. */
 export function ReferenceSection({ table, draft, columns, onChange }: SectionProps) {
   const sample = useSampleRow(table);
   const errors = useFieldErrors();

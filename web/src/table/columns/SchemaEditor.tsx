@@ -17,95 +17,113 @@ interface Props {
   onChange: (schema: Schema | null) => void;
 }
 
-/** The shape of an answer, as a list of fields; as JSON Schema where it says more than that. */
+/** Edits the output schema as a list of fields, or as JSON Schema if a list cannot express it. */
 export function SchemaEditor({ value, onChange }: Props) {
   const fields = fieldsOf(value);
   const [isRaw, setIsRaw] = useState(fields === undefined);
-  const [raw, setRaw] = useState(value ? JSON.stringify(value, null, 2) : '');
-  const set = (next: SchemaField[]) => onChange(next.length > 0 ? schemaOf(next) : null);
+  if (isRaw || !fields) return <RawSchema value={value} onChange={onChange} onEditFields={fields && (() => setIsRaw(false))} />;
+  return <SchemaFields fields={fields} onChange={(next) => onChange(next.length > 0 ? schemaOf(next) : null)} onEditRaw={() => setIsRaw(true)} />;
+}
 
-  if (isRaw || !fields) {
-    return (
-      <Stack gap={6}>
-        <JsonInput
-          label="Output schema (JSON Schema)"
-          autosize
-          minRows={6}
-          maxRows={16}
-          value={raw}
-          validationError="This is not valid JSON."
-          onChange={(text) => {
-            setRaw(text);
-            const schema = parse(text);
-            if (schema !== undefined) onChange(schema);
-          }}
-        />
-        {fields && (
-          <Button size="compact-sm" variant="subtle" onClick={() => setIsRaw(false)}>
-            Edit as fields
-          </Button>
-        )}
-      </Stack>
-    );
-  }
+interface FieldsProps {
+  fields: readonly SchemaField[];
+  onChange: (fields: SchemaField[]) => void;
+  onEditRaw: () => void;
+}
 
-  const replace = (place: number, field: SchemaField) => set(fields.map((old, at) => (at === place ? field : old)));
+function SchemaFields({ fields, onChange, onEditRaw }: FieldsProps) {
+  const replace = (place: number, field: SchemaField) => onChange(fields.map((old, at) => (at === place ? field : old)));
+  const remove = (place: number) => onChange(fields.filter((_, at) => at !== place));
   return (
     <Stack gap={8}>
       <Input.Label component="div">Output fields</Input.Label>
       {fields.map((field, place) => (
-        <Group key={place} gap={6} wrap="nowrap">
-          <TextInput
-            size="xs"
-            flex={1}
-            aria-label="Field name"
-            placeholder="name"
-            value={field.name}
-            onChange={(event) => replace(place, { ...field, name: event.currentTarget.value })}
-          />
-          <Select
-            size="xs"
-            w={130}
-            aria-label="Field type"
-            data={TYPES}
-            value={field.type}
-            allowDeselect={false}
-            onChange={(type) => type && replace(place, { ...field, type: type as SchemaField['type'] })}
-          />
-          <TextInput
-            size="xs"
-            flex={1.4}
-            aria-label="Field description"
-            placeholder="description"
-            value={field.description}
-            onChange={(event) => replace(place, { ...field, description: event.currentTarget.value })}
-          />
-          <ActionIcon variant="subtle" color="gray" aria-label="Remove the field" onClick={() => set(fields.filter((_, at) => at !== place))}>
-            <Icon name="close" size={15} />
-          </ActionIcon>
-        </Group>
+        <FieldRow key={place} field={field} onChange={(changed) => replace(place, changed)} onRemove={() => remove(place)} />
       ))}
       <Group gap={6}>
         <Button
           size="xs"
           variant="subtle"
           leftSection={<Icon name="plus" size={15} />}
-          onClick={() => set([...fields, { name: '', type: 'string', description: '' }])}
+          onClick={() => onChange([...fields, { name: '', type: 'string', description: '' }])}
         >
           Add a field
         </Button>
-        <Button
-          size="xs"
-          variant="subtle"
-          color="gray"
-          onClick={() => {
-            setRaw(value ? JSON.stringify(value, null, 2) : '');
-            setIsRaw(true);
-          }}
-        >
+        <Button size="xs" variant="subtle" color="gray" onClick={onEditRaw}>
           Edit as JSON Schema
         </Button>
       </Group>
+    </Stack>
+  );
+}
+
+interface RowProps {
+  field: SchemaField;
+  onChange: (field: SchemaField) => void;
+  onRemove: () => void;
+}
+
+function FieldRow({ field, onChange, onRemove }: RowProps) {
+  return (
+    <Group gap={6} wrap="nowrap">
+      <TextInput
+        size="xs"
+        flex={1}
+        aria-label="Field name"
+        placeholder="name"
+        value={field.name}
+        onChange={(event) => onChange({ ...field, name: event.currentTarget.value })}
+      />
+      <Select
+        size="xs"
+        w={130}
+        aria-label="Field type"
+        data={TYPES}
+        value={field.type}
+        allowDeselect={false}
+        onChange={(type) => type && onChange({ ...field, type: type as SchemaField['type'] })}
+      />
+      <TextInput
+        size="xs"
+        flex={1.4}
+        aria-label="Field description"
+        placeholder="description"
+        value={field.description}
+        onChange={(event) => onChange({ ...field, description: event.currentTarget.value })}
+      />
+      <ActionIcon variant="subtle" color="gray" aria-label="Remove the field" onClick={onRemove}>
+        <Icon name="close" size={15} />
+      </ActionIcon>
+    </Group>
+  );
+}
+
+interface RawProps extends Props {
+  onEditFields?: () => void;
+}
+
+function RawSchema({ value, onChange, onEditFields }: RawProps) {
+  const [raw, setRaw] = useState(value ? JSON.stringify(value, null, 2) : '');
+  return (
+    <Stack gap={6}>
+      <JsonInput
+        label="Output schema (JSON Schema)"
+        autosize
+        minRows={6}
+        maxRows={16}
+        value={raw}
+        validationError="This is not valid JSON."
+        onChange={(text) => {
+          setRaw(text);
+          const schema = parse(text);
+          if (schema !== undefined) onChange(schema);
+        }}
+      />
+      {onEditFields && (
+        <Button size="compact-sm" variant="subtle" onClick={onEditFields}>
+          Edit as fields
+        </Button>
+      )}
     </Stack>
   );
 }

@@ -3,7 +3,7 @@ import { useFieldErrors } from '../../ui/fieldErrors';
 import { TemplateField } from '../template/TemplateField';
 import type { SectionProps } from './sectionProps';
 
-/** A web page, read. */
+/** Settings of a web scraper column. */
 export function ScraperSection({ draft, columns, onChange }: SectionProps) {
   const errors = useFieldErrors();
   const scraper = draft.scraper;

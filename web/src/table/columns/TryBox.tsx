@@ -21,25 +21,10 @@ interface Props {
 /** Tries an unsaved column on one row: shows the request and the result. */
 export function TryBox({ table, draft, columnId, onPath }: Props) {
   const sample = useSampleRow(table);
-  const answer = useRef<HTMLDivElement>(null);
-  const pressed = useRef<HTMLButtonElement>(null);
-  const attempt = useMutation({
-    mutationFn: async (dryRun: boolean) => {
-      const startedAt = performance.now();
-      const tried = await tryColumn(table.project.id, { rowId: sample.row?.id ?? '', column: toBody(draft), columnId, dryRun });
-      const appliedFixes = tried.appliedFixes.map((fix) => withHeaders(fix, table.columns));
-      return { ...tried, appliedFixes, milliseconds: performance.now() - startedAt };
-    },
-  });
+  const attempt = useTry({ table, draft, columnId, rowId: sample.row?.id ?? '' });
   const isReal = attempt.variables === false;
   const isOpen = attempt.isError || attempt.data !== undefined;
-
-  // A button that waits cannot hold the focus: it is given back with the answer, which starts at its top.
-  useEffect(() => {
-    if (!isOpen || attempt.isPending) return;
-    answer.current?.scrollTo(0, 0);
-    if (document.activeElement === document.body) pressed.current?.focus({ preventScroll: true });
-  }, [isOpen, attempt.isPending, attempt.data]);
+  const { answer, press } = useFocusReturn(attempt, isOpen);
 
   if (sample.total === 0) {
     return (
@@ -50,10 +35,6 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
       </section>
     );
   }
-  const press = (button: HTMLButtonElement, dryRun: boolean) => {
-    pressed.current = button;
-    attempt.mutate(dryRun);
-  };
   return (
     <section className={classes.tray} aria-label="Try it">
       <div className={classes.trayHead}>
@@ -83,7 +64,7 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
       </div>
       <div role="status" className={isOpen ? classes.trayAnswer : undefined} ref={answer} tabIndex={isOpen ? 0 : undefined} aria-label="Result">
         {attempt.isError && (
-          <Alert color="red" title="The try failed">
+          <Alert color="red" title="The column could not be tried">
             {errorMessage(attempt.error)}
           </Alert>
         )}
@@ -91,4 +72,32 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
       </div>
     </section>
   );
+}
+
+/** Sends the draft to be tried on a row, and measures how long that takes. */
+function useTry({ table, draft, columnId, rowId }: Pick<Props, 'table' | 'draft' | 'columnId'> & { rowId: string }) {
+  return useMutation({
+    mutationFn: async (dryRun: boolean) => {
+      const startedAt = performance.now();
+      const tried = await tryColumn(table.project.id, { rowId, column: toBody(draft), columnId, dryRun });
+      const appliedFixes = tried.appliedFixes.map((fix) => withHeaders(fix, table.columns));
+      return { ...tried, appliedFixes, milliseconds: performance.now() - startedAt };
+    },
+  });
+}
+
+/** A loading button is disabled and loses the focus. This gives it back when the answer arrives. */
+function useFocusReturn(attempt: ReturnType<typeof useTry>, isOpen: boolean) {
+  const answer = useRef<HTMLDivElement>(null);
+  const pressed = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isOpen || attempt.isPending) return;
+    answer.current?.scrollTo(0, 0);
+    if (document.activeElement === document.body) pressed.current?.focus({ preventScroll: true });
+  }, [isOpen, attempt.isPending, attempt.data]);
+  const press = (button: HTMLButtonElement, dryRun: boolean) => {
+    pressed.current = button;
+    attempt.mutate(dryRun);
+  };
+  return { answer, press };
 }

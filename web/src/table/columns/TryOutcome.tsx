@@ -13,7 +13,7 @@ type Result = NonNullable<TryResult['result']>;
 
 interface Props {
   answer: TryResult & { milliseconds: number };
-  /** The part of the answer that is kept. */
+  /** The response path: the part of the response to keep. */
   path: string;
   onPath?: (path: string) => void;
 }

@@ -7,7 +7,7 @@ import { ScraperSection } from './ScraperSection';
 import type { SectionProps } from './sectionProps';
 import { WaterfallSection } from './WaterfallSection';
 
-/** The part of the panel that is made for a column's type. */
+/** The settings for the column's type. */
 export function TypeSection(props: SectionProps) {
   switch (props.draft.templateId) {
     case 'ai-text':

@@ -27,7 +27,7 @@ const MAPPING_LABELS: Record<(typeof MAPPING_KEYS)[number], string> = {
   domain: 'Company website or domain',
 };
 
-/** Finders that are asked one after the other until one knows the address. */
+/** Settings of an e-mail waterfall: providers are tried in order until one finds the address. */
 export function WaterfallSection({ draft, columns, onChange }: SectionProps) {
   const known = useQuery(providersQuery);
   const errors = useFieldErrors();
@@ -124,7 +124,7 @@ function Entry({ entry, provider, onToggle }: EntryProps) {
         {label}
       </Text>
       {state(provider)}
-      <Switch size="sm" checked={entry.enabled} aria-label={`Ask ${label}`} onChange={(event) => onToggle(event.currentTarget.checked)} />
+      <Switch size="sm" checked={entry.enabled} aria-label={`Use ${label}`} onChange={(event) => onToggle(event.currentTarget.checked)} />
     </div>
   );
 }

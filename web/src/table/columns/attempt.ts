@@ -1,7 +1,7 @@
 import type { Json } from '../../api/types';
 import { pluralize, formatCost, formatMilliseconds } from '../../ui/format';
 
-/** What a try took, in one line: time, cost where the provider says it, words read and written. */
+/** Time, cost and tokens of a try in one line, as far as the provider reports them. */
 export function spent(meta: Record<string, Json>, milliseconds: number): string {
   const { milliseconds: told, inputTokens, outputTokens } = meta;
   const price = formatCost(meta);

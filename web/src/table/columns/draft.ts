@@ -5,7 +5,7 @@ import { completeFilters } from '../views/operators';
 
 type Schemas = components['schemas'];
 
-/** A column while it is being made or changed. */
+/** A column while it is being created or edited. */
 export interface ColumnDraft {
   templateId: TemplateId;
   header: string;
@@ -26,11 +26,11 @@ export type DraftPart = Partial<ColumnDraft>;
 const COMMON = { dependencies: [], runCondition: [], maxAttempts: 5, rateLimit: null, cacheTtlSeconds: 0 };
 
 export const MAPPING_KEYS = ['first_name', 'last_name', 'full_name', 'domain'] as const;
-/** What the service calls the fields of a waterfall. */
+/** The API's names for the fields of a waterfall. */
 export const MAPPING = 'taskConfig.waterfallEmail.inputMapping';
 export const PROVIDERS = 'taskConfig.waterfallEmail.providers';
 
-/** A new column with what its template starts from. */
+/** A new column with its template's defaults. */
 export function newDraft(templateId: TemplateId, header: string, providers: readonly Provider[]): ColumnDraft {
   const draft: ColumnDraft = { ...COMMON, templateId, header };
   switch (templateId) {
@@ -80,18 +80,18 @@ export function draftOf(column: Column): ColumnDraft {
   };
 }
 
-/** Whether anything differs from what it was: what was typed and taken back does not. */
+/** Whether the draft differs from its start. Text that was typed and removed again does not count. */
 export function hasChanges(start: ColumnDraft, changes: DraftPart): boolean {
   return Object.entries(changes).some(([part, value]) => JSON.stringify(value) !== JSON.stringify(start[part as keyof ColumnDraft]));
 }
 
-/** What was changed since this much was sent to be saved. */
+/** The changes made after these were sent. */
 export function changedSince(sent: DraftPart, now: DraftPart): DraftPart {
   const later = Object.entries(now).filter(([part, value]) => value !== sent[part as keyof DraftPart]);
   return Object.fromEntries(later) as DraftPart;
 }
 
-/** The draft as the service takes it, for making, changing and trying alike. */
+/** The draft as a request body, for creating, changing and trying a column. */
 export function toBody(draft: ColumnDraft): ColumnCreate {
   const { templateId, header, waterfall, scraper } = draft;
   const isRun = templateId !== 'manual' && templateId !== 'reference';
@@ -113,7 +113,7 @@ export function toBody(draft: ColumnDraft): ColumnCreate {
   };
 }
 
-/** Configured finders first and switched on; guessing addresses comes last and is off until somebody wants it. */
+/** Configured finders come first and are on. The pattern guesser comes last and is off. */
 function defaultProviders(providers: readonly Provider[]): WaterfallProvider[] {
   const finders = providers.filter((provider) => provider.kind === 'finder' && provider.id !== 'pattern');
   const sorted = [...finders.filter(({ configured }) => configured), ...finders.filter(({ configured }) => !configured)];
@@ -143,7 +143,7 @@ export function missingFields(draft: ColumnDraft): Record<string, string> {
   return Object.fromEntries(lacks.filter(([, isMissing]) => isMissing).map(([field, , message]) => [field, message]));
 }
 
-/** What a finder needs and is not told: a domain, and the full name or both its halves. */
+/** Missing inputs of a finder. It needs a domain, and the full name or first and last name. */
 export function missingFinderInputs(mapping: Record<string, string>): { lackedName?: (typeof MAPPING_KEYS)[number]; lacksDomain: boolean } {
   const has = (key: (typeof MAPPING_KEYS)[number]) => Boolean(mapping[key]?.trim());
   const lacksDomain = !has('domain');

@@ -3,7 +3,7 @@ import type { Column } from '../../api/types';
 import { referenceLabel, tokenize } from '../template/tokens';
 import type { ColumnDraft, DraftPart } from './draft';
 
-/** What somebody changed in a column, and what those parts were when they began. */
+/** Unsaved changes to a column, and the value each changed part had before. */
 export interface Edits {
   changes: DraftPart;
   bases: DraftPart;
@@ -11,10 +11,10 @@ export interface Edits {
 
 export const NO_EDITS: Edits = { changes: {}, bases: {} };
 
-/** A field that two people changed, each in another way. */
+/** Edit conflict: a field that two people changed differently. */
 export interface DraftConflict {
   part: keyof ColumnDraft;
-  /** Where the part has fields of its own. */
+  /** Set if the part is an object. */
   field?: string;
   theirs: unknown;
 }
@@ -22,7 +22,7 @@ export interface DraftConflict {
 type Fields = Record<string, unknown>;
 type Choose = (base: unknown, mine: unknown, theirs: unknown, field?: string) => unknown;
 
-/** What these parts were goes along with the first change of them; what others did to the rest of them since is no change of ours. */
+/** Adds a change. Records the base of a part at its first change; fields that only others changed get their new base. */
 export function withChange({ changes, bases }: Edits, part: DraftPart, stored: ColumnDraft): Edits {
   const began = mapParts(part, (key) =>
     key in changes ? fieldwise(bases[key], changes[key], stored[key], (base, mine, theirs) => (isSame(mine, base) ? theirs : base)) : stored[key],
@@ -30,7 +30,7 @@ export function withChange({ changes, bases }: Edits, part: DraftPart, stored: C
   return { changes: { ...changes, ...part }, bases: { ...bases, ...began } };
 }
 
-/** The changes upon the column as it is stored now: fields that only others changed are theirs. */
+/** Three-way merge of the changes with the stored column. Fields that only others changed keep their value. */
 export function merged({ changes, bases }: Edits, stored: ColumnDraft): DraftPart {
   return mapParts(changes, (key) =>
     fieldwise(bases[key], changes[key], stored[key], (base, mine, theirs) => (isSame(mine, base) ? theirs : mine)),
@@ -49,7 +49,7 @@ export function findDraftConflicts({ changes, bases }: Edits, stored: ColumnDraf
   return found;
 }
 
-/** Theirs, where both changed something. */
+/** Resolves conflicts in favour of the stored column. */
 export function keepTheirs(edits: Edits, stored: ColumnDraft): Edits {
   const changes = mapParts(edits.changes, (key) =>
     fieldwise(edits.bases[key], edits.changes[key], stored[key], (base, mine, theirs) => (isSame(mine, base) || !isSame(theirs, base) ? theirs : mine)),
@@ -57,12 +57,12 @@ export function keepTheirs(edits: Edits, stored: ColumnDraft): Edits {
   return keepMine({ ...edits, changes }, stored);
 }
 
-/** Ours, now that theirs has been seen. */
+/** Resolves conflicts in favour of the local changes. */
 export function keepMine(edits: Edits, stored: ColumnDraft): Edits {
   return { changes: merged(edits, stored), bases: mapParts(edits.changes, (key) => stored[key]) };
 }
 
-/** A crossing in words, with what it says now where that is a text. */
+/** A conflict as a sentence, with the stored value if it is text. */
 export function conflictText({ part, field, theirs }: DraftConflict, columns: readonly Column[]): string {
   const path = [SERVICE_NAMES[part] ?? part, ...(field ? [field] : [])].join('.');
   const isText = (typeof theirs === 'string' && theirs !== '') || typeof theirs === 'number';
@@ -70,7 +70,7 @@ export function conflictText({ part, field, theirs }: DraftConflict, columns: re
   return `“${labelOf(path) ?? field ?? part}” was changed in the meantime${said}`;
 }
 
-/** The parts that the service calls otherwise. */
+/** Parts that have another name in the API. */
 const SERVICE_NAMES: Partial<Record<keyof ColumnDraft, string>> = {
   waterfall: 'taskConfig.waterfallEmail',
   scraper: 'taskConfig.webScraper',
@@ -89,7 +89,7 @@ function mapParts(parts: DraftPart, valueOf: (key: keyof ColumnDraft) => unknown
   return Object.fromEntries(keys.map((key) => [key, valueOf(key)])) as DraftPart;
 }
 
-/** Settings go field by field, everything else as a whole. */
+/** Compares objects field by field, and anything else as a whole. */
 function fieldwise(base: unknown, mine: unknown, theirs: unknown, choose: Choose): unknown {
   if (!isFields(base) || !isFields(mine) || !isFields(theirs)) return choose(base, mine, theirs);
   const names = new Set([...Object.keys(theirs), ...Object.keys(mine)]);
@@ -100,7 +100,7 @@ function isFields(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What is not set may be left out or null. */
+/** Missing and null are the same. */
 function isSame(one: unknown, other: unknown): boolean {
   return JSON.stringify(one ?? null) === JSON.stringify(other ?? null);
 }

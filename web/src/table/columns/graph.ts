@@ -5,13 +5,13 @@ export interface GraphNode {
 }
 
 export interface Placed extends GraphNode {
-  /** From the left: what needs nothing stands at 0. */
+  /** Level from the left; 0 has no dependencies. */
   level: number;
-  /** From the top of its level. */
+  /** Position within its level, from the top. */
   place: number;
 }
 
-/** The part of a graph that leads to a node or away from it, in levels. */
+/** The dependencies and dependents of a node, in levels. */
 export function layout(nodes: readonly GraphNode[], focus: string): Placed[] {
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const wanted = new Set([...reach(focus, (id) => byId.get(id)?.needs ?? []), ...reach(focus, (id) => users(nodes, id))]);
@@ -19,7 +19,7 @@ export function layout(nodes: readonly GraphNode[], focus: string): Placed[] {
   const levelOf = (id: string, path: readonly string[] = []): number => {
     const known = levels.get(id);
     if (known !== undefined) return known;
-    // The service lets no circle stand; one in a draft must not hang the page.
+    // The service removes cycles, but one in a draft must not hang the page.
     if (path.includes(id)) return 0;
     const needs = (byId.get(id)?.needs ?? []).filter((other) => wanted.has(other));
     const level = needs.length === 0 ? 0 : 1 + Math.max(...needs.map((other) => levelOf(other, [...path, id])));

@@ -10,7 +10,7 @@ export interface SampleRow {
   total: number;
 }
 
-/** The row a column is tried on: the one that is selected, else the first. */
+/** The row to try a column on: the selected row, or else the first. */
 export function useSampleRow(table: Table): SampleRow {
   const { store, selection } = table;
   const selected = selection.cell?.rowIndex ?? selection.rows.first();

@@ -9,7 +9,7 @@ type Property = { type?: unknown; description?: unknown; items?: { type?: unknow
 
 const SIMPLE = new Set(['type', 'description', 'items']);
 
-/** The fields of a schema that says no more than a list of fields does; undefined for any other. */
+/** The fields of a schema; undefined if a list of fields cannot express it. */
 export function fieldsOf(schema: Schema | undefined): SchemaField[] | undefined {
   if (!schema) return [];
   const { type, properties } = schema;
@@ -24,7 +24,7 @@ export function fieldsOf(schema: Schema | undefined): SchemaField[] | undefined 
   return fields;
 }
 
-/** Every field is required: a model that may leave one out does. */
+/** A schema with these fields. All are required, because models leave out optional fields. */
 export function schemaOf(fields: readonly SchemaField[]): Schema {
   const properties = Object.fromEntries(
     fields.map(({ name, type, description }) => [

@@ -11,7 +11,7 @@ import { withHeaders } from '../template/tokens';
 import { withHidden } from '../views/viewState';
 
 export interface ColumnActions {
-  /** By place among the shown columns. */
+  /** Indices among the shown columns. */
   move: (from: number, to: number) => void;
   open: (columnId: string) => void;
   rename: (columnId: string, header: string) => Promise<void>;

@@ -18,7 +18,7 @@ export interface PasteOffer {
   firstRow: number;
   firstColumn: number;
   isEmptyTable: boolean;
-  /** Behind the last row, whichever that is by the time it is pasted. */
+  /** Append after the last row, also if rows were added since. */
   isAtEnd: boolean;
 }
 
@@ -28,45 +28,11 @@ interface Props {
   onClose: () => void;
 }
 
-/** Asks what to do with more columns than there is room for, and with what may be headers. */
+/** Asks whether the first line has column names, and whether to create the columns that are missing. */
 export default function PasteDialog({ table, offer, onClose }: Props) {
-  const { block, columns, isEmptyTable, isAtEnd } = offer;
-  // The selection stays with its rows while this is open.
-  const firstRow = isAtEnd ? offer.firstRow : table.selection.range?.firstRow;
-  const projectId = table.project.id;
-  const queryClient = useQueryClient();
-  const [hasHeader, setHasHeader] = useState(() => guessHeader(block, columns, isEmptyTable));
-  const [percent, setPercent] = useState<number>();
-  const [error, setError] = useState<unknown>();
-  const goals = destinations(block, columns, { ...offer, hasHeader });
-  const body = hasHeader ? block.slice(1) : block;
-  const newCount = goals.filter(({ columnId }) => columnId === undefined).length;
+  const { block } = offer;
+  const { hasHeader, setHasHeader, goals, body, newCount, percent, error, paste } = usePaste(table, offer, onClose);
   const isBusy = percent !== undefined;
-
-  const paste = async (isAll: boolean) => {
-    if (firstRow === undefined) return setError(new Error('The target row was deleted. Close this dialog and select another row.'));
-    setPercent(0);
-    setError(undefined);
-    try {
-      const ids = isAll ? await createColumns(projectId, goals) : goals.map(({ columnId }) => columnId);
-      if (isAll) await queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
-      const target = {
-        columns: ids.map((id = '') => ({ id, isWritable: id !== '' })),
-        firstColumn: 0,
-        firstRow: isAtEnd ? (table.store.total ?? 0) : firstRow,
-      };
-      const leftOut = await pasteInto(table, body, target, {
-        onProgress: (done, all) => setPercent((done / all) * 100),
-        madeColumns: isAll ? newCount : 0,
-      });
-      if (isAll && leftOut) notify(`${pluralize(leftOut, 'row')} did not fit and ${leftOut === 1 ? 'was' : 'were'} skipped.`);
-      onClose();
-    } catch (failure) {
-      setPercent(undefined);
-      setError(failure);
-    }
-  };
-
   return (
     <Modal
       opened
@@ -116,4 +82,44 @@ export default function PasteDialog({ table, offer, onClose }: Props) {
       </Stack>
     </Modal>
   );
+}
+
+/** Where the block goes, and pasting it, with or without the new columns it needs. */
+function usePaste(table: Table, offer: PasteOffer, onDone: () => void) {
+  const { block, columns, isEmptyTable, isAtEnd } = offer;
+  // Read from the selection, which follows its rows when others move them.
+  const firstRow = isAtEnd ? offer.firstRow : table.selection.range?.firstRow;
+  const projectId = table.project.id;
+  const queryClient = useQueryClient();
+  const [hasHeader, setHasHeader] = useState(() => guessHeader(block, columns, isEmptyTable));
+  const [percent, setPercent] = useState<number>();
+  const [error, setError] = useState<unknown>();
+  const goals = destinations(block, columns, { ...offer, hasHeader });
+  const body = hasHeader ? block.slice(1) : block;
+  const newCount = goals.filter(({ columnId }) => columnId === undefined).length;
+
+  const paste = async (isAll: boolean) => {
+    if (firstRow === undefined) return setError(new Error('The target row was deleted. Close this dialog and select another row.'));
+    setPercent(0);
+    setError(undefined);
+    try {
+      const ids = isAll ? await createColumns(projectId, goals) : goals.map(({ columnId }) => columnId);
+      if (isAll) await queryClient.invalidateQueries({ queryKey: projectQuery(projectId).queryKey });
+      const target = {
+        columns: ids.map((id = '') => ({ id, isWritable: id !== '' })),
+        firstColumn: 0,
+        firstRow: isAtEnd ? (table.store.total ?? 0) : firstRow,
+      };
+      const leftOut = await pasteInto(table, body, target, {
+        onProgress: (done, all) => setPercent((done / all) * 100),
+        madeColumns: isAll ? newCount : 0,
+      });
+      if (isAll && leftOut) notify(`${pluralize(leftOut, 'row')} did not fit and ${leftOut === 1 ? 'was' : 'were'} skipped.`);
+      onDone();
+    } catch (failure) {
+      setPercent(undefined);
+      setError(failure);
+    }
+  };
+  return { hasHeader, setHasHeader, goals, body, newCount, percent, error, paste };
 }

@@ -5,7 +5,7 @@ import type { Block, Destination } from '../rows/pasteBlock';
 const ROWS_SHOWN = 4;
 const COLUMNS_SHOWN = 60;
 
-/** The first rows of a paste under the columns they will stand in. */
+/** Preview of a paste: its first rows under their target columns. */
 export function PastePreview({ goals, body }: { goals: readonly Destination[]; body: Block }) {
   const heads = goals.slice(0, COLUMNS_SHOWN).map(({ header, columnId }, place) => (
     <div key={place}>

@@ -1,7 +1,7 @@
 import { client, data } from '../../api/client';
 import type { Destination } from '../rows/pasteBlock';
 
-/** Makes and renames what a paste needs; answers the ids its values go to, in order. */
+/** Creates and renames the columns a paste needs. Returns the ids of the target columns in order. */
 export async function createColumns(projectId: string, goals: readonly Destination[]): Promise<string[]> {
   const ids: string[] = [];
   for (const goal of goals) {

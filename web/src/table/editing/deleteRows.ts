@@ -7,12 +7,12 @@ import { rowApi } from '../rows/rowApi';
 import type { Table } from '../state/useTable';
 import { countSelectedRows, selectedRowIds, selectedRows } from './selectedRows';
 
-/** Fewer rows than this are deleted without a question, because that can be undone. */
+/** Up to this many rows are deleted without confirmation, because that can be undone. */
 export const UNCONFIRMED_ROWS_MAX = 100;
-/** More rows than this are not kept for an undo. */
+/** Deleting more rows than this cannot be undone. */
 export const UNDO_ROWS_MAX = 5_000;
 
-/** Deletes the rows that are ticked. */
+/** Deletes the selected rows. */
 export async function deleteSelected(table: Table): Promise<void> {
   try {
     if (countSelectedRows(table) > UNDO_ROWS_MAX) {
@@ -28,7 +28,7 @@ export async function deleteSelected(table: Table): Promise<void> {
   }
 }
 
-/** Deletes rows and offers to take that back. */
+/** Deletes rows and offers an undo. */
 export async function deleteRows(table: Table, rows: readonly Row[]): Promise<void> {
   if (rows.length === 0) return;
   const step = await table.editor.remove(rows);

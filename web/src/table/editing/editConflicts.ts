@@ -1,6 +1,6 @@
 import type { Cell, Json } from '../../api/types';
 import { notifyAction } from '../../ui/notifyAction';
-import type { TypedCell } from '../grid/Grid';
+import type { TypedCell } from '../grid/gridTypes';
 import { parseTyped, toText } from '../model/values';
 import type { Editor } from '../rows/editor';
 import type { RowStore } from '../rows/rowStore';
@@ -10,16 +10,16 @@ import { isSame } from '../rows/undo';
 export interface EditConflict {
   rowId: string;
   columnId: string;
-  /** What it became meanwhile. */
+  /** The value that somebody else wrote. */
   cell: Cell;
-  /** What was typed. */
+  /** The typed value. */
   value: Json;
 }
 
-/** Longer texts are cut where they are told. */
+/** Longer texts are cut in messages. */
 const TOLD_MAX = 80;
 
-/** The cells, by their rows, that hold something else than when their editor was opened, and than what was typed. */
+/** Cells that changed after their editor was opened, and differ from the typed text. By row id. */
 export function findEditConflicts(cells: readonly TypedCell[], store: Pick<RowStore, 'indexOf' | 'rowAt'>): Map<string, EditConflict> {
   const found = new Map<string, EditConflict>();
   for (const { row: opened, columnId, text } of cells) {

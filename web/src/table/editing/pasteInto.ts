@@ -5,7 +5,7 @@ import { isFiltered } from '../rows/rowQuery';
 import type { Table } from '../state/useTable';
 import { addedRow, planPaste, type PasteTarget } from './planPaste';
 
-/** Writes a block and answers how many of its values had no place; undefined if it failed, which has been told. */
+/** Writes a block. Returns how many values did not fit, or undefined if it failed; the user has then seen the error. */
 export async function pasteInto(
   table: Table,
   block: Block,

@@ -2,26 +2,26 @@ import type { Json } from '../../api/types';
 import { parseTyped } from '../model/values';
 
 export interface PasteTarget {
-  /** The columns on the screen, in order: whether each can be written. */
+  /** The shown columns in order, and whether each is writable. */
   columns: readonly { id: string; isWritable: boolean }[];
   firstColumn: number;
   firstRow: number;
   rowCount: number;
-  /** Rows that are selected; one value fills all of them. */
+  /** Number of selected rows; a single value fills all of them. */
   selectedRows?: number;
   selectedColumns?: number;
 }
 
 export interface PastePlan {
-  /** Cells of rows that are there, by row index. */
+  /** Cells of existing rows, by row index. */
   writes: { rowIndex: number; columnId: string; text: string }[];
   /** Rows to add at the end: text by column id. */
   added: Record<string, string>[];
-  /** How many cells had no place: read-only columns, and columns beyond the last. */
+  /** How many cells did not fit: read-only columns, and columns after the last. */
   leftOut: number;
 }
 
-/** Where the values of a clipboard go. */
+/** Plans which cells and rows a pasted block is written to. */
 export function planPaste(values: readonly (readonly string[])[], target: PasteTarget): PastePlan {
   const block = spread(values, target.selectedRows ?? 1, target.selectedColumns ?? 1);
   const plan: PastePlan = { writes: [], added: [], leftOut: 0 };
@@ -39,7 +39,7 @@ export function planPaste(values: readonly (readonly string[])[], target: PasteT
   return plan;
 }
 
-/** A value pasted into a larger selection fills it, as in a spreadsheet, if it goes in evenly. */
+/** A block pasted into a larger selection repeats to fill it, as in a spreadsheet, if it divides it evenly. */
 function spread(values: readonly (readonly string[])[], rows: number, columns: number): string[][] {
   const width = values[0]?.length ?? 0;
   const height = values.length;

@@ -10,12 +10,12 @@ export function countSelectedRows({ selection, total = 0 }: Pick<Table, 'selecti
   return selection.rows.length - (selection.rows.hasIndex(total) ? 1 : 0);
 }
 
-/** Whether every row of the list is ticked, and not each by itself: what is meant is the list. */
+/** Whether the whole list is selected, rather than rows one by one. */
 export function isEverythingSelected(table: Table): boolean {
   return table.anchors().isEverything;
 }
 
-/** The ids of the rows that are ticked. Throws unless they are surely those that people saw ticked. */
+/** The ids of the selected rows. Throws if they may not be the rows that the user selected. */
 export async function selectedRowIds(table: Table): Promise<string[]> {
   const { project, query } = table;
   const anchors = table.anchors();
@@ -28,7 +28,7 @@ export async function selectedRowIds(table: Table): Promise<string[]> {
   return ids;
 }
 
-/** The rows themselves, to be had back after they are deleted. */
+/** The selected rows with their cells, for undoing a deletion. */
 export async function selectedRows(table: Table): Promise<Row[]> {
   const anchors = table.anchors();
   const rows: Row[] = [];

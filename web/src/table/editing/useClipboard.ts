@@ -11,16 +11,16 @@ import type { Table } from '../state/useTable';
 import type { PasteOffer } from './PasteDialog';
 import { pasteInto } from './pasteInto';
 
-/** Pastes of so many rows take a while and say when they are done. */
+/** Pastes of this many rows take a while, so they report start and end. */
 const LONG_ROWS = 5_000;
-/** A copy of more rows than this is better made as an export. */
+/** Larger copies are refused in favour of an export. */
 const COPY_ROWS_MAX = 50_000;
 
-/** More values than this are not emptied without a word. */
+/** Clearing more values than this shows a message. */
 const TOLD_CELLS_MIN = 50;
 
 export interface Clipboard {
-  /** A paste that waits for an answer. */
+  /** A paste that waits for the user's answer. */
   offer: PasteOffer | undefined;
   closeOffer: () => void;
 }
@@ -46,7 +46,7 @@ export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>)
     const onPaste = (event: ClipboardEvent) => {
       const text = event.clipboardData?.getData('text/plain');
       if (!text) return;
-      // An empty table takes a paste wherever one stands.
+      // An empty table takes a paste without a selected cell.
       const isFirst = current.current.store.total === 0 && document.activeElement === document.body;
       const isLeft = isUntouchedEditor(event.target) && isBlock(parseTsv(text));
       if (!isOurs() && !isFirst && !isLeft) return;
@@ -65,12 +65,12 @@ export function useClipboard(table: Table, frame: RefObject<HTMLElement | null>)
   return { offer, closeOffer: () => setOffer(undefined) };
 }
 
-/** A cell's editor in which nobody has typed gives way to a block of cells, and closes by itself. */
+/** An open cell editor without typed text: it closes by itself when a block of cells is pasted. */
 function isUntouchedEditor(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.dataset.untouched !== undefined;
 }
 
-/** The rectangle to copy: the range, or the selected rows or column whole. */
+/** The rectangle to copy: the range, or whole rows or a whole column. */
 function rangeOf(table: Table, selection: Selection = table.selection): CellRange | undefined {
   const { rows, columns, range } = selection;
   const whole = { firstColumn: 0, endColumn: table.shownColumns.length };
@@ -108,7 +108,7 @@ function loadedLines(table: Table, range: CellRange, endRow: number): string[][]
   return lines;
 }
 
-/** Rows that must be fetched first come too late for the event; browsers then want the clipboard asked directly. */
+/** Fetched rows arrive too late for the copy event, so this writes to the clipboard directly. */
 async function fetchAndCopy(table: Table, range: CellRange, endRow: number): Promise<void> {
   try {
     const rows = onlySelected(await table.store.rowsBetween(range.firstRow, endRow), range, table.selection);
@@ -121,12 +121,12 @@ async function fetchAndCopy(table: Table, range: CellRange, endRow: number): Pro
   }
 }
 
-/** Between rows that are ticked may lie others. */
+/** Selected rows need not be adjacent. */
 function onlySelected(rows: readonly Row[], { firstRow }: CellRange, selection: Selection): Row[] {
   return rows.filter((_, place) => selection.rows.length === 0 || selection.rows.hasIndex(firstRow + place));
 }
 
-/** Empties what is selected, in sight or not. */
+/** Clears the selected cells, including rows out of sight. */
 export async function clearSelected(table: Table, selection?: Selection): Promise<void> {
   const range = rangeOf(table, selection);
   if (!range) return;
@@ -143,7 +143,7 @@ export async function clearSelected(table: Table, selection?: Selection): Promis
   const writes = rows.flatMap((row) => columns.map((column) => emptied(row, column)));
   const lost = writes.filter(({ before }) => (before?.value ?? null) !== null).length;
   const isDone = await table.editor.change(writes);
-  // Many go out of sight: whoever did not mean it must hear of it.
+  // Most of many cells are out of sight, so an accidental clear would go unnoticed.
   if (isDone && lost > TOLD_CELLS_MIN) notify(`${pluralize(lost, 'cell')} cleared. Press Ctrl + Z to undo.`);
 }
 

@@ -1,16 +1,16 @@
 import type { Json } from '../../api/types';
 import { pluralize } from '../../ui/format';
 import { notify, notifyError } from '../../ui/notify';
-import type { TypedCell } from '../grid/Grid';
+import type { TypedCell } from '../grid/gridTypes';
 import { parseTyped } from '../model/values';
 import type { CellWrite } from '../rows/editor';
 import type { Table } from '../state/useTable';
 import { findEditConflicts, notifyConflicts } from './editConflicts';
 
-/** More rows than this are not written by hand at once. */
+/** The most rows that one manual edit may write. */
 const ROWS_MAX = 50_000;
 
-/** Takes what was typed or filled: cells of rows that are there are written, the row after the last is added. */
+/** Handles typed or filled cells: writes cells of existing rows, and adds the row typed at the end. */
 export function useTypedCells(table: Table): (cells: TypedCell[]) => void {
   return (cells) => void write(table, cells).catch((error: unknown) => notifyError(error, 'This was not saved'));
 }
@@ -38,12 +38,12 @@ async function write(table: Table, cells: TypedCell[]): Promise<void> {
     const before = row?.cells[columnId];
     return row ? [{ rowId: row.id, columnId, value: parseTyped(text, before?.value ?? null), before }] : [];
   });
-  // A range that reaches one row too far is no wish for another row.
+  // A fill that reaches into the empty row at the end must not add a row.
   const isDone = await editor.change(writes, inside.length > 0 ? [] : [...added.values()]);
   if (isDone) notifyConflicts(crossed, editor);
 }
 
-/** How to get at the rows of these cells. Those out of sight are fetched first; undefined if they are too many. */
+/** Returns a lookup for the rows of these cells, after fetching those that are not loaded; undefined if they are too many. */
 async function reach({ store }: Table, all: readonly TypedCell[]) {
   const cells = all.filter(({ row }) => !row);
   if (cells.every(({ rowIndex }) => store.rowAt(rowIndex))) return store.rowAt;

@@ -1,11 +1,11 @@
 import type { Anchors } from '../grid/selectionAnchors';
 
-/** Rows of a list by place, the end not included. */
+/** A range of row indices; the end is exclusive. */
 export type RowRange = readonly [number, number];
 
 /**
- * The rows at these places, if they are those that were ticked there. Of a long run people saw where it begins and ends:
- * if both are where they were, and as many rows lie between them, those are the rows between them.
+ * Returns the ids of the rows in a range if they are still the rows that the user selected, and throws otherwise. In a
+ * long range only the first and last rows are known: if both are in place and the count is right, so are the others.
  */
 export function verifyRows([first, end]: RowRange, found: string[], { ids }: Pick<Anchors, 'ids'>): string[] {
   const isAt = (index: number) => ids.get(index) !== undefined && ids.get(index) === found[index - first];

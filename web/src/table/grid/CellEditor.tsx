@@ -1,5 +1,5 @@
 import type { ProvideEditorComponent } from '@glideapps/glide-data-grid';
-import { type ClipboardEvent, type FocusEvent, type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
+import { type ClipboardEvent, type FocusEvent, type KeyboardEvent, type RefObject, useLayoutEffect, useRef, useState } from 'react';
 import { isJson, toPretty } from '../model/values';
 import { isBlock } from '../rows/pasteBlock';
 import { parseTsv } from '../rows/tsv';
@@ -7,70 +7,21 @@ import type { RowmillCell } from './cellContent';
 import { takeFirstLetters } from './firstLetter';
 import classes from './Grid.module.css';
 
-/** How long after a click the grid may still ask for the focus. */
+/** How long after a click the grid may still take the focus. */
 const LATE_FOCUS_MILLISECONDS = 300;
 
-/** The editor over a cell: grows with its text, and shows JSON spread out. */
+type EditorProps = Parameters<ProvideEditorComponent<RowmillCell>>[0];
+
+/** The editor over a cell. It grows with its text and formats JSON. */
 export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
-  const { value: content, onChange, onFinishedEditing, target } = props;
-  const [initialValue] = useState(() => props.initialValue ?? takeFirstLetters());
-  const { data, readonly: isReadOnly } = content;
-  const field = useRef<HTMLTextAreaElement>(null);
-  const start = initialValue ?? toPretty(data.cell.value);
-  // What is typed over JSON is a line like any other.
-  const isStructured = isJson(data.cell.value) && initialValue === undefined;
-
-  const [isUntouched, setIsUntouched] = useState(initialValue === undefined);
-  const latest = useRef<RowmillCell>(undefined);
-  const take = (text: string) => {
-    setIsUntouched(false);
-    latest.current = { ...content, data: { ...data, text, ...(data.rowId && { typedInto: data.rowId }) } };
-    onChange(latest.current);
-  };
-
-  const opened = useRef({ at: performance.now(), isEnding: false });
-  /** The grid asks for the focus a little after a click: too late, where the second click has opened this. */
-  const onBlur = ({ currentTarget, relatedTarget }: FocusEvent<HTMLTextAreaElement>) => {
-    const { at, isEnding } = opened.current;
-    const isLate = relatedTarget instanceof HTMLCanvasElement && performance.now() - at < LATE_FOCUS_MILLISECONDS;
-    if (isLate && !isEnding) currentTarget.focus();
-  };
-
-  // Before anything else happens: the next letter must find the field, not the grid.
-  useLayoutEffect(() => {
-    const element = field.current;
-    if (!element) return;
-    element.focus();
-    element.setSelectionRange(element.value.length, element.value.length);
-    grow(element);
-    if (initialValue !== undefined) take(initialValue);
-    // Only as it opens: later changes come from the field itself.
-  }, []);
-
-  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
-    if (event.key === 'Escape') opened.current.isEnding = true;
-    const isEnd = event.key === 'Tab' || (event.key === 'Enter' && !isBreak(event));
-    if (event.key === 'Enter' && event.altKey) insertBreak(event.currentTarget);
-    if (event.key === 'Enter' || event.key === 'Tab') event.stopPropagation();
-    if (!isEnd) return;
-    // Ended here and not by the grid, which drops the value when the letter before came in the same instant.
-    event.preventDefault();
-    opened.current.isEnding = true;
-    onFinishedEditing(latest.current, event.key === 'Enter' ? [0, 1] : [event.shiftKey ? -1 : 1, 0]);
-  };
-  const isBreak = ({ shiftKey, altKey, ctrlKey, metaKey }: KeyboardEvent) =>
-    shiftKey || altKey || (isStructured && !isReadOnly && !ctrlKey && !metaKey);
-
-  /** Several cells are meant for the grid, which takes them as soon as nobody edits any more. */
-  const onPaste = (event: ClipboardEvent) => {
-    if (!isUntouched || !isBlock(parseTsv(event.clipboardData.getData('text/plain')))) return;
-    opened.current.isEnding = true;
-    onFinishedEditing(undefined, [0, 0]);
-  };
-
+  const { value: content, onFinishedEditing, target } = props;
+  const { readonly: isReadOnly } = content;
+  const { field, start, isStructured, isUntouched, latest, take } = useCellText(props);
+  const handlers = useEndOfEditing(props, { latest, isUntouched, isStructured });
   return (
     <div className={classes.editor} style={{ minWidth: Math.max(target.width, start.length > 60 ? 380 : 0) }}>
       <textarea
+        {...handlers}
         ref={field}
         className={classes.field}
         data-structured={isStructured || undefined}
@@ -80,9 +31,6 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
         readOnly={isReadOnly}
         spellCheck={false}
         data-untouched={isUntouched || undefined}
-        onKeyDown={onKeyDown}
-        onPaste={onPaste}
-        onBlur={onBlur}
         onChange={(event) => {
           grow(event.currentTarget);
           take(event.currentTarget.value);
@@ -97,6 +45,74 @@ export const CellEditor: ProvideEditorComponent<RowmillCell> = (props) => {
     </div>
   );
 };
+
+/** The text in the editor: what it starts with, and what was typed. */
+function useCellText({ value: content, onChange, initialValue: givenValue }: EditorProps) {
+  const [initialValue] = useState(() => givenValue ?? takeFirstLetters());
+  const { data } = content;
+  const field = useRef<HTMLTextAreaElement>(null);
+  // Typing over a cell replaces its JSON by plain text.
+  const isStructured = isJson(data.cell.value) && initialValue === undefined;
+  const [isUntouched, setIsUntouched] = useState(initialValue === undefined);
+  const latest = useRef<RowmillCell>(undefined);
+  const take = (text: string) => {
+    setIsUntouched(false);
+    latest.current = { ...content, data: { ...data, text, ...(data.rowId && { typedInto: data.rowId }) } };
+    onChange(latest.current);
+  };
+
+  // A layout effect, so that the next key already goes to the field and not to the grid.
+  useLayoutEffect(() => {
+    const element = field.current;
+    if (!element) return;
+    element.focus();
+    element.setSelectionRange(element.value.length, element.value.length);
+    grow(element);
+    if (initialValue !== undefined) take(initialValue);
+    // Only on opening: later changes come from the field itself.
+  }, []);
+
+  return { field, start: initialValue ?? toPretty(data.cell.value), isStructured, isUntouched, latest, take };
+}
+
+interface EditedText {
+  latest: RefObject<RowmillCell | undefined>;
+  isUntouched: boolean;
+  isStructured: boolean;
+}
+
+/** Ends editing by key or paste, and keeps the focus until then. */
+function useEndOfEditing({ value: content, onFinishedEditing }: EditorProps, { latest, isUntouched, isStructured }: EditedText) {
+  const opened = useRef({ at: performance.now(), isEnding: false });
+  const isBreak = ({ shiftKey, altKey, ctrlKey, metaKey }: KeyboardEvent) =>
+    shiftKey || altKey || (isStructured && !content.readonly && !ctrlKey && !metaKey);
+
+  return {
+    onKeyDown: (event: KeyboardEvent<HTMLTextAreaElement>) => {
+      if (event.key === 'Escape') opened.current.isEnding = true;
+      const isEnd = event.key === 'Tab' || (event.key === 'Enter' && !isBreak(event));
+      if (event.key === 'Enter' && event.altKey) insertBreak(event.currentTarget);
+      if (event.key === 'Enter' || event.key === 'Tab') event.stopPropagation();
+      if (!isEnd) return;
+      // The grid would drop the value if the last letter came in the same instant, so editing ends here.
+      event.preventDefault();
+      opened.current.isEnding = true;
+      onFinishedEditing(latest.current, event.key === 'Enter' ? [0, 1] : [event.shiftKey ? -1 : 1, 0]);
+    },
+    // A block of cells is for the grid, which takes it once the editor is closed.
+    onPaste: (event: ClipboardEvent) => {
+      if (!isUntouched || !isBlock(parseTsv(event.clipboardData.getData('text/plain')))) return;
+      opened.current.isEnding = true;
+      onFinishedEditing(undefined, [0, 0]);
+    },
+    // The grid takes the focus shortly after a click, even if the second click has opened this editor.
+    onBlur: ({ currentTarget, relatedTarget }: FocusEvent<HTMLTextAreaElement>) => {
+      const { at, isEnding } = opened.current;
+      const isLate = relatedTarget instanceof HTMLCanvasElement && performance.now() - at < LATE_FOCUS_MILLISECONDS;
+      if (isLate && !isEnding) currentTarget.focus();
+    },
+  };
+}
 
 function grow(element: HTMLTextAreaElement): void {
   element.style.height = 'auto';

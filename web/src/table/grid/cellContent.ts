@@ -4,28 +4,28 @@ import { isProcessed } from '../../api/types';
 import { describeCell } from '../model/cellStatus';
 import { toText } from '../model/values';
 
-/** What is drawn and edited in a cell. */
+/** Data of a cell for drawing and editing. */
 export interface CellData {
   kind: 'rowmill';
   cell: Cell;
   /** Filled by the service. */
   isProcessed: boolean;
-  /** What was typed; a number, a truth value or JSON is read from it when it is written. */
+  /** The text. It is parsed as number, boolean or JSON when it is saved. */
   text: string;
   hint?: string;
-  /** The row it stands in. */
+  /** The cell's row. */
   rowId?: string;
-  /** The row whose cell was opened to type this, wherever that row stands by now. */
+  /** The row whose editor was opened, even if it has moved since. */
   typedInto?: string;
 }
 
 export type RowmillCell = CustomCell<CellData>;
 
-/** Stands for the row to type into, behind the last: it is no other's row, whatever comes to stand at its place. */
+/** Row id of the empty row at the end. It stays the new row even if another row takes its index. */
 export const NEW_ROW = 'new';
 
 const EMPTY: Cell = { value: null, status: 'idle' };
-/** Longer texts are cut for drawing: a cell shows a line. */
+/** Longer texts are cut for drawing, because a cell shows only one line. */
 const DRAWN_MAX = 400;
 
 const LOADING: LoadingCell = { kind: GridCellKind.Loading, allowOverlay: false, skeletonWidth: 90, skeletonWidthVariability: 60 };
@@ -41,7 +41,7 @@ export function cellContent(column: Column, cell: Cell = EMPTY, { hint, rowId }:
     kind: GridCellKind.Custom,
     allowOverlay: true,
     readonly: column.type === 'reference',
-    // What is read aloud is what is drawn.
+    // Screen readers read the same text as is drawn.
     copyData: isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describeCell(cell) : text,
     data: { kind: 'rowmill', cell, isProcessed: isRunColumn, text, ...(hint && { hint }), ...(rowId && { rowId }) },
   };
@@ -51,7 +51,7 @@ export function isRowmillCell(cell: CustomCell): cell is RowmillCell {
   return (cell.data as Partial<CellData>).kind === 'rowmill';
 }
 
-/** The line that stands in the cell. */
+/** The text as one line, cut for drawing. */
 export function drawnText(text: string): string {
   return (text.length > DRAWN_MAX ? text.slice(0, DRAWN_MAX) : text).replace(/\s+/g, ' ');
 }

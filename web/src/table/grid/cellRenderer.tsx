@@ -64,9 +64,9 @@ function text({ ctx, rect, theme }: Args, line: string, color: string, left: num
 
 const fits = new Map<string, string>();
 
-/** The line cut to a width, with an ellipsis. Remembered, since the same cells are drawn over and over. */
+/** Cuts text to a width, with an ellipsis. Cached, because the same cells are drawn again and again. */
 function fit(ctx: CanvasRenderingContext2D, line: string, width: number): string {
-  // Six pixels hold every letter: most short texts need no measuring.
+  // A short text fits if it does so at six pixels a letter, so most need no measuring.
   if (line.length * 6 < width && line.length < 12) return line;
   const key = `${Math.round(width)}|${line}`;
   const known = fits.get(key);
@@ -138,7 +138,7 @@ function dash(args: Args, color: string): void {
   stroke(args.ctx, color, 1.6);
 }
 
-/** A mark at the right end: a dot for what is out of date, a pencil for what a hand wrote. */
+/** Mark at the right: a dot for an outdated cell, a pencil for a manual edit. */
 function corner(args: Args, color: string, place: number, kind: 'stale' | 'manual'): void {
   const { ctx, rect } = args;
   const x = rect.x + rect.width - 12 - place * 16;
@@ -158,7 +158,7 @@ function corner(args: Args, color: string, place: number, kind: 'stale' | 'manua
   stroke(ctx, color, 1.3);
 }
 
-/** How wide the button is that an empty cell of a column that runs shows under the pointer. */
+/** Width of the run button that an empty cell of a processed column shows on hover. */
 export const RUN_BUTTON_WIDTH = 58;
 
 function runButton(args: Args, colors: StatusColors): void {

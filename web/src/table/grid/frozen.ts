@@ -1,10 +1,10 @@
 import type { Column, Row } from '../../api/types';
 import { isUnusedInput } from '../model/inputColumn';
 
-/** Until somebody says otherwise the first column stays that holds something. */
+/** Default setting: freeze up to the first column that has values. */
 export const FIRST_COLUMN = 'first';
 
-/** How many columns stay when the others are scrolled: up to the one that is named, or none. */
+/** The number of frozen columns: up to the given one, or none. */
 export function countFrozen(
   columnId: string | null,
   shown: readonly Pick<Column, 'id'>[],
@@ -16,7 +16,7 @@ export function countFrozen(
   return Math.min((index >= 0 ? index : first) + 1, shown.length);
 }
 
-/** Columns that take more than this part of the screen do not stay: too little would be left to scroll. */
+/** Frozen columns may take at most this share of the screen, to leave room to scroll. */
 const SCREEN_PART_MAX = 0.6;
 
 export function fitFrozen(count: number, widths: readonly number[], screenWidth: number): number {

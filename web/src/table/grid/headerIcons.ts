@@ -3,7 +3,7 @@ import { type IconName, ICON_PATHS } from '../../ui/iconPaths';
 
 const USED: IconName[] = ['table', 'text', 'spark', 'braces', 'mail', 'globe', 'plug', 'link'];
 
-/** The page's own icons, for the canvas. */
+/** The page's icons for the grid's canvas. */
 export const HEADER_ICONS: SpriteMap = Object.fromEntries(
   USED.map((name) => [
     name,

@@ -11,7 +11,7 @@ interface Key {
 
 export type KeyAction = { kind: 'details' | 'cellMenu'; rowIndex: number; columnId: string } | { kind: 'headerMenu'; columnId: string };
 
-/** What a key does beside what the grid makes of it. */
+/** Keys that we handle instead of the grid. */
 export function keyAction(key: Key, selection: Selection, columns: readonly Column[], rowCount: number): KeyAction | undefined {
   const isPlain = !key.ctrlKey && !key.metaKey && !key.shiftKey && !key.altKey;
   const isMenu = key.key === 'ContextMenu' || (key.key === 'F10' && key.shiftKey);
@@ -21,7 +21,7 @@ export function keyAction(key: Key, selection: Selection, columns: readonly Colu
   const { cell } = selection;
   if (!cell || cell.rowIndex >= rowCount) return undefined;
   if (isMenu) return { kind: 'cellMenu', ...cell };
-  // What was computed is looked at more often than it is written over.
+  // In computed cells Enter opens the details: people read them more often than they edit them.
   const isDetails = (key.key === ' ' && isPlain) || (isEnter && isComputed(columns, cell.columnId));
   return isDetails ? { kind: 'details', ...cell } : undefined;
 }

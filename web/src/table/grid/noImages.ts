@@ -1,6 +1,6 @@
 import type { ImageWindowLoader } from '@glideapps/glide-data-grid';
 
-/** Cells hold no images, so nothing loads any. */
+/** Image loader that loads nothing, because cells have no images. */
 export const noImages: ImageWindowLoader = {
   setWindow: () => {},
   setCallback: () => {},

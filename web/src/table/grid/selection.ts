@@ -1,7 +1,7 @@
 import { CompactSelection, type GridSelection } from '@glideapps/glide-data-grid';
 import type { Column } from '../../api/types';
 
-/** A rectangle of cells, by index of row and column; the end is not included. */
+/** A rectangle of cells, by row and column index; the end is exclusive. */
 export interface CellRange {
   firstRow: number;
   endRow: number;
@@ -9,18 +9,18 @@ export interface CellRange {
   endColumn: number;
 }
 
-/** What is selected: whole rows, or a rectangle around one cell, or a column. */
+/** The selection: whole rows, a rectangle around one cell, or a column. */
 export interface Selection {
   rows: CompactSelection;
   columns: CompactSelection;
   range?: CellRange;
-  /** The cell that is edited when typing. */
+  /** The active cell: typing edits it. */
   cell?: { rowIndex: number; columnId: string };
 }
 
 export const EMPTY_SELECTION: Selection = { rows: CompactSelection.empty(), columns: CompactSelection.empty() };
 
-/** One cell. */
+/** Selects one cell. */
 export function cellSelection(rowIndex: number, columnId: string, columns: readonly Column[]): Selection {
   const column = columns.findIndex(({ id }) => id === columnId);
   return {
@@ -69,7 +69,7 @@ export function toGridSelection(selection: Selection, columns: readonly Column[]
   };
 }
 
-/** Runs of row indices, the end not included. */
+/** Selected rows as ranges of indices; the end is exclusive. */
 export function rowRanges(rows: CompactSelection): [number, number][] {
   const runs: [number, number][] = [];
   for (const index of rows) {

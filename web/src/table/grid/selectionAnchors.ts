@@ -5,15 +5,15 @@ import { type CellRange, EMPTY_SELECTION, rowRanges, type Selection } from './se
 
 type Rows = Pick<RowStore, 'rowAt' | 'indexOf' | 'total'>;
 
-/** More rows than this are not remembered one by one. */
+/** Maximum number of rows to remember by id. */
 const REMEMBERED_MAX = 10_000;
 
-/** Which rows a selection is about: the ids of those that are known, by the index they had. */
+/** The rows of a selection: the ids of the known ones, by their index. */
 export interface Anchors {
   ids: ReadonlyMap<number, string>;
-  /** The cell is in the row to type into, behind the last. */
+  /** The active cell is in the empty row at the end. */
   isAtEnd: boolean;
-  /** Every row of the list is ticked, and not all of them are known: the list is meant, whatever it holds. */
+  /** All rows are selected and not all are known, so the selection means the whole list. */
   isEverything: boolean;
   total: number;
 }
@@ -24,7 +24,7 @@ export function anchorsOf(selection: Selection, rows: Rows, before?: Anchors): A
   const ids = new Map<number, string>();
   const note = (first: number, end: number) => {
     for (let index = first; index < end && ids.size < REMEMBERED_MAX; index++) {
-      // What was known of a row stays known when its page is given up.
+      // A known id stays known when the page is evicted from the cache.
       const id = rows.rowAt(index)?.id ?? before?.ids.get(index);
       if (id && !isBeingAdded(id)) ids.set(index, id);
     }
@@ -32,13 +32,13 @@ export function anchorsOf(selection: Selection, rows: Rows, before?: Anchors): A
   if (selection.cell) note(selection.cell.rowIndex, selection.cell.rowIndex + 1);
   if (selection.range) note(selection.range.firstRow, selection.range.endRow);
   const runs = rowRanges(selection.rows);
-  // Where runs begin and end matters most.
+  // Both ends of each range first, because `verifyRows` needs them.
   for (const [first, end] of runs) {
     note(first, first + 1);
     note(end - 1, end);
   }
   for (const [first, end] of runs) note(first, end);
-  // The row to type into may be ticked as well.
+  // The selection may include the empty row at the end.
   const isAll = total > 0 && selection.rows.length - (selection.rows.hasIndex(total) ? 1 : 0) >= total;
   return {
     ids,
@@ -48,25 +48,25 @@ export function anchorsOf(selection: Selection, rows: Rows, before?: Anchors): A
   };
 }
 
-/** Whether the row of the selected cell has become known, or is being added, only now. */
+/** Whether the active cell's row is loaded or being added, but has no anchor yet. */
 export function isUnanchored({ cell }: Selection, anchors: Anchors, rows: Rows): boolean {
   return cell !== undefined && !anchors.ids.has(cell.rowIndex) && rows.rowAt(cell.rowIndex) !== undefined;
 }
 
-/** The same selection where its rows stand now. Undefined if nothing has moved. */
+/** The selection at the current indices of its rows; undefined if nothing has moved. */
 export function moveSelection(selection: Selection, anchors: Anchors, rows: Rows): Selection | undefined {
   const total = rows.total ?? 0;
-  // Until it is known what there is, nothing has moved.
+  // Before the row count is known, nothing has moved.
   if (rows.total === undefined) return undefined;
   if (anchors.isEverything) {
-    // The row to type into stays ticked with the others.
+    // The empty row at the end stays selected with the others.
     const more = selection.rows.hasIndex(anchors.total) ? 1 : 0;
     return total === anchors.total ? undefined : { ...EMPTY_SELECTION, rows: everyRow(total === 0 ? 0 : total + more) };
   }
   if (anchors.isAtEnd) return moveEnd(selection, anchors, rows, total);
   const hasMoved = [...anchors.ids].some(([index, id]) => {
     const row = rows.rowAt(index);
-    // A page that is not at hand says nothing, but where rows have gone it may hold others.
+    // An evicted page gives no evidence, but after deletions it may hold other rows.
     return row ? row.id !== id : total < anchors.total;
   });
   if (!hasMoved) return undefined;
@@ -92,25 +92,25 @@ function everyRow(total: number): CompactSelection {
   return total === 0 ? CompactSelection.empty() : CompactSelection.fromSingleSelection([0, total]);
 }
 
-/** Ticks of rows nobody knows, which cannot be followed. */
+/** Counts selected rows without a known id. They cannot be followed. */
 export function countUnknownRows(selection: Selection, { ids, total }: Anchors): number {
   let unknown = 0;
   for (const index of selection.rows) if (index < total && !ids.has(index)) unknown += 1;
   return unknown;
 }
 
-/** Rows that came meanwhile push the row to type into down, unless they were typed there. */
+/** Rows added by others push the empty row at the end down; rows typed there do not. */
 function moveEnd(selection: Selection, anchors: Anchors, rows: Rows, total: number): Selection | undefined {
   const { cell, range } = selection;
   if (!cell || !range || cell.rowIndex === total) return undefined;
   const there = rows.rowAt(cell.rowIndex);
   if (there && isBeingAdded(there.id)) return undefined;
-  // One row behind the end: it will be there as soon as the one before it is, unless that was not taken.
+  // One row past the end: it exists as soon as the row before it is saved.
   if (cell.rowIndex === total + 1 && total >= anchors.total) return undefined;
   return { ...selection, cell: { ...cell, rowIndex: total }, range: { ...range, firstRow: total, endRow: total + 1 } };
 }
 
-/** Ticks stay with their rows; those of rows that are gone, or nowhere to be found, go. */
+/** Selected rows keep their selection; deleted or unknown rows lose it. */
 function movedRows(selection: Selection, now: (index: number) => number | undefined): CompactSelection {
   let rows = CompactSelection.empty();
   for (const index of selection.rows) {
@@ -120,7 +120,7 @@ function movedRows(selection: Selection, now: (index: number) => number | undefi
   return rows;
 }
 
-/** A range goes with its rows as long as they stay together; else the cell alone is left. */
+/** A range moves with its rows while they stay adjacent. Otherwise only the active row is left. */
 function moved(range: CellRange, from: number, to: number, now: (index: number) => number | undefined): CellRange {
   const shift = to - from;
   const together = Array.from({ length: Math.min(range.endRow - range.firstRow, REMEMBERED_MAX) }, (_, place) => range.firstRow + place);

@@ -11,11 +11,11 @@ export function useAnchoredSelection(store: RowStore): [Selection, (selection: S
   current.current.store = store;
   const select = useCallback((next: Selection, isMoved = false) => {
     const { store: rows, anchors } = current.current;
-    // What is known by places is worth nothing where rows have moved.
+    // After rows have moved, the old indices are worthless.
     current.current = { ...current.current, selection: next, anchors: anchorsOf(next, rows, isMoved ? undefined : anchors) };
     setSelection(next);
   }, []);
-  // Another list has other rows at the same places.
+  // Another list has other rows at the same indices.
   useEffect(() => () => select(EMPTY_SELECTION, true), [store, select]);
   useEffect(() => {
     const look = (damage: ChangedRows) => {
@@ -27,7 +27,7 @@ export function useAnchoredSelection(store: RowStore): [Selection, (selection: S
         select(next, true);
         if (isLost) notify('Rows have moved. Only the rows you had seen are still selected.');
       } else if (hasFewRows(selection) || isUnanchored(selection, anchors, store) || hasGrown(anchors, store)) {
-        // Rows become known as they come into sight.
+        // Learns the ids of rows that were loaded since.
         current.current.anchors = anchorsOf(selection, store, anchors);
       }
     };
@@ -36,12 +36,12 @@ export function useAnchoredSelection(store: RowStore): [Selection, (selection: S
   return [selection, select, useCallback(() => current.current.anchors, [])];
 }
 
-/** Whether rows have come before the one to type into. */
+/** Whether rows were added before the empty row at the end. */
 function hasGrown(anchors: Anchors, store: RowStore): boolean {
   return anchors.isAtEnd && (store.total ?? 0) > anchors.total;
 }
 
-/** Few enough to be looked through whenever rows come into sight. */
+/** Maximum number of selected rows to scan on every load. */
 const LOOKED_THROUGH_MAX = 20_000;
 
 function hasFewRows({ rows }: Selection): boolean {

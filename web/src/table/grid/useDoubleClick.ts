@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
 
-/** Tells whether a click on a cell is the second in a row on it, in a short while. */
+/** Detects a double click: two quick clicks on the same cell with no other input between them. */
 export function useDoubleClick(): (cell: readonly number[], isTouch: boolean) => boolean {
   const last = useRef({ key: '', at: 0, deeds: 0 });
   const deeds = useRef(0);

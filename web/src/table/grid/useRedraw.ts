@@ -3,12 +3,12 @@ import { type RefObject, useEffect, useState } from 'react';
 import type { RowStore } from '../rows/rowStore';
 
 /**
- * How long single changes gather before the table that screen readers read is made anew. The grid itself waits until
- * nothing has changed for 200 ms, so this must be longer, or they would read nothing new while a run goes on.
+ * How long to collect single changes before the table for screen readers is rebuilt. The grid rebuilds it only after 200
+ * ms without changes, so a shorter time would keep it from ever being rebuilt during a run.
  */
 const READERS_MILLISECONDS = 800;
 
-/** Draws again what the store says has changed: single rows in place, everything by a new version. */
+/** Redraws what the store reports as changed: single rows in place, everything by a new version. */
 export function useRedraw(store: RowStore, columnCount: number, editor: RefObject<DataEditorRef | null>): number {
   const [version, setVersion] = useState(0);
   useEffect(() => {

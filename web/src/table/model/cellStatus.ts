@@ -23,7 +23,7 @@ export function errorAdvice(code: ErrorCode): string {
   return ADVICE[code];
 }
 
-/** What went wrong in a line as short as a cell: a status comes first, and who answered is left to the hover. */
+/** An error message short enough for a cell: the status first, without the host, which the tooltip shows. */
 export function shortMessage(message: string): string {
   return message.replace(/^[^:]{1,60}? responded with (\d{3})(: |\.$)/, (_, status: string, end: string) => (end === ': ' ? `${status}: ` : `Status ${status}`));
 }
@@ -40,12 +40,12 @@ export function describeCell(cell: Cell, now = Date.now()): string {
   return cell.status === 'completed' ? 'Done' : 'Not run yet';
 }
 
-/** Whether a cell ended with nothing to show for it. */
+/** Whether a cell is done but has no value. */
 export function isEmptyResult({ status, value, manual, outcome }: Pick<Cell, 'status' | 'value' | 'manual' | 'outcome'>): boolean {
   return outcome === 'no_data' || (status === 'completed' && value === null && !manual);
 }
 
-/** Why nothing was found, as far as the answer tells. */
+/** Why nothing was found, as far as the metadata tells. */
 export function emptyReason(meta: Record<string, Json> = {}): string {
   const { status } = meta;
   if (typeof status !== 'number') return 'Nothing was found.';
@@ -53,12 +53,12 @@ export function emptyReason(meta: Record<string, Json> = {}): string {
   return `The server answered ${status}, but the response has no value to keep.`;
 }
 
-/** Whether “nothing found” stands for an answer that others would call an error: the address may be mistyped. */
+/** Whether “nothing found” was an HTTP error status: the URL may be mistyped. */
 export function isErrorStatus({ status }: Record<string, Json> = {}): boolean {
   return typeof status === 'number' && status >= 400;
 }
 
-/** What to look at where nothing was found. */
+/** Advice if nothing was found. */
 export const EMPTY_ADVICE = 'If you expected a value, check the URL. The column settings define which statuses count as nothing found.';
 
 function retryText({ error }: Cell, retryAt: string, now: number): string {

@@ -1,8 +1,8 @@
 import type { Json } from '../../api/types';
 
 /**
- * What somebody meant who typed `text` over `before`. Text stays text, so that `007` keeps its noughts; only where a
- * number, a truth value or JSON stood does the same kind of thing replace it.
+ * Parses `text` typed over `before`. Text stays text, so that `007` keeps its zeros. Numbers, booleans and JSON are
+ * read only where a value of that type was before.
  */
 export function parseTyped(text: string, before: Json): Json {
   if (text === '') return null;
@@ -24,13 +24,13 @@ export function parseTyped(text: string, before: Json): Json {
   return text;
 }
 
-/** A value as one line of text: what is copied, and what is edited where it is no JSON. */
+/** A value as one line of text, for copying and for editing anything but JSON. */
 export function toText(value: Json | undefined): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
-/** A value as it is read and edited at leisure. */
+/** A value as text for reading and editing; JSON is indented. */
 export function toPretty(value: Json | undefined): string {
   return typeof value === 'object' && value !== null ? JSON.stringify(value, null, 2) : toText(value);
 }

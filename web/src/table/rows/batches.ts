@@ -1,10 +1,10 @@
 import type { Json } from '../../api/types';
 
-/** What the service takes in one call, and what goes over quickly enough to be told of. */
+/** Limits of one request: what the service accepts, and small enough to show progress. */
 const ITEMS_MAX = 5_000;
 const LETTERS_MAX = 4_000_000;
 
-/** Cuts a long list into calls that the service takes. */
+/** Splits a list into batches that fit into one request each. */
 export function* inBatches<T>(items: readonly T[], valueOf: (item: T) => Json): Generator<T[]> {
   let batch: T[] = [];
   let letters = 0;

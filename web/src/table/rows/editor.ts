@@ -21,29 +21,29 @@ export interface CellWrite {
   rowId: string;
   columnId: string;
   value: Json;
-  /** What it was, where the row may be out of sight. */
+  /** The old cell, for rows that may not be loaded. */
   before?: Cell | undefined;
 }
 
 /** The result of an undo or redo. */
 export interface UndoResult {
-  /** Cells that somebody has changed since: they were left alone. */
+  /** Cells that were left alone, because somebody has changed them since. */
   skippedCells: number;
-  /** Rows that somebody has changed since: they were not deleted. */
+  /** Rows that were not deleted, because somebody has changed them since. */
   keptRows: number;
-  /** Columns that were made for it, and are still there. */
+  /** Columns that the step created. An undo keeps them. */
   keptColumns: number;
-  /** Rows that were made again. */
+  /** Deleted rows that were created again. */
   restoredRows: number;
-  /** Values the service had filled in, which now count as written by hand. */
+  /** Computed values that now count as manual edits. */
   manualCells: CellEdit[];
 }
 
 interface ChangeOptions {
   onProgress?: ((sent: number, all: number) => void) | undefined;
-  /** How many columns were made for it. */
+  /** Number of columns created for this step. */
   madeColumns?: number;
-  /** Set where it is sent again: the rows as they were shown, what the service knows them by, how many it has taken. */
+  /** Set for a retry: the optimistic rows, the idempotency key, and how many rows the service already has. */
   rows?: Row[];
   name?: string;
   sentBefore?: number;
@@ -53,7 +53,7 @@ interface Options {
   api: RowApi;
   store: () => Pick<RowStore, 'indexOf' | 'rowAt' | 'patch' | 'startAdding' | 'finishAdding' | 'refresh'>;
   columns: () => readonly Column[];
-  /** What was written by hand can be sent again. */
+  /** `again` retries a failed edit. */
   onError: (error: unknown, again?: () => void) => void;
   onChange: () => void;
   onUndone: (undone: UndoResult) => void;
@@ -62,7 +62,7 @@ interface Options {
 /** Optimistic editor: edits are shown at once, sent in order, rolled back on failure, and can be undone. */
 export class Editor {
   private readonly steps = new UndoStack();
-  /** Rows being added have no id yet; what is written into them waits for it. */
+  /** Ids of rows being added, by temporary id. Writes to such a row wait for its real id. */
   private readonly ids = new Map<string, Promise<string>>();
   private queue: Promise<unknown> = Promise.resolve();
   private made = 0;
@@ -77,7 +77,7 @@ export class Editor {
     return this.steps.canRedo;
   }
 
-  /** Writes cells and adds rows as one step. Answers whether all of it was taken; if not, that has been told. */
+  /** Writes cells and adds rows as one undoable step. Returns whether all of it was saved; if not, the user has seen the error. */
   change(writes: readonly CellWrite[], added: readonly RowBody[] = [], options: ChangeOptions = {}): Promise<boolean> {
     const { onProgress, madeColumns = 0, name = newIdempotencyKey(), sentBefore = 0 } = options;
     const cells = this.editsOf(writes);
@@ -91,7 +91,7 @@ export class Editor {
       try {
         await this.sendCells(cells, 'after', (sent) => onProgress?.(sent, all));
       } catch (error) {
-        // Reading again may fail as well; what was not saved must not look as if it was.
+        // Rolls back here, because a refetch may fail too, and unsaved values must not look saved.
         this.show(cells, 'before');
         if (rows.length > 0) this.options.store().finishAdding(rows, undefined);
         throw error;
@@ -101,14 +101,14 @@ export class Editor {
       try {
         await this.sendRows(rows, added, step.madeRowIds, onSent, (sent) => `${name}-${sentBefore + sent}`);
       } finally {
-        // Rows that were taken before a failure can be taken back as well.
+        // Rows saved before the failure can be undone too.
         step.madeRowIds.forEach((rowId, place) => {
           for (const [columnId, after] of Object.entries(added[place] ?? {})) step.cells.push({ rowId, columnId, before: null, after });
         });
         if (step.cells.length > 0 || step.madeRowIds.length > 0) this.steps.push(step);
       }
     };
-    // Rows may have been taken although no answer came: they go by the name of the first try, and so only once.
+    // The service may have saved rows although no response came, so a retry sends the same idempotency keys.
     const again = () => {
       const taken = step.madeRowIds.length;
       const isBegun = step.cells.length > 0;
@@ -118,7 +118,7 @@ export class Editor {
     return this.enqueue(work, again);
   }
 
-  /** Deletes rows as a step that can be taken back. */
+  /** Deletes rows as an undoable step. */
   async remove(rows: readonly Row[]): Promise<UndoStep | undefined> {
     const columns = this.options.columns();
     const deletedRows = rows.map((row) => ({ id: row.id, body: bodyOf(row, columns) }));
@@ -130,7 +130,7 @@ export class Editor {
     return isDone ? step : undefined;
   }
 
-  /** Takes back the last step, or the one that is named. */
+  /** Undoes the last step, or the given one. */
   undo(wanted?: UndoStep): Promise<boolean> {
     return this.enqueue(async () => {
       const step = this.steps.undo(wanted);
@@ -220,7 +220,7 @@ export class Editor {
     await this.sendCells(edits, side);
   }
 
-  /** Rows that were deleted come back with new ids, at the end. */
+  /** Creates deleted rows again. They get new ids and come last. */
   private async restoreRows(rows: readonly { id: string; body: RowBody }[]): Promise<number> {
     if (rows.length === 0) return 0;
     const ids: string[] = [];

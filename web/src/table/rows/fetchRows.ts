@@ -2,7 +2,7 @@ import { client, data } from '../../api/client';
 import type { Row } from '../../api/types';
 import { queryParams, type RowPage, type RowQuery } from './rowQuery';
 
-/** A page of rows, counted from 0. */
+/** Fetches a page of rows, counted from 0. */
 export async function fetchPage(
   projectId: string,
   query: RowQuery,
@@ -19,7 +19,7 @@ export async function fetchPage(
   return { rows: answer.rows as Row[], total: answer.pagination.totalRows };
 }
 
-/** The ids of all rows of a list. Rows that go meanwhile shift no others. */
+/** Fetches the ids of all rows of a list. Rows deleted meanwhile do not shift the others. */
 export async function fetchAllIds(projectId: string, query: RowQuery): Promise<string[]> {
   const ids: string[] = [];
   for (let cursor: string | null | undefined; cursor !== null; ) {
@@ -37,7 +37,7 @@ export async function fetchAllIds(projectId: string, query: RowQuery): Promise<s
   return ids;
 }
 
-/** The ids of the rows from `first` to before `end`, read in large steps. */
+/** Fetches the ids of the rows from `first` to before `end`, in large pages. */
 export async function fetchIds(projectId: string, query: RowQuery, first: number, end: number): Promise<string[]> {
   const pageSize = 1000;
   const ids: string[] = [];

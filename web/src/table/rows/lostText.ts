@@ -4,7 +4,7 @@ import type { Json } from '../../api/types';
 import { toText } from '../model/values';
 import type { RowApi } from './rowApi';
 
-/** A cell was written after its row had been deleted. */
+/** The row was deleted before the cell was written. `text` is what was typed. */
 export class LostTextError extends ApiError {
   constructor(
     cause: ApiError,
@@ -25,7 +25,7 @@ export function withLostText(wire: RowApi): RowApi {
   };
 }
 
-/** Only of one cell: what was pasted is still where it came from. */
+/** Only for a single cell: pasted text still exists where it was copied. */
 function lostIn(error: unknown, values: readonly Json[]): unknown {
   const isGone = error instanceof ApiError && error.details.some((offence) => fieldOf(offence) === 'cells.rowId');
   const text = values.length === 1 ? toText(values[0]) : '';

@@ -5,7 +5,7 @@ import { LostTextError } from './lostText';
 
 const TITLE = 'This was not saved';
 
-/** Tells that something was not saved. Text that stands nowhere else stays to be copied until it is closed. */
+/** Error notification for a failed save. Typed text that would be lost is shown until the user closes it. */
 export function notifyNotSaved(error: unknown, again?: () => void): void {
   if (!(error instanceof LostTextError)) return notifyError(error, TITLE, isRetryable(error) ? again : undefined);
   const message = `${errorMessage(error)} Your text: “${error.text}”`;

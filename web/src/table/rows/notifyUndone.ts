@@ -4,7 +4,7 @@ import { notify } from '../../ui/notify';
 import { notifyAction } from '../../ui/notifyAction';
 import type { UndoResult } from './editor';
 
-/** Says what an undo could not bring back as it was. */
+/** Tells what an undo could not restore. */
 export function notifyUndone(undone: UndoResult, run: (body: TriggerBody) => Promise<void>): void {
   const message = undoMessage(undone);
   if (!message) return;

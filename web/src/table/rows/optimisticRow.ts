@@ -24,7 +24,7 @@ export function rowNotAddedError(): ApiError {
   return new ApiError('Its row was not saved. Save the row first, then try again.', 0, undefined, []);
 }
 
-/** A cell as the service will have it once it is written. */
+/** The cell as the service will store it. */
 export function writtenCell(value: Json, isProcessedColumn: boolean): Cell {
   if (!isProcessedColumn || value === null) return { value, status: 'idle' };
   return { value, status: 'completed', manual: true };

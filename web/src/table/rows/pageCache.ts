@@ -2,14 +2,14 @@ import type { Cell, Row } from '../../api/types';
 
 interface Page {
   rows: Row[];
-  /** Still shown, but to be read again. */
+  /** Still shown, but must be fetched again. */
   stale: boolean;
   usedAt: number;
 }
 
 /**
- * The pages of a long list that are at hand: a bounded number of them, the least recently used given up first.
- * Knows nothing of the network.
+ * LRU cache of the pages of a long list. It holds a bounded number of them and evicts the least recently used. It does
+ * no requests.
  */
 export class PageCache {
   total: number | undefined;
@@ -48,7 +48,7 @@ export class PageCache {
     this.evict();
   }
 
-  /** The pages that rows `first` to `last` need and that are not at hand as they should be. */
+  /** The pages for rows `first` to `last` that are missing or stale. */
   missing(first: number, last: number): number[] {
     const end = Math.min(last, this.total === undefined ? last : this.total - 1);
     const wanted: number[] = [];
@@ -59,7 +59,7 @@ export class PageCache {
     return wanted;
   }
 
-  /** Merges cells into rows that are at hand; answers the indices of rows that changed. */
+  /** Merges cells into cached rows. Returns the indices of the changed rows. */
   patch(rows: readonly { id: string; cells: Record<string, Cell> }[]): number[] {
     const changed: number[] = [];
     for (const { id, cells } of rows) {
@@ -73,13 +73,13 @@ export class PageCache {
     return changed;
   }
 
-  /** Everything from this row on is to be read again; until then it is shown as it is. */
+  /** Marks all rows from this one on as stale. They stay visible until they are fetched again. */
   expire(fromIndex = 0): void {
     const first = Math.floor(fromIndex / this.pageSize);
     for (const [number, page] of this.pages) if (number >= first) page.stale = true;
   }
 
-  /** Sets how many rows there are and gives up what lies beyond. */
+  /** Sets the row count and drops pages after the end. */
   resize(total: number): void {
     const before = this.total;
     this.total = total;
@@ -88,7 +88,7 @@ export class PageCache {
     for (const number of [...this.pages.keys()]) if (number * this.pageSize >= total) this.drop(number);
   }
 
-  /** A row that was added at the end, if its page is at hand; otherwise only the length changes. */
+  /** Appends a row if its page is cached; otherwise only the row count changes. */
   append(row: Row): void {
     const index = this.total ?? 0;
     const number = Math.floor(index / this.pageSize);

@@ -1,21 +1,21 @@
-/** A rectangle of texts, as a spreadsheet puts it on the clipboard. */
+/** A rectangle of text cells, as a spreadsheet copies it. */
 export type Block = readonly (readonly string[])[];
 
-/** A column of the table that pasted values may go to. */
+/** A column of the table as a paste target. */
 export interface PasteColumn {
   id: string;
   header: string;
   isWritable: boolean;
-  /** Filled by the service: what comes under another name does not belong there. */
+  /** Filled by the service: values under another header must not be pasted into it. */
   isComputed: boolean;
 }
 
-/** Where one column of a block goes: to a column that is there, perhaps renamed, or to a new one of this name. */
+/** The target of one pasted column: an existing column, possibly renamed, or a new one. */
 export type Destination = { columnId: string; header: string; isRenamed: boolean } | { columnId: undefined; header: string };
 
 export const PASTE_ROWS_MAX = 50_000;
 export const PASTE_CELLS_MAX = 500_000;
-/** More new columns than this are no slip of the hand, but they are better brought as a file. */
+/** A paste that needs more new columns than this must be imported as a file. */
 export const NEW_COLUMNS_MAX = 100;
 const HEADER_LENGTH_MAX = 255;
 
@@ -32,13 +32,13 @@ export function isTooLarge(block: Block): boolean {
   return block.length > PASTE_ROWS_MAX || block.length * widthOf(block) > PASTE_CELLS_MAX;
 }
 
-/** Whether a paste is to be asked about: it has no room, or begins a table with what may be its headers. */
+/** Whether to ask before a paste: it does not fit, or it starts an empty table with a possible header line. */
 export function needsAnswer(block: Block, columns: readonly PasteColumn[], firstColumn: number, isEmptyTable: boolean): boolean {
   if (firstColumn + widthOf(block) > columns.length) return true;
   return isEmptyTable && guessHeader(block, columns, isEmptyTable);
 }
 
-/** Whether the first line of a block seems to name its columns. */
+/** Guesses whether the first line of a block is a header. */
 export function guessHeader(block: Block, columns: readonly PasteColumn[], isEmptyTable: boolean): boolean {
   const [first, ...others] = block;
   if (!first || others.length === 0) return false;
@@ -51,7 +51,7 @@ export function guessHeader(block: Block, columns: readonly PasteColumn[], isEmp
   return differs || (isEmptyTable && names.length > 1);
 }
 
-/** Where each column of a block goes. With headers, a column of the same name comes before the one at its place. */
+/** The target of each pasted column. A column with the same header wins over the one at the same position. */
 export function destinations(
   block: Block,
   columns: readonly PasteColumn[],
@@ -68,7 +68,7 @@ export function destinations(
     const header = name.slice(0, HEADER_LENGTH_MAX);
     const below = columns[firstColumn + place];
     if (below?.isWritable && !taken.has(below.id) && !(name && below.isComputed)) {
-      // Nobody has named the column that every table begins with.
+      // The first column still has its default name.
       const isRenamed = isEmptyTable && header !== '' && below.id === '_trigger' && below.header === 'Input';
       return { columnId: below.id, header: isRenamed ? header : below.header, isRenamed };
     }
@@ -81,7 +81,7 @@ function plain(text: string): string {
   return text.trim().toLowerCase();
 }
 
-/** A number, an amount, a date, an address: things that stand in tables and name no column. */
+/** Whether a text is data rather than a header: a number, an amount, a date, a URL or an e-mail address. */
 function isData(text: string): boolean {
   return /^[-+$€£]?[\d.,\s/:%-]*\d[\d.,\s/:%-]*$/.test(text) || /^https?:\/\//.test(text) || /^\S+@\S+\.\S+$/.test(text) || /^[\w-]+(\.[\w-]+)+(\/\S*)?$/.test(text);
 }

@@ -30,7 +30,7 @@ export function subscribeToProject(projectId: string, handlers: ProjectEventHand
     };
     source.onerror = () => {
       handlers.onConnection(false);
-      // The browser tries again by itself unless it was refused.
+      // The browser reconnects by itself unless the server refused the stream.
       if (source?.readyState === EventSource.CLOSED) timer = setTimeout(open, RETRY_MILLISECONDS);
     };
     source.addEventListener('rows', (event: MessageEvent<string>) => {

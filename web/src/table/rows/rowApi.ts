@@ -12,14 +12,14 @@ export type OnSent = (sent: number) => void;
 /** The API calls an editor needs. */
 export interface RowApi {
   writeCells: (cells: readonly { rowId: string; columnId: string; value: Json }[], onSent?: OnSent) => Promise<void>;
-  /** Adds rows; the ids of those that were taken stand in `ids`, whatever happens. Preview request again by the same name is taken once. */
+  /** Adds rows. `ids` gets the ids of saved rows, even after a failure. `name` gives the idempotency key of each request. */
   insertRows: (bodies: readonly RowBody[], ids: string[], onSent?: OnSent, name?: (sent: number) => string) => Promise<void>;
   deleteRows: (rowIds: readonly string[]) => Promise<number>;
-  /** Rows as they are now. Those that are gone, or too far to be found, are left out. */
+  /** Rows as they are now, without those that are deleted or beyond the limit of the scan. */
   readRows: (rowIds: readonly string[]) => Promise<Map<string, Row>>;
 }
 
-/** What the service deletes in one call, or less. */
+/** Rows to delete in one request, within the service's limit. */
 const DELETED_MAX = 50_000;
 const SINGLE_READS_MAX = 60;
 const PAGE_SIZE = 1_000;
@@ -67,7 +67,7 @@ async function readEach(projectId: string, rowIds: readonly string[]): Promise<M
   return new Map(rows.filter((row) => row !== undefined).map((row) => [row.id, row]));
 }
 
-/** From the end on, where new rows stand. */
+/** Searches the pages from the end, because new rows are there. */
 async function scan(projectId: string, rowIds: readonly string[]): Promise<Map<string, Row>> {
   const wanted = new Set(rowIds);
   const found = new Map<string, Row>();

@@ -1,6 +1,6 @@
 import type { FilterNode, Row, Sorting, TriggerBody } from '../../api/types';
 
-/** Which rows, and in which order. */
+/** Which rows a list has, and in which order. */
 export interface RowQuery {
   filters: FilterNode[];
   sorting: Sorting;
@@ -9,7 +9,7 @@ export interface RowQuery {
 
 export const EVERY_ROW: RowQuery = { filters: [], sorting: [], search: '' };
 
-/** All rows in order of creation: places are known without asking. */
+/** Whether a list has all rows in order of creation. Row positions are then known without a request. */
 export function isPlain(query: RowQuery): boolean {
   return query.filters.length === 0 && query.sorting.length === 0 && query.search === '';
 }
@@ -18,7 +18,7 @@ export function isFiltered(query: RowQuery): boolean {
   return query.filters.length > 0 || query.search !== '';
 }
 
-/** A query as the service's parameters. */
+/** A query as URL parameters of the API. */
 export function queryParams(query: RowQuery) {
   return {
     ...(query.filters.length > 0 && { filters: JSON.stringify(query.filters) }),
@@ -27,7 +27,7 @@ export function queryParams(query: RowQuery) {
   };
 }
 
-/** A query as a run takes it. */
+/** A query as the body of a run. */
 export function runBody(query: RowQuery): TriggerBody {
   return {
     ...(query.filters.length > 0 && { filters: query.filters as TriggerBody['filters'] }),

@@ -30,7 +30,7 @@ export class RowStore {
   private readonly cache: PageCache;
   private readonly listeners = new Set<Listener>();
   private readonly fetching = new Map<number, AbortController>();
-  /** Changes that came while pages were being fetched: an answer may be older than they are. */
+  /** Changes received while pages were being fetched. A response may be older than they are. */
   private recent: { at: number; row: Row }[] = [];
   private sequence = 0;
   /** Sequence number of the last change of the row count. */
@@ -38,7 +38,7 @@ export class RowStore {
   private visibleRange: [number, number] = [0, 0];
   private refreshTimer: ReturnType<typeof setTimeout> | undefined;
   private isClosed = true;
-  /** Rows being added: shown after the last until the service has them. */
+  /** Optimistic rows, shown at the end until the service has saved them. */
   private adding: Row[] = [];
   private totalAfterAdding: number | undefined;
 
@@ -53,7 +53,7 @@ export class RowStore {
     this.load();
   }
 
-  /** How many rows there are, those being added included. */
+  /** The row count, including rows being added. */
   get total(): number | undefined {
     return this.cache.total === undefined ? undefined : this.cache.total + this.adding.length;
   }
@@ -79,7 +79,7 @@ export class RowStore {
     this.load();
   }
 
-  /** Rows from `first` to before `end`, fetched where they are not at hand. */
+  /** Rows from `first` to before `end`. Fetches those that are not cached. */
   async rowsBetween(first: number, end: number): Promise<Row[]> {
     const { pageSize } = this.cache;
     const rows: Row[] = [];
@@ -120,7 +120,7 @@ export class RowStore {
     }
   }
 
-  /** How many rows the project has: that decides the length of a list of all of them. */
+  /** Sets the project's row count. Only a list of all rows has this length. */
   resize(total: number): void {
     if (!isPlain(this.query)) return;
     if (this.adding.length > 0) {
@@ -134,13 +134,13 @@ export class RowStore {
     this.load();
   }
 
-  /** Shows rows at the end before the service has answered. */
+  /** Optimistic insert: shows rows at the end before the service has saved them. */
   startAdding(rows: Row[]): void {
     this.adding.push(...rows);
     this.notify('all');
   }
 
-  /** The service has taken the rows, and these are their ids; or it has refused them. */
+  /** Replaces optimistic rows by saved ones with these ids, or removes them if there are none. */
   finishAdding(rows: readonly Row[], ids: readonly string[] | undefined): void {
     const finished = new Set(rows);
     this.adding = this.adding.filter((row) => !finished.has(row));
@@ -195,7 +195,7 @@ export class RowStore {
     try {
       const answer = await this.options.fetchPage(page, this.cache.pageSize, controller.signal);
       if (controller.signal.aborted) return;
-      // Rows may have come since it was asked for: it is shown, and asked for again.
+      // The row count has changed since the request, so this page is shown but fetched again.
       const isOld = this.resizedAt > startedAt;
       this.cache.put(page, answer.rows, isOld ? this.cache.total : answer.total);
       if (isOld) this.cache.expire(page * this.cache.pageSize);

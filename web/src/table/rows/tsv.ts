@@ -1,4 +1,4 @@
-/** The text a spreadsheet puts on the clipboard: tabs between cells, line breaks between rows, quotes around both. */
+/** Parses TSV, the clipboard format of spreadsheets. Cells that contain tabs or line breaks are quoted. */
 export function parseTsv(text: string): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
@@ -15,7 +15,7 @@ export function parseTsv(text: string): string[][] {
     row = [];
     if (separator === undefined) break;
     at = end + (separator === '\r' && text[end + 1] === '\n' ? 2 : 1);
-    // Spreadsheets end the last row, too.
+    // Spreadsheets put a line break after the last row too.
     if (at === text.length) break;
   }
   return rows;
@@ -31,7 +31,7 @@ function plain(text: string, start: number): { cell: string; end: number } {
   return { cell: text.slice(start, end), end };
 }
 
-/** A quote that is never closed, or that something follows, is an ordinary character. */
+/** A quote that is not closed, or is followed by more text, is an ordinary character. */
 function quoted(text: string, start: number): { cell: string; end: number } {
   let cell = '';
   for (let at = start + 1; at < text.length; at++) {

@@ -6,20 +6,20 @@ export interface CellEdit {
   columnId: string;
   before: Json;
   after: Json;
-  /** What stood there was filled in by the service, and not by hand. */
+  /** The old value was computed, not a manual edit. */
   wasFilled?: boolean;
 }
 
 /** One undoable step: cells written, rows added, or rows deleted. */
 export interface UndoStep {
   cells: CellEdit[];
-  /** Rows this step made. */
+  /** Rows that this step added. */
   madeRowIds: string[];
-  /** Those of them that were deleted when it was taken back. */
+  /** Added rows that the undo deleted. */
   goneRowIds?: string[] | undefined;
-  /** How many columns were made for it. They stay when it is taken back. */
+  /** Number of columns created for this step. An undo keeps them. */
   madeColumns?: number;
-  /** Rows this step deleted, and what stood in them. */
+  /** Rows that this step deleted, with their values. */
   deletedRows?: { id: string; body: RowBody }[];
 }
 
@@ -44,7 +44,7 @@ export class UndoStack {
     this.undone = [];
   }
 
-  /** The last step, or the one that is named, if it was not taken back yet. */
+  /** Undoes the last step, or the given one if it is not undone yet. */
   undo(wanted = this.done.at(-1)): UndoStep | undefined {
     const step = this.done.find((candidate) => candidate === wanted);
     this.done = this.done.filter((candidate) => candidate !== step);
@@ -58,7 +58,7 @@ export class UndoStack {
     return step;
   }
 
-  /** Rows that were made again have new ids. */
+  /** Replaces row ids: rows that are created again get new ones. */
   rename(ids: ReadonlyMap<string, string>): void {
     const renamed = (id: string) => ids.get(id) ?? id;
     for (const step of [...this.done, ...this.undone]) {
@@ -75,13 +75,13 @@ export class UndoStack {
   }
 }
 
-/** The edits of rows that were there before the step. */
+/** The edits of rows that existed before the step. */
 export function editsOfOldRows({ cells, madeRowIds }: UndoStep): CellEdit[] {
   const made = new Set(madeRowIds);
   return cells.filter((edit) => !made.has(edit.rowId));
 }
 
-/** What stood in the rows a step made, row by row. */
+/** The values of the rows that a step added, by row id. */
 export function madeBodies({ cells, madeRowIds }: UndoStep): Map<string, RowBody> {
   const bodies = new Map<string, RowBody>(madeRowIds.map((id) => [id, {}]));
   for (const { rowId, columnId, after } of cells) {
@@ -91,7 +91,7 @@ export function madeBodies({ cells, madeRowIds }: UndoStep): Map<string, RowBody
   return bodies;
 }
 
-/** The edits whose cells still hold what `side` says: nobody has changed them since, or deleted their column. */
+/** The edits whose cells still have the value of `side`, so nobody has changed them or deleted their column. */
 export function unchangedSince(
   edits: readonly CellEdit[],
   side: 'before' | 'after',
@@ -105,7 +105,7 @@ export function unchangedSince(
   });
 }
 
-/** What columns that fill themselves hold in rows that were made again. */
+/** The values of computed columns in restored rows. */
 export function filledIn(rows: readonly { id: string; body: RowBody }[], processed: ReadonlySet<string>): CellEdit[] {
   return rows.flatMap(({ id, body }) =>
     Object.entries(body)
@@ -114,19 +114,19 @@ export function filledIn(rows: readonly { id: string; body: RowBody }[], process
   );
 }
 
-/** A row's body without columns that were deleted since. */
+/** A row's values without columns that were deleted since. */
 export function withoutOldColumns(body: RowBody, columns: readonly Column[]): RowBody {
   const there = columns.filter(({ id }) => id in body);
   return Object.fromEntries(there.map(({ id }) => [id, body[id] ?? null]));
 }
 
-/** Whether people have left a row as it was made. What the service filled in does not count. */
+/** Whether nobody has edited a row since it was added. Computed values do not count. */
 export function isAsMade(row: Row, body: RowBody, columns: readonly Column[]): boolean {
   const written = columns.filter((column) => column.type === 'manual');
   return written.every(({ id }) => isSame(row.cells[id]?.value ?? null, body[id] ?? null));
 }
 
-/** What is needed to make a row again. */
+/** The values needed to create a row again. */
 export function bodyOf(row: Row, columns: readonly Column[]): RowBody {
   const kept = columns.filter(({ id, type }) => type !== 'reference' && (row.cells[id]?.value ?? null) !== null);
   return Object.fromEntries(kept.map(({ id }) => [id, row.cells[id]?.value ?? null]));

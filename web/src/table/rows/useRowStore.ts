@@ -13,7 +13,7 @@ export function useRowStore(projectId: string, query: RowQuery): RowStore {
     return new RowStore({
       query: wanted,
       fetchPage: (page, pageSize, signal) => fetchPage(projectId, wanted, page, pageSize, signal),
-      // Where the project itself is not there, the page says so.
+      // If the project itself is gone, the page already says so.
       onError: (error) => isNotFound(error) || notifyError(error, 'Some rows could not be loaded'),
     });
   }, [projectId, key]);

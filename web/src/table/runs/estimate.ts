@@ -2,13 +2,13 @@ import type { FilterNode, TriggerBody } from '../../api/types';
 
 export interface RunEstimate {
   cells: number;
-  /** Cells by column, where each was counted. */
+  /** Cells by column, if they were counted by column. */
   byColumn: Map<string, number>;
-  /** It may be fewer: rows were counted, not cells. */
+  /** An upper bound, because rows were counted and not cells. */
   isAtMost: boolean;
 }
 
-/** Runs of more cells than this are asked about. */
+/** Larger runs need confirmation. */
 export const UNCONFIRMED_CELLS_MAX = 100;
 const COLUMNS_COUNTED_MAX = 12;
 const ROW_IDS_COUNTED_MAX = 1_000;
@@ -30,7 +30,7 @@ export async function estimateRun(
   return { cells: counts.reduce((sum, cells) => sum + cells, 0), byColumn, isAtMost: false };
 }
 
-/** The rows in which somebody has written into this column. */
+/** Filters for rows with a manual value in this column. */
 export function isManual(columnId: string): FilterNode {
   return { columnId, operator: 'isManual' };
 }

@@ -1,20 +1,20 @@
 import type { Status } from '../../api/types';
 
-/** How a run goes, or went. Its cells end in one of five ways, or are still waiting. */
+/** Progress of a run. Each cell ends in one of five ways, or is still pending. */
 export interface Progress {
   isRunning: boolean;
   total: number;
   done: number;
-  /** Done, and nothing was found. */
+  /** Completed without a value. */
   empty: number;
   failed: number;
   skipped: number;
-  /** Before anything came of them, whether they waited or ran. */
+  /** Stopped while queued or running. */
   stopped: number;
-  /** US dollars, and providers' own credits, as far as providers say what they take. */
+  /** US dollars and provider credits, as far as providers report them. */
   cost?: number;
   credits?: number;
-  /** Cells a second over the last moments; undefined until it can be said. */
+  /** Recent cells per second; undefined until it can be measured. */
   rate?: number;
   secondsLeft?: number;
 }
@@ -26,10 +26,10 @@ interface Moment {
 
 export const NO_RUN: Progress = { isRunning: false, total: 0, done: 0, empty: 0, failed: 0, skipped: 0, stopped: 0 };
 
-/** Rates are taken over this long. */
+/** Time window for measuring the rate. */
 const WINDOW_MILLISECONDS = 12_000;
 
-/** Follows a run by the service's counts, and measures how fast it is. */
+/** Tracks a run by the service's counts and measures its rate. */
 export class RunMeter {
   private moments: Moment[] = [];
 
@@ -52,7 +52,7 @@ export class RunMeter {
   }
 }
 
-/** How many cells have come to an end, in whatever way. */
+/** The number of cells that have ended in any way. */
 export function countEnded({ done, empty, failed, skipped, stopped }: Progress): number {
   return done + empty + failed + skipped + stopped;
 }

@@ -3,13 +3,13 @@ import { useEffect } from 'react';
 
 const NOTE = 'running';
 
-/** Says that a run has begun, until it has ended. */
+/** Notification that a run has started. */
 export function notifyRunning(message: string): void {
   notifications.hide(NOTE);
   notifications.show({ id: NOTE, message, color: 'mill', autoClose: 4000, withBorder: true });
 }
 
-/** A run that has ended is not said to be running. */
+/** Hides the notification when the run ends. */
 export function useRunningNotification(isRunning: boolean): void {
   useEffect(() => {
     if (isRunning) return () => void notifications.hide(NOTE);

@@ -1,12 +1,12 @@
 import { formatNumber, pluralize, formatDuration, formatCost } from '../../ui/format';
 import type { Progress } from './progress';
 
-/** Whether a run has ended with nothing found in any cell: rarely what somebody meant. */
+/** Whether a finished run found nothing in any cell, which usually means a mistake in the column. */
 export function isAllEmpty({ isRunning, total, empty }: Progress): boolean {
   return !isRunning && empty > 0 && empty === total;
 }
 
-/** How a run goes or went, in one line. What is counted adds up to the whole. */
+/** A running or finished run in one line. The counts add up to the total. */
 export function summary(progress: Progress): string {
   const { isRunning, rate, secondsLeft, failed, total } = progress;
   const price = formatCost(progress);

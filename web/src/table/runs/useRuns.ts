@@ -10,20 +10,20 @@ import { type RunEstimate, estimateRun, UNCONFIRMED_CELLS_MAX } from './estimate
 import { countManualValues } from './manualValues';
 import { notifyRunning } from './runningNotification';
 
-/** A run that is large enough to be asked about. */
+/** A run that waits for confirmation. */
 export interface RunQuestion extends RunEstimate {
   body: TriggerBody;
-  /** Values written by hand that it would replace, where that can be known. */
+  /** Manual values that it would replace, as far as known. */
   manualCount: number;
 }
 
 export interface Runs {
-  /** Runs cells; many of them only once somebody has said so. */
+  /** Runs cells. Large runs ask for confirmation first. */
   run: (body: TriggerBody) => Promise<void>;
   stop: (rowIds?: string[]) => Promise<void>;
   isStopping: boolean;
   question: RunQuestion | undefined;
-  /** Runs what was asked about, or something smaller, or nothing. */
+  /** Answers the question: runs this body, or nothing. */
   answer: (body?: TriggerBody) => Promise<void>;
 }
 
@@ -69,7 +69,7 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
     try {
       const body = rowIds ? { rowIds } : {};
       const { stoppedCells } = await data(client.POST('/v4/projects/{projectId}/stop', { params, body }));
-      // Where everything was stopped, the strip at the bottom says so.
+      // After stopping everything, the progress strip reports it.
       if (stoppedCells === 0) notify('Nothing was running.');
       else if (rowIds) notify(`${pluralize(stoppedCells, 'cell')} stopped.`);
       await queryClient.invalidateQueries({ queryKey: statusQuery(projectId).queryKey });

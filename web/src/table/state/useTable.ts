@@ -26,12 +26,12 @@ import { useViews, type Views } from '../views/useViews';
 /** State and actions shared by all parts of a table. */
 export interface Table {
   project: Project;
-  /** All columns by order, and those that are shown. */
+  /** All columns in order, and the shown ones. */
   columns: Column[];
   shownColumns: Column[];
   query: RowQuery;
   store: RowStore;
-  /** How many rows there are; undefined until it is known. */
+  /** The row count; undefined until it is known. */
   total: number | undefined;
   editor: Editor;
   views: Views;
@@ -45,10 +45,10 @@ export interface Table {
   anchors: () => Anchors;
   widths: Record<string, number>;
   setWidth: (columnId: string, width: number) => void;
-  /** How many columns at the left stay when the others are scrolled. */
+  /** The number of frozen columns on the left. */
   frozenCount: number;
   setFrozen: (columnId: string | null) => void;
-  /** Undefined until the connection first stands. */
+  /** Undefined until the first connection. */
   isConnected: boolean | undefined;
 }
 

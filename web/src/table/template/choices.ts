@@ -8,7 +8,7 @@ export interface Choice {
 
 const CHOICES_MAX = 8;
 
-/** What `@` and the letters after it may mean. */
+/** Columns and secrets that match the text after `@`. */
 export function choicesFor(word: string, columns: readonly Column[], secrets: readonly string[]): Choice[] {
   const wanted = word.toLowerCase();
   const all: Choice[] = [

@@ -1,7 +1,7 @@
 import type { Column } from '../../api/types';
 import { referenceLabel, tokenize } from './tokens';
 
-/** Something for the caret to stand after, which is no part of the text. */
+/** Zero-width space that gives the caret a position after a chip. It is not part of the text. */
 const ANCHOR = '\u200b';
 
 /** Draws a template: text nodes, and a chip for each reference. */
@@ -16,21 +16,21 @@ export function renderTokens(field: HTMLElement, template: string, columns: read
   leaveRoom(field);
 }
 
-/** A chip at the very end has no place behind it where text could go, so something to stand after is put there. */
+/** Puts an anchor after a chip at the very end, because the caret could not go there otherwise. */
 export function leaveRoom(field: HTMLElement): void {
-  // Browsers leave texts of nothing behind when what was in them is deleted.
+  // Browsers leave empty text nodes behind after a deletion.
   while (field.lastChild instanceof Text && field.lastChild.data === '') field.lastChild.remove();
   if (isChip(field.lastChild)) field.append(ANCHOR);
 }
 
-/** Takes away what only the caret stands after, so that the next Backspace reaches the chip before it. */
+/** Removes the anchor before the caret, so that Backspace deletes the chip before it. */
 export function dropAnchor(field: HTMLElement): void {
   const caret = caretIn(field);
   if (caret?.offset !== 1 || !caret.node.data.startsWith(ANCHOR) || !isChip(caret.node.previousSibling)) return;
   caret.node.deleteData(0, 1);
 }
 
-/** The template that a field shows. */
+/** The template text of a field. */
 export function serialize(field: Node): string {
   let text = '';
   for (const node of field.childNodes) {
@@ -47,7 +47,7 @@ export interface WordAtCaret {
   rect: DOMRect;
 }
 
-/** The letters between an `@` and the caret. */
+/** The text between `@` and the caret. */
 export function wordBeforeCaret(field: HTMLElement): WordAtCaret | undefined {
   const caret = caretIn(field);
   if (!caret) return undefined;
@@ -60,7 +60,7 @@ export function wordBeforeCaret(field: HTMLElement): WordAtCaret | undefined {
   return { text: match[1] ?? '', rect: range.getBoundingClientRect() };
 }
 
-/** Puts a chip where the `@` and the letters after it stand; in running text a blank follows. */
+/** Replaces `@` and the text after it by a chip. In running text, adds a space. */
 export function insertChip(
   field: HTMLElement,
   { reference, label, chipClass, isRunningText }: { reference: string; label: string; chipClass: string; isRunningText: boolean },

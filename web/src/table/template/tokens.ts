@@ -1,7 +1,7 @@
 import { fixMessage } from '../../api/fixes';
 import type { Column } from '../../api/types';
 
-/** A piece of a template: text as it is, or a reference as it is written between `@{` and `}`. */
+/** A token of a template: plain text, or the reference between `@{` and `}`. */
 export type Token = { text: string } | { reference: string };
 
 const REFERENCE = /@\{([^{}]+)\}/g;
@@ -18,7 +18,7 @@ export function tokenize(template: string): Token[] {
   return tokens;
 }
 
-/** What a reference is called on a chip, or undefined if nothing has this name. */
+/** The label of a reference's chip, or undefined if nothing has this name. */
 export function referenceLabel(reference: string, columns: readonly Column[]): string | undefined {
   if (reference.startsWith('secret.')) return `secret ${reference.slice('secret.'.length)}`;
   const column = columns.find(({ id }) => reference === id || reference.startsWith(`${id}.`) || reference.startsWith(`${id}[`));
@@ -27,7 +27,7 @@ export function referenceLabel(reference: string, columns: readonly Column[]): s
   return columns.find(({ header }) => header.trim().toLowerCase() === wanted)?.header;
 }
 
-/** The columns anything in a configuration refers to. */
+/** The columns that a configuration refers to. */
 export function referredColumns(config: unknown, columns: readonly Column[]): string[] {
   const texts = JSON.stringify(config ?? null);
   const found = [...texts.matchAll(REFERENCE)].map((match) => match[1] ?? '');
@@ -36,7 +36,7 @@ export function referredColumns(config: unknown, columns: readonly Column[]): st
     .map(({ id }) => id);
 }
 
-/** What the service put right, in the page's words, with columns by their headers instead of their ids. */
+/** A correction in the page's words, with column headers instead of ids. */
 export function withHeaders(fix: string, columns: readonly Column[]): string {
   const named = columns.reduce((words, { id, header }) => words.replaceAll(`"${id}"`, `“${header}”`), fixMessage(fix));
   return named.replace(/"([^"]*)"/g, '“$1”');

@@ -8,7 +8,7 @@ interface Props {
   onConfigure: (columnId: string) => void;
 }
 
-/** Which columns are shown, and a way to each that needs no pointer. */
+/** Shows and hides columns, and opens their settings by keyboard. */
 export function ColumnsList({ table, onConfigure }: Props) {
   const { state, change } = table.views;
   const all = (isVisible: boolean) =>

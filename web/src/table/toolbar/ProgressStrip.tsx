@@ -7,10 +7,10 @@ import { isAllEmpty, summary } from '../runs/summary';
 import type { Table } from '../state/useTable';
 import classes from './Toolbar.module.css';
 
-/** A finished run says so for this long. */
+/** How long the summary of a finished run stays. */
 const LINGER_MILLISECONDS = 10_000;
 
-/** How a run is going. */
+/** Progress of the current run. */
 export function ProgressStrip({ table }: { table: Table }) {
   const { progress, runs } = table;
   const isShown = useLinger(progress);

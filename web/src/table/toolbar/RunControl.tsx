@@ -10,7 +10,7 @@ import { countCells } from '../runs/progress';
 import type { Table } from '../state/useTable';
 import { ExportMenu } from '../transfer/ExportMenu';
 
-/** Import, export, and the button that runs the table or stops it. */
+/** Import, export, and the run and stop buttons. */
 export function RunControl({ table, onImport }: { table: Table; onImport: () => void }) {
   const { runs, progress, query, project } = table;
   const status = useQuery(statusQuery(project.id));
@@ -36,7 +36,7 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
           <Button
             leftSection={<Icon name="play" size={16} />}
             disabled={processed.length === 0}
-            title={processed.length === 0 ? 'Add a column that fills itself first' : isPart ? 'Runs the rows shown' : undefined}
+            title={processed.length === 0 ? 'First add a column that fills itself' : isPart ? 'Runs the rows shown' : undefined}
             onClick={() => void runs.run(shown)}
           >
             Run

@@ -20,7 +20,7 @@ interface Props {
   onImport: () => void;
 }
 
-/** Filter, sort, columns, search, undo. */
+/** Toolbar: filter, sort, columns, search, undo. */
 export function TableTools({ table, onAddColumn, onConfigure, onImport }: Props) {
   const { state, change } = table.views;
   const filters = countFilters(completeFilters(state.filters));
@@ -90,7 +90,7 @@ export function TableTools({ table, onAddColumn, onConfigure, onImport }: Props)
 
 const SAMPLE_ROWS = 20;
 
-/** What the first rows hold in a column. */
+/** Sample values of a column from the first rows. */
 function sampleOf(table: Table, columnId: string): Json[] {
   return Array.from({ length: SAMPLE_ROWS }, (_, index) => table.store.rowAt(index)?.cells[columnId]?.value ?? null);
 }

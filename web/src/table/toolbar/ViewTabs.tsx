@@ -11,7 +11,7 @@ import classes from './Toolbar.module.css';
 
 type Dialog = { kind: 'saveAs' } | { kind: 'rename' | 'delete'; view: View };
 
-/** Saved views as tabs; changes that nobody has saved show what to do with them. */
+/** Saved views as tabs, with actions for unsaved changes. */
 export function ViewTabs({ views }: { views: Views }) {
   const [dialog, setDialog] = useState<Dialog>();
   const close = () => setDialog(undefined);
@@ -124,7 +124,7 @@ function Tab({ label, isOpen, onOpen, children }: TabProps) {
   );
 }
 
-/** A page without TLS may not write to the clipboard: then the link is shown. */
+/** Copies a link, or shows it: a page without TLS may not write to the clipboard. */
 function copyLink(url: string): void {
   navigator.clipboard?.writeText(url).then(
     () => notify('Link copied.'),
@@ -132,7 +132,7 @@ function copyLink(url: string): void {
   ) ?? notify(url, 'Copy this link');
 }
 
-/** Icon names of other programs are no emoji. */
+/** The icon if it is an emoji. Other programs store icon names here. */
 function emoji(view: View): string {
   return /^[a-z]/i.test(view.emoji) || view.emoji === '📋' || !view.emoji ? '' : `${view.emoji} `;
 }

@@ -10,7 +10,7 @@ const KINDS: { label: string; note: string; params: Record<string, string> }[] =
   { label: 'JSON Lines', note: 'For programs. Keeps numbers, lists and objects.', params: { format: 'jsonl' } },
 ];
 
-/** Downloads what is shown, or everything. The service streams it, so the browser holds none of it. */
+/** Downloads the current view or everything. The service streams it, so the browser keeps nothing in memory. */
 export function ExportMenu({ table }: { table: Table }) {
   const { project, query, shownColumns, columns } = table;
   const isPart = !isPlain(query) || shownColumns.length < columns.length;

@@ -1,10 +1,5 @@
 import { Alert, Button, FileButton, Group, Modal, Progress, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { type DragEvent, useEffect, useRef, useState } from 'react';
-import { client, data } from '../../api/client';
-import { errorMessage } from '../../api/error';
-import { projectQuery } from '../../api/queries';
-import type { ImportResult } from '../../api/types';
+import { type DragEvent, useEffect, useState } from 'react';
 import { pluralize } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import { unnamedInput } from '../model/inputColumn';
@@ -13,8 +8,7 @@ import type { Table } from '../state/useTable';
 import classes from './Import.module.css';
 import { ImportDone } from './ImportDone';
 import { ImportMapping } from './ImportMapping';
-import { type Preview, readPreview } from './preview';
-import { type ImportOptions, type Upload, uploadFile } from './upload';
+import { useImport } from './useImport';
 
 interface Props {
   table: Table;
@@ -22,46 +16,13 @@ interface Props {
   onClose: () => void;
 }
 
-type Stage =
-  | { at: 'choose'; error?: string }
-  | { at: 'map'; preview: Preview }
-  | { at: 'send'; sentBytes: number; bytes: number }
-  | { at: 'done'; result: ImportResult };
-
 /** Import dialog: choose a file, map its columns, upload, see rejected rows. */
 export default function ImportDialog({ table, file, onClose }: Props) {
-  const [stage, setStage] = useState<Stage>({ at: 'choose' });
-  const upload = useRef<Upload>(undefined);
-  const queryClient = useQueryClient();
-
-  const choose = async (chosen: File | null | undefined, encoding?: string) => {
-    if (!chosen) return;
-    try {
-      setStage({ at: 'map', preview: await readPreview(chosen, encoding) });
-    } catch (error) {
-      setStage({ at: 'choose', error: errorMessage(error) });
-    }
-  };
-
+  const { stage, choose, send, stop, back } = useImport(table);
   useEffect(() => {
     void choose(file);
-    // Only the file it was opened with.
+    // Only on opening: later files come from the dialog itself.
   }, []);
-
-  const send = async (preview: Preview, options: ImportOptions) => {
-    const show = (sentBytes: number, bytes: number) => setStage({ at: 'send', sentBytes, bytes });
-    show(0, preview.file.size);
-    try {
-      if (options.renamed) await rename(table.project.id, options.renamed);
-      upload.current = uploadFile(table.project.id, preview, options, show);
-      const result = await upload.current.done;
-      void queryClient.invalidateQueries({ queryKey: projectQuery(table.project.id).queryKey });
-      table.store.refresh();
-      setStage({ at: 'done', result });
-    } catch (error) {
-      setStage({ at: 'choose', error: errorMessage(error) });
-    }
-  };
 
   const isSending = stage.at === 'send';
   return (
@@ -82,30 +43,13 @@ export default function ImportDialog({ table, file, onClose }: Props) {
           unnamed={table.total === 0 && !isFiltered(table.query) ? unnamedInput(table.columns) : undefined}
           onEncoding={(encoding) => void choose(stage.preview.file, encoding)}
           onImport={(options) => void send(stage.preview, options)}
-          onBack={() => setStage({ at: 'choose' })}
+          onBack={back}
         />
       )}
-      {isSending && (
-        <Stack>
-          <Text size="sm">{stage.sentBytes < stage.bytes ? 'Uploading the file' : 'Saving the last rows'}</Text>
-          <Progress value={(stage.sentBytes / Math.max(1, stage.bytes)) * 100} animated aria-label="Upload progress" />
-          <Group justify="space-between">
-            <Text size="sm" c="dimmed">
-              {megabytes(stage.sentBytes)} of {megabytes(stage.bytes)} · {pluralize(table.total ?? 0, 'row')} in the table
-            </Text>
-            <Button variant="default" onClick={() => upload.current?.abort()}>
-              Stop
-            </Button>
-          </Group>
-        </Stack>
-      )}
+      {stage.at === 'send' && <Sending sentBytes={stage.sentBytes} bytes={stage.bytes} rowCount={table.total ?? 0} onStop={stop} />}
       {stage.at === 'done' && <ImportDone result={stage.result} onClose={onClose} />}
     </Modal>
   );
-}
-
-async function rename(projectId: string, { columnId, header }: NonNullable<ImportOptions['renamed']>): Promise<void> {
-  await data(client.PATCH('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } }, body: { header } }));
 }
 
 function Choose({ error, onChoose }: { error?: string; onChoose: (file: File | null | undefined) => Promise<void> }) {
@@ -146,6 +90,23 @@ function Choose({ error, onChoose }: { error?: string; onChoose: (file: File | n
           )}
         </FileButton>
       </div>
+    </Stack>
+  );
+}
+
+function Sending({ sentBytes, bytes, rowCount, onStop }: { sentBytes: number; bytes: number; rowCount: number; onStop: () => void }) {
+  return (
+    <Stack>
+      <Text size="sm">{sentBytes < bytes ? 'Uploading the file' : 'Saving the last rows'}</Text>
+      <Progress value={(sentBytes / Math.max(1, bytes)) * 100} animated aria-label="Upload progress" />
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed">
+          {megabytes(sentBytes)} of {megabytes(bytes)} · {pluralize(rowCount, 'row')} in the table
+        </Text>
+        <Button variant="default" onClick={onStop}>
+          Stop
+        </Button>
+      </Group>
     </Stack>
   );
 }

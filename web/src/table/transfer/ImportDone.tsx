@@ -52,7 +52,7 @@ export function ImportDone({ result, onClose }: { result: ImportResult; onClose:
   );
 }
 
-/** What is there already is said: nothing to do is no failure. */
+/** The result in a sentence. Rows that already exist are not a failure. */
 function summary({ importedCount, updatedCount, rejectedCount }: ImportResult): string {
   if (importedCount + updatedCount + rejectedCount === 0) return 'No changes: the table already contains these rows';
   return `${pluralize(importedCount, 'row')} imported${updatedCount > 0 ? `, ${formatNumber(updatedCount)} updated` : ''}`;

@@ -5,7 +5,7 @@ export interface CsvSample {
 
 const DELIMITERS = [',', ';', '\t', '|'];
 
-/** The first rows of a file, from the text it begins with. The last row of a cut text is left out: it may be cut too. */
+/** The first rows of a file, from the start of its text. Drops the last row if the text is cut, because it may be incomplete. */
 export function sampleCsv(text: string, rowsMax: number, isWhole: boolean): CsvSample {
   const clean = text.replace(/^\uFEFF/, '');
   const delimiter = guessDelimiter(clean);
@@ -14,7 +14,7 @@ export function sampleCsv(text: string, rowsMax: number, isWhole: boolean): CsvS
   return { delimiter, rows: rows.slice(0, rowsMax).filter((row) => row.length > 1 || row[0] !== '') };
 }
 
-/** The delimiter that cuts the first lines into the most cells of the same number. */
+/** Guesses the delimiter: the one that splits the first lines into the most cells, equally many in each. */
 export function guessDelimiter(text: string): string {
   let best = ',';
   let bestScore = 0;
@@ -60,12 +60,12 @@ export function formatCsv(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => row.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')).join('\r\n');
 }
 
-/** Whether a row says something beyond the last column. Empty cells there say nothing. */
+/** Whether a row has values after the last column. Empty cells do not count. */
 export function isTooWide(row: readonly string[], width: number): boolean {
   return row.slice(width).some((cell) => cell !== '');
 }
 
-/** What the service calls the fields of a file by its first line: none without a name, no two the same. */
+/** The service's field names for a header line: each has a name, and no two are the same. */
 export function fieldNames(headers: readonly string[]): string[] {
   const seen = new Set<string>();
   return headers.map((header, place) => {

@@ -1,4 +1,4 @@
-/** Ways to write letters that files come in, by the browser's names. */
+/** Text encodings of files, by the browser's names. */
 export const ENCODINGS = [
   { value: 'utf-8', label: 'UTF-8 (all languages)' },
   { value: 'utf-16le', label: 'UTF-16 (Excel’s “Unicode text”)' },
@@ -15,17 +15,17 @@ export const ENCODINGS = [
   { value: 'euc-kr', label: 'Korean (EUC-KR)' },
 ];
 
-/** What a file begins with tells most of it; whether all of it is UTF-8 is looked at up to here. */
+/** How much of a file to check for valid UTF-8. */
 const SCAN_BYTES_MAX = 64 * 1024 * 1024;
 
-/** How the letters of a file are written. What is not UTF-8 and says nothing of itself is Western European: the most usual. */
+/** Detects the encoding of a file. Without a mark and if not UTF-8, assumes Western European, the most common. */
 export async function encodingOf(file: Blob, head: Uint8Array): Promise<string> {
   const marked = markedEncoding(head);
   if (marked) return marked;
   return (await isUtf8(file)) ? 'utf-8' : 'windows-1252';
 }
 
-/** The encoding a file names by its first bytes, or by the zeros between plain letters. */
+/** The encoding given by a byte order mark, or by the zero bytes of UTF-16 text. */
 export function markedEncoding(head: Uint8Array): string | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
@@ -45,7 +45,7 @@ async function isUtf8(file: Blob): Promise<boolean> {
   try {
     for (;;) {
       const { done, value } = await reader.read();
-      // The last letter may be cut in two where looking ends.
+      // The end of the checked part may cut a character in two.
       if (done) return decoder.decode(undefined, { stream: file.size > SCAN_BYTES_MAX }) !== undefined;
       decoder.decode(value, { stream: true });
     }
@@ -55,7 +55,7 @@ async function isUtf8(file: Blob): Promise<boolean> {
   }
 }
 
-/** The file as the service takes it. The browser reads and writes it piece by piece. */
+/** The file as UTF-8, which the service needs. The browser converts it as a stream. */
 export async function asUtf8(file: Blob, encoding: string, signal: AbortSignal): Promise<Blob> {
   if (encoding === 'utf-8') return file;
   const letters = file.stream().pipeThrough(new TextDecoderStream(encoding), { signal });

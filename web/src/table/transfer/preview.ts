@@ -7,13 +7,13 @@ import { isEscapedFormula } from './formulas';
 export interface Preview {
   file: File;
   encoding: string;
-  /** CSV may have a line of names first; JSON Lines name every value. */
+  /** CSV may have a header line; in JSON Lines every value has a name. */
   isCsv: boolean;
   delimiter: string;
   rows: string[][];
-  /** Whether cells stand behind the apostrophe that our export puts before formulas. */
+  /** Whether cells start with the apostrophe that our export puts before formulas. */
   hasMarks: boolean;
-  /** Rows with more cells than the first line, among so many lines, which may be all there are. */
+  /** Rows with more cells than the first line, among the lines that were read. */
   wideRows: number;
   linesLookedAt: number;
   isAllLookedAt: boolean;
@@ -21,10 +21,10 @@ export interface Preview {
 
 const SAMPLE_BYTES = 128 * 1024;
 const ROWS_MAX = 6;
-/** Rows that are looked through for marks, and for too many cells. */
+/** Number of rows to check for apostrophes and for too many cells. */
 const LOOKED_AT_MAX = 1000;
 
-/** The first rows of a file as they will be, without holding the rest of it. Its encoding is found unless it is said. */
+/** Reads only the first rows of a file. Detects its encoding unless one is given. */
 export async function readPreview(file: File, chosen?: string): Promise<Preview> {
   if (file.size === 0) throw new Error('This file is empty. Choose another one.');
   const head = new Uint8Array(await file.slice(0, SAMPLE_BYTES).arrayBuffer());

@@ -4,10 +4,10 @@ import type { Preview } from './preview';
 
 export const NEW = 'new';
 export const LEFT_OUT = 'out';
-/** It names a column that fills itself from another one: the service does not write there, nor makes a second one. */
+/** The file's column has the name of a reference column, which an import can neither write nor create twice. */
 export const FOLLOWS = 'follows';
 
-/** Where a part of a file goes unless somebody says otherwise: to the column of the same name, else to a new one. */
+/** The default target of a file's column: the column of the same name, or else a new one. */
 export function suggested(name: string, columns: readonly Column[]): string {
   const wanted = name.trim().toLowerCase();
   const found = columns.find((column) => column.id === name || column.header.trim().toLowerCase() === wanted);
@@ -15,7 +15,7 @@ export function suggested(name: string, columns: readonly Column[]): string {
   return found.type === 'reference' ? FOLLOWS : found.id;
 }
 
-/** How many of the rows are too wide, the line of names not counted. */
+/** Says how many rows are too wide, without the header line. */
 export function tooWideTitle({ wideRows, linesLookedAt, isAllLookedAt }: Pick<Preview, 'wideRows' | 'linesLookedAt' | 'isAllLookedAt'>, hasHeader: boolean): string {
   const rows = linesLookedAt - (hasHeader ? 1 : 0);
   const among = isAllLookedAt ? pluralize(rows, 'row') : `the first ${pluralize(rows, 'row')}`;

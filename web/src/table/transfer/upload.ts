@@ -8,9 +8,9 @@ export interface ImportOptions {
   header: boolean;
   mapping: Record<string, string | null>;
   matchOn?: string;
-  /** What a column is called from now on. */
+  /** A column to rename, with its new header. */
   renamed?: { columnId: string; header: string };
-  /** Whether apostrophes before formulas are taken off. */
+  /** Whether to remove apostrophes before formulas. */
   isUnmarked: boolean;
 }
 
@@ -21,7 +21,7 @@ export interface Upload {
 
 const DELIMITERS: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' };
 
-/** Sends a file as it was looked at; the browser reads it from the disk while it goes. */
+/** Uploads a file with the settings of its preview. The browser streams it from disk. */
 export function uploadFile(
   projectId: string,
   { file, encoding, delimiter }: Preview,
@@ -47,7 +47,7 @@ export function uploadFile(
   return { done: send(), abort: () => stopping.abort() };
 }
 
-/** Only this kind of request tells how far it is. */
+/** Uses XMLHttpRequest, because `fetch` does not report upload progress. */
 function post(
   url: string,
   body: Blob,

@@ -9,12 +9,12 @@ interface Props {
   columns: readonly Column[];
   filters: readonly FilterNode[];
   onChange: (filters: FilterNode[]) => void;
-  /** What a column mostly holds, where that is known. */
+  /** The usual kind of value in a column, if known. */
   kindOf?: (columnId: string) => Kind;
   empty?: string;
 }
 
-/** Conditions of which all, any or none must hold, and groups of such. */
+/** Filter editor: conditions and groups, of which all, any or none must hold. */
 export default function FilterBuilder({ columns, filters, onChange, kindOf = () => 'text', empty }: Props) {
   const { conjunction, filters: inner } = matchOf(filters);
   return (

@@ -12,11 +12,11 @@ interface Props {
   kindOf: (columnId: string) => Kind;
   filters: readonly FilterNode[];
   onChange: (filters: FilterNode[]) => void;
-  /** How deep in groups this list stands. */
+  /** Nesting depth of this list. */
   depth: number;
 }
 
-/** Conditions, and groups of them. */
+/** List of conditions and nested groups. */
 export function FilterList({ columns, kindOf, filters, onChange, depth }: Props) {
   const replace = (old: FilterNode, node: FilterNode) => onChange(filters.map((one) => (one === old ? inheritKey(old, node) : one)));
   const remove = (old: FilterNode) => onChange(filters.filter((one) => one !== old));

@@ -17,8 +17,8 @@ interface Props {
 }
 
 /**
- * One condition: a column, what it is compared by, and with what. What is unfinished stays here, so the table goes on
- * showing what it showed.
+ * One condition: column, operator and value. An incomplete condition stays local, so the table does not change while it
+ * is edited.
  */
 export function FilterRow({ columns, kindOf, filter, onChange, onRemove }: Props) {
   const [draft, setDraft] = useState(filter);
@@ -39,7 +39,7 @@ export function FilterRow({ columns, kindOf, filter, onChange, onRemove }: Props
   };
   const toColumn = (columnId: string) => {
     const moved = { ...draft, columnId };
-    // Nothing was said yet: start with what the column is usually asked.
+    // Nothing is chosen yet, so start with the usual operator for the column.
     const usual = groupsFor(kindOf(columnId), columns.find(({ id }) => id === columnId)).likely[0]?.items[0]?.value;
     change(lacks && usual ? withOperator(moved, usual) : moved);
   };
@@ -83,7 +83,7 @@ interface ComparisonProps {
   onChoose: (id: string) => void;
 }
 
-/** Comparisons that make sense for the column; the others when they are asked for. */
+/** Operators that suit the column; the others on request. */
 function Comparison({ kind, column, operator, onChoose }: ComparisonProps) {
   const [isAll, setIsAll] = useState(false);
   const [isOpen, setIsOpen] = useState(false);
@@ -107,7 +107,7 @@ function Comparison({ kind, column, operator, onChoose }: ComparisonProps) {
       onChange={(id) => {
         if (id === MORE) {
           setIsAll(true);
-          // The list closes after a choice, and opens again with the rest of it.
+          // The list closes after every choice, so open it again with all operators.
           requestAnimationFrame(() => setIsOpen(true));
         } else if (id) onChoose(id);
       }}

@@ -37,7 +37,7 @@ const PERIODS = [
   { value: 'thisYear', label: 'this year' },
 ];
 
-/** What a condition compares with. */
+/** Input for the value a condition compares with. */
 export function FilterValue({ filter, onChange }: { filter: Filter; onChange: (value: Json) => void }) {
   const { value } = filter;
   const common = { size: 'xs', flex: '1 1 120px', miw: 110, 'aria-label': 'Value' } as const;

@@ -15,7 +15,7 @@ interface Props {
   onChange: (value: Conjunction) => void;
 }
 
-/** How conditions count together. */
+/** Chooses whether all, any or none of the conditions must hold. */
 export function MatchSelect({ label, value, onChange }: Props) {
   return (
     <Select

@@ -8,7 +8,7 @@ interface Props {
   onChange: (sorting: Sorting) => void;
 }
 
-/** Sorting by several columns, the first counting most. */
+/** Sorting by several columns, the most important first. */
 export function SortBuilder({ columns, sorting, onChange }: Props) {
   const unused = columns.filter((column) => !sorting.some((key) => key.columnId === column.id));
   const replace = (place: number, key: Sorting[number]) => onChange(sorting.map((old, at) => (at === place ? key : old)));

@@ -11,7 +11,7 @@ interface Props {
   children: ReactNode;
 }
 
-/** A button over the table, and what it opens. */
+/** Toolbar button with its popover. */
 export function Tool({ icon, label, isActive, width, children }: Props) {
   const [isOpen, setIsOpen] = useState(false);
   const dropdown = useRef<HTMLDivElement>(null);

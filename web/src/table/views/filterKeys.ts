@@ -3,7 +3,7 @@ import type { FilterNode } from '../../api/types';
 const KEYS = new WeakMap<FilterNode, number>();
 let last = 0;
 
-/** A condition's own key: what is typed in it stays with it when others before it go. */
+/** React key of a condition, so that typed text stays with it when conditions before it are removed. */
 export function keyOf(node: FilterNode): number {
   const known = KEYS.get(node);
   if (known !== undefined) return known;
@@ -12,7 +12,7 @@ export function keyOf(node: FilterNode): number {
   return last;
 }
 
-/** A changed condition is still the same one. */
+/** Passes a condition's key on to its changed version. */
 export function inheritKey<Node extends FilterNode>(old: FilterNode, node: Node): Node {
   KEYS.set(node, keyOf(old));
   return node;

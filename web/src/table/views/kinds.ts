@@ -2,12 +2,12 @@ import type { Column, Json } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { OPERATORS, type Operator } from './operators';
 
-/** What a column mostly holds. */
+/** The usual kind of value in a column. */
 export type Kind = 'text' | 'number' | 'date' | 'boolean' | 'list' | 'json';
 
 const DATE = /^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}|$)/;
 
-/** What some values of a column have in common; text where they tell nothing. */
+/** Guesses the kind from sample values; text if they do not agree. */
 export function kindOf(values: readonly Json[]): Kind {
   const filled = values.filter((value) => value !== null && value !== '');
   const areAll = (is: (value: Json) => boolean) => filled.length > 0 && filled.every(is);
@@ -34,7 +34,7 @@ export interface OperatorGroup {
   items: { value: string; label: string }[];
 }
 
-/** Comparisons by what they compare: those that make sense for a column, and the others. */
+/** Operators split into those that suit a column and the rest. */
 export function groupsFor(kind: Kind, column: Column | undefined): { likely: OperatorGroup[]; others: OperatorGroup[] } {
   const names: GroupName[] = [...LIKELY[kind], ...(column && isProcessed(column) ? (['Cell status'] as const) : [])];
   const rest = [...new Set(OPERATORS.map(({ group }) => group))].filter((group) => !names.includes(group));

@@ -1,4 +1,4 @@
-/** Opens the filters, once what is open now has closed. */
+/** Opens the filters after the current popover has closed. */
 export function openFilters(): void {
   setTimeout(() => {
     const tool = document.querySelector<HTMLElement>('[data-tool=filter]');

@@ -1,6 +1,6 @@
 import type { Filter, FilterGroup, FilterNode, Json } from '../../api/types';
 
-/** What a filter's value looks like. */
+/** The shape of a filter's value. */
 export type ValueKind = 'none' | 'text' | 'list' | 'number' | 'range' | 'date' | 'within' | 'status' | 'statuses' | 'codes';
 
 export interface Operator {
@@ -48,7 +48,7 @@ export function operatorOf(id: string): Operator {
   return OPERATORS.find((operator) => operator.id === id) ?? (OPERATORS[0] as Operator);
 }
 
-/** A filter's value to start with when its operator is chosen; what was there is kept where it fits. */
+/** The initial value for a chosen operator. Keeps the old value if it fits. */
 export function valueFor(operator: Operator, before: Json | undefined): Json | undefined {
   const isList = Array.isArray(before);
   switch (operator.value) {
@@ -78,12 +78,12 @@ export function isGroup(node: FilterNode): node is FilterGroup {
   return 'conjunction' in node;
 }
 
-/** Groups may stand this deep in each other, the list itself not counted. */
+/** Maximum nesting of groups, without the list itself. */
 export const DEPTH_MAX = 3;
 
 /**
- * Filters without what is still being filled in: a condition whose value is missing would hide every row while somebody
- * types, so it counts only once it is whole.
+ * Filters without incomplete conditions. A condition without a value would hide every row while somebody types, so it
+ * counts only once it is complete.
  */
 export function completeFilters(nodes: readonly FilterNode[]): FilterNode[] {
   return nodes.flatMap((node): FilterNode[] => {
@@ -93,7 +93,7 @@ export function completeFilters(nodes: readonly FilterNode[]): FilterNode[] {
   });
 }
 
-/** What a condition still lacks, as a sentence; undefined once it is whole. */
+/** What a condition is missing, as a sentence; undefined if it is complete. */
 export function filterProblem({ operator, value }: Filter): string | undefined {
   const { value: kind } = operatorOf(operator);
   const isFilled = Array.isArray(value) && value.length > 0;
@@ -117,7 +117,7 @@ export function filterProblem({ operator, value }: Filter): string | undefined {
   }
 }
 
-/** The service reads patterns a little differently from browsers: what both refuse is told before it is sent. */
+/** Checks a pattern before it is sent, as far as the browser can: the service's syntax differs a little. */
 function patternProblem(pattern: string): string | undefined {
   if (/\(\?(=|!|<=|<!)/.test(pattern)) return 'Lookahead and lookbehind are not supported.';
   try {
@@ -133,7 +133,7 @@ function numberIn(value: Json | undefined): number | null {
   return isNumber ? Number(value) : null;
 }
 
-/** How many conditions there are, in groups too. */
+/** Counts the conditions, including those in groups. */
 export function countFilters(nodes: readonly FilterNode[]): number {
   return nodes.reduce((sum, node) => sum + (isGroup(node) ? countFilters(node.filters) : 1), 0);
 }

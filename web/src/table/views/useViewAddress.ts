@@ -8,14 +8,14 @@ function pathOf(projectId: string, viewId: string | undefined): string {
   return `/projects/${projectId}${viewId ? `?view=${viewId}` : ''}`;
 }
 
-/** The address of a view, for people to pass on. */
+/** The URL of a view, for sharing. */
 export function viewUrl(projectId: string, viewId: string | undefined): string {
   return absoluteUrl(pathOf(projectId, viewId));
 }
 
 /**
- * Which view is open, by the page's address, so that it can be reloaded, gone back to and passed on. Who comes without
- * one gets the view they left.
+ * Keeps the open view in the page's URL, so that reload, back and sharing work. A URL without a view opens the last one
+ * used.
  */
 export function useViewAddress(projectId: string): [string | undefined, (viewId: string | undefined, isInstead?: boolean) => void] {
   const viewId = new URLSearchParams(useSearch()).get('view') ?? undefined;
@@ -23,7 +23,7 @@ export function useViewAddress(projectId: string): [string | undefined, (viewId:
 
   useEffect(() => {
     if (!viewId && left) navigate(prefix + pathOf(projectId, left), { replace: true });
-    // Only where one comes in: later, no view means all rows.
+    // Only on arrival: later, no view means all rows.
   }, [projectId]);
   useEffect(() => {
     if (viewId) setLeft(viewId);
@@ -31,7 +31,7 @@ export function useViewAddress(projectId: string): [string | undefined, (viewId:
 
   const open = (next: string | undefined, isInstead = false) => {
     setLeft(next ?? null);
-    // Not a page of its own, so nothing that is typed on this one is lost.
+    // The page stays the same, so unsaved text is not lost and needs no question.
     if (next !== viewId) navigate(prefix + pathOf(projectId, next), { replace: isInstead });
   };
   return [viewId, open];

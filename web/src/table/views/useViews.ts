@@ -10,12 +10,12 @@ import { isSameState, stateOf, type ViewState } from './viewState';
 
 export interface Views {
   views: View[];
-  /** The saved view that is open; undefined for all rows. */
+  /** The open saved view; undefined for all rows. */
   view: View | undefined;
   state: ViewState;
   isChanged: boolean;
   open: (viewId: string | undefined) => void;
-  /** The address of a view, to pass on. */
+  /** The URL of a view, for sharing. */
   url: (viewId: string) => string;
   change: (state: ViewState) => void;
   discard: () => void;
@@ -26,10 +26,10 @@ export interface Views {
   remove: (viewId: string) => Promise<void>;
 }
 
-/** Saved views, the one that is open, and changes to it that nobody has saved. */
+/** Saved views, the open one, and unsaved changes to it. */
 export function useViews(projectId: string): Views {
-  const queryClient = useQueryClient();
   const saved = useQuery(viewsQuery(projectId));
+  const api = useViewApi(projectId);
   const views = useMemo(() => saved.data ?? [], [saved.data]);
   const [viewId, openView] = useViewAddress(projectId);
   const [changed, setChanged] = useState<{ viewId: string | undefined; state: ViewState }>();
@@ -39,11 +39,10 @@ export function useViews(projectId: string): Views {
   const view = views.find((candidate) => candidate.id === viewId);
   const base = useMemo(() => stateOf(view), [view]);
   const state = draft ?? base;
-  // What is unfinished is neither a change nor saved.
-  const whole = { ...state, filters: completeFilters(state.filters) };
-  const path = { projectId };
+  // Incomplete filters are neither a change nor saved.
+  const complete = { ...state, filters: completeFilters(state.filters) };
 
-  // Whoever comes by an old link, or watches a view that somebody deletes, is told why all rows are there.
+  // After an old link, or when somebody else deletes the open view, say why all rows are shown.
   const removing = useRef<string>(undefined);
   const isMissing = viewId !== undefined && saved.isSuccess && !saved.isFetching && !view;
   useEffect(() => {
@@ -52,25 +51,13 @@ export function useViews(projectId: string): Views {
     if (draft) setChanged({ viewId: undefined, state: draft });
     openView(undefined, true);
     notify('It was deleted, or the link is wrong. All rows are shown.', 'View not found');
-    // Only as it is found out.
   }, [isMissing, viewId, saved.isFetchedAfterMount]);
-
-  const reread = () => queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey });
-  const patch = async (id: string, body: Partial<ViewState> & { name?: string; order?: number }) => {
-    await data(
-      client.PATCH('/v4/projects/{projectId}/views/{viewId}', {
-        params: { path: { ...path, viewId: id } },
-        body: body as never,
-      }),
-    );
-    await reread();
-  };
 
   return {
     views,
     view,
     state,
-    isChanged: draft !== undefined && !isSameState(whole, base),
+    isChanged: draft !== undefined && !isSameState(complete, base),
     open: (id) => {
       setDraft(undefined);
       openView(id);
@@ -80,28 +67,47 @@ export function useViews(projectId: string): Views {
     discard: () => setDraft(undefined),
     save: async () => {
       if (!view) return;
-      await patch(view.id, whole);
+      await api.patch(view.id, complete);
       setDraft(undefined);
     },
     saveAs: async (name) => {
-      const answer = await data(
-        client.POST('/v4/projects/{projectId}/views', { params: { path }, body: { name, ...whole } as never }),
-      );
-      await reread();
+      const id = await api.create(name, complete);
       setDraft(undefined);
-      openView(answer.view.id);
+      openView(id);
     },
-    rename: (id, name) => patch(id, { name }),
-    move: (id, order) => patch(id, { order }),
+    rename: (id, name) => api.patch(id, { name }),
+    move: (id, order) => api.patch(id, { order }),
     remove: async (id) => {
       removing.current = id;
-      await data(
-        client.DELETE('/v4/projects/{projectId}/views/{viewId}', { params: { path: { ...path, viewId: id } } }),
-      );
+      await api.remove(id);
       if (id === viewId) openView(undefined);
       setDraft(undefined);
-      await reread();
+      await api.refetch();
     },
   };
 }
 
+/** Requests that change views. `create` and `patch` refetch the list; after `remove` the caller does. */
+function useViewApi(projectId: string) {
+  const queryClient = useQueryClient();
+  const refetch = () => queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey });
+  return {
+    refetch,
+    patch: async (viewId: string, body: Partial<ViewState> & { name?: string; order?: number }) => {
+      await data(
+        client.PATCH('/v4/projects/{projectId}/views/{viewId}', { params: { path: { projectId, viewId } }, body: body as never }),
+      );
+      await refetch();
+    },
+    create: async (name: string, state: ViewState): Promise<string> => {
+      const { view } = await data(
+        client.POST('/v4/projects/{projectId}/views', { params: { path: { projectId } }, body: { name, ...state } as never }),
+      );
+      await refetch();
+      return view.id;
+    },
+    remove: async (viewId: string) => {
+      await data(client.DELETE('/v4/projects/{projectId}/views/{viewId}', { params: { path: { projectId, viewId } } }));
+    },
+  };
+}

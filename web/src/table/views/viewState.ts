@@ -1,6 +1,6 @@
 import type { FilterNode, Sorting, View } from '../../api/types';
 
-/** What a view decides about the table. */
+/** The settings that a view saves. */
 export interface ViewState {
   filters: FilterNode[];
   sorting: Sorting;
@@ -18,7 +18,7 @@ export function stateOf(view: View | undefined): ViewState {
   };
 }
 
-/** Whether two states show the same table. Columns that are said to be visible are as good as not mentioned. */
+/** Whether two states show the same table. `true` for a column means the same as no entry. */
 export function isSameState(a: ViewState, b: ViewState): boolean {
   return signature(a) === signature(b);
 }

@@ -1,14 +1,14 @@
-// Looks for what people with a disability could not use.
+// Accessibility check with axe.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 const SOURCE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The serious findings on the page as it is. The page's policy allows no foreign scripts, so axe comes by the debugger. */
+/** The serious findings on the current page. Axe is injected through the debugger, because the CSP allows no other scripts. */
 export async function seriousFindings(page) {
   const session = await page.context().newCDPSession(page);
   await session.send('Runtime.evaluate', { expression: SOURCE });
-  // What is about to appear or to go is pale meanwhile; what turns for ever is not waited for.
+  // Fading elements have low contrast, so wait for animations to end, except endless ones.
   await page.waitForFunction(() =>
     document.getAnimations().every(({ playState, effect }) => playState !== 'running' || effect?.getComputedTiming().iterations === Infinity),
   );

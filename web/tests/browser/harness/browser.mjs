@@ -1,4 +1,4 @@
-// A browser, and a table in it as people use it.
+// Starts the browser, and drives the table as a user does.
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,7 +12,7 @@ export function launch() {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS.split(' ') });
 }
 
-/** A window of its own, with cookies of its own. Anything the page complains of is kept in `complaints`. */
+/** Opens a window with its own cookies. Collects console errors in `complaints`. */
 export async function openWindow(browser, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1360, height: 820 }, ...options });
   const page = await context.newPage();
@@ -41,7 +41,7 @@ export async function shot(page, name) {
   await page.screenshot({ path: join(SHOTS, `${name}.png`) });
 }
 
-/** The grid by row and column, both counted from 0. It draws on a canvas and keeps a table inside for readers. */
+/** The grid by row and column, from 0. It draws on a canvas, with a hidden table for screen readers, which is read here. */
 export function gridOf(page) {
   const cell = (row, column) => page.locator(`[id="glide-cell-${column + 1}-${row}"]`);
   const point = async (row, column) => {
@@ -50,7 +50,7 @@ export function gridOf(page) {
   };
   return {
     cell,
-    /** Clicks a cell and waits until that has been drawn, as people do. */
+    /** Clicks a cell and waits until it is drawn as selected. */
     select: async (row, column) => {
       await page.mouse.click(...(await point(row, column)));
       await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
@@ -59,13 +59,13 @@ export function gridOf(page) {
     doubleClick: async (row, column) => page.mouse.dblclick(...(await point(row, column))),
     selectHeader: async (column) => page.mouse.click(...(await point(-1, column))),
     hover: async (row, column) => page.mouse.move(...(await point(row, column))),
-    /** Waits until a cell reads so. */
+    /** Waits until a cell has this text. */
     reads: (row, column, text) =>
       page.waitForFunction(
         ([id, wanted]) => document.getElementById(id)?.textContent === wanted,
         [`glide-cell-${column + 1}-${row}`, text],
       ),
-    /** Waits until the grid itself knows of so many rows, its header not counted. */
+    /** Waits until the grid has at least this many rows, without the header. */
     has: (rows) =>
       page.waitForFunction((wanted) => Number(document.querySelector('[role="grid"]')?.getAttribute('aria-rowcount')) > wanted, rows),
     async type(row, column, text) {
@@ -76,7 +76,7 @@ export function gridOf(page) {
   };
 }
 
-/** Puts text on the clipboard's place of a paste: what a spreadsheet would have copied. */
+/** Pastes text as if it was copied from a spreadsheet. */
 export function paste(page, text) {
   return page.evaluate((pasted) => {
     const clipboardData = new DataTransfer();

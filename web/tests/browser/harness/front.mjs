@@ -1,5 +1,5 @@
-// Puts a folder with the built page before a running service, as the service itself does with what it carries. For
-// working on the page without building the binary anew.
+// Proxy that serves the built page from a folder and forwards the rest to a running service. With it, a change to the
+// page needs no new binary.
 import { createReadStream, readFileSync, statSync } from 'node:fs';
 import http from 'node:http';
 import { extname, join, normalize } from 'node:path';

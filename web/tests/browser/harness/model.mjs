@@ -1,4 +1,4 @@
-// A language model on this machine that answers at once and says what it takes.
+// Fake AI provider. It answers at once and reports its cost.
 import http from 'node:http';
 
 export async function startModel(cost) {

@@ -1,4 +1,4 @@
-// A provider on this machine that takes its time, and counts what it is asked.
+// Fake provider that answers slowly and counts its requests.
 import http from 'node:http';
 
 export async function startProvider(milliseconds = 0) {

@@ -1,4 +1,4 @@
-// Starts the real service on a free port with a folder of its own, and ends it by its process id.
+// Starts the real service on a free port with its own data folder, and stops it by process id.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -18,7 +18,7 @@ export async function startServer(environment = {}) {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   const { key, link } = await firstWords(child);
   const own = `http://127.0.0.1:${port}`;
-  // A folder with the built page goes before what the binary carries.
+  // A folder with the built page replaces the page in the binary.
   const front = process.env.ROWMILL_WEB_DIST ? await startFront(process.env.ROWMILL_WEB_DIST, own) : undefined;
   const url = front?.url ?? own;
   return {
@@ -35,7 +35,7 @@ export async function startServer(environment = {}) {
   };
 }
 
-/** Reads the key and the sign-in link that a first start prints. */
+/** Reads the key and the sign-in link that the first start prints. */
 function firstWords(child) {
   return new Promise((resolve, reject) => {
     let text = '';

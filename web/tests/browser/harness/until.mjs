@@ -1,4 +1,4 @@
-// Waits for something to become so.
+// Waits until a condition holds.
 export async function until(what, isSo, millisecondsMax = 20_000) {
   const end = Date.now() + millisecondsMax;
   for (;;) {

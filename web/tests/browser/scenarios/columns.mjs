@@ -1,4 +1,4 @@
-// Columns are made wider, moved and hidden by hand, and a waterfall's providers put in another order.
+// Columns are resized, moved and hidden, and a waterfall's providers reordered.
 import assert from 'node:assert/strict';
 import { gridOf, openTable, signIn } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
@@ -33,12 +33,12 @@ export default async function columns({ server, page }) {
     return now.columns.map(({ header }) => header).join();
   };
 
-  // Size is dragged before Town; the service knows, and so does the next window.
+  // Drags Size before Town; the service and the next window have the new order.
   await drag(33 + 3 * 190 + 90, 33 + 2 * 190 + 40);
   await until('Size comes before Town', async () => (await inOrder()).endsWith('Name,Size,Town'));
   await grid.reads(0, 2, 's');
 
-  // Name is made wider, and stays so.
+  // Name becomes wider and stays so.
   await drag(33 + 2 * 190 - 1, 33 + 2 * 190 + 99);
   const widthOf = () => page.evaluate((id) => JSON.parse(localStorage.getItem(Object.keys(localStorage).find((key) => key.includes(`widths:${id}`))) ?? '{}'), project.id);
   const nameId = project.columns.find(({ header }) => header === 'Name').id;
@@ -47,13 +47,13 @@ export default async function columns({ server, page }) {
   await grid.reads(0, 2, 's');
   assert.ok((await widthOf())[nameId] > 250);
 
-  // Town is hidden by its menu and shown again.
+  // Hides Town by its menu and shows it again.
   await grid.rightClick(-1, 3.6);
   await page.getByRole('menuitem', { name: 'Hide' }).click();
   await page.getByRole('button', { name: '1 hidden' }).waitFor();
   await until('Town is not shown', async () => (await page.locator('[role=columnheader]', { hasText: 'Town' }).count()) === 0);
 
-  // The second provider is dragged before the first, which the third then follows.
+  // Drags the second provider before the first; the third stays last.
   await page.getByRole('button', { name: 'Column', exact: true }).click();
   const panel = page.getByRole('complementary');
   await panel.getByRole('button', { name: /^Email waterfall/ }).first().click();

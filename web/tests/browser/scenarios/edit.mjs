@@ -1,4 +1,4 @@
-// Adding rows by typing, editing, undoing, filling down, deleting: by keyboard where people would use it.
+// Adding, editing, undoing, filling down and deleting, mostly by keyboard.
 import assert from 'node:assert/strict';
 import { gridOf, openTable, paste, shot, signIn } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
@@ -45,7 +45,7 @@ export default async function edit({ server, page, complaints }) {
   await page.keyboard.press('Control+y');
   await holds(['Ada', 'Ada']);
 
-  // What somebody else has written since is not undone.
+  // Undo does not revert what another user has written since.
   await grid.type(0, 1, 'Mine');
   await holds(['Mine', 'Ada']);
   const { rows: [first] } = await server.api('GET', `/projects/${project.id}/rows`);
@@ -60,10 +60,10 @@ export default async function edit({ server, page, complaints }) {
   assert.equal((await stored()).length, 2);
 
   await away(page, grid, holds);
-  // The browser says of its own that two requests failed, as they were to.
+  // The browser logs the two expected failures.
   assert.deepEqual(complaints.splice(0).filter((words) => !words.includes('ERR_FAILED')), []);
 
-  // What is selected is changed, in sight or not.
+  // Changes all selected rows, including those out of sight.
   const many = Array.from({ length: 450 }, (_, index) => ({ Name: `n${index}` }));
   await server.api('POST', `/projects/${project.id}/rows`, many);
   await grid.has(456);
@@ -82,7 +82,7 @@ export default async function edit({ server, page, complaints }) {
   await page.keyboard.press('Control+z');
   await areAll('Ada');
 
-  // What is typed at once after two clicks goes into the cell, also by whoever has only just come.
+  // Text typed right after a double click goes into the cell, also on first use.
   await page.reload();
   await grid.reads(0, 1, 'Ada');
   await grid.doubleClick(0, 1);
@@ -91,7 +91,7 @@ export default async function edit({ server, page, complaints }) {
   await grid.reads(0, 1, 'Ada Lovelace');
 }
 
-/** Rows typed and pasted while the service cannot be heard are offered again, and taken once. */
+/** Rows typed or pasted while the service is unreachable can be retried and are saved only once. */
 async function away(page, grid, holds) {
   const again = page.getByRole('button', { name: 'Try again' });
   await page.route('**/rows', (route) => route.abort(), { times: 1 });
@@ -102,7 +102,7 @@ async function away(page, grid, holds) {
   await holds(['Ada', 'Ada', 'typed']);
   await grid.reads(2, 1, 'typed');
 
-  // The service has taken it, but its answer was lost.
+  // The service has saved it, but the response was lost.
   await page.route('**/rows', (route) => route.fetch().then(() => route.abort()), { times: 1 });
   await grid.select(3, 1);
   await paste(page, 'pasted');
@@ -115,7 +115,7 @@ async function away(page, grid, holds) {
   await page.getByText('4 rows', { exact: true }).waitFor();
   await holds(['Ada', 'Ada', 'typed', 'pasted']);
 
-  // One types on although the row before was not taken, and both can be sent again.
+  // Typing goes on although the row before failed; both can be retried.
   await page.route('**/rows', (route) => route.abort(), { times: 2 });
   await grid.type(4, 1, 'first');
   await again.waitFor();

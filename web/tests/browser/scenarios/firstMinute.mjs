@@ -1,5 +1,5 @@
-// Somebody who has never seen it opens the printed link, takes the sample, runs it and sees cells fill; then adds a
-// column of their own and tries it before saving.
+// A new user opens the sign-in link, opens the sample project and sees cells fill; then adds a column and tries it before
+// saving.
 import assert from 'node:assert/strict';
 import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, shot } from '../harness/browser.mjs';
@@ -16,7 +16,7 @@ export default async function firstMinute({ server, page }) {
   const projectId = page.url().split('/').at(-1);
   const status = () => server.api('GET', `/projects/${projectId}/status`);
 
-  // Nothing was pressed but the sample's button.
+  // The run starts by itself.
   await until('every cell of the sample is done', async () => {
     const { columns } = await status();
     const counts = Object.values(columns);
@@ -42,7 +42,7 @@ export default async function firstMinute({ server, page }) {
 }
 
 
-/** A table of one's own begins with a column that says what it is for, and takes a name. */
+/** A new table starts with one column, which explains itself and can be named. */
 async function ownTable(server, page) {
   const grid = gridOf(page);
   await page.getByRole('link', { name: 'Rowmill, all projects' }).click();

@@ -1,4 +1,4 @@
-// Rows move while somebody works with them: what was begun on a row ends on that row.
+// Rows move while somebody works on them: an action stays on the row it was started on.
 import assert from 'node:assert/strict';
 import { gridOf, openTable, paste, signIn } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
@@ -14,7 +14,7 @@ export default async function following({ server, page }) {
   const people = Array.from({ length: 20 }, (_, index) => ({ Name: `Person ${index + 1}` }));
   const { rows: ids } = await server.api('POST', path, people);
   let first = 0;
-  /** Somebody else deletes the first row, and this window sees it. */
+  /** Another user deletes the first row, and this window shows it. */
   const deleteFirst = async () => {
     await server.api('DELETE', path, { rowIds: [ids[first++]] });
     await grid.reads(0, 1, `Person ${first + 1}`);
@@ -29,7 +29,7 @@ export default async function following({ server, page }) {
   await openTable(page, server, project.id);
   await grid.reads(19, 1, 'Person 20');
 
-  // A cell that is selected, and one that is being edited.
+  // A selected cell, and one that is being edited.
   await grid.select(3, 2);
   await deleteFirst();
   await page.keyboard.type('selected');
@@ -43,7 +43,7 @@ export default async function following({ server, page }) {
   await page.keyboard.press('Enter');
   await noteOf('Person 6', 'edited');
 
-  // A menu, ticked rows, and a paste that waits for an answer.
+  // An open menu, selected rows, and an open paste dialog.
   await grid.rightClick(4, 1);
   await page.getByRole('menuitem', { name: 'Delete this row' }).waitFor();
   await deleteFirst();
@@ -69,7 +69,7 @@ export default async function following({ server, page }) {
     return rows.filter(({ cells }) => cells[filled]).map(({ cells }) => cells[nameId]).join() === 'Person 10,Person 11';
   });
 
-  // Gaps are filled one after another, while each row leaves the view as it is filled.
+  // Filling empty cells one after another, while each row leaves the filtered view.
   const filters = [{ columnId: noteId, operator: 'isEmpty' }];
   const { view } = await server.api('POST', `/projects/${project.id}/views`, { name: 'Gaps', filters });
   await page.goto(`${server.url}/projects/${project.id}?view=${view.id}`);
@@ -79,12 +79,12 @@ export default async function following({ server, page }) {
     await page.keyboard.type(`gap of ${name}`);
     await page.keyboard.press('Enter');
     await noteOf(name, `gap of ${name}`);
-    // Until the row has left.
+    // Waits until the row has left the view.
     await until(`${name} is not shown`, async () => (await page.locator('[id="glide-cell-2-0"]').textContent()) !== name);
   }
   await grid.reads(0, 1, 'Person 12');
 
-  // A letter opens the editor of a frozen column, the others scrolled away or not.
+  // A letter opens the editor of a frozen column, scrolled or not.
   await grid.select(0, 2);
   await page.keyboard.press('End');
   await until('the table is scrolled', async () => (await page.locator('[id="glide-cell-3-0"]').count()) === 0);

@@ -1,4 +1,4 @@
-// A project's forms do what they say: a column is put right in words, the API opens and closes, an event's guests come in.
+// Forms of a project: corrections are shown, API access is switched, guests of an event arrive.
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { seriousFindings } from '../harness/axe.mjs';
@@ -13,7 +13,7 @@ export default async function forms({ browser, server, page, complaints }) {
   await guests(browser, page, server, project);
 }
 
-/** What the service puts right is said where the column is, made or changed, and stays until it is read. */
+/** Corrections by the service are shown in the panel of a new or changed column until they are closed. */
 async function corrections(page, server, project) {
   const panel = page.getByRole('complementary');
   const told = panel.getByRole('alert').filter({ hasText: 'Corrected while saving' });
@@ -27,7 +27,7 @@ async function corrections(page, server, project) {
   assert.deepEqual(await seriousFindings(page), []);
   await shot(page, 'panel-put-right');
 
-  // What is typed while it is being saved is not lost.
+  // Text typed during a save is not lost.
   let letGo = () => {};
   await page.route('**/columns/*', (route) => {
     letGo = () => void route.continue();
@@ -60,7 +60,7 @@ async function apiAccess(page, server, project, complaints) {
   await page.getByText('Examples', { exact: true }).waitFor();
   await shot(page, 'settings-api');
 
-  // Every command works as it stands.
+  // Every example command works unchanged.
   const examples = new Map();
   for (const command of await page.locator('pre', { hasText: 'curl' }).allTextContents()) examples.set(command, requestOf(command, server.key));
   assert.equal(examples.size, 6);
@@ -73,7 +73,7 @@ async function apiAccess(page, server, project, complaints) {
   const { rows } = await server.api('GET', `/projects/${project.id}/rows`);
   assert.deepEqual(rows.map((row) => row.cells[project.columns[1].id]), ['Ada', 'Ada'], 'the example adds a row');
 
-  // A key is needed to read, or not; to write always.
+  // Reading needs a key or not, by the setting; writing always does.
   const list = [...examples.values()].at(-1).url;
   const status = async (url, init) => (await fetch(url, init)).status;
   const write = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{"Name": "x"}' };
@@ -90,7 +90,7 @@ async function apiAccess(page, server, project, complaints) {
   const { columns } = await server.api('GET', `/projects/${project.id}/columns`);
   assert.equal(columns.at(-1).header, 'City');
 
-  // Off: nobody reads or writes, until it is switched on again.
+  // With API access off, nobody can read or write until it is on again.
   await page.getByRole('switch', { name: 'API access enabled' }).setChecked(false);
   await page.getByText('API access is turned off for this project').waitFor();
   assert.equal(await status(add.url, add), 403);
@@ -99,11 +99,11 @@ async function apiAccess(page, server, project, complaints) {
   await page.getByRole('button', { name: 'Turn on API access' }).click();
   await page.getByRole('switch', { name: 'API access enabled' }).waitFor();
   assert.equal(await status(add.url, add), 201);
-  // The browser says of its own that it was refused, as it was to be.
+  // The browser logs the expected refusals.
   assert.deepEqual(complaints.splice(0).filter((words) => !words.includes('403')), []);
 }
 
-/** A command for a shell as the request it makes. */
+/** The request that a shell command makes. */
 function requestOf(command, key) {
   const words = [...command.replaceAll('\\\n', ' ').matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, a, b, c]) => a ?? b ?? c);
   const request = { method: 'GET', headers: {} };
@@ -147,13 +147,13 @@ async function guests(browser, page, server, project) {
   };
   assert.deepEqual(await deliver('early'), [200, 0], 'nobody follows the event yet');
 
-  // Spaces come along with what is copied.
+  // Copied text often has spaces around it.
   await page.getByLabel('Event ID').fill(' evt-1 ');
   await page.getByLabel('Event name').fill('Fair');
   await save('Connect');
   await page.getByRole('button', { name: 'Disconnect' }).waitFor();
   assert.deepEqual(await deliver('ada'), [200, 1]);
-  // The status has a column of its own, which the open table shows as well.
+  // The status gets its own column, which the open table shows too.
   await other.page.locator('[role=columnheader]', { hasText: 'Guest status' }).waitFor({ state: 'attached' });
   await grid.reads(4, 4, 'ada approved');
   await shot(other.page, 'table-guests');
@@ -167,7 +167,7 @@ async function guests(browser, page, server, project) {
   assert.deepEqual(await deliver('grace', 'shared secret'), [200, 1]);
   await grid.reads(5, 4, 'grace approved');
 
-  // What is saved again keeps the secret, which nobody is shown.
+  // Saving again keeps the secret, which is never shown.
   await page.getByRole('switch', { name: 'Accept deliveries' }).setChecked(false);
   await save('Save');
   assert.deepEqual(await deliver('late', 'shared secret'), [200, 0]);

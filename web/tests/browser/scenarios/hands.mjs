@@ -1,4 +1,4 @@
-// Everything at hand over a cell: its menu by mouse and by keys, its details, and a field of it made a column.
+// Cell menu by mouse and keyboard, cell details, and a column from a field.
 import assert from 'node:assert/strict';
 import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
@@ -30,7 +30,7 @@ export default async function hands({ server, page }) {
     await grid.reads(2, 1, 'c');
     await takesKeysBack(page, grid);
 
-    // By the right button.
+    // By right click.
     await grid.rightClick(0, 2);
     await item('Run this cell').waitFor();
     assert.deepEqual(await seriousFindings(page), []);
@@ -44,7 +44,7 @@ export default async function hands({ server, page }) {
     await item('Delete this row').click();
     await until('the row is gone', async () => (await names()) === 'ac');
 
-    // Details of what was computed by Enter; a field becomes a column; Escape leads back into the grid.
+    // Enter opens the details of a computed cell; a field becomes a column; Escape returns to the grid.
     await grid.select(0, 2);
     await page.keyboard.press('Enter');
     await panel.getByText('Click a field').waitFor();
@@ -70,7 +70,7 @@ export default async function hands({ server, page }) {
     await panel.getByText('12', { exact: true }).waitFor();
     await page.keyboard.press('Escape');
 
-    // Columns that stay when the others are scrolled.
+    // Frozen columns.
     await grid.selectHeader(1);
     await page.keyboard.press('Enter');
     await item('Unfreeze').click();
@@ -88,7 +88,7 @@ export default async function hands({ server, page }) {
     await page.keyboard.press('Escape');
     await menu.waitFor({ state: 'detached' });
 
-    // A header's menu by keys, and what is lost with a column.
+    // Header menu by keyboard, and what deleting a column removes.
     await grid.selectHeader(2);
     await page.keyboard.press('Enter');
     await item('Delete').click();
@@ -101,7 +101,7 @@ export default async function hands({ server, page }) {
   }
 }
 
-/** A press in the table gives it the keyboard, wherever that was, also on the cell that is selected already. */
+/** A press in the grid focuses it, even on the cell that is already selected. */
 async function takesKeysBack(page, grid) {
   const search = page.getByLabel('Search all cells');
   const panel = page.getByRole('complementary');

@@ -1,4 +1,4 @@
-// A file of 50,000 rows: looked at, mapped, sent and exported; and files in other letters, or from a safe export.
+// Imports and exports 50,000 rows; imports other encodings and files from our own export.
 import assert from 'node:assert/strict';
 import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
@@ -53,7 +53,7 @@ async function choose(page, file) {
   await (await choosing).setFiles(file);
 }
 
-/** What Excel saves by default, with cells as a safe export writes them: seen right before it is sent, and taken so. */
+/** Excel's default encoding, with escaped formulas: the preview and the import both read them correctly. */
 async function foreignLetters(server, page) {
   const { project } = await server.api('POST', '/projects', { title: 'Letters', columns: [{ templateId: 'manual', header: 'Name' }] });
   const grid = gridOf(page);
@@ -79,7 +79,7 @@ async function foreignLetters(server, page) {
   }
 }
 
-/** Rows with more cells than the first line: what will become of them is said before anything is sent, and is so. */
+/** Rows with more cells than the first line: the dialog announces that they are rejected, and they are. */
 async function tooManyCells(server, page) {
   const { project } = await server.api('POST', '/projects', { title: 'Wide', columns: [{ templateId: 'manual', header: 'Name' }] });
   await openTable(page, server, project.id);
@@ -97,7 +97,7 @@ async function tooManyCells(server, page) {
   await gridOf(page).reads(1, 1, 'Grace');
 }
 
-/** The first column of a table nobody has touched is called what it is filled with: none is left empty. */
+/** In a new table, the import fills and renames the first column instead of leaving it empty. */
 async function intoNewTable(server, page) {
   const { project } = await server.api('POST', '/projects', { title: 'Untouched' });
   await openTable(page, server, project.id);
@@ -112,7 +112,7 @@ async function intoNewTable(server, page) {
   assert.deepEqual(columns.map(({ header }) => header), ['Company', 'City']);
 }
 
-/** A column that fills itself from another one is in every export, and not written by an import: that is said before. */
+/** A reference column is exported but not imported, and the dialog says so. */
 async function ownExport(server, page) {
   const { project } = await server.api('POST', '/projects', { title: 'Exported', columns: [{ templateId: 'manual', header: 'Name' }] });
   await server.api('POST', `/projects/${project.id}/columns`, {

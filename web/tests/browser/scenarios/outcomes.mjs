@@ -1,4 +1,4 @@
-// What came of a run is told as it is: what it cost, and that it found nothing.
+// The result of a run: its cost, and that it found nothing.
 import assert from 'node:assert/strict';
 import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';

@@ -1,4 +1,4 @@
-// Every page in light and dark and on a phone: nothing that keeps people out, and a picture of each.
+// Every page in light, dark and at phone width: no accessibility findings, and a screenshot of each.
 import assert from 'node:assert/strict';
 import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openWindow, shot, signIn } from '../harness/browser.mjs';
@@ -28,7 +28,7 @@ export default async function pages({ browser, server }) {
         for (const wide of await overflowing(page)) findings.push(`${look} ${name}: reaches beyond the page: ${wide}`);
         for (const finding of await seriousFindings(page)) findings.push(`${look} ${name}: ${finding}`);
       }
-      // The browser says of its own that a project was not there.
+      // The browser logs the expected 404.
       assert.deepEqual(complaints.filter((words) => !words.includes('404')), []);
       await context.close();
     }
@@ -38,7 +38,7 @@ export default async function pages({ browser, server }) {
   }
 }
 
-/** What cannot be seen without scrolling sideways, where nothing is made to scroll so. */
+/** Elements that stick out of the window where horizontal scrolling is not intended. */
 function overflowing(page) {
   return page.evaluate(() => {
     const isHeld = ({ parentElement: up }) => up.id !== 'main' && (/auto|scroll|hidden|clip/.test(getComputedStyle(up).overflowX) || isHeld(up));
@@ -48,7 +48,7 @@ function overflowing(page) {
   });
 }
 
-/** How each page is come to. They follow each other in one window, the first one signed out. */
+/** The steps to each page. They run in one window, in order, starting signed out. */
 function visits(server, project) {
   const at = (path, heading) => async (page) => {
     await page.goto(server.url + path);

@@ -1,5 +1,5 @@
-// A column's panel: a try is answered in sight, what was typed is not lost without a question, and what is wrong is said
-// at its field in the page's words.
+// Column panel: the result of a try is visible, unsaved text is not lost without a question, and errors are shown at
+// their field.
 import assert from 'node:assert/strict';
 import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
@@ -21,14 +21,14 @@ export default async function panel({ server, page, complaints }) {
     await saysWhere(page, server, project);
     await asksWhoseCounts(page, server, project);
     await keepsTyped(page, server, project);
-    // The browser says of its own that some requests were refused, as they were to be.
+    // The browser logs the expected refusals.
     assert.deepEqual(complaints.splice(0).filter((words) => !/status of 40[04]/.test(words)), []);
   } finally {
     provider.stop();
   }
 }
 
-/** A prompt that ends in a chip is continued by a press into the empty part of its box. */
+/** A click into the empty part of a prompt that ends in a chip puts the caret after it. */
 async function goesOnBehindChip(page) {
   const panel = page.getByRole('complementary');
   await page.getByRole('button', { name: 'Column', exact: true }).click();
@@ -42,7 +42,7 @@ async function goesOnBehindChip(page) {
   await prompt.click();
   await page.keyboard.type('Greet @Na');
   await panel.getByRole('option', { name: 'Name' }).click();
-  // The blank that follows a chip by itself.
+  // The space that is inserted after a chip.
   await page.keyboard.press('Backspace');
   await pressBelow();
   await page.keyboard.type(', please');
@@ -86,7 +86,7 @@ async function triesInSight(page) {
   await box.getByRole('button', { name: 'Close the result' }).click();
 }
 
-/** No scrolling is needed to see it. */
+/** Checks that an element is visible without scrolling. */
 async function inSight(page, locator) {
   await locator.waitFor();
   const { y, height } = await locator.boundingBox();
@@ -125,7 +125,7 @@ async function asksFirst(page, server, project) {
   await dialog.getByRole('button', { name: 'Discard changes' }).click();
   await page.waitForURL(`${server.url}/`);
 
-  // What is saved is left without a question.
+  // Leaving after a save asks no question.
   await openTable(page, server, project.id);
   await page.getByRole('button', { name: 'Column', exact: true }).click();
   await page.getByRole('complementary').getByRole('button', { name: /^Text|^Manual/ }).first().click();
@@ -137,7 +137,7 @@ async function asksFirst(page, server, project) {
   assert.ok(!(await holdsTheWindow(page)), 'the window asks though all is saved');
 }
 
-/** Whether the browser would ask before it closes the window. */
+/** Whether the browser would ask before closing the window. */
 function holdsTheWindow(page) {
   return page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })));
 }
@@ -176,7 +176,7 @@ async function saysWhere(page, server, project) {
   await panel.getByText('Turn on at least one provider.').waitFor();
   await focused(page, invalid('Full name'));
   await shot(page, 'panel-waterfall-missing');
-  await panel.getByRole('switch', { name: /^Ask / }).last().press('Space');
+  await panel.getByRole('switch', { name: /^Use / }).last().press('Space');
   await panel.getByText('Turn on at least one provider.').waitFor({ state: 'hidden' });
   await panel.getByRole('button', { name: 'Back' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click();
@@ -190,7 +190,7 @@ async function saysWhere(page, server, project) {
   await invalid('Base URL').waitFor();
   await page.getByText('Must be an http or https URL with a host.').waitFor();
 
-  // What was saved is there to be changed; the key is not.
+  // Saved settings are shown for editing, but not the key.
   await server.api('PUT', '/team/providers/openai', { apiKey: 'sk-secret', baseUrl: 'https://llm.example/v1', model: 'small' });
   await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Discard changes' }).click();
@@ -206,7 +206,7 @@ async function saysWhere(page, server, project) {
   await shot(page, 'provider-dialog');
 }
 
-/** Two people change one column: nobody writes over the other without a question, and only where both wrote. */
+/** Two users edit one column: the second is asked before overwriting, and only for fields that both changed. */
 async function asksWhoseCounts(page, server, project) {
   const panel = page.getByRole('complementary');
   const dialog = page.getByRole('dialog', { name: 'Somebody else changed this column' });
@@ -218,7 +218,7 @@ async function asksWhoseCounts(page, server, project) {
   await panel.getByLabel('Header').fill('Lookup');
   await panel.getByRole('button', { name: 'Create column' }).click();
   await page.getByRole('complementary', { name: 'Lookup', exact: true }).waitFor();
-  // That it waits for what it uses is no correction.
+  // An added dependency is not shown as a correction.
   const { id, apiConfig, dependencies } = await stored();
   assert.equal(dependencies.length, 1);
   assert.equal(await panel.getByText('Corrected while saving').count(), 0);
@@ -268,7 +268,7 @@ async function asksWhoseCounts(page, server, project) {
   await panel.getByRole('button', { name: 'Close the panel' }).click();
 }
 
-/** What was typed into a row that somebody deletes meanwhile is told, not lost. */
+/** Text typed into a row that another user deletes is shown, not lost. */
 async function keepsTyped(page, server, project) {
   const grid = gridOf(page);
   const { rows } = await server.api('GET', `/projects/${project.id}/rows`);

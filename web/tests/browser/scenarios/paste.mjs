@@ -1,4 +1,4 @@
-// A block from a spreadsheet: over what is there, past the end, and wider than the table.
+// Pastes a block from a spreadsheet: over existing cells, past the last row, and wider than the table.
 import assert from 'node:assert/strict';
 import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, paste, shot, signIn } from '../harness/browser.mjs';
@@ -48,13 +48,13 @@ export default async function pasted({ server, page }) {
   await paste(page, 'Paris');
   await holds([['one', 'Paris'], ['Ada', 'Paris'], ...after.slice(2)]);
 
-  // A click on a selected cell selects it; only two clicks on it open its editor.
+  // One click on a selected cell only selects it; a double click opens its editor.
   const editor = page.getByLabel('Edit cell');
   await page.getByText('Live', { exact: true }).click();
   await grid.select(0, 2);
   assert.equal(await editor.count(), 0);
 
-  // Several cells go to the grid although an editor is open, unless somebody has typed in it.
+  // A block goes to the grid although an editor is open, unless it has typed text.
   await grid.select(2, 1);
   await page.keyboard.press('F2');
   await editor.waitFor();
@@ -62,7 +62,7 @@ export default async function pasted({ server, page }) {
   await editor.waitFor({ state: 'detached' });
   await holds([['one', 'Paris'], ['Ada', 'Paris'], ['Grace', 'Rome'], ['Mary', 'Oslo']]);
 
-  // Beyond the last column: what fits, or all of it.
+  // Past the last column: paste what fits, or create columns.
   await grid.select(3, 2);
   await paste(page, 'Turin\t1\nBern\t2');
   await page.getByRole('dialog', { name: 'Paste 2 columns × 2 rows' }).getByText('Column 4').waitFor();
@@ -72,7 +72,7 @@ export default async function pasted({ server, page }) {
   await intoNewTable({ server, page, grid });
 }
 
-/** A table nobody has touched takes headers and rows by one key. */
+/** One paste fills a new table with headers and rows. */
 async function intoNewTable({ server, page, grid }) {
   const { project } = await server.api('POST', '/projects', { title: 'New' });
   await openTable(page, server, project.id);

@@ -1,4 +1,4 @@
-// Behind a proxy that serves the whole under a path: addresses, deep links, events and the session.
+// Behind a proxy with a path prefix: URLs, deep links, events and the session.
 import assert from 'node:assert/strict';
 import http from 'node:http';
 import { gridOf, openTable, signIn } from '../harness/browser.mjs';
@@ -29,14 +29,14 @@ export default async function prefix({ server, page, complaints }) {
     await page.goto(`${below.url}/projects/`);
     await page.getByRole('link', { name: 'Below' }).waitFor();
     assert.deepEqual(proxy.strayed, []);
-    // The browser says of its own that there was nothing.
+    // The browser logs the expected 404.
     assert.deepEqual(complaints.splice(0).filter((words) => !words.includes('404')), []);
   } finally {
     proxy.stop();
   }
 }
 
-/** Passes on what lies below the prefix, without it, and notes everything that does not. */
+/** Forwards requests below the prefix without it, and records all others. */
 async function startProxy(target) {
   const strayed = [];
   const { hostname, port } = new URL(target);

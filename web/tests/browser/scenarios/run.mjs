@@ -1,4 +1,4 @@
-// A column that asks a slow provider: it runs, shows how far it is, and stops when told to.
+// A column with a slow provider runs, shows its progress, and can be stopped.
 import assert from 'node:assert/strict';
 import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
@@ -27,7 +27,7 @@ export default async function run({ server, page }) {
     await signIn(page, server);
     await openTable(page, server, project.id);
 
-    // Many cells are asked about; ten rows are a try.
+    // A large run asks for confirmation; ten rows do not.
     const ask = page.getByRole('dialog', { name: 'Run 400 cells in “Found”?' });
     await page.getByRole('button', { name: 'Run', exact: true }).click();
     await ask.waitFor();
@@ -69,7 +69,7 @@ export default async function run({ server, page }) {
     assert.equal(provider.asked.length, asked, 'a call was begun after the stop');
     assert.equal(Object.values(columns)[0].queued, 0);
 
-    // What is run is what is shown.
+    // Runs only the rows shown.
     await page.getByLabel('Search all cells').fill('n399');
     await page.getByText('1 row match').waitFor();
     await page.getByRole('button', { name: 'Run', exact: true }).click();
@@ -78,7 +78,7 @@ export default async function run({ server, page }) {
     await page.getByLabel('Search all cells').fill('');
     await grid.reads(0, 2, 'n0 Ltd');
 
-    // A deleted result comes back by undo, but no longer as a result: it can be run again.
+    // Undo restores a cleared result as a manual value, which can be run again.
     await grid.select(1, 2);
     await page.keyboard.press('Delete');
     await grid.reads(1, 2, '');
@@ -92,7 +92,7 @@ export default async function run({ server, page }) {
       return cell.status === 'completed' && !cell.manual;
     });
 
-    // What people wrote is not replaced unasked.
+    // Manual values are not replaced without a question.
     await server.api('PATCH', `/projects/${project.id}/cells`, {
       cells: (await server.api('GET', `/projects/${project.id}/rows?pageSize=5`)).rows.slice(3).map(({ id }) => ({ rowId: id, columnId: found, value: 'by hand' })),
     });
@@ -103,7 +103,7 @@ export default async function run({ server, page }) {
     await page.getByRole('menuitem', { name: 'Rerun all cells' }).click();
     await page.getByRole('dialog').getByText('2 values edited manually will be replaced').waitFor();
     await shot(page, 'run-dialog-by-hand');
-    // What the dialog offers instead leaves those two alone.
+    // The alternative in the dialog keeps those two values.
     const others = { force: true, dryRun: true, columnIds: [found], filters: [{ conjunction: 'not', filters: [{ columnId: found, operator: 'isManual' }] }] };
     assert.equal((await server.api('POST', `/projects/${project.id}/trigger`, others)).triggeredCount, 398);
     await page.getByRole('dialog').getByRole('button', { name: 'Keep manual values' }).waitFor();
@@ -117,7 +117,7 @@ export default async function run({ server, page }) {
     await page.getByText('1 attempt').waitFor();
     await shot(page, 'panel-cell');
 
-    // A cell that waits for another try says so, and why.
+    // A cell that waits for a retry says so, and why.
     const { rows } = await server.api('GET', `/projects/${project.id}/rows?pageSize=1`);
     await server.api('PATCH', `/projects/${project.id}/rows/${rows[0].id}`, { Name: 'later' });
     await page.getByRole('button', { name: 'Run this cell again' }).click();

@@ -1,4 +1,4 @@
-// Signing in by key and by the first link, staying signed in, signing out, and being shut out.
+// Signing in by key and by sign-in link, staying signed in, signing out, and losing access.
 import assert from 'node:assert/strict';
 import { openTable, openWindow, signIn } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
@@ -10,7 +10,7 @@ export default async function session({ browser, server, page, complaints }) {
   await page.getByRole('button', { name: 'Sign in' }).click();
   await refused;
   await page.getByText('This key is unknown or was revoked').waitFor();
-  // Browsers log every refused request; this one was meant to be.
+  // The browser logs the expected 401.
   complaints.length = 0;
 
   await signIn(page, server);
@@ -39,7 +39,7 @@ export default async function session({ browser, server, page, complaints }) {
   await shutOut(browser, server);
 }
 
-/** A table that is left open says so when its project is deleted, and asks for another key when its own is revoked. */
+/** An open table reports that its project was deleted, and asks to sign in when its key is revoked. */
 async function shutOut(browser, server) {
   const make = async (title) => (await server.api('POST', '/projects', { title })).project.id;
   const { key, secret } = await server.api('POST', '/keys', { name: 'For a while' });
@@ -54,7 +54,7 @@ async function shutOut(browser, server) {
   const kept = await make('Kept');
   await openTable(page, server, kept);
   await server.api('DELETE', `/keys/${key.id}`);
-  // The stream looks at the key again when it has something to tell.
+  // The event stream checks the key before it sends an event.
   const isAsked = () => page.getByRole('heading', { name: 'Sign in' }).isVisible();
   await until('another key is asked for', async () => (await isAsked()) || (await server.api('POST', `/projects/${kept}/rows`, [{}]), false));
   assert.deepEqual(complaints.filter((words) => !/40[14]/.test(words)), []);

@@ -1,4 +1,4 @@
-// Thousands of ticked rows, few of them in sight: what is done to them meets them and no others.
+// Thousands of selected rows, few of them loaded: actions reach exactly these rows.
 import assert from 'node:assert/strict';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
@@ -32,7 +32,7 @@ export default async function ticks({ server, page }) {
   await openTable(page, server, project.id);
   await grid.reads(0, 1, 'even 0');
 
-  // Between two that are ticked lies one that is not.
+  // An unselected row between two selected ones.
   await marker(0);
   await marker(2, { key: 'Control' });
   await bar.getByText('2 selected').waitFor();
@@ -44,7 +44,7 @@ export default async function ticks({ server, page }) {
   await grid.reads(2, 1, 'even 2');
   await bar.getByRole('button', { name: 'Clear the selection' }).click();
 
-  // All rows are the list, as it is when something is done to it.
+  // “All rows” means the list at the time of the action.
   await marker(-1);
   await bar.getByText('All 12,000 rows', { exact: true }).waitFor();
   await server.api('DELETE', path, { rowIds: [ids[0], ids[1]] });
@@ -54,7 +54,7 @@ export default async function ticks({ server, page }) {
   await shot(page, 'selection-everything');
   await bar.getByRole('button', { name: 'Clear the selection' }).click();
 
-  // Of a search, only what was found.
+  // With a search, only the matching rows.
   await page.getByLabel('Search all cells').fill('odd');
   await page.getByText('6,000 rows match').waitFor();
   await marker(-1);
@@ -67,7 +67,7 @@ export default async function ticks({ server, page }) {
   await page.getByLabel('Search all cells').fill('');
   await page.getByText('6,000 rows', { exact: true }).waitFor();
 
-  // From one row to another: the rows between them. If they move before anything is done, none that was not seen is met.
+  // A range from one row to another. If rows move before the action, no unseen row is touched.
   const tickLong = async () => {
     await scroll(0);
     await until('the top is in sight', async () => (await grid.cell(1, 1).count()) > 0 && (await name(1)) !== '');
@@ -75,7 +75,7 @@ export default async function ticks({ server, page }) {
     await bar.getByText('1 selected').waitFor();
     await scroll(3_000 * 33);
     await until('row 3,000 is in sight', async () => (await grid.cell(3_000, 1).count()) > 0 && (await name(3_000)) !== '');
-    // Under the header lies row 3,000, or a part of it.
+    // The header may cover a part of row 3,000.
     await marker(2, { key: 'Shift' });
     await bar.getByText(/^3,00\d selected$/).waitFor();
   };

@@ -19,7 +19,7 @@ export default async function together({ browser, server, page }) {
   await there.type(2, 1, 'added there');
   await here.reads(2, 1, 'added there');
 
-  // One cell, two people: the last one wins, and hears of the other.
+  // Two users edit one cell: the last write wins, and its user sees the other value.
   const both = async (mine, theirs) => {
     await here.select(0, 1);
     await page.keyboard.press('F2');
@@ -38,7 +38,7 @@ export default async function together({ browser, server, page }) {
   await page.keyboard.press('Control+z');
   await there.reads(0, 1, 'theirs again');
 
-  // A row that is being typed is nobody else's, though another comes to stand at its place.
+  // A row being typed stays a new row, even if another row takes its position.
   await here.select(3, 1);
   await page.keyboard.type('mine too');
   await server.api('POST', `/projects/${project.id}/rows`, [{ Name: 'came first' }]);
@@ -46,7 +46,7 @@ export default async function together({ browser, server, page }) {
   await page.keyboard.press('Enter');
   await there.reads(4, 1, 'mine too');
   await there.reads(3, 1, 'came first');
-  // And one types on behind it.
+  // Typing goes on in the row after it.
   await here.reads(4, 1, 'mine too');
   await page.keyboard.type('next');
   await page.keyboard.press('Enter');

@@ -1,4 +1,4 @@
-// Filters, sorting and hidden columns, tried out, saved, changed and discarded.
+// Filters, sorting and hidden columns: used, saved, changed and discarded.
 import { gridOf, openTable, openWindow, shot, signIn } from '../harness/browser.mjs';
 import { until } from '../harness/until.mjs';
 
@@ -64,7 +64,7 @@ export default async function views({ browser, server, page }) {
   await deleted(server, page, project, saved[0].id);
 }
 
-/** What is open over the table closes when somebody goes on in the table, by a press or by Escape. */
+/** A popover closes on a press in the table and on Escape. */
 async function givesWay(page, grid) {
   const box = page.getByRole('dialog');
   const open = async (name) => {
@@ -82,7 +82,7 @@ async function givesWay(page, grid) {
   }
 }
 
-/** What is unfinished is said and not asked for: the table goes on showing what it showed. */
+/** An incomplete condition is marked and not sent: the table stays as it was. */
 async function unfinished(page) {
   const box = page.getByRole('dialog');
   const match = box.getByRole('combobox', { name: 'Combine conditions' });
@@ -115,7 +115,7 @@ async function unfinished(page) {
   await page.getByText('100 rows match').waitFor();
 }
 
-/** A view is reloaded, gone back to and passed on by its address. */
+/** The URL of a view works for reload, back and sharing. */
 async function addresses(browser, server, page, viewId) {
   const open = page.getByRole('navigation', { name: 'Views' }).locator('[aria-current]');
   const isOpen = (name) => until(`${name} is open`, async () => (await open.textContent()) === name);
@@ -138,7 +138,7 @@ async function addresses(browser, server, page, viewId) {
   const link = await page.evaluate(() => navigator.clipboard.readText());
   if (link !== page.url() || !link.startsWith(server.url)) throw new Error(`The link is ${link}`);
 
-  // Whoever must sign in first finds the view behind it.
+  // After signing in, the shared view opens.
   const other = await openWindow(browser);
   await other.page.goto(link);
   await other.page.getByLabel('API key').fill(server.key);
@@ -147,14 +147,14 @@ async function addresses(browser, server, page, viewId) {
   await other.context.close();
 }
 
-/** A filter that is begun at a column's header is open to be finished. */
+/** A filter started in a header menu opens for editing. */
 async function byHeader(page, grid) {
   await grid.rightClick(-1, 1);
   await page.getByRole('menuitem', { name: 'Filter by this column' }).click();
   await page.getByRole('dialog').getByRole('textbox', { name: 'Value' }).last().waitFor();
 }
 
-/** Whoever watches a view that somebody deletes, or comes by an old link, is told why all rows are there. */
+/** A deleted view, open or by an old link, shows all rows and says why. */
 async function deleted(server, page, project, viewId) {
   const told = page.getByText('It was deleted, or the link is wrong. All rows are shown.');
   const own = `${server.url}/projects/${project.id}`;

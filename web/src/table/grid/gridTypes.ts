@@ -1,0 +1,60 @@
+import type { Rectangle } from '@glideapps/glide-data-grid';
+import type { ReactNode, Ref } from 'react';
+import type { Cell, Column } from '../../api/types';
+import type { RowStore } from '../rows/rowStore';
+import type { Selection } from './selection';
+
+export interface CellPlace {
+  rowIndex: number;
+  columnId: string;
+}
+
+export interface HoveredCell extends CellPlace {
+  cell: Cell;
+  bounds: Rectangle;
+}
+
+export interface HoveredHeader {
+  columnId: string;
+  bounds: Rectangle;
+}
+
+export interface TypedCell extends CellPlace {
+  text: string;
+  /** The row whose editor was opened and its cell at that moment. Rows can move while somebody types. */
+  row?: { id: string; before: Cell };
+  /** Typed into the empty row at the end: it adds a row even if others were added meanwhile. */
+  isNew?: boolean;
+}
+
+export interface GridHandle {
+  /** Scrolls to a column. Returns whether the grid has already drawn it. */
+  showColumn: (columnId: string) => boolean;
+  focus: () => void;
+  /** Screen position of a cell, or of the column's header if no row is given. */
+  boundsOf: (columnId: string, rowIndex?: number) => Rectangle | undefined;
+}
+
+export interface GridProps {
+  store: RowStore;
+  columns: readonly Column[];
+  widths: Readonly<Record<string, number>>;
+  frozenCount: number;
+  /** Whether to show an empty row at the end for typing a new one. */
+  canAddRows: boolean;
+  selection: Selection;
+  onSelectionChange: (selection: Selection) => void;
+  onTyped: (cells: TypedCell[]) => void;
+  onRunCell: (place: CellPlace) => void;
+  onOpenCell: (place: CellPlace) => void;
+  onClear: (selection: Selection) => void;
+  onDeleteRows: () => void;
+  onHover: (cell: HoveredCell | undefined) => void;
+  onHoverHeader: (header: HoveredHeader | undefined) => void;
+  onColumnMoved: (from: number, to: number) => void;
+  onColumnResized: (columnId: string, width: number) => void;
+  onHeaderMenu: (columnId: string, bounds: Rectangle) => void;
+  onCellMenu: (place: CellPlace, x: number, y: number) => void;
+  rightElement?: ReactNode;
+  ref?: Ref<GridHandle>;
+}
