@@ -8,8 +8,8 @@ use rowmill_model::sort::Sorting;
 use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId};
 use serde_json::Value;
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::uuid;

@@ -9,7 +9,7 @@ use rowmill_store::{GuestWrite, GuestsWritten, NewRow, StoreError, StoredProject
 use sha2::Sha256;
 use uuid::Uuid;
 
-use crate::App;
+use crate::app::App;
 use crate::blocking::off_async;
 use crate::error::{Error, Noun, Result};
 use crate::ids::uuid;

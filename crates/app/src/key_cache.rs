@@ -1,0 +1,32 @@
+//! A cache of API keys, in front of the store.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::caller::Principal;
+
+/// Keys seen lately. An entry lives for less than the second by which a revoked key may outlive its
+/// revocation.
+#[derive(Debug, Default)]
+pub(crate) struct KeyCache(Mutex<HashMap<[u8; 32], (Principal, Instant)>>);
+
+impl KeyCache {
+    const TTL: Duration = Duration::from_millis(800);
+    const LEN_MAX: usize = 10_000;
+
+    pub(crate) fn get(&self, hash: &[u8; 32]) -> Option<Principal> {
+        let keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        keys.get(hash)
+            .filter(|(_, looked_up)| looked_up.elapsed() < Self::TTL)
+            .map(|(principal, _)| *principal)
+    }
+
+    pub(crate) fn put(&self, hash: [u8; 32], principal: Principal, looked_up: Instant) {
+        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if keys.len() >= Self::LEN_MAX {
+            keys.retain(|_, (_, looked_up)| looked_up.elapsed() < Self::TTL);
+        }
+        keys.insert(hash, (principal, looked_up));
+    }
+}
