@@ -9,7 +9,7 @@ use rowmill_store::{Settlement, Ticket};
 use tokio::task::AbortHandle;
 
 use crate::fair_share::Loads;
-use crate::settler::{Finished, ResultSenders};
+use crate::results::{Finished, ResultSenders};
 
 /// Which tasks run for which tickets, and which results wait to be written.
 #[derive(Debug)]

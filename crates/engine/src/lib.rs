@@ -33,13 +33,18 @@ mod engine;
 mod fair_share;
 mod heartbeat;
 mod in_flight;
+mod limit_state;
+mod liveness;
 mod provider_calls;
 mod rate_limiter;
+mod results;
 mod retry;
 mod run;
 mod settler;
+mod shared;
 mod shared_rates;
 mod single_flight;
+mod time_left;
 mod value_check;
 
 pub use call_limits::{CallLimit, CallLimits, CallPermit, LimitReached};

@@ -11,9 +11,9 @@ use rowmill_store::{CellResult, Settlement, Ticket};
 
 use crate::cell_runner::{CallFailure, CallOutcome, Cell};
 use crate::config::Config;
-use crate::engine::Shared;
+use crate::results::Finished;
 use crate::retry;
-use crate::settler::Finished;
+use crate::shared::Shared;
 use crate::value_check::{self, InvalidValue};
 
 /// Runs a cell and hands in its result.

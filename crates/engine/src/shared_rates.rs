@@ -13,8 +13,8 @@ use rowmill_store::SharedRates;
 use rowmill_store::shared_rates::{RateGrant, RateRequest};
 use tokio::sync::Notify;
 
-use crate::call_limits::LimitStates;
 use crate::digest::Digest;
+use crate::limit_state::LimitStates;
 
 /// How often pauses of others are looked for, and calls that nobody used are given back.
 pub(crate) const SYNC_EVERY: Duration = Duration::from_millis(200);

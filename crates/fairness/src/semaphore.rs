@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use crate::Tenant;
+use crate::tenant::Tenant;
 
 /// Permits that tenants take turns to get.
 ///

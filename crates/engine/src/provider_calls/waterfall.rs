@@ -17,10 +17,11 @@ use serde_json::Value as Json;
 
 use super::fill::Fill;
 use super::{ProviderCalls, access, column_limit, identity, invalid, millis_since, team_part};
-use crate::call_limits::{CallLimit, CallLimits, LimitReached, until};
+use crate::call_limits::{CallLimit, CallLimits, LimitReached};
 use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell};
 use crate::credentials::TeamCredentials;
 use crate::digest::Digest;
+use crate::time_left::time_left;
 
 /// A finder with a credential, and how it is reached.
 struct FinderAccess {
@@ -314,7 +315,7 @@ fn resting(provider: &Provider, closed: &CallOutcome, now: Timestamp) -> Failure
     let words = format!("{} is paused after repeated failures and was not called.", provider.about.label);
     let mut failure = Failure::new(FailureKind::RateLimited, words);
     if let CallOutcome::Later(at, _) = closed {
-        failure.retry_after = Some(until(now, *at));
+        failure.retry_after = Some(time_left(now, *at));
     }
     failure
 }
@@ -340,7 +341,7 @@ impl Gate for RequestGate<'_> {
                 Ok(permit) => return drop(permit),
                 Err(LimitReached { available_at }) => {
                     let wait = available_at
-                        .map_or(Duration::from_millis(100), |available_at| until(now, available_at));
+                        .map_or(Duration::from_millis(100), |available_at| time_left(now, available_at));
                     self.clock.sleep(wait).await;
                 }
             }
