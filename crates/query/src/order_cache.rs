@@ -8,9 +8,10 @@ use jiff::Timestamp;
 
 use crate::chunked_list::ChunkedList;
 use crate::order::{self, Keys};
+use crate::page::Start;
 use crate::plan::Plan;
+use crate::selection::Selection;
 use crate::snapshot::Snapshot;
-use crate::{Selection, Start};
 
 /// How many orders a project has at most; the one that was not used for longest goes first.
 const ORDERS_MAX: usize = 32;

@@ -6,10 +6,17 @@ use std::time::Instant;
 use rowmill_model::ProjectId;
 use rowmill_store::{Result, RowsAt, Snapshot, Store, StoreError, StoredRow};
 
-use crate::Extent;
-
 /// Rows are read until they have this many bytes: what one reader holds, beside the last row.
 pub const SLICE_BYTES: usize = 2 * 1024 * 1024;
+
+/// How much of a page is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of it, if need be in parts, of one moment.
+    Whole,
+    /// Its beginning.
+    Part,
+}
 
 /// When a page was read.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use super::operand::Size;
 use super::operator::Shape;
 use super::within::{DAYS_MAX, MODES, Within};
 use super::{Conjunction, Filter, FilterNode, Filters, Operator};
-use crate::cell::{CellStatus, ErrorCode};
+use crate::cell_status::{CellStatus, ErrorCode};
 use crate::ids::ColumnId;
 use crate::limits::{FILTER_DEPTH_MAX, Limits, OFFENCES_MAX};
 use crate::offence::Offence;

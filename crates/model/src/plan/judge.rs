@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{Block, Plan};
-use crate::cell::{CellError, CellStatus, ErrorCode};
+use crate::cell_status::{CellError, CellStatus, ErrorCode};
 use crate::record::Slot;
 use crate::row::RowView;
 use crate::value::Value;

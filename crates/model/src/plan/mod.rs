@@ -5,9 +5,9 @@
 //! stop, a write, a result. Nothing here reads a clock or a database; whoever stores blocks calls it in
 //! the transaction that stores what it decides.
 
-mod block;
+pub(crate) mod block;
 mod judge;
-mod mark;
+pub(crate) mod mark;
 mod run;
 mod tally;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{Block, Plan, RowTransitions, RunTally};
-use crate::cell::CellStatus;
+use crate::cell_status::CellStatus;
 use crate::record::Slot;
 
 /// Counts of everything but idle cells and rows: those are the rest.

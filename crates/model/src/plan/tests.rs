@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::*;
-use crate::cell::{CellError, CellState, CellStates, CellStatus, Detail, Details, ErrorCode};
+use crate::cell::{CellState, CellStates, Detail, Details};
+use crate::cell_status::{CellError, CellStatus, ErrorCode};
 use crate::column::{ColumnType, Dependency, ReferenceConfig};
 use crate::filter::{Filter, FilterNode, Filters};
 use crate::ids::{ColumnId, ProjectId, TeamId};

@@ -1,7 +1,7 @@
 //! State transitions of one row's cells: triggered, claimed, settled, stopped, edited.
 
 use super::{Block, Mark, Phase, Plan, RunTally};
-use crate::cell::{CellStatus, ErrorCode};
+use crate::cell_status::{CellStatus, ErrorCode};
 use crate::record::{Cells, Slot};
 use crate::row::RowView;
 use crate::spent::Spent;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use rowmill_model::cell::{CellError, ErrorCode, Meta};
+use rowmill_model::cell::Meta;
+use rowmill_model::cell_status::{CellError, ErrorCode};
 use rowmill_model::plan::Pick;
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, Record, RowId, Spent};
@@ -16,7 +17,9 @@ use rowmill_store::{
 use uuid::Uuid;
 
 use super::made::{cell, create, expected, input, now, selection};
-use crate::{PageOf, Query, Selection, Start};
+use crate::page::{PageOf, Start};
+use crate::query::Query;
+use crate::selection::Selection;
 
 const ANSWER: Slot = 3;
 

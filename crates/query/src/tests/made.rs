@@ -12,7 +12,7 @@ use rowmill_store::{ProjectSave, Store, StoredProject, StoredRow};
 use serde_json::{Value as Json, json};
 use uuid::Uuid;
 
-use crate::Selection;
+use crate::selection::Selection;
 
 /// A Friday; its week began on 6 May.
 pub(super) fn now() -> Timestamp {
