@@ -8,13 +8,17 @@ use rowmill_model::{ColumnId, ProjectId, Record, RowId, Table};
 use rowmill_store::{NewRow, NewRows};
 use uuid::Uuid;
 
+use crate::any_result::AnyResult;
+use crate::effort::Effort;
 use crate::load::{self, Until};
-use crate::raw::{self, Raw};
+use crate::postgres;
+use crate::rates::per_second;
+use crate::raw::Raw;
 use crate::report::{Goal, Pairs, Report, thousands};
 use crate::rowmill::{Project, Rowmill};
+use crate::runtime::runtime;
 use crate::sample::{self, HEADERS};
-use crate::store::{Backend, runtime};
-use crate::{AnyResult, Effort, per_second, postgres};
+use crate::store::Backend;
 
 /// How rows are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,7 +125,7 @@ pub(crate) fn at_the_store(
             table.push_manual(ColumnId::new(format!("col_{number:012}")), header);
         }
         // No two rows of a store have the same id.
-        let mut ids = (round * rows..).map(|number| RowId::from_uuid(Uuid::from_bytes(raw::id(number))));
+        let mut ids = (round * rows..).map(|number| RowId::from_uuid(Uuid::from_bytes(sample::id(number))));
         let calls: Vec<NewRows> = packed
             .chunks(CALL_ROWS)
             .map(|call| {

@@ -15,9 +15,13 @@ use rowmill_providers::{Clock as _, SystemClock};
 use rowmill_store::{CellResult, Claim, Lane, NewRow, Rows, Settlement, Store, Trigger, WorkerId};
 use uuid::Uuid;
 
+use crate::any_result::AnyResult;
+use crate::effort::Effort;
+use crate::rates::per_second;
 use crate::report::{Goal, Pairs, Report};
-use crate::store::{Backend, DataLocation, runtime};
-use crate::{AnyResult, Effort, per_second, sample};
+use crate::runtime::runtime;
+use crate::sample;
+use crate::store::{Backend, DataLocation};
 
 /// Dependent columns, each waiting for the one before. Their slots are counted from 1.
 pub(crate) const COLUMNS: usize = 3;

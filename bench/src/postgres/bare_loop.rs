@@ -15,8 +15,8 @@ use rowmill_model::cell::{Detail, Details};
 use tokio_postgres::{Client, Row, Statement};
 use uuid::Uuid;
 
-use super::connect;
-use crate::AnyResult;
+use super::cluster::connect;
+use crate::any_result::AnyResult;
 use crate::settling::COLUMNS;
 
 /// Blocks claimed at once: about as many cells as the engine settles at once.

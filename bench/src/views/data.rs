@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use crate::AnyResult;
+use crate::any_result::AnyResult;
 use crate::load::{self, Until};
 use crate::random::Random;
 use crate::rowmill::{Project, Rowmill};

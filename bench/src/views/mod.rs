@@ -10,13 +10,16 @@ use std::time::{Duration, Instant};
 use futures_util::TryStreamExt as _;
 use serde_json::{Value, json};
 
+use crate::any_result::AnyResult;
 use crate::client::Connection;
+use crate::effort::Effort;
 use crate::load::{self, Until};
+use crate::postgres;
 use crate::random::Random;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
-use crate::store::{Backend, DataLocation, runtime};
-use crate::{AnyResult, Effort, postgres};
+use crate::runtime::runtime;
+use crate::store::{Backend, DataLocation};
 use data::{CITIES, HEADERS, Question};
 use yardsticks::Yardsticks;
 
@@ -35,7 +38,7 @@ pub(crate) fn measure(
     report: &mut Report,
 ) -> AnyResult {
     let folder = scratch.join("views");
-    crate::clear(&folder)?;
+    crate::folders::clear(&folder)?;
     let is_large = rows >= 1_000_000;
     let goal = |most: f64| is_large.then_some(Goal::AtMost(most));
     let mut views = Views::fill(server, backend.place(&folder.join("data"))?, rows)?;
@@ -58,9 +61,9 @@ pub(crate) fn measure(
     views.many_at_once(effort, report)?;
     views.memory(goal(120.0), report)?;
     drop(views);
-    crate::clear(&folder)?;
+    crate::folders::clear(&folder)?;
     bulk::measure(server, backend.place(&folder.join("data"))?, effort, report)?;
-    crate::clear(&folder)
+    crate::folders::clear(&folder)
 }
 
 /// A service with one filled table.
@@ -193,7 +196,7 @@ impl Views {
 fn bare_scan(url: &str, effort: &Effort, report: &mut Report) -> AnyResult {
     let runtime = runtime()?;
     let (copies, scans) = runtime.block_on(async {
-        let client = postgres::connect(url).await?;
+        let client = postgres::cluster::connect(url).await?;
         let (mut copies, mut scans) = (Vec::new(), Vec::new());
         for _ in 0..effort.starts {
             let start = Instant::now();

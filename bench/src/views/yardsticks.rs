@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::data::{self, Question};
 use super::milliseconds;
-use crate::{AnyResult, Effort};
+use crate::any_result::AnyResult;
+use crate::effort::Effort;
 
 /// Milliseconds that others took for each kind of question, by who they are.
 #[derive(Debug, Default)]
