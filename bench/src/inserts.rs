@@ -1,9 +1,9 @@
 //! Bulk insert over HTTP and straight at the store, beside the same rows through the bare database.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use rowmill_model::{ColumnId, ProjectId, Record, RowId, Table};
 use rowmill_store::{NewRow, NewRows};
 use uuid::Uuid;
@@ -83,13 +83,13 @@ pub(crate) fn measure(
         let raw_time = raw.insert(first, &texts, call_rows)?;
         let answers = Mutex::new(vec![Vec::new(); requests.len()]);
         let keep = |index: usize, body: &[u8]| {
-            let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut answers = answers.lock();
             if let Some(answer) = answers.get_mut(index) {
                 *answer = body.to_vec();
             }
         };
         let load = load::run(rowmill.address, clients, &requests, Until::Done, &keep)?;
-        for answer in answers.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for answer in answers.into_inner() {
             row_ids.extend(ids_in(&answer)?);
         }
         pairs.push(per_second(texts.len(), load.elapsed), per_second(texts.len(), raw_time));

@@ -1,9 +1,10 @@
 //! A cache of decrypted credentials, by team.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::TeamId;
 
 use crate::credentials::Credentials;
@@ -59,7 +60,7 @@ impl CredentialCache {
     }
 
     fn teams(&self) -> MutexGuard<'_, Teams> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -4,9 +4,10 @@
 //! so that a reader who was cut off can go on, here or at another node.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::{ProjectId, RowId};
 use rowmill_store::{Change, ChangedRows};
 use tokio::sync::watch;
@@ -59,18 +60,18 @@ pub(crate) struct ChangesSince {
 
 impl EventHub {
     fn projects(&self) -> MutexGuard<'_, HashMap<ProjectId, WatchedProject>> {
-        self.projects.lock().unwrap_or_else(PoisonError::into_inner)
+        self.projects.lock()
     }
 
     /// Ends when no more feeds are served.
     pub(crate) fn closing(&self) -> watch::Receiver<()> {
-        let mut closing = self.closing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut closing = self.closing.lock();
         closing.get_or_insert_with(|| watch::Sender::new(())).subscribe()
     }
 
     /// Ends every feed.
     pub(crate) fn close(&self) {
-        drop(self.closing.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.closing.lock().take());
     }
 
     /// Remembers a change: somebody may ask for it.

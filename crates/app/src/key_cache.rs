@@ -1,8 +1,9 @@
 //! A cache of API keys, in front of the store.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::caller::Principal;
 
@@ -16,14 +17,14 @@ impl KeyCache {
     const LEN_MAX: usize = 10_000;
 
     pub(crate) fn get(&self, hash: &[u8; 32]) -> Option<Principal> {
-        let keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let keys = self.0.lock();
         keys.get(hash)
             .filter(|(_, looked_up)| looked_up.elapsed() < Self::TTL)
             .map(|(principal, _)| *principal)
     }
 
     pub(crate) fn put(&self, hash: [u8; 32], principal: Principal, looked_up: Instant) {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.0.lock();
         if keys.len() >= Self::LEN_MAX {
             keys.retain(|_, (_, looked_up)| looked_up.elapsed() < Self::TTL);
         }

@@ -1,8 +1,8 @@
 //! The last change of each project that this process knows of.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::ProjectId;
 use rowmill_store::Change;
 
@@ -14,7 +14,7 @@ pub(crate) struct Sequences(Mutex<HashMap<ProjectId, u64>>);
 
 impl Sequences {
     fn projects(&self) -> MutexGuard<'_, HashMap<ProjectId, u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(crate) fn get(&self, project: ProjectId) -> Option<u64> {

@@ -3,11 +3,11 @@
 use std::error::Error;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use parking_lot::Mutex;
 use rowmill_moving::{Cells, Moved, Options, Phase, Progress};
 use rowmill_store::carry::Carry;
 
@@ -130,7 +130,7 @@ impl ProgressPrinter {
 
     fn tell(&self, progress: Progress) {
         let Progress { phase, rows, rows_total } = progress;
-        let mut said = self.said.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut said = self.said.lock();
         let is_new = said.is_none_or(|(last, _)| last != phase);
         let word = match phase {
             Phase::Copying => "Copying",

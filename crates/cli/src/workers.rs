@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::error::Error;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use clap::Args;
+use parking_lot::Mutex;
 use rowmill_app::{App, Source};
 use rowmill_engine::{
     CallLimits, Config, CredentialFrom, Credentials, Engine, ProviderCalls, ProviderCallsConfig,
@@ -158,7 +159,7 @@ const ENTRIES_MAX: usize = 1_000;
 impl Credentials for CredentialCache {
     async fn of(&self, team: TeamId) -> Result<Arc<TeamCredentials>, String> {
         let opened = self.app.credentials(team).await.map_err(|error| error.to_string())?;
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         if let Some((from, made)) = entries.get(&team)
             && Arc::ptr_eq(from, &opened)
         {

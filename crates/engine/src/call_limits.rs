@@ -4,10 +4,11 @@
 //! column. It gets all of them or none, and holds one [`CallPermit`] while it runs. Where other nodes have the
 //! same limits, their database grants the calls (see [`crate::shared_rates`]).
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::column::RateLimit;
 use rowmill_model::{CellError, ErrorCode};
 use rowmill_providers::{Clock, Failure, FailureKind};
@@ -155,7 +156,7 @@ impl CallLimits {
     }
 
     fn lock(&self) -> MutexGuard<'_, LimitStates> {
-        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+        self.limits.lock()
     }
 
     fn entry(&self, limit: &CallLimit) -> LimitState {

@@ -1,9 +1,10 @@
 //! A worker: everything that runs for as long as it lives.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rowmill_providers::Clock;
 use rowmill_store::{Change, ChangedRows, Store, WorkerId};
 use tokio::sync::Notify;

@@ -1,9 +1,9 @@
 //! When this worker may take another one for lost.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 /// Whether this worker can tell who is lost. When the store could not be reached for a while nobody could say that
 /// they live, and all of them seem lost when it is back. Who has missed a sign of its own then waits until the others
@@ -24,7 +24,7 @@ impl Heartbeat {
 
     /// This worker's sign has reached the store.
     pub(crate) fn sent(&self, now: Timestamp, lease: Duration) {
-        let mut beats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut beats = self.0.lock();
         if is_late(beats.last, now, lease) {
             beats.grace_until = now.checked_add(lease).ok();
         }
@@ -32,7 +32,7 @@ impl Heartbeat {
     }
 
     pub(crate) fn can_expire_others(&self, now: Timestamp, lease: Duration) -> bool {
-        let beats = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let beats = self.0.lock();
         !is_late(beats.last, now, lease) && beats.grace_until.is_none_or(|until| until <= now)
     }
 }

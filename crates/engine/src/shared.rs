@@ -1,10 +1,11 @@
 //! What the parts of an engine share.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::{Project, ProjectId, TeamId};
 use rowmill_providers::Clock;
 use rowmill_store::{Claim, Lane, Store, StoreError, WorkerId};
@@ -66,7 +67,7 @@ impl Shared {
     }
 
     pub(crate) fn random(&self) -> MutexGuard<'_, fastrand::Rng> {
-        self.random.lock().unwrap_or_else(PoisonError::into_inner)
+        self.random.lock()
     }
 
     /// Says so and waits a little before whatever failed is tried again.
@@ -76,7 +77,7 @@ impl Shared {
     }
 
     pub(crate) fn teams(&self) -> MutexGuard<'_, HashMap<ProjectId, TeamId>> {
-        self.team_of.lock().unwrap_or_else(PoisonError::into_inner)
+        self.team_of.lock()
     }
 
     pub(crate) fn know_team(&self, project: &Project) {

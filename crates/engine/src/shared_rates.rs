@@ -4,10 +4,11 @@
 //! node was told of, or took because calls kept failing, is passed on; the others look for such pauses of
 //! whatever they call themselves.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use rowmill_providers::Clock;
 use rowmill_store::SharedRates;
 use rowmill_store::shared_rates::{RateGrant, RateRequest};
@@ -41,9 +42,7 @@ pub(crate) async fn sync_shared_rates(
         let now = clock.now();
         let syncs = Duration::try_from(now.duration_since(synced_at)).is_ok_and(|since| since >= SYNC_EVERY);
         let asks = match limits.upgrade() {
-            Some(limits) => {
-                collect_requests(&mut limits.lock().unwrap_or_else(PoisonError::into_inner), now, syncs)
-            }
+            Some(limits) => collect_requests(&mut limits.lock(), now, syncs),
             None => return,
         };
         if syncs {
@@ -57,7 +56,7 @@ pub(crate) async fn sync_shared_rates(
         let Some(limits) = limits.upgrade() else { return };
         match answers {
             Ok(answers) => {
-                let mut limits = limits.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut limits = limits.lock();
                 apply_grants(&mut limits, clock.now(), keys.into_iter().zip(answers));
             }
             // Without calls nothing is called, which is right while the database is away.
@@ -152,7 +151,7 @@ mod tests {
             self.clock.sleep(Duration::from_millis(1)).await;
             let now = i64::try_from(self.clock.now().as_nanosecond()).unwrap();
             let decide = |ask: &RateRequest| {
-                let mut pasts = self.pasts.lock().unwrap();
+                let mut pasts = self.pasts.lock();
                 let (due, rests_until) = pasts.entry(ask.key).or_default();
                 ask.decide(due, rests_until, now)
             };

@@ -1,8 +1,7 @@
 //! Moves between stores in memory, which fail when they are told to.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::column::Dependency;
 use rowmill_model::plan::{Block, Mark, Phase as Waits, Plan, Tally};
 use rowmill_model::project::ProjectSettings;
@@ -44,7 +43,7 @@ impl MemoryCarrier {
     }
 
     fn held(&self) -> MutexGuard<'_, MemoryContents> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     fn put(&self, on: Section, items_page: Items) {
@@ -313,8 +312,7 @@ async fn everything_arrives_and_is_counted() {
     let (source, target) = (filled(), MemoryCarrier::new("empty"));
     let before = source.held().clone();
     let told = Mutex::new(Vec::new());
-    let moved =
-        carry(&source, &target, OPTIONS, &|progress| told.lock().unwrap().push(progress)).await.unwrap();
+    let moved = carry(&source, &target, OPTIONS, &|progress| told.lock().push(progress)).await.unwrap();
     assert_eq!((moved.teams, moved.keys, moved.sealed, moved.receipts), (1, 19, 1, 1));
     assert_eq!(
         (moved.projects, moved.rows, moved.rows_now, moved.guests, moved.retries),
@@ -328,7 +326,7 @@ async fn everything_arrives_and_is_counted() {
     );
     assert_eq!(*source.held(), before, "the source is as it was");
     assert_eq!(target.held().checkpoint, None);
-    let told = told.into_inner().unwrap();
+    let told = told.into_inner();
     let last_of = |phase| told.iter().rfind(|progress| progress.phase == phase).unwrap().rows;
     assert_eq!((last_of(Phase::Copying), last_of(Phase::Verifying)), (480, 480));
     let Some(Items::Blocks(blocks)) = target.get(Section::Blocks(ProjectId::from_uuid(Uuid::from_u128(1))))

@@ -1,11 +1,11 @@
 //! E-mail finders, one after another, until one knows the address.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use rowmill_model::cell::Meta;
 use rowmill_model::column::{TaskConfig, WaterfallEmail, WaterfallProvider};
 use rowmill_model::{CellError, Column, ErrorCode, Spent, template};
@@ -359,14 +359,14 @@ impl RejectedCredentials {
     const REMEMBERED_FOR: Duration = Duration::from_secs(10);
 
     fn recall(&self, account: (Lane, Digest), now: Timestamp) -> Option<Failure> {
-        let accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let accounts = self.0.lock();
         let (_, failure) = accounts.get(&account).filter(|(until, _)| *until > now)?;
         let message = format!("Not called again because of an earlier error: {}", failure.message);
         Some(Failure { message, spent: Spent::NOTHING, ..failure.clone() })
     }
 
     fn remember(&self, account: (Lane, Digest), failure: Failure, now: Timestamp) {
-        let mut accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut accounts = self.0.lock();
         if accounts.len() >= Self::LEN_MAX {
             accounts.retain(|_, (until, _)| *until > now);
         }
