@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use rowmill_clock::SystemClock;
 use rowmill_providers::ssrf_guard::Request;
-use rowmill_providers::{AllowList, Client, NetworkPolicy, SystemClock};
+use rowmill_providers::{AllowList, Client, NetworkPolicy};
 use serde_json::{Value, json};
 
 use crate::any_result::AnyResult;

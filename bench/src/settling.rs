@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_engine::{CallOutcome, Capacity, Cell, CellRunner, Config, Engine};
 use rowmill_model::cell::Meta;
 use rowmill_model::column::Dependency;
 use rowmill_model::plan::Pick;
 use rowmill_model::{Column, ColumnId, ColumnType, Project, ProjectId, Record, RowId, Table};
-use rowmill_providers::{Clock as _, SystemClock};
 use rowmill_store::{CellResult, Claim, Lane, NewRow, Rows, Settlement, Store, Trigger, WorkerId};
 use uuid::Uuid;
 

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rowmill_clock::Clock;
 use rowmill_model::Limits;
 use rowmill_query::{Budget, Query};
 use rowmill_store::Store;
 
-use crate::clock::Clock;
 use crate::credential_cache::CredentialCache;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
@@ -51,7 +51,7 @@ impl App {
         environment: Environment,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let hub = Arc::new(EventHub::default());
+        let hub = Arc::new(EventHub::new(Arc::clone(&clock)));
         let told = Arc::clone(&hub);
         store.listen(Box::new(move |change| told.note(change)));
         let sequences = Arc::new(Sequences::default());

@@ -1,7 +1,6 @@
 //! Authentication: API keys, their secrets, and which project a caller may read or change.
 
 use std::fmt::Write as _;
-use std::time::Instant;
 
 use rowmill_model::{KeyId, ProjectId};
 use rowmill_store::StoredProject;
@@ -50,17 +49,17 @@ impl App {
     /// The principal a bearer token stands for.
     pub async fn authenticate(&self, token: &str) -> Result<Principal> {
         let hash = hash(token);
-        if let Some(principal) = self.keys.get(&hash) {
+        let now = self.clock.monotonic();
+        if let Some(principal) = self.keys.get(&hash, now) {
             return Ok(principal);
         }
-        let looked_up = Instant::now();
         let id = key_id(token).ok_or(Error::InvalidKey)?;
         let key = self.store.key(id).await?.ok_or(Error::InvalidKey)?;
         if !bool::from(key.hash.ct_eq(&hash)) {
             return Err(Error::InvalidKey);
         }
         let principal = Principal { team: key.team, key: key.id };
-        self.keys.put(hash, principal, looked_up);
+        self.keys.put(hash, principal, now);
         self.touch(key.id, key.last_used_at_ms);
         Ok(principal)
     }
@@ -69,13 +68,13 @@ impl App {
     pub(crate) async fn key_holder(&self, id: KeyId) -> Result<Option<Principal>> {
         // Not what any token hashes to: a token is text, and this has a prefix no text has.
         let cached = Sha256::new().chain_update([0xFF]).chain_update(id.uuid().as_bytes()).finalize().into();
-        if let Some(principal) = self.keys.get(&cached) {
+        let now = self.clock.monotonic();
+        if let Some(principal) = self.keys.get(&cached, now) {
             return Ok(Some(principal));
         }
-        let looked_up = Instant::now();
         let Some(key) = self.store.key(id).await? else { return Ok(None) };
         let principal = Principal { team: key.team, key: key.id };
-        self.keys.put(cached, principal, looked_up);
+        self.keys.put(cached, principal, now);
         self.touch(key.id, key.last_used_at_ms);
         Ok(Some(principal))
     }

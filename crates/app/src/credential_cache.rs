@@ -32,14 +32,14 @@ impl CredentialCache {
     const TTL: Duration = Duration::from_millis(800);
     const LEN_MAX: usize = 1_000;
 
-    pub(crate) fn get(&self, team: TeamId) -> Option<Arc<Credentials>> {
+    pub(crate) fn get(&self, team: TeamId, now: Instant) -> Option<Arc<Credentials>> {
         let teams = self.teams();
         let (credentials, begun) = teams.by_id.get(&team)?;
-        (begun.elapsed() < Self::TTL).then(|| Arc::clone(credentials))
+        (now.duration_since(*begun) < Self::TTL).then(|| Arc::clone(credentials))
     }
 
-    pub(crate) fn begin(&self) -> Reading {
-        Reading { changes: self.teams().changes, begun: Instant::now() }
+    pub(crate) fn begin(&self, now: Instant) -> Reading {
+        Reading { changes: self.teams().changes, begun: now }
     }
 
     pub(crate) fn put(&self, team: TeamId, credentials: Arc<Credentials>, reading: Reading) {
@@ -48,7 +48,7 @@ impl CredentialCache {
             return;
         }
         if teams.by_id.len() >= Self::LEN_MAX {
-            teams.by_id.retain(|_, (_, begun)| begun.elapsed() < Self::TTL);
+            teams.by_id.retain(|_, (_, begun)| reading.begun.duration_since(*begun) < Self::TTL);
         }
         teams.by_id.insert(team, (credentials, reading.begun));
     }
@@ -66,6 +66,7 @@ impl CredentialCache {
 
 #[cfg(test)]
 mod tests {
+    use rowmill_clock::{Clock as _, SystemClock};
     use uuid::Uuid;
 
     use super::*;
@@ -74,13 +75,13 @@ mod tests {
 
     #[test]
     fn what_was_read_before_a_change_is_not_kept_after_it() {
-        let cache = CredentialCache::default();
-        let reading = cache.begin();
+        let (cache, now) = (CredentialCache::default(), SystemClock.monotonic());
+        let reading = cache.begin(now);
         cache.put(TEAM, Arc::default(), reading);
-        assert!(cache.get(TEAM).is_some());
+        assert!(cache.get(TEAM, now).is_some());
         cache.forget(TEAM);
-        assert!(cache.get(TEAM).is_none());
+        assert!(cache.get(TEAM, now).is_none());
         cache.put(TEAM, Arc::default(), reading);
-        assert!(cache.get(TEAM).is_none());
+        assert!(cache.get(TEAM, now).is_none());
     }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use parking_lot::{Mutex, MutexGuard};
+use rowmill_clock::Clock;
 use rowmill_model::{ProjectId, RowId};
 use rowmill_store::{Change, ChangedRows};
 use tokio::sync::watch;
@@ -19,8 +20,9 @@ const PROJECTS_MAX: usize = 256;
 const NAMED_MAX: usize = 20_000;
 
 /// The last changes of projects.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct EventHub {
+    clock: Arc<dyn Clock>,
     projects: Mutex<HashMap<ProjectId, WatchedProject>>,
     /// Dropped when no more feeds are served.
     closing: Mutex<Option<watch::Sender<()>>>,
@@ -59,6 +61,10 @@ pub(crate) struct ChangesSince {
 }
 
 impl EventHub {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, projects: Mutex::default(), closing: Mutex::default() }
+    }
+
     fn projects(&self) -> MutexGuard<'_, HashMap<ProjectId, WatchedProject>> {
         self.projects.lock()
     }
@@ -82,7 +88,9 @@ impl EventHub {
         }
         // Of one that is new here, all is known from this change on.
         let floor = change.seq.checked_sub(1);
-        let watched = projects.entry(change.project).or_insert_with(|| WatchedProject::from(floor));
+        let watched = projects
+            .entry(change.project)
+            .or_insert_with(|| WatchedProject::new(floor, self.clock.monotonic()));
         watched.named += named(&change.rows);
         watched.changes.push_back(LoggedChange { seq: change.seq, rows: change.rows.clone() });
         while watched.named > NAMED_MAX
@@ -100,8 +108,9 @@ impl EventHub {
         if !projects.contains_key(&project) {
             has_room(&mut projects);
         }
-        let watched = projects.entry(project).or_insert_with(|| WatchedProject::from(None));
-        watched.seen = Instant::now();
+        let now = self.clock.monotonic();
+        let watched = projects.entry(project).or_insert_with(|| WatchedProject::new(None, now));
+        watched.seen = now;
         watched.latest.subscribe()
     }
 
@@ -141,9 +150,9 @@ impl EventHub {
 }
 
 impl WatchedProject {
-    fn from(floor: Option<u64>) -> Self {
+    fn new(floor: Option<u64>, now: Instant) -> Self {
         let (changes, latest) = (VecDeque::new(), watch::Sender::new(0));
-        Self { changes, named: 0, floor, latest, asked: None, row_bytes: None, seen: Instant::now() }
+        Self { changes, named: 0, floor, latest, asked: None, row_bytes: None, seen: now }
     }
 
     fn since(&self, seq: u64) -> ChangesSince {
@@ -184,6 +193,7 @@ fn named(rows: &ChangedRows) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use rowmill_clock::SystemClock;
     use rowmill_store::Spans;
     use uuid::Uuid;
 
@@ -201,7 +211,7 @@ mod tests {
 
     #[test]
     fn only_what_came_after_is_news_and_what_is_forgotten_is_lost() {
-        let hub = EventHub::default();
+        let hub = EventHub::new(Arc::new(SystemClock));
         let id = ProjectId::from_uuid(Uuid::nil());
         assert!(hub.since(id, 6).lost, "nothing was heard of it");
         hub.note(&change(7, rows(&[1])));

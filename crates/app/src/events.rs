@@ -134,12 +134,12 @@ impl Feed {
     pub async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
-                self.last_told = Some(Instant::now());
+                self.last_told = Some(self.app.clock.monotonic());
                 return Some(event);
             }
             if let Some(telling) = &self.telling {
                 if telling.has_more() {
-                    self.last_told = Some(Instant::now());
+                    self.last_told = Some(self.app.clock.monotonic());
                     return Some(Event::Rows(telling.clone()));
                 }
                 self.seq = telling.seq().max(self.seq);
@@ -151,12 +151,13 @@ impl Feed {
                 tokio::select! {
                     changed = self.latest.changed() => changed.ok()?,
                     _ = self.closing.changed() => return None,
-                    () = tokio::time::sleep(QUIET_MAX) => return self.is_authorized().await.then_some(Event::Quiet),
+                    () = self.app.clock.sleep(QUIET_MAX) => return self.is_authorized().await.then_some(Event::Quiet),
                 }
                 continue;
             }
-            if let Some(pause) = self.last_told.and_then(|at| PAUSE.checked_sub(at.elapsed())) {
-                tokio::time::sleep(pause).await;
+            let since = |at: Instant| self.app.clock.monotonic().duration_since(at);
+            if let Some(pause) = self.last_told.and_then(|at| PAUSE.checked_sub(since(at))) {
+                self.app.clock.sleep(pause).await;
             }
             if !self.is_authorized().await {
                 return None;
@@ -168,11 +169,12 @@ impl Feed {
     /// Whether the reader's key was not revoked since the stream began.
     async fn is_authorized(&mut self) -> bool {
         let Caller::Key(principal) = self.caller else { return true };
-        if self.authorized_at.is_none_or(|looked_up| looked_up.elapsed() >= AUTHORIZED_FOR) {
+        let now = self.app.clock.monotonic();
+        if self.authorized_at.is_none_or(|looked_up| now.duration_since(looked_up) >= AUTHORIZED_FOR) {
             if !matches!(self.app.store.key(principal.key).await, Ok(Some(_))) {
                 return false;
             }
-            self.authorized_at = Some(Instant::now());
+            self.authorized_at = Some(self.app.clock.monotonic());
         }
         true
     }

@@ -16,17 +16,17 @@ impl KeyCache {
     const TTL: Duration = Duration::from_millis(800);
     const LEN_MAX: usize = 10_000;
 
-    pub(crate) fn get(&self, hash: &[u8; 32]) -> Option<Principal> {
+    pub(crate) fn get(&self, hash: &[u8; 32], now: Instant) -> Option<Principal> {
         let keys = self.0.lock();
         keys.get(hash)
-            .filter(|(_, looked_up)| looked_up.elapsed() < Self::TTL)
+            .filter(|(_, looked_up)| now.duration_since(*looked_up) < Self::TTL)
             .map(|(principal, _)| *principal)
     }
 
     pub(crate) fn put(&self, hash: [u8; 32], principal: Principal, looked_up: Instant) {
         let mut keys = self.0.lock();
         if keys.len() >= Self::LEN_MAX {
-            keys.retain(|_, (_, looked_up)| looked_up.elapsed() < Self::TTL);
+            keys.retain(|_, (_, earlier)| looked_up.duration_since(*earlier) < Self::TTL);
         }
         keys.insert(hash, (principal, looked_up));
     }

@@ -15,10 +15,11 @@ impl App {
     /// Everything opened for a team. A change made through this process is seen at once, one made through
     /// another within a second.
     pub async fn credentials(&self, team: TeamId) -> Result<Arc<Credentials>> {
-        if let Some(credentials) = self.credential_cache.get(team) {
+        let now = self.clock.monotonic();
+        if let Some(credentials) = self.credential_cache.get(team, now) {
             return Ok(credentials);
         }
-        let reading = self.credential_cache.begin();
+        let reading = self.credential_cache.begin(now);
         let sealed = self.store.sealed(team).await?;
         let credentials = Arc::new(Credentials::open(team, sealed, &self.vault, &self.environment));
         self.credential_cache.put(team, Arc::clone(&credentials), reading);

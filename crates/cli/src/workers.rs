@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use clap::Args;
 use parking_lot::Mutex;
 use rowmill_app::{App, Source};
+use rowmill_clock::SystemClock;
 use rowmill_engine::{
     CallLimits, Config, CredentialFrom, Credentials, Engine, ProviderCalls, ProviderCallsConfig,
     ProviderCredential, TeamCredentials,
@@ -135,7 +136,7 @@ pub(crate) fn start(
         nesting_max: usize::try_from(limits.nesting_max)?,
         ..Config::default()
     };
-    let worker = rowmill_app::log_id(&rowmill_app::SystemClock);
+    let worker = rowmill_app::log_id(&SystemClock);
     let seed = u64::try_from(worker.as_u128() & u128::from(u64::MAX))?;
     let engine = Engine::start(store, provider_calls, clock, config, WorkerId(worker), seed);
     drop(entered);

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
+use rowmill_clock::Clock;
 use rowmill_model::column::RateLimit;
 use rowmill_model::{CellError, ErrorCode};
-use rowmill_providers::{Clock, Failure, FailureKind};
+use rowmill_providers::{Failure, FailureKind};
 use rowmill_store::SharedRates;
 use tokio::sync::Notify;
 

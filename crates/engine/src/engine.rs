@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rowmill_providers::Clock;
+use rowmill_clock::Clock;
 use rowmill_store::{Change, ChangedRows, Store, WorkerId};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;

@@ -18,7 +18,7 @@
 //! - [`CallLimits`] says how fast a credential, a host or a column may be called. Cells are claimed only where
 //!   there is room, so that the others stay queued; one that finds the way closed after all is put back and
 //!   no try is counted. On a database that several nodes share, they take turns.
-//! - Time comes from a [`rowmill_providers::Clock`], chance from a seed.
+//! - Time comes from a [`rowmill_clock::Clock`], chance from a seed.
 
 mod call_limits;
 mod cell_permits;

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicUsize;
 
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
+use rowmill_clock::Clock;
 use rowmill_model::{Project, ProjectId, TeamId};
-use rowmill_providers::Clock;
 use rowmill_store::{Claim, Lane, Store, StoreError, WorkerId};
 use tokio::sync::Notify;
 

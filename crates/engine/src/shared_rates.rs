@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use rowmill_providers::Clock;
+use rowmill_clock::Clock;
 use rowmill_store::SharedRates;
 use rowmill_store::shared_rates::{RateGrant, RateRequest};
 use tokio::sync::Notify;
@@ -115,6 +115,7 @@ mod tests {
 
     use async_trait::async_trait;
     use futures_util::future::join_all;
+    use rowmill_clock::RuntimeClock;
     use rowmill_model::column::RateLimit;
     use rowmill_providers::{Failure, FailureKind};
     use rowmill_store::Result;
@@ -123,25 +124,10 @@ mod tests {
     use super::*;
     use crate::call_limits::{CallLimit, CallLimits};
 
-    /// The runtime's clock, which stands still while anybody has something to do.
-    #[derive(Debug)]
-    struct PausedClock(tokio::time::Instant);
-
-    #[async_trait]
-    impl Clock for PausedClock {
-        fn now(&self) -> Timestamp {
-            Timestamp::UNIX_EPOCH + self.0.elapsed()
-        }
-
-        async fn sleep(&self, duration: Duration) {
-            tokio::time::sleep(duration).await;
-        }
-    }
-
     /// A database at some distance.
     #[derive(Debug)]
     struct FakeSharedRates {
-        clock: Arc<PausedClock>,
+        clock: Arc<RuntimeClock>,
         pasts: Mutex<HashMap<Uuid, (Vec<i64>, i64)>>,
     }
 
@@ -161,13 +147,13 @@ mod tests {
         }
     }
 
-    fn nodes(count: usize) -> (Arc<PausedClock>, Vec<CallLimits>) {
-        let clock = Arc::new(PausedClock(tokio::time::Instant::now()));
+    fn nodes(count: usize) -> (Arc<RuntimeClock>, Vec<CallLimits>) {
+        let clock = Arc::new(RuntimeClock::new(Timestamp::UNIX_EPOCH));
         let fake_rates = Arc::new(FakeSharedRates { clock: Arc::clone(&clock), pasts: Mutex::default() });
         let node = || {
             CallLimits::with_shared_rates(
                 Arc::<FakeSharedRates>::clone(&fake_rates),
-                Arc::<PausedClock>::clone(&clock),
+                Arc::<RuntimeClock>::clone(&clock),
             )
         };
         let nodes = (0..count).map(|_| node()).collect();
@@ -181,7 +167,7 @@ mod tests {
 
     /// Calls as often as it may until then; when, in milliseconds.
     async fn drive(
-        clock: &PausedClock,
+        clock: &RuntimeClock,
         call_limits: &CallLimits,
         limit: CallLimit,
         until_ms: i64,

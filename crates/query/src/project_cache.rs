@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_fairness::Tenant;
 use rowmill_model::ProjectId;
 use rowmill_store::{Change, Spans, Store, StoreError, StoredProject};
@@ -72,7 +73,7 @@ impl CachedProject {
 
     fn refuse(&self, names: &[ColumnKey]) {
         let mut refused = self.refused.lock();
-        *refused = Some((names.to_vec(), Instant::now()));
+        *refused = Some((names.to_vec(), SystemClock.monotonic()));
     }
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::ProjectId;
 use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Spans, Store, StoredProject};
 
@@ -23,8 +24,8 @@ const TRIES_MAX: usize = 4;
 
 #[derive(Debug, Clone)]
 pub struct Query {
-    loader: CacheLoader,
-    patience: Duration,
+    pub(crate) loader: CacheLoader,
+    pub(crate) patience: Duration,
 }
 
 impl Query {
@@ -72,7 +73,7 @@ impl Query {
     }
 
     async fn read_page(&self, project: &StoredProject, of: PageOf, extent: Extent) -> Result<Page> {
-        let until = Instant::now() + self.patience;
+        let until = SystemClock.monotonic() + self.patience;
         if of.selection.is_everything() {
             return self.plain_page(project.project.id, &of, until, extent).await;
         }
@@ -89,7 +90,7 @@ impl Query {
         selection: Selection,
         now: Timestamp,
     ) -> Result<Vec<u64>> {
-        let until = Instant::now() + self.patience;
+        let until = SystemClock.monotonic() + self.patience;
         let part = SliceOf { start: Start::Offset(0), limit: usize::MAX };
         match self.slice(project, &selection, now, part, project.change_seq, until).await? {
             Some(slice) => Ok(slice.positions),

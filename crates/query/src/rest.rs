@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::ProjectId;
 use rowmill_store::{Result, RowsAt, Snapshot, Store, StoreError, StoredRow};
 
@@ -57,7 +58,7 @@ impl Rest {
         if self.positions.is_empty() {
             return Ok(None);
         }
-        if Instant::now() >= self.until {
+        if SystemClock.monotonic() >= self.until {
             self.give_back_snapshot();
         }
         let asked = self.positions.clone();

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::record::Cells;
 use rowmill_model::{CellStates, ProjectId};
 use rowmill_store::{RowRef, ScanDetail, Spans, Store, StoreError};
@@ -72,7 +73,7 @@ struct Folded<T, E> {
 }
 
 fn is_over(is_cancelled: &AtomicBool, until: Instant) -> bool {
-    is_cancelled.load(Ordering::Relaxed) || Instant::now() >= until
+    is_cancelled.load(Ordering::Relaxed) || SystemClock.monotonic() >= until
 }
 
 /// Dropped with the caller: then the scan goes on for nobody.

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
+use rowmill_clock::{Clock as _, SystemClock};
 use tokio::sync::Notify;
 
 /// How many connections are looked at to find one that gives way.
@@ -108,7 +109,7 @@ impl Gate {
             }
         }
         let (id, leave) = (state.number(), Arc::default());
-        let (turn, new_since) = (None, Some(Instant::now()));
+        let (turn, new_since) = (None, Some(SystemClock.monotonic()));
         let member = Member { address, is_limited: !has_room, turn, new_since, leave: Arc::clone(&leave) };
         for line in state.lines(&member) {
             line.count += 1;
@@ -267,7 +268,7 @@ impl State {
 
     fn tell(&mut self, Caps { total, per_address, .. }: Caps) {
         if self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
-            self.told = Some(Instant::now());
+            self.told = Some(SystemClock.monotonic());
             tracing::warn!(
                 connections = self.ordinary.count,
                 connections_max = total,

@@ -6,12 +6,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use rowmill_clock::Clock;
 use rowmill_model::cell::Meta;
 use rowmill_model::column::{TaskConfig, WaterfallEmail, WaterfallProvider};
 use rowmill_model::{CellError, Column, ErrorCode, Spent, template};
 use rowmill_providers::catalogue::{Kind, Provider};
 use rowmill_providers::email::{Finder, Finding, Gate, Hit, Person, Search};
-use rowmill_providers::{Access, Clock, Failure, FailureKind};
+use rowmill_providers::{Access, Failure, FailureKind};
 use rowmill_store::Lane;
 use serde_json::Value as Json;
 

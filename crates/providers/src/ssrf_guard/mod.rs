@@ -18,13 +18,13 @@ use std::time::Duration;
 
 pub use reqwest::Method;
 use reqwest::header::CONTENT_LENGTH;
+use rowmill_clock::Clock;
 use url::{Host, Url};
 
 pub use addresses::AllowList;
 pub use message::{Request, Response};
 use resolver::{BlockedAddress, GuardedResolver};
 
-use crate::clock::Clock;
 use crate::failure::{Failure, FailureKind, Hints};
 use crate::redactor::Redactor;
 
