@@ -63,7 +63,7 @@ pub use crate::ids::log_id;
 pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportedBatch};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
-pub use crate::rows::fields::{Fields, Held, Text};
+pub use crate::rows::fields::{Fields, FieldsRead, Text};
 pub use crate::rows::layout::too_many_fields;
 pub use crate::rows::{CellChange, InsertRows, ListRows, RowPatched};
 pub use crate::runs::{StopRows, TriggerRows};
