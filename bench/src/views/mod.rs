@@ -5,7 +5,7 @@ mod data;
 mod yardsticks;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::TryStreamExt as _;
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use crate::effort::Effort;
 use crate::load::{self, Until};
 use crate::postgres;
 use crate::random::Random;
+use crate::rates::milliseconds;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
 use crate::runtime::runtime;
@@ -227,8 +228,4 @@ fn timed(connection: &mut Connection, request: &[u8]) -> AnyResult<f64> {
     let answer: Value = serde_json::from_slice(answer)?;
     let is_right = answer.get("rows").and_then(Value::as_array).is_some_and(|rows| !rows.is_empty());
     if is_right { Ok(milliseconds(elapsed)) } else { Err("a page came without rows".into()) }
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1_000.0
 }

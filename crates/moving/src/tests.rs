@@ -16,7 +16,9 @@ use rowmill_store::carry::{
 use rowmill_store::{ApiKey, Result, Sealed, SealedKind, StoreError, Team};
 use uuid::Uuid;
 
-use crate::{MoveError, Moved, Options, Phase, carry};
+use crate::error::MoveError;
+use crate::mover::carry;
+use crate::report::{Moved, Options, Phase};
 
 /// The processed column of every project here.
 const ANSWER: Slot = 2;

@@ -6,6 +6,7 @@
 mod ai;
 mod api;
 mod fill;
+mod rejected_credentials;
 mod scrape;
 #[cfg(test)]
 mod tests;
@@ -31,7 +32,7 @@ use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner};
 use crate::credentials::{Credentials, TeamCredentials};
 use crate::digest::Digest;
 use crate::single_flight::{Origin, SingleFlight};
-use waterfall::RejectedCredentials;
+use rejected_credentials::RejectedCredentials;
 
 /// Calls providers.
 #[derive(Debug)]

@@ -1,11 +1,9 @@
 //! E-mail finders, one after another, until one knows the address.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use parking_lot::Mutex;
 use rowmill_clock::Clock;
 use rowmill_model::cell::Meta;
 use rowmill_model::column::{TaskConfig, WaterfallEmail, WaterfallProvider};
@@ -13,7 +11,6 @@ use rowmill_model::{CellError, Column, ErrorCode, Spent, template};
 use rowmill_providers::catalogue::{Kind, Provider};
 use rowmill_providers::email::{Finder, Finding, Gate, Hit, Person, Search};
 use rowmill_providers::{Access, Failure, FailureKind};
-use rowmill_store::Lane;
 use serde_json::Value as Json;
 
 use super::fill::Fill;
@@ -347,34 +344,5 @@ impl Gate for RequestGate<'_> {
                 }
             }
         }
-    }
-}
-
-/// Credentials that are not asked again in a run: they are wrong, or their account is empty. A run has no
-/// end that can be seen from here, so they are forgotten after a while, and a new credential is another one.
-#[derive(Debug, Default)]
-pub(super) struct RejectedCredentials(Mutex<BTreeMap<(Lane, Digest), (Timestamp, Failure)>>);
-
-impl RejectedCredentials {
-    const LEN_MAX: usize = 10_000;
-    const REMEMBERED_FOR: Duration = Duration::from_secs(10);
-
-    fn recall(&self, account: (Lane, Digest), now: Timestamp) -> Option<Failure> {
-        let accounts = self.0.lock();
-        let (_, failure) = accounts.get(&account).filter(|(until, _)| *until > now)?;
-        let message = format!("Not called again because of an earlier error: {}", failure.message);
-        Some(Failure { message, spent: Spent::NOTHING, ..failure.clone() })
-    }
-
-    fn remember(&self, account: (Lane, Digest), failure: Failure, now: Timestamp) {
-        let mut accounts = self.0.lock();
-        if accounts.len() >= Self::LEN_MAX {
-            accounts.retain(|_, (until, _)| *until > now);
-        }
-        if accounts.len() >= Self::LEN_MAX {
-            accounts.clear();
-        }
-        let until = now.saturating_add(Self::REMEMBERED_FOR).unwrap_or(now);
-        accounts.insert(account, (until, failure));
     }
 }

@@ -8,9 +8,10 @@ use jiff::tz::TimeZone;
 use regex::{Regex, RegexBuilder};
 use serde_json::Value as Json;
 
+use super::document::Filter;
 use super::operand::{Among, Measure, Size, SizeTest, cased};
+use super::operator::Operator;
 use super::within::Within;
-use super::{Filter, Operator};
 use crate::cell_status::{CellStatus, ErrorCode};
 use crate::value::{Kind, Value, elements};
 

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::check::{Check, PlainTest};
+use super::document::{Conjunction, Filter, FilterNode, Filters};
 use super::operand::SizeTest;
-use super::{Conjunction, Filter, FilterNode, Filters};
 use crate::cell::CellState;
 use crate::cell_status::CellStatus;
 use crate::path::Path;

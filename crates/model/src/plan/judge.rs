@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use super::{Block, Plan};
+use super::block::Block;
+use super::dependencies::Plan;
 use crate::cell_status::{CellError, CellStatus, ErrorCode};
 use crate::record::Slot;
 use crate::row::RowView;

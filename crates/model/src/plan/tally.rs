@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Plan, RowTransitions, RunTally};
+use super::block::Block;
+use super::dependencies::Plan;
+use super::run::RunTally;
+use super::transitions::RowTransitions;
 use crate::cell_status::CellStatus;
 use crate::record::Slot;
 

@@ -9,9 +9,10 @@ use crate::cell_status::{CellError, CellStatus, ErrorCode};
 use crate::column::{ColumnType, Dependency, ReferenceConfig};
 use crate::filter::{Filter, FilterNode, Filters};
 use crate::ids::{ColumnId, ProjectId, TeamId};
-use crate::project::ProjectSettings;
-use crate::record::Record;
+use crate::project::{Project, ProjectSettings};
+use crate::record::{Record, Slot};
 use crate::row::RowView;
+use crate::table::Table;
 
 const INPUT: Slot = 0;
 const A: Slot = 1;

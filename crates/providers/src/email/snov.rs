@@ -7,8 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::finding::Finding;
+use super::person::Person;
 use super::session::{Progress, Session, address, hit_or_miss, id, no_id, text};
-use super::{Finding, Person};
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind};
 use crate::redactor::Secret;
