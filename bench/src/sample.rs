@@ -79,8 +79,8 @@ pub(crate) fn creation(id: ProjectId, table: Table) -> ProjectSave {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 0,
-        updated_at: 0,
+        created_at_ms: 0,
+        updated_at_ms: 0,
     };
     ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes: Vec::new(), once: None }
 }

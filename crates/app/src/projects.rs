@@ -130,8 +130,8 @@ impl App {
             metadata,
             settings,
             table,
-            created_at: now_ms,
-            updated_at: now_ms,
+            created_at_ms: now_ms,
+            updated_at_ms: now_ms,
         };
         let save = ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes, once };
         Ok(self.store.save_project(save).await?)
@@ -197,7 +197,7 @@ impl App {
             if once.is_none() && project == *stored.project && views == *stored.views {
                 return Ok(SavedProject { project, views, subject, fixes });
             }
-            project.updated_at = self.clock.now_ms();
+            project.updated_at_ms = self.clock.now_ms();
             let version = Some(stored.version);
             let save = ProjectSave { project, views, version, subject, fixes, once: once.clone() };
             match self.store.save_project(save).await {

@@ -309,7 +309,7 @@ impl App {
     }
 
     fn touched(&self, mut project: rowmill_model::Project) -> rowmill_model::Project {
-        project.updated_at = self.clock.now_ms();
+        project.updated_at_ms = self.clock.now_ms();
         project
     }
 }

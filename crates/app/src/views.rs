@@ -41,8 +41,8 @@ impl App {
         changes: ViewChanges,
         once: Option<IdempotencyKey>,
     ) -> Result<ViewSaved> {
-        let created_at = self.clock.now_ms();
-        let id = ViewId::from_uuid(uuid(created_at)?);
+        let created_at_ms = self.clock.now_ms();
+        let id = ViewId::from_uuid(uuid(created_at_ms)?);
         let saved = self
             .change(caller, project, once, |stored| {
                 let mut change = Change::from(stored);
@@ -57,7 +57,7 @@ impl App {
                     id,
                     name: String::new(),
                     emoji: View::EMOJI_DEFAULT.to_owned(),
-                    created_at,
+                    created_at_ms,
                     filters: Filters::default(),
                     sorting: Sorting::default(),
                     column_visibility: BTreeMap::new(),

@@ -118,7 +118,7 @@ impl App {
             project: stored.project.id,
             version: stored.version,
             guest_id: event.guest_id.clone(),
-            event_at_ms: event.created_at,
+            event_at_ms: event.created_at_ms,
             now_ms,
             row,
         })

@@ -40,7 +40,7 @@ fn give_back_orphans(shared: &Shared, before: &OrphanedTickets, held: &BTreeSet<
     for ticket in lost {
         let message = "The worker was lost. The cell is queued again.".to_owned();
         let error = CellError { code: ErrorCode::ProviderError, message };
-        let result = CellResult::Later(shared.clock.now().as_millisecond(), error);
+        let result = CellResult::Later { at_ms: shared.clock.now().as_millisecond(), error };
         shared.in_flight.give_back(Settlement { ticket, result });
     }
     orphans

@@ -77,7 +77,9 @@ fn to_cell_result(shared: &Shared, cell: &Cell, outcome: CallOutcome) -> CellRes
         }
         CallOutcome::NoData(meta) => CellResult::NoData(meta),
         CallOutcome::Skipped(error) => CellResult::Skipped(error),
-        CallOutcome::Later(at, error) => CellResult::Later(at.as_millisecond().saturating_add(1), error),
+        CallOutcome::Later(at, error) => {
+            CellResult::Later { at_ms: at.as_millisecond().saturating_add(1), error }
+        }
         CallOutcome::Failed(call_failure) => {
             let attempts_max = cell.column.retry.max_attempts;
             let now = shared.clock.now();

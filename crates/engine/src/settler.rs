@@ -109,8 +109,8 @@ fn word(result: &CellResult) -> &'static str {
     match result {
         CellResult::Value(..) => "value",
         CellResult::NoData(_) => "no_data",
-        CellResult::Retry(..) => "retry",
-        CellResult::Later(..) => "later",
+        CellResult::Retry { .. } => "retry",
+        CellResult::Later { .. } => "later",
         CellResult::Skipped(_) => "skipped",
         CellResult::Failed(error, _) => error.code.word(),
     }

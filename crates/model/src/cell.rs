@@ -21,9 +21,9 @@ pub struct CellState {
     pub error: Option<CellError>,
     pub attempts: u32,
     /// Unix milliseconds before which a queued cell is not tried again.
-    pub retry_at: Option<i64>,
+    pub retry_at_ms: Option<i64>,
     /// Unix milliseconds of the last change.
-    pub updated_at: Option<i64>,
+    pub updated_at_ms: Option<i64>,
     /// Where the value came from: provider, model, milliseconds, cost, source.
     pub meta: Option<Meta>,
 }
@@ -34,7 +34,7 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 impl CellState {
     /// Puts together what a mark says and what the row keeps beside it.
     pub fn of(mark: Mark, detail: Detail) -> Self {
-        let Detail { message, attempts, updated_at, meta, trying } = detail;
+        let Detail { message, attempts, updated_at_ms, meta, trying } = detail;
         let trying = trying.filter(|_| mark.is_pending() && mark.tried);
         let message = message.unwrap_or_default();
         let error = mark.error.filter(|_| !mark.is_pending()).map(|code| CellError { code, message });
@@ -48,9 +48,12 @@ impl CellState {
                 None if mark.is_pending() => 0,
                 None => attempts,
             },
-            retry_at: trying.as_ref().filter(|_| mark.phase == Phase::Later).map(|trying| trying.retry_at),
+            retry_at_ms: trying
+                .as_ref()
+                .filter(|_| mark.phase == Phase::Later)
+                .map(|trying| trying.retry_at_ms),
             error: trying.map(|trying| trying.error).or(error),
-            updated_at,
+            updated_at_ms,
             meta,
         }
     }
@@ -66,8 +69,8 @@ pub struct Detail {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub attempts: u32,
     /// Unix milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub updated_at: Option<i64>,
+    #[serde(rename = "updatedAt", default, skip_serializing_if = "Option::is_none")]
+    pub updated_at_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
     /// The tries of a run that had not ended when this was written. They count where the mark says so.
@@ -81,7 +84,8 @@ pub struct Detail {
 pub struct Trying {
     pub attempts: u32,
     /// Unix milliseconds.
-    pub retry_at: i64,
+    #[serde(rename = "retryAt")]
+    pub retry_at_ms: i64,
     pub error: CellError,
 }
 

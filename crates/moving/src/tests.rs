@@ -284,8 +284,8 @@ fn document(team: TeamId, id: ProjectId) -> String {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 1,
-        updated_at: 2,
+        created_at_ms: 1,
+        updated_at_ms: 2,
     };
     serde_json::to_string(&project).unwrap()
 }

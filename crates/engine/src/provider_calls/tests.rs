@@ -42,8 +42,8 @@ pub(super) fn cell_of(values: &[(Slot, &str)]) -> Cell {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 0,
-        updated_at: 0,
+        created_at_ms: 0,
+        updated_at_ms: 0,
     };
     let lane = Lane { project: project.id, slot: column.slot };
     Cell {

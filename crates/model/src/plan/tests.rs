@@ -46,8 +46,8 @@ fn project(autoplay: bool) -> Project {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 0,
-        updated_at: 0,
+        created_at_ms: 0,
+        updated_at_ms: 0,
     }
 }
 

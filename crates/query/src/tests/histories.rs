@@ -173,7 +173,11 @@ impl World {
         let result = match kind {
             0 => CellResult::Value("\"Answer\"".into(), Meta::new()),
             1 => CellResult::NoData(Meta::new()),
-            2 => CellResult::Retry(self.now_ms + 500, error(ErrorCode::RateLimited), Spent::NOTHING),
+            2 => CellResult::Retry {
+                at_ms: self.now_ms + 500,
+                error: error(ErrorCode::RateLimited),
+                spent: Spent::NOTHING,
+            },
             3 => CellResult::Skipped(error(ErrorCode::MissingInput)),
             _ => CellResult::Failed(error(ErrorCode::ProviderError), Meta::new()),
         };

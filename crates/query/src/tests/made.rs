@@ -51,8 +51,8 @@ pub(super) fn project() -> Project {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 1,
-        updated_at: 1,
+        created_at_ms: 1,
+        updated_at_ms: 1,
     }
 }
 
