@@ -2,7 +2,7 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::AnyResult;
+use crate::any_result::AnyResult;
 
 /// This machine's processors in two halves.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::routing::get;
 use axum::serve::ListenerExt as _;
 
-use crate::AnyResult;
+use crate::any_result::AnyResult;
 use crate::rowmill::processor_time;
 
 #[derive(Debug)]

@@ -1,12 +1,13 @@
 //! Batches of cells, beside the bare database doing the same updates.
 
+use crate::any_result::AnyResult;
+use crate::effort::Effort;
 use crate::load::{self, Until};
 use crate::random::Random;
 use crate::raw::Raw;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
 use crate::sample::{self, WRITTEN};
-use crate::{AnyResult, Effort};
 
 const CLIENTS: usize = 8;
 const BATCH_CELLS: usize = 100;

@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 
-use crate::AnyResult;
+use crate::any_result::AnyResult;
 
 /// One connection, kept alive.
 #[derive(Debug)]

@@ -8,12 +8,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::any_result::AnyResult;
 use crate::bare::Bare;
 use crate::client::{Connection, request};
+use crate::effort::Effort;
 use crate::report::{Goal, Pairs, Report, median};
 use crate::rowmill::{Project, Rowmill};
+use crate::sample;
 use crate::store::Backend;
-use crate::{AnyResult, Effort, sample};
 
 /// The quiet team's median may grow by so much,
 const RATIO_MAX: f64 = 10.0;
@@ -42,7 +44,7 @@ pub(crate) fn measure(
     report: &mut Report,
 ) -> AnyResult {
     let folder = scratch.join("fairness");
-    crate::clear(&folder)?;
+    crate::folders::clear(&folder)?;
     let rowmill = Rowmill::start(server, backend.place(&folder.join("data"))?)?;
     let quiet = Quiet::new(&rowmill)?;
     let noisy = Noisy::new(&rowmill)?;
@@ -84,7 +86,7 @@ pub(crate) fn measure(
         );
     }
     drop(rowmill);
-    crate::clear(&folder)
+    crate::folders::clear(&folder)
 }
 
 /// The median of what something takes, asked again and again for a while.

@@ -1,20 +1,24 @@
 //! Bulk insert over HTTP and straight at the store, beside the same rows through the bare database.
 
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use rowmill_model::{ColumnId, ProjectId, Record, RowId, Table};
 use rowmill_store::{NewRow, NewRows};
 use uuid::Uuid;
 
+use crate::any_result::AnyResult;
+use crate::effort::Effort;
 use crate::load::{self, Until};
-use crate::raw::{self, Raw};
+use crate::postgres;
+use crate::rates::per_second;
+use crate::raw::Raw;
 use crate::report::{Goal, Pairs, Report, thousands};
 use crate::rowmill::{Project, Rowmill};
+use crate::runtime::runtime;
 use crate::sample::{self, HEADERS};
-use crate::store::{Backend, runtime};
-use crate::{AnyResult, Effort, per_second, postgres};
+use crate::store::Backend;
 
 /// How rows are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,13 +83,13 @@ pub(crate) fn measure(
         let raw_time = raw.insert(first, &texts, call_rows)?;
         let answers = Mutex::new(vec![Vec::new(); requests.len()]);
         let keep = |index: usize, body: &[u8]| {
-            let mut answers = answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut answers = answers.lock();
             if let Some(answer) = answers.get_mut(index) {
                 *answer = body.to_vec();
             }
         };
         let load = load::run(rowmill.address, clients, &requests, Until::Done, &keep)?;
-        for answer in answers.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for answer in answers.into_inner() {
             row_ids.extend(ids_in(&answer)?);
         }
         pairs.push(per_second(texts.len(), load.elapsed), per_second(texts.len(), raw_time));
@@ -121,7 +125,7 @@ pub(crate) fn at_the_store(
             table.push_manual(ColumnId::new(format!("col_{number:012}")), header);
         }
         // No two rows of a store have the same id.
-        let mut ids = (round * rows..).map(|number| RowId::from_uuid(Uuid::from_bytes(raw::id(number))));
+        let mut ids = (round * rows..).map(|number| RowId::from_uuid(Uuid::from_bytes(sample::id(number))));
         let calls: Vec<NewRows> = packed
             .chunks(CALL_ROWS)
             .map(|call| {

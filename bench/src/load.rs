@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::AnyResult;
+use crate::any_result::AnyResult;
 use crate::client::Connection;
 
 #[derive(Debug, Clone, Copy)]

@@ -3,20 +3,25 @@
 //! Whatever shares the machine slows both, so raw and measured runs take turns, and what counts is the
 //! median of the ratios of neighbours.
 
+mod any_result;
 mod apart;
 mod bare;
 mod cells;
 mod client;
+mod effort;
 mod fairness;
+mod folders;
 mod inserts;
 mod load;
 mod pages;
 mod postgres;
 mod processing;
 mod random;
+mod rates;
 mod raw;
 mod report;
 mod rowmill;
+mod runtime;
 mod sample;
 mod settling;
 mod start;
@@ -24,18 +29,19 @@ mod store;
 mod views;
 mod webhook;
 
-use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use clap::Parser;
 
+use crate::any_result::AnyResult;
 use crate::apart::Halves;
+use crate::effort::{Effort, Part};
+use crate::folders::clear;
 use crate::inserts::Inserts;
 use crate::pages::Reads;
-use crate::postgres::Cluster;
+use crate::postgres::cluster::Cluster;
 use crate::report::Report;
 use crate::rowmill::Rowmill;
 use crate::store::{Backend, Kind};
@@ -43,8 +49,6 @@ use crate::store::{Backend, Kind};
 /// The service's own, which nodes have, too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-type AnyResult<T = ()> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// Measures the service beside the raw limits of this machine and prints one table.
 #[derive(Debug, Parser)]
@@ -82,67 +86,6 @@ struct Args {
     /// Serves these files as the bare handler does. For the bench's own use.
     #[arg(long, hide = true)]
     bare: Vec<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Part {
-    Inserts,
-    Pages,
-    Cells,
-    Deletes,
-    Start,
-    Webhook,
-    Processing,
-    /// Only on PostgreSQL.
-    Nodes,
-    Views,
-    /// A quiet team beside noisy ones.
-    Fairness,
-}
-
-/// How long and how often to measure, and what.
-#[derive(Debug, Clone)]
-struct Effort {
-    only: Vec<Part>,
-    /// Numbers of nodes; all if there are none.
-    nodes: Vec<usize>,
-    rounds: usize,
-    round_time: Duration,
-    /// Rows inserted by one side before it is the other's turn.
-    round_rows: usize,
-    starts: usize,
-    /// Webhook deliveries in one round.
-    round_deliveries: usize,
-}
-
-impl Effort {
-    fn full(only: Vec<Part>, nodes: Vec<usize>) -> Self {
-        Self {
-            only,
-            nodes,
-            rounds: 5,
-            round_time: Duration::from_secs(1),
-            round_rows: 100_000,
-            starts: 5,
-            round_deliveries: 10_000,
-        }
-    }
-
-    fn quick(only: Vec<Part>, nodes: Vec<usize>) -> Self {
-        Self {
-            only,
-            nodes,
-            rounds: 1,
-            round_time: Duration::from_millis(200),
-            round_rows: 20_000,
-            starts: 1,
-            round_deliveries: 1_000,
-        }
-    }
-
-    fn includes(&self, part: Part) -> bool {
-        self.only.is_empty() || self.only.contains(&part)
-    }
 }
 
 fn main() -> ExitCode {
@@ -307,20 +250,4 @@ fn measure(
     }
     drop(rowmill);
     clear(&folder)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "far less than 2^52")]
-fn count(number: usize) -> f64 {
-    number as f64
-}
-
-fn per_second(number: usize, time: Duration) -> f64 {
-    count(number) / time.as_secs_f64()
-}
-
-fn clear(folder: &Path) -> AnyResult {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
-        _ => Ok(std::fs::create_dir_all(folder)?),
-    }
 }

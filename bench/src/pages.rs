@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::any_result::AnyResult;
 use crate::bare::Bare;
 use crate::client::request;
+use crate::effort::Effort;
 use crate::load::{self, Load, Until};
 use crate::random::Random;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
-use crate::{AnyResult, Effort};
 
 const CONNECTIONS: usize = 16;
 const PAGE_ROWS: usize = 100;

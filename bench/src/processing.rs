@@ -5,16 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use rowmill_clock::SystemClock;
 use rowmill_providers::ssrf_guard::Request;
-use rowmill_providers::{AllowList, Client, NetworkPolicy, SystemClock};
+use rowmill_providers::{AllowList, Client, NetworkPolicy};
 use serde_json::{Value, json};
 
+use crate::any_result::AnyResult;
 use crate::bare::Bare;
+use crate::effort::Effort;
+use crate::rates::{count, per_second};
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
+use crate::runtime::runtime;
 use crate::settling::{self, COLUMNS};
-use crate::store::{Backend, runtime};
-use crate::{AnyResult, Effort, count, per_second};
+use crate::store::Backend;
 
 /// Calls at the same time, of the service and of the bare client.
 const AT_ONCE: usize = 64;

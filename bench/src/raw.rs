@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use crate::sample::{self, WRITTEN};
+use crate::any_result::AnyResult;
+use crate::postgres;
+use crate::sample::{self, WRITTEN, id};
 use crate::store::Backend;
-use crate::{AnyResult, postgres};
 
 pub(crate) const SCHEMA: &str = "CREATE TABLE rows (id BLOB PRIMARY KEY, row TEXT NOT NULL)";
 const INSERT: &str = "INSERT INTO rows (id, row) VALUES (?1, ?2)";
@@ -124,10 +125,4 @@ impl Sqlite {
         }
         Ok(count / start.elapsed().as_secs_f64())
     }
-}
-
-/// 16 bytes that grow with the row's number, as the service's ids do.
-pub(crate) fn id(index: usize) -> [u8; 16] {
-    let index = u128::try_from(index).unwrap_or_default();
-    (0x0190_f0e0_b3c4_7d5e_8000_0000_0000_0000 + index).to_be_bytes()
 }

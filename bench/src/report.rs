@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::io::Write as _;
 
+use crate::any_result::AnyResult;
 use crate::store::Kind;
-use crate::{AnyResult, postgres, raw};
+use crate::{postgres, raw};
 
 /// What a ratio, or a figure without a raw limit, should reach.
 #[derive(Debug, Clone, Copy)]

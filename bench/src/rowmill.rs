@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::AnyResult;
+use crate::any_result::AnyResult;
 use crate::client::{Connection, request};
 use crate::sample::HEADERS;
 use crate::store::DataLocation;

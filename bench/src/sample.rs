@@ -79,8 +79,8 @@ pub(crate) fn creation(id: ProjectId, table: Table) -> ProjectSave {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 0,
-        updated_at: 0,
+        created_at_ms: 0,
+        updated_at_ms: 0,
     };
     ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes: Vec::new(), once: None }
 }
@@ -97,4 +97,10 @@ pub(crate) fn new_rows(project: ProjectId, rows: Vec<NewRow>) -> NewRows {
         now_ms: 0,
         once: None,
     }
+}
+
+/// 16 bytes that grow with the row's number, as the service's ids do.
+pub(crate) fn id(index: usize) -> [u8; 16] {
+    let index = u128::try_from(index).unwrap_or_default();
+    (0x0190_f0e0_b3c4_7d5e_8000_0000_0000_0000 + index).to_be_bytes()
 }

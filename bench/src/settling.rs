@@ -6,18 +6,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_engine::{CallOutcome, Capacity, Cell, CellRunner, Config, Engine};
 use rowmill_model::cell::Meta;
 use rowmill_model::column::Dependency;
 use rowmill_model::plan::Pick;
 use rowmill_model::{Column, ColumnId, ColumnType, Project, ProjectId, Record, RowId, Table};
-use rowmill_providers::{Clock as _, SystemClock};
 use rowmill_store::{CellResult, Claim, Lane, NewRow, Rows, Settlement, Store, Trigger, WorkerId};
 use uuid::Uuid;
 
+use crate::any_result::AnyResult;
+use crate::effort::Effort;
+use crate::rates::per_second;
 use crate::report::{Goal, Pairs, Report};
-use crate::store::{Backend, DataLocation, runtime};
-use crate::{AnyResult, Effort, per_second, sample};
+use crate::runtime::runtime;
+use crate::sample;
+use crate::store::{Backend, DataLocation};
 
 /// Dependent columns, each waiting for the one before. Their slots are counted from 1.
 pub(crate) const COLUMNS: usize = 3;

@@ -1,8 +1,9 @@
 //! Cold start to the first answer, and resident memory.
 
+use crate::any_result::AnyResult;
+use crate::effort::Effort;
 use crate::report::{Goal, Report};
 use crate::rowmill::{Memory, Project, Rowmill};
-use crate::{AnyResult, Effort};
 
 const MEBI: f64 = 1024.0 * 1024.0;
 

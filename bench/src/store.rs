@@ -6,10 +6,9 @@ use std::sync::Arc;
 use rowmill_store::Store;
 use rowmill_store_postgres::{Options, PostgresStore};
 use rowmill_store_sqlite::{Access, SqliteStore};
-use tokio::runtime::Runtime;
 
-use crate::AnyResult;
-use crate::postgres::Cluster;
+use crate::any_result::AnyResult;
+use crate::postgres::cluster::Cluster;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Kind {
@@ -87,8 +86,4 @@ impl Drop for Database {
     fn drop(&mut self) {
         let _ = self.cluster.remove(&self.url);
     }
-}
-
-pub(crate) fn runtime() -> AnyResult<Runtime> {
-    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
 }

@@ -10,11 +10,14 @@ use rowmill_store::{GuestWrite, NewRow, Store};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::any_result::AnyResult;
+use crate::effort::Effort;
 use crate::load::{self, Until};
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
-use crate::store::{Backend, DataLocation, runtime};
-use crate::{AnyResult, Effort, sample};
+use crate::runtime::runtime;
+use crate::sample;
+use crate::store::{Backend, DataLocation};
 
 const CONNECTIONS: usize = 16;
 const EVENT: &str = "evt-bench";
@@ -36,7 +39,7 @@ pub(crate) fn measure(
     report: &mut Report,
 ) -> AnyResult {
     let folder = scratch.join("webhook");
-    crate::clear(&folder)?;
+    crate::folders::clear(&folder)?;
     let rowmill = Rowmill::start(server, backend.place(&folder.join("data"))?)?;
     let metadata = json!({ "integration": "eventplatform-event", "eventplatform": { "eventId": EVENT, "webhookEnabled": true } });
     rowmill.ask("POST", "/v4/projects", &json!({ "title": "Bench", "metadata": metadata }).to_string())?;
@@ -110,7 +113,7 @@ impl Bare {
             }
             AnyResult::Ok(())
         })?;
-        Ok(crate::per_second(ids.len(), start.elapsed()))
+        Ok(crate::rates::per_second(ids.len(), start.elapsed()))
     }
 }
 

@@ -15,8 +15,8 @@ use rowmill_model::cell::{Detail, Details};
 use tokio_postgres::{Client, Row, Statement};
 use uuid::Uuid;
 
-use super::connect;
-use crate::AnyResult;
+use super::cluster::connect;
+use crate::any_result::AnyResult;
 use crate::settling::COLUMNS;
 
 /// Blocks claimed at once: about as many cells as the engine settles at once.
@@ -180,7 +180,7 @@ impl Loop {
         let [_, _, _, mark, _, _, count, _, settle, give_back, go_on] = &self.statements;
         let client = &self.client;
         let mut written = Written::default();
-        let detail = Detail { attempts: 1, updated_at: Some(1_700_000_000_000), ..Detail::default() };
+        let detail = Detail { attempts: 1, updated_at_ms: Some(1_700_000_000_000), ..Detail::default() };
         for row in rows {
             let slot = u32::try_from(row.get::<_, i64>(2))?;
             let vals = Record::from_bytes(row.get::<_, &[u8]>(3)).with([(slot, "\"ok\"")])?;

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::connect;
+use super::cluster::connect;
 use super::nodes::{Helper, race};
-use crate::AnyResult;
-use crate::store::{DataLocation, runtime};
+use crate::any_result::AnyResult;
+use crate::runtime::runtime;
+use crate::store::DataLocation;
 
 const SCRIPT: &str = include_str!("graphile.cjs");
 const LOOK_EVERY: Duration = Duration::from_millis(10);

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use rowmill_store::Store;
 use rowmill_store_postgres::{Options, PostgresStore};
 
-use crate::AnyResult;
+use crate::any_result::AnyResult;
+use crate::runtime::runtime;
 use crate::settling::start_engine;
-use crate::store::runtime;
 
 /// A process that says when it is ready, begins when it is told to, and ends with its input.
 #[derive(Debug)]

@@ -10,11 +10,11 @@ use tokio::runtime::Runtime;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use super::connect;
-use crate::AnyResult;
-use crate::raw::id;
-use crate::sample::{HEADERS, WRITTEN};
-use crate::store::{DataLocation, runtime};
+use super::cluster::connect;
+use crate::any_result::AnyResult;
+use crate::runtime::runtime;
+use crate::sample::{HEADERS, WRITTEN, id};
+use crate::store::DataLocation;
 
 /// The shape of the service's own table of rows, and one in which a field can be set in place.
 const SCHEMA: &str = "CREATE TABLE raw_rows (project int8 NOT NULL, position int8 NOT NULL, id uuid NOT NULL, \

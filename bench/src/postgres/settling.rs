@@ -6,12 +6,16 @@ use std::time::{Duration, Instant};
 use tokio_postgres::Client;
 
 use super::bare_loop::Loops;
-use super::{connect, graphile, nodes};
+use super::cluster::connect;
+use super::{graphile, nodes};
+use crate::any_result::AnyResult;
+use crate::effort::Effort;
+use crate::rates::per_second;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::processor_time;
+use crate::runtime::runtime;
 use crate::settling::{COLUMNS, all_settled, furnish, trigger};
-use crate::store::{Backend, DataLocation, runtime};
-use crate::{AnyResult, Effort, per_second};
+use crate::store::{Backend, DataLocation};
 
 /// Nodes, and the projects they work on.
 const WAYS: [(usize, usize); 5] = [(1, 4), (2, 4), (4, 4), (1, 1), (4, 1)];
@@ -41,7 +45,7 @@ struct Cost {
 
 impl Cost {
     fn of_each(self, before: Self, cells: usize) -> Self {
-        let each = |after: f64, before: f64| (after - before) / crate::count(cells);
+        let each = |after: f64, before: f64| (after - before) / crate::rates::count(cells);
         Self {
             log_bytes: each(self.log_bytes, before.log_bytes),
             processor: each(self.processor, before.processor),

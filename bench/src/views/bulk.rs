@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::data::{self, HEADERS, Question};
+use crate::any_result::AnyResult;
 use crate::client::Connection;
+use crate::effort::Effort;
 use crate::load::{self, Until};
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::Rowmill;
 use crate::store::DataLocation;
-use crate::{AnyResult, Effort};
 
 /// How often whoever looks asks for the page.
 const LOOK_EVERY: Duration = Duration::from_millis(250);

@@ -1,11 +1,11 @@
 //! The table and the questions.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::AnyResult;
+use crate::any_result::AnyResult;
 use crate::load::{self, Until};
 use crate::random::Random;
 use crate::rowmill::{Project, Rowmill};
@@ -90,12 +90,12 @@ pub(super) fn insert(
         let requests = requests(rowmill, project, first..rows.end.min(first + CALL_ROWS * 20));
         let answers = Mutex::new(vec![Vec::new(); requests.len()]);
         let keep = |index: usize, body: &[u8]| {
-            if let Some(answer) = answers.lock().unwrap_or_else(PoisonError::into_inner).get_mut(index) {
+            if let Some(answer) = answers.lock().get_mut(index) {
                 *answer = body.to_vec();
             }
         };
         load::run(rowmill.address, clients, &requests, Until::Done, &keep)?;
-        for answer in answers.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for answer in answers.into_inner() {
             let answer: Value = serde_json::from_slice(&answer)?;
             let rows = answer.get("rows").and_then(Value::as_array).ok_or("an insert answered no ids")?;
             ids.extend(rows.iter().filter_map(|id| id.as_str().map(str::to_owned)));

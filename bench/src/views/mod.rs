@@ -5,18 +5,22 @@ mod data;
 mod yardsticks;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::TryStreamExt as _;
 use serde_json::{Value, json};
 
+use crate::any_result::AnyResult;
 use crate::client::Connection;
+use crate::effort::Effort;
 use crate::load::{self, Until};
+use crate::postgres;
 use crate::random::Random;
+use crate::rates::milliseconds;
 use crate::report::{Goal, Pairs, Report};
 use crate::rowmill::{Project, Rowmill};
-use crate::store::{Backend, DataLocation, runtime};
-use crate::{AnyResult, Effort, postgres};
+use crate::runtime::runtime;
+use crate::store::{Backend, DataLocation};
 use data::{CITIES, HEADERS, Question};
 use yardsticks::Yardsticks;
 
@@ -35,7 +39,7 @@ pub(crate) fn measure(
     report: &mut Report,
 ) -> AnyResult {
     let folder = scratch.join("views");
-    crate::clear(&folder)?;
+    crate::folders::clear(&folder)?;
     let is_large = rows >= 1_000_000;
     let goal = |most: f64| is_large.then_some(Goal::AtMost(most));
     let mut views = Views::fill(server, backend.place(&folder.join("data"))?, rows)?;
@@ -58,9 +62,9 @@ pub(crate) fn measure(
     views.many_at_once(effort, report)?;
     views.memory(goal(120.0), report)?;
     drop(views);
-    crate::clear(&folder)?;
+    crate::folders::clear(&folder)?;
     bulk::measure(server, backend.place(&folder.join("data"))?, effort, report)?;
-    crate::clear(&folder)
+    crate::folders::clear(&folder)
 }
 
 /// A service with one filled table.
@@ -193,7 +197,7 @@ impl Views {
 fn bare_scan(url: &str, effort: &Effort, report: &mut Report) -> AnyResult {
     let runtime = runtime()?;
     let (copies, scans) = runtime.block_on(async {
-        let client = postgres::connect(url).await?;
+        let client = postgres::cluster::connect(url).await?;
         let (mut copies, mut scans) = (Vec::new(), Vec::new());
         for _ in 0..effort.starts {
             let start = Instant::now();
@@ -224,8 +228,4 @@ fn timed(connection: &mut Connection, request: &[u8]) -> AnyResult<f64> {
     let answer: Value = serde_json::from_slice(answer)?;
     let is_right = answer.get("rows").and_then(Value::as_array).is_some_and(|rows| !rows.is_empty());
     if is_right { Ok(milliseconds(elapsed)) } else { Err("a page came without rows".into()) }
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    time.as_secs_f64() * 1_000.0
 }

@@ -9,8 +9,9 @@ use rusqlite::Connection;
 use serde_json::Value;
 
 use super::data::{self, Question};
-use super::milliseconds;
-use crate::{AnyResult, Effort};
+use crate::any_result::AnyResult;
+use crate::effort::Effort;
+use crate::rates::milliseconds;
 
 /// Milliseconds that others took for each kind of question, by who they are.
 #[derive(Debug, Default)]

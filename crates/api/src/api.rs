@@ -10,6 +10,7 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use metrics_exporter_prometheus::PrometheusHandle;
 use rowmill_app::SharedRates;
+use rowmill_clock::{Clock, SystemClock};
 use rowmill_model::Limits;
 use serde_json::Value;
 use uuid::Uuid;
@@ -22,7 +23,7 @@ use crate::layers::{self, Cors, RequestId};
 use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
 use crate::pipeline::{self, Plan, Shared};
 use crate::query::QueryReader;
-use crate::rate_limits::{Clock, RateLimiters, Rates, SystemClock};
+use crate::rate_limits::{RateLimiters, Rates};
 use crate::request_memory::RequestMemory;
 use crate::schema::Schemas;
 use crate::shared_rate_limits;
@@ -167,7 +168,7 @@ impl Settings {
         Self {
             rates: Rates::default(),
             cors: Cors::Off,
-            clock: Arc::new(SystemClock::default()),
+            clock: Arc::new(SystemClock),
             request_ids: Arc::new(request_ids),
             request_memory_bytes: usize::MAX,
             metrics: None,

@@ -45,7 +45,7 @@ pub use error::Error;
 pub use layers::Cors;
 pub use measure::install_metrics;
 pub use public_url::PublicUrl;
-pub use rate_limits::{Clock, Rate, Rates, SystemClock};
+pub use rate_limits::{Rate, Rates};
 pub use service::service;
 pub use state::ApiState;
 pub use system::{is_health, too_many_connections};

@@ -107,8 +107,8 @@ mod tests {
             metadata: serde_json::Map::new(),
             settings: ProjectSettings::default(),
             table: Table::new(),
-            created_at: 0,
-            updated_at: 0,
+            created_at_ms: 0,
+            updated_at_ms: 0,
         };
         StoredProject { project: Arc::new(project), views: Arc::default(), version, row_count: 0, change_seq }
     }

@@ -6,10 +6,11 @@ use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use axum::http::header::{HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
 use rowmill_app::shared_rates::{RateGrant, RateRequest};
+use rowmill_clock::Clock;
 use rowmill_model::Spacing;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -74,33 +75,6 @@ impl FromStr for Rate {
     }
 }
 
-/// The time, from outside.
-pub trait Clock: Send + Sync + 'static {
-    /// Time since some fixed moment; never goes back.
-    fn elapsed(&self) -> Duration;
-    /// Seconds since 1970.
-    fn unix_seconds(&self) -> u64;
-}
-
-#[derive(Debug)]
-pub struct SystemClock(Instant);
-
-impl Default for SystemClock {
-    fn default() -> Self {
-        Self(Instant::now())
-    }
-}
-
-impl Clock for SystemClock {
-    fn elapsed(&self) -> Duration {
-        self.0.elapsed()
-    }
-
-    fn unix_seconds(&self) -> u64 {
-        SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs())
-    }
-}
-
 /// Where a caller stands after a request was counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimitStatus {
@@ -143,27 +117,27 @@ const SYNCED_MAX: usize = 1_000;
 struct State<K> {
     /// `None` is the bucket shared by those who come when there is no room left.
     buckets: HashMap<Option<K>, TokenBucket>,
-    swept_at: Duration,
+    swept_at: Instant,
 }
 
 #[derive(Clone, Copy)]
 struct TokenBucket {
     /// Fewer than none if more was spent on other nodes than anybody knew.
     tokens: f64,
-    at: Duration,
+    at: Instant,
     /// Spent here, and not known to other nodes.
     unsynced: u32,
 }
 
 impl<K: Hash + Eq + Clone + Debug> TokenBuckets<K> {
     pub fn new(kind: &'static str, rate: Rate, clock: Arc<dyn Clock>) -> Self {
-        let state = State { buckets: HashMap::new(), swept_at: clock.elapsed() };
+        let state = State { buckets: HashMap::new(), swept_at: clock.monotonic() };
         Self { kind, rate, clock, state: Mutex::new(state) }
     }
 
     /// Counts one request of this caller.
     pub fn take(&self, caller: K) -> RateLimitStatus {
-        let now = self.clock.elapsed();
+        let now = self.clock.monotonic();
         // A panic while counting leaves nothing half-done that matters.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.sweep(&mut state, now);
@@ -186,8 +160,8 @@ impl<K: Hash + Eq + Clone + Debug> TokenBuckets<K> {
         self.standing(is_allowed, tokens)
     }
 
-    fn tokens(&self, bucket: &TokenBucket, now: Duration) -> f64 {
-        let gained = now.saturating_sub(bucket.at).as_secs_f64() * f64::from(self.rate.per_second);
+    fn tokens(&self, bucket: &TokenBucket, now: Instant) -> f64 {
+        let gained = now.duration_since(bucket.at).as_secs_f64() * f64::from(self.rate.per_second);
         (bucket.tokens + gained).min(f64::from(self.rate.burst))
     }
 
@@ -201,7 +175,7 @@ impl<K: Hash + Eq + Clone + Debug> TokenBuckets<K> {
             is_allowed,
             limit: self.rate.burst,
             remaining,
-            reset_unix_seconds: self.clock.unix_seconds() + full_in,
+            reset_unix_seconds: u64::try_from(self.clock.now().as_second()).unwrap_or_default() + full_in,
             retry_after_seconds: if is_allowed { 0 } else { one_in },
         }
     }
@@ -222,7 +196,7 @@ impl<K: Hash + Eq + Clone + Debug> TokenBuckets<K> {
 
     /// Takes in how a bucket stands after all nodes were heard.
     pub(crate) fn apply_shared(&self, caller: K, answer: &RateGrant) {
-        let now = self.clock.elapsed();
+        let now = self.clock.monotonic();
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(bucket) = state.buckets.get_mut(&Some(caller)) {
             let due_in = answer.due_in.first().copied().unwrap_or_default().as_secs_f64();
@@ -238,8 +212,8 @@ impl<K: Hash + Eq + Clone + Debug> TokenBuckets<K> {
     }
 
     /// Drops what is full again, at most once a second.
-    fn sweep(&self, state: &mut State<K>, now: Duration) {
-        if now.saturating_sub(state.swept_at) < SWEEP_EVERY {
+    fn sweep(&self, state: &mut State<K>, now: Instant) {
+        if now.duration_since(state.swept_at) < SWEEP_EVERY {
             return;
         }
         state.swept_at = now;
@@ -294,29 +268,46 @@ pub(crate) fn client_of(address: IpAddr) -> IpAddr {
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
+    use async_trait::async_trait;
+    use jiff::Timestamp;
+    use rowmill_clock::SystemClock;
+
     use super::*;
 
-    #[derive(Default)]
-    struct FakeClock(AtomicU64);
+    #[derive(Debug)]
+    struct FakeClock {
+        started: Instant,
+        advanced_ms: AtomicU64,
+    }
 
     impl FakeClock {
         fn advance(&self, milliseconds: u64) {
-            self.0.fetch_add(milliseconds, Ordering::Relaxed);
+            self.advanced_ms.fetch_add(milliseconds, Ordering::Relaxed);
+        }
+
+        fn advanced(&self) -> Duration {
+            Duration::from_millis(self.advanced_ms.load(Ordering::Relaxed))
         }
     }
 
+    #[async_trait]
     impl Clock for FakeClock {
-        fn elapsed(&self) -> Duration {
-            Duration::from_millis(self.0.load(Ordering::Relaxed))
+        fn now(&self) -> Timestamp {
+            Timestamp::from_second(1_000).unwrap() + self.advanced()
         }
 
-        fn unix_seconds(&self) -> u64 {
-            1_000 + self.elapsed().as_secs()
+        fn monotonic(&self) -> Instant {
+            self.started + self.advanced()
+        }
+
+        async fn sleep(&self, duration: Duration) {
+            self.advance(u64::try_from(duration.as_millis()).unwrap());
         }
     }
 
     fn buckets(per_second: u32, burst: u32) -> (Arc<FakeClock>, TokenBuckets<u32>) {
-        let clock = Arc::new(FakeClock::default());
+        let (started, advanced_ms) = (SystemClock.monotonic(), AtomicU64::new(0));
+        let clock = Arc::new(FakeClock { started, advanced_ms });
         (Arc::clone(&clock), TokenBuckets::new("test", Rate { per_second, burst }, clock))
     }
 

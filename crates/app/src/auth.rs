@@ -1,50 +1,16 @@
-//! Who asks: API keys, their secrets and the cache in front of them.
+//! Authentication: API keys, their secrets, and which project a caller may read or change.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-use rowmill_model::{KeyId, ProjectId, TeamId};
+use rowmill_model::{KeyId, ProjectId};
 use rowmill_store::StoredProject;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::App;
+use crate::app::App;
+use crate::caller::{Caller, Principal};
 use crate::error::{Error, Noun, Result};
 use crate::ids::random;
-
-/// Whoever holds a valid key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Principal {
-    pub team: TeamId,
-    pub key: KeyId,
-}
-
-/// Whoever calls: the holder of a key, or, where a project is open, anyone at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Caller {
-    Key(Principal),
-    /// Named a team, but brought no key.
-    Anyone(TeamId),
-}
-
-impl Caller {
-    pub fn team(self) -> TeamId {
-        match self {
-            Self::Key(principal) => principal.team,
-            Self::Anyone(team) => team,
-        }
-    }
-
-    /// The holder of a key, which all but open reads need.
-    pub(crate) fn with_key(self) -> Result<Principal> {
-        match self {
-            Self::Key(principal) => Ok(principal),
-            Self::Anyone(_) => Err(Error::Unauthenticated),
-        }
-    }
-}
 
 /// An API key as its owner holds it: `rm_<key id>_<64 hex>`. The id finds the key, the rest proves it.
 pub struct Secret(String);
@@ -76,31 +42,6 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// Keys seen lately. An entry lives for less than the second by which a revoked key may outlive its
-/// revocation.
-#[derive(Debug, Default)]
-pub(crate) struct KeyCache(Mutex<HashMap<[u8; 32], (Principal, Instant)>>);
-
-impl KeyCache {
-    const TTL: Duration = Duration::from_millis(800);
-    const LEN_MAX: usize = 10_000;
-
-    fn get(&self, hash: &[u8; 32]) -> Option<Principal> {
-        let keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        keys.get(hash)
-            .filter(|(_, looked_up)| looked_up.elapsed() < Self::TTL)
-            .map(|(principal, _)| *principal)
-    }
-
-    fn put(&self, hash: [u8; 32], principal: Principal, looked_up: Instant) {
-        let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if keys.len() >= Self::LEN_MAX {
-            keys.retain(|_, (_, looked_up)| looked_up.elapsed() < Self::TTL);
-        }
-        keys.insert(hash, (principal, looked_up));
-    }
-}
-
 /// How often the time of a key's last use is written down, at most.
 const TOUCH_EVERY_MS: i64 = 60_000;
 
@@ -108,17 +49,17 @@ impl App {
     /// The principal a bearer token stands for.
     pub async fn authenticate(&self, token: &str) -> Result<Principal> {
         let hash = hash(token);
-        if let Some(principal) = self.keys.get(&hash) {
+        let now = self.clock.monotonic();
+        if let Some(principal) = self.keys.get(&hash, now) {
             return Ok(principal);
         }
-        let looked_up = Instant::now();
         let id = key_id(token).ok_or(Error::InvalidKey)?;
         let key = self.store.key(id).await?.ok_or(Error::InvalidKey)?;
         if !bool::from(key.hash.ct_eq(&hash)) {
             return Err(Error::InvalidKey);
         }
         let principal = Principal { team: key.team, key: key.id };
-        self.keys.put(hash, principal, looked_up);
+        self.keys.put(hash, principal, now);
         self.touch(key.id, key.last_used_at_ms);
         Ok(principal)
     }
@@ -127,13 +68,13 @@ impl App {
     pub(crate) async fn key_holder(&self, id: KeyId) -> Result<Option<Principal>> {
         // Not what any token hashes to: a token is text, and this has a prefix no text has.
         let cached = Sha256::new().chain_update([0xFF]).chain_update(id.uuid().as_bytes()).finalize().into();
-        if let Some(principal) = self.keys.get(&cached) {
+        let now = self.clock.monotonic();
+        if let Some(principal) = self.keys.get(&cached, now) {
             return Ok(Some(principal));
         }
-        let looked_up = Instant::now();
         let Some(key) = self.store.key(id).await? else { return Ok(None) };
         let principal = Principal { team: key.team, key: key.id };
-        self.keys.put(cached, principal, looked_up);
+        self.keys.put(cached, principal, now);
         self.touch(key.id, key.last_used_at_ms);
         Ok(Some(principal))
     }

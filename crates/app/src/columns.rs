@@ -4,8 +4,8 @@ use rowmill_model::corrections::{self, Corrected};
 use rowmill_model::{ColumnId, Offence, Project};
 use serde_json::{Map, Value};
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::column_id;

@@ -1,18 +1,14 @@
 //! What a team's columns work with: access to providers, and the team's secrets, all opened.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use rowmill_model::provider::{Credential, PROVIDERS, Provider};
 use rowmill_model::template::Catalogue;
 use rowmill_model::{ProviderKind, Secret, TeamId};
-use rowmill_store::{Sealed, SealedKind, StoreError};
+use rowmill_store::{Sealed, SealedKind};
 use serde::{Deserialize, Serialize};
 
-use crate::App;
 use crate::environment::Environment;
-use crate::error::{Error, Result};
 use crate::vault::{Label, Vault};
 
 /// Everything opened for one team. It can neither be printed nor serialized.
@@ -85,7 +81,7 @@ impl Credentials {
             .configured(|id| Provider::named(id).is_some_and(|provider| self.is_configured(provider)))
     }
 
-    fn open(team: TeamId, sealed: Vec<Sealed>, vault: &Vault, environment: &Environment) -> Self {
+    pub(crate) fn open(team: TeamId, sealed: Vec<Sealed>, vault: &Vault, environment: &Environment) -> Self {
         let mut opened = Self::default();
         for provider in &PROVIDERS {
             if let Some(access) = of_environment(provider, environment) {
@@ -117,6 +113,15 @@ pub(crate) struct Checked {
     pub(crate) api_key: Option<Secret>,
     pub(crate) base_url: Option<String>,
     pub(crate) model: Option<String>,
+}
+
+impl Checked {
+    /// The JSON text that is encrypted and stored.
+    pub(crate) fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+        let Self { api_key, base_url, model } = self;
+        let api_key = api_key.as_ref().map(|key| key.expose().to_owned());
+        serde_json::to_vec(&Written { api_key, base_url: base_url.clone(), model: model.clone() })
+    }
 }
 
 /// The same as it is sealed: the one form in which it is ever written.
@@ -180,116 +185,6 @@ impl std::fmt::Debug for ProviderAccess {
 impl std::fmt::Debug for BaseUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "BaseUrl(*** of {:?})", self.source)
-    }
-}
-
-impl App {
-    /// Everything opened for a team. A change made through this process is seen at once, one made through
-    /// another within a second.
-    pub async fn credentials(&self, team: TeamId) -> Result<Arc<Credentials>> {
-        if let Some(credentials) = self.opened.get(team) {
-            return Ok(credentials);
-        }
-        let reading = self.opened.begin();
-        let sealed = self.store.sealed(team).await?;
-        let credentials = Arc::new(Credentials::open(team, sealed, &self.vault, &self.environment));
-        self.opened.put(team, Arc::clone(&credentials), reading);
-        Ok(credentials)
-    }
-
-    pub(crate) async fn seal_provider(
-        &self,
-        team: TeamId,
-        provider: &Provider,
-        Checked { api_key, base_url, model }: Checked,
-    ) -> Result<()> {
-        let api_key = api_key.map(|key| key.expose().to_owned());
-        let plain = serde_json::to_vec(&Written { api_key, base_url, model })
-            .map_err(|error| Error::Internal(error.into()))?;
-        let count_max = u32::try_from(PROVIDERS.len()).unwrap_or(u32::MAX);
-        self.seal(Label { team, kind: SealedKind::Provider, name: provider.id }, &plain, count_max).await
-    }
-
-    pub(crate) async fn seal_secret(&self, team: TeamId, name: &str, value: &Secret) -> Result<()> {
-        let label = Label { team, kind: SealedKind::Secret, name };
-        self.seal(label, value.expose().as_bytes(), self.limits.secrets_max).await
-    }
-
-    async fn seal(&self, label: Label<'_>, plain: &[u8], count_max: u32) -> Result<()> {
-        let Label { team, kind, name } = label;
-        let bytes = self.vault.seal(label, plain)?;
-        let sealed = Sealed { kind, name: name.to_owned(), bytes, updated_at_ms: self.clock.now_ms() };
-        let outcome = self.store.put_sealed(team, sealed, count_max).await;
-        self.opened.forget(team);
-        match outcome {
-            // There are never more providers than there is room for.
-            Err(StoreError::Full) => {
-                Err(Error::limit("", format!("a team can have at most {count_max} secrets (secretsMax)")))
-            }
-            outcome => Ok(outcome?),
-        }
-    }
-
-    /// Says whether there was such a thing.
-    pub(crate) async fn unseal(&self, team: TeamId, kind: SealedKind, name: &str) -> Result<bool> {
-        let outcome = self.store.delete_sealed(team, kind, name.to_owned()).await;
-        self.opened.forget(team);
-        Ok(outcome?)
-    }
-}
-
-/// Credentials opened lately. An entry lives for less than the second by which a change made elsewhere may
-/// be late.
-#[derive(Debug, Default)]
-pub(crate) struct Opened(Mutex<Teams>);
-
-#[derive(Debug, Default)]
-struct Teams {
-    by_id: HashMap<TeamId, (Arc<Credentials>, Instant)>,
-    /// Counts the changes, so that what was read before one is not kept after it.
-    changes: u64,
-}
-
-/// When a reading began.
-#[derive(Debug, Clone, Copy)]
-struct Reading {
-    changes: u64,
-    begun: Instant,
-}
-
-impl Opened {
-    const TTL: Duration = Duration::from_millis(800);
-    const LEN_MAX: usize = 1_000;
-
-    fn get(&self, team: TeamId) -> Option<Arc<Credentials>> {
-        let teams = self.teams();
-        let (credentials, begun) = teams.by_id.get(&team)?;
-        (begun.elapsed() < Self::TTL).then(|| Arc::clone(credentials))
-    }
-
-    fn begin(&self) -> Reading {
-        Reading { changes: self.teams().changes, begun: Instant::now() }
-    }
-
-    fn put(&self, team: TeamId, credentials: Arc<Credentials>, reading: Reading) {
-        let mut teams = self.teams();
-        if teams.changes != reading.changes {
-            return;
-        }
-        if teams.by_id.len() >= Self::LEN_MAX {
-            teams.by_id.retain(|_, (_, begun)| begun.elapsed() < Self::TTL);
-        }
-        teams.by_id.insert(team, (credentials, reading.begun));
-    }
-
-    fn forget(&self, team: TeamId) {
-        let mut teams = self.teams();
-        teams.changes += 1;
-        teams.by_id.remove(&team);
-    }
-
-    fn teams(&self) -> MutexGuard<'_, Teams> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -388,17 +283,5 @@ mod tests {
             .map(|finder| finder.task_type)
             .collect();
         assert_eq!(enabled, ["snov", "pattern"]);
-    }
-
-    #[test]
-    fn what_was_read_before_a_change_is_not_kept_after_it() {
-        let opened = Opened::default();
-        let reading = opened.begin();
-        opened.put(TEAM, Arc::default(), reading);
-        assert!(opened.get(TEAM).is_some());
-        opened.forget(TEAM);
-        assert!(opened.get(TEAM).is_none());
-        opened.put(TEAM, Arc::default(), reading);
-        assert!(opened.get(TEAM).is_none());
     }
 }

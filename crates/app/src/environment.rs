@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use rowmill_model::provider::{Credential, PROVIDERS, Provider};
 use rowmill_model::{Offence, Secret};
 
+use crate::credential_checks::{check_api_key, check_base_url, check_model};
 use crate::error::{Error, Result};
-use crate::providers::{check_api_key, check_base_url, check_model};
 
 /// The default model of all language models.
 const AI_MODEL: &str = "ROWMILL_AI_MODEL";

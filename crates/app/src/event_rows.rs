@@ -5,9 +5,9 @@ use std::sync::Arc;
 use rowmill_model::{ProjectId, RowId};
 use rowmill_store::{StoredProject, StoredRow};
 
-use crate::App;
+use crate::app::App;
 use crate::error::Result;
-use crate::events::ChangesSince;
+use crate::event_hub::ChangesSince;
 
 /// How many rows one event brings at most.
 const ROWS_MAX: usize = 200;

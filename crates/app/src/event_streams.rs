@@ -1,8 +1,9 @@
 //! How many event streams may be open: in total, per team, and a reserve for teams that have next to none.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::{Limits, TeamId};
 
 /// The last part of all streams goes to teams that have fewer than [`RESERVED_EACH`].
@@ -48,7 +49,7 @@ impl Streams {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<TeamId, usize>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 }
 

@@ -6,8 +6,8 @@ use rowmill_model::{Column, View};
 use rowmill_query::{PageOf, SLICE_BYTES, Selection, Start};
 use rowmill_store::{StoredProject, StoredRow};
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::Result;
 use crate::rows::ListRows;
 use crate::views::place;

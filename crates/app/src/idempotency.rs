@@ -3,7 +3,7 @@
 use rowmill_store::IdempotentRequest;
 use serde::de::DeserializeOwned;
 
-use crate::App;
+use crate::app::App;
 use crate::error::{Error, Result};
 
 /// What a caller names a request by.

@@ -1,9 +1,9 @@
 //! Generates ids and secrets, from the time and the system's randomness.
 
+use rowmill_clock::Clock;
 use rowmill_model::ColumnId;
 use uuid::{Builder, Uuid};
 
-use crate::clock::Clock;
 use crate::error::{Error, Result};
 
 /// Bytes nobody can guess.

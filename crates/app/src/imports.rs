@@ -8,8 +8,8 @@ use rowmill_model::record::Slot;
 use rowmill_model::{Column, ColumnId, ColumnType, DataShape, Offence, RowId};
 use rowmill_store::{NewRow, NewRows, RowAction, StoreError, StoredProject};
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::ids::{column_id, uuids};
 use crate::projects::{ATTEMPTS_MAX, Change};

@@ -7,8 +7,8 @@ use rowmill_model::{Limits, Offence, Project, ProjectId, ProjectSettings, Table,
 use rowmill_store::{ProjectPage, ProjectSave, ProjectSummary, SavedProject, StoreError, StoredProject};
 use serde_json::{Map, Value};
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{column_id, uuid};
@@ -73,6 +73,16 @@ impl Change {
 }
 
 impl App {
+    /// A number that every change made so far to a project's rows is counted in. It is in the store before a
+    /// write is answered, and every node reads that store: no read can miss what the number counts.
+    pub async fn sequence(&self, project: &str) -> Option<u64> {
+        let id = ProjectId::parse(project)?;
+        match self.sequences.get(id) {
+            Some(seq) => Some(seq),
+            None => self.store.project(id).await.ok()?.map(|stored| stored.change_seq),
+        }
+    }
+
     pub async fn list_projects(&self, caller: Caller, of: ProjectsOf) -> Result<ProjectList> {
         let team = caller.with_key()?.team;
         let ProjectsOf { folder_id, page } = of;
@@ -120,8 +130,8 @@ impl App {
             metadata,
             settings,
             table,
-            created_at: now_ms,
-            updated_at: now_ms,
+            created_at_ms: now_ms,
+            updated_at_ms: now_ms,
         };
         let save = ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes, once };
         Ok(self.store.save_project(save).await?)
@@ -187,7 +197,7 @@ impl App {
             if once.is_none() && project == *stored.project && views == *stored.views {
                 return Ok(SavedProject { project, views, subject, fixes });
             }
-            project.updated_at = self.clock.now_ms();
+            project.updated_at_ms = self.clock.now_ms();
             let version = Some(stored.version);
             let save = ProjectSave { project, views, version, subject, fixes, once: once.clone() };
             match self.store.save_project(save).await {

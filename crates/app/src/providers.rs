@@ -1,13 +1,13 @@
 //! What a team calls providers with.
 
-use rowmill_model::limits::{API_KEY_CHARS_MAX, BASE_URL_CHARS_MAX, NAME_CHARS_MAX};
 use rowmill_model::provider::{Credential, PROVIDERS, Provider};
 use rowmill_model::{Offence, Secret};
 use rowmill_store::SealedKind;
 use url::Url;
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
+use crate::credential_checks::{check_api_key, check_base_url, check_model};
 use crate::credentials::{Checked, Credentials, Source, Unopened};
 use crate::environment::Environment;
 use crate::error::{Error, Noun, Result};
@@ -81,7 +81,7 @@ impl App {
     ) -> Result<ProviderState> {
         let team = caller.with_key()?.team;
         let provider = Provider::named(provider).ok_or(Error::NotFound(Noun::Provider))?;
-        self.seal_provider(team, provider, check(provider, new)?).await?;
+        self.seal_provider(team, provider, &check(provider, new)?).await?;
         Ok(ProviderState::new(provider, &*self.credentials(team).await?, &self.environment))
     }
 
@@ -113,40 +113,6 @@ fn check(provider: &Provider, new: NewCredential) -> Result<Checked> {
         model: model.map(|model| check_model("model", &model, &mut offences)),
     };
     if offences.is_empty() { Ok(checked) } else { Err(Error::invalid(offences)) }
-}
-
-/// A key, trimmed. It will stand in a header, so it has no line breaks. What is wrong is told without it.
-pub(crate) fn check_api_key(place: &str, key: &Secret, offences: &mut Vec<Offence>) -> Secret {
-    Secret::new(check_text(place, key.expose(), API_KEY_CHARS_MAX, offences))
-}
-
-/// A base address, trimmed. A wrong one is not quoted: people paste keys into the wrong field.
-pub(crate) fn check_base_url(place: &str, text: &str, offences: &mut Vec<Offence>) -> String {
-    let before = offences.len();
-    let text = check_text(place, text, BASE_URL_CHARS_MAX, offences);
-    let is_web = |url: &Url| matches!(url.scheme(), "http" | "https") && url.has_host();
-    if offences.len() == before && !Url::parse(&text).is_ok_and(|url| is_web(&url)) {
-        offences.push(Offence::new(place, "must be an http or https URL with a host"));
-    }
-    text
-}
-
-/// A model's name, trimmed.
-pub(crate) fn check_model(place: &str, text: &str, offences: &mut Vec<Offence>) -> String {
-    check_text(place, text, NAME_CHARS_MAX, offences)
-}
-
-fn check_text(place: &str, text: &str, chars_max: usize, offences: &mut Vec<Offence>) -> String {
-    let text = text.trim();
-    if text.is_empty() || text.chars().count() > chars_max {
-        let message =
-            format!("must have 1 to {chars_max} characters, not counting leading and trailing spaces");
-        offences.push(Offence::new(place, message));
-    }
-    if text.contains(char::is_control) {
-        offences.push(Offence::new(place, "must not contain line breaks or other control characters"));
-    }
-    text.to_owned()
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use rowmill_query::{Page, PageOf, Selection, Start};
 use rowmill_store::{CellWrite, Inserted, NewRows, StoreError, StoredProject, StoredRow, WriteCells};
 use serde_json::Value;
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
 use crate::blocking::off_async;
+use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::uuids;
@@ -309,7 +309,7 @@ impl App {
     }
 
     fn touched(&self, mut project: rowmill_model::Project) -> rowmill_model::Project {
-        project.updated_at = self.clock.now_ms();
+        project.updated_at_ms = self.clock.now_ms();
         project
     }
 }

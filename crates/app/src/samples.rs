@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use rowmill_model::{ColumnId, Project};
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::{Error, Result};
 use crate::projects::NewProject;
 use crate::rows::InsertRows;

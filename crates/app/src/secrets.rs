@@ -5,8 +5,8 @@ use rowmill_model::reference::is_secret_name;
 use rowmill_model::{Offence, Secret};
 use rowmill_store::SealedKind;
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::credentials::Unopened;
 use crate::error::{Error, Noun, Result};
 

@@ -1,14 +1,10 @@
 //! Sessions of people in a browser. One stands for an API key and ends with it.
 
-use std::sync::{Mutex, PoisonError};
-
 use rowmill_model::{KeyId, TeamId};
-use sha2::{Digest as _, Sha256};
-use subtle::ConstantTimeEq as _;
 use uuid::Uuid;
 
-use crate::App;
-use crate::auth::Principal;
+use crate::app::App;
+use crate::caller::Principal;
 use crate::error::{Error, Result};
 use crate::ids::random;
 
@@ -20,17 +16,6 @@ const LINK_MS: i64 = 60 * 60 * 1000;
 
 /// What sessions are sealed under, so that nothing else that was sealed passes for one.
 const PURPOSE: &str = "session";
-
-/// A link that signs in whoever opens it first. Kept in memory alone: it ends with the process.
-#[derive(Debug, Default)]
-pub(crate) struct SignInLink(Mutex<Option<Link>>);
-
-#[derive(Debug)]
-struct Link {
-    hash: [u8; 32],
-    key: KeyId,
-    expires_at_ms: i64,
-}
 
 impl App {
     /// A session for the holder of a key: bytes that only this service can make and read.
@@ -56,19 +41,13 @@ impl App {
     pub fn sign_in_link(&self, key: KeyId) -> Result<String> {
         let half = || random().map(|bytes| Uuid::from_bytes(bytes).simple().to_string());
         let token = half()? + &half()?;
-        let link = Link { hash: hash(&token), key, expires_at_ms: self.clock.now_ms() + LINK_MS };
-        *self.link.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(link);
+        self.link.set(&token, key, self.clock.now_ms() + LINK_MS);
         Ok(token)
     }
 
     /// Whom a link signs in, the first time it is used.
     pub async fn use_sign_in_link(&self, token: &str) -> Result<Option<Principal>> {
-        let key = {
-            let mut link = self.link.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_it = |link: &mut Link| bool::from(link.hash.ct_eq(&hash(token)));
-            link.take_if(is_it).filter(|link| self.clock.now_ms() < link.expires_at_ms).map(|link| link.key)
-        };
-        match key {
+        match self.link.take(token, self.clock.now_ms()) {
             Some(key) => self.key_holder(key).await,
             None => Ok(None),
         }
@@ -89,8 +68,4 @@ fn read(plain: &[u8]) -> Option<(KeyId, i64)> {
     let (key, expires_at_ms) = plain.split_first_chunk::<16>()?;
     let expires_at_ms = i64::from_be_bytes(expires_at_ms.try_into().ok()?);
     Some((KeyId::from_uuid(Uuid::from_bytes(*key)), expires_at_ms))
-}
-
-fn hash(token: &str) -> [u8; 32] {
-    Sha256::digest(token).into()
 }

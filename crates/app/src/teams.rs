@@ -4,8 +4,9 @@ use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::{KeyId, Offence, Slug, TeamId};
 use rowmill_store::{ApiKey, StoreError, Team};
 
-use crate::App;
-use crate::auth::{Caller, Secret};
+use crate::app::App;
+use crate::auth::Secret;
+use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::ids::uuid;
 

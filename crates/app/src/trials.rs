@@ -1,55 +1,21 @@
 //! Trying things before they are kept: a column on one row, a provider's credential.
 
-use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use async_trait::async_trait;
 use rowmill_model::corrections::{self, Corrected};
 use rowmill_model::filter::Predicate;
 use rowmill_model::plan::{condition_not_met, missing_input};
 use rowmill_model::provider::Provider;
 use rowmill_model::row::{RowView, Source};
-use rowmill_model::{
-    CellError, Column, ColumnType, Offence, Project, Record, RowId, TeamId, Value as CellValue,
-};
+use rowmill_model::{CellError, Column, ColumnType, Offence, Project, RowId, Value as CellValue};
 use rowmill_store::StoredRow;
 use serde_json::{Map, Value};
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::ids::column_id;
-
-/// Whoever can call the outside: the binary says who that is.
-#[async_trait]
-pub trait Trial: fmt::Debug + Send + Sync + 'static {
-    /// What would be sent for a cell, without secrets; or why nothing would.
-    async fn resolve(&self, cell: &TrialCell) -> Result<Map<String, Value>, CellError>;
-
-    /// Runs a cell once. Nothing of it is stored.
-    async fn run(&self, cell: &TrialCell) -> TrialOutcome;
-
-    /// Asks a provider something harmless with the team's credential: what it says, or why it does not.
-    async fn test(&self, team: TeamId, provider: &'static Provider) -> Result<String, String>;
-}
-
-/// A cell as it would be if the column were kept.
-#[derive(Debug, Clone)]
-pub struct TrialCell {
-    pub project: Arc<Project>,
-    pub column: Arc<Column>,
-    pub row: RowId,
-    pub values: Record,
-}
-
-/// What became of a try.
-#[derive(Debug, Clone, PartialEq)]
-pub enum TrialOutcome {
-    /// Raw JSON text, null where there is cleanly nothing.
-    Completed(Box<str>, Map<String, Value>),
-    Failed(CellError, Map<String, Value>),
-    Skipped(CellError),
-}
+use crate::tester::{Trial, TrialCell, TrialOutcome};
 
 /// What is to be tried.
 #[derive(Debug)]
@@ -78,22 +44,14 @@ pub struct ProviderTest {
     pub milliseconds: u64,
 }
 
-/// Who tries, once that is known.
-#[derive(Debug, Default)]
-pub(crate) struct Tester(OnceLock<Arc<dyn Trial>>);
-
 impl App {
     /// Says who calls the outside. The first to say so is kept.
     pub fn try_with(&self, trial: Arc<dyn Trial>) {
-        let _ = self.tester.0.set(trial);
+        self.tester.set(trial);
     }
 
     fn trial(&self) -> Result<&dyn Trial> {
-        self.tester
-            .0
-            .get()
-            .map(AsRef::as_ref)
-            .ok_or_else(|| Error::Internal("this process cannot make outside calls".into()))
+        self.tester.get().ok_or_else(|| Error::Internal("this process cannot make outside calls".into()))
     }
 
     /// Runs a column on one row without keeping anything.

@@ -3,8 +3,8 @@
 use rowmill_model::plan::ColumnTally;
 use rowmill_store::ProjectPage;
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::Result;
 
 /// What one project holds.

@@ -7,7 +7,7 @@ use rowmill_model::TeamId;
 use rowmill_store::{Sealed, SealedKind, StoreError};
 use uuid::Uuid;
 
-use crate::App;
+use crate::app::App;
 use crate::error::Result;
 use crate::ids::random;
 use crate::vault::Label;

@@ -8,8 +8,8 @@ use rowmill_model::sort::Sorting;
 use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId};
 use serde_json::Value;
 
-use crate::App;
-use crate::auth::Caller;
+use crate::app::App;
+use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::uuid;
@@ -41,8 +41,8 @@ impl App {
         changes: ViewChanges,
         once: Option<IdempotencyKey>,
     ) -> Result<ViewSaved> {
-        let created_at = self.clock.now_ms();
-        let id = ViewId::from_uuid(uuid(created_at)?);
+        let created_at_ms = self.clock.now_ms();
+        let id = ViewId::from_uuid(uuid(created_at_ms)?);
         let saved = self
             .change(caller, project, once, |stored| {
                 let mut change = Change::from(stored);
@@ -57,7 +57,7 @@ impl App {
                     id,
                     name: String::new(),
                     emoji: View::EMOJI_DEFAULT.to_owned(),
-                    created_at,
+                    created_at_ms,
                     filters: Filters::default(),
                     sorting: Sorting::default(),
                     column_visibility: BTreeMap::new(),

@@ -9,7 +9,7 @@ use rowmill_store::{GuestWrite, GuestsWritten, NewRow, StoreError, StoredProject
 use sha2::Sha256;
 use uuid::Uuid;
 
-use crate::App;
+use crate::app::App;
 use crate::blocking::off_async;
 use crate::error::{Error, Noun, Result};
 use crate::ids::uuid;
@@ -118,7 +118,7 @@ impl App {
             project: stored.project.id,
             version: stored.version,
             guest_id: event.guest_id.clone(),
-            event_at_ms: event.created_at,
+            event_at_ms: event.created_at_ms,
             now_ms,
             row,
         })
@@ -161,8 +161,12 @@ mod tests {
         // printf '1000.{}' | openssl dgst -sha256 -hmac secret
         let right = "026360fb6284f077f1148b1ae7c62679730497810a6a0321574de01e8b009e7a";
         let wrong = right.replace('a', "b");
-        let check = |signature: &str, now: i64, expected: bool| {
-            assert_eq!(is_signed("{}", signature, "secret", now), expected, "{signature} at {now}");
+        let check = |signature: &str, now_seconds: i64, expected: bool| {
+            assert_eq!(
+                is_signed("{}", signature, "secret", now_seconds),
+                expected,
+                "{signature} at {now_seconds}"
+            );
         };
         check(&format!("t=1000,v1={right}"), 1000, true);
         check(&format!("v1={right}, t=1000"), 1300, true);

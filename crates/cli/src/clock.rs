@@ -1,11 +1,11 @@
-//! The time that all nodes go by.
+//! The clock that all nodes on one database share.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use jiff::{SignedDuration, Timestamp};
-use rowmill_app::Clock as _;
+use rowmill_clock::{Clock, SystemClock};
 use rowmill_store::Store;
 
 /// The database's clock, told by this machine's and how far that is off. Machines whose clocks disagree agree
@@ -13,27 +13,19 @@ use rowmill_store::Store;
 #[derive(Debug, Clone)]
 pub(crate) struct SharedClock(pub(crate) Arc<dyn Store>);
 
-impl SharedClock {
-    fn time(&self) -> Timestamp {
-        let machine = rowmill_app::SystemClock.now();
+#[async_trait]
+impl Clock for SharedClock {
+    fn now(&self) -> Timestamp {
+        let machine = SystemClock.now();
         let ahead = SignedDuration::from_millis(self.0.clock_ahead_ms());
         machine.saturating_add(ahead).unwrap_or(machine)
     }
-}
 
-impl rowmill_app::Clock for SharedClock {
-    fn now(&self) -> Timestamp {
-        self.time()
-    }
-}
-
-#[async_trait]
-impl rowmill_providers::Clock for SharedClock {
-    fn now(&self) -> Timestamp {
-        self.time()
+    fn monotonic(&self) -> Instant {
+        SystemClock.monotonic()
     }
 
     async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
+        SystemClock.sleep(duration).await;
     }
 }

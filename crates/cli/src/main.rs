@@ -1,13 +1,17 @@
 //! The `rowmill` binary.
 
 mod clock;
+mod command_line;
 mod commands;
 mod config;
 mod connections;
 mod database;
+mod logging;
 mod moving;
+mod request_id;
 mod secret_key;
 mod serve;
+mod shutdown;
 mod trials;
 mod workers;
 
@@ -15,8 +19,8 @@ use std::process::ExitCode;
 
 use rowmill_providers::scrape::child;
 
+use crate::command_line::{Cli, Command};
 use crate::commands::{KeyCommand, TeamCommand};
-use crate::config::{Cli, Command};
 use crate::serve::Role;
 
 /// Kinder to a server that lives long and allocates from many threads than the system's.
@@ -30,7 +34,7 @@ fn main() -> ExitCode {
         let outcome = child::run(std::io::stdin().lock(), std::io::stdout().lock());
         return outcome.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
     }
-    let matches = match config::with_file(std::env::args_os()) {
+    let matches = match command_line::with_file(std::env::args_os()) {
         Ok(command) => command.get_matches(),
         Err(fault) => return fail(&fault),
     };

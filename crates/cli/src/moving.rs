@@ -3,11 +3,12 @@
 use std::error::Error;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressState, ProgressStyle};
+use parking_lot::Mutex;
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_moving::{Cells, Moved, Options, Phase, Progress};
 use rowmill_store::carry::Carry;
 
@@ -51,7 +52,7 @@ pub(crate) async fn run(args: MoveArgs) -> Result<(), Box<dyn Error>> {
     }
     let source = from.source().await?;
     let target = to.target().await?;
-    let started = Instant::now();
+    let started = SystemClock.monotonic();
     let teller = ProgressPrinter::new();
     let tell = |progress| teller.tell(progress);
     let moved = rowmill_moving::carry(&*source, &*target, Options { batch_rows }, &tell).await;
@@ -130,7 +131,7 @@ impl ProgressPrinter {
 
     fn tell(&self, progress: Progress) {
         let Progress { phase, rows, rows_total } = progress;
-        let mut said = self.said.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut said = self.said.lock();
         let is_new = said.is_none_or(|(last, _)| last != phase);
         let word = match phase {
             Phase::Copying => "Copying",
@@ -142,7 +143,7 @@ impl ProgressPrinter {
                 bar.reset();
                 bar.set_length(rows_total);
                 bar.set_message(word);
-                *said = Some((phase, Instant::now()));
+                *said = Some((phase, SystemClock.monotonic()));
             }
             bar.set_position(rows);
             if is_new {
@@ -151,7 +152,7 @@ impl ProgressPrinter {
             }
         } else if is_new || said.is_none_or(|(_, at)| at.elapsed() >= LINE_EVERY) {
             eprintln!("{word}: {rows} of {rows_total} rows");
-            *said = Some((phase, Instant::now()));
+            *said = Some((phase, SystemClock.monotonic()));
         }
     }
 

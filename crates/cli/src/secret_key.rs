@@ -16,7 +16,7 @@ type AnyResult<T> = Result<T, Box<dyn std::error::Error>>;
 
 /// A vault, and the file of its key if that was made just now.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedVault {
     pub(crate) vault: Vault,
     pub(crate) made: Option<PathBuf>,
 }
@@ -45,7 +45,7 @@ pub(crate) async fn check(app: &App, made: Option<PathBuf>, data_dir: &Path, ado
 
 /// The vault, with the key from the settings, or else from the data folder. Call it only while holding that
 /// folder's lock: of two processes that find no key, only one may make it.
-pub(crate) fn vault(data_dir: &Path, setting: Option<SecretSetting>) -> AnyResult<Opened> {
+pub(crate) fn vault(data_dir: &Path, setting: Option<SecretSetting>) -> AnyResult<OpenedVault> {
     let least = Vault::KEY_CHARS_MIN;
     let set = setting.filter(|SecretSetting(text)| !text.expose().trim().is_empty());
     if let Some(SecretSetting(text)) = set {
@@ -55,7 +55,7 @@ pub(crate) fn vault(data_dir: &Path, setting: Option<SecretSetting>) -> AnyResul
              `openssl rand -hex 32` generates one"
             )
         })?;
-        return Ok(Opened { vault, made: None });
+        return Ok(OpenedVault { vault, made: None });
     }
     let path = data_dir.join(FILE);
     let told = |error: std::io::Error| format!("cannot use {}: {error}", path.display());
@@ -78,7 +78,7 @@ pub(crate) fn vault(data_dir: &Path, setting: Option<SecretSetting>) -> AnyResul
             path.display()
         )
     })?;
-    Ok(Opened { vault, made })
+    Ok(OpenedVault { vault, made })
 }
 
 /// Writes the file, for its owner alone. After a crash at any point it is there whole, or not at all.

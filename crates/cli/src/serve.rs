@@ -1,31 +1,26 @@
 //! `rowmill serve`: the service, from start to a stop that loses nothing.
 
 use std::error::Error;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::Response;
-use axum::http::header::{CONNECTION, HeaderValue};
 use rowmill_api::{ApiState, PublicUrl, Rates, Settings};
-use rowmill_app::{App, Environment, NewKey, SystemClock};
+use rowmill_app::{App, Environment, NewKey};
 use rowmill_model::Limits;
+use rowmill_store::Store;
 use rowmill_store_sqlite::Access;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
 use crate::clock::SharedClock;
-use crate::config::{LogFormat, Serve};
+use crate::config::Serve;
 use crate::connections::{self, Caps, Deadlines, HttpService, Listener};
-use crate::secret_key::Opened;
+use crate::request_id::request_id;
+use crate::secret_key::OpenedVault;
+use crate::shutdown::{ShutdownSignal, ShutdownTimes, accept, close_connection_when_stopping};
 use crate::trials::Trials;
-use crate::{database, secret_key, workers};
-
-/// How long a new connection may take to bring a request before a stop closes it.
-const FIRST_REQUEST: Duration = Duration::from_millis(200);
+use crate::{database, logging, secret_key, workers};
 
 /// What a process is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,114 +32,51 @@ pub(crate) enum Role {
 }
 
 pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn Error>> {
-    let Serve {
-        listen,
-        admin_listen,
-        store,
-        public_url,
-        rate_limit_key,
-        rate_limit_anonymous,
-        rate_limit_webhook,
-        rate_limit_auth_failures,
-        query_memory,
-        request_memory,
-        cors_origins,
-        log,
-        log_format,
-        shutdown_seconds,
-        drain_seconds,
-        secret_key,
-        adopt_secret_key,
-        no_workers,
-        workers,
-        limits,
-    } = *serve;
-    if role == Role::Worker && store.url().is_none() {
+    if role == Role::Worker && serve.store.url().is_none() {
         return Err(
             "`rowmill worker` needs PostgreSQL: set ROWMILL_DATABASE_URL to the database of the other \
              nodes. On SQLite, `rowmill serve` runs the workers itself"
                 .into(),
         );
     }
-    start_logging(&log, log_format)?;
-    let mut limits = Limits::from(limits);
+    logging::start(&serve.log, serve.log_format)?;
+    let mut limits = Limits::from(serve.limits.clone());
     connections::fit_to_files(&mut limits);
-    let environment = Environment::read(|name| {
-        // What is no text is told to be wrong where it is checked, and not taken for missing.
-        std::env::var_os(name).map(|value| value.into_string().unwrap_or_else(|_| "\0".to_owned()))
-    })?;
-    let database = database::open(&store, Access::Serve).await?;
-    database::make_ready(&store)?;
-    let Opened { vault, made } = secret_key::vault(&store.data_dir, secret_key)?;
-    let clock = SharedClock(Arc::clone(&database));
-    let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(clock.clone()));
-    app.set_query_memory(query_memory);
-    let app = Arc::new(app);
-    secret_key::check(&app, made, &store.data_dir, adopt_secret_key).await?;
+    let Opened { database, app, clock } = open(&serve, &limits).await?;
     // The address is taken before a key is made, so that a failed start spends none.
-    let listener = bind(listen).await?;
-    let address = listener.local_addr()?;
-    let admin_listener = match admin_listen {
-        Some(admin_listen) => Some(bind(admin_listen).await?),
-        None => None,
-    };
+    let sockets = Sockets::bind(&serve).await?;
     let first_key = app.bootstrap().await?;
     let link = match &first_key {
         Some(new_key) if role == Role::Server => Some(app.sign_in_link(new_key.key.id)?),
         _ => None,
     };
 
-    let mut settings = Settings::new(request_id);
-    settings.rates = Rates {
-        key: rate_limit_key.0,
-        anonymous: rate_limit_anonymous.0,
-        webhook: rate_limit_webhook.0,
-        auth_failures: rate_limit_auth_failures.0,
-    };
-    settings.cors = cors_origins;
-    settings.request_memory_bytes = request_memory.bytes();
-    let metrics = rowmill_api::install_metrics()?;
-    settings.metrics = Some(metrics.clone());
-    settings.shared_rates = database.shared_rates();
-    let provider_calls = workers::provider_calls(&workers, Arc::clone(&app), &*database, clock)?;
+    let settings = api_settings(&serve, &*database)?;
+    let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &*database, clock)?;
     app.try_with(Arc::new(Trials(Arc::clone(&provider_calls))));
-    let workers = if role == Role::Server && no_workers {
+    let workers = if role == Role::Server && serve.no_workers {
         None
     } else {
-        Some(workers::start(&workers, database, Arc::clone(&provider_calls), &limits)?)
-    };
-    let state = ApiState::new(Arc::clone(&app)).at(public_url.clone());
-    let (caps, deadlines) = (Caps::of(&limits), Deadlines::of(&limits));
-    let admin = admin_listener.map(|listener| {
-        let mut settings = Settings::new(request_id);
-        settings.metrics = Some(metrics);
-        let http_service =
-            HttpService { router: rowmill_api::health(state.clone(), settings), public_url: None };
-        Listener::new(listener, http_service, Caps::ADMIN, deadlines)
-    });
-    let router = match role {
-        Role::Server => rowmill_api::service(limits)?.site(state, settings),
-        Role::Worker => rowmill_api::health(state, settings),
+        Some(workers::start(&serve.workers, database, provider_calls, &limits)?)
     };
 
+    let address = sockets.main.local_addr()?;
+    let Listeners { main, admin } = listen(sockets, &app, &serve, role, limits, settings)?;
     // Nobody listening is no reason not to serve.
-    let base_url = public_url.as_ref().map_or_else(|| format!("http://{address}"), PublicUrl::base_url);
-    let _ = print_welcome(address, &base_url, &store.place(), first_key.as_ref().zip(link.as_deref()));
+    let base_url = serve.public_url.as_ref().map_or_else(|| format!("http://{address}"), PublicUrl::base_url);
+    let first = first_key.as_ref().zip(link.as_deref());
+    let _ = print_welcome(address, &base_url, &serve.store.place(), first);
     if let Some(admin) = admin {
         eprintln!("Health and metrics are also on http://{}", admin.address()?);
         // It answers to the very end.
         tokio::spawn(async move { admin.accept().await });
     }
-    let router = router
-        .layer(axum::middleware::map_response_with_state(Arc::clone(&app), close_connection_when_stopping));
-    let http_service = HttpService { router, public_url: public_url.map(Arc::new) };
     let times = ShutdownTimes {
-        drain: Duration::from_secs(drain_seconds),
-        finish: Duration::from_secs(shutdown_seconds),
+        drain: Duration::from_secs(serve.drain_seconds),
+        finish: Duration::from_secs(serve.shutdown_seconds),
     };
     let mut shutdown_signal = ShutdownSignal::listen()?;
-    let listener = Listener::new(listener, http_service, caps, deadlines);
-    accept(listener, times, &app, &mut shutdown_signal).await;
+    accept(main, times, &app, &mut shutdown_signal).await;
     if let Some(mut workers) = workers {
         if !shutdown_signal.is_repeated() {
             tokio::select! {
@@ -157,6 +89,95 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     app.close().await?;
     eprintln!("Rowmill has stopped. All acknowledged writes are saved.");
     Ok(())
+}
+
+/// The application on its database.
+struct Opened {
+    database: Arc<dyn Store>,
+    app: Arc<App>,
+    clock: SharedClock,
+}
+
+async fn open(serve: &Serve, limits: &Limits) -> Result<Opened, Box<dyn Error>> {
+    let environment = Environment::read(|name| {
+        // What is no text is told to be wrong where it is checked, and not taken for missing.
+        std::env::var_os(name).map(|value| value.into_string().unwrap_or_else(|_| "\0".to_owned()))
+    })?;
+    let store = &serve.store;
+    let database = database::open(store, Access::Serve).await?;
+    database::make_ready(store)?;
+    let OpenedVault { vault, made } = secret_key::vault(&store.data_dir, serve.secret_key.clone())?;
+    let clock = SharedClock(Arc::clone(&database));
+    let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(clock.clone()));
+    app.set_query_memory(serve.query_memory);
+    let app = Arc::new(app);
+    secret_key::check(&app, made, &store.data_dir, serve.adopt_secret_key).await?;
+    Ok(Opened { database, app, clock })
+}
+
+fn api_settings(serve: &Serve, database: &dyn Store) -> Result<Settings, Box<dyn Error>> {
+    let mut settings = Settings::new(request_id);
+    settings.rates = Rates {
+        key: serve.rate_limit_key.0,
+        anonymous: serve.rate_limit_anonymous.0,
+        webhook: serve.rate_limit_webhook.0,
+        auth_failures: serve.rate_limit_auth_failures.0,
+    };
+    settings.cors = serve.cors_origins.clone();
+    settings.request_memory_bytes = serve.request_memory.bytes();
+    settings.metrics = Some(rowmill_api::install_metrics()?);
+    settings.shared_rates = database.shared_rates();
+    Ok(settings)
+}
+
+/// The addresses that requests come in on.
+struct Sockets {
+    main: TcpListener,
+    /// Health and metrics only.
+    admin: Option<TcpListener>,
+}
+
+impl Sockets {
+    async fn bind(serve: &Serve) -> Result<Self, Box<dyn Error>> {
+        let main = bind(serve.listen).await?;
+        let admin = match serve.admin_listen {
+            Some(address) => Some(bind(address).await?),
+            None => None,
+        };
+        Ok(Self { main, admin })
+    }
+}
+
+/// What answers at these addresses.
+struct Listeners {
+    main: Listener,
+    admin: Option<Listener>,
+}
+
+fn listen(
+    sockets: Sockets,
+    app: &Arc<App>,
+    serve: &Serve,
+    role: Role,
+    limits: Limits,
+    settings: Settings,
+) -> Result<Listeners, Box<dyn Error>> {
+    let state = ApiState::new(Arc::clone(app)).at(serve.public_url.clone());
+    let (caps, deadlines) = (Caps::of(&limits), Deadlines::of(&limits));
+    let admin = sockets.admin.map(|socket| {
+        let mut admin_settings = Settings::new(request_id);
+        admin_settings.metrics = settings.metrics.clone();
+        let router = rowmill_api::health(state.clone(), admin_settings);
+        Listener::new(socket, HttpService { router, public_url: None }, Caps::ADMIN, deadlines)
+    });
+    let router = match role {
+        Role::Server => rowmill_api::service(limits)?.site(state, settings),
+        Role::Worker => rowmill_api::health(state, settings),
+    };
+    let router = router
+        .layer(axum::middleware::map_response_with_state(Arc::clone(app), close_connection_when_stopping));
+    let http_service = HttpService { router, public_url: serve.public_url.clone().map(Arc::new) };
+    Ok(Listeners { main: Listener::new(sockets.main, http_service, caps, deadlines), admin })
 }
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
@@ -184,106 +205,4 @@ fn print_welcome(
         writeln!(out, "Docs:     {base_url}/docs\n")?;
     }
     out.flush()
-}
-
-/// How long a stop takes.
-#[derive(Debug, Clone, Copy)]
-struct ShutdownTimes {
-    /// Requests are still taken, while balancers are told to send none.
-    drain: Duration,
-    /// Requests under way may go on.
-    finish: Duration,
-}
-
-/// Serves until told to stop, then lets balancers turn away and requests under way finish.
-async fn accept(
-    listener: Listener,
-    ShutdownTimes { drain, finish }: ShutdownTimes,
-    app: &App,
-    shutdown_signal: &mut ShutdownSignal,
-) {
-    tokio::select! {
-        () = listener.accept() => {}
-        () = shutdown_signal.wait() => {}
-    }
-    app.begin_shutdown();
-    if !drain.is_zero() {
-        eprintln!(
-            "Rowmill is draining: it accepts requests for {} s, while /readyz returns 503.",
-            drain.as_secs()
-        );
-        tokio::select! {
-            () = listener.accept() => {}
-            () = tokio::time::sleep(drain) => {}
-            () = shutdown_signal.wait() => {}
-        }
-    }
-    let ended = listener.close();
-    app.close_feeds();
-    eprintln!("Rowmill is stopping: in-flight requests have {} s to finish.", finish.as_secs());
-    let finishing = async {
-        // Connections made a moment ago have yet to bring their request.
-        tokio::time::sleep(FIRST_REQUEST.min(finish)).await;
-        ended.await;
-    };
-    tokio::select! {
-        () = finishing => {}
-        () = tokio::time::sleep(finish) => tracing::warn!("some requests did not finish in time"),
-        () = shutdown_signal.wait() => {}
-    }
-}
-
-/// The signals by which an operator ends the service.
-struct ShutdownSignal {
-    terminate: Signal,
-    interrupt: Signal,
-    times: u32,
-}
-
-impl ShutdownSignal {
-    fn listen() -> std::io::Result<Self> {
-        let (terminate, interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-        Ok(Self { terminate, interrupt, times: 0 })
-    }
-
-    async fn wait(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-        self.times += 1;
-    }
-
-    /// Who says it twice does not want to wait.
-    fn is_repeated(&self) -> bool {
-        self.times > 1
-    }
-}
-
-/// Whoever keeps a connection open is told to open the next one elsewhere.
-async fn close_connection_when_stopping<B>(
-    State(app): State<Arc<App>>,
-    mut response: Response<B>,
-) -> Response<B> {
-    if app.is_stopping() {
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-    }
-    response
-}
-
-pub(crate) fn request_id() -> uuid::Uuid {
-    rowmill_app::log_id(&SystemClock)
-}
-
-fn start_logging(filter: &str, format: LogFormat) -> Result<(), Box<dyn Error>> {
-    let filter = EnvFilter::try_new(filter)
-        .map_err(|error| format!("--log {filter:?} is not a valid filter: {error}"))?;
-    let is_terminal = std::io::stderr().is_terminal();
-    let builder =
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(is_terminal).with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => builder.init(),
-        LogFormat::Json => builder.json().init(),
-    }
-    Ok(())
 }

@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::error::Error;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use clap::Args;
+use parking_lot::Mutex;
 use rowmill_app::{App, Source};
+use rowmill_clock::SystemClock;
 use rowmill_engine::{
     CallLimits, Config, CredentialFrom, Credentials, Engine, ProviderCalls, ProviderCallsConfig,
     ProviderCredential, TeamCredentials,
@@ -134,7 +136,7 @@ pub(crate) fn start(
         nesting_max: usize::try_from(limits.nesting_max)?,
         ..Config::default()
     };
-    let worker = rowmill_app::log_id(&rowmill_app::SystemClock);
+    let worker = rowmill_app::log_id(&SystemClock);
     let seed = u64::try_from(worker.as_u128() & u128::from(u64::MAX))?;
     let engine = Engine::start(store, provider_calls, clock, config, WorkerId(worker), seed);
     drop(entered);
@@ -158,7 +160,7 @@ const ENTRIES_MAX: usize = 1_000;
 impl Credentials for CredentialCache {
     async fn of(&self, team: TeamId) -> Result<Arc<TeamCredentials>, String> {
         let opened = self.app.credentials(team).await.map_err(|error| error.to_string())?;
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         if let Some((from, made)) = entries.get(&team)
             && Arc::ptr_eq(from, &opened)
         {

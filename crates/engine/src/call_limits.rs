@@ -4,22 +4,24 @@
 //! column. It gets all of them or none, and holds one [`CallPermit`] while it runs. Where other nodes have the
 //! same limits, their database grants the calls (see [`crate::shared_rates`]).
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
+use rowmill_clock::Clock;
 use rowmill_model::column::RateLimit;
 use rowmill_model::{CellError, ErrorCode};
-use rowmill_providers::{Clock, Failure, FailureKind};
+use rowmill_providers::{Failure, FailureKind};
 use rowmill_store::SharedRates;
 use tokio::sync::Notify;
 
 use crate::cell_runner::{CallOutcome, Capacity, Cell};
-use crate::circuit_breaker::CircuitBreaker;
 use crate::digest::Digest;
+use crate::limit_state::{LimitState, LimitStates};
 use crate::rate_limiter::RateLimiter;
 use crate::shared_rates::sync_shared_rates;
+use crate::time_left::time_left;
 
 /// The limits of all projects. Cheap to clone; clones are the same.
 #[derive(Debug, Clone, Default)]
@@ -27,13 +29,6 @@ pub struct CallLimits {
     limits: Arc<Mutex<LimitStates>>,
     /// Rung when other nodes must be asked or told something; none if there are no others.
     rate_sync: Option<Arc<Notify>>,
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct LimitStates {
-    pub(crate) entries: BTreeMap<Digest, LimitState>,
-    /// Those for which calls are wanted, or of which others must hear.
-    pub(crate) pending: BTreeSet<Digest>,
 }
 
 /// A limit that a call must keep to.
@@ -55,19 +50,6 @@ pub struct LimitReached {
     pub available_at: Option<Timestamp>,
 }
 
-#[derive(Debug)]
-pub(crate) struct LimitState {
-    pub(crate) rate_limiter: RateLimiter,
-    /// Only for limits that have a circuit breaker.
-    pub(crate) breaker: Option<CircuitBreaker>,
-    /// When a call last began.
-    pub(crate) used_at: Timestamp,
-    /// A pause that other nodes have not heard of.
-    pub(crate) unsent_pause: Duration,
-}
-
-/// How many limits are remembered. Those that behave as new ones would are forgotten first.
-const LIMITS_MAX: usize = 10_000;
 /// The longest pause the other side can ask for.
 const PAUSE_MAX: Duration = Duration::from_hours(1);
 /// How soon to ask again where another call must end first.
@@ -111,7 +93,7 @@ impl CallLimits {
     /// Begins a call, if all limits allow it.
     pub fn try_acquire(&self, limits: &[CallLimit], now: Timestamp) -> Result<CallPermit, LimitReached> {
         let mut known = self.lock();
-        evict_idle(&mut known.entries, limits.len(), now);
+        known.evict_idle(limits.len(), now);
         let mut limit_reached = None;
         for limit in limits {
             let entry = known.entries.entry(limit.key).or_insert_with(|| self.entry(limit));
@@ -158,7 +140,7 @@ impl CallLimits {
                 Ok(permit) => return Ok(permit),
                 Err(limit_reached) => limit_reached,
             };
-            let wait = available_at.map_or(RECHECK_AFTER, |available_at| until(now, available_at));
+            let wait = available_at.map_or(RECHECK_AFTER, |available_at| time_left(now, available_at));
             waited = waited.saturating_add(wait);
             if waited > wait_max || cell.is_revoked() {
                 let requeue_at = now.saturating_add(REQUEUE_AFTER).unwrap_or(now);
@@ -175,67 +157,22 @@ impl CallLimits {
     }
 
     fn lock(&self) -> MutexGuard<'_, LimitStates> {
-        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+        self.limits.lock()
     }
 
     fn entry(&self, limit: &CallLimit) -> LimitState {
-        LimitState {
-            rate_limiter: RateLimiter::new(&limit.rates, limit.at_once_max, self.rate_sync.is_some()),
-            breaker: limit.has_circuit_breaker.then(CircuitBreaker::default),
-            used_at: Timestamp::MIN,
-            unsent_pause: Duration::ZERO,
-        }
+        let rate_limiter = RateLimiter::new(&limit.rates, limit.at_once_max, self.rate_sync.is_some());
+        LimitState::new(rate_limiter, limit.has_circuit_breaker)
     }
 
     /// Asks the other nodes for calls, where there are others and calls are what is missing.
     fn ask(&self, known: &mut LimitStates, limit: &CallLimit, now: Timestamp) {
         let Some(rate_sync) = &self.rate_sync else { return };
-        evict_idle(&mut known.entries, 1, now);
+        known.evict_idle(1, now);
         let entry = known.entries.entry(limit.key).or_insert_with(|| self.entry(limit));
         if entry.rate_limiter.needs_grant(now) && known.pending.insert(limit.key) {
             rate_sync.notify_one();
         }
-    }
-}
-
-/// From now to then, and never nothing: nobody waits in a circle.
-pub(crate) fn until(now: Timestamp, then: Timestamp) -> Duration {
-    Duration::try_from(then.duration_since(now)).unwrap_or_default().max(Duration::from_millis(1))
-}
-
-impl LimitState {
-    fn available(&self, now: Timestamp) -> usize {
-        let by_circuit_breaker = self.breaker.as_ref().map_or(usize::MAX, |breaker| breaker.available(now));
-        self.rate_limiter.available(now).min(by_circuit_breaker)
-    }
-
-    fn available_at(&self, now: Timestamp) -> Option<Timestamp> {
-        let paused = self.breaker.as_ref().and_then(|breaker| breaker.available_at(now));
-        self.rate_limiter.available_at(now).max(paused)
-    }
-
-    fn begin(&mut self, now: Timestamp) {
-        self.used_at = now;
-        self.rate_limiter.begin(now);
-        if let Some(breaker) = &mut self.breaker {
-            breaker.begin();
-        }
-    }
-
-    fn is_fresh(&self, now: Timestamp) -> bool {
-        self.rate_limiter.is_fresh(now) && self.breaker.as_ref().is_none_or(CircuitBreaker::is_fresh)
-    }
-}
-
-fn evict_idle(entries: &mut BTreeMap<Digest, LimitState>, wanted: usize, now: Timestamp) {
-    if entries.len() + wanted <= LIMITS_MAX {
-        return;
-    }
-    entries.retain(|_, entry| !entry.is_fresh(now));
-    // More than that rest or run: forgetting one may let a call through that should have waited, which is
-    // better than to remember without end.
-    while entries.len() + wanted > LIMITS_MAX {
-        entries.pop_first();
     }
 }
 
@@ -266,7 +203,7 @@ impl CallPermit {
                     } else {
                         breaker.failed(now);
                         if let Some(available_at) = breaker.available_at(now) {
-                            entry.unsent_pause = entry.unsent_pause.max(until(now, available_at));
+                            entry.unsent_pause = entry.unsent_pause.max(time_left(now, available_at));
                         }
                     }
                 }
@@ -308,6 +245,7 @@ impl Drop for CallPermit {
 mod tests {
     use super::*;
     use crate::circuit_breaker::FAILURES_MAX;
+    use crate::limit_state::LIMITS_MAX;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(1_000 + seconds).unwrap()

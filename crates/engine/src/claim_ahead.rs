@@ -4,10 +4,10 @@
 //! claimed ahead as were finished in a moment lately: many where calls are quick, none where they take
 //! seconds, so that what is not begun stays queued for everybody to see.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 /// Cells finished in this time are what is claimed ahead.
 const AHEAD: Duration = Duration::from_millis(120);
@@ -34,18 +34,18 @@ impl ClaimAhead {
 
     /// A cell has come to its result.
     pub(crate) fn finished(&self) {
-        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = self.0.lock();
         window.finished = window.finished.saturating_add(1);
     }
 
     /// Whether cells finish so quickly that handling them one by one would be most of the work.
     pub(crate) fn is_quick(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).rate >= QUICK
+        self.0.lock().rate >= QUICK
     }
 
     /// How many to claim ahead, at most so many.
     pub(crate) fn ahead(&self, now: Timestamp, most: usize) -> usize {
-        let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut window = self.0.lock();
         let elapsed = now.duration_since(window.since).as_secs_f64();
         if elapsed >= WINDOW.as_secs_f64() {
             window.rate = f64::from(window.finished) / elapsed;

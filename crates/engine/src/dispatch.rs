@@ -1,8 +1,8 @@
 //! The dispatcher: claims cells and starts a task for each.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -10,18 +10,15 @@ use jiff::Timestamp;
 use rowmill_model::{Column, Project, ProjectId, TeamId};
 use rowmill_store::{Claimed, Lane, StoreError};
 
-use crate::call_limits::until;
 use crate::cell_runner::Cell;
-use crate::engine::Shared;
 use crate::fair_share::{LaneDemand, fair_share};
+use crate::results::BATCH_WINDOW;
 use crate::run::run;
-use crate::settler::BATCH_WINDOW;
+use crate::shared::Shared;
+use crate::time_left::time_left;
 
 /// Lanes looked at in one round. The next round begins behind them.
 const LANES_MAX: usize = 256;
-/// Projects whose team is remembered: more than have work at once.
-const TEAMS_KNOWN_MAX: usize = 20_000;
-
 /// Claims at once, each of other projects.
 const CLAIMS_MAX: usize = 4;
 
@@ -79,7 +76,7 @@ async fn round(shared: &Arc<Shared>, turn: usize) -> Result<Next, StoreError> {
         return Ok(Next::AtOnce);
     }
     let now = shared.clock.now();
-    let sooner = [due, available_at].into_iter().flatten().map(|then| until(now, then)).min();
+    let sooner = [due, available_at].into_iter().flatten().map(|then| time_left(now, then)).min();
     Ok(Next::After(sooner.unwrap_or(config.look_every).min(config.look_every)))
 }
 
@@ -136,20 +133,6 @@ fn in_turn(ready: &[Lane], teams: &HashMap<ProjectId, TeamId>, turn: usize) -> V
         chosen.extend(lines.iter_mut().filter_map(Iterator::next).take(LANES_MAX - chosen.len()));
     }
     chosen
-}
-
-impl Shared {
-    fn teams(&self) -> MutexGuard<'_, HashMap<ProjectId, TeamId>> {
-        self.team_of.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn know_team(&self, project: &Project) {
-        let mut teams = self.teams();
-        if teams.len() >= TEAMS_KNOWN_MAX {
-            teams.clear();
-        }
-        teams.insert(project.id, project.team);
-    }
 }
 
 /// Takes cells and starts their tasks; says how many. Whatever was got is started, even if some of it failed.

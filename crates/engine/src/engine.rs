@@ -1,14 +1,12 @@
 //! A worker: everything that runs for as long as it lives.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jiff::Timestamp;
-use rowmill_model::{ProjectId, TeamId};
-use rowmill_providers::Clock;
-use rowmill_store::{Change, ChangedRows, Claim, Lane, Store, StoreError, WorkerId};
+use parking_lot::Mutex;
+use rowmill_clock::Clock;
+use rowmill_store::{Change, ChangedRows, Store, WorkerId};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -17,13 +15,12 @@ use crate::cell_runner::CellRunner;
 use crate::claim_ahead::ClaimAhead;
 use crate::config::Config;
 use crate::fair_share::Loads as _;
-use crate::heartbeat::Heartbeat;
 use crate::in_flight::InFlightCells;
-use crate::settler::ResultSenders;
+use crate::liveness::Heartbeat;
+use crate::results::ResultSenders;
+use crate::shared::Shared;
 use crate::{dispatch, heartbeat, settler};
 
-/// Cells claimed ahead for each place, at most.
-const AHEAD_MAX: usize = 16;
 /// How long to wait for the last results to be written.
 const LAST_RESULTS_MAX: Duration = Duration::from_secs(5);
 
@@ -35,30 +32,6 @@ pub struct Engine {
     dispatcher: JoinHandle<()>,
     settler: JoinHandle<()>,
     heartbeats: [JoinHandle<()>; 2],
-}
-
-/// What the parts of an engine have in common.
-#[derive(Debug)]
-pub(crate) struct Shared {
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) runner: Arc<dyn CellRunner>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) config: Config,
-    pub(crate) worker: WorkerId,
-    pub(crate) in_flight: InFlightCells,
-    /// Closed when nothing more is to begin.
-    pub(crate) permits: CellPermits,
-    pub(crate) claim_ahead: ClaimAhead,
-    pub(crate) heartbeat: Heartbeat,
-    /// Rung when there may be work, or a place for it.
-    pub(crate) wake: Notify,
-    /// Rung when it is not known whether this worker still holds all it has.
-    pub(crate) recheck: Notify,
-    /// While no more cells run than this, a place that falls free is told of.
-    pub(crate) wanted: AtomicUsize,
-    /// Whose projects are, as far as they were looked at. That never changes.
-    pub(crate) team_of: Mutex<HashMap<ProjectId, TeamId>>,
-    random: Mutex<fastrand::Rng>,
 }
 
 impl Engine {
@@ -176,35 +149,5 @@ impl Drop for Engine {
         self.settler.abort();
         self.heartbeats.iter().for_each(JoinHandle::abort);
         self.shared.in_flight.close();
-    }
-}
-
-impl Shared {
-    /// When this worker is taken for lost, unless it is heard of before.
-    pub(crate) fn expires_at_ms(&self) -> i64 {
-        let expires_at = self.clock.now().saturating_add(self.config.lease);
-        expires_at.unwrap_or(Timestamp::MAX).as_millisecond()
-    }
-
-    /// A claim of so many cells as of now.
-    pub(crate) fn claim_of(&self, asks: Vec<(Lane, u32)>, bytes_max: usize) -> Claim {
-        let (worker, expires_at_ms, now) = (self.worker, self.expires_at_ms(), self.clock.now());
-        Claim { worker, expires_at_ms, now, asks, bytes_max }
-    }
-
-    /// How many cells of a team may be in hand without a result, running or claimed ahead.
-    pub(crate) fn in_flight_max(&self) -> usize {
-        let Config { concurrency, .. } = self.config;
-        concurrency + self.claim_ahead.ahead(self.clock.now(), AHEAD_MAX * concurrency)
-    }
-
-    pub(crate) fn random(&self) -> MutexGuard<'_, fastrand::Rng> {
-        self.random.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Says so and waits a little before whatever failed is tried again.
-    pub(crate) async fn store_failed(&self, what: &'static str, error: &StoreError) {
-        tracing::warn!(what, %error, "database error; retrying");
-        self.clock.sleep(self.config.store_pause).await;
     }
 }

@@ -1,15 +1,16 @@
 //! Cells in flight: those this worker has claimed and not settled yet.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::{Settlement, Ticket};
 use tokio::task::AbortHandle;
 
 use crate::fair_share::Loads;
-use crate::settler::{Finished, ResultSenders};
+use crate::results::{Finished, ResultSenders};
 
 /// Which tasks run for which tickets, and which results wait to be written.
 #[derive(Debug)]
@@ -196,7 +197,7 @@ impl InFlightCells {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

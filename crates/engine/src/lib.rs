@@ -18,7 +18,7 @@
 //! - [`CallLimits`] says how fast a credential, a host or a column may be called. Cells are claimed only where
 //!   there is room, so that the others stay queued; one that finds the way closed after all is put back and
 //!   no try is counted. On a database that several nodes share, they take turns.
-//! - Time comes from a [`rowmill_providers::Clock`], chance from a seed.
+//! - Time comes from a [`rowmill_clock::Clock`], chance from a seed.
 
 mod call_limits;
 mod cell_permits;
@@ -33,13 +33,18 @@ mod engine;
 mod fair_share;
 mod heartbeat;
 mod in_flight;
+mod limit_state;
+mod liveness;
 mod provider_calls;
 mod rate_limiter;
+mod results;
 mod retry;
 mod run;
 mod settler;
+mod shared;
 mod shared_rates;
 mod single_flight;
+mod time_left;
 mod value_check;
 
 pub use call_limits::{CallLimit, CallLimits, CallPermit, LimitReached};

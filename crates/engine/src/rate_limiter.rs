@@ -15,12 +15,12 @@ pub(crate) struct RateLimiter {
     counters: RateCounters,
     at_once_max: usize,
     at_once: usize,
-    paused_until: i64,
+    paused_until: Timestamp,
 }
 
 #[derive(Debug, Clone)]
 enum RateCounters {
-    /// Each with the time at which the next call is due.
+    /// Each with the time at which the next call is due, in nanoseconds since 1970.
     Own(Vec<(Spacing, i64)>),
     Shared(LocalGrant),
 }
@@ -31,17 +31,17 @@ struct LocalGrant {
     spacings: Vec<Spacing>,
     calls_left: u32,
     /// Those in hand are given back then, for others to use.
-    expires_at: i64,
+    expires_at: Timestamp,
     /// There is nothing to be had before then.
-    available_at: i64,
+    available_at: Timestamp,
     /// More were wanted than are in hand.
     needs_more: bool,
 }
 
 /// How long granted calls are kept: cells they were meant for begin at once, or not at all.
-const GRANT_TTL_NANOS: i64 = 250_000_000;
+const GRANT_TTL: Duration = Duration::from_millis(250);
 /// When to look whether calls have come.
-const GRANT_WAIT_NANOS: i64 = 3_000_000;
+const GRANT_WAIT: Duration = Duration::from_millis(3);
 
 /// What is asked of the database: calls wanted, and calls given back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,18 +59,18 @@ impl RateLimiter {
         } else {
             RateCounters::Own(spacings.map(|spacing| (spacing, i64::MIN)).collect())
         };
-        Self { counters, at_once_max, at_once: 0, paused_until: i64::MIN }
+        Self { counters, at_once_max, at_once: 0, paused_until: Timestamp::MIN }
     }
 
     /// How many calls may begin now.
     pub(crate) fn available(&self, now: Timestamp) -> usize {
-        let now = nanos(now);
         if now < self.paused_until {
             return 0;
         }
         let paced = match &self.counters {
             RateCounters::Own(counters) => {
-                counters.iter().map(|(spacing, due)| spacing.available(*due, now)).min().unwrap_or(u64::MAX)
+                let available = |(spacing, due_ns): &(Spacing, i64)| spacing.available(*due_ns, nanos(now));
+                counters.iter().map(available).min().unwrap_or(u64::MAX)
             }
             RateCounters::Shared(grant) => grant.at(now).into(),
         };
@@ -79,26 +79,23 @@ impl RateLimiter {
 
     /// When to ask again, if time alone helps.
     pub(crate) fn available_at(&self, now: Timestamp) -> Option<Timestamp> {
-        let now = nanos(now);
         let paced = match &self.counters {
             RateCounters::Own(counters) => {
-                counters.iter().map(|(spacing, due)| spacing.available_at(*due)).max()
+                counters.iter().map(|(spacing, due_ns)| timestamp(spacing.available_at_ns(*due_ns))).max()
             }
             RateCounters::Shared(grant) if grant.at(now) > 0 => None,
-            RateCounters::Shared(grant) => Some(grant.available_at.max(now + GRANT_WAIT_NANOS)),
+            RateCounters::Shared(grant) => Some(grant.available_at.max(after(now, GRANT_WAIT))),
         };
-        let available_at = self.paused_until.max(paced.unwrap_or(i64::MIN));
-        (available_at > now)
-            .then(|| Timestamp::from_nanosecond(available_at.into()).unwrap_or(Timestamp::MAX))
+        let available_at = self.paused_until.max(paced.unwrap_or(Timestamp::MIN));
+        (available_at > now).then_some(available_at)
     }
 
     /// Counts a call that begins.
     pub(crate) fn begin(&mut self, now: Timestamp) {
-        let now = nanos(now);
         match &mut self.counters {
             RateCounters::Own(counters) => {
-                for (spacing, due) in counters {
-                    *due = spacing.take(*due, now, 1);
+                for (spacing, due_ns) in counters {
+                    *due_ns = spacing.take(*due_ns, nanos(now), 1);
                 }
             }
             RateCounters::Shared(grant) => grant.calls_left = grant.calls_left.saturating_sub(1),
@@ -112,12 +109,11 @@ impl RateLimiter {
 
     /// Nothing begins until then.
     pub(crate) fn pause(&mut self, now: Timestamp, pause: Duration) {
-        self.paused_until = self.paused_until.max(after(nanos(now), pause));
+        self.paused_until = self.paused_until.max(after(now, pause));
     }
 
     /// Notes that calls are needed; says whether it is time to ask for some.
     pub(crate) fn needs_grant(&mut self, now: Timestamp) -> bool {
-        let now = nanos(now);
         match &mut self.counters {
             RateCounters::Shared(grant)
                 if grant.at(now) == 0 && grant.available_at.max(self.paused_until) <= now =>
@@ -132,7 +128,7 @@ impl RateLimiter {
     /// What is to be asked of the database, if anything.
     pub(crate) fn grant_request(&mut self, now: Timestamp) -> Option<GrantRequest> {
         let RateCounters::Shared(grant) = &mut self.counters else { return None };
-        let unused = if grant.expires_at <= nanos(now) { std::mem::take(&mut grant.calls_left) } else { 0 };
+        let unused = if grant.expires_at <= now { std::mem::take(&mut grant.calls_left) } else { 0 };
         // As many as may ever begin at once: what is not needed goes back before long.
         let wanted = if std::mem::take(&mut grant.needs_more) {
             grant.spacings.iter().map(Spacing::burst).min().unwrap_or(1)
@@ -145,22 +141,23 @@ impl RateLimiter {
 
     /// Takes what was handed out.
     pub(crate) fn receive(&mut self, now: Timestamp, granted: u32, due_in: &[Duration]) {
-        let now = nanos(now);
         let RateCounters::Shared(grant) = &mut self.counters else { return };
         if granted > 0 {
             grant.calls_left = grant.at(now).saturating_add(granted);
-            grant.expires_at = now + GRANT_TTL_NANOS;
+            grant.expires_at = after(now, GRANT_TTL);
         }
-        let available_at =
-            grant.spacings.iter().zip(due_in).map(|(spacing, due)| spacing.available_at(after(now, *due)));
+        let available_at = grant
+            .spacings
+            .iter()
+            .zip(due_in)
+            .map(|(spacing, due_in)| timestamp(spacing.available_at_ns(nanos(after(now, *due_in)))));
         grant.available_at = available_at.max().unwrap_or(now);
     }
 
     /// Whether a new one would behave the same.
     pub(crate) fn is_fresh(&self, now: Timestamp) -> bool {
-        let now = nanos(now);
         let is_rested = match &self.counters {
-            RateCounters::Own(counters) => counters.iter().all(|(_, due)| *due <= now),
+            RateCounters::Own(counters) => counters.iter().all(|(_, due_ns)| *due_ns <= nanos(now)),
             RateCounters::Shared(grant) => {
                 grant.calls_left == 0 && !grant.needs_more && grant.available_at <= now
             }
@@ -171,7 +168,7 @@ impl RateLimiter {
 
 impl LocalGrant {
     /// Calls that may still be used.
-    fn at(&self, now: i64) -> u32 {
+    fn at(&self, now: Timestamp) -> u32 {
         if self.expires_at > now { self.calls_left } else { 0 }
     }
 }
@@ -181,8 +178,12 @@ fn nanos(time: Timestamp) -> i64 {
     i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX })
 }
 
-fn after(now: i64, wait: Duration) -> i64 {
-    now.saturating_add(i64::try_from(wait.as_nanos()).unwrap_or(i64::MAX))
+fn timestamp(nanos: i64) -> Timestamp {
+    Timestamp::from_nanosecond(nanos.into()).unwrap_or(Timestamp::MAX)
+}
+
+fn after(now: Timestamp, wait: Duration) -> Timestamp {
+    now.saturating_add(wait).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub(crate) fn decide(
     }
     let wait = wait(config, attempts, retry_after, random);
     let at = now.saturating_add(wait).unwrap_or(Timestamp::MAX);
-    CellResult::Retry(at.as_millisecond(), error, Spent::of(&meta))
+    CellResult::Retry { at_ms: at.as_millisecond(), error, spent: Spent::of(&meta) }
 }
 
 /// Exponential with full jitter, so that cells which failed together do not come back together. What the
@@ -60,7 +60,9 @@ mod tests {
     fn next(call_failure: CallFailure, attempts: u32, random: &mut fastrand::Rng) -> Option<f64> {
         let now = Timestamp::from_second(1_000).unwrap();
         match decide(&Config::default(), call_failure, attempts, 5, now, random) {
-            CellResult::Retry(at, ..) => Some(f64::from(i32::try_from(at - 1_000_000).unwrap()) / 1_000.0),
+            CellResult::Retry { at_ms: at, .. } => {
+                Some(f64::from(i32::try_from(at - 1_000_000).unwrap()) / 1_000.0)
+            }
             _ => None,
         }
     }

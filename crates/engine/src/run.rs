@@ -11,9 +11,9 @@ use rowmill_store::{CellResult, Settlement, Ticket};
 
 use crate::cell_runner::{CallFailure, CallOutcome, Cell};
 use crate::config::Config;
-use crate::engine::Shared;
+use crate::results::Finished;
 use crate::retry;
-use crate::settler::Finished;
+use crate::shared::Shared;
 use crate::value_check::{self, InvalidValue};
 
 /// Runs a cell and hands in its result.
@@ -77,7 +77,9 @@ fn to_cell_result(shared: &Shared, cell: &Cell, outcome: CallOutcome) -> CellRes
         }
         CallOutcome::NoData(meta) => CellResult::NoData(meta),
         CallOutcome::Skipped(error) => CellResult::Skipped(error),
-        CallOutcome::Later(at, error) => CellResult::Later(at.as_millisecond().saturating_add(1), error),
+        CallOutcome::Later(at, error) => {
+            CellResult::Later { at_ms: at.as_millisecond().saturating_add(1), error }
+        }
         CallOutcome::Failed(call_failure) => {
             let attempts_max = cell.column.retry.max_attempts;
             let now = shared.clock.now();

@@ -2,53 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use rowmill_model::record::Slot;
 use rowmill_model::{Column, ColumnId, Project, ProjectId, Table};
 use rowmill_store::{CellResult, Lane, Settle, Settled, Settlement};
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
 use crate::cell_runner::Capacity;
 use crate::dispatch::start;
-use crate::engine::Shared;
+use crate::results::{BATCH_WINDOW, Finished};
+use crate::shared::Shared;
 
-/// Writers at once. A project's results all go to the same one, so none waits for another's transaction.
-const WRITERS: usize = 4;
-
-/// Where results come thick and fast they are gathered for so long, and so are places that fall free: a
-/// transaction costs much the same whether it is about ten cells or two hundred.
-pub(crate) const BATCH_WINDOW: Duration = Duration::from_millis(15);
 /// Nobody waits for more than that.
 const BATCH_ENOUGH: usize = 1_024;
-
-/// A cell's result, and the project it belongs to where that is known.
-#[derive(Debug)]
-pub(crate) struct Finished {
-    pub(crate) settlement: Settlement,
-    pub(crate) project: Option<Arc<Project>>,
-}
-
-/// Where results are handed in.
-#[derive(Debug)]
-pub(crate) struct ResultSenders(Vec<UnboundedSender<Finished>>);
-
-impl ResultSenders {
-    /// One outlet for each writer, and their other ends.
-    pub(crate) fn new() -> (Self, Vec<UnboundedReceiver<Finished>>) {
-        let (senders, results) = (0..WRITERS).map(|_| mpsc::unbounded_channel()).unzip();
-        (Self(senders), results)
-    }
-
-    pub(crate) fn send(&self, finished: Finished) {
-        let writer = finished.settlement.ticket.lane.project.uuid().as_u128() % WRITERS as u128;
-        if let Some(sender) = usize::try_from(writer).ok().and_then(|writer| self.0.get(writer)) {
-            // The writer is gone only when the whole engine is.
-            let _ = sender.send(finished);
-        }
-    }
-}
 
 /// Writes results until nobody can hand in any more.
 pub(crate) async fn settle(shared: Arc<Shared>, results: Vec<UnboundedReceiver<Finished>>) {
@@ -142,8 +109,8 @@ fn word(result: &CellResult) -> &'static str {
     match result {
         CellResult::Value(..) => "value",
         CellResult::NoData(_) => "no_data",
-        CellResult::Retry(..) => "retry",
-        CellResult::Later(..) => "later",
+        CellResult::Retry { .. } => "retry",
+        CellResult::Later { .. } => "later",
         CellResult::Skipped(_) => "skipped",
         CellResult::Failed(error, _) => error.code.word(),
     }

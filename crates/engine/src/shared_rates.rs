@@ -4,17 +4,18 @@
 //! node was told of, or took because calls kept failing, is passed on; the others look for such pauses of
 //! whatever they call themselves.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rowmill_providers::Clock;
+use parking_lot::Mutex;
+use rowmill_clock::Clock;
 use rowmill_store::SharedRates;
 use rowmill_store::shared_rates::{RateGrant, RateRequest};
 use tokio::sync::Notify;
 
-use crate::call_limits::LimitStates;
 use crate::digest::Digest;
+use crate::limit_state::LimitStates;
 
 /// How often pauses of others are looked for, and calls that nobody used are given back.
 pub(crate) const SYNC_EVERY: Duration = Duration::from_millis(200);
@@ -41,9 +42,7 @@ pub(crate) async fn sync_shared_rates(
         let now = clock.now();
         let syncs = Duration::try_from(now.duration_since(synced_at)).is_ok_and(|since| since >= SYNC_EVERY);
         let asks = match limits.upgrade() {
-            Some(limits) => {
-                collect_requests(&mut limits.lock().unwrap_or_else(PoisonError::into_inner), now, syncs)
-            }
+            Some(limits) => collect_requests(&mut limits.lock(), now, syncs),
             None => return,
         };
         if syncs {
@@ -57,7 +56,7 @@ pub(crate) async fn sync_shared_rates(
         let Some(limits) = limits.upgrade() else { return };
         match answers {
             Ok(answers) => {
-                let mut limits = limits.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut limits = limits.lock();
                 apply_grants(&mut limits, clock.now(), keys.into_iter().zip(answers));
             }
             // Without calls nothing is called, which is right while the database is away.
@@ -116,6 +115,7 @@ mod tests {
 
     use async_trait::async_trait;
     use futures_util::future::join_all;
+    use rowmill_clock::RuntimeClock;
     use rowmill_model::column::RateLimit;
     use rowmill_providers::{Failure, FailureKind};
     use rowmill_store::Result;
@@ -124,25 +124,10 @@ mod tests {
     use super::*;
     use crate::call_limits::{CallLimit, CallLimits};
 
-    /// The runtime's clock, which stands still while anybody has something to do.
-    #[derive(Debug)]
-    struct PausedClock(tokio::time::Instant);
-
-    #[async_trait]
-    impl Clock for PausedClock {
-        fn now(&self) -> Timestamp {
-            Timestamp::UNIX_EPOCH + self.0.elapsed()
-        }
-
-        async fn sleep(&self, duration: Duration) {
-            tokio::time::sleep(duration).await;
-        }
-    }
-
     /// A database at some distance.
     #[derive(Debug)]
     struct FakeSharedRates {
-        clock: Arc<PausedClock>,
+        clock: Arc<RuntimeClock>,
         pasts: Mutex<HashMap<Uuid, (Vec<i64>, i64)>>,
     }
 
@@ -152,7 +137,7 @@ mod tests {
             self.clock.sleep(Duration::from_millis(1)).await;
             let now = i64::try_from(self.clock.now().as_nanosecond()).unwrap();
             let decide = |ask: &RateRequest| {
-                let mut pasts = self.pasts.lock().unwrap();
+                let mut pasts = self.pasts.lock();
                 let (due, rests_until) = pasts.entry(ask.key).or_default();
                 ask.decide(due, rests_until, now)
             };
@@ -162,13 +147,13 @@ mod tests {
         }
     }
 
-    fn nodes(count: usize) -> (Arc<PausedClock>, Vec<CallLimits>) {
-        let clock = Arc::new(PausedClock(tokio::time::Instant::now()));
+    fn nodes(count: usize) -> (Arc<RuntimeClock>, Vec<CallLimits>) {
+        let clock = Arc::new(RuntimeClock::new(Timestamp::UNIX_EPOCH));
         let fake_rates = Arc::new(FakeSharedRates { clock: Arc::clone(&clock), pasts: Mutex::default() });
         let node = || {
             CallLimits::with_shared_rates(
                 Arc::<FakeSharedRates>::clone(&fake_rates),
-                Arc::<PausedClock>::clone(&clock),
+                Arc::<RuntimeClock>::clone(&clock),
             )
         };
         let nodes = (0..count).map(|_| node()).collect();
@@ -182,7 +167,7 @@ mod tests {
 
     /// Calls as often as it may until then; when, in milliseconds.
     async fn drive(
-        clock: &PausedClock,
+        clock: &RuntimeClock,
         call_limits: &CallLimits,
         limit: CallLimit,
         until_ms: i64,

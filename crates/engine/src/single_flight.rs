@@ -5,9 +5,10 @@
 //! long.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Mutex as Queue;
 
 use crate::digest::Digest;
@@ -110,7 +111,7 @@ impl<T: Clone> SingleFlight<T> {
 
 impl<T> SingleFlight<T> {
     fn lock(&self) -> MutexGuard<'_, Inner<T>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, LazyLock};
 
 use tokio::task::JoinError;
 
-use crate::{FairSemaphore, Tenant};
+use crate::semaphore::FairSemaphore;
+use crate::tenant::Tenant;
 
 /// As many as there are processors, and one tenant leaves at least one of them to the others.
 static PROCESSORS: LazyLock<Arc<FairSemaphore>> = LazyLock::new(|| {

@@ -1,11 +1,12 @@
 //! A fair semaphore: waiting tenants take turns, and none may hold more than its share.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::oneshot;
 
-use crate::Tenant;
+use crate::tenant::Tenant;
 
 /// Permits that tenants take turns to get.
 ///
@@ -99,7 +100,7 @@ impl FairSemaphore {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -6,114 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::plan::{Block, Mark, Phase};
+use crate::cell_status::{CellError, CellStatus};
+use crate::plan::block::Block;
+use crate::plan::mark::{Mark, Phase};
 use crate::record::{Cells, Damaged, Record, Slot};
-
-/// The state of a cell.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum CellStatus {
-    /// An input, or a cell that never ran.
-    #[default]
-    Idle,
-    Queued,
-    Generating,
-    Completed,
-    Error,
-    Skipped,
-}
-
-impl CellStatus {
-    pub const ALL: [Self; 6] =
-        [Self::Idle, Self::Queued, Self::Generating, Self::Completed, Self::Error, Self::Skipped];
-
-    /// The word the API uses.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Idle => "idle",
-            Self::Queued => "queued",
-            Self::Generating => "generating",
-            Self::Completed => "completed",
-            Self::Error => "error",
-            Self::Skipped => "skipped",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.word() == word)
-    }
-}
-
-/// Why a cell is in `error` or `skipped`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ErrorCode {
-    MissingInput,
-    InvalidInput,
-    ConditionNotMet,
-    DependencyError,
-    MissingCredentials,
-    InvalidCredentials,
-    OutOfCredits,
-    RateLimited,
-    TimedOut,
-    ProviderError,
-    Blocked,
-    InvalidOutput,
-    TooLarge,
-    Stopped,
-}
-
-impl ErrorCode {
-    pub const ALL: [Self; 14] = [
-        Self::MissingInput,
-        Self::InvalidInput,
-        Self::ConditionNotMet,
-        Self::DependencyError,
-        Self::MissingCredentials,
-        Self::InvalidCredentials,
-        Self::OutOfCredits,
-        Self::RateLimited,
-        Self::TimedOut,
-        Self::ProviderError,
-        Self::Blocked,
-        Self::InvalidOutput,
-        Self::TooLarge,
-        Self::Stopped,
-    ];
-
-    /// The word the API uses.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::MissingInput => "missing_input",
-            Self::InvalidInput => "invalid_input",
-            Self::ConditionNotMet => "condition_not_met",
-            Self::DependencyError => "dependency_error",
-            Self::MissingCredentials => "missing_credentials",
-            Self::InvalidCredentials => "invalid_credentials",
-            Self::OutOfCredits => "out_of_credits",
-            Self::RateLimited => "rate_limited",
-            Self::TimedOut => "timed_out",
-            Self::ProviderError => "provider_error",
-            Self::Blocked => "blocked",
-            Self::InvalidOutput => "invalid_output",
-            Self::TooLarge => "too_large",
-            Self::Stopped => "stopped",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|code| code.word() == word)
-    }
-}
-
-/// What went wrong in a cell.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CellError {
-    pub code: ErrorCode,
-    #[schemars(length(max = 10_000))]
-    pub message: String,
-}
 
 /// Everything known of a cell but its value. The default is what an untouched cell has.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -125,9 +21,9 @@ pub struct CellState {
     pub error: Option<CellError>,
     pub attempts: u32,
     /// Unix milliseconds before which a queued cell is not tried again.
-    pub retry_at: Option<i64>,
+    pub retry_at_ms: Option<i64>,
     /// Unix milliseconds of the last change.
-    pub updated_at: Option<i64>,
+    pub updated_at_ms: Option<i64>,
     /// Where the value came from: provider, model, milliseconds, cost, source.
     pub meta: Option<Meta>,
 }
@@ -138,7 +34,7 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 impl CellState {
     /// Puts together what a mark says and what the row keeps beside it.
     pub fn of(mark: Mark, detail: Detail) -> Self {
-        let Detail { message, attempts, updated_at, meta, trying } = detail;
+        let Detail { message, attempts, updated_at_ms, meta, trying } = detail;
         let trying = trying.filter(|_| mark.is_pending() && mark.tried);
         let message = message.unwrap_or_default();
         let error = mark.error.filter(|_| !mark.is_pending()).map(|code| CellError { code, message });
@@ -152,9 +48,12 @@ impl CellState {
                 None if mark.is_pending() => 0,
                 None => attempts,
             },
-            retry_at: trying.as_ref().filter(|_| mark.phase == Phase::Later).map(|trying| trying.retry_at),
+            retry_at_ms: trying
+                .as_ref()
+                .filter(|_| mark.phase == Phase::Later)
+                .map(|trying| trying.retry_at_ms),
             error: trying.map(|trying| trying.error).or(error),
-            updated_at,
+            updated_at_ms,
             meta,
         }
     }
@@ -170,8 +69,8 @@ pub struct Detail {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub attempts: u32,
     /// Unix milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub updated_at: Option<i64>,
+    #[serde(rename = "updatedAt", default, skip_serializing_if = "Option::is_none")]
+    pub updated_at_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
     /// The tries of a run that had not ended when this was written. They count where the mark says so.
@@ -185,7 +84,8 @@ pub struct Detail {
 pub struct Trying {
     pub attempts: u32,
     /// Unix milliseconds.
-    pub retry_at: i64,
+    #[serde(rename = "retryAt")]
+    pub retry_at_ms: i64,
     pub error: CellError,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::filter::Filters;
+use crate::filter::document::Filters;
 use crate::ids::ColumnId;
 use crate::record::Slot;
 

@@ -21,7 +21,7 @@ pub struct GuestEvent {
     pub guest_id: String,
     pub event_id: String,
     /// Unix milliseconds; none if the platform did not say.
-    pub created_at: Option<i64>,
+    pub created_at_ms: Option<i64>,
     pub payload: Payload,
 }
 
@@ -92,8 +92,8 @@ impl GuestEvent {
             event_name: first(&[(event, "name"), (data, "event_name")]),
             guest: Guest { api_id: guest_id.clone(), email, name, first_name, last_name },
         };
-        let created_at = body.get("created_at").and_then(Value::as_str).and_then(moment);
-        Ok(Self { guest_id, event_id, created_at, payload })
+        let created_at_ms = body.get("created_at").and_then(Value::as_str).and_then(moment);
+        Ok(Self { guest_id, event_id, created_at_ms, payload })
     }
 }
 
@@ -235,7 +235,7 @@ mod tests {
         let time = |created_at: Value| match Delivery::read(
             &json!({ "type": "guest.updated", "created_at": created_at, "data": { "id": "g", "event_id": "e" } }),
         ) {
-            Ok(Delivery::Guest(event)) => event.created_at,
+            Ok(Delivery::Guest(event)) => event.created_at_ms,
             other => panic!("{other:?}"),
         };
         assert_eq!(time(json!("1970-01-01T00:00:01.5+00:00")), Some(1_500));

@@ -8,6 +8,7 @@
 pub mod answer_schema;
 pub mod bounded_json;
 pub mod cell;
+pub mod cell_status;
 pub mod column;
 pub mod corrections;
 pub mod filter;
@@ -33,7 +34,8 @@ pub mod value;
 pub mod view;
 
 pub use answer_schema::AnswerSchema;
-pub use cell::{CellError, CellState, CellStates, CellStatus, ErrorCode};
+pub use cell::{CellState, CellStates};
+pub use cell_status::{CellError, CellStatus, ErrorCode};
 pub use column::{Column, ColumnType, DataShape};
 pub use ids::{ColumnId, KeyId, ProjectId, RowId, Slug, TeamId, ViewId};
 pub use limits::Limits;

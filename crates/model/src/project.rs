@@ -19,9 +19,11 @@ pub struct Project {
     pub settings: ProjectSettings,
     pub table: Table,
     /// Unix milliseconds.
-    pub created_at: i64,
+    #[serde(rename = "createdAt")]
+    pub created_at_ms: i64,
     /// Unix milliseconds.
-    pub updated_at: i64,
+    #[serde(rename = "updatedAt")]
+    pub updated_at_ms: i64,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

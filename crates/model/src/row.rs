@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::cell::{CellState, CellStates, CellStatus};
+use crate::cell::{CellState, CellStates};
+use crate::cell_status::CellStatus;
 use crate::column::{Column, ColumnType};
 use crate::path::Path;
 use crate::record::{Cells, Slot};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Column, ColumnType, DataShape, Retry};
-use crate::filter::Filters;
+use crate::filter::document::Filters;
 use crate::ids::ColumnId;
 use crate::record::Slot;
 

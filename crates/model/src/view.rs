@@ -15,7 +15,8 @@ pub struct View {
     pub name: String,
     pub emoji: String,
     /// Unix milliseconds.
-    pub created_at: i64,
+    #[serde(rename = "createdAt")]
+    pub created_at_ms: i64,
     #[serde(default)]
     pub filters: Filters,
     #[serde(default)]

@@ -8,7 +8,7 @@ use rowmill_model::{CellStatus, Project, ProjectId};
 use rowmill_store::carry::{CarriedBlock, CarriedProject, Carry, Items, PageLimit, Section};
 use rowmill_store::{Result, StoreError};
 
-use crate::{PAGE_BLOCKS_MAX, PAGE_BYTES_MAX};
+use crate::pages::{PAGE_BLOCKS_MAX, PAGE_BYTES_MAX};
 
 pub(crate) fn plan(project: &CarriedProject) -> Result<Plan> {
     let project: Project =

@@ -1,8 +1,7 @@
 //! Moves between stores in memory, which fail when they are told to.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use async_trait::async_trait;
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::column::Dependency;
 use rowmill_model::plan::{Block, Mark, Phase as Waits, Plan, Tally};
 use rowmill_model::project::ProjectSettings;
@@ -17,7 +16,9 @@ use rowmill_store::carry::{
 use rowmill_store::{ApiKey, Result, Sealed, SealedKind, StoreError, Team};
 use uuid::Uuid;
 
-use crate::{MoveError, Moved, Options, Phase, carry};
+use crate::error::MoveError;
+use crate::mover::carry;
+use crate::report::{Moved, Options, Phase};
 
 /// The processed column of every project here.
 const ANSWER: Slot = 2;
@@ -44,7 +45,7 @@ impl MemoryCarrier {
     }
 
     fn held(&self) -> MutexGuard<'_, MemoryContents> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     fn put(&self, on: Section, items_page: Items) {
@@ -283,8 +284,8 @@ fn document(team: TeamId, id: ProjectId) -> String {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 1,
-        updated_at: 2,
+        created_at_ms: 1,
+        updated_at_ms: 2,
     };
     serde_json::to_string(&project).unwrap()
 }
@@ -313,8 +314,7 @@ async fn everything_arrives_and_is_counted() {
     let (source, target) = (filled(), MemoryCarrier::new("empty"));
     let before = source.held().clone();
     let told = Mutex::new(Vec::new());
-    let moved =
-        carry(&source, &target, OPTIONS, &|progress| told.lock().unwrap().push(progress)).await.unwrap();
+    let moved = carry(&source, &target, OPTIONS, &|progress| told.lock().push(progress)).await.unwrap();
     assert_eq!((moved.teams, moved.keys, moved.sealed, moved.receipts), (1, 19, 1, 1));
     assert_eq!(
         (moved.projects, moved.rows, moved.rows_now, moved.guests, moved.retries),
@@ -328,7 +328,7 @@ async fn everything_arrives_and_is_counted() {
     );
     assert_eq!(*source.held(), before, "the source is as it was");
     assert_eq!(target.held().checkpoint, None);
-    let told = told.into_inner().unwrap();
+    let told = told.into_inner();
     let last_of = |phase| told.iter().rfind(|progress| progress.phase == phase).unwrap().rows;
     assert_eq!((last_of(Phase::Copying), last_of(Phase::Verifying)), (480, 480));
     let Some(Items::Blocks(blocks)) = target.get(Section::Blocks(ProjectId::from_uuid(Uuid::from_u128(1))))

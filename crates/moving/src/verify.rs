@@ -8,10 +8,10 @@ use rowmill_store::StoreError;
 use rowmill_store::carry::{CarriedProject, Carry, Items, Section};
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::{
-    Cells, MoveError, Moved, OnProgress, Options, Phase, Progress, Result, blocks, count, existing, of,
-    page_limit,
-};
+use crate::blocks;
+use crate::error::{MoveError, Result, of};
+use crate::pages::{count, existing, page_limit};
+use crate::report::{Cells, Moved, OnProgress, Options, Phase, Progress};
 
 pub(crate) async fn verify(
     source: &dyn Carry,

@@ -13,7 +13,6 @@
 
 pub mod access;
 pub mod catalogue;
-pub mod clock;
 pub mod email;
 pub mod failure;
 pub mod gate;
@@ -24,7 +23,6 @@ pub mod scrape;
 pub mod ssrf_guard;
 
 pub use access::Access;
-pub use clock::{Clock, SystemClock};
 pub use failure::{Failure, FailureKind};
 pub use gate::Gate;
 pub use redactor::Secret;

@@ -91,17 +91,29 @@ fn bulk_filter_part(values: &Values, part: Range<usize>, ask: &impl ValuePredica
         }
         return;
     };
-    match test {
+    test_plain(values, part.clone(), &test, &mut bits);
+    if negated {
+        bits.turn_round(part.len());
+    }
+    recheck_odd(values, part.clone(), ask, &test, &mut bits);
+    if matches!(test, PlainTest::Equals { .. }) {
+        recheck_readable(values, part, ask, &mut bits);
+    }
+}
+
+/// Sets the bits of values that pass a test of plain text. What is not plain text is tested as if it were.
+fn test_plain(values: &Values, part: Range<usize>, test: &PlainTest<'_>, bits: &mut Bits<'_>) {
+    match *test {
         PlainTest::Contains { part: wanted, case_sensitive } => {
-            find(values, part.clone(), wanted, case_sensitive, &mut bits);
+            find(values, part, wanted, case_sensitive, bits);
         }
         PlainTest::StartsWith { part: wanted, case_sensitive } => {
-            compare(values, part.clone(), &mut bits, |inner| {
+            compare(values, part, bits, |inner| {
                 inner.get(..wanted.len()).is_some_and(|start| same(start, wanted, case_sensitive))
             });
         }
         PlainTest::EndsWith { part: wanted, case_sensitive } => {
-            compare(values, part.clone(), &mut bits, |inner| {
+            compare(values, part, bits, |inner| {
                 let start = inner.len().checked_sub(wanted.len());
                 start
                     .and_then(|start| inner.get(start..))
@@ -111,7 +123,7 @@ fn bulk_filter_part(values: &Values, part: Range<usize>, ask: &impl ValuePredica
         PlainTest::Matches(pattern) => {
             // Threads that share one wait for each other.
             let pattern = pattern.clone();
-            for number in part.clone() {
+            for number in part {
                 let raw = values.get(number);
                 let inner = raw.get(1..raw.len().saturating_sub(1));
                 if inner.is_some_and(|inner| pattern.is_match(inner)) {
@@ -119,33 +131,39 @@ fn bulk_filter_part(values: &Values, part: Range<usize>, ask: &impl ValuePredica
                 }
             }
         }
-        PlainTest::Equals { text: wanted, case_sensitive } => {
-            if let Some(wanted) = wanted {
-                compare(values, part.clone(), &mut bits, |inner| {
-                    inner.len() == wanted.len() && same(inner, wanted, case_sensitive)
-                });
-            }
+        PlainTest::Equals { text: Some(wanted), case_sensitive } => {
+            compare(values, part, bits, |inner| {
+                inner.len() == wanted.len() && same(inner, wanted, case_sensitive)
+            });
         }
+        PlainTest::Equals { text: None, .. } => {}
     }
-    if negated {
-        bits.turn_round(part.len());
-    }
-    for number in values.odd_in(part.clone()) {
+}
+
+/// Asks again of values that are no plain text.
+fn recheck_odd(
+    values: &Values,
+    part: Range<usize>,
+    ask: &impl ValuePredicate,
+    test: &PlainTest<'_>,
+    bits: &mut Bits<'_>,
+) {
+    for number in values.odd_in(part) {
         let raw = values.get(number);
         // Numbers were searched as text is.
         if !(matches!(test, PlainTest::Contains { .. }) && is_bare(raw.as_bytes())) {
             bits.put(number, ask.holds(raw));
         }
     }
-    if matches!(test, PlainTest::Equals { .. }) {
-        // What may read as a number or date is no text, though it stands in quotes.
-        for number in part {
-            let second = values.texts().get(values.start(number) + 1);
-            let reads =
-                second.is_some_and(|byte| byte.is_ascii_digit() || b"+- \t\n\r\x0b\x0c".contains(byte));
-            if reads && !values.is_odd(number) {
-                bits.put(number, ask.holds(values.get(number)));
-            }
+}
+
+/// Asks again of text that may read as a number or date: that is no text, though it stands in quotes.
+fn recheck_readable(values: &Values, part: Range<usize>, ask: &impl ValuePredicate, bits: &mut Bits<'_>) {
+    for number in part {
+        let second = values.texts().get(values.start(number) + 1);
+        let reads = second.is_some_and(|byte| byte.is_ascii_digit() || b"+- \t\n\r\x0b\x0c".contains(byte));
+        if reads && !values.is_odd(number) {
+            bits.put(number, ask.holds(values.get(number)));
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_store::{Change, Spans};
 use tokio::sync::watch;
 
@@ -58,7 +58,7 @@ impl ChangeLog {
     const READ_CHANGES_MAX: usize = if cfg!(test) { 2 } else { 1_024 };
 
     fn list(&self) -> MutexGuard<'_, List> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock()
     }
 
     /// From here on changes are recorded.

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use rowmill_model::cell::{CellError, CellState, CellStates, CellStatus, ErrorCode};
 use rowmill_model::path::Path;
 use rowmill_model::record::{Cells, Slot};
+use rowmill_model::{CellError, CellState, CellStates, CellStatus, ErrorCode};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::ranks::Ranks;

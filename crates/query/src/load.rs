@@ -11,11 +11,11 @@ use rowmill_model::record::Cells;
 use rowmill_store::{RowRef, ScanDetail, Spans, Store, StoreError};
 
 use crate::column::{Column, ColumnKey, StateFacts};
+use crate::parallel;
 use crate::ranks::Ranks;
-use crate::scan::IDLE;
+use crate::scan::{self, IDLE};
 use crate::snapshot::Patch;
 use crate::values::Values;
-use crate::{parallel, scan};
 
 /// Rows that are read in one go.
 const RUN_ROWS: u64 = 1 << 16;

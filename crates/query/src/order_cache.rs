@@ -1,16 +1,18 @@
 //! An LRU cache of orders: the rows of a selection, sorted, for when it is asked for again.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::chunked_list::ChunkedList;
 use crate::order::{self, Keys};
+use crate::page::Start;
 use crate::plan::Plan;
+use crate::selection::Selection;
 use crate::snapshot::Snapshot;
-use crate::{Selection, Start};
 
 /// How many orders a project has at most; the one that was not used for longest goes first.
 const ORDERS_MAX: usize = 32;
@@ -64,7 +66,7 @@ pub(crate) fn name_of(selection: &Selection, version: u64) -> String {
 
 impl OrderCache {
     fn orders(&self) -> MutexGuard<'_, HashMap<String, Arc<CachedOrder>>> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+        self.orders.lock()
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<Arc<CachedOrder>> {
@@ -109,14 +111,14 @@ impl CachedOrder {
 
     /// Some of its rows, if it is current and nobody is busy with it.
     pub(crate) fn slice_at_once(&self, snapshot: &Snapshot, part: SliceOf) -> Option<Slice> {
-        let ordered = self.rows.try_lock().ok()?;
+        let ordered = self.rows.try_lock()?;
         let is_current = ordered.generation == snapshot.generation && ordered.epoch == snapshot.epoch();
         if is_current { slice(&self.plan, snapshot, &ordered.rows, part) } else { None }
     }
 
     /// Some of its rows, after it was brought up to date. `None` if a column is not there any more.
     pub(crate) fn slice(&self, snapshot: &Snapshot, now: Timestamp, part: SliceOf) -> Option<Slice> {
-        let mut ordered = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ordered = self.rows.lock();
         let is_known = ordered.generation == snapshot.generation;
         match snapshot.changed_since(ordered.epoch).filter(|_| is_known) {
             Some([]) => {}

@@ -8,9 +8,9 @@ use rowmill_model::row::Source;
 use rowmill_model::sort::{Direction, Order};
 use rowmill_model::{CellStatus, Table};
 
-use crate::Selection;
 use crate::bulk_filter::{FilterPredicate, ValuePredicate, bulk_filter};
 use crate::column::{Column, ColumnKey, StateFacts, ValueColumn};
+use crate::selection::Selection;
 use crate::snapshot::Snapshot;
 
 /// A compiled selection.

@@ -1,10 +1,12 @@
 //! An LRU cache of projects: read when they are first asked for, kept current, evicted when memory runs short.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_fairness::Tenant;
 use rowmill_model::ProjectId;
 use rowmill_store::{Change, Spans, Store, StoreError, StoredProject};
@@ -49,11 +51,11 @@ pub(crate) struct CachedProject {
 
 impl CachedProject {
     pub(crate) fn snapshot(&self) -> RwLockReadGuard<'_, Snapshot> {
-        self.snapshot.read().unwrap_or_else(PoisonError::into_inner)
+        self.snapshot.read()
     }
 
     fn snapshot_mut(&self) -> RwLockWriteGuard<'_, Snapshot> {
-        self.snapshot.write().unwrap_or_else(PoisonError::into_inner)
+        self.snapshot.write()
     }
 
     /// Whether rows are as they were between two changes, as far as that will be known.
@@ -63,15 +65,15 @@ impl CachedProject {
     }
 
     fn is_refused(&self, names: &[ColumnKey]) -> bool {
-        let refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        let refused = self.refused.lock();
         refused.as_ref().is_some_and(|(refused, at)| {
             at.elapsed() < RETRY_AFTER && refused.iter().all(|name| names.contains(name))
         })
     }
 
     fn refuse(&self, names: &[ColumnKey]) {
-        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
-        *refused = Some((names.to_vec(), Instant::now()));
+        let mut refused = self.refused.lock();
+        *refused = Some((names.to_vec(), SystemClock.monotonic()));
     }
 }
 
@@ -97,7 +99,7 @@ impl ProjectCache {
     }
 
     fn projects(&self) -> MutexGuard<'_, HashMap<ProjectId, Arc<CachedProject>>> {
-        self.projects.lock().unwrap_or_else(PoisonError::into_inner)
+        self.projects.lock()
     }
 
     /// Notes a change, if its project is here. Writers wait for this.

@@ -3,13 +3,21 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::ProjectId;
 use rowmill_store::{Result, RowsAt, Snapshot, Store, StoreError, StoredRow};
 
-use crate::Extent;
-
 /// Rows are read until they have this many bytes: what one reader holds, beside the last row.
 pub const SLICE_BYTES: usize = 2 * 1024 * 1024;
+
+/// How much of a page is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of it, if need be in parts, of one moment.
+    Whole,
+    /// Its beginning.
+    Part,
+}
 
 /// When a page was read.
 #[derive(Debug)]
@@ -50,7 +58,7 @@ impl Rest {
         if self.positions.is_empty() {
             return Ok(None);
         }
-        if Instant::now() >= self.until {
+        if SystemClock.monotonic() >= self.until {
             self.give_back_snapshot();
         }
         let asked = self.positions.clone();

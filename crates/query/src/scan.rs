@@ -1,10 +1,12 @@
 //! Going over rows in the store, for no longer than anybody waits.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
+use parking_lot::Mutex;
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::record::Cells;
 use rowmill_model::{CellStates, ProjectId};
 use rowmill_store::{RowRef, ScanDetail, Spans, Store, StoreError};
@@ -35,7 +37,7 @@ where
     let is_cancelled = Arc::clone(&gone.0);
     let (mut rows, mut bytes) = (0_u32, 0_usize);
     let visit = move |row: RowRef<'_>| {
-        let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = shared.lock();
         rows += 1;
         bytes = bytes.saturating_add(row.values.len());
         let is_time_to_look = rows >= LOOK_ROWS || bytes >= LOOK_BYTES;
@@ -58,8 +60,7 @@ where
     let seq = store.scan(project, spans, look, Box::new(visit)).await?;
     let folded = Arc::try_unwrap(state)
         .map_err(|_| StoreError::Backend("a scan outlived its answer".into()))?
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner);
+        .into_inner();
     match folded.failure {
         Some(failure) => Err(failure),
         None => Ok((folded.kept, seq)),
@@ -72,7 +73,7 @@ struct Folded<T, E> {
 }
 
 fn is_over(is_cancelled: &AtomicBool, until: Instant) -> bool {
-    is_cancelled.load(Ordering::Relaxed) || Instant::now() >= until
+    is_cancelled.load(Ordering::Relaxed) || SystemClock.monotonic() >= until
 }
 
 /// Dropped with the caller: then the scan goes on for nobody.

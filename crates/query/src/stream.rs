@@ -15,10 +15,12 @@ use rowmill_store::{
     Result, RowRef, RowsAt, ScanDetail, Snapshot, Spans, Store, StoreError, StoredProject, StoredRow,
 };
 
-use crate::rest::{self, Moment, Rest, SLICE_BYTES};
-use crate::scan::IDLE;
+use crate::cursor::Cursor;
+use crate::page::{Page, PageOf, Start, cursor_behind, rank_before};
+use crate::rest::{self, Extent, Moment, Rest, SLICE_BYTES};
+use crate::scan::{self, IDLE};
+use crate::selection::Selection;
 use crate::top_k::TopK;
-use crate::{Cursor, Extent, Page, PageOf, Selection, Start, cursor_behind, rank_before, scan};
 
 /// Rows that are picked in one scan. To come further down an order takes another scan, not more memory.
 const PICKED_MAX: usize = 100_000;

@@ -230,7 +230,7 @@ pub(crate) async fn save(
             if !old.is_like(&open.changes.plan) {
                 open.replan(tx).await?;
             }
-            changes.push(open.finish(tx, project.updated_at)?);
+            changes.push(open.finish(tx, project.updated_at_ms)?);
         }
     }
     let saved = SavedProject {
@@ -275,7 +275,7 @@ async fn create(tx: &mut Tx, project: &Project, views: &[View]) -> Result<()> {
             &project.autoplay,
             &project.folder_id,
             &i64::try_from(project.table.columns.len()).unwrap_or(i64::MAX),
-            &project.created_at,
+            &project.created_at_ms,
             &to_text(project)?,
             &to_text(views)?,
             &connected_event(&project.metadata),

@@ -59,8 +59,8 @@ async fn project(store: &dyn Store, number: u128) -> ProjectId {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 1,
-        updated_at: 1,
+        created_at_ms: 1,
+        updated_at_ms: 1,
     };
     let save = ProjectSave {
         project,
@@ -519,7 +519,7 @@ fn clocks_that_disagree_by_minutes_do_no_harm() {
         let cells = fast.claim(3, id, 30_000).await;
         let error =
             rowmill_model::CellError { code: rowmill_model::ErrorCode::TimedOut, message: String::new() };
-        let result = CellResult::Retry(fast.now_ms() + 500, error, Spent::NOTHING);
+        let result = CellResult::Retry { at_ms: fast.now_ms() + 500, error, spent: Spent::NOTHING };
         let settlement = Settlement { ticket: cells[0].ticket, result };
         let worker = WorkerId(Uuid::from_u128(3));
         assert_eq!(fast.0.settle(worker, fast.now_ms(), vec![settlement]).await.unwrap(), [true]);

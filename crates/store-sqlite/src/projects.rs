@@ -169,7 +169,7 @@ pub(crate) fn save(
                 if !old.is_like(&open.changes.plan) {
                     open.replan()?;
                 }
-                changes.push(open.finish(project.updated_at)?);
+                changes.push(open.finish(project.updated_at_ms)?);
             }
         }
         Ok(SavedProject { project, views, subject, fixes })
@@ -216,7 +216,7 @@ fn create(connection: &Connection, project: &Project, views: &[View]) -> Result<
                 project.autoplay,
                 &project.folder_id,
                 project.table.columns.len(),
-                project.created_at,
+                project.created_at_ms,
                 to_text(project)?,
                 to_text(views)?,
                 connected_event(&project.metadata),

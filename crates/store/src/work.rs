@@ -141,9 +141,16 @@ pub enum CellResult {
     /// Cleanly nothing.
     NoData(Meta),
     /// Try again at this time, in Unix milliseconds. The try may have been paid for.
-    Retry(i64, CellError, Spent),
+    Retry {
+        at_ms: i64,
+        error: CellError,
+        spent: Spent,
+    },
     /// Not tried, because whoever would be asked rests: as [`CellResult::Retry`], but no try is counted.
-    Later(i64, CellError),
+    Later {
+        at_ms: i64,
+        error: CellError,
+    },
     /// An input turned out to be missing only when it was looked at closely.
     Skipped(CellError),
     Failed(CellError, Meta),
@@ -165,8 +172,8 @@ impl CellResult {
     pub fn spent(&self) -> Spent {
         match self {
             Self::Value(_, meta) | Self::NoData(meta) | Self::Failed(_, meta) => Spent::of(meta),
-            Self::Retry(_, _, spent) => *spent,
-            Self::Later(..) | Self::Skipped(_) => Spent::NOTHING,
+            Self::Retry { spent, .. } => *spent,
+            Self::Later { .. } | Self::Skipped(_) => Spent::NOTHING,
         }
     }
 
@@ -174,18 +181,18 @@ impl CellResult {
     pub fn end(self, kept: &Details, slot: Slot, mark: Mark, now_ms: i64) -> Ended {
         let tries = kept.tries(slot, mark);
         let attempts = tries.saturating_add(1);
-        let ended = Detail { attempts, updated_at: Some(now_ms), ..Detail::default() };
+        let ended = Detail { attempts, updated_at_ms: Some(now_ms), ..Detail::default() };
         let known = |meta: Meta| Some(meta).filter(|meta| !meta.is_empty());
         let last = |ending, value, detail| Ended { ending, value, detail, retry_at_ms: None };
         // What the cell had before stays until the run ends.
-        let again = |attempts, retry_at, error| Ended {
+        let again = |attempts, retry_at_ms, error| Ended {
             ending: Ending::Retry,
             value: None,
             detail: Detail {
-                trying: Some(Trying { attempts, retry_at, error }),
+                trying: Some(Trying { attempts, retry_at_ms, error }),
                 ..kept.get(slot).unwrap_or_default()
             },
-            retry_at_ms: Some(retry_at),
+            retry_at_ms: Some(retry_at_ms),
         };
         match self {
             Self::Value(raw, meta) if &*raw != "null" => {
@@ -194,8 +201,8 @@ impl CellResult {
             Self::Value(_, meta) | Self::NoData(meta) => {
                 last(Ending::NoData, Some("null".into()), Detail { meta: known(meta), ..ended })
             }
-            Self::Retry(retry_at, error, _) => again(attempts, retry_at, error),
-            Self::Later(retry_at, error) => again(tries, retry_at, error),
+            Self::Retry { at_ms: retry_at_ms, error, .. } => again(attempts, retry_at_ms, error),
+            Self::Later { at_ms: retry_at_ms, error } => again(tries, retry_at_ms, error),
             Self::Skipped(CellError { code, message }) => {
                 let detail = Detail { message: Some(message), attempts: 0, ..ended };
                 last(Ending::Skipped(code), None, detail)

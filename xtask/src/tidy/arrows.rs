@@ -25,7 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("api", &["app", "model", "fairness", "web", "clock"]),
-    ("engine", &["app", "providers", "store", "model", "fairness", "clock"]),
+    ("engine", &["providers", "store", "model", "fairness", "clock"]),
     ("app", &["query", "store", "model", "fairness", "clock"]),
     ("query", &["store", "model", "fairness", "clock"]),
     ("moving", &["store", "model", "clock"]),

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::http::Method;
-use rowmill_app::{CellChange, Fields, Held, off_async};
+use rowmill_app::{CellChange, Fields, FieldsRead, off_async};
 use rowmill_model::limits::OFFENCES_MAX;
 use rowmill_model::{Limits, Offence};
 use schemars::JsonSchema;
@@ -87,8 +87,8 @@ fn read<'a>(text: &'a str, limits: &Limits) -> Result<Vec<CellChange<'a>>, Error
     for (index, entry) in entries.into_iter().enumerate() {
         let path = format!("cells[{index}]");
         match fields.read(entry).map_err(|error| not_json(&error))? {
-            Held::Fields => changes.extend(change(&fields, &path, &mut offences)),
-            Held::TooMany | Held::NotAnObject => {
+            FieldsRead::All => changes.extend(change(&fields, &path, &mut offences)),
+            FieldsRead::TooMany | FieldsRead::NotAnObject => {
                 offences.push(Offence::new(path, "must be an object {rowId, columnId, value}"));
             }
         }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use rowmill_app::{Fields, Held, Text, too_many_fields};
+use rowmill_app::{Fields, FieldsRead, Text, too_many_fields};
 use rowmill_model::Offence;
 use rowmill_model::limits::OFFENCES_MAX;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
@@ -33,7 +33,7 @@ pub(crate) fn entries(text: &str, most: usize) -> Result<Entries<'_>, Error> {
         return Ok(Entries::Many("", list));
     }
     let mut fields = Fields::default();
-    if fields.read(text).map_err(|error| not_json(&error))? == Held::NotAnObject {
+    if fields.read(text).map_err(|error| not_json(&error))? == FieldsRead::NotAnObject {
         return Err(Error::offence("", "must be a row, an array of rows, or {\"rows\": [rows]}"));
     }
     // An array under the lone key `rows` holds rows; anything else there is the value of a field.
@@ -65,9 +65,9 @@ pub(crate) fn array(raw: &str, most: usize) -> Result<Option<List<'_>>, Error> {
 pub(crate) fn object(raw: &str) -> Result<Option<Fields<'_>>, Error> {
     let mut fields = Fields::default();
     match fields.read(raw).map_err(|error| not_json(&error))? {
-        Held::Fields => Ok(Some(fields)),
-        Held::TooMany => Err(rowmill_app::Error::limit("", too_many_fields()).into()),
-        Held::NotAnObject => Ok(None),
+        FieldsRead::All => Ok(Some(fields)),
+        FieldsRead::TooMany => Err(rowmill_app::Error::limit("", too_many_fields()).into()),
+        FieldsRead::NotAnObject => Ok(None),
     }
 }
 

@@ -74,8 +74,17 @@ impl CellFull {
     fn new(view: &RowView<'_>, column: &Column) -> Result<Self, Error> {
         let value = view.value(column).map_or("null".to_owned(), Cow::into_owned);
         let state = view.state(column).cloned().unwrap_or_default();
-        let CellState { status: _, stale, manual, outcome, error, attempts, retry_at, updated_at, meta } =
-            state;
+        let CellState {
+            status: _,
+            stale,
+            manual,
+            outcome,
+            error,
+            attempts,
+            retry_at_ms,
+            updated_at_ms,
+            meta,
+        } = state;
         Ok(Self {
             value: RawValue::from_string(value)
                 .map_err(|error| rowmill_app::Error::Internal(error.into()))?,
@@ -85,8 +94,8 @@ impl CellFull {
             outcome,
             error,
             attempts: (attempts > 0).then_some(attempts),
-            retry_at: retry_at.map(timestamp),
-            updated_at: updated_at.map(timestamp),
+            retry_at: retry_at_ms.map(timestamp),
+            updated_at: updated_at_ms.map(timestamp),
             meta,
         })
     }
@@ -204,7 +213,7 @@ fn write_state(state: &CellState, out: &mut Vec<u8>) -> std::io::Result<()> {
         out.extend_from_slice(br#","error":"#);
         serde_json::to_writer(&mut *out, error)?;
     }
-    if let Some(at) = state.retry_at {
+    if let Some(at) = state.retry_at_ms {
         write!(out, r#","retryAt":"{}""#, timestamp(at))?;
     }
     Ok(())

@@ -205,7 +205,7 @@ impl Status {
             columns: columns.collect(),
             processing: tally.is_processing(),
             run: RunCounts::of(tally),
-            updated_at: timestamp(updated_at_ms.unwrap_or(project.updated_at)),
+            updated_at: timestamp(updated_at_ms.unwrap_or(project.updated_at_ms)),
         }
     }
 }

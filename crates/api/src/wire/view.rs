@@ -35,13 +35,13 @@ pub(crate) struct ViewFull {
 
 impl ViewFull {
     pub(crate) fn new(view: View, order: usize) -> Self {
-        let View { id, name, emoji, created_at, filters, sorting, column_visibility } = view;
+        let View { id, name, emoji, created_at_ms, filters, sorting, column_visibility } = view;
         Self {
             id: id.to_string(),
             name,
             emoji,
             order,
-            created_at: timestamp(created_at),
+            created_at: timestamp(created_at_ms),
             filters,
             sorting,
             column_visibility: column_visibility

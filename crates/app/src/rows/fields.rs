@@ -15,11 +15,11 @@ use serde_json::value::RawValue;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields<'a>(pub Vec<(Cow<'a, str>, &'a str)>);
 
-/// What a text holds.
+/// What reading the fields of a text came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
-    /// An object, whose fields are there now.
-    Fields,
+pub enum FieldsRead {
+    /// An object, all of whose fields were read.
+    All,
     /// An object of more than [`ROW_FIELDS_MAX`] fields, of which only the first were kept.
     TooMany,
     NotAnObject,
@@ -27,12 +27,12 @@ pub enum Held {
 
 impl<'a> Fields<'a> {
     /// Reads the fields of an object in place of those there were.
-    pub fn read(&mut self, text: &'a str) -> Result<Held, serde_json::Error> {
+    pub fn read(&mut self, text: &'a str) -> Result<FieldsRead, serde_json::Error> {
         self.0.clear();
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let held = Reader(&mut self.0).deserialize(&mut deserializer)?;
+        let read = Reader(&mut self.0).deserialize(&mut deserializer)?;
         deserializer.end()?;
-        Ok(held)
+        Ok(read)
     }
 }
 
@@ -43,59 +43,59 @@ pub struct Text<'a>(pub Cow<'a, str>);
 struct Reader<'f, 'a>(&'f mut Vec<(Cow<'a, str>, &'a str)>);
 
 impl<'de> DeserializeSeed<'de> for Reader<'_, 'de> {
-    type Value = Held;
+    type Value = FieldsRead;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Held, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<FieldsRead, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
 impl<'de> Visitor<'de> for Reader<'_, 'de> {
-    type Value = Held;
+    type Value = FieldsRead;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any JSON value")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Held, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FieldsRead, A::Error> {
         while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &RawValue>()? {
             if self.0.len() == ROW_FIELDS_MAX {
                 // The rest is only passed over, to know whether it is JSON.
                 while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-                return Ok(Held::TooMany);
+                return Ok(FieldsRead::TooMany);
             }
             self.0.push((name, value.get()));
         }
-        Ok(Held::Fields)
+        Ok(FieldsRead::All)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Held, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<FieldsRead, A::Error> {
         while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Held::NotAnObject)
+        Ok(FieldsRead::NotAnObject)
     }
 
-    fn visit_unit<E: de::Error>(self) -> Result<Held, E> {
-        Ok(Held::NotAnObject)
+    fn visit_unit<E: de::Error>(self) -> Result<FieldsRead, E> {
+        Ok(FieldsRead::NotAnObject)
     }
 
-    fn visit_bool<E: de::Error>(self, _: bool) -> Result<Held, E> {
-        Ok(Held::NotAnObject)
+    fn visit_bool<E: de::Error>(self, _: bool) -> Result<FieldsRead, E> {
+        Ok(FieldsRead::NotAnObject)
     }
 
-    fn visit_i64<E: de::Error>(self, _: i64) -> Result<Held, E> {
-        Ok(Held::NotAnObject)
+    fn visit_i64<E: de::Error>(self, _: i64) -> Result<FieldsRead, E> {
+        Ok(FieldsRead::NotAnObject)
     }
 
-    fn visit_u64<E: de::Error>(self, _: u64) -> Result<Held, E> {
-        Ok(Held::NotAnObject)
+    fn visit_u64<E: de::Error>(self, _: u64) -> Result<FieldsRead, E> {
+        Ok(FieldsRead::NotAnObject)
     }
 
-    fn visit_f64<E: de::Error>(self, _: f64) -> Result<Held, E> {
-        Ok(Held::NotAnObject)
+    fn visit_f64<E: de::Error>(self, _: f64) -> Result<FieldsRead, E> {
+        Ok(FieldsRead::NotAnObject)
     }
 
-    fn visit_str<E: de::Error>(self, _: &str) -> Result<Held, E> {
-        Ok(Held::NotAnObject)
+    fn visit_str<E: de::Error>(self, _: &str) -> Result<FieldsRead, E> {
+        Ok(FieldsRead::NotAnObject)
     }
 }
 
@@ -130,10 +130,10 @@ mod tests {
     #[test]
     fn fields_are_read_raw_and_not_without_end() {
         let mut fields = Fields::default();
-        assert_eq!(fields.read(r#"{"a": 1.0, "b\u0041": [1, {}]}"#).unwrap(), Held::Fields);
+        assert_eq!(fields.read(r#"{"a": 1.0, "b\u0041": [1, {}]}"#).unwrap(), FieldsRead::All);
         assert_eq!(fields, Fields(vec![("a".into(), "1.0"), ("bA".into(), "[1, {}]")]));
         for other in ["[{}]", "null", "true", "-1", "1", "1.5", "\"x\""] {
-            assert_eq!(fields.read(other).unwrap(), Held::NotAnObject, "{other}");
+            assert_eq!(fields.read(other).unwrap(), FieldsRead::NotAnObject, "{other}");
         }
         for broken in ["", "{", "{}x", "{\"a\":}", "[1,]", "{\"a\":1,}"] {
             assert!(fields.read(broken).is_err(), "{broken}");
@@ -141,8 +141,8 @@ mod tests {
         let many = |count: usize, end: &str| format!("{{\"a\":1{}{end}", ",\"a\":1".repeat(count - 1));
         let (fits, bursts) = (many(ROW_FIELDS_MAX, "}"), many(3 * ROW_FIELDS_MAX, "}"));
         let mut fields = Fields::default();
-        assert_eq!(fields.read(&fits).unwrap(), Held::Fields);
-        assert_eq!(fields.read(&bursts).unwrap(), Held::TooMany);
+        assert_eq!(fields.read(&fits).unwrap(), FieldsRead::All);
+        assert_eq!(fields.read(&bursts).unwrap(), FieldsRead::TooMany);
         assert_eq!(fields.0.len(), ROW_FIELDS_MAX);
         assert!(Fields::default().read(&many(3 * ROW_FIELDS_MAX, "")).is_err());
     }

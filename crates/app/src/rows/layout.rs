@@ -12,7 +12,7 @@ use rowmill_store::{NewRow, StoredProject};
 
 use crate::error::{Error, Result};
 use crate::ids::column_id;
-use crate::rows::fields::{Fields, Held};
+use crate::rows::fields::{Fields, FieldsRead};
 
 /// What becomes of fields that name no column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -122,12 +122,12 @@ impl<'a> Layout<'a> {
         place: RowLocation,
     ) -> Option<RowCells<'a>> {
         let wrong = match fields.read(text) {
-            Ok(Held::Fields) => return Some(self.cells(fields, place)),
-            Ok(Held::TooMany) => {
+            Ok(FieldsRead::All) => return Some(self.cells(fields, place)),
+            Ok(FieldsRead::TooMany) => {
                 self.over_limit = true;
                 too_many_fields()
             }
-            Ok(Held::NotAnObject) => "must be an object that maps field names to values".to_owned(),
+            Ok(FieldsRead::NotAnObject) => "must be an object that maps field names to values".to_owned(),
             // It was JSON when the batch was split into rows.
             Err(error) => error.to_string(),
         };

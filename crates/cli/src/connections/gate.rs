@@ -7,10 +7,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
+use rowmill_clock::{Clock as _, SystemClock};
 use tokio::sync::Notify;
 
 /// How many connections are looked at to find one that gives way.
@@ -107,7 +109,7 @@ impl Gate {
             }
         }
         let (id, leave) = (state.number(), Arc::default());
-        let (turn, new_since) = (None, Some(Instant::now()));
+        let (turn, new_since) = (None, Some(SystemClock.monotonic()));
         let member = Member { address, is_limited: !has_room, turn, new_since, leave: Arc::clone(&leave) };
         for line in state.lines(&member) {
             line.count += 1;
@@ -135,7 +137,7 @@ impl Gate {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -266,7 +268,7 @@ impl State {
 
     fn tell(&mut self, Caps { total, per_address, .. }: Caps) {
         if self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
-            self.told = Some(Instant::now());
+            self.told = Some(SystemClock.monotonic());
             tracing::warn!(
                 connections = self.ordinary.count,
                 connections_max = total,

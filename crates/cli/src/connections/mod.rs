@@ -30,7 +30,7 @@ pub(crate) use self::gate::Caps;
 use self::gate::{Gate, Seat};
 use self::stream::ClientStream;
 use self::unread::Received;
-use crate::serve::request_id;
+use crate::request_id::request_id;
 
 /// Connections beyond the cap, in which health alone is answered.
 const RESERVE: usize = 64;

@@ -4,12 +4,13 @@
 //! A socket that is closed while something arrives is reset, and a reset overtakes the answer.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use hyper::body::{Frame, Incoming, SizeHint};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::net::TcpStream;
 
 /// What is drained before an answer, and how long that may take.
@@ -106,7 +107,7 @@ impl HttpBody for Lent {
 }
 
 fn lock(reading: &Mutex<Reading>) -> MutexGuard<'_, Reading> {
-    reading.lock().unwrap_or_else(PoisonError::into_inner)
+    reading.lock()
 }
 
 /// Takes in what a client still sends, until it has read its answer and closes.

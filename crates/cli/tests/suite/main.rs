@@ -17,6 +17,7 @@
     clippy::print_stdout,
     reason = "a test fails by panicking, and says how it went"
 )]
+#![expect(clippy::disallowed_methods, reason = "the suite measures how long a real server takes")]
 #![expect(clippy::needless_pass_by_value, reason = "bodies are written where they are sent: json!(…)")]
 
 mod harness;

@@ -6,6 +6,7 @@
 mod ai;
 mod api;
 mod fill;
+mod rejected_credentials;
 mod scrape;
 #[cfg(test)]
 mod tests;
@@ -17,20 +18,21 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use rowmill_clock::Clock;
 use rowmill_model::cell::Meta;
 use rowmill_model::column::TaskConfig;
 use rowmill_model::{CellError, Column, ColumnType, ErrorCode, Project, Spent, TeamId};
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::email::Finders;
 use rowmill_providers::scrape::Scraper;
-use rowmill_providers::{Access, Client, Clock, Failure, NetworkPolicy};
+use rowmill_providers::{Access, Client, Failure, NetworkPolicy};
 
 use crate::call_limits::{CallLimit, CallLimits};
 use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner};
 use crate::credentials::{Credentials, TeamCredentials};
 use crate::digest::Digest;
 use crate::single_flight::{Origin, SingleFlight};
-use waterfall::RejectedCredentials;
+use rejected_credentials::RejectedCredentials;
 
 /// Calls providers.
 #[derive(Debug)]

@@ -1,10 +1,11 @@
 //! Whole cells against servers that answer as scripted.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use rowmill_clock::{Clock, SystemClock};
 use rowmill_model::column::{AiConfig, ApiConfig, RateLimit, TaskConfig};
 use rowmill_model::project::ProjectSettings;
 use rowmill_model::record::Slot;
@@ -12,7 +13,7 @@ use rowmill_model::{
     Column, ColumnId, ColumnType, DataShape, ErrorCode, Project, ProjectId, Record, RowId, Table, TeamId,
 };
 use rowmill_providers::scrape::{Extractor, Program};
-use rowmill_providers::{AllowList, Client, Clock, Secret};
+use rowmill_providers::{AllowList, Client, Secret};
 use rowmill_store::{Lane, Ticket};
 use serde_json::{Value as Json, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -41,8 +42,8 @@ pub(super) fn cell_of(values: &[(Slot, &str)]) -> Cell {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 0,
-        updated_at: 0,
+        created_at_ms: 0,
+        updated_at_ms: 0,
     };
     let lane = Lane { project: project.id, slot: column.slot };
     Cell {
@@ -71,6 +72,10 @@ struct FakeClock(Mutex<Timestamp>);
 impl Clock for FakeClock {
     fn now(&self) -> Timestamp {
         *self.0.lock().unwrap()
+    }
+
+    fn monotonic(&self) -> Instant {
+        SystemClock.monotonic()
     }
 
     async fn sleep(&self, duration: Duration) {

@@ -1,26 +1,25 @@
 //! E-mail finders, one after another, until one knows the address.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use rowmill_clock::Clock;
 use rowmill_model::cell::Meta;
 use rowmill_model::column::{TaskConfig, WaterfallEmail, WaterfallProvider};
 use rowmill_model::{CellError, Column, ErrorCode, Spent, template};
 use rowmill_providers::catalogue::{Kind, Provider};
 use rowmill_providers::email::{Finder, Finding, Gate, Hit, Person, Search};
-use rowmill_providers::{Access, Clock, Failure, FailureKind};
-use rowmill_store::Lane;
+use rowmill_providers::{Access, Failure, FailureKind};
 use serde_json::Value as Json;
 
 use super::fill::Fill;
 use super::{ProviderCalls, access, column_limit, identity, invalid, millis_since, team_part};
-use crate::call_limits::{CallLimit, CallLimits, LimitReached, until};
+use crate::call_limits::{CallLimit, CallLimits, LimitReached};
 use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell};
 use crate::credentials::TeamCredentials;
 use crate::digest::Digest;
+use crate::time_left::time_left;
 
 /// A finder with a credential, and how it is reached.
 struct FinderAccess {
@@ -314,7 +313,7 @@ fn resting(provider: &Provider, closed: &CallOutcome, now: Timestamp) -> Failure
     let words = format!("{} is paused after repeated failures and was not called.", provider.about.label);
     let mut failure = Failure::new(FailureKind::RateLimited, words);
     if let CallOutcome::Later(at, _) = closed {
-        failure.retry_after = Some(until(now, *at));
+        failure.retry_after = Some(time_left(now, *at));
     }
     failure
 }
@@ -340,39 +339,10 @@ impl Gate for RequestGate<'_> {
                 Ok(permit) => return drop(permit),
                 Err(LimitReached { available_at }) => {
                     let wait = available_at
-                        .map_or(Duration::from_millis(100), |available_at| until(now, available_at));
+                        .map_or(Duration::from_millis(100), |available_at| time_left(now, available_at));
                     self.clock.sleep(wait).await;
                 }
             }
         }
-    }
-}
-
-/// Credentials that are not asked again in a run: they are wrong, or their account is empty. A run has no
-/// end that can be seen from here, so they are forgotten after a while, and a new credential is another one.
-#[derive(Debug, Default)]
-pub(super) struct RejectedCredentials(Mutex<BTreeMap<(Lane, Digest), (Timestamp, Failure)>>);
-
-impl RejectedCredentials {
-    const LEN_MAX: usize = 10_000;
-    const REMEMBERED_FOR: Duration = Duration::from_secs(10);
-
-    fn recall(&self, account: (Lane, Digest), now: Timestamp) -> Option<Failure> {
-        let accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (_, failure) = accounts.get(&account).filter(|(until, _)| *until > now)?;
-        let message = format!("Not called again because of an earlier error: {}", failure.message);
-        Some(Failure { message, spent: Spent::NOTHING, ..failure.clone() })
-    }
-
-    fn remember(&self, account: (Lane, Digest), failure: Failure, now: Timestamp) {
-        let mut accounts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if accounts.len() >= Self::LEN_MAX {
-            accounts.retain(|_, (until, _)| *until > now);
-        }
-        if accounts.len() >= Self::LEN_MAX {
-            accounts.clear();
-        }
-        let until = now.saturating_add(Self::REMEMBERED_FOR).unwrap_or(now);
-        accounts.insert(account, (until, failure));
     }
 }

@@ -137,7 +137,7 @@ impl Actor {
         let engine = Engine::start(
             Arc::<MemoryStore>::clone(&self.store),
             Arc::new(FakeProviders(Arc::clone(&self.world))),
-            Arc::<crate::world::FakeClock>::clone(&self.world.clock),
+            Arc::<rowmill_clock::RuntimeClock>::clone(&self.world.clock),
             config,
             WorkerId(Uuid::from_u128(self.workers)),
             self.random.u64(..),

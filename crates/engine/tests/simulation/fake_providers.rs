@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use rowmill_clock::Clock;
 use rowmill_engine::{CallLimit, CallOutcome, Capacity, Cell, CellRunner, Digest};
 use rowmill_model::cell::Meta;
 use rowmill_model::column::RateLimit;
 use rowmill_model::record::Slot;
 use rowmill_model::{CellError, Column, ErrorCode, Project, RowId, Spent};
-use rowmill_providers::{Clock, Failure, FailureKind};
+use rowmill_providers::{Failure, FailureKind};
 
 use crate::world::World;
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use rowmill_clock::SystemClock;
 use rowmill_engine::{CallOutcome, Capacity, Cell, CellRunner, Config, Engine};
 use rowmill_model::cell::Meta;
 use rowmill_model::plan::Pick;
 use rowmill_model::{CellStatus, Column, Project, Record, RowId};
-use rowmill_providers::SystemClock;
 use rowmill_store::conformance::MemoryStore;
 use rowmill_store::{NewRow, NewRows, PageStart, ProjectSave, Rows, Store, Trigger, WorkerId};
 use uuid::Uuid;

@@ -22,8 +22,8 @@ pub(crate) fn project(random: &mut fastrand::Rng) -> Project {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table: Table::new(),
-        created_at: 0,
-        updated_at: 0,
+        created_at_ms: 0,
+        updated_at_ms: 0,
     };
     for _ in 0..random.u8(2..=6) {
         add_column(&mut project, random);

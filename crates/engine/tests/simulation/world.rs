@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jiff::Timestamp;
+use rowmill_clock::{Clock as _, RuntimeClock};
 use rowmill_engine::CallLimits;
 use rowmill_model::ProjectId;
-use rowmill_providers::Clock;
 use rowmill_store::conformance::{FaultInjection, MemoryStore};
 use rowmill_store::{Store, StoreError};
 
@@ -15,7 +15,7 @@ use crate::checks::Ledger;
 
 #[derive(Debug)]
 pub(crate) struct World {
-    pub(crate) clock: Arc<FakeClock>,
+    pub(crate) clock: Arc<RuntimeClock>,
     pub(crate) call_limits: CallLimits,
     pub(crate) project: ProjectId,
     state: Mutex<State>,
@@ -38,7 +38,7 @@ pub(crate) struct State {
 impl World {
     pub(crate) fn new(seed: u64, project: ProjectId) -> (Arc<Self>, Arc<MemoryStore>) {
         let world = Arc::new(Self {
-            clock: Arc::new(FakeClock(tokio::time::Instant::now())),
+            clock: Arc::new(RuntimeClock::new(Timestamp::from_millisecond(EPOCH_MS).unwrap())),
             call_limits: CallLimits::default(),
             project,
             state: Mutex::new(State {
@@ -95,21 +95,6 @@ impl World {
 }
 
 const EPOCH_MS: i64 = 1_700_000_000_000;
-
-/// Goes by the runtime's paused time.
-#[derive(Debug)]
-pub(crate) struct FakeClock(tokio::time::Instant);
-
-#[async_trait]
-impl Clock for FakeClock {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_millisecond(EPOCH_MS).unwrap() + self.0.elapsed()
-    }
-
-    async fn sleep(&self, duration: Duration) {
-        tokio::time::sleep(duration).await;
-    }
-}
 
 /// Delays and failures between the engine and the store, and the place from which every transaction of
 /// the engine is looked at.

@@ -8,11 +8,12 @@ use jiff::tz::TimeZone;
 use regex::{Regex, RegexBuilder};
 use serde_json::Value as Json;
 
-use super::operand::{Among, Measure, Size, SizeTest};
+use super::document::Filter;
+use super::operand::{Among, Measure, Size, SizeTest, cased};
+use super::operator::Operator;
 use super::within::Within;
-use super::{Filter, Operator};
-use crate::cell::{CellStatus, ErrorCode};
-use crate::value::{Kind, Value, elements, fold};
+use crate::cell_status::{CellStatus, ErrorCode};
+use crate::value::{Kind, Value, elements};
 
 /// A compiled operator with what it compares with.
 #[derive(Debug, Clone)]
@@ -260,10 +261,6 @@ pub(super) fn zone(name: Option<&str>) -> Option<TimeZone> {
 /// bounded.
 pub(super) fn pattern(text: &str, case_sensitive: bool) -> Result<Regex, regex::Error> {
     RegexBuilder::new(text).case_insensitive(!case_sensitive).size_limit(PATTERN_BYTES_MAX).build()
-}
-
-pub(super) fn cased(text: &str, case_sensitive: bool) -> Cow<'_, str> {
-    if case_sensitive { Cow::Borrowed(text) } else { fold(text) }
 }
 
 fn words<T>(value: &Json, parse: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {

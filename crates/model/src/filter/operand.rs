@@ -1,5 +1,6 @@
 //! What cells are compared with.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 
@@ -7,8 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value as Json;
 
-use super::check::cased;
-use crate::value::{Kind, Number, canonical};
+use crate::value::{Kind, Number, canonical, fold};
 
 /// Values that a cell may equal, sorted by kind so that a thousand cost hardly more than one.
 ///
@@ -144,4 +144,8 @@ impl SizeTest {
 #[expect(clippy::cast_precision_loss, reason = "rounded")]
 fn nearest_instant(instant: Timestamp) -> f64 {
     instant.as_nanosecond() as f64
+}
+
+pub(super) fn cased(text: &str, case_sensitive: bool) -> Cow<'_, str> {
+    if case_sensitive { Cow::Borrowed(text) } else { fold(text) }
 }

@@ -3,9 +3,10 @@
 use jiff::Timestamp;
 
 use super::check::{Check, PlainTest};
+use super::document::{Conjunction, Filter, FilterNode, Filters};
 use super::operand::SizeTest;
-use super::{Conjunction, Filter, FilterNode, Filters};
-use crate::cell::{CellState, CellStatus};
+use crate::cell::CellState;
+use crate::cell_status::CellStatus;
 use crate::path::Path;
 use crate::row::{RowView, Source};
 use crate::table::Table;

@@ -4,11 +4,12 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value as Json};
 
 use super::check::{pattern, zone};
+use super::document::{Conjunction, Filter, FilterNode, Filters};
 use super::operand::Size;
+use super::operator::Operator;
 use super::operator::Shape;
 use super::within::{DAYS_MAX, MODES, Within};
-use super::{Conjunction, Filter, FilterNode, Filters, Operator};
-use crate::cell::{CellStatus, ErrorCode};
+use crate::cell_status::{CellStatus, ErrorCode};
 use crate::ids::ColumnId;
 use crate::limits::{FILTER_DEPTH_MAX, Limits, OFFENCES_MAX};
 use crate::offence::Offence;

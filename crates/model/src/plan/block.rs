@@ -134,7 +134,7 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::CellStatus;
+    use crate::cell_status::CellStatus;
     use crate::plan::mark::Phase;
 
     #[test]

@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::{Block, Plan};
-use crate::cell::{CellError, CellStatus, ErrorCode};
+use super::block::Block;
+use super::dependencies::Plan;
+use crate::cell_status::{CellError, CellStatus, ErrorCode};
 use crate::record::Slot;
 use crate::row::RowView;
 use crate::value::Value;

@@ -1,6 +1,6 @@
 //! Where one cell stands, in two bytes.
 
-use crate::cell::{CellStatus, ErrorCode};
+use crate::cell_status::{CellStatus, ErrorCode};
 
 /// A cell's status and all that processing must know of it without reading its row.
 ///

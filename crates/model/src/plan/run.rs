@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Ending;
+use super::ending::Ending;
 use crate::spent::Spent;
 
 /// What came of the cells of the present run, or of the last one if nothing runs. A run begins when a cell is

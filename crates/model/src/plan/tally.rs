@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Block, Plan, RowTransitions, RunTally};
-use crate::cell::CellStatus;
+use super::block::Block;
+use super::dependencies::Plan;
+use super::run::RunTally;
+use super::transitions::RowTransitions;
+use crate::cell_status::CellStatus;
 use crate::record::Slot;
 
 /// Counts of everything but idle cells and rows: those are the rest.

@@ -4,13 +4,15 @@ use jiff::Timestamp;
 use uuid::Uuid;
 
 use super::*;
-use crate::cell::{CellError, CellState, CellStates, CellStatus, Detail, Details, ErrorCode};
+use crate::cell::{CellState, CellStates, Detail, Details};
+use crate::cell_status::{CellError, CellStatus, ErrorCode};
 use crate::column::{ColumnType, Dependency, ReferenceConfig};
 use crate::filter::{Filter, FilterNode, Filters};
 use crate::ids::{ColumnId, ProjectId, TeamId};
-use crate::project::ProjectSettings;
-use crate::record::Record;
+use crate::project::{Project, ProjectSettings};
+use crate::record::{Record, Slot};
 use crate::row::RowView;
+use crate::table::Table;
 
 const INPUT: Slot = 0;
 const A: Slot = 1;
@@ -44,8 +46,8 @@ fn project(autoplay: bool) -> Project {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 0,
-        updated_at: 0,
+        created_at_ms: 0,
+        updated_at_ms: 0,
     }
 }
 

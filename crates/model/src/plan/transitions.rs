@@ -1,7 +1,11 @@
 //! State transitions of one row's cells: triggered, claimed, settled, stopped, edited.
 
-use super::{Block, Mark, Phase, Plan, RunTally};
-use crate::cell::{CellStatus, ErrorCode};
+use super::block::Block;
+use super::dependencies::Plan;
+use super::ending::Ending;
+use super::mark::{Mark, Phase};
+use super::run::RunTally;
+use crate::cell_status::{CellStatus, ErrorCode};
 use crate::record::{Cells, Slot};
 use crate::row::RowView;
 use crate::spent::Spent;
@@ -33,18 +37,6 @@ impl Pick {
             && self.statuses.as_ref().is_none_or(|statuses| statuses.contains(&mark.status))
             && (self.error_codes.is_none() || has_error && mark.error.is_some_and(named))
     }
-}
-
-/// How a running cell ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    Value,
-    /// Cleanly nothing.
-    NoData,
-    /// An error that may pass: tried again later.
-    Retry,
-    Failed(ErrorCode),
-    Skipped(ErrorCode),
 }
 
 /// The cells of one row, while something happens to them.

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::Direction;
+use super::direction::Direction;
 use crate::value::{Kind, Number, fold, raw};
 
 /// A row's place in an order. Keys of one order compare as their rows do.

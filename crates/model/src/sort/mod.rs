@@ -3,6 +3,7 @@
 //! [`Sorting`] is the document as it is sent and stored, [`Order`] the same made ready to make a [`Key`]
 //! of each row. What comes before what is written once, in `key.rs`.
 
+mod direction;
 mod key;
 mod reader;
 
@@ -16,6 +17,7 @@ use crate::ids::ColumnId;
 use crate::row::{RowView, Source};
 use crate::table::Table;
 
+pub use direction::Direction;
 pub use key::{Key, is_empty_key, write_key};
 
 /// The most columns rows are sorted by.
@@ -33,13 +35,6 @@ pub struct SortKey {
     pub direction: Direction,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Direction {
-    Asc,
-    Desc,
-}
-
 impl Sorting {
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -55,22 +50,6 @@ impl Sorting {
         let kept = self.0.iter().filter(|key| key.column_id.as_str() != column).cloned().collect();
         let kept = Self(kept);
         (kept != *self).then_some(kept)
-    }
-}
-
-impl Direction {
-    pub const ALL: [Self; 2] = [Self::Asc, Self::Desc];
-
-    /// The word the API uses.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Asc => "asc",
-            Self::Desc => "desc",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|direction| direction.word() == word)
     }
 }
 

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::{Number, Value, raw};
+use super::cell_value::Value;
+use super::number::Number;
+use super::raw;
 
 /// JSON equality: by structure; the order of members does not count, numbers compare by value, strings
 /// by content.

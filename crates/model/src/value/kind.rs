@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use jiff::tz::TimeZone;
 
-use super::{Date, Number, Value};
+use super::cell_value::Value;
+use super::date::Date;
+use super::number::Number;
 
 /// A value by the way it compares: text that reads as a number is one, ISO 8601 text is a date.
 #[derive(Debug, Clone, PartialEq)]

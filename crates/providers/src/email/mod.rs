@@ -6,11 +6,13 @@
 mod anymailfinder;
 mod apollo;
 mod dropcontact;
+mod finding;
 mod findymail;
 mod hunter;
 mod icypeas;
 mod leadmagic;
 mod mail_hosts;
+mod mail_settings;
 mod pattern;
 mod person;
 mod prospeo;
@@ -19,12 +21,12 @@ mod smtp;
 mod snov;
 mod wiza;
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
+pub use finding::{Finding, Hit, Search};
+pub use mail_settings::MailSettings;
 use pattern::Pattern;
 pub use person::Person;
-use rowmill_model::Spent;
 use session::Session;
 use snov::Tokens;
 
@@ -46,63 +48,6 @@ pub enum Finder {
     Leadmagic,
     Anymailfinder,
     Wiza,
-}
-
-/// What a finder knows of a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
-    Hit(Hit),
-    /// Nothing, or nothing it may tell.
-    Miss,
-    /// The finder needs more of the person than there is; it was not asked.
-    Ineligible,
-}
-
-/// What came of a search.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Search {
-    pub finding: Finding,
-    /// What the finder says it took for it, also where it found nothing.
-    pub spent: Spent,
-}
-
-impl From<Finding> for Search {
-    fn from(finding: Finding) -> Self {
-        Self { finding, spent: Spent::NOTHING }
-    }
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
-    pub email: String,
-    /// Whether the finder stands for it: a catch-all domain's, a risky or a guessed address is not.
-    pub verified: bool,
-    /// 0 to 100, where the finder says one.
-    pub confidence: Option<u8>,
-}
-
-/// How mail servers are asked, by the finder that needs no key.
-#[derive(Debug, Clone)]
-pub struct MailSettings {
-    /// Whom to ask where mail goes; the machine's own name servers if there are none.
-    pub name_servers: Vec<SocketAddr>,
-    /// Where mail servers listen.
-    pub smtp_port: u16,
-    /// The longest a server may take for one answer.
-    pub step_time_max: Duration,
-    /// Makes the name of somebody nobody knows.
-    pub chance: fn() -> u64,
-}
-
-impl Default for MailSettings {
-    fn default() -> Self {
-        Self {
-            name_servers: Vec::new(),
-            smtp_port: 25,
-            step_time_max: Duration::from_secs(10),
-            chance: || getrandom::u64().unwrap_or_default(),
-        }
-    }
 }
 
 /// All finders, with what they remember between searches: Snov.io's tokens.

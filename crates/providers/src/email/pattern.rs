@@ -11,10 +11,13 @@ use std::time::Duration;
 use deunicode::deunicode;
 use tokio::time::timeout;
 
+use super::finding::{Finding, Hit};
 use super::mail_hosts::{MailHosts, Route};
+use super::mail_settings::MailSettings;
+use super::person::Person;
 use super::smtp::{Reply, SmtpConnection};
-use super::{Finding, Gate, Hit, MailSettings, Person};
 use crate::failure::{Failure, FailureKind};
+use crate::gate::Gate;
 use crate::ssrf_guard::Client;
 
 /// The server takes this address, and not just any.

@@ -6,9 +6,10 @@ use reqwest::Method;
 use rowmill_model::{Amount, Spent};
 use serde_json::Value;
 
-use super::{Finding, Gate, Hit};
+use super::finding::{Finding, Hit};
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind};
+use crate::gate::Gate;
 use crate::redactor::Secret;
 use crate::ssrf_guard::{Client, Request, Response};
 

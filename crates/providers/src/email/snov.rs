@@ -1,14 +1,15 @@
 //! Snov.io: a token for an hour, a search that is begun, a result that is asked for.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
+use super::finding::Finding;
+use super::person::Person;
 use super::session::{Progress, Session, address, hit_or_miss, id, no_id, text};
-use super::{Finding, Person};
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind};
 use crate::redactor::Secret;
@@ -25,13 +26,13 @@ pub(super) struct Tokens(Mutex<HashMap<Access, (Secret, Timestamp)>>);
 
 impl Tokens {
     fn get(&self, access: &Access, now: Timestamp) -> Option<Secret> {
-        let mut tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tokens = self.0.lock();
         tokens.retain(|_, (_, until)| *until > now);
         tokens.get(access).map(|(token, _)| token.clone())
     }
 
     fn put(&self, access: &Access, token: &Secret, until: Timestamp) {
-        let mut tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tokens = self.0.lock();
         tokens.insert(access.clone(), (token.clone(), until));
     }
 }

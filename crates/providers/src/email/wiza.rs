@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::finding::Finding;
+use super::person::Person;
 use super::session::{Progress, Session, address, hit_or_miss, id, no_id, text};
-use super::{Finding, Person};
 use crate::failure::{Failure, FailureKind};
 use crate::ssrf_guard::{Request, Response};
 

@@ -4,7 +4,8 @@ use reqwest::Method;
 use rowmill_model::Spent;
 use serde_json::{Map, Value, json};
 
-use super::{Output, Question, Reply, content_text, declined, word};
+use super::question::{Output, Question};
+use super::reply::{Reply, content_text, declined, word};
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind};
 use crate::ssrf_guard::{Request, Response};

@@ -6,8 +6,9 @@ use reqwest::Method;
 use rowmill_model::Spent;
 use serde_json::{Map, Value, json};
 
+use super::question::{Output, Question};
+use super::reply::{Reply, content_text, declined, word};
 use super::schema::is_strict;
-use super::{Output, Question, Reply, content_text, declined, word};
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind, wait};
 use crate::ssrf_guard::{Request, Response};

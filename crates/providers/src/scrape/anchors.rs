@@ -8,8 +8,6 @@ use scraper::node::Text;
 use scraper::{ElementRef, Html, Node};
 use url::Url;
 
-use super::html::absolute;
-
 const FIRST: u32 = 0xf_0000;
 const LINKS_MAX: usize = 0xfff0;
 const END: char = '\u{10fffd}';
@@ -55,6 +53,12 @@ impl Anchors {
         let href = usize::try_from(number).ok().and_then(|number| self.0.get(number));
         Some(href.map_or(LinkMarker::End, |href| LinkMarker::Begin(href)))
     }
+}
+
+/// The whole address, unless it is one that does something or holds the thing itself.
+pub(super) fn absolute(value: &str, base: &Url) -> Option<String> {
+    let url = base.join(value.trim()).ok()?;
+    matches!(url.scheme(), "http" | "https" | "mailto" | "tel").then(|| url.into())
 }
 
 fn text(letter: char) -> Node {

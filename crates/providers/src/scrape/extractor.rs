@@ -8,12 +8,13 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_fairness::{FairSemaphore, Tenant};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::time::Instant;
 
 use super::child;
 use super::frames::{self, Answer, Job, Page};
@@ -88,7 +89,7 @@ struct Idle(Mutex<Vec<Worker>>);
 
 impl Idle {
     fn lock(&self) -> MutexGuard<'_, Vec<Worker>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -135,7 +136,7 @@ impl Extractor {
     /// Asks a child, and gives up on a page that takes too much of the processor or of everybody's time.
     async fn ask(&self, worker: &mut Worker, job: &Job, body: &[u8]) -> Result<io::Result<Answer>, Failure> {
         let Program { page_time_max, page_wait_max, .. } = self.program;
-        let (begun, process) = (Instant::now(), worker.child.id());
+        let (begun, process) = (SystemClock.monotonic(), worker.child.id());
         let used = || process.and_then(usage::processor_time);
         let used_before = used();
         let mut asked = std::pin::pin!(frames::ask(&mut worker.input, &mut worker.output, job, body));
@@ -166,7 +167,7 @@ impl Extractor {
 
     fn keep(&self, mut worker: Worker) {
         worker.pages += 1;
-        worker.used_at = Instant::now();
+        worker.used_at = SystemClock.monotonic();
         // One that has served is dropped, and so ends.
         if worker.pages >= self.program.pages_max {
             return;
@@ -198,7 +199,7 @@ impl Extractor {
         let mut child = command.spawn()?;
         let streams = child.stdin.take().zip(child.stdout.take());
         let (input, output) = streams.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        Ok(Worker { child, input, output, pages: 0, used_at: Instant::now() })
+        Ok(Worker { child, input, output, pages: 0, used_at: SystemClock.monotonic() })
     }
 }
 

@@ -6,7 +6,7 @@ use scraper::node::Element;
 use scraper::{Html, Node};
 use url::Url;
 
-use super::anchors::{Anchors, LinkMarker};
+use super::anchors::{Anchors, LinkMarker, absolute};
 
 /// How much of a page is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -200,12 +200,6 @@ const TELLING: [&str; 12] = [
     "href", "src", "alt", "title", "lang", "dir", "colspan", "rowspan", "start", "reversed", "datetime",
     "cite",
 ];
-
-/// The whole address, unless it is one that does something or holds the thing itself.
-pub(super) fn absolute(value: &str, base: &Url) -> Option<String> {
-    let url = base.join(value.trim()).ok()?;
-    matches!(url.scheme(), "http" | "https" | "mailto" | "tel").then(|| url.into())
-}
 
 fn escape(letter: char, out: &mut String) {
     match letter {

@@ -13,6 +13,7 @@ mod head;
 mod html;
 mod html_limits;
 mod links;
+mod open_elements;
 pub mod page;
 mod robots;
 mod usage;

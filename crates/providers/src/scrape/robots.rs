@@ -1,10 +1,11 @@
 //! Which pages a site asks programs not to read (RFC 9309).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
 use reqwest::Method;
 use robotxt::{AccessResult, Robots};
 use url::Url;
@@ -57,7 +58,7 @@ impl Rules {
     }
 
     fn origin(&self, key: &str, now: Timestamp) -> Arc<Origin> {
-        let mut origins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut origins = self.0.lock();
         if origins.len() >= ORIGINS_MAX && !origins.contains_key(key) {
             make_room(&mut origins, now);
         }
@@ -116,7 +117,7 @@ mod tests {
             let until = now.saturating_add(KEPT_FOR).unwrap();
             *origin.try_lock().unwrap() = Some((Arc::new(Robots::allow_all()), until));
         }
-        let kept = rules.0.lock().unwrap();
+        let kept = rules.0.lock();
         assert!(kept.len() <= ORIGINS_MAX);
         assert!(kept.contains_key(&format!("https://{}.example/robots.txt", ORIGINS_MAX * 3 - 1)));
     }

@@ -46,7 +46,8 @@ fn ticks(stat: &str) -> Option<u64> {
     times.next()?.ok()?.checked_add(times.next()?.ok()?)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use super::*;
 

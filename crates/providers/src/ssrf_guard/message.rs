@@ -10,7 +10,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use url::Url;
 
-use super::NetworkPolicy;
+use super::network_policy::NetworkPolicy;
 use crate::failure::{Failure, FailureKind, Hints, words};
 use crate::redactor::{Redactor, Secret};
 

@@ -7,6 +7,7 @@
 
 mod addresses;
 mod message;
+mod network_policy;
 mod redirect;
 mod resolver;
 mod sample;
@@ -18,13 +19,14 @@ use std::time::Duration;
 
 pub use reqwest::Method;
 use reqwest::header::CONTENT_LENGTH;
+use rowmill_clock::Clock;
 use url::{Host, Url};
 
 pub use addresses::AllowList;
 pub use message::{Request, Response};
+pub use network_policy::NetworkPolicy;
 use resolver::{BlockedAddress, GuardedResolver};
 
-use crate::clock::Clock;
 use crate::failure::{Failure, FailureKind, Hints};
 use crate::redactor::Redactor;
 
@@ -33,15 +35,6 @@ pub const REDIRECTS_MAX: u8 = 5;
 
 const USER_AGENT: &str = concat!("rowmill/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// Who named the address that is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NetworkPolicy {
-    /// A table or a team: public addresses only, and what the operator has opened.
-    Guarded,
-    /// The operator, by the environment: any address.
-    Trusted,
-}
 
 /// Makes every call there is. Cheap to clone; connections are shared between clones.
 #[derive(Debug, Clone)]

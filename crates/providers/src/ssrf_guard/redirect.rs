@@ -7,7 +7,8 @@ use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, He
 use reqwest::{Method, StatusCode};
 use url::Url;
 
-use super::{NetworkPolicy, Request};
+use super::message::Request;
+use super::network_policy::NetworkPolicy;
 use crate::failure::{Failure, FailureKind};
 
 /// Turns the request into the one for the next hop; false if the answer is no redirect.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-use super::AllowList;
+use super::addresses::AllowList;
 
 /// Every address of the name is one a table must not reach.
 #[derive(Debug, thiserror::Error)]

@@ -1,7 +1,8 @@
 //! What becomes of pages, good and bad.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::column::WebScraper;
 use rowmill_providers::scrape::{Scraped, Target};
 use rowmill_providers::{Failure, FailureKind};
@@ -25,7 +26,7 @@ async fn scrape(answer: Answer) -> Result<Scraped, Failure> {
 
 async fn scrape_as(answer: Answer, change: fn(Target) -> Target) -> Result<Scraped, Failure> {
     let server = Server::start(vec![answer]).await;
-    let begun = Instant::now();
+    let begun = SystemClock.monotonic();
     let outcome = scraper("good").scrape(&change(target(&server, "/page")), &()).await;
     assert!(begun.elapsed() < Duration::from_mins(1));
     outcome

@@ -4,8 +4,9 @@ use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_fairness::Tenant;
 use rowmill_providers::scrape::{Extractor, Program, Scraped, Scraper, Target, child};
 use rowmill_providers::{Failure, FailureKind};
@@ -189,7 +190,7 @@ fn is_running(pid: &str) -> bool {
 }
 
 async fn until<T>(mut ready: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
+    let begun = SystemClock.monotonic();
     loop {
         if let Some(value) = ready() {
             return value;

@@ -1,11 +1,12 @@
 //! What the tests share: a client, a clock that does not wait, accesses.
 
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rowmill_providers::{Access, AllowList, Client, Clock, NetworkPolicy, Secret};
+use rowmill_clock::{Clock, SystemClock};
+use rowmill_providers::{Access, AllowList, Client, NetworkPolicy, Secret};
 use url::Url;
 
 /// Planted as every credential; found in nothing that is emitted.
@@ -25,6 +26,10 @@ impl FakeClock {
 impl Clock for FakeClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_second(784_111_777).unwrap()
+    }
+
+    fn monotonic(&self) -> Instant {
+        SystemClock.monotonic()
     }
 
     async fn sleep(&self, duration: Duration) {

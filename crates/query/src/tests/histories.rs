@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use proptest::sample::Index;
-use rowmill_model::cell::{CellError, ErrorCode, Meta};
+use rowmill_model::cell::Meta;
+use rowmill_model::cell_status::{CellError, ErrorCode};
 use rowmill_model::plan::Pick;
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, Record, RowId, Spent};
@@ -16,7 +17,9 @@ use rowmill_store::{
 use uuid::Uuid;
 
 use super::made::{cell, create, expected, input, now, selection};
-use crate::{PageOf, Query, Selection, Start};
+use crate::page::{PageOf, Start};
+use crate::query::Query;
+use crate::selection::Selection;
 
 const ANSWER: Slot = 3;
 
@@ -170,7 +173,11 @@ impl World {
         let result = match kind {
             0 => CellResult::Value("\"Answer\"".into(), Meta::new()),
             1 => CellResult::NoData(Meta::new()),
-            2 => CellResult::Retry(self.now_ms + 500, error(ErrorCode::RateLimited), Spent::NOTHING),
+            2 => CellResult::Retry {
+                at_ms: self.now_ms + 500,
+                error: error(ErrorCode::RateLimited),
+                spent: Spent::NOTHING,
+            },
             3 => CellResult::Skipped(error(ErrorCode::MissingInput)),
             _ => CellResult::Failed(error(ErrorCode::ProviderError), Meta::new()),
         };

@@ -12,7 +12,7 @@ use rowmill_store::{ProjectSave, Store, StoredProject, StoredRow};
 use serde_json::{Value as Json, json};
 use uuid::Uuid;
 
-use crate::Selection;
+use crate::selection::Selection;
 
 /// A Friday; its week began on 6 May.
 pub(super) fn now() -> Timestamp {
@@ -51,8 +51,8 @@ pub(super) fn project() -> Project {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: 1,
-        updated_at: 1,
+        created_at_ms: 1,
+        updated_at_ms: 1,
     }
 }
 

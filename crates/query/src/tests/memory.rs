@@ -10,8 +10,10 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::made::{create, now, selection_of};
+use crate::page::{PageOf, Start};
 use crate::project_cache::{CacheLoader, ProjectCache};
-use crate::{PageOf, Query, Selection, Start};
+use crate::query::Query;
+use crate::selection::Selection;
 
 async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new());

@@ -7,12 +7,12 @@ use rowmill_store::Spans;
 use serde_json::json;
 
 use super::made::{cell, now, project};
-use crate::Selection;
 use crate::chunked_list::ChunkedList;
 use crate::column::{Cell, Column, ColumnKey};
 use crate::order;
 use crate::plan::Plan;
 use crate::ranks::Ranks;
+use crate::selection::Selection;
 use crate::snapshot::{Patch, Snapshot};
 
 #[derive(Debug, Clone)]

@@ -64,7 +64,7 @@ pub(super) async fn project(client: &Client, carried: &CarriedProject) -> Result
             &project.autoplay,
             &project.folder_id,
             &i64::try_from(project.table.columns.len()).unwrap_or(i64::MAX),
-            &project.created_at,
+            &project.created_at_ms,
             document,
             views,
             &connected_event(&project.metadata),

@@ -69,7 +69,7 @@ pub(super) fn project(connection: &Connection, carried: &CarriedProject) -> Resu
                 project.autoplay,
                 &project.folder_id,
                 project.table.columns.len(),
-                project.created_at,
+                project.created_at_ms,
                 version,
                 document,
                 views,
@@ -92,12 +92,12 @@ pub(super) fn project(connection: &Connection, carried: &CarriedProject) -> Resu
             .execute("INSERT INTO lookup_columns (project, slot) VALUES (?1, ?2)", (num, slot))
             .map_err(backend)?;
     }
-    if let Some((tally, updated_at)) = tally {
+    if let Some((tally, updated_at_ms)) = tally {
         let tally = serde_json::to_string(tally).map_err(damaged)?;
         connection
             .execute(
                 "INSERT INTO tallies (project, tally, updated_at) VALUES (?1, ?2, ?3)",
-                (num, tally, updated_at),
+                (num, tally, updated_at_ms),
             )
             .map_err(backend)?;
     }

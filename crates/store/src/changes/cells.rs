@@ -73,7 +73,7 @@ impl<V: Copy> RowChanges<V> {
         // The cell may have been stopped, and be waiting for another try of another run.
         let is_due = self
             .row(position)
-            .is_some_and(|row| row.details.trying(slot).is_none_or(|trying| trying.retry_at <= now_ms));
+            .is_some_and(|row| row.details.trying(slot).is_none_or(|trying| trying.retry_at_ms <= now_ms));
         if waits && is_due {
             self.step(position, |steps| steps.queue_again(slot))?;
         }

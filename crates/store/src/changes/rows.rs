@@ -220,5 +220,5 @@ pub fn writes_by_row(cells: &[CellWrite]) -> Vec<(RowId, Vec<(Slot, &str)>)> {
 }
 
 fn written_at(now_ms: i64) -> Detail {
-    Detail { updated_at: Some(now_ms), ..Detail::default() }
+    Detail { updated_at_ms: Some(now_ms), ..Detail::default() }
 }

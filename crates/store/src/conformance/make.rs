@@ -54,8 +54,8 @@ pub(super) fn project(number: u128, team: u128) -> Project {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
-        created_at: i64::try_from(number).unwrap(),
-        updated_at: i64::try_from(number).unwrap(),
+        created_at_ms: i64::try_from(number).unwrap(),
+        updated_at_ms: i64::try_from(number).unwrap(),
     }
 }
 
@@ -78,7 +78,7 @@ pub(super) fn by_hand_at(now_ms: i64) -> CellState {
     CellState {
         status: CellStatus::Completed,
         manual: true,
-        updated_at: Some(now_ms),
+        updated_at_ms: Some(now_ms),
         ..CellState::default()
     }
 }

@@ -94,7 +94,7 @@ pub(super) async fn a_run_goes_through_every_column(store: &dyn Store) {
     let first = store.row(id, row_id(1)).await.unwrap().unwrap();
     let state = first.states.get(SECOND).unwrap();
     assert_eq!(
-        (cell(&first, SECOND).unwrap(), state.attempts, state.updated_at),
+        (cell(&first, SECOND).unwrap(), state.attempts, state.updated_at_ms),
         ("2".to_owned(), 1, Some(11))
     );
     assert_eq!((state.status, state.meta.as_ref()), (CellStatus::Completed, Some(&meta)));
@@ -157,7 +157,7 @@ pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
         CellResult::Value("1".into(), paid(serde_json::json!({"cost": 0.25}))),
         CellResult::NoData(paid(serde_json::json!({"credits": 2}))),
         CellResult::Failed(failure(ErrorCode::ProviderError), paid(serde_json::json!({"cost": "soon"}))),
-        CellResult::Retry(5_000, failure(ErrorCode::RateLimited), priced),
+        CellResult::Retry { at_ms: 5_000, error: failure(ErrorCode::RateLimited), spent: priced },
     ];
     let results = cells.iter().zip(results);
     let results = results.map(|(cell, result)| Settlement { ticket: cell.ticket, result }).collect();
@@ -213,11 +213,12 @@ pub(super) async fn a_failed_cell_is_tried_again_at_its_time(store: &dyn Store) 
     let lane = Lane { project: id, slot: ANSWER };
     store.trigger(everything(id)).await.unwrap();
     let ticket = claim(store, id, ANSWER, 9).await[0].ticket;
-    let retry = CellResult::Retry(5_000, failure(ErrorCode::RateLimited), Spent::NOTHING);
+    let retry =
+        CellResult::Retry { at_ms: 5_000, error: failure(ErrorCode::RateLimited), spent: Spent::NOTHING };
     settle(store, vec![Settlement { ticket, result: retry }]).await;
     let row = store.row(id, row_id(1)).await.unwrap().unwrap();
     let state = row.states.get(ANSWER).unwrap();
-    assert_eq!((state.status, state.retry_at, state.attempts), (CellStatus::Queued, Some(5_000), 1));
+    assert_eq!((state.status, state.retry_at_ms, state.attempts), (CellStatus::Queued, Some(5_000), 1));
     assert_eq!(state.error.as_ref().unwrap().code, ErrorCode::RateLimited);
     let lanes = store.lanes(4_999).await.unwrap();
     assert_eq!((lanes.ready.len(), lanes.next_due_ms), (0, Some(5_000)));
@@ -236,12 +237,13 @@ pub(super) async fn a_failed_cell_is_tried_again_at_its_time(store: &dyn Store) 
     settle(store, vec![Settlement { ticket: again[0].ticket, result: failed }]).await;
     let row = store.row(id, row_id(1)).await.unwrap().unwrap();
     let state = row.states.get(ANSWER).unwrap();
-    assert_eq!((state.status, state.attempts, state.retry_at), (CellStatus::Error, 2, None));
+    assert_eq!((state.status, state.attempts, state.retry_at_ms), (CellStatus::Error, 2, None));
     assert_eq!(state.error.as_ref(), Some(&failure(ErrorCode::ProviderError)));
     // A run that is stopped has no tries any more when the next one begins.
     store.trigger(everything(id)).await.unwrap();
     let ticket = claim_as(store, WORKER, lane, 9, 6_000).await[0].ticket;
-    let retry = CellResult::Retry(7_000, failure(ErrorCode::RateLimited), Spent::NOTHING);
+    let retry =
+        CellResult::Retry { at_ms: 7_000, error: failure(ErrorCode::RateLimited), spent: Spent::NOTHING };
     settle(store, vec![Settlement { ticket, result: retry }]).await;
     store.stop(stop_all(id)).await.unwrap();
     store.trigger(everything(id)).await.unwrap();

@@ -13,7 +13,7 @@ fn view(number: u128) -> View {
         id: ViewId::from_uuid(uuid::Uuid::from_u128(number)),
         name: format!("View {number}"),
         emoji: View::EMOJI_DEFAULT.to_owned(),
-        created_at: 5,
+        created_at_ms: 5,
         filters: Filters::default(),
         sorting: Sorting::default(),
         column_visibility: [(ColumnId::trigger(), false)].into(),

@@ -170,7 +170,7 @@ impl World {
         let error = CellError { code: ErrorCode::TimedOut, message: "Too slow.".to_owned() };
         let result = match kind {
             0 => CellResult::NoData(Meta::new()),
-            1 => CellResult::Retry(self.now_ms + 500, error, Spent::NOTHING),
+            1 => CellResult::Retry { at_ms: self.now_ms + 500, error, spent: Spent::NOTHING },
             2 => CellResult::Failed(error, Meta::new()),
             digit => CellResult::Value(digit.to_string().into(), Meta::new()),
         };

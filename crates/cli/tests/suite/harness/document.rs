@@ -1,9 +1,10 @@
 //! The document that a server publishes, as the judge of everything it answers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 
 use jsonschema::Validator;
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
 use super::http::{Request, Response};
@@ -23,15 +24,15 @@ static USED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// The operations of all documents that no scenario has used with success.
 pub(crate) fn unused_operations() -> BTreeSet<String> {
-    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = KNOWN.lock();
     let all: BTreeSet<String> = known.values().flat_map(|document| document.operation_ids()).collect();
     assert!(!all.is_empty(), "no document was read");
-    all.difference(&USED.lock().unwrap_or_else(PoisonError::into_inner)).cloned().collect()
+    all.difference(&USED.lock()).cloned().collect()
 }
 
 impl Document {
     pub(crate) fn of(text: &str) -> Arc<Self> {
-        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = KNOWN.lock();
         Arc::clone(known.entry(text.to_owned()).or_insert_with(|| {
             let root: Value = serde_json::from_str(text).expect("the document is JSON");
             let components = json!({ "schemas": to_json_schema(&root["components"]["schemas"]) });
@@ -71,7 +72,7 @@ impl Document {
         self.judge_body(&place, &told, promised, response, text);
         if (200..300).contains(&response.status) {
             let id = operation["operationId"].as_str().expect("an operationId");
-            USED.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
+            USED.lock().insert(id.to_owned());
             self.judge_request(&place, &told, operation, request);
         }
     }
@@ -132,7 +133,7 @@ impl Document {
 
     fn check(&self, place: &str, told: &str, schema: &Value, value: &Value) {
         let validator = {
-            let mut validators = self.validators.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut validators = self.validators.lock();
             Arc::clone(validators.entry(place.to_owned()).or_insert_with(|| Arc::new(self.compile(schema))))
         };
         let faults: Vec<String> =

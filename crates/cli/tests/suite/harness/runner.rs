@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::api::{Api, Version};
 use super::database::Database;
@@ -128,8 +129,7 @@ pub(crate) fn run(all: &[Scenario]) -> ExitCode {
 fn run_all(chosen: &[Scenario]) -> Vec<&'static str> {
     let waiting = Mutex::new(chosen.iter().copied().collect::<VecDeque<_>>());
     let failed = Mutex::new(Vec::new());
-    let lock =
-        |mutex: &Mutex<VecDeque<Scenario>>| mutex.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let lock = |mutex: &Mutex<VecDeque<Scenario>>| mutex.lock().pop_front();
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
@@ -141,13 +141,13 @@ fn run_all(chosen: &[Scenario]) -> Vec<&'static str> {
                         outcome.map_or_else(|words| format!("FAILED: {words}"), |()| "ok".to_owned());
                     println!("test {} ... {verdict} <{seconds:.2}s>", scenario.name);
                     if outcome.is_err() {
-                        failed.lock().unwrap_or_else(PoisonError::into_inner).push(scenario.name);
+                        failed.lock().push(scenario.name);
                     }
                 }
             });
         }
     });
-    failed.into_inner().unwrap_or_else(PoisonError::into_inner)
+    failed.into_inner()
 }
 
 /// In a thread of its own, whose name tells in a panic's message which scenario it was.

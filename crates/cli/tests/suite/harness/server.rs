@@ -4,9 +4,10 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tempfile::TempDir;
 
 use super::api::Api;
@@ -120,7 +121,7 @@ static STARTED: Mutex<Vec<(Arc<Mutex<Child>>, PathBuf)>> = Mutex::new(Vec::new()
 
 /// Ends and clears away what is still there: the shared server, and those of a scenario that hangs.
 pub(crate) fn stop_all() {
-    for (process, folder) in STARTED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+    for (process, folder) in STARTED.lock().drain(..) {
         end(&process);
         let _ = std::fs::remove_dir_all(folder);
     }
@@ -184,11 +185,11 @@ impl Server {
 
     /// The id of its process.
     pub(crate) fn pid(&self) -> u32 {
-        self.process.lock().unwrap_or_else(PoisonError::into_inner).id()
+        self.process.lock().id()
     }
 
     pub(crate) fn printed(&self) -> String {
-        self.printed.lock().unwrap_or_else(PoisonError::into_inner).join("\n")
+        self.printed.lock().join("\n")
     }
 
     /// Runs a command on this server's data, beside it.
@@ -220,7 +221,7 @@ impl Server {
     }
 
     pub(crate) fn process_id(&self) -> u32 {
-        self.process.lock().unwrap_or_else(PoisonError::into_inner).id()
+        self.process.lock().id()
     }
 
     /// Asks it to stop, as an operator would.
@@ -231,9 +232,7 @@ impl Server {
     }
 
     pub(crate) fn wait_for_end(&self) -> ExitStatus {
-        eventually("the process ends", STOP_TIME_MAX, || {
-            self.process.lock().unwrap_or_else(PoisonError::into_inner).try_wait().unwrap()
-        })
+        eventually("the process ends", STOP_TIME_MAX, || self.process.lock().try_wait().unwrap())
     }
 }
 
@@ -327,16 +326,16 @@ fn spawn(folder: &DataDir, mut command: Command) -> Started {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let process = Arc::new(Mutex::new(child));
     let entry = (Arc::clone(&process), folder.path().to_owned());
-    STARTED.lock().unwrap_or_else(PoisonError::into_inner).push(entry);
+    STARTED.lock().push(entry);
     let printed: Arc<Mutex<Vec<String>>> = Arc::default();
     let collected = Arc::clone(&printed);
     std::thread::spawn(move || {
-        lines.map_while(Result::ok).for_each(|line| collected.lock().unwrap().push(line));
+        lines.map_while(Result::ok).for_each(|line| collected.lock().push(line));
     });
     let address = eventually("the server says where it listens", START_TIME_MAX, || {
-        let ended = process.lock().unwrap().try_wait().unwrap();
+        let ended = process.lock().try_wait().unwrap();
         assert!(ended.is_none(), "the server ended ({ended:?}); its log:\n{}", log_of(folder));
-        printed.lock().unwrap().iter().find_map(|line| {
+        printed.lock().iter().find_map(|line| {
             let (_, rest) = line.split_once("listening on http://")?;
             rest.split(' ').next().map(str::to_owned)
         })
@@ -357,7 +356,7 @@ fn log_of(folder: &DataDir) -> String {
 }
 
 fn end(process: &Mutex<Child>) {
-    let mut process = process.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut process = process.lock();
     let _ = process.kill();
     let _ = process.wait();
 }

@@ -11,6 +11,7 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::cell::CellStates;
 use crate::column::{ColumnType, ReferenceConfig};
+use crate::ids::ColumnId;
 use crate::limits::Limits;
 use crate::record::Record;
 use crate::row::RowView;

@@ -193,16 +193,19 @@ fn spans_around_now() {
     check("isWithin", &json!({"mode": "nextDays", "n": 1}), &["date"]);
 }
 
-#[test]
-fn spans_end_where_they_say() {
-    fn check(value: &Json, zone: &str, cells: &[(&str, bool)]) {
-        let sent = json!([{"columnId": "col_a", "operator": "isWithin", "value": value, "timeZone": zone}]);
-        for (cell, expected) in cells {
-            assert_eq!(holds(&sent, &format!("\"{cell}\"")), *expected, "{value} {zone} {cell}");
-        }
+/// Whether cells lie within a span of time, as of [`NOW`] in a time zone.
+#[track_caller]
+fn check_span(value: &Json, zone: &str, cells: &[(&str, bool)]) {
+    let sent = json!([{"columnId": "col_a", "operator": "isWithin", "value": value, "timeZone": zone}]);
+    for (cell, expected) in cells {
+        assert_eq!(holds(&sent, &format!("\"{cell}\"")), *expected, "{value} {zone} {cell}");
     }
+}
+
+#[test]
+fn past_and_next_days_end_where_they_say() {
     let past_week = json!({"mode": "pastDays", "n": 7});
-    check(
+    check_span(
         &past_week,
         "UTC",
         &[
@@ -216,7 +219,7 @@ fn spans_end_where_they_say() {
         ],
     );
     // In Tokyo it is 21:00; the day a week ago began at 15:00 UTC the day before.
-    check(
+    check_span(
         &past_week,
         "Asia/Tokyo",
         &[
@@ -227,7 +230,7 @@ fn spans_end_where_they_say() {
             ("2024-05-10 21:01", false),
         ],
     );
-    check(
+    check_span(
         &json!({"mode": "nextDays", "n": 2}),
         "America/New_York",
         &[
@@ -241,7 +244,16 @@ fn spans_end_where_they_say() {
             ("2024-05-13", false),
         ],
     );
-    check(
+    check_span(
+        &json!({"mode": "pastDays", "n": 36500}),
+        "UTC",
+        &[("1924-06-04", true), ("1924-06-03", false)],
+    );
+}
+
+#[test]
+fn this_day_week_month_and_year_end_where_they_say() {
+    check_span(
         &json!({"mode": "today"}),
         "Pacific/Kiritimati",
         &[
@@ -251,12 +263,12 @@ fn spans_end_where_they_say() {
             ("2024-05-10T09:59:59Z", false),
         ],
     );
-    check(
+    check_span(
         &json!({"mode": "thisWeek"}),
         "UTC",
         &[("2024-05-05", false), ("2024-05-06", true), ("2024-05-12T23:59:59Z", true), ("2024-05-13", false)],
     );
-    check(
+    check_span(
         &json!({"mode": "thisMonth"}),
         "UTC",
         &[
@@ -267,12 +279,11 @@ fn spans_end_where_they_say() {
             ("2023-05-10", false),
         ],
     );
-    check(
+    check_span(
         &json!({"mode": "thisYear"}),
         "UTC",
         &[("2023-12-31T23:59Z", false), ("2024-01-01", true), ("2024-12-31", true), ("2025-01-01", false)],
     );
-    check(&json!({"mode": "pastDays", "n": 36500}), "UTC", &[("1924-06-04", true), ("1924-06-03", false)]);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Filters by state, in groups, through references, and search.
 
 use super::*;
-use crate::cell::{CellError, CellState, CellStatus, ErrorCode};
+use crate::cell::CellState;
+use crate::cell_status::{CellError, CellStatus, ErrorCode};
 
 /// The state of `col_ai` under test, and that of other cells, which must not matter.
 fn states(state: CellState) -> CellStates {

@@ -316,7 +316,7 @@ impl Store for MemoryStore {
     ) -> Result<Vec<ProjectSummary>> {
         self.read(|state| {
             let mut found: Vec<&MemoryProject> = state.projects_of(team, folder.as_deref()).collect();
-            found.sort_by_key(|entry| std::cmp::Reverse((entry.project.created_at, entry.number)));
+            found.sort_by_key(|entry| std::cmp::Reverse((entry.project.created_at_ms, entry.number)));
             let offset = usize::try_from(page.offset).unwrap_or(usize::MAX);
             Ok(found.into_iter().skip(offset).take(page.limit as usize).map(MemoryProject::summary).collect())
         })

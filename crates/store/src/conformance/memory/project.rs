@@ -79,11 +79,11 @@ impl MemoryProject {
     }
 
     pub(super) fn summary(&self) -> ProjectSummary {
-        let Project { id, title, created_at, autoplay, table, folder_id, .. } = &*self.project;
+        let Project { id, title, created_at_ms, autoplay, table, folder_id, .. } = &*self.project;
         ProjectSummary {
             id: *id,
             title: title.clone(),
-            created_at_ms: *created_at,
+            created_at_ms: *created_at_ms,
             autoplay: *autoplay,
             column_count: u32::try_from(table.columns.len()).unwrap_or(u32::MAX),
             folder_id: folder_id.clone(),

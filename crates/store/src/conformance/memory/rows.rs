@@ -72,7 +72,7 @@ impl State {
         let by_hand: Vec<Slot> = filled.iter().copied().filter(|slot| entry.is_processed(*slot)).collect();
         let mut details = Details::default();
         for slot in &by_hand {
-            details.set(*slot, &Detail { updated_at: Some(now_ms), ..Detail::default() })?;
+            details.set(*slot, &Detail { updated_at_ms: Some(now_ms), ..Detail::default() })?;
         }
         let runs = entry.plan.plays() || !by_hand.is_empty();
         entry.rows.insert(position, Row { id: row.id, values: row.values.clone(), details });
@@ -124,7 +124,7 @@ impl State {
         let slots: Vec<Slot> = writes.iter().map(|(slot, _)| *slot).collect();
         for slot in slots.iter().filter(|slot| plan.slots().any(|planned| planned == **slot)) {
             let is_null = new.get(*slot).is_none();
-            let detail = Detail { updated_at: (!is_null).then_some(now_ms), ..Detail::default() };
+            let detail = Detail { updated_at_ms: (!is_null).then_some(now_ms), ..Detail::default() };
             row.details.set(*slot, &detail)?;
         }
         changes.of(id).written.insert(position);

@@ -103,7 +103,7 @@ impl State {
         entry.is_processed(lane.slot)
             && mark.is_pending()
             && mark.phase == Phase::Later
-            && trying.is_some_and(|trying| trying.retry_at == at)
+            && trying.is_some_and(|trying| trying.retry_at_ms == at)
     }
 
     /// Makes cells ready whose time has come.
@@ -243,7 +243,7 @@ impl State {
         let Lane { project: id, slot } = lane;
         let Some(old) = self.values(id, position).cloned() else { return Ok(()) };
         let tries = self.tries(lane, position);
-        let ended = Detail { attempts: tries + 1, updated_at: Some(now_ms), ..Detail::default() };
+        let ended = Detail { attempts: tries + 1, updated_at_ms: Some(now_ms), ..Detail::default() };
         let kept_meta = |meta: Meta| (!meta.is_empty()).then_some(meta);
         let spent = result.spent();
         let (ending, raw, detail) = match result {
@@ -263,10 +263,10 @@ impl State {
             CellResult::Skipped(CellError { code, message }) => {
                 (Ending::Skipped(code), None, Detail { message: Some(message), attempts: 0, ..ended })
             }
-            CellResult::Retry(at, error, _) => {
+            CellResult::Retry { at_ms: at, error, .. } => {
                 return self.put_off(changes, lane, position, now_ms, (tries + 1, at, error), spent);
             }
-            CellResult::Later(at, error) => {
+            CellResult::Later { at_ms: at, error } => {
                 return self.put_off(changes, lane, position, now_ms, (tries, at, error), spent);
             }
         };
@@ -294,7 +294,7 @@ impl State {
         lane: Lane,
         position: u64,
         now_ms: i64,
-        (attempts, retry_at, error): (u32, i64, CellError),
+        (attempts, retry_at_ms, error): (u32, i64, CellError),
         spent: Spent,
     ) -> Result<()> {
         let Lane { project: id, slot } = lane;
@@ -302,10 +302,10 @@ impl State {
         let project = Arc::clone(&entry.project);
         let Some(row) = entry.rows.get_mut(&position) else { return Ok(()) };
         let detail = row.details.get(slot).unwrap_or_default();
-        row.details.set(slot, &Detail { trying: Some(Trying { attempts, retry_at, error }), ..detail })?;
+        row.details.set(slot, &Detail { trying: Some(Trying { attempts, retry_at_ms, error }), ..detail })?;
         let values = row.values.clone();
         let cells = values.cells()?;
-        self.retries.insert((retry_at, lane, position));
+        self.retries.insert((retry_at_ms, lane, position));
         self.step(changes, (id, position), Some(now_ms), |steps| {
             steps.spend(spent);
             steps.settle(&project.table, slot, Ending::Retry, &cells, &cells);

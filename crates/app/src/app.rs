@@ -1,0 +1,112 @@
+//! The application: everything the use cases share.
+//!
+//! The use cases are methods of [`App`]. Each module implements its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rowmill_clock::Clock;
+use rowmill_model::Limits;
+use rowmill_query::{Budget, Query};
+use rowmill_store::Store;
+
+use crate::credential_cache::CredentialCache;
+use crate::environment::Environment;
+use crate::error::{Error, Result};
+use crate::event_hub::EventHub;
+use crate::event_streams::Streams;
+use crate::key_cache::KeyCache;
+use crate::sequences::Sequences;
+use crate::sign_in_link::SignInLink;
+use crate::tester::Tester;
+use crate::vault::Vault;
+
+/// Everything the use cases need.
+#[derive(Debug)]
+pub struct App {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) query: Query,
+    pub(crate) limits: Limits,
+    pub(crate) vault: Vault,
+    pub(crate) environment: Environment,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) keys: KeyCache,
+    pub(crate) link: SignInLink,
+    pub(crate) tester: Tester,
+    pub(crate) credential_cache: CredentialCache,
+    pub(crate) altering: tokio::sync::Mutex<()>,
+    pub(crate) repeating: tokio::sync::Mutex<()>,
+    pub(crate) hub: Arc<EventHub>,
+    pub(crate) streams: Arc<Streams>,
+    pub(crate) sequences: Arc<Sequences>,
+    is_stopping: AtomicBool,
+}
+
+impl App {
+    pub fn new(
+        store: Arc<dyn Store>,
+        limits: Limits,
+        vault: Vault,
+        environment: Environment,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let hub = Arc::new(EventHub::new(Arc::clone(&clock)));
+        let told = Arc::clone(&hub);
+        store.listen(Box::new(move |change| told.note(change)));
+        let sequences = Arc::new(Sequences::default());
+        let told = Arc::clone(&sequences);
+        store.listen(Box::new(move |change| told.note(change)));
+        let mut query = Query::new(Arc::clone(&store));
+        query.set_patience(Duration::from_secs(limits.read_seconds_max.into()));
+        Self {
+            hub,
+            streams: Streams::new(&limits),
+            sequences,
+            query,
+            store,
+            limits,
+            vault,
+            environment,
+            clock,
+            keys: KeyCache::default(),
+            link: SignInLink::default(),
+            tester: Tester::default(),
+            credential_cache: CredentialCache::default(),
+            altering: tokio::sync::Mutex::new(()),
+            repeating: tokio::sync::Mutex::new(()),
+            is_stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// How much memory the columns that views look at may take; a part of the machine's unless it is set.
+    pub fn set_query_memory(&self, budget: Budget) {
+        self.query.set_memory(budget.bytes());
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// From now on balancers are told to send requests elsewhere. Those that come are still answered.
+    pub fn begin_shutdown(&self) {
+        self.is_stopping.store(true, Ordering::Release);
+    }
+
+    pub fn is_stopping(&self) -> bool {
+        self.is_stopping.load(Ordering::Acquire)
+    }
+
+    /// Whether the store answers, and requests are welcome.
+    pub async fn ready(&self) -> Result<()> {
+        if self.is_stopping() {
+            return Err(Error::Stopping);
+        }
+        Ok(self.store.ping().await?)
+    }
+
+    /// Finishes what was accepted and closes the store.
+    pub async fn close(&self) -> Result<()> {
+        Ok(self.store.close().await?)
+    }
+}

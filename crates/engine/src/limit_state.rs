@@ -1,0 +1,75 @@
+//! The state of each call limit: its rate limiter and its circuit breaker.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::circuit_breaker::CircuitBreaker;
+use crate::digest::Digest;
+use crate::rate_limiter::RateLimiter;
+
+/// How many limits are remembered. Those that behave as new ones would are forgotten first.
+pub(crate) const LIMITS_MAX: usize = 10_000;
+
+#[derive(Debug, Default)]
+pub(crate) struct LimitStates {
+    pub(crate) entries: BTreeMap<Digest, LimitState>,
+    /// Those for which calls are wanted, or of which others must hear.
+    pub(crate) pending: BTreeSet<Digest>,
+}
+
+#[derive(Debug)]
+pub(crate) struct LimitState {
+    pub(crate) rate_limiter: RateLimiter,
+    /// Only for limits that have a circuit breaker.
+    pub(crate) breaker: Option<CircuitBreaker>,
+    /// When a call last began.
+    pub(crate) used_at: Timestamp,
+    /// A pause that other nodes have not heard of.
+    pub(crate) unsent_pause: Duration,
+}
+
+impl LimitStates {
+    /// Makes room for as many new entries as are wanted.
+    pub(crate) fn evict_idle(&mut self, wanted: usize, now: Timestamp) {
+        if self.entries.len() + wanted <= LIMITS_MAX {
+            return;
+        }
+        self.entries.retain(|_, entry| !entry.is_fresh(now));
+        // More than that are busy. To forget one may let a call through that should have waited, which is better
+        // than a map without bound.
+        while self.entries.len() + wanted > LIMITS_MAX {
+            self.entries.pop_first();
+        }
+    }
+}
+
+impl LimitState {
+    pub(crate) fn new(rate_limiter: RateLimiter, has_circuit_breaker: bool) -> Self {
+        let breaker = has_circuit_breaker.then(CircuitBreaker::default);
+        Self { rate_limiter, breaker, used_at: Timestamp::MIN, unsent_pause: Duration::ZERO }
+    }
+
+    pub(crate) fn available(&self, now: Timestamp) -> usize {
+        let by_circuit_breaker = self.breaker.as_ref().map_or(usize::MAX, |breaker| breaker.available(now));
+        self.rate_limiter.available(now).min(by_circuit_breaker)
+    }
+
+    pub(crate) fn available_at(&self, now: Timestamp) -> Option<Timestamp> {
+        let paused = self.breaker.as_ref().and_then(|breaker| breaker.available_at(now));
+        self.rate_limiter.available_at(now).max(paused)
+    }
+
+    pub(crate) fn begin(&mut self, now: Timestamp) {
+        self.used_at = now;
+        self.rate_limiter.begin(now);
+        if let Some(breaker) = &mut self.breaker {
+            breaker.begin();
+        }
+    }
+
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        self.rate_limiter.is_fresh(now) && self.breaker.as_ref().is_none_or(CircuitBreaker::is_fresh)
+    }
+}

@@ -1,0 +1,130 @@
+//! Filters as they are sent and stored.
+
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+
+use super::operator::Operator;
+use crate::ids::ColumnId;
+
+/// Filters that must all hold. None at all hold for every row.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Filters(pub Vec<FilterNode>);
+
+/// A filter, or several joined.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FilterNode {
+    Group { conjunction: Conjunction, filters: Vec<FilterNode> },
+    Filter(Filter),
+}
+
+/// How a group's filters are joined. Of no filters, `and` and `not` hold and `or` does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Conjunction {
+    And,
+    Or,
+    /// None of them holds.
+    Not,
+}
+
+/// A condition on one column.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Filter {
+    pub column_id: ColumnId,
+    pub operator: Operator,
+    /// What the cell is compared with; null for operators that take nothing.
+    #[serde(default)]
+    pub value: serde_json::Value,
+    /// Looks at a part of the cell's value; see [`crate::path::Path`].
+    #[serde(default)]
+    pub path: Option<String>,
+    #[serde(default)]
+    pub case_sensitive: bool,
+    /// The IANA zone of dates without an offset, and of calendar days; UTC without one.
+    #[serde(default)]
+    pub time_zone: Option<String>,
+}
+
+impl Filters {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The columns the filters look at, in the order they are named; a column may come twice.
+    pub fn columns(&self) -> Vec<&ColumnId> {
+        let mut ids = Vec::new();
+        collect(&self.0, &mut ids);
+        ids
+    }
+
+    /// The filters without those that look at a column; `None` if there are none of them. Groups that
+    /// this empties vanish, because an empty `or` would hide every row.
+    pub fn without(&self, column: &str) -> Option<Self> {
+        let kept = Self(keep(&self.0, column));
+        (kept != *self).then_some(kept)
+    }
+}
+
+fn collect<'a>(nodes: &'a [FilterNode], ids: &mut Vec<&'a ColumnId>) {
+    for node in nodes {
+        match node {
+            FilterNode::Group { conjunction: _, filters } => collect(filters, ids),
+            FilterNode::Filter(filter) => ids.push(&filter.column_id),
+        }
+    }
+}
+
+fn keep(nodes: &[FilterNode], column: &str) -> Vec<FilterNode> {
+    let kept = nodes.iter().filter_map(|node| match node {
+        FilterNode::Filter(filter) => (filter.column_id.as_str() != column).then(|| node.clone()),
+        FilterNode::Group { conjunction, filters } => {
+            let kept = keep(filters, column);
+            let emptied = kept.is_empty() && !filters.is_empty();
+            (!emptied).then_some(FilterNode::Group { conjunction: *conjunction, filters: kept })
+        }
+    });
+    kept.collect()
+}
+
+impl Conjunction {
+    pub const ALL: [Self; 3] = [Self::And, Self::Or, Self::Not];
+
+    /// The word the API uses.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::And => "and",
+            Self::Or => "or",
+            Self::Not => "not",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|conjunction| conjunction.word() == word)
+    }
+}
+
+/// By hand, because whether `value` is written depends on the operator: `equals null` says something.
+impl Serialize for Filter {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { column_id, operator, value, path, case_sensitive, time_zone } = self;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("columnId", column_id)?;
+        map.serialize_entry("operator", operator)?;
+        if operator.takes_value() {
+            map.serialize_entry("value", value)?;
+        }
+        if let Some(path) = path {
+            map.serialize_entry("path", path)?;
+        }
+        if *case_sensitive {
+            map.serialize_entry("caseSensitive", case_sensitive)?;
+        }
+        if let Some(time_zone) = time_zone {
+            map.serialize_entry("timeZone", time_zone)?;
+        }
+        map.end()
+    }
+}

@@ -1,0 +1,58 @@
+//! Pages: what is asked for, and what comes back.
+
+use jiff::Timestamp;
+use rowmill_store::StoredRow;
+
+use crate::cursor::Cursor;
+use crate::rest::Rest;
+use crate::selection::Selection;
+
+/// Where a page starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Start {
+    Offset(u64),
+    After(Cursor),
+}
+
+#[derive(Debug, Clone)]
+pub struct PageOf {
+    pub selection: Selection,
+    pub start: Start,
+    pub limit: u32,
+    /// Whether the rows must be counted even where that means reading all of them.
+    pub include_total: bool,
+    pub now: Timestamp,
+}
+
+#[derive(Debug)]
+pub struct Page {
+    pub rows: Vec<StoredRow>,
+    /// The page's other rows, where it is too large to be read at once.
+    pub rest: Option<Rest>,
+    /// All rows of the selection, if they were to be counted.
+    pub total: Option<u64>,
+    /// Where the next page starts; `None` at the end.
+    pub next: Option<Cursor>,
+}
+
+/// Some rows of a selection, as many as fit into memory well.
+#[derive(Debug)]
+pub struct Part {
+    pub rows: Vec<StoredRow>,
+    /// Where the next part starts; `None` at the end.
+    pub next: Option<Cursor>,
+}
+
+/// How many rows come before a page.
+pub(crate) fn rank_before(start: Start) -> u64 {
+    match start {
+        Start::Offset(offset) => offset,
+        Start::After(cursor) => cursor.rank,
+    }
+}
+
+/// A cursor to what follows a page, of which `before` rows came earlier.
+pub(crate) fn cursor_behind(last: Option<u64>, count: usize, before: u64) -> Option<Cursor> {
+    let rank = before.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+    Some(Cursor { position: last?, rank })
+}
