@@ -12,7 +12,8 @@ use rowmill_model::{ProjectId, RowId, TeamId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{ApiKey, Result, Sealed, Team};
+use crate::error::Result;
+use crate::types::{ApiKey, Sealed, Team};
 
 #[async_trait]
 pub trait Carry: std::fmt::Debug + Send + Sync {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use rowmill_model::Spacing;
 use uuid::Uuid;
 
-use crate::Result;
+use crate::error::Result;
 
 /// Where nodes on one database keep to rates together. The database's clock decides.
 #[async_trait]

@@ -13,9 +13,11 @@ use super::make::{
     ANSWER, NAME, SECOND, batch, cell, create, insert, load, numbered, processed, row, row_id, write, writes,
 };
 use super::recount::check_counts;
-use crate::{
-    CellResult, Change, Claim, Claimed, Lane, PageStart, ProjectSave, Rows, Settle, Settled, Settlement,
-    Stop, Store, Ticket, Trigger, WorkerId,
+use crate::store::Store;
+use crate::types::{PageStart, ProjectSave};
+use crate::work::{
+    CellResult, Change, Claim, Claimed, Lane, Rows, Settle, Settled, Settlement, Stop, Ticket, Trigger,
+    WorkerId,
 };
 
 const WORKER: WorkerId = WorkerId(Uuid::from_u128(1));
@@ -363,7 +365,8 @@ pub(super) async fn rows_play_by_themselves(store: &dyn Store) {
     settle(store, seconds.iter().map(|cell| value(cell.ticket, "6")).collect()).await;
     assert_eq!(store.lanes(99).await.unwrap().ready, []);
     let version = load(store, id).await.version;
-    let same = crate::NewRows { match_on: Some(NAME), ..batch(id, version, vec![row(9, &[(NAME, "1.0")])]) };
+    let same =
+        crate::types::NewRows { match_on: Some(NAME), ..batch(id, version, vec![row(9, &[(NAME, "1.0")])]) };
     store.insert_rows(same).await.unwrap();
     assert_eq!(store.lanes(99).await.unwrap().ready, [], "an unchanged row runs nothing");
     store.write_cells(writes(id, version, vec![write(1, NAME, "8"), write(2, NAME, "9")])).await.unwrap();
