@@ -6,13 +6,15 @@
 //! scans for scans: a scan takes as long as its project is large.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_fairness::{FairSemaphore, Permit, Tenant};
 use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
 
-use crate::{backend, read_only, run_cached};
+use crate::connection::{read_only, run_cached};
+use crate::convert::backend;
 
 /// How many reads of a kind run at once, and how many of them for one tenant; more of them wait.
 const LONG_READS_MAX: usize = 4;
@@ -107,7 +109,7 @@ impl Readers {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 }
 
@@ -174,7 +176,7 @@ mod tests {
                 let (readers, gate) = (Arc::clone(&readers), Arc::clone(&gate));
                 let work = async move {
                     let wait = move |_: &Connection| {
-                        let _ = gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                        let _ = gate.lock().recv();
                         Ok(())
                     };
                     readers.read_long(ReadKind::Page, wait).await

@@ -12,9 +12,11 @@ use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
 use crate::blocks::{block_key, block_number, read_marks, read_tally_text};
+use crate::convert::{backend, uuid_of};
+use crate::documents::{self, Documents};
 use crate::positions::key;
-use crate::projects::{self, Documents, State};
-use crate::{apply, backend, lookups, pages, rows, uuid_of};
+use crate::project_state::{self, State};
+use crate::{apply, lookups, pages};
 
 /// Rows are written once they take as much, so that a batch of large ones is never held whole.
 const FLUSH_BYTES: usize = 4 * 1024 * 1024;
@@ -29,7 +31,7 @@ pub(crate) struct OpenProject<'c> {
 impl<'c> OpenProject<'c> {
     /// Opens a project as it is stored.
     pub(crate) fn open(connection: &'c Connection, documents: &Documents, state: State) -> Result<Self> {
-        let (project, plan) = projects::planned(connection, documents, state.head)?;
+        let (project, plan) = documents::planned(connection, documents, state.head)?;
         Self::with(connection, state, project, plan)
     }
 
@@ -71,7 +73,7 @@ impl<'c> OpenProject<'c> {
         if let Some(position) = self.changes.position(id) {
             return Ok(Some(position));
         }
-        let Some(row) = rows::find_row(self.connection, self.num, id)? else { return Ok(None) };
+        let Some(row) = pages::find_row(self.connection, self.num, id)? else { return Ok(None) };
         let position = row.position;
         self.changes.know_by_id(row, ());
         Ok(Some(position))
@@ -178,8 +180,8 @@ impl<'c> OpenProject<'c> {
         if let Some(tally) = tally {
             apply::tally(self.connection, self.num, &tally, now_ms.into())?;
         }
-        let counters = projects::Counters { row_count, next_position };
-        projects::write_counters(self.connection, self.num, counters, change.seq)?;
+        let counters = project_state::Counters { row_count, next_position };
+        project_state::write_counters(self.connection, self.num, counters, change.seq)?;
         Ok(change)
     }
 }

@@ -4,18 +4,19 @@ mod read;
 mod write;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use rowmill_model::ProjectId;
 use rowmill_store::carry::{CarriedProject, Carry, Derived, Items, Key, PageLimit, Section};
 use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
 
-use crate::writer::in_transaction;
-use crate::{
-    DATABASE_FILE, READER_CACHE_KIB, backend, connect, make_private, run_cached, schema, take_lock, unusable,
-};
+use crate::connection::{READER_CACHE_KIB, connect, in_transaction, run_cached};
+use crate::convert::{backend, unusable};
+use crate::data_dir::{DATABASE_FILE, make_private, take_lock};
+use crate::schema;
 
 /// Indexes are written all over; what is read is read once.
 const TARGET_CACHE_KIB: u32 = 64 * 1024;
@@ -39,7 +40,7 @@ impl Carrier {
             return Err(StoreError::Missing(words));
         }
         let carrier = Self::open(data_dir, READER_CACHE_KIB)?;
-        let connection = lock(&carrier.connection);
+        let connection = carrier.connection.lock();
         check_finished(&connection)?;
         // Held to the end: commands that visit a data directory wait, and cannot write.
         run_cached(&connection, "BEGIN IMMEDIATE").map_err(backend)?;
@@ -53,7 +54,7 @@ impl Carrier {
         let carrier = Self::open(data_dir, TARGET_CACHE_KIB)?;
         // Whatever a power cut leaves is whole, though the last pages may be missing, and the checkpoint with them.
         // The end is synced in full.
-        lock(&carrier.connection).pragma_update(None, "synchronous", "normal").map_err(backend)?;
+        carrier.connection.lock().pragma_update(None, "synchronous", "normal").map_err(backend)?;
         Ok(carrier)
     }
 
@@ -76,7 +77,7 @@ impl Carrier {
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let connection = Arc::clone(&self.connection);
-        let working = tokio::task::spawn_blocking(move || work(&lock(&connection)));
+        let working = tokio::task::spawn_blocking(move || work(&connection.lock()));
         working.await.map_err(|failure| StoreError::Backend(failure.into()))?
     }
 }
@@ -146,8 +147,4 @@ impl Carry for Carrier {
 /// Refuses a database that a move into it was not finished of.
 pub(crate) fn check_finished(connection: &Connection) -> Result<()> {
     if write::is_target(connection)? { Err(StoreError::Unfinished) } else { Ok(()) }
-}
-
-fn lock(connection: &Mutex<Connection>) -> std::sync::MutexGuard<'_, Connection> {
-    connection.lock().unwrap_or_else(PoisonError::into_inner)
 }
