@@ -2,11 +2,12 @@
 
 use std::str::FromStr as _;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use deadpool_postgres::{Connect, Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod};
 use futures_util::future::{BoxFuture, select_ok};
 use percent_encoding::percent_decode_str;
+use rowmill_clock::{Clock, SystemClock};
 use rowmill_store::{Result, StoreError};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -19,7 +20,7 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::database::answered_within;
+use crate::server_error::answered_within;
 
 /// How long reaching one server may take, until it has let us in.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -41,19 +42,14 @@ pub struct Options {
     pub pool_size: usize,
     /// What one statement may take, waiting for locks included.
     pub statement_timeout: Duration,
-    /// What this machine's clock says, in Unix milliseconds.
-    pub machine_ms: fn() -> i64,
+    /// This machine's clock, which is compared with the database's.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { pool_size: 16, statement_timeout: Duration::from_secs(30), machine_ms }
+        Self { pool_size: 16, statement_timeout: Duration::from_secs(30), clock: Arc::new(SystemClock) }
     }
-}
-
-fn machine_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Where the server is and how it is spoken to.

@@ -8,7 +8,7 @@ use rowmill_fairness::{FairSemaphore, Permit, Tenant};
 use rowmill_store::{Result, StoreError};
 
 use crate::connect::POOL_WAIT;
-use crate::database::no_connection;
+use crate::server_error::no_connection;
 
 /// Connections that teams leave to the service itself: to workers, to news, to chores.
 const RESERVED: usize = 2;
@@ -79,6 +79,17 @@ impl Connection {
     /// Throws it away instead of putting it back.
     pub(crate) fn discard(self) {
         drop(Object::take(self.object));
+    }
+}
+
+/// A connection that is closed, and not put back into the pool, unless it is taken out.
+pub(crate) struct DiscardOnDrop(pub(crate) Option<Connection>);
+
+impl Drop for DiscardOnDrop {
+    fn drop(&mut self) {
+        if let Some(client) = self.0.take() {
+            client.discard();
+        }
     }
 }
 

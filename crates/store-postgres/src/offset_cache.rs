@@ -5,8 +5,9 @@
 //! two numbers: a new row always moves the next position on, and without new rows each deletion lowers the count.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::ProjectId;
 use rowmill_store::Result;
 
@@ -98,7 +99,7 @@ impl OffsetCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ProjectId, CacheEntry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

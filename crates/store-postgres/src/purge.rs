@@ -2,7 +2,7 @@
 
 use rowmill_store::Result;
 
-use crate::database::Tx;
+use crate::transaction::Tx;
 
 /// Rows deleted in one go.
 const SWEEP_ROWS: i64 = 2_000;

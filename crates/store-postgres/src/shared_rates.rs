@@ -8,7 +8,8 @@ use rowmill_store::shared_rates::{RateGrant, RateRequest};
 use rowmill_store::{Result, SharedRates};
 use uuid::Uuid;
 
-use crate::database::{CommitDoubt, Database, Tx};
+use crate::database::{CommitDoubt, Database};
+use crate::transaction::Tx;
 
 #[derive(Debug)]
 pub(crate) struct PostgresSharedRates(pub(crate) Arc<Database>);
@@ -16,13 +17,7 @@ pub(crate) struct PostgresSharedRates(pub(crate) Arc<Database>);
 #[async_trait]
 impl SharedRates for PostgresSharedRates {
     async fn take(&self, asks: Vec<RateRequest>) -> Result<Vec<RateGrant>> {
-        let asks: Arc<[RateRequest]> = asks.into();
-        self.0
-            .write(CommitDoubt::Tell, move |tx: &mut Tx| {
-                let asks = Arc::clone(&asks);
-                Box::pin(async move { take(tx, &asks).await })
-            })
-            .await
+        self.0.write(CommitDoubt::Tell, asks, |tx, asks| Box::pin(take(tx, asks))).await
     }
 }
 

@@ -5,8 +5,9 @@ use rowmill_fairness::Permit;
 use rowmill_model::ProjectId;
 use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Snapshot, StoreError};
 
-use crate::database::Tx;
-use crate::pages::{self, Asked, Source};
+use crate::page_answer::Source;
+use crate::pages::{self, Asked};
+use crate::transaction::Tx;
 
 pub(crate) struct HeldSnapshot {
     tx: Option<Tx>,
