@@ -346,7 +346,7 @@ impl Store for PostgresStore {
         run_parts::stop(&self.node, stop).await
     }
 
-    async fn standing(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
+    async fn processing_status(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
         let Some(state) = self.node.state_batcher.state(project).await? else { return Ok(None) };
         if let Some(parsed) = self.node.documents.get(state.num, state.version) {
             return runs::processing_status_of(parsed, &state).map(Some);

@@ -273,7 +273,7 @@ fn no_cell_is_run_twice_by_many_nodes() {
         });
         let done: Vec<u64> = join_all(work).await.concat();
         assert_eq!((done.len(), done.iter().collect::<BTreeSet<_>>().len()), (1_000, 1_000));
-        let standing = nodes[2].standing(id).await.unwrap().unwrap();
+        let standing = nodes[2].processing_status(id).await.unwrap().unwrap();
         assert_eq!(standing.tally.column(ANSWER, 1_000).completed, 1_000);
     });
 }

@@ -307,7 +307,7 @@ impl Store for SqliteStore {
         Ok(stopped)
     }
 
-    async fn standing(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
+    async fn processing_status(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
         self.readers.read(|connection| runs::processing_status(connection, &self.documents, project))
     }
 

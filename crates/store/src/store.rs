@@ -176,7 +176,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     async fn stop(&self, stop: Stop) -> Result<Stopped>;
 
     /// The processing status of a project, at a cost that does not depend on its rows: the counts are kept with it.
-    async fn standing(&self, project: ProjectId) -> Result<Option<ProcessingStatus>>;
+    async fn processing_status(&self, project: ProjectId) -> Result<Option<ProcessingStatus>>;
 
     /// Which columns have cells to run.
     async fn lanes(&self, now_ms: i64) -> Result<Lanes>;

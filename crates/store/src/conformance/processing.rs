@@ -149,7 +149,7 @@ pub(super) async fn what_waited_goes_on_with_the_result(store: &dyn Store) {
 pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
     let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, numbered(1, 6)).await;
-    let run = async || store.standing(id).await.unwrap().unwrap().tally.run();
+    let run = async || store.processing_status(id).await.unwrap().unwrap().tally.run();
     assert_eq!(run().await, RunTally::default());
     store.trigger(everything(id)).await.unwrap();
     let cells = claim(store, id, ANSWER, 5).await;

@@ -200,7 +200,7 @@ fn status(row: &StoredRow, slot: Slot) -> CellStatus {
 
 /// Counts every cell and every row, and compares.
 pub(super) async fn check_counts(store: &dyn Store, id: ProjectId) {
-    let standing = store.standing(id).await.unwrap().unwrap();
+    let standing = store.processing_status(id).await.unwrap().unwrap();
     let slots: Vec<Slot> = standing.plan.slots().collect();
     let mut rows = Vec::new();
     let mut start = PageStart::Offset(0);

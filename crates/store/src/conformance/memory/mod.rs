@@ -351,7 +351,7 @@ impl Store for MemoryStore {
         self.write(|state, changes| state.stop(changes, &stop))
     }
 
-    async fn standing(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
+    async fn processing_status(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
         self.read(|state| {
             Ok(state.projects.get(&project).map(|entry| ProcessingStatus {
                 project: Arc::clone(&entry.project),
