@@ -26,7 +26,7 @@ const POOLER: &str = "the database URL points to a connection pooler in transact
 #[derive(Debug)]
 pub(crate) struct Database {
     connections: Connections,
-    /// How long a server that does not answer is waited for.
+    /// How long to wait for an answer of the server.
     wait_max: Duration,
     begin_write: String,
     begin_read: String,
@@ -64,14 +64,14 @@ impl Database {
         self.connections.close();
     }
 
-    /// Refuses a pooler that gives every transaction another session and takes no notice of prepared statements:
-    /// what was prepared is not there the next time, or something else is, at some time or other.
+    /// Refuses a pooler in transaction mode that does not support prepared statements: a later transaction would not
+    /// find its statement, or find another one under its name.
     pub(crate) async fn check_pooler(&self) -> Result<()> {
         let one = self.connections.get().await?;
         let other = self.connections.get().await?;
         let asking = async {
             let statement = one.prepare("SELECT 1").await?;
-            // While the other has the session, the first is given another one, if it is given one at all.
+            // While `other` holds the session, the pooler gives `one` another one, if it has one.
             other.batch_execute("BEGIN; SELECT 1").await?;
             one.query(&statement, &[]).await?;
             other.batch_execute("ROLLBACK").await
@@ -80,11 +80,11 @@ impl Database {
         let is_lost = |code: &SqlState| {
             [SqlState::INVALID_SQL_STATEMENT_NAME, SqlState::DUPLICATE_PSTATEMENT].contains(code)
         };
-        // In whatever state they are, nobody is to have them.
+        // Their state is unknown, so they are not returned to the pool.
         drop((DiscardOnDrop(Some(one)), DiscardOnDrop(Some(other))));
         match asked {
             Err(failure) if code(&failure).is_some_and(is_lost) => Err(StoreError::Backend(POOLER.into())),
-            // A pooler with a single session lets nobody in beside the first, and that is well.
+            // A pooler with a single session lets nobody else in, and that is fine.
             _ => Ok(()),
         }
     }
@@ -133,7 +133,7 @@ impl Database {
             client.query(&statement, params).await
         };
         let answer = answered_within(self.wait_max, asking).await;
-        // A connection whose answer was not waited for is not used again.
+        // A connection whose answer did not arrive is not used again.
         if answer.as_ref().map_or_else(is_usable, |_| true) {
             drop(guard.0.take());
         }
@@ -146,7 +146,7 @@ impl Database {
         Ok(Tx::new(client, &self.begin_read, self.wait_max))
     }
 
-    /// A moment that is kept readable; `None` if too many are kept already.
+    /// A snapshot that stays readable; `None` if too many are open already.
     pub(crate) async fn held_snapshot(&self) -> Result<Option<(Tx, Permit)>> {
         let Some(permit) = self.connections.try_keep() else { return Ok(None) };
         Ok(Some((self.snapshot().await?, permit)))

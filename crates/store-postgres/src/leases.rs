@@ -14,7 +14,7 @@ use crate::project_state::{self, Busy};
 use crate::row_changes::OpenProjects;
 use crate::transaction::Tx;
 
-/// Records a heartbeat: extends the worker's lease. Its line is the last that a transaction locks.
+/// Records a heartbeat: extends the worker's lease. The worker's row is the last that a transaction locks.
 pub(crate) fn record_heartbeat(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64) {
     tx.at_last(
         "INSERT INTO rowmill.workers AS w (id, expires_at) VALUES ($1, $2) \
@@ -31,7 +31,7 @@ pub(crate) async fn heartbeat(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64)
     read_tickets(&found)
 }
 
-/// What anybody holds of a project's cells.
+/// The tickets of all workers for a project's cells.
 pub(crate) async fn tickets_of(tx: &mut Tx, num: i64) -> Result<Vec<Ticket>> {
     let sql = "SELECT h.token, c.id, h.slot, h.block, h.places FROM rowmill.claims h \
                JOIN rowmill.counters c USING (project) WHERE h.project = $1 ORDER BY h.token";
@@ -85,7 +85,7 @@ pub(crate) async fn departing(
     Ok((workers, found.iter().map(|row| ProjectId::from_uuid(row.get(0))).collect()))
 }
 
-/// Queues again what workers hold in these projects, and forgets the workers.
+/// Requeues the cells that workers hold in these projects, and deletes the workers.
 pub(crate) async fn release_workers(
     tx: &mut Tx,
     documents: &Documents,
@@ -94,7 +94,7 @@ pub(crate) async fn release_workers(
     projects: &[ProjectId],
 ) -> Result<(u64, Vec<Change>)> {
     let states = project_state::lock(tx, projects, Busy::Wait).await?;
-    // Now that the projects stand still: a worker that was heard of meanwhile keeps what it has.
+    // Checked while the projects are locked: a worker whose heartbeat arrived meanwhile keeps its cells.
     let workers: Vec<Uuid> = match departing {
         DepartingWorkers::One(_) => workers.to_vec(),
         DepartingWorkers::Lost { now_ms } => {
@@ -114,7 +114,7 @@ pub(crate) async fn release_workers(
     }
     projects.retain_touched();
     let changes = projects.finish(tx, None)?;
-    // One that was heard of meanwhile, or holds something else by now, stays.
+    // A worker whose heartbeat arrived meanwhile, or that has other claims by now, stays.
     let expired_by_ms = match departing {
         DepartingWorkers::One(_) => i64::MAX,
         DepartingWorkers::Lost { now_ms } => now_ms,

@@ -48,7 +48,7 @@ impl Tx {
         Ok(answers.pop().unwrap_or_default())
     }
 
-    /// Asks several things at the cost of one round trip.
+    /// Runs several queries in one round trip (pipelining).
     pub(crate) async fn queries(
         &mut self,
         questions: &[(&'static str, &[&(dyn ToSql + Sync)])],
@@ -89,7 +89,7 @@ impl Tx {
         answered_within(self.wait_max, running).await
     }
 
-    /// Begins to copy out what a query finds.
+    /// Starts a COPY of the result of a query.
     pub(crate) async fn copy_out(&mut self, query: &str) -> Result<CopyOutStream> {
         let begin = self.begin.take();
         let client = self.client.as_ref().ok_or(StoreError::Closed)?;
@@ -103,17 +103,17 @@ impl Tx {
         answered_within(self.wait_max, copying).await
     }
 
-    /// Waits for the next of what is copied out.
+    /// Waits for the next part of a COPY.
     pub(crate) async fn next<T>(&self, coming: impl Future<Output = Result<T, Error>>) -> Result<T> {
         answered_within(self.wait_max, coming).await
     }
 
-    /// Copies rows at the end, before all that is written there.
+    /// Copies rows into a table at the end of the transaction, before the other writes there.
     pub(crate) fn copy_at_last(&mut self, sql: &'static str, chunks: Vec<Bytes>) {
         self.copies.push((sql, chunks));
     }
 
-    /// Writes at the end, in the order given, together with the commit.
+    /// Adds a write that is sent together with the commit, after those added before.
     pub(crate) fn at_last(&mut self, sql: &'static str, params: Vec<Param>) {
         self.last.push((sql, params));
     }
@@ -148,8 +148,8 @@ impl Tx {
         let is_begun = self.begin.is_none();
         let Some(client) = self.client.take() else { return Err(StoreError::Closed) };
         if is_begun {
-            // Until this is through the connection is in the middle of something: a caller that goes away
-            // must not leave it to the next.
+            // Until the commit is answered the connection cannot be used for anything else: if the caller goes
+            // away, it must not be returned to the pool.
             let mut guard = DiscardOnDrop(Some(client));
             let Some(client) = guard.0.as_ref() else { return Err(StoreError::Closed) };
             let ended = answered_within(self.wait_max, end(client, &last)).await;
@@ -197,16 +197,16 @@ async fn end(client: &Connection, last: &[(&'static str, Vec<Param>)]) -> Result
     for (statement, params) in statements.iter().zip(&params) {
         sent.push(Box::pin(async { client.execute(statement, params).await.map(|_| ()) }));
     }
-    // A commit that waits for a standby and runs out of time is taken for done by the server, though the
-    // standby has not got it. So it is left to wait, and to us to run out of patience.
+    // If a commit that waits for a standby times out, the server treats it as done, though the standby does not
+    // have it. So the server has no time limit here, and we have our own.
     sent.push(Box::pin(client.batch_execute("SET LOCAL statement_timeout = 0")));
-    // After a write that failed this rolls back, and the write's failure is what is told.
+    // After a failed write this rolls back, and the error returned is the write's.
     sent.push(Box::pin(client.batch_execute("COMMIT")));
     pipelined(sent).await.map(|_| ())
 }
 
-/// Polls requests in order, so that they are sent in order, before any is answered. All are waited for;
-/// the first failure is told.
+/// Sends requests in order, before any is answered, by polling them in order. Waits for all of them and returns the
+/// first error.
 async fn pipelined<T>(mut sent: Vec<Request<'_, T>>) -> Result<Vec<T>, Error> {
     let mut answers: Vec<Option<Result<T, Error>>> = sent.iter().map(|_| None).collect();
     std::future::poll_fn(|context| {

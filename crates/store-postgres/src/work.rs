@@ -1,4 +1,4 @@
-//! Handing out cells and taking their results.
+//! Claiming cells and settling their results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -21,15 +21,15 @@ use crate::row_changes::{OpenProject, OpenProjects};
 use crate::tokens::Tokens;
 use crate::transaction::Tx;
 
-/// How many cells of a project whose time has come are queued again in one go.
+/// How many due retries of a project are queued in one transaction.
 const DUE_AT_ONCE: i64 = 2_000;
 /// How many blocks beyond those looked at first are loaded in one go.
 const BLOCKS_AT_ONCE: usize = 32;
-/// How many lanes are told of at once: more than any worker can serve.
+/// How many lanes are returned at once: more than any worker can serve.
 const LANES_MAX: i64 = 10_000;
 
-/// The columns with ready cells and those with cells that are due, found by leaping from one to the next: a project,
-/// its columns, and when the next of its cells is due.
+/// The columns with ready or due cells, found by a loose index scan: a project, its columns, and when the next of its
+/// cells is due.
 const LANES: &str = "WITH RECURSIVE lane (project, slot) AS ( \
      (SELECT project, slot FROM rowmill.ready ORDER BY project, slot LIMIT 1) UNION ALL \
      SELECT next.project, next.slot FROM lane CROSS JOIN LATERAL (SELECT project, slot \
@@ -108,7 +108,7 @@ pub(crate) async fn claim(
     Ok(((claimed, rows), changes))
 }
 
-/// What a claim must see of the projects it has taken, asked for in the round trip that takes them.
+/// What a claim must know of the projects it has locked, read in the round trip that locks them.
 struct Glance {
     states: Vec<State>,
     due: Vec<Row>,
@@ -190,7 +190,7 @@ impl Glance {
         self.ready.iter().filter(|row| row.get::<_, i64>(2) == ask).map(|row| unsigned(row.get(0))).collect()
     }
 
-    /// The cells of a project whose time has come: when, column and position.
+    /// The due retries of a project: when (Unix milliseconds), column and position.
     fn due_of(&self, project: ProjectId) -> Result<Vec<(i64, Slot, u64)>> {
         let of_project = self.due.iter().filter(|row| row.get::<_, Uuid>(0) == project.uuid());
         of_project.map(|row| Ok((row.get(1), narrow(row.get(2))?, unsigned(row.get(3))))).collect()
@@ -333,7 +333,7 @@ impl LaneTaker<'_> {
     }
 }
 
-/// Queues again the cells whose time has come.
+/// Queues retries that are due.
 async fn queue_due(
     tx: &mut Tx,
     open: &mut OpenProject,

@@ -113,7 +113,7 @@ pub enum Key {
     Number(u64),
     /// Of a guest.
     Guest(String),
-    /// Of a retry: when, which column and which row.
+    /// Of a retry: when (Unix milliseconds), which column and which row.
     Retry(i64, Slot, u64),
 }
 
