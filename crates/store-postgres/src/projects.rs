@@ -14,7 +14,7 @@ use crate::row_changes::OpenProject;
 use crate::transaction::Tx;
 use crate::{leases, receipts};
 
-/// Saves a project; with it, what a change of its columns changes in its rows.
+/// Saves a project, and updates its rows if its columns changed.
 pub(crate) async fn save(
     tx: &mut Tx,
     cache: &Documents,
@@ -76,8 +76,8 @@ async fn create(tx: &mut Tx, project: &Project, views: &[View]) -> Result<()> {
     .map(|_| ())
 }
 
-/// The project is gone at once, with the line everybody locks, and whoever runs its cells is told; its rows
-/// are left to be swept up.
+/// Deletes a project at once, together with the row that writers lock, and revokes its running cells. Its rows are
+/// purged later.
 pub(crate) async fn delete(tx: &mut Tx, id: ProjectId) -> Result<(bool, Vec<Change>)> {
     let Some(state) = project_state::lock(tx, &[id], Busy::Wait).await?.pop() else {
         return Ok((false, Vec::new()));

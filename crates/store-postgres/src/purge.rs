@@ -1,4 +1,4 @@
-//! Sweeping up the rows of deleted projects, a little at a time.
+//! Purging the rows of deleted projects, a little at a time.
 
 use rowmill_store::Result;
 

@@ -1,5 +1,5 @@
-//! Loading what a change of rows needs, in few round trips. What is decided then is the seam's
-//! ([`rowmill_store::changes`]), and what comes of it is applied together with the commit (`apply.rs`).
+//! Loads what a change of rows needs, in few round trips. [`rowmill_store::changes`] decides, and the result is applied
+//! together with the commit (`apply.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -175,8 +175,8 @@ impl OpenProject {
         self.changes.replan_loaded()
     }
 
-    /// Leaves with the transaction all that is to be written, and says what is to be told. Without a time the
-    /// counts keep theirs.
+    /// Adds all writes to the transaction, and returns the change to tell listeners. Without a time, the time of the
+    /// counts stays.
     pub(crate) fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>>) -> Result<Change> {
         let Self { mut state, changes } = self;
         let Finished { writes, row_count, next_position, lookup_slots, tally, change } = changes.finish()?;
@@ -264,7 +264,7 @@ impl OpenProjects {
         }
     }
 
-    /// Projects in which nothing happened are left as they are.
+    /// Drops the projects in which nothing changed, so that they are not written.
     pub(crate) fn retain_touched(&mut self) {
         self.0.retain(|_, open| open.changes.is_touched());
     }

@@ -26,8 +26,8 @@ pub(crate) fn read_only(file: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Runs a statement without parameters that is parsed once a connection: for the likes of `BEGIN`, parsing
-/// would cost more than running.
+/// Runs a statement without parameters that is parsed once per connection: for statements like `BEGIN`, parsing costs
+/// more than running.
 pub(crate) fn run_cached(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
     connection.prepare_cached(sql)?.execute(()).map(|_| ())
 }
@@ -44,13 +44,13 @@ pub(crate) fn in_transaction<T>(
     outcome
 }
 
-/// Settings of a connection that every user of the file must agree on.
+/// Applies the settings that all connections to the file must share.
 fn configure(connection: &Connection, cache_kib: u32) -> Result<()> {
     connection.busy_timeout(BUSY_WAIT).map_err(backend)?;
     connection.set_prepared_statement_cache_capacity(64);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(backend)?;
-    // A plan never depends on the values bound to it. Without this many statements are planned anew at
-    // every use, which costs more than the use.
+    // Query planner stability: a plan never depends on the bound values. Without it SQLite plans many statements again
+    // at every use, which costs more than the use.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(backend)?;
     let pragmas = [
         ("journal_mode", "wal"),

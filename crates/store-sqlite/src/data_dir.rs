@@ -12,7 +12,7 @@ pub const DATABASE_FILE: &str = "rowmill.db";
 /// Locked by the process that serves the data folder.
 const LOCK_FILE: &str = "rowmill.lock";
 
-/// Makes the folder, for its owner alone: it holds what teams keep, and secrets.
+/// Creates the folder, readable by its owner only: it holds the teams' data and secrets.
 pub(crate) fn make_private(data_dir: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
@@ -21,8 +21,8 @@ pub(crate) fn make_private(data_dir: &Path) -> std::io::Result<()> {
     builder.create(data_dir)
 }
 
-/// Of all processes that would serve a data directory, one gets the lock. The system frees it when that
-/// process ends, however it ends.
+/// Takes the lock that only one process that serves the data folder can hold. The system releases it when the process
+/// ends, however it ends.
 pub(crate) fn take_lock(data_dir: &Path) -> Result<File> {
     let path = data_dir.join(LOCK_FILE);
     let file = File::options()

@@ -14,7 +14,7 @@ use crate::project_state::{self, Head, State};
 use crate::row_changes::OpenProject;
 use crate::{receipts, work};
 
-/// Saves a project; with it, what a change of its columns changes in its rows.
+/// Saves a project, and updates its rows if its columns changed.
 pub(crate) fn save(
     connection: &Connection,
     cache: &Documents,
@@ -83,7 +83,7 @@ fn create(connection: &Connection, project: &Project, views: &[View]) -> Result<
         .map_err(backend)
 }
 
-/// The project is gone at once, and whoever runs its cells is told; its rows are left to be swept up.
+/// Deletes a project at once and revokes its running cells. Its rows are purged later.
 pub(crate) fn delete(connection: &Connection, id: ProjectId) -> Result<(bool, Vec<Change>)> {
     let Some(State { head, change_seq, .. }) = project_state::state(connection, id)? else {
         return Ok((false, Vec::new()));

@@ -1,5 +1,4 @@
-//! Loading what a change of rows needs, and applying what comes of it. What is decided in between is the seam's
-//! ([`rowmill_store::changes`]).
+//! Loads what a change of rows needs, and applies the result. [`rowmill_store::changes`] decides in between.
 
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use crate::positions::key;
 use crate::project_state::{self, State};
 use crate::{apply, lookups, pages};
 
-/// Rows are written once they take as much, so that a batch of large ones is never held whole.
+/// Changed rows are written when they reach this size, so that a batch of large rows is never held in memory whole.
 const FLUSH_BYTES: usize = 4 * 1024 * 1024;
 
 /// A project in the transaction that changes its rows.
@@ -148,7 +147,7 @@ impl<'c> OpenProject<'c> {
         Ok(())
     }
 
-    /// Writes what changed so far, if much is held.
+    /// Writes what changed so far, if it is large.
     pub(crate) fn flush_if_large(&mut self) -> Result<()> {
         if self.changes.bytes() > FLUSH_BYTES { self.flush() } else { Ok(()) }
     }
@@ -172,7 +171,7 @@ impl<'c> OpenProject<'c> {
         Ok(())
     }
 
-    /// Writes all that is left, and says what is to be told. Without a time the counts keep theirs.
+    /// Writes what is left, and returns the change to tell listeners. Without a time, the time of the counts stays.
     pub(crate) fn finish(self, now_ms: impl Into<Option<i64>>) -> Result<Change> {
         let Finished { writes, row_count, next_position, lookup_slots: _, tally, change } =
             self.changes.finish()?;

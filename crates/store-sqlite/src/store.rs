@@ -28,15 +28,15 @@ use crate::{
     carry, documents, guests, page_reads, projects, receipts, rows, runs, schema, sealed, teams, work,
 };
 
-/// The log is folded into the file when it has this many pages.
+/// Checkpoint: the write-ahead log is folded into the file when it has this many pages.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
-/// What a process wants with a data directory.
+/// How a process uses a data folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// To serve it, alone.
+    /// Serves it, as the only process.
     Serve,
-    /// To look or change something beside the process that serves it, as commands do.
+    /// Reads or changes something while another process serves it, as commands do.
     Visit,
 }
 
@@ -50,7 +50,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the database in a data directory, making both if need be.
+    /// Opens the database in a data folder, and creates both if they do not exist.
     pub fn open(data_dir: &Path, access: Access) -> Result<Self> {
         make_private(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let lock = match access {
@@ -354,7 +354,7 @@ impl SqliteStore {
         self.change_by(Weight::Light, work).await
     }
 
-    /// The same, for work that may take long.
+    /// Runs work that changes rows and may take long.
     async fn change_by<T: Send + 'static>(
         &self,
         weight: Weight,
@@ -365,7 +365,7 @@ impl SqliteStore {
     }
 }
 
-/// Workers die with the process they live in, and this data directory has no other.
+/// Releases all workers: they ended with their process, and only one process serves a data folder.
 fn dismiss_workers(connection: &Connection, documents: &Documents) -> Result<()> {
     in_transaction(connection, |connection| work::dismiss_all(connection, documents)).map(|_| ())
 }

@@ -1,4 +1,4 @@
-//! The one writer. It takes what has queued, tenants in turn, commits once, then answers everyone.
+//! The single writer, with group commit: it takes what is queued, tenants in turn, commits once, then answers everyone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,19 +18,18 @@ use crate::convert::backend;
 use crate::fair_queue::FairQueue;
 use crate::purge;
 
-/// How many writes of one tenant may wait; a caller beyond that waits to be let in.
+/// How many writes of one tenant may be queued; further callers wait for a place in the queue.
 const QUEUE_LEN_EACH: usize = 1024;
-/// How many writes of all tenants may wait.
+/// How many writes of all tenants may be queued.
 const QUEUE_LEN: usize = 4 * QUEUE_LEN_EACH;
 /// A write of more rows than this is a bulk write.
 pub(crate) const BULK_ROWS: usize = 500;
 /// How many writes share one commit at most.
 const BATCH_LEN_MAX: usize = 512;
-/// After this long in one transaction those done so far are committed and answered.
+/// A transaction that has taken this long takes no more writes and is committed.
 const BATCH_TIME_MAX: Duration = Duration::from_millis(15);
 
-/// Does its work in the open transaction, if one could be opened, and leaves what is to be said once
-/// that is committed.
+/// Does its work in the open transaction, if one could be opened. Returns what answers the caller after the commit.
 type Work = Box<dyn FnOnce(Option<&Connection>, Undo) -> Reply + Send>;
 type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
@@ -47,7 +46,7 @@ pub(crate) struct Writer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
     Light,
-    /// It keeps whoever shares its transaction waiting.
+    /// Long enough that writes in the same transaction would wait for it.
     Bulk,
 }
 
@@ -120,7 +119,7 @@ impl std::fmt::Debug for Listeners {
 }
 
 impl Writer {
-    /// `purge_pending` is set by whoever leaves something to sweep up.
+    /// `purge_pending` is set when there is a deleted project to purge.
     pub(crate) fn start(connection: Connection, purge_pending: Arc<AtomicBool>) -> Result<Self> {
         let queue = Arc::<Queue>::default();
         let waiting = Arc::clone(&queue);
@@ -170,8 +169,8 @@ impl Writer {
         answered.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// The same for work that changes rows: its changes are told in the order they were committed, before
-    /// the caller is answered.
+    /// Runs work that changes rows. Listeners are told of the changes in the order of the commits, before the caller is
+    /// answered.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         weight: Weight,
@@ -191,7 +190,7 @@ impl Writer {
         self.listeners.0.write().push(listener);
     }
 
-    /// Lets no more in, finishes what is queued and waits for the end.
+    /// Refuses new writes, finishes those in the queue and waits for the thread to end.
     pub(crate) fn close(&self) {
         self.queue.close();
         if let Some(thread) = self.thread.lock().take() {
@@ -217,7 +216,7 @@ fn run(connection: &Connection, queue: &Queue, purge_pending: &AtomicBool) {
         match (is_empty, is_closed) {
             (false, _) => commit_batch(connection, queue),
             (true, true) => break,
-            // Nobody waits: a good moment to sweep up after deleted projects.
+            // Nobody waits: a good moment to purge deleted projects.
             (true, false) => purge_pending.store(sweep(connection), Ordering::Release),
         }
     }
@@ -254,7 +253,7 @@ impl Batch {
         queue.waiting.lock().jobs.charge(tenant, time);
     }
 
-    /// Puts the time of the commit on the accounts of those it was for, by what each of them wrote.
+    /// Charges the time of the commit to the tenants in it, in proportion to the time their writes took.
     fn charge_commit(&self, time: Duration, queue: &Queue) {
         let all: Duration = self.took.iter().map(|(_, time)| *time).sum();
         let mut waiting = queue.waiting.lock();
@@ -273,7 +272,7 @@ fn commit_batch(connection: &Connection, queue: &Queue) {
     while let Some((tenant, job)) = batch.next(queue) {
         batch.run(tenant, job, transaction, queue);
         let is_full = batch.replies.len() >= BATCH_LEN_MAX || started.elapsed() >= BATCH_TIME_MAX;
-        // Whoever comes after one that could not be undone cleanly waits for the next transaction.
+        // After a write that could not be undone cleanly, the next one waits for the next transaction.
         if is_full || connection.is_autocommit() {
             break;
         }
@@ -293,7 +292,7 @@ fn commit_batch(connection: &Connection, queue: &Queue) {
     }
 }
 
-/// What a write that fails undoes.
+/// What is rolled back when a write fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Undo {
     /// The transaction, in which nothing else was done yet. A savepoint would copy every page it touches.
@@ -327,7 +326,7 @@ fn undoable<T>(
     outcome
 }
 
-/// Sweeps a little; says whether there is more.
+/// Purges a little; returns whether there is more.
 fn sweep(connection: &Connection) -> bool {
     match in_transaction(connection, purge::sweep_some) {
         Ok(more) => more,

@@ -1,4 +1,4 @@
-//! Moving everything from or to a database, while no node uses it.
+//! Moves everything from or to a database (`rowmill move`), while no node uses it.
 
 mod read;
 mod write;
@@ -20,7 +20,7 @@ use crate::schema;
 use crate::server_error::backend;
 use crate::transaction::Tx;
 
-/// Whoever moves goes by this name, and is no node.
+/// The application name of a move, which tells it apart from nodes.
 const NAME: &str = "rowmill-move";
 /// How long a node that was just ended may still be seen by the server.
 const LEAVING_MAX: Duration = Duration::from_secs(3);
@@ -33,7 +33,7 @@ pub struct Carrier {
     client: Client,
     identity: String,
     place: String,
-    /// What the server says by itself; the connection lives as long as somebody could hear it.
+    /// Receives notifications. The connection is open as long as this is.
     _heard: UnboundedReceiver<AsyncMessage>,
 }
 
@@ -213,7 +213,7 @@ impl Carry for Carrier {
 
 const IS_TARGET: &str = "SELECT to_regclass('rowmill.moving') IS NOT NULL";
 
-/// Refuses a database that a move into it was not finished of.
+/// Refuses a database that a move into it has not finished.
 pub(crate) async fn check_finished(tx: &mut Tx) -> Result<()> {
     let found = tx.query(IS_TARGET, &[]).await?;
     if found.first().is_some_and(|row| row.get(0)) { Err(StoreError::Unfinished) } else { Ok(()) }

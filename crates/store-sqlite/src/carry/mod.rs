@@ -1,4 +1,4 @@
-//! Moving everything from or to a data directory, while nobody serves it.
+//! Moves everything from or to a data folder (`rowmill move`), while no process serves it.
 
 mod read;
 mod write;
@@ -18,7 +18,7 @@ use crate::convert::{backend, unusable};
 use crate::data_dir::{DATABASE_FILE, make_private, take_lock};
 use crate::schema;
 
-/// Indexes are written all over; what is read is read once.
+/// Writing to indexes needs a large cache; reading everything once does not.
 const TARGET_CACHE_KIB: u32 = 64 * 1024;
 
 /// A data directory that is moved from or to.
@@ -52,8 +52,8 @@ impl Carrier {
     pub fn target(data_dir: &Path) -> Result<Self> {
         make_private(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let carrier = Self::open(data_dir, TARGET_CACHE_KIB)?;
-        // Whatever a power cut leaves is whole, though the last pages may be missing, and the checkpoint with them.
-        // The end is synced in full.
+        // After a power cut the database is consistent, though the last pages may be missing, and the checkpoint with
+        // them. The end is synced in full.
         carrier.connection.lock().pragma_update(None, "synchronous", "normal").map_err(backend)?;
         Ok(carrier)
     }
@@ -71,7 +71,7 @@ impl Carrier {
         })
     }
 
-    /// Works on the connection, on a thread apart.
+    /// Runs work with the connection, on another thread.
     async fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
@@ -144,7 +144,7 @@ impl Carry for Carrier {
     }
 }
 
-/// Refuses a database that a move into it was not finished of.
+/// Refuses a database that a move into it has not finished.
 pub(crate) fn check_finished(connection: &Connection) -> Result<()> {
     if write::is_target(connection)? { Err(StoreError::Unfinished) } else { Ok(()) }
 }
