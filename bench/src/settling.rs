@@ -103,7 +103,7 @@ pub(crate) fn start_engine(store: &Arc<dyn Store>, worker: u128) -> Engine {
 pub(crate) async fn all_settled(store: &Arc<dyn Store>, projects: Range<usize>) -> AnyResult {
     for number in projects {
         loop {
-            let standing = store.standing(project(number)).await?.ok_or("the project is gone")?;
+            let standing = store.processing_status(project(number)).await?.ok_or("the project is gone")?;
             if !standing.tally.is_processing() {
                 break;
             }

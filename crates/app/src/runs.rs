@@ -121,7 +121,7 @@ impl App {
     /// The processing status of a project.
     pub async fn standing(&self, caller: Caller, project: &str) -> Result<ProcessingStatus> {
         let stored = self.project(caller, project).await?;
-        self.store.standing(stored.project.id).await?.ok_or(Error::NotFound(Noun::Project))
+        self.store.processing_status(stored.project.id).await?.ok_or(Error::NotFound(Noun::Project))
     }
 
     /// Does `work`, unless its request was carried out before: then its outcome is given again.

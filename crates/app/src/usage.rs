@@ -24,7 +24,7 @@ impl App {
         let mut usage = Vec::new();
         for summary in self.store.projects(team, None, ProjectPage::ALL).await? {
             // Deleted meanwhile.
-            let Some(standing) = self.store.standing(summary.id).await? else { continue };
+            let Some(standing) = self.store.processing_status(summary.id).await? else { continue };
             let processed = standing.project.table.columns.iter().filter(|column| column.kind.is_processed());
             let columns = processed.map(|column| standing.tally.column(column.slot, standing.row_count));
             usage.push(ProjectUsage {

@@ -14,9 +14,9 @@ use uuid::Uuid;
 use crate::claimed_rows::VersionedRow;
 use crate::convert::signed;
 use crate::copy::{self, Copied};
-use crate::database::{Param, Tx};
-use crate::projects::State;
+use crate::project_state::State;
 use crate::row_version::RowVersion;
+use crate::transaction::{Param, Tx};
 
 /// Writes over rows, and fails if one is not as it was known. They are there: whoever deletes a row takes its cells
 /// away from those who run them.
@@ -56,28 +56,37 @@ impl RowArrays {
     }
 }
 
-/// What is sent as it is kept.
+/// Something that is sent as the bytes it is made of, without a copy.
 #[derive(Debug)]
 struct Packed<T>(T);
 
-macro_rules! sent_as_kept {
-    ($kind:ty, |$packed:ident| $bytes:expr) => {
-        impl ToSql for Packed<$kind> {
-            fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
-                let $packed = &self.0;
-                let Some(bytes): Option<&[u8]> = $bytes else { return Ok(IsNull::Yes) };
-                out.put_slice(bytes);
-                Ok(IsNull::No)
-            }
-
-            accepts!(BYTEA);
-            to_sql_checked!();
-        }
-    };
+trait AsBytes: std::fmt::Debug {
+    /// `None` is sent as NULL.
+    fn as_bytes(&self) -> Option<&[u8]>;
 }
 
-sent_as_kept!(Record, |record| Some(record.as_bytes()));
-sent_as_kept!(Details, |details| details.as_bytes());
+impl AsBytes for Record {
+    fn as_bytes(&self) -> Option<&[u8]> {
+        Some(Self::as_bytes(self))
+    }
+}
+
+impl AsBytes for Details {
+    fn as_bytes(&self) -> Option<&[u8]> {
+        Self::as_bytes(self)
+    }
+}
+
+impl<T: AsBytes> ToSql for Packed<T> {
+    fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        let Some(bytes) = self.0.as_bytes() else { return Ok(IsNull::Yes) };
+        out.put_slice(bytes);
+        Ok(IsNull::No)
+    }
+
+    accepts!(BYTEA);
+    to_sql_checked!();
+}
 
 struct Apply<'t> {
     tx: &'t mut Tx,
@@ -283,7 +292,7 @@ impl Apply<'_> {
                 Box::new(signed(state.change_seq)),
                 Box::new(slots),
                 Box::new(state.tally.clone()),
-                Box::new(state.tallied_at),
+                Box::new(state.tallied_at_ms),
             ],
         );
     }

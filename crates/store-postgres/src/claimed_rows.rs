@@ -3,8 +3,8 @@
 //! (optimistic concurrency).
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::ProjectId;
 use rowmill_store::Spans;
 use rowmill_store::changes::RawRow;
@@ -72,7 +72,7 @@ impl ClaimedRows {
     }
 
     fn cache(&self) -> MutexGuard<'_, Cache> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -1,12 +1,13 @@
-//! Finding the way to the server: the address, TLS, and how many connections are kept.
+//! Connecting to the server: the URL, TLS, and the connection pool.
 
 use std::str::FromStr as _;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use deadpool_postgres::{Connect, Hook, HookError, Manager, ManagerConfig, Pool, QueueMode, RecyclingMethod};
 use futures_util::future::{BoxFuture, select_ok};
 use percent_encoding::percent_decode_str;
+use rowmill_clock::{Clock, SystemClock};
 use rowmill_store::{Result, StoreError};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
@@ -19,44 +20,39 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::{AsyncMessage, Client, Config, Connection, Error, NoTls};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::database::answered_within;
+use crate::server_error::answered_within;
 
-/// How long reaching one server may take, until it has let us in.
+/// How long connecting to one server may take, authentication included.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a caller waits for one of the connections.
+/// How long a caller waits for a connection of the pool.
 pub(crate) const POOL_WAIT: Duration = Duration::from_secs(10);
-/// A peer that is silent for this long is asked whether it lives.
+/// TCP keepalive: a peer that is silent for this long is probed.
 const KEEPALIVE: Duration = Duration::from_secs(30);
 
-/// Statements are planned once a connection and not for each set of values: they are written so that one plan
-/// does for all, which finds rows by an index, one after the other. The planner would think otherwise of tables it
-/// knows nothing of yet, and go over all of a project. Behind a pooler this may be of no use, and does no harm.
+/// Statements are planned once per connection, and not for each set of values. They are written so that one plan is
+/// good for all values: it finds rows by an index. For tables without statistics the planner would choose to scan the
+/// whole project. Behind a pooler these settings may have no effect, and do no harm.
 const PLAN_ONCE: &str = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; \
      SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; \
      SET enable_material = off; SET jit = off";
 
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Connections of this process, beside one that listens.
+    /// Connections of this process, besides one for LISTEN.
     pub pool_size: usize,
-    /// What one statement may take, waiting for locks included.
+    /// How long one statement may take, waiting for locks included.
     pub statement_timeout: Duration,
-    /// What this machine's clock says, in Unix milliseconds.
-    pub machine_ms: fn() -> i64,
+    /// This machine's clock, which is compared with the database's.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { pool_size: 16, statement_timeout: Duration::from_secs(30), machine_ms }
+        Self { pool_size: 16, statement_timeout: Duration::from_secs(30), clock: Arc::new(SystemClock) }
     }
 }
 
-fn machine_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// Where the server is and how it is spoken to.
+/// Where the server is, and whether TLS is used.
 #[derive(Clone)]
 pub(crate) struct Server {
     /// One for each host: a primary, and standbys that may become it.
@@ -74,9 +70,8 @@ impl std::fmt::Debug for Server {
 type Notifications = UnboundedSender<AsyncMessage>;
 
 impl Server {
-    /// Reads an address as `postgres://user:password@host/database?sslmode=require`. TLS is spoken where the
-    /// address asks for it, and then the server's certificate and name are always checked: against
-    /// `sslrootcert`, or what the machine trusts.
+    /// Parses a URL such as `postgres://user:password@host/database?sslmode=require`. TLS is used if the URL asks for
+    /// it. The server's certificate and name are then always verified, against `sslrootcert` or the system's roots.
     pub(crate) fn parse(address: &str) -> Result<Self> {
         let (address, wants) = take_tls(address);
         let addresses = each_host(&address);
@@ -102,7 +97,7 @@ impl Server {
         Ok(Self { hosts, tls })
     }
 
-    /// The same under a name of its own among the server's clients.
+    /// The same server, with another application name.
     pub(crate) fn named(mut self, name: &str) -> Self {
         for host in &mut self.hosts {
             host.application_name(name);
@@ -110,7 +105,7 @@ impl Server {
         self
     }
 
-    /// Where it is, for people.
+    /// Where it is, for messages.
     pub(crate) fn place(&self) -> String {
         let host = |host: &Host| match host {
             Host::Tcp(name) => name.clone(),
@@ -141,14 +136,14 @@ impl Server {
             .map_err(|error| StoreError::Backend(error.into()))
     }
 
-    /// A connection of one's own, for listening.
+    /// Opens a connection outside the pool, for LISTEN.
     pub(crate) async fn connect(&self, notifications: Notifications) -> Result<Client> {
         let (client, _) = answered_within(CONNECT_TIMEOUT, self.connect_any(Some(notifications))).await?;
         Ok(client)
     }
 
-    /// Asks all hosts at once and takes the first that lets us in: one that takes connections and then says
-    /// nothing holds up nobody.
+    /// Connects to all hosts at once and uses the first that succeeds, so that a host that accepts connections and then
+    /// hangs delays nobody.
     async fn connect_any(
         &self,
         notifications: Option<Notifications>,
@@ -180,7 +175,7 @@ async fn connect_host(
     Ok((client, tokio::spawn(forward(connection, notifications))))
 }
 
-/// Drives a connection and passes on what the server says by itself. Ends with the connection.
+/// Drives a connection and forwards notifications. Ends with the connection.
 async fn forward<S, T>(mut connection: Connection<S, T>, notifications: Option<Notifications>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -193,7 +188,7 @@ where
     }
 }
 
-/// An address that names several hosts, as one for each.
+/// Splits a URL with several hosts into one URL for each.
 fn each_host(address: &str) -> Vec<String> {
     let Some((scheme, rest)) = address.split_once("://") else { return vec![address.to_owned()] };
     let (authority, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
@@ -203,14 +198,14 @@ fn each_host(address: &str) -> Vec<String> {
     hosts.split(',').map(|host| format!("{scheme}://{user}{host}{path}")).collect()
 }
 
-/// What an address says about TLS.
+/// What a URL says about TLS.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wanted {
     tls: bool,
     root_file: Option<String>,
 }
 
-/// Takes out of an address what the library does not know or would read otherwise.
+/// Removes from a URL the TLS parameters, which the library does not know or reads differently.
 fn take_tls(address: &str) -> (String, Wanted) {
     let Some((before, query)) = address.split_once('?') else {
         return (address.to_owned(), Wanted::default());

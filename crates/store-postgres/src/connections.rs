@@ -8,19 +8,19 @@ use rowmill_fairness::{FairSemaphore, Permit, Tenant};
 use rowmill_store::{Result, StoreError};
 
 use crate::connect::POOL_WAIT;
-use crate::database::no_connection;
+use crate::server_error::no_connection;
 
-/// Connections that teams leave to the service itself: to workers, to news, to chores.
+/// Connections reserved for the service itself: for workers, the change bus and chores.
 const RESERVED: usize = 2;
 
 #[derive(Debug)]
 pub(crate) struct Connections {
     pool: Pool,
-    /// Teams take turns for connections, half of them each at most.
+    /// Teams take turns for connections. One team uses at most half of them.
     shares: Arc<FairSemaphore>,
-    /// Long reads keep a connection busy for long: a quarter of them may, two of a team.
+    /// A quarter of the connections may serve long reads, two per team.
     long_reads: Arc<FairSemaphore>,
-    /// Snapshots that are kept while a client reads.
+    /// Snapshots that stay open while a client reads.
     snapshots: Arc<FairSemaphore>,
 }
 
@@ -36,7 +36,7 @@ impl Connections {
         }
     }
 
-    /// A connection, when this tenant has its turn.
+    /// Waits for this tenant's turn, then takes a connection.
     pub(crate) async fn get(&self) -> Result<Connection> {
         let tenant = Tenant::current();
         let permit = match tenant {
@@ -47,13 +47,13 @@ impl Connections {
         Ok(Connection { object, _permit: permit })
     }
 
-    /// The right to hold a connection for a long read. Whoever waits here waits for long reads of their own, which
-    /// come to an end: that is no failure of the database, however long it takes.
+    /// Waits for permission to use a connection for a long read. There is no timeout: a tenant waits here for other
+    /// long reads, which come to an end, and that is no failure of the database.
     pub(crate) async fn long_read(&self) -> Permit {
         self.long_reads.acquire(Tenant::current()).await
     }
 
-    /// The right to keep a snapshot, if there is one to be had.
+    /// Permission to keep a snapshot open; `None` if there are too many.
     pub(crate) fn try_keep(&self) -> Option<Permit> {
         self.snapshots.try_acquire(Tenant::current())
     }
@@ -68,7 +68,7 @@ async fn within_wait(turn: impl Future<Output = Permit>) -> Result<Permit> {
     waited.map_err(|_| StoreError::Unavailable("timed out waiting for a free database connection".into()))
 }
 
-/// A connection, and the share it counts for.
+/// A connection of the pool, and the permit for it.
 #[derive(Debug)]
 pub(crate) struct Connection {
     object: Object,
@@ -76,9 +76,20 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Throws it away instead of putting it back.
+    /// Closes it instead of returning it to the pool.
     pub(crate) fn discard(self) {
         drop(Object::take(self.object));
+    }
+}
+
+/// A connection that is closed, and not put back into the pool, unless it is taken out.
+pub(crate) struct DiscardOnDrop(pub(crate) Option<Connection>);
+
+impl Drop for DiscardOnDrop {
+    fn drop(&mut self) {
+        if let Some(client) = self.0.take() {
+            client.discard();
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use rowmill_model::record::Slot;
 use rowmill_store::{Result, StoreError};
 
-/// What counts rows does not reach where this would matter.
+/// Counts of rows never get large enough for the limit to matter.
 pub(crate) fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
@@ -23,4 +23,8 @@ pub(crate) fn damaged(error: serde_json::Error) -> StoreError {
 
 pub(crate) fn unexpected_answer() -> StoreError {
     StoreError::Damaged("unexpected response from the database".to_owned())
+}
+
+pub(crate) fn to_text(document: &(impl serde::Serialize + ?Sized)) -> Result<String> {
+    serde_json::to_string(document).map_err(damaged)
 }

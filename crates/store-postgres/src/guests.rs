@@ -8,9 +8,10 @@ use rowmill_store::changes::GuestRow;
 use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoreError, StoredProject};
 
 use crate::convert::{signed, unsigned};
-use crate::database::Tx;
-use crate::projects::{self, Busy, Documents};
+use crate::documents::{self, Documents};
+use crate::project_state::{self, Busy};
 use crate::row_changes::OpenProject;
+use crate::transaction::Tx;
 
 pub(crate) async fn projects_of_event(
     tx: &mut Tx,
@@ -22,7 +23,7 @@ pub(crate) async fn projects_of_event(
     let found = tx.query(sql, &[&team.0, &event_id]).await?;
     let mut following = Vec::with_capacity(found.len());
     for row in &found {
-        following.extend(projects::load(tx, documents, ProjectId::from_uuid(row.get(0))).await?);
+        following.extend(documents::load(tx, documents, ProjectId::from_uuid(row.get(0))).await?);
     }
     Ok(following)
 }
@@ -37,7 +38,7 @@ pub(crate) async fn upsert(
         by_project.entry(guest.project).or_default().push(guest);
     }
     let ids: Vec<ProjectId> = by_project.keys().copied().collect();
-    let states = projects::lock(tx, &ids, Busy::Wait).await?;
+    let states = project_state::lock(tx, &ids, Busy::Wait).await?;
     if states.len() < ids.len() {
         return Err(StoreError::UnknownProject);
     }

@@ -9,11 +9,12 @@ use tokio_postgres::Row;
 use uuid::Uuid;
 
 use crate::convert::{narrow, unsigned};
-use crate::database::Tx;
-use crate::projects::{self, Busy, Documents};
+use crate::documents::Documents;
+use crate::project_state::{self, Busy};
 use crate::row_changes::OpenProjects;
+use crate::transaction::Tx;
 
-/// Records a heartbeat: extends the worker's lease. Its line is the last that a transaction locks.
+/// Records a heartbeat: extends the worker's lease. The worker's row is the last that a transaction locks.
 pub(crate) fn record_heartbeat(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64) {
     tx.at_last(
         "INSERT INTO rowmill.workers AS w (id, expires_at) VALUES ($1, $2) \
@@ -30,7 +31,7 @@ pub(crate) async fn heartbeat(tx: &mut Tx, worker: WorkerId, expires_at_ms: i64)
     read_tickets(&found)
 }
 
-/// What anybody holds of a project's cells.
+/// The tickets of all workers for a project's cells.
 pub(crate) async fn tickets_of(tx: &mut Tx, num: i64) -> Result<Vec<Ticket>> {
     let sql = "SELECT h.token, c.id, h.slot, h.block, h.places FROM rowmill.claims h \
                JOIN rowmill.counters c USING (project) WHERE h.project = $1 ORDER BY h.token";
@@ -54,8 +55,10 @@ fn read_tickets(claims: &[Row]) -> Result<Vec<Ticket>> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum DepartingWorkers {
     One(WorkerId),
-    /// Whoever was not heard of until now.
-    Lost(i64),
+    /// All whose lease has expired by this time.
+    Lost {
+        now_ms: i64,
+    },
 }
 
 /// The workers that are to be released, and the projects they hold cells of.
@@ -65,7 +68,7 @@ pub(crate) async fn departing(
 ) -> Result<(Vec<Uuid>, Vec<ProjectId>)> {
     let workers: Vec<Uuid> = match departing {
         DepartingWorkers::One(worker) => vec![worker.0],
-        DepartingWorkers::Lost(now_ms) => {
+        DepartingWorkers::Lost { now_ms } => {
             // A claim whose worker nobody knows would be held for ever.
             let sql = "SELECT id FROM rowmill.workers WHERE expires_at <= $1 UNION \
                        SELECT worker FROM rowmill.claims h WHERE NOT EXISTS \
@@ -82,7 +85,7 @@ pub(crate) async fn departing(
     Ok((workers, found.iter().map(|row| ProjectId::from_uuid(row.get(0))).collect()))
 }
 
-/// Queues again what workers hold in these projects, and forgets the workers.
+/// Requeues the cells that workers hold in these projects, and deletes the workers.
 pub(crate) async fn release_workers(
     tx: &mut Tx,
     documents: &Documents,
@@ -90,11 +93,11 @@ pub(crate) async fn release_workers(
     workers: &[Uuid],
     projects: &[ProjectId],
 ) -> Result<(u64, Vec<Change>)> {
-    let states = projects::lock(tx, projects, Busy::Wait).await?;
-    // Now that the projects stand still: a worker that was heard of meanwhile keeps what it has.
+    let states = project_state::lock(tx, projects, Busy::Wait).await?;
+    // Checked while the projects are locked: a worker whose heartbeat arrived meanwhile keeps its cells.
     let workers: Vec<Uuid> = match departing {
         DepartingWorkers::One(_) => workers.to_vec(),
-        DepartingWorkers::Lost(now_ms) => {
+        DepartingWorkers::Lost { now_ms } => {
             let sql = "SELECT id FROM rowmill.workers WHERE id = ANY($1) AND expires_at > $2";
             let alive = tx.query(sql, &[&workers, &now_ms]).await?;
             let alive: BTreeSet<Uuid> = alive.iter().map(|row| row.get(0)).collect();
@@ -111,15 +114,15 @@ pub(crate) async fn release_workers(
     }
     projects.retain_touched();
     let changes = projects.finish(tx, None)?;
-    // One that was heard of meanwhile, or holds something else by now, stays.
-    let until = match departing {
+    // A worker whose heartbeat arrived meanwhile, or that has other claims by now, stays.
+    let expired_by_ms = match departing {
         DepartingWorkers::One(_) => i64::MAX,
-        DepartingWorkers::Lost(now_ms) => now_ms,
+        DepartingWorkers::Lost { now_ms } => now_ms,
     };
     tx.at_last(
         "DELETE FROM rowmill.workers w WHERE id = ANY($1) AND expires_at <= $2 \
          AND NOT EXISTS (SELECT 1 FROM rowmill.claims h WHERE h.worker = w.id)",
-        vec![Box::new(workers), Box::new(until)],
+        vec![Box::new(workers), Box::new(expired_by_ms)],
     );
     Ok((cells, changes))
 }

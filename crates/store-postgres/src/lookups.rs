@@ -10,8 +10,8 @@ use rowmill_model::value;
 use rowmill_store::Result;
 
 use crate::convert::unsigned;
-use crate::database::Tx;
 use crate::row_changes::OpenProject;
+use crate::transaction::Tx;
 
 /// Rows indexed in one go.
 const INDEX_ROWS: i64 = 5_000;

@@ -5,17 +5,18 @@
 //! two numbers: a new row always moves the next position on, and without new rows each deletion lowers the count.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_model::ProjectId;
 use rowmill_store::Result;
 
 use crate::convert::unsigned;
 use crate::database::Database;
 
-/// Projects remembered. When there are more, all are forgotten.
+/// Projects in the cache. When there are more, it is cleared.
 const PROJECTS_MAX: usize = 64;
-/// A project with more runs is not remembered: some 16 million rows.
+/// A project with more runs is not cached: some 16 million rows.
 const RUNS_MAX: usize = 65_536;
 
 /// How many rows there are, and the position of the next.
@@ -32,7 +33,7 @@ pub(crate) struct OffsetMap {
     runs: Vec<(u64, u64)>,
 }
 
-/// Rows in a row: between which positions, and how many others come before them there.
+/// A range of rows: between which positions they are, and how many other rows come before them there.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RowRange {
     pub(crate) first: u64,
@@ -42,7 +43,7 @@ pub(crate) struct RowRange {
 
 #[derive(Debug, Clone)]
 enum CacheEntry {
-    /// It was like this when it was last looked at.
+    /// The shape when a page was last read.
     Seen(TableShape),
     Mapped(Arc<OffsetMap>),
 }
@@ -58,7 +59,7 @@ impl OffsetCache {
         }
     }
 
-    /// Says whether rows of this project were missing when it was last looked at.
+    /// Whether rows of this project were missing when a page was last read.
     pub(crate) fn has_holes(&self, project: ProjectId) -> bool {
         self.lock().contains_key(&project)
     }
@@ -67,7 +68,7 @@ impl OffsetCache {
         self.lock().remove(&project);
     }
 
-    /// Takes note of a project with missing rows. What looks the same twice is worth a map.
+    /// Records a project with missing rows. If its shape is the same for the second time, its offsets are loaded.
     pub(crate) async fn note(
         &self,
         database: &Database,
@@ -98,12 +99,12 @@ impl OffsetCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<ProjectId, CacheEntry>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
 impl OffsetMap {
-    /// Of runs and how many rows each has.
+    /// Makes a map of runs and how many rows each has.
     fn of(shape: TableShape, counts: impl Iterator<Item = (u64, u64)>) -> Self {
         let mut before = 0;
         let runs = counts.map(|(run, count)| {

@@ -4,15 +4,16 @@
 //! holding a connection, and what they did is told in the order they did it.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use parking_lot::Mutex;
 use rowmill_model::ProjectId;
 use tokio::sync::OwnedMutexGuard;
 
 #[derive(Debug, Default)]
 pub(crate) struct ProjectLocks(Mutex<HashMap<ProjectId, Weak<tokio::sync::Mutex<()>>>>);
 
-/// Gates that were never closed again are forgotten when there are this many.
+/// Locks that nobody holds are dropped when there are this many.
 const LOCKS_MAX: usize = 1_000;
 
 impl ProjectLocks {
@@ -30,7 +31,7 @@ impl ProjectLocks {
     }
 
     fn project_lock(&self, project: ProjectId) -> Arc<tokio::sync::Mutex<()>> {
-        let mut project_locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut project_locks = self.0.lock();
         if let Some(project_lock) = project_locks.get(&project).and_then(Weak::upgrade) {
             return project_lock;
         }

@@ -1,8 +1,8 @@
-//! Sweeping up the rows of deleted projects, a little at a time.
+//! Purging the rows of deleted projects, a little at a time.
 
 use rowmill_store::Result;
 
-use crate::database::Tx;
+use crate::transaction::Tx;
 
 /// Rows deleted in one go.
 const SWEEP_ROWS: i64 = 2_000;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::convert::damaged;
-use crate::database::Tx;
+use crate::transaction::Tx;
 
 /// Receipts forgotten in one go.
 const FORGET_MAX: i64 = 500;

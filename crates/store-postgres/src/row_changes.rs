@@ -1,5 +1,5 @@
-//! Loading what a change of rows needs, in few round trips. What is decided then is the seam's
-//! ([`rowmill_store::changes`]), and what comes of it is applied together with the commit (`apply.rs`).
+//! Loads what a change of rows needs, in few round trips. [`rowmill_store::changes`] decides, and the result is applied
+//! together with the commit (`apply.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,10 +14,11 @@ use uuid::Uuid;
 use crate::apply;
 use crate::claimed_rows::{ClaimedRows, VersionedRow};
 use crate::convert::{narrow, signed, unexpected_answer, unsigned};
-use crate::database::Tx;
-use crate::pages::raw_row;
-use crate::projects::{self, Busy, Documents, State};
+use crate::documents::{self, Documents};
+use crate::project_state::{self, Busy, State};
 use crate::row_version::RowVersion;
+use crate::stored_rows::raw_row;
+use crate::transaction::Tx;
 
 /// Rows in runs of positions: neighbours are found at the cost of one. OFFSET keeps the planner from going over all
 /// rows of a project and comparing each with the runs.
@@ -38,13 +39,13 @@ pub(crate) struct OpenProject {
 impl OpenProject {
     /// Opens a project as it is stored.
     pub(crate) async fn open(tx: &mut Tx, documents: &Documents, state: State) -> Result<Self> {
-        let parsed = projects::planned(tx, documents, &state).await?;
+        let parsed = documents::planned(tx, documents, &state).await?;
         Ok(Self::with(state, parsed.project, parsed.plan))
     }
 
     /// Opens a project that this transaction saves: the document is written and the version moves on.
     pub(crate) fn open_saved(tx: &mut Tx, mut state: State, project: Project) -> Result<Self> {
-        projects::write_document(tx, state.num, &project)?;
+        documents::write_document(tx, state.num, &project)?;
         state.version += 1;
         let plan = Arc::new(Plan::of(&project));
         Ok(Self::with(state, Arc::new(project), plan))
@@ -174,8 +175,8 @@ impl OpenProject {
         self.changes.replan_loaded()
     }
 
-    /// Leaves with the transaction all that is to be written, and says what is to be told. Without a time the
-    /// counts keep theirs.
+    /// Adds all writes to the transaction, and returns the change to tell listeners. Without a time, the time of the
+    /// counts stays.
     pub(crate) fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>>) -> Result<Change> {
         let Self { mut state, changes } = self;
         let Finished { writes, row_count, next_position, lookup_slots, tally, change } = changes.finish()?;
@@ -183,7 +184,7 @@ impl OpenProject {
         (state.lookup_slots, state.change_seq) = (lookup_slots, change.seq);
         if let Some(tally) = tally {
             state.tally = Some(tally);
-            state.tallied_at = now_ms.into().or(state.tallied_at).or(Some(0));
+            state.tallied_at_ms = now_ms.into().or(state.tallied_at_ms).or(Some(0));
         }
         apply::writes(tx, &state, writes);
         Ok(change)
@@ -219,7 +220,7 @@ impl OpenProjects {
         };
         let Some(num) = num else {
             let (states, mut answers) =
-                projects::lock_and_ask(tx, &ids, Busy::Wait, &[(RowVersion::OF_WRITTEN, &[])]).await?;
+                project_state::lock_and_query(tx, &ids, Busy::Wait, &[(RowVersion::OF_WRITTEN, &[])]).await?;
             let version = RowVersion::read(answers.pop())?;
             let mut projects = Self::open(tx, documents, states).await?;
             projects.know(&mut known);
@@ -234,7 +235,7 @@ impl OpenProjects {
         let at_hand: BTreeSet<u64> = known.values().flatten().map(|(row, _)| row.position).collect();
         let (firsts, lasts) = runs_of(rows.filter(|position| !at_hand.contains(position)));
         let asked: Vec<i64> = blocks.iter().copied().map(signed).collect();
-        let (states, mut answers) = projects::lock_and_ask(
+        let (states, mut answers) = project_state::lock_and_query(
             tx,
             &ids,
             Busy::Wait,
@@ -263,7 +264,7 @@ impl OpenProjects {
         }
     }
 
-    /// Projects in which nothing happened are left as they are.
+    /// Drops the projects in which nothing changed, so that they are not written.
     pub(crate) fn retain_touched(&mut self) {
         self.0.retain(|_, open| open.changes.is_touched());
     }

@@ -10,9 +10,10 @@ use rowmill_store::{
     Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells,
 };
 
-use crate::database::Tx;
-use crate::projects::{self, Documents, State};
+use crate::documents::Documents;
+use crate::project_state::{self, State};
 use crate::row_changes::OpenProject;
+use crate::transaction::Tx;
 use crate::{lookups, receipts};
 
 pub(crate) async fn insert(
@@ -24,7 +25,7 @@ pub(crate) async fn insert(
     if let Some(kept) = receipts::begin(tx, once.as_ref()).await? {
         return Ok((kept, Vec::new()));
     }
-    let state = projects::lock_at(tx, *project, *version).await?;
+    let state = project_state::lock_at(tx, *project, *version).await?;
     let mut open = open(tx, documents, state, project_save.as_deref()).await?;
     let outcomes = if let Some(slot) = match_on {
         upsert_all(tx, &mut open, rows, *slot, *now_ms).await?
@@ -82,7 +83,7 @@ pub(crate) async fn write_cells(
     batch: &WriteCells,
 ) -> Result<(WrittenCells, Vec<Change>)> {
     let WriteCells { project, version, project_save, cells, now_ms, returning } = batch;
-    let state = projects::lock_at(tx, *project, *version).await?;
+    let state = project_state::lock_at(tx, *project, *version).await?;
     let mut open = open(tx, documents, state, project_save.as_deref()).await?;
     let by_row = writes_by_row(cells);
     let ids: Vec<RowId> = by_row.iter().map(|(row, _)| *row).chain(returning.iter().copied()).collect();
@@ -119,7 +120,7 @@ pub(crate) async fn delete(
     project: ProjectId,
     rows: &[RowId],
 ) -> Result<(u64, Vec<Change>)> {
-    let state = projects::lock_one(tx, project).await?;
+    let state = project_state::lock_one(tx, project).await?;
     let mut open = OpenProject::open(tx, documents, state).await?;
     open.load_for_deletion(tx, rows).await?;
     let mut deleted = 0_u64;

@@ -9,9 +9,10 @@ use rowmill_store::{Change, ProcessingStatus, Result, Stop, Stopped, Trigger};
 use uuid::Uuid;
 
 use crate::convert::{signed, unsigned};
-use crate::database::Tx;
-use crate::projects::{self, Documents, Parsed, State};
+use crate::documents::{self, Documents, Parsed};
+use crate::project_state::{self, State};
 use crate::row_changes::OpenProject;
+use crate::transaction::Tx;
 
 /// Queues cells in part of the rows; `limit` counts down. A dry run takes no lock and leaves nothing.
 pub(crate) async fn trigger(
@@ -22,9 +23,9 @@ pub(crate) async fn trigger(
     limit: u64,
 ) -> Result<(PartDone<u64>, Vec<Change>)> {
     let state = if trigger.dry_run {
-        projects::existing(tx, trigger.project).await?
+        project_state::existing(tx, trigger.project).await?
     } else {
-        projects::lock_one(tx, trigger.project).await?
+        project_state::lock_one(tx, trigger.project).await?
     };
     let (positions, next_block) = match part {
         Part::These(positions) => (live_of(tx, &state, positions).await?, None),
@@ -49,7 +50,7 @@ pub(crate) async fn stop(
     stop: &Stop,
     part: &Part,
 ) -> Result<(PartDone<(Stopped, BTreeSet<Uuid>)>, Vec<Change>)> {
-    let state = projects::lock_one(tx, stop.project).await?;
+    let state = project_state::lock_one(tx, stop.project).await?;
     let mut open = OpenProject::open(tx, documents, state).await?;
     let (positions, next_block) = match part {
         Part::These(positions) => {
@@ -69,24 +70,24 @@ pub(crate) async fn stop(
     Ok((PartDone { count: (stopped, workers), next_block }, changes))
 }
 
-pub(crate) async fn standing(
+pub(crate) async fn processing_status(
     tx: &mut Tx,
     documents: &Documents,
     project: ProjectId,
 ) -> Result<Option<ProcessingStatus>> {
-    let Some(state) = projects::state(tx, project).await? else { return Ok(None) };
-    let parsed = projects::planned(tx, documents, &state).await?;
-    standing_of(parsed, &state).map(Some)
+    let Some(state) = project_state::state(tx, project).await? else { return Ok(None) };
+    let parsed = documents::planned(tx, documents, &state).await?;
+    processing_status_of(parsed, &state).map(Some)
 }
 
-/// How a project stands of which this is known.
-pub(crate) fn standing_of(parsed: Parsed, state: &State) -> Result<ProcessingStatus> {
+/// The status of a project whose document and state are known.
+pub(crate) fn processing_status_of(parsed: Parsed, state: &State) -> Result<ProcessingStatus> {
     Ok(ProcessingStatus {
         project: parsed.project,
         plan: parsed.plan,
         tally: state.tally()?,
         row_count: state.row_count,
-        updated_at_ms: state.tallied_at,
+        updated_at_ms: state.tallied_at_ms,
     })
 }
 

@@ -12,8 +12,9 @@ use tokio_postgres::binary_copy::BinaryCopyOutStream;
 use tokio_postgres::types::Type;
 
 use crate::convert::{signed, unsigned};
-use crate::database::{Tx, backend};
-use crate::pages::Blocks;
+use crate::server_error::backend;
+use crate::stored_rows::Blocks;
+use crate::transaction::Tx;
 
 /// Rows and bytes read in one go.
 const SCAN_ROWS: i64 = 1_000;
@@ -69,8 +70,8 @@ impl Scan {
             }
         }
         let blocks = match self.look {
-            ScanDetail::Values => Blocks::none(),
-            ScanDetail::Whole => Blocks::of(tx, num, &found).await?,
+            ScanDetail::Values => Blocks::default(),
+            ScanDetail::Whole => Blocks::load(tx, num, &found).await?,
         };
         if !self.show(&found, &blocks, visit)? {
             self.runs.clear();

@@ -2,7 +2,7 @@
 
 use rowmill_store::{Result, StoreError};
 
-use crate::database::Tx;
+use crate::transaction::Tx;
 
 /// In order, never changed once released: a change of shape is a new entry.
 const MIGRATIONS: &[(&str, &str)] = &[

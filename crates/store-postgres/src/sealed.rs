@@ -4,7 +4,7 @@ use rowmill_model::TeamId;
 use rowmill_store::{Result, Sealed, SealedKind, StoreError};
 use tokio_postgres::Row;
 
-use crate::database::Tx;
+use crate::transaction::Tx;
 
 pub(crate) async fn put(tx: &mut Tx, team: TeamId, sealed: &Sealed, count_max: u32) -> Result<()> {
     let Sealed { kind, name, bytes, updated_at_ms } = sealed;

@@ -8,7 +8,8 @@ use rowmill_store::shared_rates::{RateGrant, RateRequest};
 use rowmill_store::{Result, SharedRates};
 use uuid::Uuid;
 
-use crate::database::{CommitDoubt, Database, Tx};
+use crate::database::{CommitDoubt, Database};
+use crate::transaction::Tx;
 
 #[derive(Debug)]
 pub(crate) struct PostgresSharedRates(pub(crate) Arc<Database>);
@@ -16,21 +17,15 @@ pub(crate) struct PostgresSharedRates(pub(crate) Arc<Database>);
 #[async_trait]
 impl SharedRates for PostgresSharedRates {
     async fn take(&self, asks: Vec<RateRequest>) -> Result<Vec<RateGrant>> {
-        let asks: Arc<[RateRequest]> = asks.into();
-        self.0
-            .write(CommitDoubt::Tell, move |tx: &mut Tx| {
-                let asks = Arc::clone(&asks);
-                Box::pin(async move { take(tx, &asks).await })
-            })
-            .await
+        self.0.write(CommitDoubt::Tell, asks, |tx, asks| Box::pin(take(tx, asks))).await
     }
 }
 
-/// What is known of one thing, in nanoseconds of the database's clock.
+/// The state of one rate, in nanoseconds of the database's clock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct RateState {
-    due: Vec<i64>,
-    rests_until: i64,
+    due_ns: Vec<i64>,
+    paused_until_ns: i64,
 }
 
 async fn take(tx: &mut Tx, asks: &[RateRequest]) -> Result<Vec<RateGrant>> {
@@ -54,26 +49,26 @@ async fn take(tx: &mut Tx, asks: &[RateRequest]) -> Result<Vec<RateGrant>> {
             ("SELECT (extract(epoch FROM clock_timestamp()) * 1000000000)::int8", &[]),
         ])
         .await?;
-    let now = answers.get(3).and_then(|rows| rows.first()).map_or(0, |row| row.get::<_, i64>(0));
+    let now_ns = answers.get(3).and_then(|rows| rows.first()).map_or(0, |row| row.get::<_, i64>(0));
     let mut states: BTreeMap<Uuid, RateState> = BTreeMap::new();
     for row in answers.iter().skip(1).take(2).flatten() {
-        states.insert(row.get(0), RateState { due: unpack(row.get(1)), rests_until: row.get(2) });
+        states.insert(row.get(0), RateState { due_ns: unpack(row.get(1)), paused_until_ns: row.get(2) });
     }
     let mut decided = Vec::with_capacity(asks.len());
     for ask in asks {
-        let state = states.entry(ask.key).or_insert(RateState { due: Vec::new(), rests_until: 0 });
+        let state = states.entry(ask.key).or_insert(RateState { due_ns: Vec::new(), paused_until_ns: 0 });
         decided.push(if ask.is_question() {
             let mut state = state.clone();
-            ask.decide(&mut state.due, &mut state.rests_until, now)
+            ask.decide(&mut state.due_ns, &mut state.paused_until_ns, now_ns)
         } else {
-            ask.decide(&mut state.due, &mut state.rests_until, now)
+            ask.decide(&mut state.due_ns, &mut state.paused_until_ns, now_ns)
         });
     }
     if !changed.is_empty() {
         let states: Vec<&RateState> = changed.iter().filter_map(|key| states.get(key)).collect();
-        let due: Vec<Vec<u8>> = states.iter().map(|state| pack(&state.due)).collect();
-        let rests: Vec<i64> = states.iter().map(|state| state.rests_until).collect();
-        let fresh: Vec<i64> = states.iter().map(|state| state.fresh_at()).collect();
+        let due: Vec<Vec<u8>> = states.iter().map(|state| pack(&state.due_ns)).collect();
+        let rests: Vec<i64> = states.iter().map(|state| state.paused_until_ns).collect();
+        let fresh: Vec<i64> = states.iter().map(|state| state.fresh_at_ns()).collect();
         tx.at_last(
             "UPDATE rowmill.turns t SET due = n.due, rests_until = n.rests_until, fresh_at = n.fresh_at \
              FROM unnest($1::uuid[], $2::bytea[], $3::int8[], $4::int8[]) n (key, due, rests_until, fresh_at) \
@@ -85,20 +80,21 @@ async fn take(tx: &mut Tx, asks: &[RateRequest]) -> Result<Vec<RateGrant>> {
 }
 
 impl RateState {
-    fn fresh_at(&self) -> i64 {
-        self.due.iter().copied().fold(self.rests_until, i64::max)
+    /// From when on nothing needs to be remembered.
+    fn fresh_at_ns(&self) -> i64 {
+        self.due_ns.iter().copied().fold(self.paused_until_ns, i64::max)
     }
 }
 
-/// Forgets what does not matter any more.
+/// Forgets rates that have recovered fully.
 pub(crate) async fn forget(tx: &mut Tx) -> Result<()> {
     let sql = "DELETE FROM rowmill.turns WHERE key IN (SELECT key FROM rowmill.turns WHERE fresh_at < \
                (extract(epoch FROM clock_timestamp()) * 1000000000)::int8 ORDER BY key FOR UPDATE SKIP LOCKED)";
     tx.query(sql, &[]).await.map(|_| ())
 }
 
-fn pack(due: &[i64]) -> Vec<u8> {
-    due.iter().flat_map(|due| due.to_le_bytes()).collect()
+fn pack(due_ns: &[i64]) -> Vec<u8> {
+    due_ns.iter().flat_map(|due_ns| due_ns.to_le_bytes()).collect()
 }
 
 fn unpack(bytes: &[u8]) -> Vec<i64> {

@@ -1,12 +1,13 @@
-//! A moment that stays readable: one transaction, kept while a client reads.
+//! A snapshot that stays readable: one transaction, open while a client reads.
 
 use async_trait::async_trait;
 use rowmill_fairness::Permit;
 use rowmill_model::ProjectId;
 use rowmill_store::{PageStart, Result, RowsAt, RowsPage, Snapshot, StoreError};
 
-use crate::database::Tx;
-use crate::pages::{self, Asked, Source};
+use crate::page_answer::Source;
+use crate::pages::{self, Asked};
+use crate::transaction::Tx;
 
 pub(crate) struct HeldSnapshot {
     tx: Option<Tx>,
@@ -44,7 +45,7 @@ impl Drop for HeldSnapshot {
         if let Some(tx) = self.tx.take()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {
-            // That the transaction ends need not be waited for; until it has, it counts as kept.
+            // Nobody needs to wait for the end of the transaction. Until then the permit counts as used.
             let permit = self.permit.take();
             runtime.spawn(async move {
                 let _permit = permit;

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
 use crate::database::Database;
-use crate::projects::{self, State};
+use crate::project_state::{self, State};
 
 /// Callers answered at once.
 const CALLERS_MAX: usize = 256;
@@ -35,8 +35,8 @@ impl StateBatcher {
         (Self { callers: callers_in, database }, callers)
     }
 
-    /// How a project stands now; `None` if there is none. Whoever comes while a question hangs waits for no more than
-    /// that, and not for their own as well.
+    /// The state of a project now; `None` if there is none. A caller that comes while a query hangs waits for no longer
+    /// than that query, and not for its own as well.
     pub(crate) async fn state(&self, project: ProjectId) -> Result<Option<State>> {
         let (answer, answered) = oneshot::channel();
         self.callers.send(StateRequest { project, answer }).map_err(|_| StoreError::Closed)?;
@@ -49,7 +49,7 @@ pub(crate) async fn serve(database: Arc<Database>, mut callers: mpsc::UnboundedR
     let mut waiting = Vec::new();
     while callers.recv_many(&mut waiting, CALLERS_MAX).await > 0 {
         let ids: BTreeSet<Uuid> = waiting.iter().map(|caller| caller.project.uuid()).collect();
-        let found = projects::states(&database, ids.into_iter().collect()).await;
+        let found = project_state::states(&database, ids.into_iter().collect()).await;
         let found: Result<HashMap<ProjectId, State>> =
             found.map(|states| states.into_iter().map(|state| (state.id, state)).collect());
         for StateRequest { project, answer } in waiting.drain(..) {

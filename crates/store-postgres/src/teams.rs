@@ -4,7 +4,7 @@ use rowmill_model::{KeyId, Slug, TeamId};
 use rowmill_store::{ApiKey, Result, StoreError, Team};
 use tokio_postgres::Row;
 
-use crate::database::Tx;
+use crate::transaction::Tx;
 
 /// Names the lock under which nodes that start at once make the first team (`team`).
 const BOOTSTRAP_LOCK: i64 = 0x7465_616d;

@@ -1,7 +1,7 @@
-//! Handing out cells and taking their results.
+//! Claiming cells and settling their results.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use rowmill_model::ProjectId;
 use rowmill_model::plan::{block_of, place_of};
@@ -13,22 +13,23 @@ use uuid::Uuid;
 
 use crate::claimed_rows::{ClaimedRows, RowsByProject};
 use crate::convert::{narrow, signed, unexpected_answer, unsigned};
-use crate::database::{Database, Tx};
+use crate::database::Database;
+use crate::documents::Documents;
 use crate::leases::record_heartbeat;
-use crate::projects::{self, Busy, Documents, State};
+use crate::project_state::{self, Busy, State};
 use crate::row_changes::{OpenProject, OpenProjects};
+use crate::tokens::Tokens;
+use crate::transaction::Tx;
 
-/// How many cells of a project whose time has come are queued again in one go.
+/// How many due retries of a project are queued in one transaction.
 const DUE_AT_ONCE: i64 = 2_000;
 /// How many blocks beyond those looked at first are loaded in one go.
 const BLOCKS_AT_ONCE: usize = 32;
-/// How many lanes are told of at once: more than any worker can serve.
+/// How many lanes are returned at once: more than any worker can serve.
 const LANES_MAX: i64 = 10_000;
-/// How many tokens the database's sequence moves on at a time.
-const TOKENS_AT_ONCE: u64 = 1_000;
 
-/// The columns with ready cells and those with cells that are due, found by leaping from one to the next: a project,
-/// its columns, and when the next of its cells is due.
+/// The columns with ready or due cells, found by a loose index scan: a project, its columns, and when the next of its
+/// cells is due.
 const LANES: &str = "WITH RECURSIVE lane (project, slot) AS ( \
      (SELECT project, slot FROM rowmill.ready ORDER BY project, slot LIMIT 1) UNION ALL \
      SELECT next.project, next.slot FROM lane CROSS JOIN LATERAL (SELECT project, slot \
@@ -60,23 +61,6 @@ pub(crate) async fn lanes(database: &Database, now_ms: i64) -> Result<Lanes> {
         next_due_ms = next_due_ms.into_iter().chain(next).min();
     }
     Ok(Lanes { ready: ready.into_iter().collect(), next_due_ms })
-}
-
-/// Names for claims. The database hands them out to nodes by the thousand, so that a claim need not ask.
-#[derive(Debug, Default)]
-pub(crate) struct Tokens(Mutex<std::ops::Range<u64>>);
-
-impl Tokens {
-    async fn next(&self, tx: &mut Tx) -> Result<u64> {
-        if let Some(token) = self.0.lock().unwrap_or_else(PoisonError::into_inner).next() {
-            return Ok(token);
-        }
-        let got = tx.query("SELECT nextval('rowmill.tokens')", &[]).await?;
-        let first = got.first().map_or(0, |row| unsigned(row.get(0)));
-        let mut tokens = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        *tokens = first + 1..first + TOKENS_AT_ONCE;
-        Ok(first)
-    }
 }
 
 pub(crate) async fn claim(
@@ -124,7 +108,7 @@ pub(crate) async fn claim(
     Ok(((claimed, rows), changes))
 }
 
-/// What a claim must see of the projects it has taken, asked for in the round trip that takes them.
+/// What a claim must know of the projects it has locked, read in the round trip that locks them.
 struct Glance {
     states: Vec<State>,
     due: Vec<Row>,
@@ -133,14 +117,32 @@ struct Glance {
     claims: Vec<Row>,
 }
 
-/// Blocks with ready cells of each ask.
-macro_rules! ready_of_asks {
-    () => {
-        "unnest($1::uuid[], $2::int8[], $3::int8[]) WITH ORDINALITY ask (id, slot, most, n) \
+/// The marks of blocks with ready cells, by ask.
+static READY_BLOCKS: LazyLock<String> = LazyLock::new(|| {
+    select_of_ready_blocks(
+        "r.block, coalesce(b.marks, ''), ask.n",
+        "LEFT JOIN rowmill.blocks b ON b.project = c.project AND b.block = r.block",
+    )
+});
+
+/// The claims in these blocks.
+static CLAIMS_IN_READY_BLOCKS: LazyLock<String> = LazyLock::new(|| {
+    select_of_ready_blocks(
+        "h.token, h.worker, h.slot, h.block, h.places, ask.n",
+        "JOIN rowmill.claims h ON h.project = c.project AND h.block = r.block",
+    )
+});
+
+/// A query over the first blocks with ready cells of each ask.
+fn select_of_ready_blocks(columns: &str, join: &str) -> String {
+    format!(
+        "SELECT {columns} FROM \
+         unnest($1::uuid[], $2::int8[], $3::int8[]) WITH ORDINALITY ask (id, slot, most, n) \
          JOIN rowmill.counters c ON c.id = ask.id \
          CROSS JOIN LATERAL (SELECT block FROM rowmill.ready \
-         WHERE project = c.project AND slot = ask.slot ORDER BY block LIMIT ask.most) r "
-    };
+         WHERE project = c.project AND slot = ask.slot ORDER BY block LIMIT ask.most) r \
+         {join}"
+    )
 }
 
 impl Glance {
@@ -152,7 +154,7 @@ impl Glance {
         let asked: Vec<Uuid> = claim.asks.iter().map(|(lane, _)| id(lane)).collect();
         let slots: Vec<i64> = claim.asks.iter().map(|(lane, _)| i64::from(lane.slot)).collect();
         let most: Vec<i64> = claim.asks.iter().map(|(_, most)| i64::from(blocks_at_first(*most))).collect();
-        let (states, answers) = projects::lock_and_ask(
+        let (states, answers) = project_state::lock_and_query(
             tx,
             projects,
             busy,
@@ -163,22 +165,8 @@ impl Glance {
                      ORDER BY at LIMIT $3) r WHERE c.id = ANY($1)",
                     &[&ids, &claim.now.as_millisecond(), &DUE_AT_ONCE],
                 ),
-                (
-                    concat!(
-                        "SELECT r.block, coalesce(b.marks, ''), ask.n FROM ",
-                        ready_of_asks!(),
-                        "LEFT JOIN rowmill.blocks b ON b.project = c.project AND b.block = r.block"
-                    ),
-                    &[&asked, &slots, &most],
-                ),
-                (
-                    concat!(
-                        "SELECT h.token, h.worker, h.slot, h.block, h.places, ask.n FROM ",
-                        ready_of_asks!(),
-                        "JOIN rowmill.claims h ON h.project = c.project AND h.block = r.block"
-                    ),
-                    &[&asked, &slots, &most],
-                ),
+                (&READY_BLOCKS, &[&asked, &slots, &most]),
+                (&CLAIMS_IN_READY_BLOCKS, &[&asked, &slots, &most]),
             ],
         )
         .await?;
@@ -202,7 +190,7 @@ impl Glance {
         self.ready.iter().filter(|row| row.get::<_, i64>(2) == ask).map(|row| unsigned(row.get(0))).collect()
     }
 
-    /// The cells of a project whose time has come: when, column and position.
+    /// The due retries of a project: when (Unix milliseconds), column and position.
     fn due_of(&self, project: ProjectId) -> Result<Vec<(i64, Slot, u64)>> {
         let of_project = self.due.iter().filter(|row| row.get::<_, Uuid>(0) == project.uuid());
         of_project.map(|row| Ok((row.get(1), narrow(row.get(2))?, unsigned(row.get(3))))).collect()
@@ -345,7 +333,7 @@ impl LaneTaker<'_> {
     }
 }
 
-/// Queues again the cells whose time has come.
+/// Queues retries that are due.
 async fn queue_due(
     tx: &mut Tx,
     open: &mut OpenProject,
@@ -416,13 +404,4 @@ async fn claim_settled(
         record_heartbeat(tx, claim.worker, claim.expires_at_ms);
     }
     Ok(lanes.taker.into_claimed())
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn tokens_are_handed_out_by_the_thousand() {
-        assert!(include_str!("migrations/0001_foundation.sql").contains("tokens INCREMENT BY 1000;"));
-        assert_eq!(super::TOKENS_AT_ONCE, 1_000);
-    }
 }

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use futures_util::future::join_all;
+use rowmill_clock::{Clock, SystemClock};
 use rowmill_model::cell::Meta;
 use rowmill_model::column::Dependency;
 use rowmill_model::plan::Pick;
@@ -112,7 +114,7 @@ fn heard_by(store: &PostgresStore) -> Arc<Mutex<Vec<Change>>> {
 }
 
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let started = Instant::now();
+    let started = SystemClock.monotonic();
     while !is_so() {
         assert!(started.elapsed() < Duration::from_secs(20), "{what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -271,7 +273,7 @@ fn no_cell_is_run_twice_by_many_nodes() {
         });
         let done: Vec<u64> = join_all(work).await.concat();
         assert_eq!((done.len(), done.iter().collect::<BTreeSet<_>>().len()), (1_000, 1_000));
-        let standing = nodes[2].standing(id).await.unwrap().unwrap();
+        let standing = nodes[2].processing_status(id).await.unwrap().unwrap();
         assert_eq!(standing.tally.column(ANSWER, 1_000).completed, 1_000);
     });
 }
@@ -359,7 +361,7 @@ fn nodes_take_turns() {
             wanted,
             pause: Duration::from_secs(rest),
         };
-        let started = Instant::now();
+        let started = SystemClock.monotonic();
         // All at once, each in an order of its own.
         let work = (0..20_u128)
             .flat_map(|round| shared_rates.iter().map(move |shared_rates| (round, shared_rates)))
@@ -392,7 +394,7 @@ fn what_is_left_to_tell_is_told_before_the_end() {
         one.close().await.unwrap();
         assert!(matches!(one.ping().await, Err(StoreError::Closed)));
         // Sooner than by looking: its cells wait for another worker.
-        let started = Instant::now();
+        let started = SystemClock.monotonic();
         until("the other node hears of cells that are ready", || {
             heard.lock().unwrap().iter().any(|change| change.ready && change.seq == 4)
         })
@@ -459,24 +461,46 @@ fn a_stop_does_not_wait_for_ever_for_a_node_that_is_gone() {
         trigger(&one, id).await;
         assert_eq!(claim(&other, 1, id, 3).await.len(), 3);
         drop(other);
-        let started = Instant::now();
+        let started = SystemClock.monotonic();
         let stop = Stop { project: id, rows: Rows::All, slots: None, now_ms: 6 };
         assert_eq!(one.stop(stop).await.unwrap().cells, 3);
         assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
     });
 }
 
-/// A node on a machine whose clock is wrong, and what it takes the time to be.
-struct Wrong(PostgresStore, fn() -> i64);
+/// A clock that is minutes off.
+#[derive(Debug)]
+struct WrongClock {
+    ahead_ms: i64,
+}
+
+#[async_trait]
+impl Clock for WrongClock {
+    fn now(&self) -> jiff::Timestamp {
+        SystemClock.now() + jiff::SignedDuration::from_millis(self.ahead_ms)
+    }
+
+    fn monotonic(&self) -> Instant {
+        SystemClock.monotonic()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        SystemClock.sleep(duration).await;
+    }
+}
+
+/// A node on a machine whose clock is wrong, and that clock.
+struct Wrong(PostgresStore, Arc<WrongClock>);
 
 impl Wrong {
-    async fn open(address: &str, machine_ms: fn() -> i64) -> Self {
-        let options = Options { machine_ms, ..Options::default() };
-        Self(PostgresStore::connect(address, options).await.unwrap(), machine_ms)
+    async fn open(address: &str, ahead_ms: i64) -> Self {
+        let clock = Arc::new(WrongClock { ahead_ms });
+        let options = Options { clock: Arc::clone(&clock) as Arc<dyn Clock>, ..Options::default() };
+        Self(PostgresStore::connect(address, options).await.unwrap(), clock)
     }
 
     fn now_ms(&self) -> i64 {
-        (self.1)() + self.0.clock_ahead_ms()
+        self.1.now_ms() + self.0.clock_ahead_ms()
     }
 
     async fn claim(&self, worker: u128, project: ProjectId, lease_ms: i64) -> Vec<Claimed> {
@@ -488,20 +512,15 @@ impl Wrong {
     }
 }
 
-const MINUTES_5: i64 = 5 * 60 * 1_000;
-
-fn right_ms() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
-    i64::try_from(since.as_millis()).unwrap()
-}
+const MINUTES_5_MS: i64 = 5 * 60 * 1_000;
 
 #[test]
 fn clocks_that_disagree_by_minutes_do_no_harm() {
     on_a_database(async |address| {
-        let fast = Wrong::open(&address, || right_ms() + MINUTES_5).await;
-        let slow = Wrong::open(&address, || right_ms() - MINUTES_5).await;
+        let fast = Wrong::open(&address, MINUTES_5_MS).await;
+        let slow = Wrong::open(&address, -MINUTES_5_MS).await;
         for node in [&fast, &slow] {
-            assert!((node.now_ms() - right_ms()).abs() < 5_000, "{}", node.0.clock_ahead_ms());
+            assert!((node.now_ms() - SystemClock.now_ms()).abs() < 5_000, "{}", node.0.clock_ahead_ms());
         }
         let id = project(&fast.0, 1).await;
         fast.0.insert_rows(rows(id, 1, 1)).await.unwrap();
@@ -525,7 +544,7 @@ fn clocks_that_disagree_by_minutes_do_no_harm() {
         assert_eq!(fast.0.settle(worker, fast.now_ms(), vec![settlement]).await.unwrap(), [true]);
         let due = slow.0.lanes(slow.now_ms()).await.unwrap().next_due_ms.unwrap() - slow.now_ms();
         assert!((-5_000..=1_000).contains(&due), "{due}");
-        let started = Instant::now();
+        let started = SystemClock.monotonic();
         while slow.claim(4, id, 30_000).await.is_empty() {
             assert!(started.elapsed() < Duration::from_secs(20), "the retry is never due");
             tokio::time::sleep(Duration::from_millis(50)).await;

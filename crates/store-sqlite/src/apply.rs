@@ -4,8 +4,8 @@ use rowmill_store::Result;
 use rowmill_store::changes::{CellClaim, WriteSet};
 use rusqlite::{CachedStatement, Connection};
 
-use crate::backend;
 use crate::blocks::block_key;
+use crate::convert::backend;
 use crate::positions::key;
 
 pub(crate) fn writes(connection: &Connection, num: i64, writes: &WriteSet<()>) -> Result<()> {

@@ -4,7 +4,7 @@ use rowmill_model::plan::{BLOCK_BITS, Block, Tally};
 use rowmill_store::Result;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::{backend, damaged};
+use crate::convert::{backend, damaged};
 
 const BLOCK_NUMBER_BITS: u32 = 40 - BLOCK_BITS;
 

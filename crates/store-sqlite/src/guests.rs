@@ -5,9 +5,10 @@ use rowmill_store::changes::GuestRow;
 use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoredProject};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::projects::{self, Documents};
+use crate::convert::{backend, uuid_of};
+use crate::documents::{self, Documents};
+use crate::project_state;
 use crate::row_changes::OpenProject;
-use crate::{backend, uuid_of};
 
 pub(crate) fn projects_of_event(
     connection: &Connection,
@@ -23,7 +24,7 @@ pub(crate) fn projects_of_event(
         })
         .map_err(backend)?;
     let load =
-        |id| projects::load(connection, documents, rowmill_model::ProjectId::from_uuid(id)).transpose();
+        |id| documents::load(connection, documents, rowmill_model::ProjectId::from_uuid(id)).transpose();
     ids.into_iter().filter_map(load).collect()
 }
 
@@ -53,7 +54,7 @@ fn upsert_one(
     guest: &GuestWrite,
 ) -> Result<Option<(RowAction, Change)>> {
     let GuestWrite { project, version, guest_id, now_ms, .. } = guest;
-    let state = projects::state_at(connection, *project, *version)?;
+    let state = project_state::state_at(connection, *project, *version)?;
     let head = state.head;
     let known: Option<GuestRow> = connection
         .prepare_cached("SELECT position, event_at FROM guests WHERE project = ?1 AND guest_id = ?2")

@@ -7,7 +7,7 @@ use rowmill_model::value;
 use rowmill_store::Result;
 use rusqlite::Connection;
 
-use crate::backend;
+use crate::convert::backend;
 use crate::positions::{key_range, split};
 
 /// Rows that are looked at for one value.

@@ -12,8 +12,7 @@ use rowmill_store::{
 };
 use rusqlite::Connection;
 
-use crate::SHORT_PAGE_ROWS;
-use crate::pages::{self, Bounds, OneRow};
+use crate::pages::{self, Bounds, OneRow, SHORT_PAGE_ROWS};
 use crate::readers::{HeldSnapshot, ReadKind, Readers};
 
 /// What is read on an async thread at most. Copying it takes some ten microseconds.

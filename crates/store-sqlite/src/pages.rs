@@ -12,9 +12,12 @@ use rowmill_store::{
 use rusqlite::{Connection, Row};
 
 use crate::blocks::read_block;
-use crate::positions::{POSITION_MAX, key, key_range, locate, split};
-use crate::projects::{Head, State};
-use crate::{SHORT_PAGE_ROWS, backend, projects, rows, uuid_of};
+use crate::convert::{backend, uuid_of};
+use crate::positions::{POSITION_MAX, find_key, key, key_range, locate, split};
+use crate::project_state::{self, Head, State};
+
+/// A page of up to this many rows is a short read.
+pub(crate) const SHORT_PAGE_ROWS: u32 = 200;
 
 /// The blocks of a project, read as rows come by in order.
 pub(crate) struct Blocks<'c> {
@@ -74,7 +77,7 @@ pub(crate) fn page(
     bounds: Bounds,
 ) -> Result<RowsPage> {
     let State { head, counters, change_seq, .. } =
-        projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
+        project_state::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let total = counters.row_count;
     let first = match start {
         PageStart::After(position) => Some(key(head.num, position).saturating_add(1)),
@@ -125,7 +128,7 @@ pub(crate) fn at(
     bounds: Bounds,
 ) -> Result<RowsAt> {
     let State { head, change_seq, .. } =
-        projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
+        project_state::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let mut blocks = Blocks::of(connection, head.num);
     let mut rows = Vec::with_capacity(positions.len());
     let mut bytes = 0;
@@ -185,8 +188,8 @@ pub(crate) enum OneRow {
 }
 
 pub(crate) fn one(connection: &Connection, project: ProjectId, row: RowId, bounds: Bounds) -> Result<OneRow> {
-    let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
-    let Some(key) = rows::find_key(connection, head.num, row)? else { return Ok(OneRow::Nothing) };
+    let head = project_state::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
+    let Some(key) = find_key(connection, head.num, row)? else { return Ok(OneRow::Nothing) };
     Ok(match read_within(connection, key, bounds)? {
         Found::Nothing => OneRow::Nothing,
         Found::TooLarge => OneRow::TooLarge,
@@ -196,7 +199,7 @@ pub(crate) fn one(connection: &Connection, project: ProjectId, row: RowId, bound
 
 /// A row of this project, whole.
 pub(crate) fn find(connection: &Connection, head: Head, row: RowId) -> Result<Option<StoredRow>> {
-    let found = rows::find_row(connection, head.num, row)?;
+    let found = find_row(connection, head.num, row)?;
     found.map(|row| Blocks::of(connection, head.num).complete(row)).transpose()
 }
 
@@ -208,7 +211,7 @@ pub(crate) fn scan(
     mut visit: RowVisitor,
 ) -> Result<u64> {
     let State { head, change_seq, .. } =
-        projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
+        project_state::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let mut query = connection
         .prepare_cached(match look {
             ScanDetail::Values => "SELECT key, id, vals FROM rows WHERE key BETWEEN ?1 AND ?2 ORDER BY key",
@@ -243,7 +246,7 @@ pub(crate) fn scan(
 
 /// How many bytes of values lie there. SQLite knows that without reading them.
 pub(crate) fn bytes(connection: &Connection, project: ProjectId, spans: &Spans) -> Result<u64> {
-    let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
+    let head = project_state::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let mut query = connection
         .prepare_cached("SELECT coalesce(sum(octet_length(vals)), 0) FROM rows WHERE key BETWEEN ?1 AND ?2")
         .map_err(backend)?;
@@ -280,4 +283,15 @@ pub(crate) fn decode_details(row: &Row<'_>) -> Result<Details> {
         Some(details) => Ok(Details::from_bytes(details)?),
         None => Ok(Details::default()),
     }
+}
+
+/// A row of this project.
+pub(crate) fn find_row(connection: &Connection, num: i64, row: RowId) -> Result<Option<RawRow>> {
+    let mut query = connection
+        .prepare_cached("SELECT key, id, vals, details FROM rows WHERE id = ?1")
+        .map_err(backend)?;
+    let mut found = query.query([row.uuid().as_bytes()]).map_err(backend)?;
+    let Some(found) = found.next().map_err(backend)? else { return Ok(None) };
+    let (project, _) = split(found.get(0).map_err(backend)?);
+    if project == num { raw_row(found).map(Some) } else { Ok(None) }
 }

@@ -6,11 +6,12 @@
 
 use std::ops::RangeInclusive;
 
+use rowmill_model::RowId;
 use rowmill_store::Result;
 use rowmill_store::changes::LIVE_LEVEL_BITS as LEVEL_BITS;
-use rusqlite::{CachedStatement, Connection};
+use rusqlite::{CachedStatement, Connection, OptionalExtension};
 
-use crate::backend;
+use crate::convert::backend;
 
 const POSITION_BITS: u32 = 40;
 pub(crate) const POSITION_MAX: u64 = (1 << POSITION_BITS) - 1;
@@ -91,6 +92,15 @@ fn find(
         before += run.count;
     }
     Ok(None)
+}
+
+/// The key of a row of this project.
+pub(crate) fn find_key(connection: &Connection, num: i64, row: RowId) -> Result<Option<i64>> {
+    let key: Option<i64> = connection
+        .prepare_cached("SELECT key FROM rows WHERE id = ?1")
+        .and_then(|mut query| query.query_row([row.uuid().as_bytes()], |row| row.get(0)).optional())
+        .map_err(backend)?;
+    Ok(key.filter(|key| split(*key).0 == num))
 }
 
 #[cfg(test)]

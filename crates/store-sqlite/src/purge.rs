@@ -3,7 +3,7 @@
 use rowmill_store::Result;
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::backend;
+use crate::convert::backend;
 use crate::positions::key_range;
 
 /// Rows deleted in one go: few enough that a waiting writer barely notices.

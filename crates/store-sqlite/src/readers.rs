@@ -1,18 +1,20 @@
-//! Reading, always in a snapshot: all that one read sees is of one moment.
+//! Reading, always in a snapshot: everything that one read sees is of one moment.
 //!
-//! A short read runs on the thread that asks for it. It takes some microseconds, and handing it to
-//! another thread and waiting for the answer would take longer. What may be long runs on threads apart, a few
-//! at a time and a few of each tenant, so that whoever reads much waits for themselves. Pages wait for pages and
-//! scans for scans: a scan takes as long as its project is large.
+//! A short read runs on the thread that asks for it. It takes microseconds, and handing it to another thread would take
+//! longer. Reads that may be long run on other threads, a few at a time and a few of each tenant, so that a tenant that
+//! reads much waits for itself. Lists, pages and scans have separate queues, because a scan takes as long as its
+//! project is large.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use rowmill_fairness::{FairSemaphore, Permit, Tenant};
 use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
 
-use crate::{backend, read_only, run_cached};
+use crate::connection::{read_only, run_cached};
+use crate::convert::backend;
 
 /// How many reads of a kind run at once, and how many of them for one tenant; more of them wait.
 const LONG_READS_MAX: usize = 4;
@@ -21,14 +23,14 @@ const LONG_READS_EACH_MAX: usize = 2;
 const SNAPSHOTS_MAX: usize = 8;
 const SNAPSHOTS_EACH_MAX: usize = 4;
 
-/// What a read on a thread apart waits behind.
+/// The queue that a read on another thread waits in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ReadKind {
-    /// Lists of projects and the like: usually short, but nobody knows beforehand.
+    /// Lists of projects and the like: usually short, but that is not known beforehand.
     List,
     /// A page of rows, bounded in bytes.
     Page,
-    /// Whatever goes over many rows.
+    /// Anything that goes over many rows.
     Scan,
 }
 
@@ -58,7 +60,7 @@ impl Readers {
         })
     }
 
-    /// Reads here and now.
+    /// Reads on this thread.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let connection = self.connection()?;
         // After a panic the connection is dropped, and with it whatever state it was left in.
@@ -67,7 +69,7 @@ impl Readers {
         outcome
     }
 
-    /// Reads what may take long, on another thread.
+    /// Reads on another thread, for reads that may take long.
     pub(crate) async fn read_long<T: Send + 'static>(
         self: &Arc<Self>,
         lane: ReadKind,
@@ -83,7 +85,7 @@ impl Readers {
         reading.await.map_err(|failure| StoreError::Backend(failure.into()))?
     }
 
-    /// Keeps a moment readable; `None` if too many are kept already.
+    /// Opens a snapshot that stays readable; `None` if too many are open already.
     pub(crate) fn snapshot(self: &Arc<Self>) -> Result<Option<HeldSnapshot>> {
         let Some(permit) = self.snapshots.try_acquire(Tenant::current()) else { return Ok(None) };
         let connection = self.connection()?;
@@ -107,15 +109,15 @@ impl Readers {
     }
 
     fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 }
 
-/// An open transaction that reads. Its moment is that of the first read.
+/// An open read transaction. It sees the database as it is at the first read.
 #[derive(Debug)]
 pub(crate) struct HeldSnapshot {
     readers: Arc<Readers>,
-    /// `None` after a read that did not come back.
+    /// `None` after a read that panicked.
     connection: Option<Connection>,
     _permit: Permit,
 }
@@ -148,7 +150,7 @@ impl Drop for HeldSnapshot {
     }
 }
 
-/// The outer error is the snapshot's, the inner one the work's.
+/// Runs work in a snapshot. The outer error is the snapshot's, the inner one the work's.
 fn in_snapshot<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<Result<T>> {
     run_cached(connection, "BEGIN").map_err(backend)?;
     let outcome = work(connection);
@@ -174,7 +176,7 @@ mod tests {
                 let (readers, gate) = (Arc::clone(&readers), Arc::clone(&gate));
                 let work = async move {
                     let wait = move |_: &Connection| {
-                        let _ = gate.lock().unwrap_or_else(PoisonError::into_inner).recv();
+                        let _ = gate.lock().recv();
                         Ok(())
                     };
                     readers.read_long(ReadKind::Page, wait).await

@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{backend, damaged};
+use crate::convert::{backend, damaged};
 
 /// The outcome kept for a request that is not yet forgotten.
 pub(crate) fn recall(connection: &Connection, once: &IdempotentRequest) -> Result<Option<String>> {

@@ -1,5 +1,4 @@
-//! Loading what a change of rows needs, and applying what comes of it. What is decided in between is the seam's
-//! ([`rowmill_store::changes`]).
+//! Loads what a change of rows needs, and applies the result. [`rowmill_store::changes`] decides in between.
 
 use std::sync::Arc;
 
@@ -12,11 +11,13 @@ use rusqlite::{Connection, Row};
 use uuid::Uuid;
 
 use crate::blocks::{block_key, block_number, read_marks, read_tally_text};
+use crate::convert::{backend, uuid_of};
+use crate::documents::{self, Documents};
 use crate::positions::key;
-use crate::projects::{self, Documents, State};
-use crate::{apply, backend, lookups, pages, rows, uuid_of};
+use crate::project_state::{self, State};
+use crate::{apply, lookups, pages};
 
-/// Rows are written once they take as much, so that a batch of large ones is never held whole.
+/// Changed rows are written when they reach this size, so that a batch of large rows is never held in memory whole.
 const FLUSH_BYTES: usize = 4 * 1024 * 1024;
 
 /// A project in the transaction that changes its rows.
@@ -29,7 +30,7 @@ pub(crate) struct OpenProject<'c> {
 impl<'c> OpenProject<'c> {
     /// Opens a project as it is stored.
     pub(crate) fn open(connection: &'c Connection, documents: &Documents, state: State) -> Result<Self> {
-        let (project, plan) = projects::planned(connection, documents, state.head)?;
+        let (project, plan) = documents::planned(connection, documents, state.head)?;
         Self::with(connection, state, project, plan)
     }
 
@@ -71,7 +72,7 @@ impl<'c> OpenProject<'c> {
         if let Some(position) = self.changes.position(id) {
             return Ok(Some(position));
         }
-        let Some(row) = rows::find_row(self.connection, self.num, id)? else { return Ok(None) };
+        let Some(row) = pages::find_row(self.connection, self.num, id)? else { return Ok(None) };
         let position = row.position;
         self.changes.know_by_id(row, ());
         Ok(Some(position))
@@ -146,7 +147,7 @@ impl<'c> OpenProject<'c> {
         Ok(())
     }
 
-    /// Writes what changed so far, if much is held.
+    /// Writes what changed so far, if it is large.
     pub(crate) fn flush_if_large(&mut self) -> Result<()> {
         if self.changes.bytes() > FLUSH_BYTES { self.flush() } else { Ok(()) }
     }
@@ -170,7 +171,7 @@ impl<'c> OpenProject<'c> {
         Ok(())
     }
 
-    /// Writes all that is left, and says what is to be told. Without a time the counts keep theirs.
+    /// Writes what is left, and returns the change to tell listeners. Without a time, the time of the counts stays.
     pub(crate) fn finish(self, now_ms: impl Into<Option<i64>>) -> Result<Change> {
         let Finished { writes, row_count, next_position, lookup_slots: _, tally, change } =
             self.changes.finish()?;
@@ -178,8 +179,8 @@ impl<'c> OpenProject<'c> {
         if let Some(tally) = tally {
             apply::tally(self.connection, self.num, &tally, now_ms.into())?;
         }
-        let counters = projects::Counters { row_count, next_position };
-        projects::write_counters(self.connection, self.num, counters, change.seq)?;
+        let counters = project_state::Counters { row_count, next_position };
+        project_state::write_counters(self.connection, self.num, counters, change.seq)?;
         Ok(change)
     }
 }

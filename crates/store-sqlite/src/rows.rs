@@ -3,17 +3,17 @@
 use rowmill_model::plan::block_of;
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, ProjectId, RowId, value};
-use rowmill_store::changes::{RawRow, writes_by_row};
+use rowmill_store::changes::writes_by_row;
 use rowmill_store::{
     Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells,
 };
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use crate::pages::{self, raw_row};
-use crate::positions::split;
-use crate::projects::{self, Documents, State};
+use crate::documents::{self, Documents};
+use crate::positions::{find_key, split};
+use crate::project_state::{self, State};
 use crate::row_changes::OpenProject;
-use crate::{backend, lookups, receipts};
+use crate::{lookups, pages, receipts};
 
 pub(crate) fn insert(
     connection: &Connection,
@@ -23,7 +23,7 @@ pub(crate) fn insert(
     let NewRows { project, version, rows, match_on, project_save, ignored_keys, now_ms, once } = batch;
     let mut changes = Vec::new();
     let inserted = receipts::once(connection, once.as_ref(), || {
-        let state = projects::state_at(connection, project, version)?;
+        let state = project_state::state_at(connection, project, version)?;
         if let Some(slot) = match_on {
             lookups::ensure(connection, state.head.num, slot)?;
         }
@@ -47,7 +47,7 @@ fn open<'c>(
 ) -> Result<OpenProject<'c>> {
     match changed {
         Some(project) => {
-            projects::write_document(connection, state.head, &project)?;
+            documents::write_document(connection, state.head, &project)?;
             OpenProject::open_saved(connection, state, *project)
         }
         None => OpenProject::open(connection, documents, state),
@@ -92,7 +92,7 @@ pub(crate) fn write_cells(
     batch: WriteCells,
 ) -> Result<(WrittenCells, Vec<Change>)> {
     let WriteCells { project, version, project_save, cells, now_ms, returning } = batch;
-    let state = projects::state_at(connection, project, version)?;
+    let state = project_state::state_at(connection, project, version)?;
     let mut open = open(connection, documents, state, project_save)?;
     let mut unknown = Vec::new();
     for (row, writes) in writes_by_row(&cells) {
@@ -127,7 +127,7 @@ pub(crate) fn delete(
     project: ProjectId,
     rows: &[RowId],
 ) -> Result<(u64, Vec<Change>)> {
-    let state = projects::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
+    let state = project_state::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let num = state.head.num;
     let mut open = OpenProject::open(connection, documents, state)?;
     for row in rows {
@@ -152,25 +152,6 @@ pub(crate) fn positions(
     project: ProjectId,
     rows: &[RowId],
 ) -> Result<Vec<Option<u64>>> {
-    let head = projects::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
+    let head = project_state::head(connection, project)?.ok_or(StoreError::UnknownProject)?;
     rows.iter().map(|row| Ok(find_key(connection, head.num, *row)?.map(|key| split(key).1))).collect()
-}
-
-/// A row of this project.
-pub(crate) fn find_row(connection: &Connection, num: i64, row: RowId) -> Result<Option<RawRow>> {
-    let mut query = connection
-        .prepare_cached("SELECT key, id, vals, details FROM rows WHERE id = ?1")
-        .map_err(backend)?;
-    let mut found = query.query([row.uuid().as_bytes()]).map_err(backend)?;
-    let Some(found) = found.next().map_err(backend)? else { return Ok(None) };
-    let (project, _) = split(found.get(0).map_err(backend)?);
-    if project == num { raw_row(found).map(Some) } else { Ok(None) }
-}
-
-pub(crate) fn find_key(connection: &Connection, num: i64, row: RowId) -> Result<Option<i64>> {
-    let key: Option<i64> = connection
-        .prepare_cached("SELECT key FROM rows WHERE id = ?1")
-        .and_then(|mut query| query.query_row([row.uuid().as_bytes()], |row| row.get(0)).optional())
-        .map_err(backend)?;
-    Ok(key.filter(|key| split(*key).0 == num))
 }

@@ -8,10 +8,11 @@ use rowmill_store::changes::{BLOCKS_AT_ONCE, Part, PartDone, Places, block_after
 use rowmill_store::{Change, ProcessingStatus, Result, Stop, Stopped, StoreError, Trigger};
 use rusqlite::Connection;
 
-use crate::backend;
 use crate::blocks::read_tally;
+use crate::convert::backend;
+use crate::documents::{self, Documents};
 use crate::positions::{key, split};
-use crate::projects::{self, Documents, State};
+use crate::project_state::{self, State};
 use crate::row_changes::OpenProject;
 
 /// Queues cells in part of the rows; `limit` counts down.
@@ -22,7 +23,7 @@ pub(crate) fn trigger(
     part: Part,
     limit: u64,
 ) -> Result<(PartDone<u64>, Vec<Change>)> {
-    let state = projects::state(connection, trigger.project)?.ok_or(StoreError::UnknownProject)?;
+    let state = project_state::state(connection, trigger.project)?.ok_or(StoreError::UnknownProject)?;
     let mut open = OpenProject::open(connection, documents, state)?;
     let (positions, next_block) = match part {
         Part::These(positions) => (live_of(connection, state, positions)?, None),
@@ -51,7 +52,7 @@ pub(crate) fn stop(
     stop: &Stop,
     part: Part,
 ) -> Result<(PartDone<Stopped>, Vec<Change>)> {
-    let state = projects::state(connection, stop.project)?.ok_or(StoreError::UnknownProject)?;
+    let state = project_state::state(connection, stop.project)?.ok_or(StoreError::UnknownProject)?;
     let mut open = OpenProject::open(connection, documents, state)?;
     let (positions, next_block) = match part {
         Part::These(positions) => {
@@ -72,14 +73,14 @@ pub(crate) fn stop(
     Ok((PartDone { count: stopped, next_block }, changes))
 }
 
-pub(crate) fn standing(
+pub(crate) fn processing_status(
     connection: &Connection,
     documents: &Documents,
     project: ProjectId,
 ) -> Result<Option<ProcessingStatus>> {
-    let Some(stored) = projects::load(connection, documents, project)? else { return Ok(None) };
-    let Some(state) = projects::state(connection, project)? else { return Ok(None) };
-    let (project, plan) = projects::planned(connection, documents, state.head)?;
+    let Some(stored) = documents::load(connection, documents, project)? else { return Ok(None) };
+    let Some(state) = project_state::state(connection, project)? else { return Ok(None) };
+    let (project, plan) = documents::planned(connection, documents, state.head)?;
     let tally = read_tally(connection, state.head.num)?;
     let updated_at_ms = tally.as_ref().map(|(_, at)| *at);
     let tally = tally.map(|(tally, _)| tally).unwrap_or_default();

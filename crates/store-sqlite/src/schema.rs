@@ -2,9 +2,8 @@
 
 use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
-use rusqlite::config::DbConfig;
 
-use crate::backend;
+use crate::convert::backend;
 
 /// In order, never changed once released: a change of shape is a new entry.
 const MIGRATIONS: &[(&str, &str)] = &[
@@ -44,28 +43,6 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<()> {
     }
     transaction.pragma_update(None, "user_version", known).map_err(backend)?;
     transaction.commit().map_err(backend)
-}
-
-/// Settings of a connection that every user of the file must agree on.
-pub(crate) fn configure(connection: &Connection, cache_kib: u32) -> Result<()> {
-    connection.busy_timeout(std::time::Duration::from_secs(30)).map_err(backend)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(backend)?;
-    // A plan never depends on the values bound to it. Without this many statements are planned anew at
-    // every use, which costs more than the use.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(backend)?;
-    let pragmas = [
-        ("journal_mode", "wal"),
-        // FULL, because an acknowledged write must survive a power cut: NORMAL does not sync the log
-        // at commit.
-        ("synchronous", "full"),
-        ("temp_store", "memory"),
-        ("cell_size_check", "on"),
-    ];
-    for (name, value) in pragmas {
-        connection.pragma_update(None, name, value).map_err(backend)?;
-    }
-    connection.pragma_update(None, "cache_size", -i64::from(cache_kib)).map_err(backend)
 }
 
 fn check_owner(connection: &Connection, found: u32) -> Result<()> {

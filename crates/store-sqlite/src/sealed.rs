@@ -4,7 +4,7 @@ use rowmill_model::TeamId;
 use rowmill_store::{Result, Sealed, SealedKind, StoreError};
 use rusqlite::{Connection, Row};
 
-use crate::backend;
+use crate::convert::backend;
 
 pub(crate) fn put(connection: &Connection, team: TeamId, sealed: &Sealed, count_max: u32) -> Result<()> {
     let Sealed { kind, name, bytes, updated_at_ms } = sealed;

@@ -4,7 +4,7 @@ use rowmill_model::{KeyId, Slug, TeamId};
 use rowmill_store::{ApiKey, Result, StoreError, Team};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::{backend, uuid_of};
+use crate::convert::{backend, uuid_of};
 
 pub(crate) fn create_team(connection: &Connection, team: &Team) -> Result<()> {
     let inserted = connection

@@ -12,9 +12,11 @@ use rowmill_store::{
 use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
 
-use crate::projects::{self, Documents};
+use crate::apply;
+use crate::convert::{backend, uuid_of};
+use crate::documents::Documents;
+use crate::project_state;
 use crate::row_changes::{OpenProject, StoredClaim};
-use crate::{apply, backend, uuid_of};
 
 /// How many cells whose time has come are queued again in one go.
 const DUE_AT_ONCE: u32 = 2_000;
@@ -51,7 +53,7 @@ pub(crate) fn lanes(connection: &Connection, now_ms: i64) -> Result<Lanes> {
         .map_err(backend)?;
     let mut ready = Vec::with_capacity(lanes.len());
     for (num, slot) in lanes {
-        if let Some(project) = projects::id_of(connection, num)? {
+        if let Some(project) = project_state::id_of(connection, num)? {
             ready.push(Lane { project, slot });
         }
     }
@@ -73,7 +75,7 @@ impl<'c> OpenProjects<'c> {
     /// `None` if the project is gone.
     fn of(&mut self, project: ProjectId) -> Result<Option<&mut OpenProject<'c>>> {
         if !self.open.contains_key(&project) {
-            let state = projects::state(self.connection, project)?;
+            let state = project_state::state(self.connection, project)?;
             let open =
                 state.map(|state| OpenProject::open(self.connection, self.documents, state)).transpose()?;
             self.open.insert(project, open);
@@ -187,7 +189,7 @@ fn queue_due(connection: &Connection, projects: &mut OpenProjects<'_>, now_ms: i
         })
         .map_err(backend)?;
     for (at_ms, num, slot, position) in due {
-        let project = projects::id_of(connection, num)?;
+        let project = project_state::id_of(connection, num)?;
         let open = project.map(|project| projects.of(project)).transpose()?.flatten();
         let Some(open) = open else {
             // What a deleted project left would be found due for ever.
@@ -280,7 +282,7 @@ pub(crate) fn heartbeat(
     see_worker(connection, worker, expires_at_ms)?;
     let mut tickets = Vec::new();
     for stored in claims_of_worker(connection, worker.0)? {
-        let Some(project) = projects::id_of(connection, stored.num)? else { continue };
+        let Some(project) = project_state::id_of(connection, stored.num)? else { continue };
         tickets.extend(tickets_in(&stored, project));
     }
     Ok(tickets)
@@ -320,7 +322,7 @@ fn dismiss(connection: &Connection, documents: &Documents, workers: &[Uuid]) -> 
     let mut projects = OpenProjects::new(connection, documents);
     for worker in workers {
         for StoredClaim { token, num, claim } in claims_of_worker(connection, *worker)? {
-            let project = projects::id_of(connection, num)?;
+            let project = project_state::id_of(connection, num)?;
             match project.map(|project| projects.of(project)).transpose()?.flatten() {
                 Some(open) => open.load_block(claim.block)?,
                 None => apply::delete_claim(connection, token)?,

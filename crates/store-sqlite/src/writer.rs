@@ -1,32 +1,35 @@
-//! The one writer. It takes what has queued, tenants in turn, commits once, then answers everyone.
+//! The single writer, with group commit: it takes what is queued, tenants in turn, commits once, then answers everyone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex, RwLock};
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_fairness::{FairSemaphore, Permit, Tenant};
 use rowmill_store::{Change, Listener, Result, StoreError};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::connection::{in_transaction, run_cached};
+use crate::convert::backend;
 use crate::fair_queue::FairQueue;
-use crate::{backend, purge, run_cached};
+use crate::purge;
 
-/// How many writes of one tenant may wait; a caller beyond that waits to be let in.
+/// How many writes of one tenant may be queued; further callers wait for a place in the queue.
 const QUEUE_LEN_EACH: usize = 1024;
-/// How many writes of all tenants may wait.
+/// How many writes of all tenants may be queued.
 const QUEUE_LEN: usize = 4 * QUEUE_LEN_EACH;
 /// A write of more rows than this is a bulk write.
 pub(crate) const BULK_ROWS: usize = 500;
 /// How many writes share one commit at most.
 const BATCH_LEN_MAX: usize = 512;
-/// After this long in one transaction those done so far are committed and answered.
+/// A transaction that has taken this long takes no more writes and is committed.
 const BATCH_TIME_MAX: Duration = Duration::from_millis(15);
 
-/// Does its work in the open transaction, if one could be opened, and leaves what is to be said once
-/// that is committed.
+/// Does its work in the open transaction, if one could be opened. Returns what answers the caller after the commit.
 type Work = Box<dyn FnOnce(Option<&Connection>, Undo) -> Reply + Send>;
 type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
 
@@ -43,7 +46,7 @@ pub(crate) struct Writer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
     Light,
-    /// It keeps whoever shares its transaction waiting.
+    /// Long enough that writes in the same transaction would wait for it.
     Bulk,
 }
 
@@ -75,7 +78,7 @@ struct Waiting {
 
 impl Queue {
     fn push(&self, tenant: Tenant, job: Job) -> Result<()> {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         if waiting.is_closed {
             return Err(StoreError::Closed);
         }
@@ -86,12 +89,8 @@ impl Queue {
     }
 
     fn close(&self) {
-        self.lock().is_closed = true;
+        self.waiting.lock().is_closed = true;
         self.arrived.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        lock(&self.waiting)
     }
 }
 
@@ -107,7 +106,7 @@ struct Listeners(RwLock<Vec<Listener>>);
 
 impl Listeners {
     fn tell(&self, change: &Change) {
-        for listener in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
+        for listener in self.0.read().iter() {
             listener(change);
         }
     }
@@ -120,7 +119,7 @@ impl std::fmt::Debug for Listeners {
 }
 
 impl Writer {
-    /// `purge_pending` is set by whoever leaves something to sweep up.
+    /// `purge_pending` is set when there is a deleted project to purge.
     pub(crate) fn start(connection: Connection, purge_pending: Arc<AtomicBool>) -> Result<Self> {
         let queue = Arc::<Queue>::default();
         let waiting = Arc::clone(&queue);
@@ -170,8 +169,8 @@ impl Writer {
         answered.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// The same for work that changes rows: its changes are told in the order they were committed, before
-    /// the caller is answered.
+    /// Runs work that changes rows. Listeners are told of the changes in the order of the commits, before the caller is
+    /// answered.
     pub(crate) async fn change<T: Send + 'static>(
         &self,
         weight: Weight,
@@ -188,13 +187,13 @@ impl Writer {
     }
 
     pub(crate) fn listen(&self, listener: Listener) {
-        self.listeners.0.write().unwrap_or_else(PoisonError::into_inner).push(listener);
+        self.listeners.0.write().push(listener);
     }
 
-    /// Lets no more in, finishes what is queued and waits for the end.
+    /// Refuses new writes, finishes those in the queue and waits for the thread to end.
     pub(crate) fn close(&self) {
         self.queue.close();
-        if let Some(thread) = lock(&self.thread).take() {
+        if let Some(thread) = self.thread.lock().take() {
             let _ = thread.join();
         }
     }
@@ -206,22 +205,18 @@ impl Drop for Writer {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn run(connection: &Connection, queue: &Queue, purge_pending: &AtomicBool) {
     loop {
-        let mut waiting = queue.lock();
+        let mut waiting = queue.waiting.lock();
         while waiting.jobs.is_empty() && !waiting.is_closed && !purge_pending.load(Ordering::Acquire) {
-            waiting = queue.arrived.wait(waiting).unwrap_or_else(PoisonError::into_inner);
+            queue.arrived.wait(&mut waiting);
         }
         let (is_empty, is_closed) = (waiting.jobs.is_empty(), waiting.is_closed);
         drop(waiting);
         match (is_empty, is_closed) {
             (false, _) => commit_batch(connection, queue),
             (true, true) => break,
-            // Nobody waits: a good moment to sweep up after deleted projects.
+            // Nobody waits: a good moment to purge deleted projects.
             (true, false) => purge_pending.store(sweep(connection), Ordering::Release),
         }
     }
@@ -241,7 +236,7 @@ impl Batch {
     /// The next write, if it may share the transaction: nobody waits for another tenant's bulk write because
     /// their own was committed along with it.
     fn next(&self, queue: &Queue) -> Option<(Tenant, Job)> {
-        let mut waiting = queue.lock();
+        let mut waiting = queue.waiting.lock();
         let (tenant, job) = waiting.jobs.peek()?;
         let is_alone = self.took.iter().all(|(other, _)| *other == tenant);
         if job.weight == Weight::Bulk && !is_alone { None } else { waiting.jobs.pop() }
@@ -250,18 +245,18 @@ impl Batch {
     fn run(&mut self, tenant: Tenant, job: Job, transaction: Option<&Connection>, queue: &Queue) {
         let Job { work, weight: _, place } = job;
         drop(place);
-        let started = Instant::now();
+        let started = SystemClock.monotonic();
         let undo = if self.replies.is_empty() { Undo::Everything } else { Undo::ThisAlone };
         self.replies.push(work(transaction, undo));
         let time = started.elapsed();
         self.took.push((tenant, time));
-        queue.lock().jobs.charge(tenant, time);
+        queue.waiting.lock().jobs.charge(tenant, time);
     }
 
-    /// Puts the time of the commit on the accounts of those it was for, by what each of them wrote.
+    /// Charges the time of the commit to the tenants in it, in proportion to the time their writes took.
     fn charge_commit(&self, time: Duration, queue: &Queue) {
         let all: Duration = self.took.iter().map(|(_, time)| *time).sum();
-        let mut waiting = queue.lock();
+        let mut waiting = queue.waiting.lock();
         for (tenant, took) in &self.took {
             let part = took.as_secs_f64() / all.as_secs_f64().max(f64::MIN_POSITIVE);
             waiting.jobs.charge(*tenant, time.mul_f64(part.min(1.0)));
@@ -273,11 +268,11 @@ fn commit_batch(connection: &Connection, queue: &Queue) {
     let mut batch = Batch::default();
     let begun = run_cached(connection, "BEGIN IMMEDIATE");
     let transaction = begun.is_ok().then_some(connection);
-    let started = Instant::now();
+    let started = SystemClock.monotonic();
     while let Some((tenant, job)) = batch.next(queue) {
         batch.run(tenant, job, transaction, queue);
         let is_full = batch.replies.len() >= BATCH_LEN_MAX || started.elapsed() >= BATCH_TIME_MAX;
-        // Whoever comes after one that could not be undone cleanly waits for the next transaction.
+        // After a write that could not be undone cleanly, the next one waits for the next transaction.
         if is_full || connection.is_autocommit() {
             break;
         }
@@ -297,7 +292,7 @@ fn commit_batch(connection: &Connection, queue: &Queue) {
     }
 }
 
-/// What a write that fails undoes.
+/// What is rolled back when a write fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Undo {
     /// The transaction, in which nothing else was done yet. A savepoint would copy every page it touches.
@@ -331,7 +326,7 @@ fn undoable<T>(
     outcome
 }
 
-/// Sweeps a little; says whether there is more.
+/// Purges a little; returns whether there is more.
 fn sweep(connection: &Connection) -> bool {
     match in_transaction(connection, purge::sweep_some) {
         Ok(more) => more,
@@ -340,17 +335,6 @@ fn sweep(connection: &Connection) -> bool {
             false
         }
     }
-}
-
-pub(crate) fn in_transaction<T>(
-    connection: &Connection,
-    work: impl FnOnce(&Connection) -> Result<T>,
-) -> Result<T> {
-    run_cached(connection, "BEGIN IMMEDIATE").map_err(backend)?;
-    let outcome = work(connection);
-    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    run_cached(connection, end).map_err(backend)?;
-    outcome
 }
 
 #[cfg(test)]
@@ -371,7 +355,7 @@ mod tests {
             let work = move |_: &Connection| {
                 // The first holds up all others until they have queued.
                 held.map_or(Ok(()), |held| held.recv()).unwrap();
-                lock(&order).push(name);
+                order.lock().push(name);
                 Ok(())
             };
             tokio::spawn(
@@ -393,7 +377,7 @@ mod tests {
         for write in queued {
             write.await.unwrap().unwrap();
         }
-        assert_eq!(*lock(&order), ["first", "quiet", "quiet again", "second", "third", "fourth"]);
+        assert_eq!(*order.lock(), ["first", "quiet", "quiet again", "second", "third", "fourth"]);
         writer.close();
         let late = writer.write(|_| Ok(())).await;
         assert!(matches!(late, Err(StoreError::Closed)), "{late:?}");

@@ -12,7 +12,8 @@ use rowmill_model::{ProjectId, RowId, TeamId};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{ApiKey, Result, Sealed, Team};
+use crate::error::Result;
+use crate::types::{ApiKey, Sealed, Team};
 
 #[async_trait]
 pub trait Carry: std::fmt::Debug + Send + Sync {
@@ -112,7 +113,7 @@ pub enum Key {
     Number(u64),
     /// Of a guest.
     Guest(String),
-    /// Of a retry: when, which column and which row.
+    /// Of a retry: when (Unix milliseconds), which column and which row.
     Retry(i64, Slot, u64),
 }
 

@@ -2,6 +2,8 @@
 
 use rowmill_model::RowId;
 
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The project changed since it was read: read it again and decide anew.

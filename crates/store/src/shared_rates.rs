@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use rowmill_model::Spacing;
 use uuid::Uuid;
 
-use crate::Result;
+use crate::error::Result;
 
 /// Where nodes on one database keep to rates together. The database's clock decides.
 #[async_trait]
@@ -28,48 +28,51 @@ pub struct RateRequest {
     pub unused: u32,
     /// Would be done now, as far as it may be.
     pub wanted: u32,
-    /// For so long nobody may do it.
+    /// Pause all nodes for this long.
     pub pause: Duration,
 }
 
-/// Times are from now on.
+/// What a node may do. Times are from now on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateGrant {
     /// How many of those wanted may be done now.
     pub granted: u32,
     /// By spacing, when the next one is due.
     pub due_in: Vec<Duration>,
-    /// How long nobody may do it.
+    /// How long all nodes are paused.
     pub paused_for: Duration,
 }
 
 impl RateRequest {
-    /// Asks for nothing but how things stand.
+    /// Whether it only asks for the state.
     pub fn is_question(&self) -> bool {
         self.done == 0 && self.unused == 0 && self.wanted == 0 && self.pause.is_zero()
     }
 
-    /// What becomes of an ask where this is due and rested, all in nanoseconds of one clock.
-    pub fn decide(&self, due: &mut Vec<i64>, rests_until: &mut i64, now: i64) -> RateGrant {
-        due.resize(self.spacings.len(), i64::MIN);
-        let pause = i64::try_from(self.pause.as_nanos()).unwrap_or(i64::MAX);
-        if pause > 0 {
-            *rests_until = (*rests_until).max(now.saturating_add(pause));
+    /// Grants what the state of the rates allows, and updates the state: when the next call is due by each spacing, and
+    /// until when all are paused. All times are nanoseconds of one clock.
+    pub fn decide(&self, due_ns: &mut Vec<i64>, paused_until_ns: &mut i64, now_ns: i64) -> RateGrant {
+        due_ns.resize(self.spacings.len(), i64::MIN);
+        let pause_ns = i64::try_from(self.pause.as_nanos()).unwrap_or(i64::MAX);
+        if pause_ns > 0 {
+            *paused_until_ns = (*paused_until_ns).max(now_ns.saturating_add(pause_ns));
         }
-        for (due, spacing) in due.iter_mut().zip(&self.spacings) {
-            *due = spacing.take(spacing.give_back(*due, now, self.unused), now, self.done);
+        for (due_ns, spacing) in due_ns.iter_mut().zip(&self.spacings) {
+            *due_ns = spacing.take(spacing.give_back(*due_ns, now_ns, self.unused), now_ns, self.done);
         }
-        let may = due.iter().zip(&self.spacings).map(|(due, spacing)| spacing.available(*due, now)).min();
-        let may = if *rests_until > now { 0 } else { may.unwrap_or(u64::MAX) };
-        let granted = self.wanted.min(u32::try_from(may).unwrap_or(u32::MAX));
-        for (due, spacing) in due.iter_mut().zip(&self.spacings) {
-            *due = spacing.take(*due, now, granted);
+        let available = |(due_ns, spacing): (&i64, &Spacing)| spacing.available(*due_ns, now_ns);
+        let available = due_ns.iter().zip(&self.spacings).map(available).min();
+        let available = if *paused_until_ns > now_ns { 0 } else { available.unwrap_or(u64::MAX) };
+        let granted = self.wanted.min(u32::try_from(available).unwrap_or(u32::MAX));
+        for (due_ns, spacing) in due_ns.iter_mut().zip(&self.spacings) {
+            *due_ns = spacing.take(*due_ns, now_ns, granted);
         }
-        let from_now = |then: i64| Duration::from_nanos(u64::try_from(then.saturating_sub(now)).unwrap_or(0));
+        let from_now =
+            |then_ns: i64| Duration::from_nanos(u64::try_from(then_ns.saturating_sub(now_ns)).unwrap_or(0));
         RateGrant {
             granted,
-            due_in: due.iter().copied().map(from_now).collect(),
-            paused_for: from_now(*rests_until),
+            due_in: due_ns.iter().copied().map(from_now).collect(),
+            paused_for: from_now(*paused_until_ns),
         }
     }
 }
@@ -78,7 +81,7 @@ impl RateRequest {
 mod tests {
     use super::*;
 
-    const MS: i64 = 1_000_000;
+    const NS_PER_MS: i64 = 1_000_000;
 
     fn ask(done: u32, wanted: u32, rest_ms: u64) -> RateRequest {
         let spacings = vec![Spacing::of_bucket(10, 3), Spacing::of_bucket(100, 5)];
@@ -95,7 +98,8 @@ mod tests {
     #[test]
     fn the_narrowest_rate_decides_for_all_who_ask() {
         let (mut due, mut rests_until) = (Vec::new(), i64::MIN);
-        let mut decide = |ask: RateRequest, at_ms: i64| ask.decide(&mut due, &mut rests_until, at_ms * MS);
+        let mut decide =
+            |ask: RateRequest, at_ms: i64| ask.decide(&mut due, &mut rests_until, at_ms * NS_PER_MS);
         assert_eq!(decide(ask(0, 2, 0), 0).granted, 2);
         let answer = decide(ask(0, 9, 0), 0);
         assert_eq!((answer.granted, answer.due_in[0]), (1, Duration::from_millis(300)));
@@ -112,7 +116,8 @@ mod tests {
     #[test]
     fn a_pause_is_for_all() {
         let (mut due, mut rests_until) = (Vec::new(), i64::MIN);
-        let mut decide = |ask: RateRequest, at_ms: i64| ask.decide(&mut due, &mut rests_until, at_ms * MS);
+        let mut decide =
+            |ask: RateRequest, at_ms: i64| ask.decide(&mut due, &mut rests_until, at_ms * NS_PER_MS);
         assert_eq!(decide(ask(0, 1, 500), 0).granted, 0);
         // A shorter one does not end it.
         assert_eq!(decide(ask(0, 1, 10), 100).paused_for, Duration::from_millis(400));

@@ -9,7 +9,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::{CellError, Project, ProjectId, Record, RowId, Spent};
 use uuid::Uuid;
 
-use crate::Spans;
+use crate::spans::Spans;
 
 /// Which rows are meant, by position.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -99,7 +99,7 @@ impl Actor {
         }
         self.world.note("the end begins");
         let mut waited = Duration::ZERO;
-        while self.store.standing(self.world.project).await.unwrap().unwrap().tally.is_processing() {
+        while self.store.processing_status(self.world.project).await.unwrap().unwrap().tally.is_processing() {
             tokio::time::sleep(Duration::from_secs(7)).await;
             waited += Duration::from_secs(7);
             self.world.must(waited < END_MAX, || "there are cells that never end".to_owned());
@@ -325,7 +325,7 @@ impl Actor {
     }
 
     async fn project(&self) -> Arc<Project> {
-        self.store.standing(self.world.project).await.unwrap().unwrap().project
+        self.store.processing_status(self.world.project).await.unwrap().unwrap().project
     }
 
     async fn project_at(&self) -> (Arc<Project>, u64) {

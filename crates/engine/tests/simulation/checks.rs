@@ -81,7 +81,7 @@ impl World {
 
     async fn document(&self) -> std::sync::Arc<Project> {
         // Not `project`: that goes through the weather.
-        self.store().standing(self.project).await.unwrap().unwrap().project
+        self.store().processing_status(self.project).await.unwrap().unwrap().project
     }
 
     fn running(rows: &[StoredRow], project: &Project) -> BTreeSet<CellKey> {
@@ -233,7 +233,7 @@ impl World {
     }
 
     async fn count(&self, rows: &[StoredRow], project: &Project) {
-        let standing = self.store().standing(self.project).await.unwrap().unwrap();
+        let standing = self.store().processing_status(self.project).await.unwrap().unwrap();
         let total = standing.row_count;
         let slots: Vec<Slot> = standing.plan.slots().collect();
         for slot in &slots {

@@ -1,4 +1,4 @@
-//! Moving everything from or to a database, while no node uses it.
+//! Moves everything from or to a database (`rowmill move`), while no node uses it.
 
 mod read;
 mod write;
@@ -6,19 +6,21 @@ mod write;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::ProjectId;
 use rowmill_store::carry::{CarriedProject, Carry, Derived, Items, Key, PageLimit, Section};
 use rowmill_store::{Result, StoreError};
 use tokio::sync::mpsc::UnboundedReceiver;
-use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client, Row};
 
-use crate::connect::Server;
-use crate::database::{CommitDoubt, Database, Tx, backend};
-use crate::{Options, schema};
+use crate::connect::{Options, Server};
+use crate::database::{CommitDoubt, Database};
+use crate::schema;
+use crate::server_error::backend;
+use crate::transaction::Tx;
 
-/// Whoever moves goes by this name, and is no node.
+/// The application name of a move, which tells it apart from nodes.
 const NAME: &str = "rowmill-move";
 /// How long a node that was just ended may still be seen by the server.
 const LEAVING_MAX: Duration = Duration::from_secs(3);
@@ -31,7 +33,7 @@ pub struct Carrier {
     client: Client,
     identity: String,
     place: String,
-    /// What the server says by itself; the connection lives as long as somebody could hear it.
+    /// Receives notifications. The connection is open as long as this is.
     _heard: UnboundedReceiver<AsyncMessage>,
 }
 
@@ -88,13 +90,13 @@ impl Carrier {
         let sql = "SELECT coalesce(host(client_addr), 'this machine'), count(*) FROM pg_stat_activity \
                    WHERE datname = current_database() AND application_name = 'rowmill' \
                    GROUP BY client_addr ORDER BY client_addr";
-        let until = Instant::now() + LEAVING_MAX;
+        let started = SystemClock.monotonic();
         loop {
             let nodes = self.client.query(sql, &[]).await.map_err(backend)?;
             if nodes.is_empty() {
                 return Ok(());
             }
-            if Instant::now() > until {
+            if started.elapsed() > LEAVING_MAX {
                 let word =
                     |row: &Row| format!("{} ({} connections)", row.get::<_, &str>(0), row.get::<_, i64>(1));
                 let nodes: Vec<String> = nodes.iter().map(word).collect();
@@ -211,7 +213,7 @@ impl Carry for Carrier {
 
 const IS_TARGET: &str = "SELECT to_regclass('rowmill.moving') IS NOT NULL";
 
-/// Refuses a database that a move into it was not finished of.
+/// Refuses a database that a move into it has not finished.
 pub(crate) async fn check_finished(tx: &mut Tx) -> Result<()> {
     let found = tx.query(IS_TARGET, &[]).await?;
     if found.first().is_some_and(|row| row.get(0)) { Err(StoreError::Unfinished) } else { Ok(()) }
@@ -221,7 +223,7 @@ pub(crate) async fn check_finished(tx: &mut Tx) -> Result<()> {
 async fn migrate(server: &Server) -> Result<()> {
     let options = Options::default();
     let database = Database::new(server.pool(&options)?, options.statement_timeout);
-    let migrated = database.write(CommitDoubt::Repeat, |tx| Box::pin(schema::migrate(tx))).await;
+    let migrated = database.write(CommitDoubt::Repeat, (), |tx, ()| Box::pin(schema::migrate(tx))).await;
     database.close();
     migrated
 }

@@ -6,13 +6,13 @@ use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{
     CarriedBlock, CarriedProject, CarriedRow, Derived, Guest, Items, Key, PageLimit, Receipt, Retry, Section,
 };
-use rowmill_store::{Result, StoreError};
+use rowmill_store::{ApiKey, Result, Sealed, StoreError, Team};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 use uuid::Uuid;
 
 use crate::convert::{damaged, narrow, signed, unsigned};
-use crate::database::backend;
+use crate::server_error::backend;
 use crate::{sealed, teams};
 
 pub(super) async fn projects(client: &Client) -> Result<Vec<ProjectId>> {
@@ -62,108 +62,130 @@ pub(super) async fn number_of(client: &Client, id: ProjectId) -> Result<i64> {
     found.first().map(|row| row.get(0)).ok_or(StoreError::UnknownProject)
 }
 
-/// Text is ordered by its bytes, as in every store, and not by the rules of a language.
+/// Reads a page of a section. Text is ordered by its bytes, as in every store, and not by the rules of a language.
 pub(super) async fn page(
     client: &Client,
     section: Section,
     after: Option<Key>,
     page_limit: PageLimit,
 ) -> Result<Items> {
-    let num = match section.project() {
-        Some(id) => number_of(client, id).await?,
-        None => 0,
+    let page = Page {
+        client,
+        items_max: i64::from(page_limit.items),
+        bytes_max: i64::try_from(page_limit.bytes).unwrap_or(i64::MAX),
     };
-    let items = i64::from(page_limit.items);
-    let bytes = i64::try_from(page_limit.bytes).unwrap_or(i64::MAX);
     match section {
-        Section::Teams => {
-            let sql =
-                "SELECT id, slug, name, created_at FROM rowmill.teams WHERE id > $1 ORDER BY id LIMIT $2";
-            let found = ask(client, sql, &[&id_after(after.as_ref())?, &items]).await?;
-            read_all(&found, teams::read_team).map(Items::Teams)
-        }
-        Section::Keys => {
-            let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM rowmill.keys WHERE id > $1 \
-                       ORDER BY id LIMIT $2";
-            let found = ask(client, sql, &[&id_after(after.as_ref())?, &items]).await?;
-            read_all(&found, teams::read_key).map(Items::Keys)
-        }
-        Section::Sealed => {
-            let (team, kind, name) = match after {
-                None => (Uuid::nil(), String::new(), String::new()),
-                Some(Key::Sealed(team, kind, name)) => (team, kind, name),
-                Some(_) => return Err(other_key()),
-            };
-            let sql = "SELECT kind, name, bytes, updated_at, team FROM rowmill.sealed \
-                       WHERE (team, kind COLLATE \"C\", name COLLATE \"C\") > ($1, $2, $3) \
-                       ORDER BY team, kind COLLATE \"C\", name COLLATE \"C\" LIMIT $4";
-            let found = ask(client, sql, &[&team, &kind, &name, &items]).await?;
-            read_all(&found, |row| Ok((TeamId(row.get(4)), sealed::read(row)?))).map(Items::Sealed)
-        }
-        Section::Receipts => {
-            let after = match &after {
-                None => &[][..],
-                Some(Key::Name(name)) => name,
-                Some(_) => return Err(other_key()),
-            };
-            let sql = "SELECT name, fingerprint, outcome, expires_at FROM (SELECT *, \
-                       sum(octet_length(outcome)) OVER (ORDER BY name ROWS UNBOUNDED PRECEDING) \
-                       - octet_length(outcome) AS before \
-                       FROM (SELECT * FROM rowmill.receipts WHERE name > $1 ORDER BY name LIMIT $2) page) sized \
-                       WHERE before < $3 ORDER BY name";
-            let found = ask(client, sql, &[&after, &items, &bytes]).await?;
-            read_all(&found, read_receipt).map(Items::Receipts)
-        }
-        Section::Rows(_) => {
-            let sql = "SELECT position, id, vals, details FROM (SELECT *, \
-                       sum(bytes) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - bytes AS before \
-                       FROM (SELECT position, id, vals, details, \
-                       octet_length(vals) + coalesce(octet_length(details), 0) AS bytes FROM rowmill.rows \
-                       WHERE project = $1 AND position >= $2 ORDER BY position LIMIT $3) page) sized \
-                       WHERE before < $4 ORDER BY position";
-            let found = ask(client, sql, &[&num, &number_after(after.as_ref())?, &items, &bytes]).await?;
-            read_all(&found, read_row).map(Items::Rows)
-        }
-        Section::Blocks(_) => {
-            let sql = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block >= $2 \
-                       ORDER BY block LIMIT $3";
-            let found = ask(client, sql, &[&num, &number_after(after.as_ref())?, &items]).await?;
-            let block = |row: &Row| {
-                let block = Block::decode(row.get(1))?;
-                Ok(CarriedBlock { number: unsigned(row.get(0)), block, ready: Vec::new() })
-            };
-            read_all(&found, block).map(Items::Blocks)
-        }
-        Section::Guests(_) => {
-            let after = match after {
-                None => String::new(),
-                Some(Key::Guest(guest_id)) => guest_id,
-                Some(_) => return Err(other_key()),
-            };
-            let sql = "SELECT guest_id, position, event_at FROM rowmill.guests \
-                       WHERE project = $1 AND guest_id COLLATE \"C\" > $2 ORDER BY guest_id COLLATE \"C\" LIMIT $3";
-            let found = ask(client, sql, &[&num, &after, &items]).await?;
-            let guest = |row: &Row| {
-                let (guest_id, position) = (row.get(0), unsigned(row.get(1)));
-                Ok(Guest { guest_id, position, event_at_ms: row.get(2) })
-            };
-            read_all(&found, guest).map(Items::Guests)
-        }
-        Section::Retries(_) => {
-            let (at, slot, position) = match after {
-                None => (i64::MIN, 0, 0),
-                Some(Key::Retry(at, slot, position)) => (at, i64::from(slot), signed(position)),
-                Some(_) => return Err(other_key()),
-            };
-            let sql = "SELECT at, slot, position FROM rowmill.retries WHERE project = $1 \
-                       AND (at, slot, position) > ($2, $3, $4) ORDER BY at, slot, position LIMIT $5";
-            let found = ask(client, sql, &[&num, &at, &slot, &position, &items]).await?;
-            let retry = |row: &Row| {
-                let (slot, position) = (narrow(row.get(1))?, unsigned(row.get(2)));
-                Ok(Retry { at_ms: row.get(0), slot, position })
-            };
-            read_all(&found, retry).map(Items::Retries)
-        }
+        Section::Teams => page.teams(after).await.map(Items::Teams),
+        Section::Keys => page.keys(after).await.map(Items::Keys),
+        Section::Sealed => page.sealed(after).await.map(Items::Sealed),
+        Section::Receipts => page.receipts(after).await.map(Items::Receipts),
+        Section::Rows(id) => page.rows(number_of(client, id).await?, after).await.map(Items::Rows),
+        Section::Blocks(id) => page.blocks(number_of(client, id).await?, after).await.map(Items::Blocks),
+        Section::Guests(id) => page.guests(number_of(client, id).await?, after).await.map(Items::Guests),
+        Section::Retries(id) => page.retries(number_of(client, id).await?, after).await.map(Items::Retries),
+    }
+}
+
+/// A page that is being read: where from, and how much fits.
+struct Page<'c> {
+    client: &'c Client,
+    items_max: i64,
+    bytes_max: i64,
+}
+
+impl Page<'_> {
+    async fn teams(&self, after: Option<Key>) -> Result<Vec<Team>> {
+        let sql = "SELECT id, slug, name, created_at FROM rowmill.teams WHERE id > $1 ORDER BY id LIMIT $2";
+        let found = ask(self.client, sql, &[&id_after(after.as_ref())?, &self.items_max]).await?;
+        read_all(&found, teams::read_team)
+    }
+
+    async fn keys(&self, after: Option<Key>) -> Result<Vec<ApiKey>> {
+        let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM rowmill.keys WHERE id > $1 \
+                   ORDER BY id LIMIT $2";
+        let found = ask(self.client, sql, &[&id_after(after.as_ref())?, &self.items_max]).await?;
+        read_all(&found, teams::read_key)
+    }
+
+    async fn sealed(&self, after: Option<Key>) -> Result<Vec<(TeamId, Sealed)>> {
+        let (team, kind, name) = match after {
+            None => (Uuid::nil(), String::new(), String::new()),
+            Some(Key::Sealed(team, kind, name)) => (team, kind, name),
+            Some(_) => return Err(other_key()),
+        };
+        let sql = "SELECT kind, name, bytes, updated_at, team FROM rowmill.sealed \
+                   WHERE (team, kind COLLATE \"C\", name COLLATE \"C\") > ($1, $2, $3) \
+                   ORDER BY team, kind COLLATE \"C\", name COLLATE \"C\" LIMIT $4";
+        let found = ask(self.client, sql, &[&team, &kind, &name, &self.items_max]).await?;
+        read_all(&found, |row| Ok((TeamId(row.get(4)), sealed::read(row)?)))
+    }
+
+    async fn receipts(&self, after: Option<Key>) -> Result<Vec<Receipt>> {
+        let after = match &after {
+            None => &[][..],
+            Some(Key::Name(name)) => name,
+            Some(_) => return Err(other_key()),
+        };
+        let sql = "SELECT name, fingerprint, outcome, expires_at FROM (SELECT *, \
+                   sum(octet_length(outcome)) OVER (ORDER BY name ROWS UNBOUNDED PRECEDING) \
+                   - octet_length(outcome) AS before \
+                   FROM (SELECT * FROM rowmill.receipts WHERE name > $1 ORDER BY name LIMIT $2) page) sized \
+                   WHERE before < $3 ORDER BY name";
+        let found = ask(self.client, sql, &[&after, &self.items_max, &self.bytes_max]).await?;
+        read_all(&found, read_receipt)
+    }
+
+    async fn rows(&self, num: i64, after: Option<Key>) -> Result<Vec<CarriedRow>> {
+        let first = number_after(after.as_ref())?;
+        let sql = "SELECT position, id, vals, details FROM (SELECT *, \
+                   sum(bytes) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) - bytes AS before \
+                   FROM (SELECT position, id, vals, details, \
+                   octet_length(vals) + coalesce(octet_length(details), 0) AS bytes FROM rowmill.rows \
+                   WHERE project = $1 AND position >= $2 ORDER BY position LIMIT $3) page) sized \
+                   WHERE before < $4 ORDER BY position";
+        let found = ask(self.client, sql, &[&num, &first, &self.items_max, &self.bytes_max]).await?;
+        read_all(&found, read_row)
+    }
+
+    async fn blocks(&self, num: i64, after: Option<Key>) -> Result<Vec<CarriedBlock>> {
+        let first = number_after(after.as_ref())?;
+        let sql = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block >= $2 \
+                   ORDER BY block LIMIT $3";
+        let found = ask(self.client, sql, &[&num, &first, &self.items_max]).await?;
+        read_all(&found, |row| {
+            let block = Block::decode(row.get(1))?;
+            Ok(CarriedBlock { number: unsigned(row.get(0)), block, ready: Vec::new() })
+        })
+    }
+
+    async fn guests(&self, num: i64, after: Option<Key>) -> Result<Vec<Guest>> {
+        let after = match after {
+            None => String::new(),
+            Some(Key::Guest(guest_id)) => guest_id,
+            Some(_) => return Err(other_key()),
+        };
+        let sql = "SELECT guest_id, position, event_at FROM rowmill.guests \
+                   WHERE project = $1 AND guest_id COLLATE \"C\" > $2 ORDER BY guest_id COLLATE \"C\" LIMIT $3";
+        let found = ask(self.client, sql, &[&num, &after, &self.items_max]).await?;
+        read_all(&found, |row| {
+            let (guest_id, position) = (row.get(0), unsigned(row.get(1)));
+            Ok(Guest { guest_id, position, event_at_ms: row.get(2) })
+        })
+    }
+
+    async fn retries(&self, num: i64, after: Option<Key>) -> Result<Vec<Retry>> {
+        let (at_ms, slot, position) = match after {
+            None => (i64::MIN, 0, 0),
+            Some(Key::Retry(at_ms, slot, position)) => (at_ms, i64::from(slot), signed(position)),
+            Some(_) => return Err(other_key()),
+        };
+        let sql = "SELECT at, slot, position FROM rowmill.retries WHERE project = $1 \
+                   AND (at, slot, position) > ($2, $3, $4) ORDER BY at, slot, position LIMIT $5";
+        let found = ask(self.client, sql, &[&num, &at_ms, &slot, &position, &self.items_max]).await?;
+        read_all(&found, |row| {
+            let (slot, position) = (narrow(row.get(1))?, unsigned(row.get(2)));
+            Ok(Retry { at_ms: row.get(0), slot, position })
+        })
     }
 }
 

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::read::number_of;
 use crate::convert::{damaged, narrow, signed};
-use crate::database::backend;
+use crate::server_error::backend;
 
 /// All of it or nothing. It need not be on the disk at once: the checkpoint is lost with what it speaks of.
 pub(super) async fn in_transaction<T>(client: &Client, work: impl Future<Output = Result<T>>) -> Result<T> {

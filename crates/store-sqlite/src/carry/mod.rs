@@ -1,23 +1,24 @@
-//! Moving everything from or to a data directory, while nobody serves it.
+//! Moves everything from or to a data folder (`rowmill move`), while no process serves it.
 
 mod read;
 mod write;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use rowmill_model::ProjectId;
 use rowmill_store::carry::{CarriedProject, Carry, Derived, Items, Key, PageLimit, Section};
 use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
 
-use crate::writer::in_transaction;
-use crate::{
-    DATABASE_FILE, READER_CACHE_KIB, backend, connect, make_private, run_cached, schema, take_lock, unusable,
-};
+use crate::connection::{READER_CACHE_KIB, connect, in_transaction, run_cached};
+use crate::convert::{backend, unusable};
+use crate::data_dir::{DATABASE_FILE, make_private, take_lock};
+use crate::schema;
 
-/// Indexes are written all over; what is read is read once.
+/// Writing to indexes needs a large cache; reading everything once does not.
 const TARGET_CACHE_KIB: u32 = 64 * 1024;
 
 /// A data directory that is moved from or to.
@@ -39,7 +40,7 @@ impl Carrier {
             return Err(StoreError::Missing(words));
         }
         let carrier = Self::open(data_dir, READER_CACHE_KIB)?;
-        let connection = lock(&carrier.connection);
+        let connection = carrier.connection.lock();
         check_finished(&connection)?;
         // Held to the end: commands that visit a data directory wait, and cannot write.
         run_cached(&connection, "BEGIN IMMEDIATE").map_err(backend)?;
@@ -51,9 +52,9 @@ impl Carrier {
     pub fn target(data_dir: &Path) -> Result<Self> {
         make_private(data_dir).map_err(|error| unusable(data_dir, &error))?;
         let carrier = Self::open(data_dir, TARGET_CACHE_KIB)?;
-        // Whatever a power cut leaves is whole, though the last pages may be missing, and the checkpoint with them.
-        // The end is synced in full.
-        lock(&carrier.connection).pragma_update(None, "synchronous", "normal").map_err(backend)?;
+        // After a power cut the database is consistent, though the last pages may be missing, and the checkpoint with
+        // them. The end is synced in full.
+        carrier.connection.lock().pragma_update(None, "synchronous", "normal").map_err(backend)?;
         Ok(carrier)
     }
 
@@ -70,13 +71,13 @@ impl Carrier {
         })
     }
 
-    /// Works on the connection, on a thread apart.
+    /// Runs work with the connection, on another thread.
     async fn with<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let connection = Arc::clone(&self.connection);
-        let working = tokio::task::spawn_blocking(move || work(&lock(&connection)));
+        let working = tokio::task::spawn_blocking(move || work(&connection.lock()));
         working.await.map_err(|failure| StoreError::Backend(failure.into()))?
     }
 }
@@ -143,11 +144,7 @@ impl Carry for Carrier {
     }
 }
 
-/// Refuses a database that a move into it was not finished of.
+/// Refuses a database that a move into it has not finished.
 pub(crate) fn check_finished(connection: &Connection) -> Result<()> {
     if write::is_target(connection)? { Err(StoreError::Unfinished) } else { Ok(()) }
-}
-
-fn lock(connection: &Mutex<Connection>) -> std::sync::MutexGuard<'_, Connection> {
-    connection.lock().unwrap_or_else(PoisonError::into_inner)
 }

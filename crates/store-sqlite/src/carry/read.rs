@@ -6,14 +6,15 @@ use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{
     CarriedBlock, CarriedProject, CarriedRow, Derived, Guest, Items, Key, PageLimit, Receipt, Retry, Section,
 };
-use rowmill_store::{Result, StoreError};
+use rowmill_store::{ApiKey, Result, Sealed, StoreError, Team};
 use rusqlite::{Connection, Params, Row};
 use uuid::Uuid;
 
 use crate::blocks::{block_key, block_number, read_tally};
+use crate::convert::{backend, uuid_of};
 use crate::positions::{POSITION_MAX, key, split};
-use crate::projects::{self, State};
-use crate::{backend, lookups, pages, sealed, teams, uuid_of};
+use crate::project_state::{self, State};
+use crate::{lookups, pages, sealed, teams};
 
 pub(super) fn is_empty(connection: &Connection) -> Result<bool> {
     connection
@@ -34,7 +35,7 @@ pub(super) fn projects(connection: &Connection) -> Result<Vec<ProjectId>> {
 }
 
 pub(super) fn project(connection: &Connection, id: ProjectId) -> Result<Option<CarriedProject>> {
-    let Some(State { head, counters, change_seq }) = projects::state(connection, id)? else {
+    let Some(State { head, counters, change_seq }) = project_state::state(connection, id)? else {
         return Ok(None);
     };
     let (document, views) = connection
@@ -72,107 +73,122 @@ pub(super) fn derived(connection: &Connection, id: ProjectId) -> Result<Derived>
 
 /// The number of a project that must be there.
 pub(super) fn number_of(connection: &Connection, id: ProjectId) -> Result<i64> {
-    Ok(projects::head(connection, id)?.ok_or(StoreError::UnknownProject)?.num)
+    Ok(project_state::head(connection, id)?.ok_or(StoreError::UnknownProject)?.num)
 }
 
+/// Reads a page of a section.
 pub(super) fn page(
     connection: &Connection,
     section: Section,
     after: Option<Key>,
     page_limit: PageLimit,
 ) -> Result<Items> {
-    let read = Page { connection, page_limit };
-    let num = section.project().map_or(Ok(0), |id| number_of(connection, id))?;
-    match (section, after) {
-        (Section::Teams, after) => {
-            let sql = "SELECT id, slug, name, created_at FROM teams WHERE id > ?1 ORDER BY id LIMIT ?2";
-            let team = |row: &Row<'_>| Ok((teams::read_team(row).map_err(backend)?, 0));
-            read.some(sql, (id_after(after.as_ref())?, page_limit.items), team).map(Items::Teams)
-        }
-        (Section::Keys, after) => {
-            let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM keys WHERE id > ?1 \
-                       ORDER BY id LIMIT ?2";
-            let key = |row: &Row<'_>| Ok((teams::read_key(row).map_err(backend)?, 0));
-            read.some(sql, (id_after(after.as_ref())?, page_limit.items), key).map(Items::Keys)
-        }
-        (Section::Sealed, after) => {
-            let (team, kind, name) = match after {
-                None => (Uuid::nil(), String::new(), String::new()),
-                Some(Key::Sealed(team, kind, name)) => (team, kind, name),
-                Some(_) => return Err(other_key()),
-            };
-            let sql = "SELECT kind, name, bytes, updated_at, team FROM sealed \
-                       WHERE (team, kind, name) > (?1, ?2, ?3) ORDER BY team, kind, name LIMIT ?4";
-            read.some(sql, (team.as_bytes(), kind, name, page_limit.items), |row| {
-                let sealed = sealed::read(row).map_err(backend)?;
-                let bytes = sealed.bytes.len();
-                Ok(((TeamId(uuid_of(row, 4).map_err(backend)?), sealed), bytes))
-            })
-            .map(Items::Sealed)
-        }
-        (Section::Receipts, after) => {
-            let after = match &after {
-                None => &[][..],
-                Some(Key::Name(name)) => name,
-                Some(_) => return Err(other_key()),
-            };
-            let sql = "SELECT name, fingerprint, outcome, expires_at FROM receipts WHERE name > ?1 \
-                       ORDER BY name LIMIT ?2";
-            read.some(sql, (after, page_limit.items), read_receipt).map(Items::Receipts)
-        }
-        (Section::Rows(_), after) => {
-            let sql = "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 \
-                       ORDER BY key LIMIT ?3";
-            let (first, last) = (number_after(after.as_ref())?, POSITION_MAX);
-            if first > last {
-                return Ok(Items::Rows(Vec::new()));
-            }
-            read.some(sql, (key(num, first), key(num, last), page_limit.items), read_row).map(Items::Rows)
-        }
-        (Section::Blocks(_), after) => {
-            let sql = "SELECT key, marks FROM blocks WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3";
-            let keys = (block_key(num, number_after(after.as_ref())?), block_key(num + 1, 0) - 1);
-            read.some(sql, (keys.0, keys.1, page_limit.items), read_block).map(Items::Blocks)
-        }
-        (Section::Guests(_), after) => {
-            let after = match after {
-                None => String::new(),
-                Some(Key::Guest(guest_id)) => guest_id,
-                Some(_) => return Err(other_key()),
-            };
-            let sql = "SELECT guest_id, position, event_at FROM guests WHERE project = ?1 AND guest_id > ?2 \
-                       ORDER BY guest_id LIMIT ?3";
-            let guest = |row: &Row<'_>| {
-                let (guest_id, position, event_at_ms) = fields(row)?;
-                Ok((Guest { guest_id, position, event_at_ms }, 0))
-            };
-            read.some(sql, (num, after, page_limit.items), guest).map(Items::Guests)
-        }
-        (Section::Retries(_), after) => {
-            let (at, slot, position) = match after {
-                None => (i64::MIN, 0, 0),
-                Some(Key::Retry(at, slot, position)) => (at, slot, position),
-                Some(_) => return Err(other_key()),
-            };
-            let sql = "SELECT at, slot, position FROM retries WHERE project = ?1 \
-                       AND (at, slot, position) > (?2, ?3, ?4) ORDER BY at, slot, position LIMIT ?5";
-            let retry = |row: &Row<'_>| {
-                let (at_ms, slot, position): (i64, Slot, u64) = fields(row)?;
-                Ok((Retry { at_ms, slot, position }, 0))
-            };
-            read.some(sql, (num, at, slot, position, page_limit.items), retry).map(Items::Retries)
-        }
+    let page = Page { connection, page_limit };
+    let num = |id| number_of(connection, id);
+    match section {
+        Section::Teams => page.teams(after.as_ref()).map(Items::Teams),
+        Section::Keys => page.keys(after.as_ref()).map(Items::Keys),
+        Section::Sealed => page.sealed(after).map(Items::Sealed),
+        Section::Receipts => page.receipts(after.as_ref()).map(Items::Receipts),
+        Section::Rows(id) => page.rows(num(id)?, after.as_ref()).map(Items::Rows),
+        Section::Blocks(id) => page.blocks(num(id)?, after.as_ref()).map(Items::Blocks),
+        Section::Guests(id) => page.guests(num(id)?, after).map(Items::Guests),
+        Section::Retries(id) => page.retries(num(id)?, after.as_ref()).map(Items::Retries),
     }
 }
 
+/// A page that is being read: where from, and how much fits.
 struct Page<'c> {
     connection: &'c Connection,
     page_limit: PageLimit,
 }
 
 impl Page<'_> {
-    /// Reads until there is enough. Each thing says how many bytes it has.
-    fn some<T>(
+    fn teams(&self, after: Option<&Key>) -> Result<Vec<Team>> {
+        let sql = "SELECT id, slug, name, created_at FROM teams WHERE id > ?1 ORDER BY id LIMIT ?2";
+        let team = |row: &Row<'_>| Ok((teams::read_team(row).map_err(backend)?, 0));
+        self.read(sql, (id_after(after)?, self.page_limit.items), team)
+    }
+
+    fn keys(&self, after: Option<&Key>) -> Result<Vec<ApiKey>> {
+        let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM keys WHERE id > ?1 \
+                   ORDER BY id LIMIT ?2";
+        let key = |row: &Row<'_>| Ok((teams::read_key(row).map_err(backend)?, 0));
+        self.read(sql, (id_after(after)?, self.page_limit.items), key)
+    }
+
+    fn sealed(&self, after: Option<Key>) -> Result<Vec<(TeamId, Sealed)>> {
+        let (team, kind, name) = match after {
+            None => (Uuid::nil(), String::new(), String::new()),
+            Some(Key::Sealed(team, kind, name)) => (team, kind, name),
+            Some(_) => return Err(other_key()),
+        };
+        let sql = "SELECT kind, name, bytes, updated_at, team FROM sealed \
+                   WHERE (team, kind, name) > (?1, ?2, ?3) ORDER BY team, kind, name LIMIT ?4";
+        self.read(sql, (team.as_bytes(), kind, name, self.page_limit.items), |row| {
+            let sealed = sealed::read(row).map_err(backend)?;
+            let bytes = sealed.bytes.len();
+            Ok(((TeamId(uuid_of(row, 4).map_err(backend)?), sealed), bytes))
+        })
+    }
+
+    fn receipts(&self, after: Option<&Key>) -> Result<Vec<Receipt>> {
+        let after = match after {
+            None => &[][..],
+            Some(Key::Name(name)) => name,
+            Some(_) => return Err(other_key()),
+        };
+        let sql = "SELECT name, fingerprint, outcome, expires_at FROM receipts WHERE name > ?1 \
+                   ORDER BY name LIMIT ?2";
+        self.read(sql, (after, self.page_limit.items), read_receipt)
+    }
+
+    fn rows(&self, num: i64, after: Option<&Key>) -> Result<Vec<CarriedRow>> {
+        let (first, last) = (number_after(after)?, POSITION_MAX);
+        if first > last {
+            return Ok(Vec::new());
+        }
+        let sql = "SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2 \
+                   ORDER BY key LIMIT ?3";
+        self.read(sql, (key(num, first), key(num, last), self.page_limit.items), read_row)
+    }
+
+    fn blocks(&self, num: i64, after: Option<&Key>) -> Result<Vec<CarriedBlock>> {
+        let (first, last) = (block_key(num, number_after(after)?), block_key(num + 1, 0) - 1);
+        let sql = "SELECT key, marks FROM blocks WHERE key BETWEEN ?1 AND ?2 ORDER BY key LIMIT ?3";
+        self.read(sql, (first, last, self.page_limit.items), read_block)
+    }
+
+    fn guests(&self, num: i64, after: Option<Key>) -> Result<Vec<Guest>> {
+        let after = match after {
+            None => String::new(),
+            Some(Key::Guest(guest_id)) => guest_id,
+            Some(_) => return Err(other_key()),
+        };
+        let sql = "SELECT guest_id, position, event_at FROM guests WHERE project = ?1 AND guest_id > ?2 \
+                   ORDER BY guest_id LIMIT ?3";
+        self.read(sql, (num, after, self.page_limit.items), |row| {
+            let (guest_id, position, event_at_ms) = fields(row)?;
+            Ok((Guest { guest_id, position, event_at_ms }, 0))
+        })
+    }
+
+    fn retries(&self, num: i64, after: Option<&Key>) -> Result<Vec<Retry>> {
+        let (at_ms, slot, position) = match after {
+            None => (i64::MIN, 0, 0),
+            Some(Key::Retry(at_ms, slot, position)) => (*at_ms, *slot, *position),
+            Some(_) => return Err(other_key()),
+        };
+        let sql = "SELECT at, slot, position FROM retries WHERE project = ?1 \
+                   AND (at, slot, position) > (?2, ?3, ?4) ORDER BY at, slot, position LIMIT ?5";
+        self.read(sql, (num, at_ms, slot, position, self.page_limit.items), |row| {
+            let (at_ms, slot, position): (i64, Slot, u64) = fields(row)?;
+            Ok((Retry { at_ms, slot, position }, 0))
+        })
+    }
+
+    /// Reads items until the page is full. Each item says how many bytes it has.
+    fn read<T>(
         &self,
         sql: &str,
         params: impl Params,

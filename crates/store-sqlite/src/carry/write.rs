@@ -13,8 +13,10 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
 
 use super::read::number_of;
 use crate::blocks::block_key;
+use crate::connection::run_cached;
+use crate::convert::{backend, damaged};
 use crate::positions::{POSITION_MAX, PROJECT_MAX, key};
-use crate::{apply, backend, damaged, lookups, run_cached, teams};
+use crate::{apply, lookups, teams};
 
 pub(super) fn is_target(connection: &Connection) -> Result<bool> {
     connection

@@ -10,7 +10,8 @@ use uuid::Uuid;
 
 use super::row_changes::{LoadedTally, OpenClaim, RowChanges, not_loaded, unreadable};
 use super::write_set::CellClaim;
-use crate::{CellResult, ChangedRows, Ended, Lane, Result, Stopped, Ticket};
+use crate::error::Result;
+use crate::work::{CellResult, ChangedRows, Ended, Lane, Stopped, Ticket};
 
 impl<V: Copy> RowChanges<V> {
     /// Takes one row's cells through something, and keeps the counts and claims.

@@ -2,7 +2,8 @@
 
 use super::row_changes::{Fate, LoadedRow, LoadedTally, OpenClaim, RowChanges, ready_slots, unreadable};
 use super::write_set::{Finished, WriteSet};
-use crate::{Change, Result};
+use crate::error::Result;
+use crate::work::Change;
 
 impl<V: Copy> RowChanges<V> {
     /// All that changed so far. Rows, blocks and claims are forgotten and must be loaded again where they are needed:

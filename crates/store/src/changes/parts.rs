@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::Rows;
+use crate::work::Rows;
 
 /// How many blocks, or rows named one by one, one transaction goes over: some milliseconds' work.
 pub const BLOCKS_AT_ONCE: u64 = 64;

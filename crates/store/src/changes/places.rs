@@ -1,6 +1,6 @@
 //! A bitmap of the 256 places of a block.
 
-use crate::{Result, StoreError};
+use crate::error::{Result, StoreError};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Places([u64; 4]);

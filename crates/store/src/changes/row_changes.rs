@@ -10,7 +10,10 @@ use rowmill_model::{CellStates, Project, Record, RowId};
 
 use super::live::LiveDelta;
 use super::write_set::{CellClaim, RawRow, WriteSet};
-use crate::{ChangedRows, Lane, Result, Spans, StoreError, StoredRow, Ticket};
+use crate::error::{Result, StoreError};
+use crate::spans::Spans;
+use crate::types::StoredRow;
+use crate::work::{ChangedRows, Lane, Ticket};
 
 /// A project as a transaction finds it.
 #[derive(Debug)]

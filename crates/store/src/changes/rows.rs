@@ -10,7 +10,8 @@ use rowmill_model::{Record, RowId, value};
 
 use super::row_changes::{Fate, LoadedRow, RowChanges, bytes_of, not_loaded};
 use super::write_set::RawRow;
-use crate::{CellWrite, GuestWrite, NewRow, Result, RowAction};
+use crate::error::Result;
+use crate::types::{CellWrite, GuestWrite, NewRow, RowAction};
 
 /// Where a guest's row lies, and when the last event came that was taken, in Unix milliseconds.
 #[derive(Debug, Clone, Copy)]

@@ -12,7 +12,8 @@ use rowmill_model::{CellError, CellStates};
 use super::places::Places;
 use super::row_changes::{OpenBlock, RowChanges, not_loaded};
 use super::write_set::{CellClaim, RawRow};
-use crate::{CellResult, Claim, Claimed, Result, Ticket};
+use crate::error::Result;
+use crate::work::{CellResult, Claim, Claimed, Ticket};
 
 /// Takes cells until the claim has what it asked for.
 #[derive(Debug)]

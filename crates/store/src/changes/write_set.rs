@@ -8,7 +8,7 @@ use rowmill_model::{Record, RowId};
 use uuid::Uuid;
 
 use super::places::Places;
-use crate::Change;
+use crate::work::Change;
 
 /// A row without the marks of its cells.
 #[derive(Debug, Clone)]

@@ -6,7 +6,9 @@ use serde_json::json;
 
 use super::make::{create, creation, load, names, project, row, row_id};
 use crate::conformance::make::NAME;
-use crate::{GuestWrite, GuestsWritten, PageStart, ProjectSave, Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
+use crate::types::{GuestWrite, GuestsWritten, PageStart, ProjectSave};
 
 fn following(number: u128, team: u128, event_id: &str, enabled: bool) -> Project {
     let mut project = project(number, team);

@@ -9,8 +9,9 @@ use rowmill_model::{
 };
 use uuid::Uuid;
 
-use crate::{
-    ApiKey, CellWrite, IdempotentRequest, NewRow, NewRows, ProjectSave, SavedProject, Store, StoredProject,
+use crate::store::Store;
+use crate::types::{
+    ApiKey, CellWrite, IdempotentRequest, NewRow, NewRows, ProjectSave, SavedProject, StoredProject,
     StoredRow, Team, WriteCells,
 };
 

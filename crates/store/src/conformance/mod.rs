@@ -28,7 +28,7 @@ pub use memory::{FaultInjection, MemoryStore};
 pub use plain_map::{StoreOp, against_a_plain_map, steps};
 pub use recount::{Event, counts_stay_true, events};
 
-use crate::Store;
+use crate::store::Store;
 
 type Case = for<'a> fn(&'a dyn Store) -> Pin<Box<dyn Future<Output = ()> + 'a>>;
 

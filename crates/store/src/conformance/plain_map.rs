@@ -8,7 +8,8 @@ use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, value};
 
 use super::make::{MAIL, batch, create, load, project, row, row_id, write, writes};
-use crate::{NewRows, PageStart, RowAction, Store, StoredRow};
+use crate::store::Store;
+use crate::types::{NewRows, PageStart, RowAction, StoredRow};
 
 /// One thing done to the store.
 #[derive(Debug, Clone)]

@@ -13,9 +13,11 @@ use super::make::{
     ANSWER, NAME, SECOND, batch, cell, create, insert, load, numbered, processed, row, row_id, write, writes,
 };
 use super::recount::check_counts;
-use crate::{
-    CellResult, Change, Claim, Claimed, Lane, PageStart, ProjectSave, Rows, Settle, Settled, Settlement,
-    Stop, Store, Ticket, Trigger, WorkerId,
+use crate::store::Store;
+use crate::types::{PageStart, ProjectSave};
+use crate::work::{
+    CellResult, Change, Claim, Claimed, Lane, Rows, Settle, Settled, Settlement, Stop, Ticket, Trigger,
+    WorkerId,
 };
 
 const WORKER: WorkerId = WorkerId(Uuid::from_u128(1));
@@ -147,7 +149,7 @@ pub(super) async fn what_waited_goes_on_with_the_result(store: &dyn Store) {
 pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
     let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, numbered(1, 6)).await;
-    let run = async || store.standing(id).await.unwrap().unwrap().tally.run();
+    let run = async || store.processing_status(id).await.unwrap().unwrap().tally.run();
     assert_eq!(run().await, RunTally::default());
     store.trigger(everything(id)).await.unwrap();
     let cells = claim(store, id, ANSWER, 5).await;
@@ -365,7 +367,8 @@ pub(super) async fn rows_play_by_themselves(store: &dyn Store) {
     settle(store, seconds.iter().map(|cell| value(cell.ticket, "6")).collect()).await;
     assert_eq!(store.lanes(99).await.unwrap().ready, []);
     let version = load(store, id).await.version;
-    let same = crate::NewRows { match_on: Some(NAME), ..batch(id, version, vec![row(9, &[(NAME, "1.0")])]) };
+    let same =
+        crate::types::NewRows { match_on: Some(NAME), ..batch(id, version, vec![row(9, &[(NAME, "1.0")])]) };
     store.insert_rows(same).await.unwrap();
     assert_eq!(store.lanes(99).await.unwrap().ready, [], "an unchanged row runs nothing");
     store.write_cells(writes(id, version, vec![write(1, NAME, "8"), write(2, NAME, "9")])).await.unwrap();

@@ -6,7 +6,9 @@ use rowmill_model::sort::Sorting;
 use rowmill_model::{ColumnId, ViewId};
 
 use super::make::{batch, create, creation, insert, load, numbered, once, project, row_id};
-use crate::{PageStart, ProjectPage, ProjectSave, SavedProject, Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
+use crate::types::{PageStart, ProjectPage, ProjectSave, SavedProject};
 
 fn view(number: u128) -> View {
     View {

@@ -12,10 +12,9 @@ use uuid::Uuid;
 use super::make::{
     ANSWER, MAIL, NAME, SECOND, create, insert, load, numbered, processed, row_id, write, writes,
 };
-use crate::{
-    CellResult, Claim, Claimed, Lane, PageStart, Rows, Settle, Settlement, Stop, Store, StoredRow, Trigger,
-    WorkerId,
-};
+use crate::store::Store;
+use crate::types::{PageStart, StoredRow};
+use crate::work::{CellResult, Claim, Claimed, Lane, Rows, Settle, Settlement, Stop, Trigger, WorkerId};
 
 /// One thing that happens to a project that is processed.
 #[derive(Debug, Clone)]
@@ -144,8 +143,10 @@ impl World {
                 let stored = load(store, id).await;
                 let mut project = rowmill_model::Project::clone(&stored.project);
                 project.autoplay = autoplay;
-                let save =
-                    crate::ProjectSave { version: Some(stored.version), ..super::make::creation(project) };
+                let save = crate::types::ProjectSave {
+                    version: Some(stored.version),
+                    ..super::make::creation(project)
+                };
                 store.save_project(save).await.unwrap();
             }
             Event::Reopen => {}
@@ -199,7 +200,7 @@ fn status(row: &StoredRow, slot: Slot) -> CellStatus {
 
 /// Counts every cell and every row, and compares.
 pub(super) async fn check_counts(store: &dyn Store, id: ProjectId) {
-    let standing = store.standing(id).await.unwrap().unwrap();
+    let standing = store.processing_status(id).await.unwrap().unwrap();
     let slots: Vec<Slot> = standing.plan.slots().collect();
     let mut rows = Vec::new();
     let mut start = PageStart::Offset(0);

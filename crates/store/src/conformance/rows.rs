@@ -9,9 +9,10 @@ use super::make::{
     ANSWER, MAIL, NAME, batch, by_hand_at, cell, create, insert, load, names, numbered, once, processed,
     project, row, row_id, write, writes,
 };
-use crate::{
-    NewRows, PageStart, RowAction, RowsPage, ScanDetail, Spans, Store, StoreError, StoredRow, WriteCells,
-};
+use crate::error::StoreError;
+use crate::spans::Spans;
+use crate::store::Store;
+use crate::types::{NewRows, PageStart, RowAction, RowsPage, ScanDetail, StoredRow, WriteCells};
 
 pub(super) async fn rows_keep_the_order_they_were_sent_in(store: &dyn Store) {
     let id = create(store, project(1, 1)).await.project.id;
@@ -220,7 +221,7 @@ pub(super) async fn a_scan_sees_every_row_and_stops_when_told(store: &dyn Store)
     let scan_as = async |spans, look, most: usize| {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&seen);
-        let visit = move |row: crate::RowRef<'_>| {
+        let visit = move |row: crate::types::RowRef<'_>| {
             let mut seen = shared.lock().unwrap();
             seen.push((row.id, row.position, row.states.is_some()));
             if seen.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -1,8 +1,10 @@
 //! What teams keep sealed.
 
 use super::make::team;
-use crate::SealedKind::{Provider, Secret};
-use crate::{Sealed, SealedKind, Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
+use crate::types::SealedKind::{Provider, Secret};
+use crate::types::{Sealed, SealedKind};
 
 const MANY: u32 = 100;
 

@@ -1,7 +1,8 @@
 //! Teams and keys.
 
 use super::make::{key, team};
-use crate::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 
 pub(super) async fn a_slug_is_taken_once(store: &dyn Store) {
     let (acme, beta) = (team(1, "acme"), team(2, "beta"));

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use rowmill_model::plan::{block_of, place_of};
 use rowmill_model::{ProjectId, RowId};
 
-use super::State;
 use super::project::MemoryProject;
-use crate::{Change, ChangedRows, Spans, Ticket};
+use super::state::State;
+use crate::spans::Spans;
+use crate::work::{Change, ChangedRows, Ticket};
 
 #[derive(Debug, Default)]
 pub(super) struct Changes(BTreeMap<ProjectId, Touched>);

@@ -1,34 +1,39 @@
-//! A store that keeps everything in memory and is as simple as could be right.
+//! A store that keeps everything in memory and is as simple as possible: one lock, plain maps, no index.
 //!
-//! Databases are compared with it, and the engine's simulation runs on it. One lock, plain maps, no index:
-//! what is asked for is looked for. Where a call can fail halfway it works on a copy.
+//! The databases are compared with it, and the engine's simulation runs on it. A call that can fail halfway works on
+//! a copy.
 
 mod change;
 mod pages;
 mod project;
+mod project_writes;
 mod rows;
+mod state;
 mod work;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use rowmill_model::integration::connected_event;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use change::Changes;
-use project::MemoryProject;
-use work::MemoryClaim;
-
-use crate::{
-    ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lane, Lanes, Listener,
-    NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowRef,
-    RowVisitor, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, Settle, Settled, SharedRates,
-    Snapshot, Spans, Stop, Stopped, Store, StoreError, StoredProject, StoredRow, Team, Ticket, Trigger,
-    WorkerId, WriteCells, WrittenCells,
+use self::change::Changes;
+use self::project::MemoryProject;
+use self::state::State;
+use crate::error::{Result, StoreError};
+use crate::shared_rates::SharedRates;
+use crate::spans::Spans;
+use crate::store::{RowVisitor, Snapshot, Store};
+use crate::types::{
+    ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, NewRows, PageStart, ProjectPage,
+    ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind,
+    StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+};
+use crate::work::{
+    Claim, Claimed, Lanes, Listener, ProcessingStatus, Settle, Settled, Stop, Stopped, Ticket, Trigger,
+    WorkerId,
 };
 
 /// Keeps everything until it is dropped.
@@ -49,32 +54,6 @@ pub trait FaultInjection: Send + Sync {
     async fn after(&self, call: &'static str) -> Result<()>;
 }
 
-#[derive(Debug, Clone, Default)]
-struct State {
-    teams: Vec<Team>,
-    keys: Vec<ApiKey>,
-    receipts: HashMap<[u8; 32], Receipt>,
-    sealed: BTreeMap<(TeamId, SealedKind, String), Sealed>,
-    projects: BTreeMap<ProjectId, MemoryProject>,
-    /// How many projects were ever made.
-    projects_made: u64,
-    /// Who holds which cells, by token.
-    claims: BTreeMap<u64, MemoryClaim>,
-    last_token: u64,
-    /// When each worker is taken for lost.
-    workers: BTreeMap<WorkerId, i64>,
-    /// Cells that wait for their time.
-    retries: BTreeSet<(i64, Lane, u64)>,
-}
-
-/// What was answered to a request that is carried out once.
-#[derive(Debug, Clone)]
-struct Receipt {
-    fingerprint: [u8; 32],
-    expires_at_ms: i64,
-    outcome: String,
-}
-
 impl std::fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("MemoryStore").finish_non_exhaustive()
@@ -86,7 +65,7 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// A store whose every call goes through the weather.
+    /// A store in which every call may fail.
     pub fn with_faults(faults: impl FaultInjection + 'static) -> Self {
         Self { faults: Some(Box::new(faults)), ..Self::default() }
     }
@@ -103,12 +82,12 @@ impl MemoryStore {
     }
 
     fn read<T>(&self, look: impl FnOnce(&State) -> Result<T>) -> Result<T> {
-        look(&self.state.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&self.state.lock())
     }
 
     /// A transaction that cannot fail once it has changed something.
     fn write<T>(&self, act: impl FnOnce(&mut State, &mut Changes) -> Result<T>) -> Result<T> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let mut changes = Changes::default();
         let outcome = act(&mut state, &mut changes)?;
         self.tell(&mut state, changes);
@@ -126,77 +105,10 @@ impl MemoryStore {
     }
 
     fn tell(&self, state: &mut State, changes: Changes) {
-        let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
+        let listeners = self.listeners.lock();
         for change in changes.finish(state) {
             listeners.iter().for_each(|listener| listener(&change));
         }
-    }
-}
-
-impl State {
-    fn entry(&self, id: ProjectId) -> Result<&MemoryProject> {
-        self.projects.get(&id).ok_or(StoreError::UnknownProject)
-    }
-
-    fn entry_mut(&mut self, id: ProjectId) -> Result<&mut MemoryProject> {
-        self.projects.get_mut(&id).ok_or(StoreError::UnknownProject)
-    }
-
-    fn entry_at(&mut self, id: ProjectId, version: u64) -> Result<&mut MemoryProject> {
-        let entry = self.entry_mut(id)?;
-        if entry.version == version { Ok(entry) } else { Err(StoreError::Stale) }
-    }
-
-    fn recall(&self, once: &IdempotentRequest) -> Result<Option<&str>> {
-        match self.receipts.get(&once.name).filter(|receipt| receipt.expires_at_ms > once.now_ms) {
-            Some(receipt) if receipt.fingerprint != once.fingerprint => Err(StoreError::OnceConflict),
-            receipt => Ok(receipt.map(|receipt| receipt.outcome.as_str())),
-        }
-    }
-
-    /// Does what a request asks for, unless it was done before.
-    fn once<T: Serialize + DeserializeOwned>(
-        &mut self,
-        once: Option<IdempotentRequest>,
-        act: impl FnOnce(&mut Self) -> Result<T>,
-    ) -> Result<T> {
-        let Some(once) = once else { return act(self) };
-        if let Some(outcome) = self.recall(&once)? {
-            return serde_json::from_str(outcome).map_err(|error| StoreError::Damaged(error.to_string()));
-        }
-        let outcome = act(self)?;
-        let text = serde_json::to_string(&outcome).map_err(|error| StoreError::Damaged(error.to_string()))?;
-        self.remember(&once, text);
-        Ok(outcome)
-    }
-
-    /// Keeps an outcome; the first one kept stays.
-    fn remember(&mut self, once: &IdempotentRequest, outcome: String) {
-        let IdempotentRequest { name, fingerprint, expires_at_ms, now_ms } = *once;
-        self.receipts.retain(|_, receipt| receipt.expires_at_ms > now_ms);
-        self.receipts.entry(name).or_insert(Receipt { fingerprint, expires_at_ms, outcome });
-    }
-
-    fn put_sealed(&mut self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()> {
-        let is_other = |(other, kind, name): &(TeamId, SealedKind, String)| {
-            *other == team && *kind == sealed.kind && *name != sealed.name
-        };
-        if self.sealed.keys().filter(|key| is_other(key)).count() >= count_max as usize {
-            return Err(StoreError::Full);
-        }
-        self.sealed.insert((team, sealed.kind, sealed.name.clone()), sealed);
-        Ok(())
-    }
-
-    fn projects_of<'a>(
-        &'a self,
-        team: TeamId,
-        folder: Option<&'a str>,
-    ) -> impl Iterator<Item = &'a MemoryProject> {
-        self.projects.values().filter(move |entry| {
-            entry.project.team == team
-                && folder.is_none_or(|folder| entry.project.folder_id.as_deref() == Some(folder))
-        })
     }
 }
 
@@ -439,7 +351,7 @@ impl Store for MemoryStore {
         self.write(|state, changes| state.stop(changes, &stop))
     }
 
-    async fn standing(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
+    async fn processing_status(&self, project: ProjectId) -> Result<Option<ProcessingStatus>> {
         self.read(|state| {
             Ok(state.projects.get(&project).map(|entry| ProcessingStatus {
                 project: Arc::clone(&entry.project),
@@ -486,6 +398,6 @@ impl Store for MemoryStore {
     }
 
     fn listen(&self, listener: Listener) {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).push(listener);
+        self.listeners.lock().push(listener);
     }
 }

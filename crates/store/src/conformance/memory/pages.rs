@@ -3,7 +3,9 @@
 use async_trait::async_trait;
 
 use super::project::MemoryProject;
-use crate::{PageStart, Result, RowsAt, RowsPage, Snapshot};
+use crate::error::Result;
+use crate::store::Snapshot;
+use crate::types::{PageStart, RowsAt, RowsPage};
 
 impl MemoryProject {
     pub(super) fn page(&self, start: PageStart, limit: u32, bytes_max: usize) -> RowsPage {

@@ -9,12 +9,12 @@ use rowmill_model::record::Slot;
 use rowmill_model::value::{self, Value};
 use rowmill_model::{ProjectId, Record, RowId};
 
-use super::State;
 use super::change::Changes;
 use super::project::Row;
-use crate::{
-    GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells,
-    WrittenCells,
+use super::state::State;
+use crate::error::{Result, StoreError};
+use crate::types::{
+    GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, RowAction, WriteCells, WrittenCells,
 };
 
 impl State {

@@ -8,21 +8,14 @@ use rowmill_model::plan::{Block, Ending, Phase, RowTransitions, Verdict, block_o
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, ProjectId, Spent};
 
-use super::State;
 use super::change::Changes;
 use super::project::MemoryProject;
-use crate::{
-    CellResult, Claim, Claimed, Lane, Lanes, Result, Rows, Settle, Settled, Settlement, Stop, Stopped,
-    Ticket, Trigger, WorkerId,
+use super::state::{MemoryClaim, State};
+use crate::error::Result;
+use crate::work::{
+    CellResult, Claim, Claimed, Lane, Lanes, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket,
+    Trigger, WorkerId,
 };
-
-/// Cells of one column and block that a worker took together.
-#[derive(Debug, Clone)]
-pub(super) struct MemoryClaim {
-    worker: WorkerId,
-    lane: Lane,
-    positions: BTreeSet<u64>,
-}
 
 impl State {
     pub(super) fn trigger(&mut self, changes: &mut Changes, trigger: &Trigger) -> Result<u64> {

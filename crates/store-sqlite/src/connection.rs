@@ -1,0 +1,67 @@
+//! Connections to the database file: how they are opened and set up, and how a transaction runs on one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rowmill_store::Result;
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
+
+use crate::convert::{backend, unusable};
+
+pub(crate) const WRITER_CACHE_KIB: u32 = 16 * 1024;
+pub(crate) const READER_CACHE_KIB: u32 = 4 * 1024;
+/// How long a statement waits while another process holds the write lock.
+const BUSY_WAIT: Duration = Duration::from_secs(30);
+
+pub(crate) fn connect(file: &Path, cache_kib: u32) -> Result<Connection> {
+    let connection = Connection::open(file).map_err(|error| unusable(file, &error))?;
+    configure(&connection, cache_kib)?;
+    Ok(connection)
+}
+
+pub(crate) fn read_only(file: &Path) -> Result<Connection> {
+    let connection = connect(file, READER_CACHE_KIB)?;
+    connection.pragma_update(None, "query_only", "on").map_err(backend)?;
+    Ok(connection)
+}
+
+/// Runs a statement without parameters that is parsed once per connection: for statements like `BEGIN`, parsing costs
+/// more than running.
+pub(crate) fn run_cached(connection: &Connection, sql: &str) -> rusqlite::Result<()> {
+    connection.prepare_cached(sql)?.execute(()).map(|_| ())
+}
+
+/// Runs work in a transaction, which is committed if the work succeeds.
+pub(crate) fn in_transaction<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T>,
+) -> Result<T> {
+    run_cached(connection, "BEGIN IMMEDIATE").map_err(backend)?;
+    let outcome = work(connection);
+    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    run_cached(connection, end).map_err(backend)?;
+    outcome
+}
+
+/// Applies the settings that all connections to the file must share.
+fn configure(connection: &Connection, cache_kib: u32) -> Result<()> {
+    connection.busy_timeout(BUSY_WAIT).map_err(backend)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(backend)?;
+    // Query planner stability: a plan never depends on the bound values. Without it SQLite plans many statements again
+    // at every use, which costs more than the use.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map_err(backend)?;
+    let pragmas = [
+        ("journal_mode", "wal"),
+        // FULL, because an acknowledged write must survive a power cut: NORMAL does not sync the log
+        // at commit.
+        ("synchronous", "full"),
+        ("temp_store", "memory"),
+        ("cell_size_check", "on"),
+    ];
+    for (name, value) in pragmas {
+        connection.pragma_update(None, name, value).map_err(backend)?;
+    }
+    connection.pragma_update(None, "cache_size", -i64::from(cache_kib)).map_err(backend)
+}

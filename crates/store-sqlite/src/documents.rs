@@ -1,0 +1,108 @@
+//! The documents of projects, and a cache of those that were parsed.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rowmill_model::integration::connected_event;
+use rowmill_model::plan::Plan;
+use rowmill_model::{Project, ProjectId, View};
+use rowmill_store::{Result, StoredProject};
+use rusqlite::Connection;
+
+use crate::convert::{backend, damaged, to_text};
+use crate::project_state::{self, Head, State};
+
+/// Parsed documents by project and version. A version's document never changes once it is committed,
+/// and only committed ones are put in, so an entry is never wrong, only unused.
+#[derive(Debug, Default)]
+pub(crate) struct Documents(Mutex<HashMap<i64, Parsed>>);
+
+#[derive(Debug, Clone)]
+struct Parsed {
+    version: u64,
+    project: Arc<Project>,
+    plan: Arc<Plan>,
+    views: Arc<Vec<View>>,
+}
+
+impl Documents {
+    const LEN_MAX: usize = 1_000;
+
+    fn get(&self, head: Head) -> Option<Parsed> {
+        let documents = self.0.lock();
+        documents.get(&head.num).filter(|parsed| parsed.version == head.version).cloned()
+    }
+
+    fn put(&self, num: i64, parsed: Parsed) {
+        let mut documents = self.0.lock();
+        if documents.len() >= Self::LEN_MAX {
+            documents.clear();
+        }
+        documents.insert(num, parsed);
+    }
+}
+
+/// Reads a project; only on a reader's connection, where everything seen is committed.
+pub(crate) fn load(
+    connection: &Connection,
+    documents: &Documents,
+    id: ProjectId,
+) -> Result<Option<StoredProject>> {
+    let Some(State { head, counters, change_seq }) = project_state::state(connection, id)? else {
+        return Ok(None);
+    };
+    let parsed = if let Some(parsed) = documents.get(head) {
+        parsed
+    } else {
+        let parsed = parse(connection, head)?;
+        documents.put(head.num, parsed.clone());
+        parsed
+    };
+    let Parsed { version, project, views, .. } = parsed;
+    Ok(Some(StoredProject { project, views, version, row_count: counters.row_count, change_seq }))
+}
+
+/// A project's document and plan. What a writer sees may be undone, so nothing is put into the cache here.
+pub(crate) fn planned(
+    connection: &Connection,
+    documents: &Documents,
+    head: Head,
+) -> Result<(Arc<Project>, Arc<Plan>)> {
+    let parsed = documents.get(head).map_or_else(|| parse(connection, head), Ok)?;
+    Ok((parsed.project, parsed.plan))
+}
+
+fn parse(connection: &Connection, head: Head) -> Result<Parsed> {
+    let (document, views): (String, String) = connection
+        .prepare_cached("SELECT document, views FROM projects WHERE num = ?1")
+        .and_then(|mut query| query.query_row([head.num], |row| Ok((row.get(0)?, row.get(1)?))))
+        .map_err(backend)?;
+    let project: Project = serde_json::from_str(&document).map_err(damaged)?;
+    Ok(Parsed {
+        version: head.version,
+        plan: Arc::new(Plan::of(&project)),
+        project: Arc::new(project),
+        views: Arc::new(serde_json::from_str(&views).map_err(damaged)?),
+    })
+}
+
+/// Writes a changed document and moves the version on.
+pub(crate) fn write_document(connection: &Connection, head: Head, project: &Project) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE projects SET title = ?2, autoplay = ?3, folder_id = ?4, column_count = ?5, version = version + 1, \
+             document = ?6, event_id = ?7 WHERE num = ?1",
+            (
+                head.num,
+                &project.title,
+                project.autoplay,
+                &project.folder_id,
+                project.table.columns.len(),
+                to_text(project)?,
+                connected_event(&project.metadata),
+            ),
+        )
+        .map(|_| ())
+        .map_err(backend)
+}
