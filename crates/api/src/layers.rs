@@ -18,12 +18,11 @@ use tower_http::compression::predicate::{NotForContentType, Predicate as _, Size
 use tower_http::cors::{AllowOrigin, Any as AnyValue, CorsLayer};
 use uuid::Uuid;
 
+use crate::endpoint::SEQUENCE;
 use crate::error::Error;
 use crate::rate_limits;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// [`crate::endpoint::SEQUENCE`], as it is sent.
-pub(crate) const SEQUENCE: HeaderName = HeaderName::from_static("x-rowmill-sequence");
 const REQUEST_ID_CHARS_MAX: usize = 128;
 
 /// Below this an answer fits one packet anyway.
@@ -195,15 +194,12 @@ fn cors_layer(cors: &Cors) -> Option<CorsLayer> {
     };
     let methods = [Method::GET, Method::POST, Method::PATCH, Method::PUT, Method::DELETE];
     let key = HeaderName::from_static("idempotency-key");
-    let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, key, REQUEST_ID, SEQUENCE];
-    let read = [
-        REQUEST_ID,
-        SEQUENCE,
-        rate_limits::LIMIT,
-        rate_limits::REMAINING,
-        rate_limits::RESET,
-        header::RETRY_AFTER,
-    ];
+    let sequence = HeaderName::from_bytes(SEQUENCE.as_bytes()).ok();
+    let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, key, REQUEST_ID];
+    let sent: Vec<_> = sent.into_iter().chain(sequence.clone()).collect();
+    let read =
+        [REQUEST_ID, rate_limits::LIMIT, rate_limits::REMAINING, rate_limits::RESET, header::RETRY_AFTER];
+    let read: Vec<_> = read.into_iter().chain(sequence).collect();
     let layer =
         CorsLayer::new().allow_origin(origin).allow_methods(methods).allow_headers(sent).expose_headers(read);
     Some(layer.max_age(Duration::from_hours(1)))

@@ -16,9 +16,11 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::ProjectPath;
-use crate::endpoint::{Answer, Call, Endpoint, Examples, Media, Nothing};
+use crate::answer::{Answer, Media};
+use crate::endpoint::{Call, Endpoint, Examples};
 use crate::error::Error;
 use crate::event_frames::EventFrames;
+use crate::payload::Nothing;
 use crate::state::ApiState;
 use crate::wire::event::{self, EventStream};
 

@@ -17,11 +17,13 @@ use serde_json::json;
 
 use super::ProjectPath;
 use super::rows::{columns_of, parsed};
-use crate::endpoint::{Answer, Call, Endpoint, Examples, FileText, Media, Nothing};
+use crate::answer::{Answer, Media};
+use crate::endpoint::{Call, Endpoint, Examples};
 use crate::error::Error;
 use crate::files::formulas::Formulas;
 use crate::files::outgoing::{Dialect, Writer};
 use crate::paced;
+use crate::payload::{FileText, Nothing};
 use crate::state::ApiState;
 
 pub(crate) struct ExportFile;

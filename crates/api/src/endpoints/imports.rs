@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::ProjectPath;
-use crate::endpoint::{Answer, Call, Endpoint, Examples, File};
+use crate::answer::Answer;
+use crate::endpoint::{Call, Endpoint, Examples};
 use crate::error::Error;
 use crate::files::csv::{CsvReader, delimiter_of};
 use crate::files::formulas::{Formulas, unmark};
@@ -18,6 +19,7 @@ use crate::files::incoming::{Format, Incoming};
 use crate::files::lines::LineReader;
 use crate::files::{FileRow, RowError};
 use crate::json_guard::guard;
+use crate::payload::File;
 use crate::state::ApiState;
 use crate::wire::fields;
 

@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{ProjectPath, RowPath, page_size};
-use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing, Raw};
+use crate::answer::Answer;
+use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
 use crate::json_guard::guard;
-use crate::paced;
 use crate::page_cache::PageKey;
+use crate::payload::{Json, Nothing, Raw};
 use crate::row_stream::{PageForm, Written};
 use crate::state::ApiState;
 use crate::versions::Version;
@@ -367,7 +368,7 @@ impl<V: Version> Endpoint<ApiState> for GetRow<V> {
         let path = V::within(path);
         let (stored, row) = call.app().row(call.caller()?, &path.project_id, &path.row_id).await?;
         let bytes = row.values.as_bytes().len();
-        paced::answer(bytes, move || Ok(RowOut { row: RowFull::new(&stored.project.table, &row)? })).await
+        Answer::computed(bytes, move || Ok(RowOut { row: RowFull::new(&stored.project.table, &row)? })).await
     }
 }
 
@@ -410,7 +411,7 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
         let fields = off_async(body.text.len(), || patch_of(&body.text))?;
         let patched = call.app().patch_row(call.caller()?, &path.project_id, &path.row_id, &fields).await?;
         let bytes = patched.row.values.as_bytes().len();
-        paced::answer(bytes, move || {
+        Answer::computed(bytes, move || {
             let row = RowFull::new(&patched.project.project.table, &patched.row)?;
             Ok(RowPatchedOut { row, ignored_keys: patched.ignored_keys })
         })
