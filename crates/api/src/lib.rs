@@ -29,6 +29,7 @@ mod public_url;
 mod query;
 pub mod rate_limits;
 mod request_memory;
+mod row_selection;
 mod row_stream;
 mod schema;
 mod service;
