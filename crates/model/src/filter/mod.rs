@@ -9,7 +9,6 @@ mod operand;
 mod operator;
 mod predicate;
 mod reader;
-mod schema;
 mod search;
 mod within;
 
@@ -22,6 +21,7 @@ pub use check::PlainTest;
 pub use operand::{Measure, SizeTest};
 pub use operator::Operator;
 pub use predicate::{Leaf, Node, Predicate, Test};
+pub use reader::{COLUMN_ID_CHARS_MAX, TIME_ZONE_CHARS_MAX};
 pub use search::Search;
 
 /// Filters that must all hold. None at all hold for every row.
