@@ -3,7 +3,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
@@ -12,6 +12,7 @@ use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::{Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use rowmill_clock::{Clock as _, SystemClock};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
@@ -94,9 +95,9 @@ async fn observe(State(ids): State<Ids>, mut request: Request, next: Next) -> Re
     request.extensions_mut().insert(RequestId(Arc::clone(&id)));
 
     let in_flight = InFlight::begin();
-    let start = Instant::now();
+    let start = SystemClock.monotonic();
     let mut response = next.run(request).await;
-    let took = start.elapsed();
+    let took = SystemClock.monotonic().saturating_duration_since(start);
     drop(in_flight);
 
     if let Some(Panicked(message)) = response.extensions_mut().remove() {
