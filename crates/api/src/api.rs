@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{Request, State};
+use axum::http::Method;
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -15,17 +16,20 @@ use rowmill_model::Limits;
 use serde_json::Value;
 use uuid::Uuid;
 
+use crate::answer::Media;
 use crate::check::Checker;
-use crate::endpoint::{Access, Endpoint, Media, Payload, Presence, Service};
+use crate::definition::{BodyDefinition, Definition};
+use crate::endpoint::{Access, Endpoint, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
 use crate::layers::{self, Cors, RequestId};
 use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
-use crate::pipeline::{self, Plan, Shared};
+use crate::payload::Presence;
+use crate::pipeline::{self, BodyPlan, Plan, Shared};
 use crate::query::QueryReader;
 use crate::rate_limits::{RateLimiters, Rates};
 use crate::request_memory::RequestMemory;
-use crate::schema::Schemas;
+use crate::schema::{Param, Schemas};
 use crate::shared_rate_limits;
 use crate::system;
 
@@ -38,8 +42,6 @@ pub struct Api<S: Service> {
     operations: Vec<Operation>,
     faults: Vec<String>,
 }
-
-type BodySchema<B> = <B as Payload>::Schema;
 
 /// Mistakes in the definition of the operations: the program's, not a caller's.
 #[derive(Debug, thiserror::Error)]
@@ -61,66 +63,93 @@ impl<S: Service> Api<S> {
 
     /// Mounts an operation and writes it into the document.
     pub fn add<E: Endpoint<S>>(&mut self, path: impl Into<String>) -> &mut Self {
-        let path = path.into();
-        if let Err(fault) = self.try_add::<E>(&path) {
-            self.faults.push(format!("{} ({} {path}): {fault}", E::ID, E::METHOD));
-        }
+        self.add_definition(path.into(), Definition::of::<E>());
         self
     }
 
-    fn try_add<E: Endpoint<S>>(&mut self, path: &str) -> Result<(), String> {
-        let path_params = self.schemas.params::<E::Path>();
-        let captured: BTreeSet<_> = names_in(path).collect();
+    fn add_definition(&mut self, path: String, definition: Definition<S>) {
+        let name = format!("{} ({} {path})", definition.id, definition.method);
+        if let Err(fault) = self.try_add(path, definition) {
+            self.faults.push(format!("{name}: {fault}"));
+        }
+    }
+
+    fn try_add(&mut self, path: String, definition: Definition<S>) -> Result<(), String> {
+        let path_params = self.schemas.params(definition.path);
+        let captured: BTreeSet<_> = names_in(&path).collect();
         let declared: BTreeSet<_> = path_params.iter().map(|param| param.name.as_str()).collect();
         if captured != declared {
             return Err(format!("the path names {captured:?}, its type {declared:?}"));
         }
-        let query_params = self.schemas.params::<E::Query>();
-        let query = QueryReader::new::<E::Query>(&self.schemas, &query_params)?;
-        let body = if E::Body::IS_CHECKED {
-            Some(Checker::new(self.schemas.checked::<BodySchema<E::Body>>())?)
-        } else {
-            None
-        };
-        let body_spec = (E::Body::PRESENCE != Presence::None).then(|| BodySpec {
-            media_types: E::Body::MEDIA,
-            schema: self.schemas.request::<BodySchema<E::Body>>(),
-            is_required: matches!(E::Body::PRESENCE, Presence::Required | Presence::Streamed),
-        });
-        self.operations.push(Operation {
-            method: E::METHOD,
-            is_repeatable: E::IS_REPEATABLE && E::ACCESS != Access::Webhook,
-            path: path.to_owned(),
-            id: format!("{}{}", E::ID, E::VERSION),
-            tag: format!("{} {}", E::TAG, E::VERSION).trim().to_owned(),
-            summary: E::SUMMARY,
-            description: E::DESCRIPTION,
-            access: E::ACCESS,
-            reads_rows: E::READS_ROWS,
-            statuses: std::iter::once(E::STATUS).chain(E::STATUS_ALSO).collect(),
-            path_params,
-            query_params,
-            body: body_spec,
-            answer: AnswerSpec {
-                media_type: E::MEDIA.content_type(),
-                media_type_also: E::MEDIA_ALSO.map(Media::content_type),
-                schema: self.schemas.answer::<E::Out>(),
-                is_enveloped: E::MEDIA == Media::Json,
-            },
-            examples: E::examples(),
-        });
-        let counts = self.schemas.count_bounds::<BodySchema<E::Body>>();
-        self.mount::<E>(path, Plan { query, body, counts })
+        let query_params = self.schemas.params(definition.query);
+        let query = QueryReader::new(&self.schemas, definition.query, &query_params)?;
+        let plan = self.plan(&definition, query)?;
+        self.mount(&path, &definition.method, plan)?;
+        let operation = self.operation(path, definition, path_params, query_params);
+        self.operations.push(operation);
+        Ok(())
     }
 
-    fn mount<E: Endpoint<S>>(&mut self, path: &str, plan: Plan) -> Result<(), String> {
-        let filter = MethodFilter::try_from(E::METHOD).map_err(|error| error.to_string())?;
+    fn plan(&self, definition: &Definition<S>, query: QueryReader) -> Result<Plan<S>, String> {
+        let BodyDefinition { presence, is_checked, media_types: _, bytes_max, schema } = definition.body;
+        let checker = is_checked.then(|| Checker::new(self.schemas.checked(schema))).transpose()?;
+        let counts = self.schemas.count_bounds(schema);
+        Ok(Plan {
+            access: definition.access,
+            status: definition.status,
+            media: definition.media,
+            query,
+            body: BodyPlan { presence, bytes_max, checker, counts },
+            bind: definition.bind,
+        })
+    }
+
+    fn mount(&mut self, path: &str, method: &Method, plan: Plan<S>) -> Result<(), String> {
+        let filter = MethodFilter::try_from(method.clone()).map_err(|error| error.to_string())?;
         let plan = Arc::new(plan);
         let handler = move |State(shared): State<Arc<Shared<S>>>, request: Request| {
-            pipeline::serve::<S, E>(shared, Arc::clone(&plan), request)
+            pipeline::serve(shared, Arc::clone(&plan), request)
         };
         self.router = std::mem::take(&mut self.router).route(path, on(filter, handler));
         Ok(())
+    }
+
+    fn operation(
+        &mut self,
+        path: String,
+        definition: Definition<S>,
+        path_params: Vec<Param>,
+        query_params: Vec<Param>,
+    ) -> Operation {
+        let body = definition.body;
+        let body = (body.presence != Presence::None).then(|| BodySpec {
+            media_types: body.media_types,
+            schema: self.schemas.request(body.schema),
+            is_required: matches!(body.presence, Presence::Required | Presence::Streamed),
+        });
+        Operation {
+            method: definition.method,
+            is_repeatable: definition.is_repeatable && definition.access != Access::Webhook,
+            path,
+            id: format!("{}{}", definition.id, definition.version),
+            tag: format!("{} {}", definition.tag, definition.version).trim().to_owned(),
+            summary: definition.summary,
+            description: definition.description,
+            access: definition.access,
+            reads_rows: definition.reads_rows,
+            may_be_unavailable: definition.access != Access::Open,
+            statuses: std::iter::once(definition.status).chain(definition.status_also).collect(),
+            path_params,
+            query_params,
+            body,
+            answer: AnswerSpec {
+                media_type: definition.media.content_type(),
+                media_type_also: definition.media_also.map(Media::content_type),
+                schema: self.schemas.answer(definition.answer),
+                is_enveloped: definition.media == Media::Json,
+            },
+            examples: (definition.examples)(),
+        }
     }
 
     /// Closes the list and assembles the document.

@@ -1,24 +1,26 @@
 //! A budget of bytes: in total, and a share of it per team.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use rowmill_model::TeamId;
 use tokio::sync::Notify;
 
-/// A team may hold this part of all at most, so that others find room.
+/// A team may use this part of all at most, so that others find room.
 const TEAM_PART: usize = 4;
 
 #[derive(Debug)]
 pub(crate) struct ByteBudget {
     total_max: usize,
-    held: Mutex<Held>,
+    usage: Mutex<Usage>,
     freed: Notify,
 }
 
+/// Bytes in use.
 #[derive(Debug, Default)]
-struct Held {
+struct Usage {
     total: usize,
     teams: HashMap<TeamId, usize>,
 }
@@ -33,7 +35,7 @@ pub(crate) struct Charge {
 
 impl ByteBudget {
     pub(crate) fn new(total_max: usize) -> Arc<Self> {
-        Arc::new(Self { total_max, held: Mutex::default(), freed: Notify::new() })
+        Arc::new(Self { total_max, usage: Mutex::default(), freed: Notify::new() })
     }
 
     /// So many bytes for a team, if there is room for them before `wait` is over.
@@ -58,32 +60,28 @@ impl ByteBudget {
         };
         tokio::time::timeout(wait, charged).await.ok()
     }
-
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Charge {
     /// Takes more or gives some back. Says whether there was room.
     pub(crate) fn resize(&mut self, bytes: usize) -> bool {
         let total_max = self.budget.total_max;
-        let mut held = self.budget.held();
-        let others = held.total - self.bytes;
-        let own = held.teams.get(&self.team).copied().unwrap_or(0) - self.bytes;
+        let mut usage = self.budget.usage.lock();
+        let others = usage.total - self.bytes;
+        let own = usage.teams.get(&self.team).copied().unwrap_or(0) - self.bytes;
         let is_more = bytes > self.bytes;
         if is_more && (others + bytes > total_max || own + bytes > total_max / TEAM_PART) {
             return false;
         }
-        held.total = others + bytes;
+        usage.total = others + bytes;
         if own + bytes == 0 {
-            held.teams.remove(&self.team);
+            usage.teams.remove(&self.team);
         } else {
-            held.teams.insert(self.team, own + bytes);
+            usage.teams.insert(self.team, own + bytes);
         }
         let is_less = bytes < self.bytes;
         self.bytes = bytes;
-        drop(held);
+        drop(usage);
         if is_less {
             self.budget.freed.notify_waiters();
         }
@@ -112,18 +110,18 @@ mod tests {
         assert!(budget.charge(team(1), 6, now).await.is_none(), "a quarter is its share");
         assert!(first.resize(25) && !first.resize(26));
         let others = [2, 3, 4].map(|number| (number, 25));
-        let mut held = Vec::new();
+        let mut charges = Vec::new();
         for (number, bytes) in others {
-            held.push(budget.charge(team(number), bytes, now).await.unwrap());
+            charges.push(budget.charge(team(number), bytes, now).await.unwrap());
         }
         assert!(budget.charge(team(5), 1, now).await.is_none(), "all of it is used");
         assert!(first.resize(5));
         let (waited, ()) = tokio::join!(budget.charge(team(5), 25, Duration::from_mins(1)), async {
-            drop(held.pop());
+            drop(charges.pop());
         });
         assert!(waited.is_some(), "who waits gets what is freed");
-        drop((first, held, waited));
-        let held = budget.held();
-        assert_eq!((held.total, held.teams.len()), (0, 0));
+        drop((first, charges, waited));
+        let usage = budget.usage.lock();
+        assert_eq!((usage.total, usage.teams.len()), (0, 0));
     }
 }

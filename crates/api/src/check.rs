@@ -253,7 +253,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::schema::Schemas;
+    use crate::schema::{Schemas, TypeSchema};
 
     #[derive(JsonSchema)]
     #[schemars(rename_all = "camelCase", deny_unknown_fields)]
@@ -303,7 +303,8 @@ mod tests {
 
     #[track_caller]
     fn check(body: Value, expected: &[&str]) {
-        let checker = Checker::new(Schemas::new(&Limits::default()).checked::<Batch>()).unwrap();
+        let checker =
+            Checker::new(Schemas::new(&Limits::default()).checked(TypeSchema::of::<Batch>())).unwrap();
         let offences: Vec<_> = checker
             .offences(body, 0)
             .into_iter()

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use http_body_util::BodyExt as _;
+use rowmill_clock::{Clock, SystemClock};
 use rowmill_model::Limits;
-use tokio::time::Instant;
 
 use crate::error::Error;
 
@@ -19,13 +19,18 @@ pub(crate) struct Deadline {
     left: Duration,
     wait_seconds_max: u32,
     bytes_per_second_min: u32,
+    clock: &'static dyn Clock,
 }
 
 impl Deadline {
     pub(crate) fn new(wait_seconds_max: u32, limits: &Limits) -> Self {
+        Self::by(&SystemClock, wait_seconds_max, limits)
+    }
+
+    fn by(clock: &'static dyn Clock, wait_seconds_max: u32, limits: &Limits) -> Self {
         let bytes_per_second_min = limits.body_bytes_per_second_min;
         let left = Duration::from_secs(wait_seconds_max.into());
-        Self { left, wait_seconds_max, bytes_per_second_min }
+        Self { left, wait_seconds_max, bytes_per_second_min, clock }
     }
 
     /// The next piece of a body; none at its end. What is no data, such as trailers, is an empty one.
@@ -34,11 +39,11 @@ impl Deadline {
         body: &mut Body,
     ) -> Result<Option<Result<Bytes, axum::Error>>, Error> {
         let Self { wait_seconds_max, bytes_per_second_min, .. } = *self;
-        let start = Instant::now();
+        let start = self.clock.monotonic();
         let frame = tokio::time::timeout(self.left, body.frame())
             .await
             .map_err(|_| Error::BodyTimeout { wait_seconds_max, bytes_per_second_min })?;
-        self.left = self.left.saturating_sub(start.elapsed());
+        self.left = self.left.saturating_sub(self.clock.monotonic().saturating_duration_since(start));
         let piece = frame.map(|frame| frame.map(|frame| frame.into_data().unwrap_or_default()));
         if let Some(Ok(data)) = &piece {
             self.earn(data.len());
@@ -56,9 +61,33 @@ impl Deadline {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
+    use async_trait::async_trait;
     use futures_util::{StreamExt as _, stream};
+    use jiff::Timestamp;
 
     use super::*;
+
+    /// The runtime's own clock, which tests pause.
+    #[derive(Debug)]
+    struct RuntimeClock;
+
+    #[async_trait]
+    impl Clock for RuntimeClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH
+        }
+
+        #[expect(clippy::disallowed_methods, reason = "this is a clock")]
+        fn monotonic(&self) -> Instant {
+            tokio::time::Instant::now().into_std()
+        }
+
+        async fn sleep(&self, duration: Duration) {
+            tokio::time::sleep(duration).await;
+        }
+    }
 
     /// Sends `count` pieces of `bytes`, one each `pause`. Says how many arrived in time, and whether all did.
     async fn send(bytes: usize, pause: Duration, count: usize) -> Result<usize, usize> {
@@ -67,7 +96,7 @@ mod tests {
             Ok::<_, std::convert::Infallible>(vec![b'x'; bytes])
         });
         let mut body = Body::from_stream(pieces);
-        let mut deadline = Deadline::new(30, &Limits::default());
+        let mut deadline = Deadline::by(&RuntimeClock, 30, &Limits::default());
         let mut arrived = 0;
         loop {
             match deadline.piece(&mut body).await {
@@ -97,7 +126,7 @@ mod tests {
     async fn what_the_server_does_meanwhile_costs_nothing() {
         let pieces = stream::iter((0..10).map(|_| Ok::<_, std::convert::Infallible>("x")));
         let mut body = Body::from_stream(pieces);
-        let mut deadline = Deadline::new(30, &Limits::default());
+        let mut deadline = Deadline::by(&RuntimeClock, 30, &Limits::default());
         for _ in 0..10 {
             assert!(matches!(deadline.piece(&mut body).await, Ok(Some(Ok(_)))));
             tokio::time::sleep(Duration::from_hours(1)).await;

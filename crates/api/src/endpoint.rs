@@ -1,23 +1,20 @@
 //! What an operation is. One type says everything about it: where its input comes from, what it
 //! answers, and what the document tells about it.
 
-use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
-use axum::http::{HeaderMap, Method, Response, StatusCode};
-use bytes::Bytes;
+use axum::http::{HeaderMap, Method, StatusCode};
 use rowmill_fairness::Tenant;
 use rowmill_model::Limits;
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::answer::{Answer, Media};
 use crate::error::Error;
-use crate::paced;
+use crate::payload::Payload;
 use crate::rate_limits::Rates;
 
 /// The header in which a write tells the project's change sequence, and a read says what it must have seen.
@@ -66,28 +63,6 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
         query: Self::Query,
         body: Self::Body,
     ) -> impl Future<Output = Result<Answer<Self::Out>, Error>> + Send;
-}
-
-/// What an answer is sent as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Media {
-    Json,
-    /// Server-sent events, by [`Answer::streamed`].
-    Events,
-    /// Comma-separated values, or JSON Lines by [`Answer::as_media`].
-    Csv,
-    JsonLines,
-}
-
-impl Media {
-    pub(crate) fn content_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Events => "text/event-stream",
-            Self::Csv => "text/csv; charset=utf-8",
-            Self::JsonLines => "application/x-ndjson",
-        }
-    }
 }
 
 /// What the kit asks of the application behind it.
@@ -189,266 +164,4 @@ pub struct Examples {
     pub body: Option<Value>,
     /// Without `success`, which is added.
     pub answer: Option<Value>,
-}
-
-/// No parameters, or no body.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Nothing {}
-
-/// How an operation takes its body.
-pub trait Payload: Sized + Send {
-    type Schema: JsonSchema;
-    const PRESENCE: Presence;
-    /// Whether the kit checks the body against the schema before [`Payload::accept`].
-    const IS_CHECKED: bool;
-
-    /// What it may be sent as.
-    const MEDIA: &'static [&'static str] = &["application/json"];
-
-    /// The body where it is not read beforehand: [`Presence::Streamed`].
-    fn stream(_body: Body) -> Option<Self> {
-        None
-    }
-
-    /// The body. `text` has passed the guard and, if [`Payload::IS_CHECKED`], the check.
-    fn accept(text: String) -> Result<Self, Error>;
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
-    /// A body is not read.
-    None,
-    Optional,
-    Required,
-    /// Handed to the operation as it comes, whatever its size and type.
-    Streamed,
-}
-
-/// A file, read by the operation itself.
-#[derive(Debug)]
-pub struct File(pub Body);
-
-impl Payload for File {
-    type Schema = FileText;
-    const PRESENCE: Presence = Presence::Streamed;
-    const IS_CHECKED: bool = false;
-    const MEDIA: &'static [&'static str] = &["text/csv", "application/x-ndjson"];
-
-    fn stream(body: Body) -> Option<Self> {
-        Some(Self(body))
-    }
-
-    fn accept(_text: String) -> Result<Self, Error> {
-        Ok(Self(Body::empty()))
-    }
-}
-
-/// The text of a file.
-#[derive(Debug, Serialize)]
-pub struct FileText(String);
-
-impl JsonSchema for FileText {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "FileText".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "maxLength": 4_294_967_295_u32 })
-    }
-}
-
-/// A JSON body, checked against its schema.
-#[derive(Debug, Clone)]
-pub struct Json<T>(pub T);
-
-/// A JSON body that may be left out, which is the default.
-#[derive(Debug, Clone)]
-pub struct Optional<T>(pub T);
-
-/// A body parsed by the endpoint itself, where speed or raw text matters; `T` documents it. Guarded
-/// (UTF-8, nesting, U+0000) but not yet known to be JSON: see [`not_json`].
-#[derive(Debug, Clone)]
-pub struct Raw<T> {
-    pub text: String,
-    documented: PhantomData<fn() -> T>,
-}
-
-impl<T: DeserializeOwned + JsonSchema + Send> Payload for Json<T> {
-    type Schema = T;
-    const PRESENCE: Presence = Presence::Required;
-    const IS_CHECKED: bool = true;
-
-    fn accept(text: String) -> Result<Self, Error> {
-        typed(&text).map(Self)
-    }
-}
-
-impl<T: DeserializeOwned + JsonSchema + Default + Send> Payload for Optional<T> {
-    type Schema = T;
-    const PRESENCE: Presence = Presence::Optional;
-    const IS_CHECKED: bool = true;
-
-    fn accept(text: String) -> Result<Self, Error> {
-        if text.is_empty() { Ok(Self(T::default())) } else { typed(&text).map(Self) }
-    }
-}
-
-impl<T: JsonSchema + Send> Payload for Raw<T> {
-    type Schema = T;
-    const PRESENCE: Presence = Presence::Required;
-    const IS_CHECKED: bool = false;
-
-    fn accept(text: String) -> Result<Self, Error> {
-        Ok(Self { text, documented: PhantomData })
-    }
-}
-
-impl Payload for Nothing {
-    type Schema = Self;
-    const PRESENCE: Presence = Presence::None;
-    const IS_CHECKED: bool = false;
-
-    fn accept(_text: String) -> Result<Self, Error> {
-        Ok(Self {})
-    }
-}
-
-/// From the text where possible, so that raw values in `T` keep their digits.
-fn typed<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    serde_json::from_str(text).or_else(|error| {
-        // JSON Schema counts 1.0 as an integer, serde does not.
-        let value = integral(serde_json::from_str(text).unwrap_or_default());
-        serde_json::from_value(value).map_err(|_| Error::offence("", error.to_string()))
-    })
-}
-
-fn integral(value: Value) -> Value {
-    match value {
-        Value::Array(entries) => entries.into_iter().map(integral).collect(),
-        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, integral(value))).collect(),
-        Value::Number(number) => match number.as_f64() {
-            #[expect(clippy::cast_possible_truncation, reason = "whole and exact within these bounds")]
-            Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 9e15 => {
-                Value::from(float as i64)
-            }
-            _ => Value::Number(number),
-        },
-        other => other,
-    }
-}
-
-/// Text that is not JSON, as the failure of a request.
-pub fn not_json(error: &serde_json::Error) -> Error {
-    Error::NotJson(format!("The body is not valid JSON: {error}"))
-}
-
-/// A successful answer: a value, bytes that were rendered before, or a stream of them.
-#[derive(Debug)]
-pub struct Answer<T> {
-    status: Option<StatusCode>,
-    media: Option<Media>,
-    headers: HeaderMap,
-    content: Content<T>,
-}
-
-#[derive(Debug)]
-enum Content<T> {
-    Value(T),
-    Rendered(Bytes),
-    Streamed(Body),
-}
-
-impl<T: Serialize> Answer<T> {
-    pub fn new(value: T) -> Self {
-        Self::of(Content::Value(value))
-    }
-
-    /// The whole body as it is to be sent, `success` and all: for answers that are copied and not built,
-    /// and for those that are repeated.
-    pub fn rendered(bytes: impl Into<Bytes>) -> Self {
-        Self::of(Content::Rendered(bytes.into()))
-    }
-
-    /// A body that is sent as it comes about.
-    pub fn streamed(body: Body) -> Self {
-        Self::of(Content::Streamed(body))
-    }
-
-    fn of(content: Content<T>) -> Self {
-        Self { status: None, media: None, headers: HeaderMap::new(), content }
-    }
-
-    /// Instead of [`Endpoint::MEDIA`]. The document must know of it: [`Endpoint::MEDIA_ALSO`].
-    #[must_use]
-    pub fn as_media(self, media: Media) -> Self {
-        Self { media: Some(media), ..self }
-    }
-
-    /// With a header beside those that every answer has.
-    #[must_use]
-    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
-        self
-    }
-
-    /// Instead of [`Endpoint::STATUS`]. The document must know of it: [`Endpoint::STATUS_ALSO`].
-    #[must_use]
-    pub fn with_status(self, status: StatusCode) -> Self {
-        Self { status: Some(status), ..self }
-    }
-
-    pub(crate) fn into_response(self, status: StatusCode, media: Media) -> Result<Response<Body>, Error> {
-        let body = match self.content {
-            Content::Value(value) => paced::body(render(&value)?),
-            Content::Rendered(bytes) => paced::body(bytes),
-            Content::Streamed(body) => body,
-        };
-        let mut response = Response::new(body);
-        *response.status_mut() = self.status.unwrap_or(status);
-        *response.headers_mut() = self.headers;
-        let content_type = self.media.unwrap_or(media).content_type();
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        Ok(response)
-    }
-}
-
-/// A struct as the body of a successful answer: its fields, after `success: true`.
-pub fn render<T: Serialize>(value: &T) -> Result<Bytes, Error> {
-    const SUCCESS: &[u8] = br#"{"success":true"#;
-    let mut bytes = SUCCESS.to_vec();
-    let internal = |error: Box<dyn std::error::Error + Send + Sync>| rowmill_app::Error::Internal(error);
-    serde_json::to_writer(&mut bytes, value).map_err(|error| internal(error.into()))?;
-    match bytes.get(SUCCESS.len()..) {
-        Some(b"{}") => drop(bytes.drain(SUCCESS.len()..=SUCCESS.len())),
-        Some([b'{', ..]) => bytes.iter_mut().skip(SUCCESS.len()).take(1).for_each(|brace| *brace = b','),
-        _ => return Err(internal("an answer is a struct".into()).into()),
-    }
-    Ok(bytes.into())
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn success_comes_first() {
-        let check = |value: Value, expected: &str| assert_eq!(render(&value).unwrap(), expected);
-        check(json!({}), r#"{"success":true}"#);
-        check(json!({ "b": 1, "a": {} }), r#"{"success":true,"b":1,"a":{}}"#);
-        assert!(render(&json!([])).is_err());
-    }
-
-    #[test]
-    fn whole_floats_are_integers() {
-        assert_eq!(integral(json!({ "a": [1.0, 1.5, -2.0, 1e300] })), json!({ "a": [1, 1.5, -2, 1e300] }));
-        let Json(number) = Json::<u32>::accept("7.0".to_owned()).unwrap();
-        assert_eq!(number, 7);
-    }
 }

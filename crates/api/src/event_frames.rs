@@ -2,10 +2,11 @@
 //! budget of bytes, and kept only until the last of them has sent them.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use rowmill_app::{App, RowsChanged, RowsKey};
 use rowmill_fairness::{FairSemaphore, Tenant};
 use rowmill_model::TeamId;
@@ -29,18 +30,19 @@ const INLINE_BYTES_MAX: usize = 64 * 1024;
 pub(crate) struct EventFrames {
     budget: Arc<ByteBudget>,
     makers: Arc<FairSemaphore>,
-    known: Mutex<Known>,
+    cache: Mutex<FrameCache>,
 }
 
+/// The frames that streams are sending, by what they tell.
 #[derive(Debug, Default)]
-struct Known {
-    frames: HashMap<RowsKey, Weak<Shared>>,
+struct FrameCache {
+    by_key: HashMap<RowsKey, Weak<FrameCell>>,
     /// Clear away what nobody uses when there are so many.
     sweep_at: usize,
 }
 
 /// The frame of all streams that are equally far; none if there was no room for it.
-type Shared = OnceCell<Option<Frame>>;
+type FrameCell = OnceCell<Option<Frame>>;
 
 #[derive(Debug)]
 struct Frame {
@@ -50,7 +52,7 @@ struct Frame {
 }
 
 /// One stream's part in a frame. While it is being sent, others share it.
-struct Sending(Arc<Shared>);
+struct Sending(Arc<FrameCell>);
 
 impl AsRef<[u8]> for Sending {
     fn as_ref(&self) -> &[u8] {
@@ -65,7 +67,7 @@ impl EventFrames {
         Self {
             budget: ByteBudget::new(bytes_max),
             makers: FairSemaphore::new(MAKERS, MAKERS_PER_TEAM),
-            known: Mutex::default(),
+            cache: Mutex::default(),
         }
     }
 
@@ -76,24 +78,24 @@ impl EventFrames {
         team: TeamId,
         changed: &RowsChanged,
     ) -> Result<Option<(Bytes, usize)>, Error> {
-        let shared = self.shared(changed.key());
-        let made = shared.get_or_try_init(|| self.make(app, team, changed)).await?;
+        let cell = self.cell(changed.key());
+        let made = cell.get_or_try_init(|| self.make(app, team, changed)).await?;
         let Some(told) = made.as_ref().map(|frame| frame.told) else { return Ok(None) };
-        Ok(Some((Bytes::from_owner(Sending(shared)), told)))
+        Ok(Some((Bytes::from_owner(Sending(cell)), told)))
     }
 
-    fn shared(&self, key: RowsKey) -> Arc<Shared> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(shared) = known.frames.get(&key).and_then(Weak::upgrade) {
-            return shared;
+    fn cell(&self, key: RowsKey) -> Arc<FrameCell> {
+        let mut cache = self.cache.lock();
+        if let Some(cell) = cache.by_key.get(&key).and_then(Weak::upgrade) {
+            return cell;
         }
-        if known.frames.len() >= known.sweep_at {
-            known.frames.retain(|_, shared| shared.strong_count() > 0);
-            known.sweep_at = 2 * known.frames.len() + 64;
+        if cache.by_key.len() >= cache.sweep_at {
+            cache.by_key.retain(|_, cell| cell.strong_count() > 0);
+            cache.sweep_at = 2 * cache.by_key.len() + 64;
         }
-        let shared = Arc::default();
-        known.frames.insert(key, Arc::downgrade(&shared));
-        shared
+        let cell = Arc::default();
+        cache.by_key.insert(key, Arc::downgrade(&cell));
+        cell
     }
 
     /// Room is taken before anything is read.

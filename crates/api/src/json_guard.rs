@@ -1,13 +1,10 @@
 //! Guards against hostile JSON: nesting depth and bad text are refused in one pass, before anything parses it.
 //!
-//! It refuses what a JSON parser would let through and the store must never see: nesting beyond the
-//! limit, U+0000, and halves of surrogate pairs. It is no parser: what is not JSON at all is left for
-//! the parser to name. Bulk inserts run through here at 32 MiB a body, hence the care for speed:
-//! strings, which are most of a body, are skipped with `memchr` (a table of byte classes was measured
-//! slower, and far slower on long texts).
+//! The scan is the model's (`model/json_hazards.rs`), because results of columns pass it as well.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 use rowmill_model::Offence;
+use rowmill_model::json_hazards::{JsonHazard, json_hazards};
 
 use crate::error::Error;
 
@@ -20,70 +17,13 @@ pub(crate) fn guard(bytes: Vec<u8>, nesting_max: u32) -> Result<String, Error> {
         let at = error.utf8_error().valid_up_to();
         Error::NotJson(format!("The body is not valid UTF-8 (at byte {at})"))
     })?;
-    scan(text.as_bytes(), nesting_max)?;
-    Ok(text)
-}
-
-fn scan(mut rest: &[u8], nesting_max: u32) -> Result<(), Error> {
-    let mut depth = 0_u32;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        match byte {
-            b'"' => rest = skip_string(rest)?,
-            b'[' | b'{' => {
-                depth += 1;
-                if depth > nesting_max {
-                    return Err(too_deep(nesting_max));
-                }
-            }
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
+    let hazard = json_hazards(&text, nesting_max).next();
+    match hazard {
+        None => Ok(text),
+        Some(JsonHazard::TooDeep) => Err(too_deep(nesting_max)),
+        Some(JsonHazard::Nul) => Err(nul()),
+        Some(JsonHazard::LoneSurrogate) => Err(lone_surrogate()),
     }
-    Ok(())
-}
-
-/// What follows the string whose opening quote was just passed. A string without an end is left to the
-/// parser.
-fn skip_string(mut rest: &[u8]) -> Result<&[u8], Error> {
-    loop {
-        let found = memchr2(b'"', b'\\', rest).and_then(|at| rest.get(at..)?.split_first());
-        match found {
-            None => return Ok(&[]),
-            Some((b'"', after)) => return Ok(after),
-            Some((_, after)) => rest = skip_escape(after)?,
-        }
-    }
-}
-
-/// What follows the escape whose backslash was just passed.
-fn skip_escape(rest: &[u8]) -> Result<&[u8], Error> {
-    let Some((b'u', digits)) = rest.split_first() else {
-        return Ok(rest.get(1..).unwrap_or_default());
-    };
-    // Digits that are none are the parser's to refuse.
-    let Some((unit, after)) = code_unit(digits) else { return Ok(digits) };
-    match unit {
-        0 => Err(nul()),
-        0xDC00..=0xDFFF => Err(lone_surrogate()),
-        0xD800..=0xDBFF => {
-            let low = after.strip_prefix(b"\\u").and_then(code_unit);
-            match low {
-                Some((0xDC00..=0xDFFF, after)) => Ok(after),
-                _ => Err(lone_surrogate()),
-            }
-        }
-        _ => Ok(after),
-    }
-}
-
-fn code_unit(digits: &[u8]) -> Option<(u32, &[u8])> {
-    let (four, after) = digits.split_first_chunk::<4>()?;
-    let mut unit = 0;
-    for digit in four {
-        unit = unit * 16 + char::from(*digit).to_digit(16)?;
-    }
-    Some((unit, after))
 }
 
 fn too_deep(nesting_max: u32) -> Error {

@@ -3,7 +3,7 @@
 
 use std::any::Any;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
@@ -12,18 +12,18 @@ use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::{Method, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use rowmill_clock::{Clock as _, SystemClock};
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::cors::{AllowOrigin, Any as AnyValue, CorsLayer};
 use uuid::Uuid;
 
+use crate::endpoint::SEQUENCE;
 use crate::error::Error;
 use crate::rate_limits;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// [`crate::endpoint::SEQUENCE`], as it is sent.
-pub(crate) const SEQUENCE: HeaderName = HeaderName::from_static("x-rowmill-sequence");
 const REQUEST_ID_CHARS_MAX: usize = 128;
 
 /// Below this an answer fits one packet anyway.
@@ -95,9 +95,9 @@ async fn observe(State(ids): State<Ids>, mut request: Request, next: Next) -> Re
     request.extensions_mut().insert(RequestId(Arc::clone(&id)));
 
     let in_flight = InFlight::begin();
-    let start = Instant::now();
+    let start = SystemClock.monotonic();
     let mut response = next.run(request).await;
-    let took = start.elapsed();
+    let took = SystemClock.monotonic().saturating_duration_since(start);
     drop(in_flight);
 
     if let Some(Panicked(message)) = response.extensions_mut().remove() {
@@ -195,15 +195,12 @@ fn cors_layer(cors: &Cors) -> Option<CorsLayer> {
     };
     let methods = [Method::GET, Method::POST, Method::PATCH, Method::PUT, Method::DELETE];
     let key = HeaderName::from_static("idempotency-key");
-    let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, key, REQUEST_ID, SEQUENCE];
-    let read = [
-        REQUEST_ID,
-        SEQUENCE,
-        rate_limits::LIMIT,
-        rate_limits::REMAINING,
-        rate_limits::RESET,
-        header::RETRY_AFTER,
-    ];
+    let sequence = HeaderName::from_bytes(SEQUENCE.as_bytes()).ok();
+    let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, key, REQUEST_ID];
+    let sent: Vec<_> = sent.into_iter().chain(sequence.clone()).collect();
+    let read =
+        [REQUEST_ID, rate_limits::LIMIT, rate_limits::REMAINING, rate_limits::RESET, header::RETRY_AFTER];
+    let read: Vec<_> = read.into_iter().chain(sequence).collect();
     let layer =
         CorsLayer::new().allow_origin(origin).allow_methods(methods).allow_headers(sent).expose_headers(read);
     Some(layer.max_age(Duration::from_hours(1)))

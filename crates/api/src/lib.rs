@@ -4,11 +4,13 @@
 //! it into the document. [`pipeline`] is what happens to a request on its way to an endpoint; [`error`]
 //! is the one table of what can go wrong.
 
+mod answer;
 pub mod api;
 mod body;
 mod byte_budget;
 mod check;
 mod deadline;
+mod definition;
 mod docs;
 pub mod endpoint;
 mod endpoints;
@@ -21,11 +23,13 @@ mod measure;
 mod openapi;
 mod paced;
 mod page_cache;
+mod payload;
 mod pipeline;
 mod public_url;
 mod query;
 pub mod rate_limits;
 mod request_memory;
+mod row_selection;
 mod row_stream;
 mod schema;
 mod service;
@@ -36,14 +40,13 @@ mod system;
 mod versions;
 mod wire;
 
+pub use answer::{Answer, Media, render};
 pub use api::{Api, Fault, Finished, Settings, health};
-pub use endpoint::{
-    Access, Answer, Call, Endpoint, Examples, Idempotency, Json, Nothing, Optional, Payload, Presence,
-    Principal, Raw, Service, not_json, render,
-};
+pub use endpoint::{Access, Call, Endpoint, Examples, Idempotency, Principal, Service};
 pub use error::Error;
 pub use layers::Cors;
 pub use measure::install_metrics;
+pub use payload::{File, FileText, Json, Nothing, Optional, Payload, Presence, Raw, not_json};
 pub use public_url::PublicUrl;
 pub use rate_limits::{Rate, Rates};
 pub use service::service;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Access, Examples, SEQUENCE};
 use crate::error::{Failure, WebhookFailure};
-use crate::schema::{LIMIT_KEY, Param, Schemas};
+use crate::schema::{LIMIT_KEY, Param, Schemas, TypeSchema};
 
 const TITLE: &str = "Rowmill";
 const DESCRIPTION: &str =
@@ -50,6 +50,8 @@ pub(crate) struct Operation {
     pub access: Access,
     pub statuses: Vec<StatusCode>,
     pub reads_rows: bool,
+    /// Whether it answers 503 while the server cannot serve.
+    pub may_be_unavailable: bool,
     pub path_params: Vec<Param>,
     pub query_params: Vec<Param>,
     pub body: Option<BodySpec>,
@@ -86,8 +88,8 @@ pub(crate) fn assemble(
     schemas: &mut Schemas,
     faults: &mut Vec<String>,
 ) -> Value {
-    schemas.answer::<Failure>();
-    schemas.answer::<WebhookFailure>();
+    schemas.answer(TypeSchema::of::<Failure>());
+    schemas.answer(TypeSchema::of::<WebhookFailure>());
     let schemas = merge_components(&mut operations, schemas, faults);
     faults.extend(definition_faults(tags, &operations));
     let mut paths = Map::new();
@@ -242,7 +244,7 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
         (StatusCode::UNSUPPORTED_MEDIA_TYPE, has_body),
         (StatusCode::TOO_MANY_REQUESTS, is_limited),
         (StatusCode::INTERNAL_SERVER_ERROR, true),
-        (StatusCode::SERVICE_UNAVAILABLE, is_limited || operation.id == crate::system::READY_ID),
+        (StatusCode::SERVICE_UNAVAILABLE, operation.may_be_unavailable),
     ]
     .into_iter()
     .filter_map(|(status, applies)| applies.then_some(status))

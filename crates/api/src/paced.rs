@@ -9,10 +9,6 @@ use std::task::{Context, Poll, ready};
 
 use axum::body::{Body, Bytes};
 use http_body::{Frame, SizeHint};
-use serde::Serialize;
-
-use crate::endpoint::{Answer, render};
-use crate::error::Error;
 
 /// Bytes that are sent, and compressed, at once.
 pub(crate) const PIECE_BYTES: usize = 64 * 1024;
@@ -23,18 +19,6 @@ const INLINE_CELLS_MAX: usize = 2_500;
 /// Whether so much takes about a millisecond or more to render.
 pub(crate) fn is_long(bytes: usize, cells: usize) -> bool {
     bytes > INLINE_BYTES_MAX || cells > INLINE_CELLS_MAX
-}
-
-/// An answer of a value that takes long to make and render if it has many bytes: then that is done on a thread apart.
-pub(crate) async fn answer<T: Serialize + Send + 'static>(
-    bytes: usize,
-    make: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<Answer<T>, Error> {
-    if !is_long(bytes, 0) {
-        return Ok(Answer::new(make()?));
-    }
-    let rendered = rowmill_fairness::compute(move || render(&make()?)).await;
-    Ok(Answer::rendered(rendered.map_err(|failure| rowmill_app::Error::Internal(failure.into()))??))
 }
 
 /// A body of known length.

@@ -5,9 +5,9 @@
 //! when it is asked for a second time: who reads a table from end to end drives nothing out.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use axum::body::Bytes;
+use parking_lot::Mutex;
 use rowmill_app::{Start, StoredProject};
 use rowmill_model::ProjectId;
 
@@ -61,7 +61,7 @@ impl CachedPage {
 impl PageCache {
     /// The answer, if the project has not changed since.
     pub(crate) fn get(&self, name: &PageKey, now: &StoredProject) -> Option<Bytes> {
-        let pages = self.pages();
+        let pages = self.0.lock();
         pages.by_key.get(name).filter(|cached| cached.is_of(now))?.answer.clone()
     }
 
@@ -70,7 +70,7 @@ impl PageCache {
         if answer.len() > PAGE_BYTES_MAX {
             return;
         }
-        let mut pages = self.pages();
+        let mut pages = self.0.lock();
         let is_second = pages.by_key.get(&name).is_some_and(|cached| cached.is_of(then));
         let answer = is_second.then(|| answer.clone());
         let cached = CachedPage { version: then.version, change_seq: then.change_seq, answer };
@@ -81,10 +81,6 @@ impl PageCache {
         if let Some(old) = pages.by_key.insert(name, cached) {
             pages.bytes = pages.bytes.saturating_sub(old.bytes());
         }
-    }
-
-    fn pages(&self) -> MutexGuard<'_, CacheEntries> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,7 +135,7 @@ mod tests {
         for offset in 0..40 {
             pages.insert(name(offset), &project(1, 1), &answer);
             pages.insert(name(offset), &project(1, 1), &answer);
-            let cached = pages.pages();
+            let cached = pages.0.lock();
             assert_eq!(cached.bytes, cached.by_key.values().map(CachedPage::bytes).sum::<usize>());
             assert!(cached.bytes <= BYTES_MAX);
         }

@@ -18,16 +18,17 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::answer::Media;
 use crate::body;
 use crate::check::Checker;
-use crate::endpoint::{
-    Access, Call, Endpoint, Idempotency, Media, Payload, Presence, Principal as _, Service, not_json,
-};
+use crate::definition::{Accept, Bind, Content, Rejected, Run};
+use crate::endpoint::{Access, Call, Idempotency, Principal as _, SEQUENCE, Service};
 use crate::error::Error;
-use crate::layers::{RequestId, SEQUENCE};
+use crate::layers::RequestId;
+use crate::payload::{Presence, not_json};
 use crate::query::QueryReader;
 use crate::rate_limits::{RateLimitStatus, RateLimiters, Rates, client_of};
-use crate::request_memory::RequestMemory;
+use crate::request_memory::{RequestMemory, Reservation};
 
 const IDEMPOTENCY_KEY: &str = "idempotency-key";
 const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
@@ -46,25 +47,36 @@ pub(crate) struct Shared<S> {
     pub memory: Arc<RequestMemory>,
 }
 
-/// What was prepared for one operation when it was added.
-#[derive(Debug)]
-pub(crate) struct Plan {
+/// What is needed to serve one operation, prepared when it was added.
+pub(crate) struct Plan<S: Service> {
+    pub access: Access,
+    pub status: StatusCode,
+    pub media: Media,
     pub query: QueryReader,
-    pub body: Option<Checker>,
+    pub body: BodyPlan,
+    pub bind: Bind<S>,
+}
+
+/// How the body of one operation is read and checked.
+#[derive(Debug)]
+pub(crate) struct BodyPlan {
+    pub presence: Presence,
+    pub bytes_max: u32,
+    pub checker: Option<Checker>,
     /// The body's lists whose entries are counted.
     pub counts: Vec<CountBound>,
 }
 
-pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
+pub(crate) async fn serve<S: Service>(
     shared: Arc<Shared<S>>,
-    plan: Arc<Plan>,
+    plan: Arc<Plan<S>>,
     request: Request,
 ) -> Response {
     let request_id = RequestId::of(&request);
     let mut standing = None;
-    let mut response = match attempt::<S, E>(&shared, &plan, request, &request_id, &mut standing).await {
+    let mut response = match attempt(&shared, &plan, request, &request_id, &mut standing).await {
         Ok(response) => response,
-        Err(error) if E::ACCESS == Access::Webhook => error.of_webhook().respond_bare(&request_id),
+        Err(error) if plan.access == Access::Webhook => error.of_webhook().respond_bare(&request_id),
         Err(error) => error.respond(&request_id),
     };
     if let Some(standing) = standing {
@@ -74,9 +86,9 @@ pub(crate) async fn serve<S: Service, E: Endpoint<S>>(
 }
 
 /// Cheap refusals come first: nothing is read from a caller who may not call.
-async fn attempt<S: Service, E: Endpoint<S>>(
+async fn attempt<S: Service>(
     shared: &Shared<S>,
-    plan: &Plan,
+    plan: &Plan<S>,
     request: Request,
     request_id: &Arc<str>,
     standing: &mut Option<RateLimitStatus>,
@@ -85,10 +97,9 @@ async fn attempt<S: Service, E: Endpoint<S>>(
     let client = client_address(&parts);
     let captured = captured(&parts);
     let Admitted { principal, tenant } =
-        admit(shared, E::ACCESS, &parts, client, &captured, standing).await?;
+        admit(shared, plan.access, &parts, client, &captured, standing).await?;
     // From here on, whatever is scarce is shared out between teams.
-    let work =
-        carry_out::<S, E>(shared, plan, Arrived { parts, body, client, captured, principal }, request_id);
+    let work = carry_out(shared, plan, Arrived { parts, body, client, captured, principal }, request_id);
     tenant.scope(work).await
 }
 
@@ -101,38 +112,19 @@ struct Arrived<P> {
     principal: Option<P>,
 }
 
-async fn carry_out<S: Service, E: Endpoint<S>>(
+async fn carry_out<S: Service>(
     shared: &Shared<S>,
-    plan: &Plan,
+    plan: &Plan<S>,
     arrived: Arrived<S::Principal>,
     request_id: &Arc<str>,
 ) -> Result<Response, Error> {
-    let Arrived { parts, mut body, client, captured, principal } = arrived;
+    let Arrived { parts, body, client, captured, principal } = arrived;
     let written = captured.get("projectId").filter(|_| parts.method != Method::GET);
     let written = written.and_then(Value::as_str).map(str::to_owned);
-    let path = serde_json::from_value(Value::Object(captured)).map_err(|_| Error::UnknownPath)?;
-    let (query, key) = query_and_key::<E::Query>(plan, &parts)?;
+    let (accept, key) = accept_params(plan, captured, &parts)?;
     // Held until the answer is made: what was read lives as long.
     let mut memory = shared.memory.reserve();
-    let (idempotency, body) = match E::Body::PRESENCE {
-        Presence::Streamed => {
-            memory.grow_to(STREAMED_BYTES)?;
-            (None, E::Body::stream(body).ok_or(Error::UnknownPath)?)
-        }
-        presence => {
-            let text = match presence {
-                Presence::Optional | Presence::Required => {
-                    let bytes_max = shared.limits.body_bytes_max.min(E::BODY_BYTES_MAX);
-                    body::read(&parts.headers, &mut body, bytes_max, &shared.limits, &mut memory).await?
-                }
-                Presence::None | Presence::Streamed => String::new(),
-            };
-            off_async(text.len(), || {
-                let key = key.map(|key| Idempotency { key, fingerprint: fingerprint(&parts, &text) });
-                Ok::<_, Error>((key, accept::<E::Body>(plan, text, &shared.limits)?))
-            })?
-        }
-    };
+    let (run, idempotency) = accept_body(shared, &plan.body, body, &parts, key, accept, &mut memory).await?;
     let call = Call {
         state: shared.state.clone(),
         principal,
@@ -145,13 +137,13 @@ async fn carry_out<S: Service, E: Endpoint<S>>(
         rates: Arc::clone(&shared.rates),
         idempotency,
     };
-    let mut response = E::handle(call, path, query, body).await?.into_response(E::STATUS, E::MEDIA)?;
+    let mut response = run(call).await?.into_response(plan.status, plan.media);
     if let Some(project) = written
         && let Some(seq) = shared.state.sequence(&project).await
     {
         response.headers_mut().insert(SEQUENCE, seq.into());
     }
-    if E::MEDIA == Media::Events {
+    if plan.media == Media::Events {
         response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     }
     Ok(response)
@@ -233,22 +225,51 @@ pub(crate) fn count(
     }
 }
 
-/// The query and the idempotency key, with the offences of both together.
-fn query_and_key<Q: serde::de::DeserializeOwned>(
-    plan: &Plan,
+/// The path, the query and the idempotency key. The offences of query and key are told together.
+fn accept_params<S: Service>(
+    plan: &Plan<S>,
+    captured: Map<String, Value>,
     parts: &Parts,
-) -> Result<(Q, Option<String>), Error> {
-    let query = plan.query.read(parts.uri.query());
-    let key = idempotency_key(parts);
-    match (query, key) {
-        (Ok(query), Ok(key)) => Ok((query, key)),
-        (Err(offences), Ok(_)) => Err(Error::offences(offences)),
+) -> Result<(Accept<S>, Option<String>), Error> {
+    let bound = (plan.bind)(Value::Object(captured), plan.query.read(parts.uri.query()));
+    match (bound, idempotency_key(parts)) {
+        (Ok(accept), Ok(key)) => Ok((accept, key)),
+        (Err(Rejected::Path), _) => Err(Error::UnknownPath),
+        (Err(Rejected::Query(offences)), Ok(_)) => Err(Error::offences(offences)),
         (Ok(_), Err(offence)) => Err(Error::offences(vec![offence])),
-        (Err(mut offences), Err(offence)) => {
+        (Err(Rejected::Query(mut offences)), Err(offence)) => {
             offences.push(offence);
             Err(Error::offences(offences))
         }
     }
+}
+
+/// Reads the body, checks and parses it. A streamed one is only handed on.
+async fn accept_body<S: Service>(
+    shared: &Shared<S>,
+    plan: &BodyPlan,
+    mut body: Body,
+    parts: &Parts,
+    key: Option<String>,
+    accept: Accept<S>,
+    memory: &mut Reservation,
+) -> Result<(Run<S>, Option<Idempotency>), Error> {
+    let text = match plan.presence {
+        Presence::Streamed => {
+            memory.grow_to(STREAMED_BYTES)?;
+            return Ok((accept(Content::Stream(body))?, None));
+        }
+        Presence::None => String::new(),
+        Presence::Optional | Presence::Required => {
+            let bytes_max = shared.limits.body_bytes_max.min(plan.bytes_max);
+            body::read(&parts.headers, &mut body, bytes_max, &shared.limits, memory).await?
+        }
+    };
+    off_async(text.len(), || {
+        let idempotency = key.map(|key| Idempotency { key, fingerprint: fingerprint(parts, &text) });
+        check_body(plan, &text, &shared.limits)?;
+        Ok((accept(Content::Text(text))?, idempotency))
+    })
 }
 
 fn idempotency_key(parts: &Parts) -> Result<Option<String>, Offence> {
@@ -276,22 +297,19 @@ fn fingerprint(parts: &Parts, text: &str) -> [u8; 32] {
     hash.finalize().into()
 }
 
-fn accept<B: Payload>(plan: &Plan, text: String, limits: &Limits) -> Result<B, Error> {
+fn check_body(plan: &BodyPlan, text: &str, limits: &Limits) -> Result<(), Error> {
     if text.is_empty() {
-        return match B::PRESENCE {
+        return match plan.presence {
             Presence::Required => Err(Error::offence("", "a JSON body is required")),
-            Presence::None | Presence::Optional | Presence::Streamed => B::accept(text),
+            Presence::None | Presence::Optional | Presence::Streamed => Ok(()),
         };
     }
-    let Some(checker) = &plan.body else { return B::accept(text) };
+    let Some(checker) = &plan.checker else { return Ok(()) };
     let part_bytes_max = usize::try_from(limits.cell_bytes_max).unwrap_or(usize::MAX).max(PART_BYTES_MIN);
-    let value = bounded_json::parse(&text, Bounds { counts: &plan.counts, part_bytes_max });
-    // Gone again before the typed body is made, so that there are never both.
+    let value = bounded_json::parse(text, Bounds { counts: &plan.counts, part_bytes_max });
+    // The parsed value is dropped before the typed body is made, so that there are never both.
     let offences = checker.offences(value.map_err(refused)?, text.len());
-    if !offences.is_empty() {
-        return Err(Error::offences(offences));
-    }
-    B::accept(text)
+    if offences.is_empty() { Ok(()) } else { Err(Error::offences(offences)) }
 }
 
 fn refused(refusal: Refusal) -> Error {

@@ -2,12 +2,10 @@
 
 use percent_encoding::percent_decode_str;
 use rowmill_model::Offence;
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::check::Checker;
-use crate::schema::{Param, Schemas};
+use crate::schema::{Param, Schemas, TypeSchema};
 
 /// Reads one operation's query.
 #[derive(Debug)]
@@ -26,12 +24,13 @@ enum Kind {
 }
 
 impl QueryReader {
-    pub(crate) fn new<Q: JsonSchema>(schemas: &Schemas, params: &[Param]) -> Result<Self, String> {
+    pub(crate) fn new(schemas: &Schemas, query: TypeSchema, params: &[Param]) -> Result<Self, String> {
         let params = params.iter().map(|param| (param.name.clone(), kind_of(&param.schema))).collect();
-        Ok(Self { params, checker: Checker::new(schemas.checked::<Q>())? })
+        Ok(Self { params, checker: Checker::new(schemas.checked(query))? })
     }
 
-    pub(crate) fn read<Q: DeserializeOwned>(&self, query: Option<&str>) -> Result<Q, Vec<Offence>> {
+    /// The parameters as an object, or everything that is wrong with them.
+    pub(crate) fn read(&self, query: Option<&str>) -> Result<Value, Vec<Offence>> {
         let mut offences = Vec::new();
         let mut values = Map::new();
         for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
@@ -44,10 +43,7 @@ impl QueryReader {
         let is_news = |offence: &Offence| offences.iter().all(|known: &Offence| known.path != offence.path);
         let more: Vec<_> = self.checker.offences(values.clone(), 0).into_iter().filter(is_news).collect();
         offences.extend(more);
-        if !offences.is_empty() {
-            return Err(offences);
-        }
-        serde_json::from_value(values).map_err(|error| vec![Offence::new("", error.to_string())])
+        if offences.is_empty() { Ok(values) } else { Err(offences) }
     }
 
     fn take(&self, pair: &str, values: &mut Map<String, Value>) -> Result<(), Offence> {
@@ -117,6 +113,7 @@ fn decode(text: &str) -> Result<String, &'static str> {
 #[cfg(test)]
 mod tests {
     use rowmill_model::Limits;
+    use schemars::JsonSchema;
     use serde::Deserialize;
 
     use super::*;
@@ -135,10 +132,12 @@ mod tests {
 
     fn read(query: &str) -> Result<Listing, Vec<String>> {
         let schemas = Schemas::new(&Limits::default());
-        let reader = QueryReader::new::<Listing>(&schemas, &schemas.params::<Listing>()).unwrap();
-        reader.read(Some(query)).map_err(|offences| {
+        let listing = TypeSchema::of::<Listing>();
+        let reader = QueryReader::new(&schemas, listing, &schemas.params(listing)).unwrap();
+        let values = reader.read(Some(query)).map_err(|offences| -> Vec<String> {
             offences.into_iter().map(|Offence { path, message }| format!("{path} {message}")).collect()
-        })
+        })?;
+        Ok(serde_json::from_value(values).unwrap())
     }
 
     #[test]

@@ -10,9 +10,9 @@ use rowmill_fairness::{Tenant, compute};
 use rowmill_model::ColumnType;
 use tokio::sync::mpsc;
 
-use crate::endpoints::rows::columns_of;
 use crate::error::Error;
 use crate::paced;
+use crate::row_selection::columns_of;
 use crate::wire::row::{Pagination, RowList, Shown};
 
 /// A client that takes nothing for as long as this keeps no snapshot any more.

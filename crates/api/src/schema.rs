@@ -32,6 +32,22 @@ pub(crate) struct Param {
     pub schema: Value,
 }
 
+/// A type's schema without the type, so that what reads it is compiled once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TypeSchema {
+    reference: fn(&mut SchemaGenerator) -> Schema,
+    root: fn(SchemaGenerator) -> Schema,
+}
+
+impl TypeSchema {
+    pub(crate) fn of<T: JsonSchema>() -> Self {
+        Self {
+            reference: SchemaGenerator::subschema_for::<T>,
+            root: SchemaGenerator::into_root_schema_for::<T>,
+        }
+    }
+}
+
 /// The generators of a document, and the limits they write into it.
 pub(crate) struct Schemas {
     limits: Arc<Map<String, Value>>,
@@ -51,13 +67,13 @@ impl Schemas {
     }
 
     /// The document's schema of what is sent.
-    pub(crate) fn request<T: JsonSchema>(&mut self) -> Value {
-        named::<T>(&mut self.requests)
+    pub(crate) fn request(&mut self, of: TypeSchema) -> Value {
+        named(of, &mut self.requests)
     }
 
     /// The document's schema of what is answered.
-    pub(crate) fn answer<T: JsonSchema>(&mut self) -> Value {
-        named::<T>(&mut self.answers)
+    pub(crate) fn answer(&mut self, of: TypeSchema) -> Value {
+        named(of, &mut self.answers)
     }
 
     /// The component schemas that requests and answers refer to.
@@ -65,30 +81,29 @@ impl Schemas {
         (self.requests.take_definitions(true), self.answers.take_definitions(true))
     }
 
-    /// The fields of `T`, as parameters: each complete in itself, and never null.
-    pub(crate) fn params<T: JsonSchema>(&self) -> Vec<Param> {
-        let root = document_settings(&self.limits)
+    /// The fields of a type, as parameters: each complete in itself, and never null.
+    pub(crate) fn params(&self, of: TypeSchema) -> Vec<Param> {
+        let generator = document_settings(&self.limits)
             .with(|settings| settings.inline_subschemas = true)
-            .into_generator()
-            .into_root_schema_for::<T>();
+            .into_generator();
+        let root = (of.root)(generator);
         let required = root.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
         let Some(Value::Object(properties)) = root.get("properties") else { return Vec::new() };
         properties.iter().map(|(name, schema)| param(name, schema, &required)).collect()
     }
 
-    /// The schema `T` is checked against: self-contained, draft 2020-12.
-    pub(crate) fn checked<T: JsonSchema>(&self) -> Value {
+    /// The schema a type is checked against: self-contained, draft 2020-12.
+    pub(crate) fn checked(&self, of: TypeSchema) -> Value {
         let limits = Arc::clone(&self.limits);
-        SchemaSettings::draft2020_12()
+        let generator = SchemaSettings::draft2020_12()
             .with_transform(RecursiveTransform(move |schema: &mut Schema| for_check(schema, &limits)))
-            .into_generator()
-            .into_root_schema_for::<T>()
-            .to_value()
+            .into_generator();
+        (of.root)(generator).to_value()
     }
 
-    /// The lists in `T` whose entries are counted while they are parsed.
-    pub(crate) fn count_bounds<T: JsonSchema>(&self) -> Vec<CountBound> {
-        let root = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T>();
+    /// The lists in a type whose entries are counted while they are parsed.
+    pub(crate) fn count_bounds(&self, of: TypeSchema) -> Vec<CountBound> {
+        let root = (of.root)(SchemaSettings::draft2020_12().into_generator());
         let fields = root.get("properties").and_then(Value::as_object).into_iter().flatten();
         let bounds = fields.filter_map(|(field, schema)| {
             // Filters and groups of them are counted apart, by who reads them: as many of each.
@@ -111,8 +126,8 @@ fn document_settings(limits: &Arc<Map<String, Value>>) -> SchemaSettings {
 }
 
 /// A reference for a type with a name, else the schema itself.
-fn named<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
-    let mut schema = generator.subschema_for::<T>();
+fn named(of: TypeSchema, generator: &mut SchemaGenerator) -> Value {
+    let mut schema = (of.reference)(generator);
     for transform in generator.transforms_mut() {
         transform.transform(&mut schema);
     }
@@ -263,7 +278,10 @@ mod tests {
     #[test]
     fn the_document_says_what_openapi_can_say() {
         let mut schemas = Schemas::new(&Limits::default());
-        assert_eq!(schemas.request::<Sample>(), json!({ "$ref": "#/components/schemas/Sample" }));
+        assert_eq!(
+            schemas.request(TypeSchema::of::<Sample>()),
+            json!({ "$ref": "#/components/schemas/Sample" })
+        );
         let (requests, _) = schemas.take_components();
         let expected = json!({
             "name": { "type": "string", "maxLength": 255 },
@@ -279,7 +297,7 @@ mod tests {
 
     #[test]
     fn the_check_leaves_out_what_is_unchecked() {
-        let schema = Schemas::new(&Limits::default()).checked::<Sample>();
+        let schema = Schemas::new(&Limits::default()).checked(TypeSchema::of::<Sample>());
         assert_eq!(schema["properties"]["filters"], true);
         assert_eq!(schema["properties"]["rows"]["maxItems"], 10_000);
         assert_eq!(schema["properties"]["note"]["type"], json!(["string", "null"]));
@@ -287,7 +305,7 @@ mod tests {
 
     #[test]
     fn lists_with_a_limit_are_counted() {
-        let bounds = Schemas::new(&Limits::default()).count_bounds::<Sample>();
+        let bounds = Schemas::new(&Limits::default()).count_bounds(TypeSchema::of::<Sample>());
         let told: Vec<_> =
             bounds.iter().map(|at| (at.field.as_str(), at.entries_max, at.limit.as_str())).collect();
         assert_eq!(told, [("rows", 10_000, "insertRowsMax"), ("filters", 200, "filtersMax")]);
@@ -295,7 +313,7 @@ mod tests {
 
     #[test]
     fn parameters_are_never_null() {
-        let params = Schemas::new(&Limits::default()).params::<Sample>();
+        let params = Schemas::new(&Limits::default()).params(TypeSchema::of::<Sample>());
         let note = params.iter().find(|param| param.name == "note").unwrap();
         assert_eq!(note.schema, json!({ "type": "string", "maxLength": 33_554_432 }));
         assert!(!note.is_required);

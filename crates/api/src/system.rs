@@ -17,14 +17,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use crate::answer::render;
 use crate::docs;
-use crate::endpoint::{Access, Examples, Service, render};
+use crate::endpoint::{Access, Examples, Service};
 use crate::error::Error;
 use crate::layers::{REQUEST_ID, RequestId};
 use crate::openapi::{AnswerSpec, Operation, Tag};
-use crate::schema::Schemas;
+use crate::schema::{Schemas, TypeSchema};
 
-pub(crate) const READY_ID: &str = "getReadiness";
+const READY: &str = "/readyz";
 const TAG: &str = "Server";
 
 /// A store that has not answered by then is not there for whoever asks: a balancer wants to know soon.
@@ -84,16 +85,16 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
             "getHealth",
             "Check that the server is up",
             "Returns 200 while the process runs, even if the database is unavailable.",
-            AnswerSpec::enveloped(schemas.answer::<Health>()),
+            AnswerSpec::enveloped(schemas.answer(TypeSchema::of::<Health>())),
             health.clone(),
         ),
         operation(
-            "/readyz",
-            READY_ID,
+            READY,
+            "getReadiness",
             "Check that the server is ready",
             "Returns 200 if the database is available. Returns 503 if it is not, or while the server is \
              shutting down; do not send requests then.",
-            AnswerSpec::enveloped(schemas.answer::<Health>()),
+            AnswerSpec::enveloped(schemas.answer(TypeSchema::of::<Health>())),
             health,
         ),
         operation(
@@ -121,6 +122,7 @@ fn operation(
     }
     Operation {
         reads_rows: false,
+        may_be_unavailable: path == READY,
         method: Method::GET,
         is_repeatable: false,
         path: path.to_owned(),
@@ -151,7 +153,7 @@ pub(crate) fn routes<S: Service>(state: S, document: &Value, metrics: Option<Pro
 
 /// Whether a path is answered though connections are at their limit.
 pub fn is_health(path: &str) -> bool {
-    matches!(path, "/healthz" | "/readyz" | "/metrics")
+    matches!(path, "/healthz" | READY | "/metrics")
 }
 
 /// What everybody else is told then.
@@ -164,7 +166,7 @@ pub fn too_many_connections(request_id: &str) -> Response<Body> {
 pub(crate) fn health_routes<S: Service>(state: S, metrics: Option<PrometheusHandle>) -> Router {
     Router::new()
         .route("/healthz", get(|request: Request| async move { healthy(&request) }))
-        .route("/readyz", get(ready::<S>).with_state(state))
+        .route(READY, get(ready::<S>).with_state(state))
         .route("/metrics", get(move || async move { measured(metrics.as_ref()) }))
 }
 

@@ -1,18 +1,12 @@
 //! The versions of the API. Each is a translation: which paths, who may call, which words; what an
-//! operation does is said once, in `endpoints`.
+//! operation does is said once, in `endpoints`. `service` lists what each version mounts.
 
 use rowmill_model::template::Template;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::api::Api;
 use crate::endpoint::Access;
-use crate::endpoints::{
-    cells, columns, events, exports, imports, keys, projects, providers, rows, runs, secrets, team, trials,
-    usage, views, webhook,
-};
-use crate::state::ApiState;
 use crate::wire::column::{ColumnBrief, ColumnFull, MadeColumn};
 
 /// What distinguishes a version from the others.
@@ -107,65 +101,4 @@ pub(crate) struct OfTeam<P> {
     team_slug: String,
     #[serde(flatten)]
     rest: P,
-}
-
-/// Every operation of every version.
-pub(crate) fn add(api: &mut Api<ApiState>) {
-    api.add::<projects::ListProjects<V4>>("/v4/projects").add::<projects::CreateProject<V4>>("/v4/projects");
-    add_project::<V4>(api);
-    api.add::<events::WatchEvents>("/v4/projects/{projectId}/events")
-        .add::<imports::ImportFile>("/v4/projects/{projectId}/import")
-        .add::<exports::ExportFile>("/v4/projects/{projectId}/export")
-        .add::<trials::TryOnRow>("/v4/projects/{projectId}/try");
-    api.add::<projects::CreateSample>("/v4/projects/sample").add::<usage::GetUsage>("/v4/usage");
-    api.add::<team::GetTeam>("/v4/team")
-        .add::<team::PatchTeam>("/v4/team")
-        .add::<team::ListTeams>("/v4/teams")
-        .add::<team::CreateTeam>("/v4/teams")
-        .add::<team::GetLimits>("/v4/limits");
-    api.add::<keys::ListKeys>("/v4/keys")
-        .add::<keys::CreateKey>("/v4/keys")
-        .add::<keys::DeleteKey>("/v4/keys/{keyId}");
-    api.add::<providers::ListProviders>("/v4/team/providers")
-        .add::<providers::SetProvider>("/v4/team/providers/{provider}")
-        .add::<providers::DeleteProvider>("/v4/team/providers/{provider}")
-        .add::<trials::TestProvider>("/v4/team/providers/{provider}/test")
-        .add::<secrets::ListSecrets>("/v4/team/secrets")
-        .add::<secrets::SetSecret>("/v4/team/secrets/{name}")
-        .add::<secrets::DeleteSecret>("/v4/team/secrets/{name}");
-
-    api.add::<projects::ListProjects<V3>>("/v3/{teamSlug}/projects");
-    add_project::<V3>(api);
-
-    let project = V2::PROJECT;
-    api.add::<rows::InsertRows<V2>>(format!("{project}/rows"))
-        .add::<rows::PatchRow<V2>>(format!("{project}/rows/{{rowId}}"));
-
-    api.add::<webhook::Deliver>("/webhooks/eventplatform/{teamId}");
-}
-
-/// The operations on a project, which all full versions have.
-fn add_project<V: Version>(api: &mut Api<ApiState>) {
-    let at = |path: &str| format!("{}{path}", V::PROJECT);
-    api.add::<projects::GetProject<V>>(at(""))
-        .add::<projects::PatchProject<V>>(at(""))
-        .add::<projects::DeleteProject<V>>(at(""))
-        .add::<columns::ListColumns<V>>(at("/columns"))
-        .add::<columns::ListTemplates<V>>(at("/columns/templates"))
-        .add::<columns::CreateColumn<V>>(at("/columns"))
-        .add::<columns::PatchColumn<V>>(at("/columns/{columnId}"))
-        .add::<columns::DeleteColumn<V>>(at("/columns/{columnId}"))
-        .add::<rows::ListRows<V>>(at("/rows"))
-        .add::<rows::InsertRows<V>>(at("/rows"))
-        .add::<rows::DeleteRows<V>>(at("/rows"))
-        .add::<rows::GetRow<V>>(at("/rows/{rowId}"))
-        .add::<rows::PatchRow<V>>(at("/rows/{rowId}"))
-        .add::<cells::PatchCells<V>>(at("/cells"))
-        .add::<runs::Trigger<V>>(at("/trigger"))
-        .add::<runs::Stop<V>>(at("/stop"))
-        .add::<runs::GetStatus<V>>(at("/status"))
-        .add::<views::ListViews<V>>(at("/views"))
-        .add::<views::CreateView<V>>(at("/views"))
-        .add::<views::PatchView<V>>(at("/views/{viewId}"))
-        .add::<views::DeleteView<V>>(at("/views/{viewId}"));
 }

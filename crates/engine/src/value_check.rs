@@ -1,32 +1,19 @@
 //! Validates a result before it is stored: size, JSON nesting depth and U+0000, as for values that are sent.
 
+use rowmill_model::json_hazards::{JsonHazard, json_hazards};
+
 /// Why raw JSON text is no value for a cell, if it is none.
 pub(crate) fn refusal(raw: &str, bytes_max: usize, nesting_max: usize) -> Option<InvalidValue> {
     if raw.len() > bytes_max {
         return Some(InvalidValue::TooLong);
     }
-    let (mut depth, mut in_string, mut is_escaped) = (0_usize, false, false);
-    for (place, byte) in raw.bytes().enumerate() {
-        if in_string {
-            let rest = raw.get(place..).unwrap_or_default();
-            if is_escaped && rest.starts_with("u0000") {
-                return Some(InvalidValue::Nul);
-            }
-            in_string = is_escaped || byte != b'"';
-            is_escaped = !is_escaped && byte == b'\\';
-            continue;
-        }
-        match byte {
-            b'"' => in_string = true,
-            b'[' | b'{' => depth += 1,
-            b']' | b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth > nesting_max {
-            return Some(InvalidValue::TooDeep);
-        }
-    }
-    None
+    let nesting_max = u32::try_from(nesting_max).unwrap_or(u32::MAX);
+    json_hazards(raw, nesting_max).find_map(|hazard| match hazard {
+        JsonHazard::TooDeep => Some(InvalidValue::TooDeep),
+        JsonHazard::Nul => Some(InvalidValue::Nul),
+        // Refused in what is sent, but a result is stored as it came.
+        JsonHazard::LoneSurrogate => None,
+    })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

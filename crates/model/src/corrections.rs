@@ -15,11 +15,12 @@
 //! other columns, `header` its name. What no correction can mend is an [`Offence`] and changes nothing.
 
 mod config;
+mod document;
+mod fields;
 mod fixes;
 mod header;
 mod links;
 mod merge;
-mod wire;
 
 use serde_json::{Map, Value};
 
@@ -33,9 +34,10 @@ use crate::table::Table;
 use crate::template::{Catalogue, Template};
 use crate::view::View;
 
+pub use document::to_document;
+pub use fields::{ColumnField, Writable};
 pub use header::unique_header;
 pub use merge::merge_patch;
-pub use wire::to_wire;
 
 use fixes::{Fixes, quoted};
 
@@ -59,7 +61,7 @@ pub fn create(
 ) -> Result<Corrected, Vec<Offence>> {
     let mut body = body.clone();
     let named = body.shift_remove("templateId");
-    let mut offences = wire::unknown_fields(&body, &wire::CREATED);
+    let mut offences = document::unknown_fields(&body, ColumnField::in_new_column());
     let template = template_named(named.as_ref()).map_err(|offence| offences.push(offence)).ok();
     if table.columns.len() >= usize::try_from(limits.columns_max).unwrap_or(usize::MAX) {
         let message =
@@ -93,8 +95,8 @@ pub fn patch(
     let (Some(index), Some(column)) = (table.position(column_id), table.by_id(column_id)) else {
         return Err(vec![no_column(column_id)]);
     };
-    let mut offences = wire::unknown_fields(body, &wire::PATCHED);
-    offences.extend(wire::changed_read_only(body, column));
+    let mut offences = document::unknown_fields(body, ColumnField::in_change());
+    offences.extend(document::changed_read_only(body, column));
     for key in ["header", "order"] {
         if body.get(key).is_some_and(Value::is_null) {
             offences.push(Offence::new(key, "cannot be cleared"));
@@ -154,7 +156,7 @@ impl Change<'_> {
         let mut fixes = Fixes::default();
         let Some(stored) = table.columns.get(index).cloned() else { return Err(self.offences) };
         let draft = self.draft(&table, &stored, &mut fixes);
-        let mut column = wire::read(&draft, &stored, &mut self.offences);
+        let mut column = document::read(&draft, &stored, &mut self.offences);
         header::correct(&table, &mut column, &mut fixes, &mut self.offences);
         config::correct(&mut column, self.catalogue, &mut fixes);
         self.set_run_condition(&table, &draft, &mut column, &mut fixes);
@@ -176,10 +178,10 @@ impl Change<'_> {
         }
     }
 
-    /// The column as it is to be, in wire form: the body merged in, foreign configuration dropped,
+    /// The column as it is to be, as a document: the body merged in, foreign configuration dropped,
     /// missing configuration filled in.
     fn draft(&self, table: &Table, stored: &Column, fixes: &mut Fixes) -> Map<String, Value> {
-        let mut draft = Value::Object(to_wire(table, stored));
+        let mut draft = Value::Object(to_document(table, stored));
         merge_patch(&mut draft, &Value::Object(self.body.clone()));
         let Value::Object(mut draft) = draft else { return Map::new() };
         let data_shape = config::correct_data_shape(&mut draft, stored, fixes);

@@ -15,6 +15,7 @@ pub mod filter;
 pub mod guest;
 pub mod ids;
 pub mod integration;
+pub mod json_hazards;
 pub mod limits;
 pub mod offence;
 pub mod path;

@@ -1,6 +1,7 @@
 //! What happens in a project, as it happens.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,12 +14,14 @@ use rowmill_fairness::Tenant;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::time::Instant;
+use tokio::time::Sleep;
 
 use super::ProjectPath;
-use crate::endpoint::{Answer, Call, Endpoint, Examples, Media, Nothing};
+use crate::answer::{Answer, Media};
+use crate::endpoint::{Call, Endpoint, Examples};
 use crate::error::Error;
 use crate::event_frames::EventFrames;
+use crate::payload::Nothing;
 use crate::state::ApiState;
 use crate::wire::event::{self, EventStream};
 
@@ -75,7 +78,7 @@ impl Endpoint<ApiState> for WatchEvents {
         let app = Arc::clone(call.shared_app());
         let feed = app.feed(call.caller()?, &path.project_id, after).await?;
         let seconds = query.seconds.map_or(FOR_EVER, |seconds| Duration::from_secs(seconds.into()));
-        let end = Instant::now() + seconds;
+        let end = Box::pin(tokio::time::sleep(seconds));
         let tenant = Tenant::team(feed.team().0.as_u128());
         let watched = Watching { app, frames, feed, end };
         let events = stream::unfold(watched, move |mut watching| {
@@ -94,7 +97,7 @@ struct Watching {
     app: Arc<App>,
     frames: Arc<EventFrames>,
     feed: Feed,
-    end: Instant,
+    end: Pin<Box<Sleep>>,
 }
 
 impl Watching {
@@ -104,7 +107,11 @@ impl Watching {
                 self.feed.next().await?
             } else {
                 // Only waiting is cut short: what is there is sent.
-                tokio::time::timeout_at(self.end, self.feed.next()).await.ok()??
+                tokio::select! {
+                    biased;
+                    event = self.feed.next() => event?,
+                    () = &mut self.end => return None,
+                }
             };
             let bytes = match event {
                 Event::Rows(changed) => {

@@ -16,12 +16,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::ProjectPath;
-use super::rows::{columns_of, parsed};
-use crate::endpoint::{Answer, Call, Endpoint, Examples, FileText, Media, Nothing};
+use crate::answer::{Answer, Media};
+use crate::endpoint::{Call, Endpoint, Examples};
 use crate::error::Error;
 use crate::files::formulas::Formulas;
 use crate::files::outgoing::{Dialect, Writer};
 use crate::paced;
+use crate::payload::{FileText, Nothing};
+use crate::row_selection::{columns_of, filters_and_sorting};
 use crate::state::ApiState;
 
 pub(crate) struct ExportFile;
@@ -88,8 +90,9 @@ impl Endpoint<ApiState> for ExportFile {
         query: ExportQuery,
         _: Nothing,
     ) -> Result<Answer<FileText>, Error> {
-        let (filters, sorting) = parsed(query.filters.as_deref(), query.sorting.as_deref(), &call.limits)
-            .map_err(Error::offences)?;
+        let (filters, sorting) =
+            filters_and_sorting(query.filters.as_deref(), query.sorting.as_deref(), &call.limits)
+                .map_err(Error::offences)?;
         let list = rowmill_app::ListRows {
             view_id: query.view_id.clone(),
             filters,

@@ -10,14 +10,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::ProjectPath;
-use crate::endpoint::{Answer, Call, Endpoint, Examples, File};
+use crate::answer::Answer;
+use crate::endpoint::{Call, Endpoint, Examples};
 use crate::error::Error;
 use crate::files::csv::{CsvReader, delimiter_of};
 use crate::files::formulas::{Formulas, unmark};
-use crate::files::incoming::{Format, Incoming};
+use crate::files::incoming::{Format, Incoming, Pieces};
 use crate::files::lines::LineReader;
 use crate::files::{FileRow, RowError};
 use crate::json_guard::guard;
+use crate::payload::File;
 use crate::state::ApiState;
 use crate::wire::fields;
 
@@ -26,8 +28,6 @@ const BATCH_ROWS: usize = 1_000;
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// What a cell takes beside its text.
 const CELL_BYTES: usize = 64;
-/// How much of a file is split into rows at once: a byte of it may become a cell.
-const PIECE_BYTES: usize = 64 * 1024;
 /// What all rejected rows may hold of their values.
 const REJECTED_BYTES_MAX: usize = 32 * 1024 * 1024;
 
@@ -186,26 +186,6 @@ fn mapping(text: Option<&str>, limits: &Limits) -> Result<BTreeMap<String, Optio
             format!("must be a JSON object that maps fields to column ids or null: {error}"),
         )
     })
-}
-
-/// A file in small pieces, however large those are that come.
-#[derive(Default)]
-struct Pieces {
-    bytes: Vec<u8>,
-    given: usize,
-}
-
-impl Pieces {
-    /// The next piece; none at the end.
-    async fn next(&mut self, incoming: &mut Incoming) -> Result<Option<&[u8]>, Error> {
-        if self.given >= self.bytes.len() {
-            let Some(bytes) = incoming.next().await? else { return Ok(None) };
-            (self.bytes, self.given) = (bytes, 0);
-        }
-        let start = self.given;
-        self.given = (start + PIECE_BYTES).min(self.bytes.len());
-        Ok(self.bytes.get(start..self.given))
-    }
 }
 
 /// What a CSV file is like.

@@ -4,8 +4,10 @@ use axum::http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::endpoint::{Answer, Call, Endpoint, Json, Nothing};
+use crate::answer::Answer;
+use crate::endpoint::{Call, Endpoint};
 use crate::error::Error;
+use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
 use crate::wire::Deleted;
 use crate::wire::team::{KeyCreate, KeyOut};

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{ProjectPath, page_size};
-use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::answer::Answer;
+use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
+use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::Deleted;

@@ -5,8 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::answer::Answer;
+use crate::endpoint::{Call, Endpoint, Examples};
 use crate::error::Error;
+use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
 use crate::wire::Deleted;
 use crate::wire::credentials::{CredentialBody, ProviderOut};

@@ -4,17 +4,18 @@ use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
 use rowmill_app::{Cursor, Start, StoredProject, off_async};
-use rowmill_model::{Column, Limits, Offence, Table};
+use rowmill_model::{Limits, Offence};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{ProjectPath, RowPath, page_size};
-use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing, Raw};
+use crate::answer::Answer;
+use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
-use crate::json_guard::guard;
-use crate::paced;
 use crate::page_cache::PageKey;
+use crate::payload::{Json, Nothing, Raw};
+use crate::row_selection::filters_and_sorting;
 use crate::row_stream::{PageForm, Written};
 use crate::state::ApiState;
 use crate::versions::Version;
@@ -164,7 +165,7 @@ fn page_key(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::ListR
 
 fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app::ListRows, Error> {
     let mut offences = Vec::new();
-    let (filters, sorting) = parsed(query.filters.as_deref(), query.sorting.as_deref(), limits)
+    let (filters, sorting) = filters_and_sorting(query.filters.as_deref(), query.sorting.as_deref(), limits)
         .unwrap_or_else(|wrong| {
             offences.extend(wrong);
             (None, None)
@@ -195,39 +196,6 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
         limit: size,
         include_total: query.include_total.unwrap_or(true),
     })
-}
-
-/// The filters and the sorting of a query.
-pub(super) fn parsed(
-    filters: Option<&str>,
-    sorting: Option<&str>,
-    limits: &Limits,
-) -> Result<(Option<Value>, Option<Value>), Vec<Offence>> {
-    let mut offences = Vec::new();
-    let mut json_of = |name: &str, text: Option<&str>| {
-        // The same guard as a body's: escapes can hide what the query itself must not have.
-        let parsed =
-            guard(text?.as_bytes().to_vec(), limits.nesting_max).map_err(|error| error.to_string()).and_then(
-                |text| serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}")),
-            );
-        parsed.map_err(|message| offences.push(Offence::new(name, message))).ok()
-    };
-    let both = (json_of("filters", filters), json_of("sorting", sorting));
-    if offences.is_empty() { Ok(both) } else { Err(offences) }
-}
-
-pub(crate) fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<&'t Column>, Error> {
-    let Some(ids) = ids else { return Ok(table.columns.iter().collect()) };
-    let ids: Vec<&str> = ids.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
-    let unknown: Vec<Offence> = ids
-        .iter()
-        .filter(|id| table.by_id(id).is_none())
-        .map(|id| Offence::new("columnIds", format!("{id:?} is not a column of this project")))
-        .collect();
-    if !unknown.is_empty() {
-        return Err(Error::offences(unknown));
-    }
-    Ok(table.columns.iter().filter(|column| ids.contains(&column.id.as_str())).collect())
 }
 
 pub(crate) struct InsertRows<V>(PhantomData<V>);
@@ -367,7 +335,7 @@ impl<V: Version> Endpoint<ApiState> for GetRow<V> {
         let path = V::within(path);
         let (stored, row) = call.app().row(call.caller()?, &path.project_id, &path.row_id).await?;
         let bytes = row.values.as_bytes().len();
-        paced::answer(bytes, move || Ok(RowOut { row: RowFull::new(&stored.project.table, &row)? })).await
+        Answer::computed(bytes, move || Ok(RowOut { row: RowFull::new(&stored.project.table, &row)? })).await
     }
 }
 
@@ -410,7 +378,7 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
         let fields = off_async(body.text.len(), || patch_of(&body.text))?;
         let patched = call.app().patch_row(call.caller()?, &path.project_id, &path.row_id, &fields).await?;
         let bytes = patched.row.values.as_bytes().len();
-        paced::answer(bytes, move || {
+        Answer::computed(bytes, move || {
             let row = RowFull::new(&patched.project.project.table, &patched.row)?;
             Ok(RowPatchedOut { row, ignored_keys: patched.ignored_keys })
         })

@@ -8,8 +8,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::ProjectPath;
-use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Nothing, Optional};
+use crate::answer::Answer;
+use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
+use crate::payload::{Nothing, Optional};
 use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::run::{Status, StopBody, TriggerBody};

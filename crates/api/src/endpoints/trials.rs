@@ -10,8 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::ProjectPath;
 use super::providers::ProviderPath;
-use crate::endpoint::{Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::answer::Answer;
+use crate::endpoint::{Call, Endpoint, Examples};
 use crate::error::Error;
+use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
 use crate::wire::column::ColumnCreate;
 

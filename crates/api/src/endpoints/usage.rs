@@ -6,8 +6,10 @@ use rowmill_model::plan::ColumnTally;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::endpoint::{Answer, Call, Endpoint, Nothing};
+use crate::answer::Answer;
+use crate::endpoint::{Call, Endpoint};
 use crate::error::Error;
+use crate::payload::Nothing;
 use crate::state::ApiState;
 
 pub(crate) struct GetUsage;

@@ -8,8 +8,10 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{ProjectPath, ViewPath};
-use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Json, Nothing};
+use crate::answer::Answer;
+use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
+use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::Deleted;

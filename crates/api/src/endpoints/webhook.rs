@@ -11,9 +11,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::endpoint::{Access, Answer, Call, Endpoint, Examples, Nothing, Raw};
+use crate::answer::Answer;
+use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
 use crate::layers::RequestId;
+use crate::payload::{Nothing, Raw};
 use crate::state::ApiState;
 
 pub(crate) struct Deliver;

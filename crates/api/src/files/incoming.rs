@@ -15,6 +15,8 @@ use crate::error::Error;
 const STEP_BYTES: usize = 4 * 1024;
 /// What is looked at before anything is taken.
 const HEAD_BYTES: usize = 64 * 1024;
+/// How much of a file is split into rows at once: a byte of it may become a cell.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,6 +156,26 @@ fn check_text(head: &[u8]) -> Result<(), Error> {
             refuse("the file is not UTF-8: save it as UTF-8 (in Excel: \"CSV UTF-8\") and import it again")
         }
         _ => Ok(()),
+    }
+}
+
+/// A file in small pieces, however large those are that come.
+#[derive(Default)]
+pub(crate) struct Pieces {
+    bytes: Vec<u8>,
+    given: usize,
+}
+
+impl Pieces {
+    /// The next piece; none at the end.
+    pub(crate) async fn next(&mut self, incoming: &mut Incoming) -> Result<Option<&[u8]>, Error> {
+        if self.given >= self.bytes.len() {
+            let Some(bytes) = incoming.next().await? else { return Ok(None) };
+            (self.bytes, self.given) = (bytes, 0);
+        }
+        let start = self.given;
+        self.given = (start + PIECE_BYTES).min(self.bytes.len());
+        Ok(self.bytes.get(start..self.given))
     }
 }
 

@@ -15,9 +15,9 @@ use rowmill_fairness::Tenant;
 use serde::{Deserialize, Serialize};
 
 use crate::body;
-use crate::endpoint::not_json;
 use crate::error::Error;
 use crate::layers::RequestId;
+use crate::payload::not_json;
 use crate::pipeline::{Shared, client_address, count};
 use crate::rate_limits::RateLimitStatus;
 use crate::site::cookie;

@@ -9,8 +9,8 @@ use rowmill_model::limits::OFFENCES_MAX;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::endpoint::not_json;
 use crate::error::Error;
+use crate::payload::not_json;
 
 /// The body of an insert, in any of its three forms. Rows stay text until they are laid out, one by one.
 #[derive(Debug)]

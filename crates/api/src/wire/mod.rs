@@ -1,9 +1,11 @@
 //! What goes over the wire: the shapes of requests and answers, shared by the versions.
 
 pub(crate) mod column;
+mod column_schema;
 pub(crate) mod credentials;
 pub(crate) mod event;
 pub(crate) mod fields;
+pub(crate) mod filter;
 pub(crate) mod patch;
 pub(crate) mod project;
 pub(crate) mod row;

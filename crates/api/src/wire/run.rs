@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use rowmill_app::{IdempotencyKey, ProcessingStatus, StopRows, TriggerRows};
-use rowmill_model::filter::Filters;
 use rowmill_model::plan::{RunTally, Tally};
-use rowmill_model::sort::Sorting;
 use rowmill_model::{Amount, CellStatus, ColumnType, ErrorCode, Spent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::filter::{FiltersSchema, SortingSchema};
 use super::{present, timestamp};
 
 /// Which cells to run. An empty object runs all that can run.
@@ -30,11 +29,11 @@ pub(crate) struct TriggerBody {
     view_id: Option<String>,
     /// Only rows that match these filters, as in a view. They are combined with the view's filters (AND).
     #[serde(deserialize_with = "present")]
-    #[schemars(with = "Filters", extend("x-unchecked" = true))]
+    #[schemars(with = "FiltersSchema", extend("x-unchecked" = true))]
     filters: Option<Value>,
     /// Sorting, as in a view. It replaces the view's sorting.
     #[serde(deserialize_with = "present")]
-    #[schemars(with = "Sorting", extend("x-unchecked" = true))]
+    #[schemars(with = "SortingSchema", extend("x-unchecked" = true))]
     sorting: Option<Value>,
     /// Return only rows with a cell that contains this text.
     #[schemars(with = "String", length(max = 1_000))]

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::filter::{FiltersSchema, SortingSchema};
 use super::{present, timestamp};
 
 /// A saved view.
@@ -27,7 +28,9 @@ pub(crate) struct ViewFull {
     order: usize,
     #[schemars(extend("format" = "date-time"))]
     created_at: String,
+    #[schemars(with = "FiltersSchema")]
     filters: Filters,
+    #[schemars(with = "SortingSchema")]
     sorting: Sorting,
     /// Which columns are visible. Rows still contain hidden columns.
     column_visibility: BTreeMap<String, bool>,
@@ -70,10 +73,10 @@ pub(crate) struct ViewCreate {
     #[schemars(with = "String", extend("x-document" = { "maxLength": 64 }))]
     emoji: Option<String>,
     #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "Filters", extend("x-unchecked" = true))]
+    #[schemars(with = "FiltersSchema", extend("x-unchecked" = true))]
     filters: Option<Value>,
     #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "Sorting", extend("x-unchecked" = true))]
+    #[schemars(with = "SortingSchema", extend("x-unchecked" = true))]
     sorting: Option<Value>,
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "BTreeMap<String, bool>")]
@@ -99,10 +102,10 @@ pub(crate) struct ViewPatch {
     #[schemars(with = "String", extend("x-document" = { "maxLength": 64 }))]
     emoji: Option<String>,
     #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "Filters", extend("x-unchecked" = true))]
+    #[schemars(with = "FiltersSchema", extend("x-unchecked" = true))]
     filters: Option<Value>,
     #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "Sorting", extend("x-unchecked" = true))]
+    #[schemars(with = "SortingSchema", extend("x-unchecked" = true))]
     sorting: Option<Value>,
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "BTreeMap<String, bool>")]

@@ -32,7 +32,7 @@ proptest! {
             check_laws(&corrected.table)?;
             table = corrected.table;
             for column in &table.columns {
-                let sent = to_wire(&table, column);
+                let sent = to_document(&table, column);
                 let again = patch(&table, column.id.as_str(), &sent, &Catalogue::default(), &Limits::default());
                 let same = Corrected { table: table.clone(), column: column.id.clone(), fixes: Vec::new() };
                 prop_assert_eq!(again, Ok(same), "{:?} sent back after {:?}", column.id, step);
@@ -67,7 +67,7 @@ fn check_laws(table: &Table) -> Result<(), TestCaseError> {
         check_links(table, column)?;
         check_waterfall(column)?;
         let config = Template::of(column).config(&Catalogue::default());
-        let wire = to_wire(table, column);
+        let wire = to_document(table, column);
         for key in ["aiConfig", "taskConfig", "apiConfig", "referenceConfig"] {
             prop_assert_eq!(wire.contains_key(key), config.contains_key(key), "{} of {:?}", key, column.id);
         }

@@ -39,7 +39,7 @@ fn patched(table: &Table, id: &str, body: &Value) -> Corrected {
 }
 
 fn wire(table: &Table, id: &str) -> Value {
-    Value::Object(to_wire(table, table.by_id(id).unwrap()))
+    Value::Object(to_document(table, table.by_id(id).unwrap()))
 }
 
 /// Patches a column of [`table`]: the fixes must be these, the column must then say at least this,

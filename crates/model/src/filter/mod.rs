@@ -10,7 +10,6 @@ mod operand;
 mod operator;
 mod predicate;
 mod reader;
-mod schema;
 mod search;
 mod within;
 
@@ -19,6 +18,7 @@ pub use document::{Conjunction, Filter, FilterNode, Filters};
 pub use operand::{Measure, SizeTest};
 pub use operator::Operator;
 pub use predicate::{Leaf, Node, Predicate, Test};
+pub use reader::{COLUMN_ID_CHARS_MAX, TIME_ZONE_CHARS_MAX};
 pub use search::Search;
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use crate::offence::Offence;
 use crate::path::Path;
 use crate::table::Table;
 
-pub(super) const COLUMN_ID_CHARS_MAX: usize = 64;
-pub(super) const TIME_ZONE_CHARS_MAX: usize = 100;
+pub const COLUMN_ID_CHARS_MAX: usize = 64;
+pub const TIME_ZONE_CHARS_MAX: usize = 100;
 /// The longest pattern for `matches`, in characters.
 const PATTERN_CHARS_MAX: usize = 1_000;
 /// The longest list a cell is compared with.

@@ -16,8 +16,6 @@ use crate::value::{Value, raw};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Query(JsonPath);
 
-/// How deep a value may be to be searched. Sent JSON is at most 64 deep.
-const DEPTH_MAX: usize = 128;
 /// How many `..` a path may have: with each, what it finds can grow by the depth of the value.
 const DESCENTS_MAX: usize = 2;
 /// How often a path may select the same value over.
@@ -123,7 +121,7 @@ fn without_quoted(text: &str) -> String {
 
 /// Reads raw JSON into a tree. By hand, because `serde_json` refuses numbers beyond a double.
 fn tree(raw: &str, depth: usize) -> Option<Json> {
-    if depth > DEPTH_MAX {
+    if depth > raw::DEPTH_MAX {
         return None;
     }
     Some(match Value::parse(raw) {

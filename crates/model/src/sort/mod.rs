@@ -7,10 +7,8 @@ mod direction;
 mod key;
 mod reader;
 
-use std::borrow::Cow;
 use std::cmp::Ordering;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::ids::ColumnId;
@@ -84,28 +82,5 @@ impl Order {
     /// Which of two rows comes first. Equal keys are left to the caller, who knows the rows' positions.
     pub fn compare(&self, a: &Key, b: &Key) -> Ordering {
         a.cmp(b)
-    }
-}
-
-impl JsonSchema for Sorting {
-    fn schema_name() -> Cow<'static, str> {
-        "Sorting".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "array",
-            "description": "Sort keys, the most important first.",
-            "maxItems": SORT_KEYS_MAX,
-            "items": {
-                "type": "object",
-                "additionalProperties": false,
-                "required": ["columnId", "direction"],
-                "properties": {
-                    "columnId": { "type": "string", "maxLength": 64, "description": "The id of the column to sort by." },
-                    "direction": { "type": "string", "enum": Direction::ALL.map(Direction::word) },
-                },
-            },
-        })
     }
 }

@@ -23,11 +23,9 @@ pub fn match_key(raw: &str) -> Option<u64> {
     (!Value::parse(raw).is_empty()).then(|| xxh3_64(&canonical(raw)))
 }
 
-/// How deep values are taken apart. Sent JSON is at most 64 deep; what is deeper compares as text.
-const DEPTH_MAX: usize = 128;
-
 /// The canonical bytes of a value: a mark for its kind, then its content, whose end can always be told,
-/// so that two values have the same bytes only if they are the same.
+/// so that two values have the same bytes only if they are the same. What is deeper than [`raw::DEPTH_MAX`]
+/// compares as text.
 pub(crate) fn canonical(raw: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(raw.len() + 16);
     push(&mut bytes, raw, 0);
@@ -44,7 +42,9 @@ fn push(bytes: &mut Vec<u8>, raw: &str, depth: usize) {
             None => push_text(bytes, digits),
         },
         Value::Text(text) => push_text(bytes, &text),
-        Value::Array(raw) | Value::Object(raw) if depth >= DEPTH_MAX => push_text(bytes, &raw::compact(raw)),
+        Value::Array(raw) | Value::Object(raw) if depth >= raw::DEPTH_MAX => {
+            push_text(bytes, &raw::compact(raw));
+        }
         Value::Array(raw) => {
             let elements = raw::elements(raw);
             bytes.push(b'a');

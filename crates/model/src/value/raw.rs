@@ -6,6 +6,9 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+/// How deep values are taken apart, which is recursive. Sent JSON is at most 64 deep.
+pub(crate) const DEPTH_MAX: usize = 128;
+
 /// The raw elements of an array; none if it is no array.
 pub fn elements(raw: &str) -> Vec<&str> {
     let elements: Vec<&RawValue> = serde_json::from_str(raw).unwrap_or_default();

@@ -1,0 +1,168 @@
+//! What an operation answers, and how it is rendered.
+
+use axum::body::Body;
+use axum::http::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, Response, StatusCode};
+use bytes::Bytes;
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::paced;
+
+/// A successful answer: a value, bytes that were rendered before, or a stream of them.
+#[derive(Debug)]
+pub struct Answer<T> {
+    status: Option<StatusCode>,
+    media: Option<Media>,
+    headers: HeaderMap,
+    content: Content<T>,
+}
+
+#[derive(Debug)]
+enum Content<T> {
+    Value(T),
+    Rendered(Bytes),
+    Streamed(Body),
+}
+
+impl<T: Serialize> Answer<T> {
+    pub fn new(value: T) -> Self {
+        Self::of(Content::Value(value))
+    }
+
+    /// The whole body as it is to be sent, `success` and all: for answers that are copied and not built,
+    /// and for those that are repeated.
+    pub fn rendered(bytes: impl Into<Bytes>) -> Self {
+        Self::of(Content::Rendered(bytes.into()))
+    }
+
+    /// A body that is sent as it comes about.
+    pub fn streamed(body: Body) -> Self {
+        Self::of(Content::Streamed(body))
+    }
+
+    fn of(content: Content<T>) -> Self {
+        Self { status: None, media: None, headers: HeaderMap::new(), content }
+    }
+
+    /// Instead of [`crate::endpoint::Endpoint::MEDIA`]. The document must know of it: [`crate::endpoint::Endpoint::MEDIA_ALSO`].
+    #[must_use]
+    pub fn as_media(self, media: Media) -> Self {
+        Self { media: Some(media), ..self }
+    }
+
+    /// With a header beside those that every answer has.
+    #[must_use]
+    pub fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.headers.insert(name, value);
+        self
+    }
+
+    /// Instead of [`crate::endpoint::Endpoint::STATUS`]. The document must know of it: [`crate::endpoint::Endpoint::STATUS_ALSO`].
+    #[must_use]
+    pub fn with_status(self, status: StatusCode) -> Self {
+        Self { status: Some(status), ..self }
+    }
+
+    /// The answer without its type: the value becomes the bytes of a body.
+    pub(crate) fn into_reply(self) -> Result<Reply, Error> {
+        let body = match self.content {
+            Content::Value(value) => paced::body(render(&value)?),
+            Content::Rendered(bytes) => paced::body(bytes),
+            Content::Streamed(body) => body,
+        };
+        Ok(Reply { status: self.status, media: self.media, headers: self.headers, body })
+    }
+}
+
+impl<T: Serialize + Send + 'static> Answer<T> {
+    /// A value that `make` makes from about this many bytes. If they are many, it is made and rendered on another
+    /// thread, so that async threads stay free for other requests.
+    pub(crate) async fn computed(
+        bytes: usize,
+        make: impl FnOnce() -> Result<T, Error> + Send + 'static,
+    ) -> Result<Self, Error> {
+        if !paced::is_long(bytes, 0) {
+            return Ok(Self::new(make()?));
+        }
+        let rendered = rowmill_fairness::compute(move || render(&make()?)).await;
+        Ok(Self::rendered(rendered.map_err(|failure| rowmill_app::Error::Internal(failure.into()))??))
+    }
+}
+
+/// An [`Answer`] that is ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    status: Option<StatusCode>,
+    media: Option<Media>,
+    headers: HeaderMap,
+    body: Body,
+}
+
+impl Reply {
+    /// The response, with the operation's own status and media type where the answer names no other.
+    pub(crate) fn into_response(self, status: StatusCode, media: Media) -> Response<Body> {
+        let mut response = Response::new(self.body);
+        *response.status_mut() = self.status.unwrap_or(status);
+        *response.headers_mut() = self.headers;
+        let content_type = self.media.unwrap_or(media).content_type();
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        response
+    }
+}
+
+/// What an answer is sent as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Media {
+    Json,
+    /// Server-sent events, by [`Answer::streamed`].
+    Events,
+    /// Comma-separated values, or JSON Lines by [`Answer::as_media`].
+    Csv,
+    JsonLines,
+}
+
+impl Media {
+    pub(crate) fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Events => "text/event-stream",
+            Self::Csv => "text/csv; charset=utf-8",
+            Self::JsonLines => "application/x-ndjson",
+        }
+    }
+}
+
+/// A struct as the body of a successful answer: its fields, after `success: true`.
+pub fn render<T: Serialize>(value: &T) -> Result<Bytes, Error> {
+    let mut bytes = SUCCESS.to_vec();
+    serde_json::to_writer(&mut bytes, value).map_err(|error| rowmill_app::Error::Internal(error.into()))?;
+    joined(bytes)
+}
+
+const SUCCESS: &[u8] = br#"{"success":true"#;
+
+/// Makes one object of [`SUCCESS`] and the object that was written after it.
+fn joined(mut bytes: Vec<u8>) -> Result<Bytes, Error> {
+    match bytes.get(SUCCESS.len()..) {
+        Some(b"{}") => drop(bytes.drain(SUCCESS.len()..=SUCCESS.len())),
+        Some([b'{', ..]) => bytes.iter_mut().skip(SUCCESS.len()).take(1).for_each(|brace| *brace = b','),
+        _ => return Err(rowmill_app::Error::Internal("an answer is a struct".into()).into()),
+    }
+    Ok(bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn success_comes_first() {
+        let check = |value: Value, expected: &str| assert_eq!(render(&value).unwrap(), expected);
+        check(json!({}), r#"{"success":true}"#);
+        check(json!({ "b": 1, "a": {} }), r#"{"success":true,"b":1,"a":{}}"#);
+        assert!(render(&json!([])).is_err());
+    }
+}

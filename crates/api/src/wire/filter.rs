@@ -1,0 +1,147 @@
+//! Filters and sorting, as the document describes them. The model parses them (`model/filter`, `model/sort`).
+
+use std::borrow::Cow;
+
+use rowmill_model::filter::{COLUMN_ID_CHARS_MAX, Conjunction, Operator, TIME_ZONE_CHARS_MAX};
+use rowmill_model::limits::FILTER_DEPTH_MAX;
+use rowmill_model::path::PATH_CHARS_MAX;
+use rowmill_model::sort::{Direction, SORT_KEYS_MAX};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Value as Json, json};
+
+/// Describes [`rowmill_model::filter::Filters`].
+///
+/// Groups are written out to the depth they may have: no schema refers to itself. `x-limit` names the
+/// limit in force, for whoever writes the document.
+pub(crate) struct FiltersSchema;
+
+impl JsonSchema for FiltersSchema {
+    fn schema_name() -> Cow<'static, str> {
+        "Filters".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "array",
+            "description": "Filters that must all match.",
+            "x-limit": { "maxItems": "filtersMax" },
+            "items": node(FILTER_DEPTH_MAX),
+        })
+    }
+}
+
+/// Describes [`rowmill_model::sort::Sorting`].
+pub(crate) struct SortingSchema;
+
+impl JsonSchema for SortingSchema {
+    fn schema_name() -> Cow<'static, str> {
+        "Sorting".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "array",
+            "description": "Sort keys, the most important first.",
+            "maxItems": SORT_KEYS_MAX,
+            "items": {
+                "type": "object",
+                "additionalProperties": false,
+                "required": ["columnId", "direction"],
+                "properties": {
+                    "columnId": { "type": "string", "maxLength": 64, "description": "The id of the column to sort by." },
+                    "direction": { "type": "string", "enum": Direction::ALL.map(Direction::word) },
+                },
+            },
+        })
+    }
+}
+
+fn node(groups_left: usize) -> Json {
+    if groups_left == 0 {
+        return filter();
+    }
+    json!({ "anyOf": [filter(), group(groups_left)] })
+}
+
+fn group(groups_left: usize) -> Json {
+    json!({
+        "type": "object",
+        "description": "A group of filters. `not` means that none of them matches.",
+        "additionalProperties": false,
+        "required": ["conjunction", "filters"],
+        "properties": {
+            "conjunction": { "type": "string", "enum": Conjunction::ALL.map(Conjunction::word) },
+            "filters": { "type": "array", "x-limit": { "maxItems": "filtersMax" }, "items": node(groups_left - 1) },
+        },
+    })
+}
+
+fn filter() -> Json {
+    json!({
+        "type": "object",
+        "description": "A condition on one column.",
+        "additionalProperties": false,
+        "required": ["columnId", "operator"],
+        "properties": {
+            "columnId": {
+                "type": "string", "maxLength": COLUMN_ID_CHARS_MAX,
+                "description": "The id of the column to test.",
+            },
+            "operator": { "type": "string", "enum": Operator::ALL.map(Operator::word) },
+            "value": {
+                "description": "The value to compare with: any value for `equals` and `notEquals`; an array for `in`, \
+                 `notIn`, `hasAnyOf`, `hasAllOf` and `hasNoneOf`; a string for text operators; a number or \
+                 ISO 8601 date for comparisons and `[low, high]` for `between`; `{mode, n?}` for \
+                 `isWithin`; statuses and error codes for cell state operators; no value for the others.",
+            },
+            "path": {
+                "type": "string", "maxLength": PATH_CHARS_MAX,
+                "description": "Tests a part of a JSON value: a dotted path, or JSONPath starting with `$`.",
+            },
+            "caseSensitive": { "type": "boolean", "default": false },
+            "timeZone": {
+                "type": "string", "maxLength": TIME_ZONE_CHARS_MAX,
+                "description": "The IANA time zone for dates without an offset and for calendar days. Default: UTC.",
+            },
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_bounds_every_string_and_array() {
+        fn walk(schema: &Json, at: &str) {
+            let plain_text = schema["type"] == "string" && schema.get("enum").is_none();
+            assert!(!plain_text || schema["maxLength"].is_u64(), "{at} needs maxLength");
+            let is_bounded = schema["maxItems"].is_u64() || schema["x-limit"]["maxItems"] == "filtersMax";
+            assert!(schema["type"] != "array" || is_bounded, "{at} needs maxItems");
+            match schema {
+                Json::Object(members) => {
+                    members.iter().for_each(|(name, part)| walk(part, &format!("{at}/{name}")));
+                }
+                Json::Array(parts) => parts.iter().for_each(|part| walk(part, at)),
+                _ => {}
+            }
+        }
+        let generator = || schemars::generate::SchemaSettings::openapi3().into_generator();
+        for schema in [
+            generator().into_root_schema_for::<FiltersSchema>(),
+            generator().into_root_schema_for::<SortingSchema>(),
+        ] {
+            let schema = serde_json::to_value(schema).unwrap();
+            assert_eq!(schema["type"], "array");
+            walk(&schema, "");
+        }
+        let filters = serde_json::to_value(generator().into_root_schema_for::<FiltersSchema>()).unwrap();
+        let mut node = &filters["items"];
+        for _ in 0..FILTER_DEPTH_MAX {
+            let operators = node["anyOf"][0]["properties"]["operator"]["enum"].as_array().unwrap();
+            assert_eq!(operators.len(), Operator::ALL.len());
+            node = &node["anyOf"][1]["properties"]["filters"]["items"];
+        }
+        assert_eq!(node["required"], json!(["columnId", "operator"]));
+    }
+}
