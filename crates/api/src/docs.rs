@@ -1,5 +1,6 @@
 //! The document as a page to read: made on the server, complete in itself, no script, no other host.
 
+mod lookup;
 mod schema;
 
 use base64::Engine as _;
@@ -7,6 +8,8 @@ use base64::prelude::BASE64_STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+
+use self::lookup::{entries, fields, inline, resolve, text};
 
 const STYLE: &str = include_str!("docs/style.css");
 
@@ -268,41 +271,10 @@ fn prose(text: &str) -> Markup {
     }
 }
 
-fn inline(text: &str) -> Markup {
-    html! {
-        @for (index, part) in text.split('`').enumerate() {
-            @if index % 2 == 1 { code { (part) } }
-            @else {
-                @for (index, part) in part.split("**").enumerate() {
-                    @if index % 2 == 1 { strong { (part) } } @else { (part) }
-                }
-            }
-        }
-    }
-}
-
 fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
 fn slug(name: &str) -> String {
     name.to_ascii_lowercase().replace(' ', "-")
-}
-
-fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn entries<'v>(value: &'v Value, pointer: &str) -> &'v [Value] {
-    value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-fn fields<'v>(value: &'v Value, pointer: &str) -> impl Iterator<Item = (&'v String, &'v Value)> {
-    value.pointer(pointer).and_then(Value::as_object).into_iter().flatten()
-}
-
-/// What a reference stands for, or the thing itself.
-fn resolve<'v>(document: &'v Value, value: &'v Value) -> &'v Value {
-    let reference = value.get("$ref").and_then(Value::as_str);
-    reference.and_then(|reference| document.pointer(reference.strip_prefix('#')?)).unwrap_or(value)
 }

@@ -5,7 +5,6 @@ mod components;
 use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};
-use schemars::JsonSchema as _;
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::{Access, Examples, SEQUENCE};
@@ -409,9 +408,4 @@ fn mentions(document: &Value, sought: &dyn Fn(&str, &Value) -> bool) -> bool {
         Value::Array(entries) => entries.iter().any(|entry| mentions(entry, sought)),
         _ => false,
     }
-}
-
-/// The component that describes a failure's body.
-pub(crate) fn failure_reference() -> Value {
-    json!({ "$ref": format!("#/components/schemas/{}", Failure::schema_name()) })
 }

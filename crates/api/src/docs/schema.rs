@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::{entries, fields, inline, resolve, text};
+use super::lookup::{entries, fields, inline, resolve, text};
 
 /// How deep fields are unfolded; nobody reads further.
 const DEPTH_MAX: usize = 8;

@@ -1,9 +1,9 @@
 //! The parts of the document that operations share: failures, headers, the idempotency key, the bearer.
 
+use crate::error::Failure;
 use axum::http::StatusCode;
+use schemars::JsonSchema as _;
 use serde_json::{Map, Value, json};
-
-use crate::openapi::failure_reference;
 
 /// The name of a failure's shared response, and when it is given.
 pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
@@ -167,4 +167,9 @@ pub(crate) fn security_schemes() -> Value {
     json!({
         "bearer": { "type": "http", "scheme": "bearer", "description": "An API key, created with `rowmill key create`. It identifies the team." },
     })
+}
+
+/// The component that describes a failure's body.
+fn failure_reference() -> Value {
+    json!({ "$ref": format!("#/components/schemas/{}", Failure::schema_name()) })
 }
