@@ -95,13 +95,7 @@ pub(super) fn fill(server: &Server, stub_server: &StubServer, resting: &StubServ
     put("/v4/team/providers/hunter", json!({ "apiKey": "hunter-key" }));
     put("/v4/team/secrets/CRM", json!({ "value": "canary-secret" }));
 
-    let theirs = acme.table(&["Größe", "名"]);
-    theirs.insert(json!([{ "Größe": 1.50, "名": "\u{1F600} \"x\"" }, { "Größe": [1, { "a": null }] }, {}]));
-    theirs.patch("", json!({ "metadata": { "a": 1 }, "folderId": "f", "settings": { "api": { "requireKey": false } } })).ok();
-    let gone = acme.table(&["Gone"]);
-    gone.insert(json!([{ "Gone": 1 }, { "Gone": 2 }]));
-    gone.delete("").ok();
-
+    fill_another_team(&acme);
     let table = api.table(&["Name", "City"]);
     let config = json!({ "apiConfig": { "headers": { "X-Crm": "@{secret.CRM}" } } });
     let answer = asks(&table, "Answer", stub_server, "/answer/@{Name}", config);
@@ -159,6 +153,16 @@ pub(super) fn fill(server: &Server, stub_server: &StubServer, resting: &StubServ
         );
     }
     Filled { guests, keys, once: (request, once.text), sequence, answer, later, rows, table }
+}
+
+/// Values of every kind in an open project, and a deleted project.
+fn fill_another_team(acme: &Api) {
+    let theirs = acme.table(&["Größe", "名"]);
+    theirs.insert(json!([{ "Größe": 1.50, "名": "\u{1F600} \"x\"" }, { "Größe": [1, { "a": null }] }, {}]));
+    theirs.patch("", json!({ "metadata": { "a": 1 }, "folderId": "f", "settings": { "api": { "requireKey": false } } })).ok();
+    let gone = acme.table(&["Gone"]);
+    gone.insert(json!([{ "Gone": 1 }, { "Gone": 2 }]));
+    gone.delete("").ok();
 }
 
 /// Waits until nothing of a column waits or runs.

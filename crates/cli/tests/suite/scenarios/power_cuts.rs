@@ -115,8 +115,8 @@ fn verify(table: &Table, history: &[Write], place: u64) {
         let marks = history.iter().filter(|write| write.kind == Kind::Mark);
         marks.filter(is_so).map(|write| write.number).max().unwrap_or(0)
     };
-    let least = last(&|write| write.acknowledged <= place);
-    let most = last(&|write| write.sent < place);
+    let lowest = last(&|write| write.acknowledged <= place);
+    let highest = last(&|write| write.sent < place);
     let mark = mark.as_u64().unwrap();
-    assert!((least..=most).contains(&mark), "{mark} is not {least} to {most} at {place}");
+    assert!((lowest..=highest).contains(&mark), "{mark} is not {lowest} to {highest} at {place}");
 }

@@ -54,7 +54,7 @@ fn record(release: &Release) {
     release.write("answers", serde_json::to_string_pretty(&told).unwrap().as_bytes());
     match Database::current() {
         Database::Sqlite => {
-            release.write("rowmill.db", &std::fs::read(folder.data().join("rowmill.db")).unwrap())
+            release.write("rowmill.db", &std::fs::read(folder.data().join("rowmill.db")).unwrap());
         }
         Database::Postgres => {
             let server = rowmill_test_postgres::server().expect("it is not off");
