@@ -41,6 +41,7 @@ const RULES: &[Rule] = &[
     manifests::workspace_dependencies,
     documents::present,
     documents::architecture_names_every_crate,
+    documents::named_files_exist,
 ];
 
 /// Judges the repository: one line for each offence.
