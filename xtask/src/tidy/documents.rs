@@ -42,7 +42,7 @@ pub(super) fn named_files_exist(tree: &Tree) -> Vec<Offence> {
 
 fn is_source(named: &str) -> bool {
     let is_path = |character: char| character.is_ascii_alphanumeric() || "_-./".contains(character);
-    named.ends_with(".rs") && named.chars().all(is_path)
+    named.rsplit_once('.').is_some_and(|(_, ending)| ending == "rs") && named.chars().all(is_path)
 }
 
 /// `api/pipeline.rs` is short for `crates/api/src/pipeline.rs`.
