@@ -178,10 +178,12 @@ async fn serve(
                 if !seat.is_busy() {
                     return;
                 }
+                seat.end();
                 Pin::new(&mut connection).graceful_shutdown();
             }
             _ = closing.changed(), if !is_ending => {
                 is_ending = true;
+                seat.end();
                 Pin::new(&mut connection).graceful_shutdown();
             }
         }
@@ -249,9 +251,10 @@ impl hyper::service::Service<Request<Incoming>> for Requests {
                 && !received.finish(expects_continue).await
             {
                 seat.leave_unread();
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                seat.end();
             }
-            if is_refused {
+            // hyper closes the connection then, but does not say so by itself.
+            if seat.is_ending() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Ok(response.map(|body| Body::new(Answer { body, _busy: busy })))

@@ -110,7 +110,8 @@ fn value(random: &mut fastrand::Rng) -> Value {
 }
 
 fn row(random: &mut fastrand::Rng) -> Value {
-    json!({ "A": value(random), "B": ["red", "blue", "1"][random.usize(..3)] })
+    let colour = ["red", "blue", "1"][random.usize(..3)];
+    json!({ "A": value(random), "B": colour })
 }
 
 fn table(api: &Api, count: usize, random: &mut fastrand::Rng) -> Table {
