@@ -39,6 +39,14 @@ pub enum Error {
     BodyTimeout { wait_seconds_max: u32, bytes_per_second_min: u32 },
     #[error("Too many connections are open; try again in a little while")]
     TooManyConnections,
+    #[error("The address is longer than 65534 bytes; send a shorter query, or fewer parameters")]
+    UriTooLong,
+    #[error(
+        "The request has more than 100 headers, or a head of more than 400 KiB; send fewer or shorter headers"
+    )]
+    HeadersTooLarge,
+    #[error("The request is not valid HTTP/1.1: {0}")]
+    MalformedRequest(&'static str),
     #[error("{0}")]
     UnsupportedMediaType(String),
     #[error("Too many requests; wait {retry_after_seconds} s and try again")]
@@ -67,6 +75,9 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         }
         Error::BodyTimeout { .. } => (StatusCode::BAD_REQUEST, "request_timeout"),
         Error::TooManyConnections => (StatusCode::SERVICE_UNAVAILABLE, "too_many_connections"),
+        Error::UriTooLong => (StatusCode::URI_TOO_LONG, "uri_too_long"),
+        Error::HeadersTooLarge => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "headers_too_large"),
+        Error::MalformedRequest(_) => (StatusCode::BAD_REQUEST, "malformed_request"),
         Error::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
@@ -130,7 +141,8 @@ pub(crate) struct Failure {
     #[serde(skip_serializing_if = "<[Offence]>::is_empty")]
     #[schemars(length(max = 1_000))]
     pub details: Vec<Offence>,
-    /// With 5xx errors: the request id to look for in the server log.
+    /// With 5xx errors, and where the request's head could not be read: the request id to look for in the server
+    /// log.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", length(max = 128))]
     pub request_id: Option<String>,
@@ -167,6 +179,8 @@ impl Error {
         let (status, code) = verdict(&self);
         let internal = status.is_server_error();
         let is_stream = code == "too_many_streams";
+        let is_unreadable =
+            matches!(self, Self::UriTooLong | Self::HeadersTooLarge | Self::MalformedRequest(_));
         // Being full is the operator's setting and not a failure: one line for each would fill the log.
         let is_full = matches!(self, Self::Busy | Self::TooManyConnections);
         if is_full {
@@ -184,7 +198,7 @@ impl Error {
             error,
             code,
             details: self.into_details(),
-            request_id: internal.then(|| request_id.to_owned()),
+            request_id: (internal || is_unreadable).then(|| request_id.to_owned()),
         };
         let mut response = Response::new(Body::from(serde_json::to_vec(&failure).unwrap_or_default()));
         *response.status_mut() = status;
@@ -278,5 +292,8 @@ mod tests {
         check(Error::Busy, 503, "busy");
         check(Error::BodyTimeout { wait_seconds_max: 1, bytes_per_second_min: 1 }, 400, "request_timeout");
         check(Error::TooManyConnections, 503, "too_many_connections");
+        check(Error::UriTooLong, 414, "uri_too_long");
+        check(Error::HeadersTooLarge, 431, "headers_too_large");
+        check(Error::MalformedRequest("no"), 400, "malformed_request");
     }
 }

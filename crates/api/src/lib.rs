@@ -51,5 +51,5 @@ pub use public_url::PublicUrl;
 pub use rate_limits::{Rate, Rates};
 pub use service::service;
 pub use state::ApiState;
-pub use system::{is_health, too_many_connections};
+pub use system::{is_health, refused_connection, too_many_connections};
 pub use wire::timestamp;

@@ -184,7 +184,7 @@ fn responses(operation: &Operation) -> Value {
     }
     for status in failures(operation) {
         let described = match operation.access {
-            Access::Webhook => components::webhook_failure(status),
+            Access::Webhook if !components::is_unreadable(status) => components::webhook_failure(status),
             _ => json!({ "$ref": format!("#/components/responses/{}", components::failure(status).0) }),
         };
         responses.insert(status.as_str().to_owned(), described);
@@ -240,8 +240,10 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
         (StatusCode::NOT_FOUND, !operation.path_params.is_empty()),
         (StatusCode::CONFLICT, is_post && !is_webhook),
         (StatusCode::PAYLOAD_TOO_LARGE, has_body),
+        (StatusCode::URI_TOO_LONG, !operation.query_params.is_empty()),
         (StatusCode::UNSUPPORTED_MEDIA_TYPE, has_body),
         (StatusCode::TOO_MANY_REQUESTS, is_limited),
+        (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, is_limited),
         (StatusCode::INTERNAL_SERVER_ERROR, true),
         (StatusCode::SERVICE_UNAVAILABLE, operation.may_be_unavailable),
     ]

@@ -158,7 +158,12 @@ pub fn is_health(path: &str) -> bool {
 
 /// What everybody else is told then.
 pub fn too_many_connections(request_id: &str) -> Response<Body> {
-    let mut response = Error::TooManyConnections.respond(request_id);
+    refused_connection(Error::TooManyConnections, request_id)
+}
+
+/// The answer to a request that never reaches the service.
+pub fn refused_connection(error: Error, request_id: &str) -> Response<Body> {
+    let mut response = error.respond(request_id);
     response.headers_mut().extend(HeaderValue::from_str(request_id).ok().map(|id| (REQUEST_ID, id)));
     response
 }

@@ -110,6 +110,13 @@ impl App {
             None => None,
         };
         let selection = self.select(stored, view, filters.as_ref(), sorting.as_ref(), search)?;
+        if let Start::After(cursor) = &start
+            && !cursor.is_of(&selection.sorting)
+        {
+            let message =
+                "is of a list with another sorting, or of an earlier version; start again without it";
+            return Err(Error::invalid(vec![Offence::new("cursor", message)]));
+        }
         let of = PageOf { selection, start, limit, include_total, now: self.clock.now() };
         Ok(self.query.page(stored, of).await?)
     }

@@ -17,6 +17,7 @@ mod order;
 mod order_cache;
 mod page;
 mod parallel;
+mod place;
 mod plan;
 mod project_cache;
 mod query;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use fixedbitset::FixedBitSet;
 use jiff::Timestamp;
-use rowmill_model::sort::Direction;
+use rowmill_model::sort::{Direction, Key as SortKey};
 
 use crate::chunked_list::{ChunkedList, ListPosition};
 use crate::column::ValueColumn;
@@ -19,6 +19,9 @@ const MOVED_SHARE: usize = 256;
 
 /// Fewer rows than this share of all are sorted for themselves.
 const FEW_SHARE: usize = 8;
+
+/// Values of more bytes than this on average are long.
+const LONG_BYTES: usize = 2_048;
 
 /// What rows of a snapshot are sorted by.
 pub(crate) struct Keys<'s>(Vec<Key<'s>>);
@@ -45,8 +48,18 @@ impl<'s> Keys<'s> {
         by_key.fold(Ordering::Equal, Ordering::then).then(a.cmp(&b))
     }
 
+    /// A row's key, as [`rowmill_model::sort::Order::key`] makes it of the row itself.
+    pub(crate) fn key(&self, row: u32) -> SortKey {
+        SortKey::of(self.0.iter().map(|key| (key.column.raw(row as usize), key.direction)))
+    }
+
+    /// Whether making keys takes so long that nobody should wait for it on this thread.
+    pub(crate) fn are_long(&self) -> bool {
+        self.0.iter().any(|key| key.column.values.texts().len() / LONG_BYTES > key.column.values.len())
+    }
+
     /// The place behind a row among ordered ones.
-    pub(crate) fn behind(&self, rows: &ChunkedList, row: u32) -> ListPosition {
+    fn behind(&self, rows: &ChunkedList, row: u32) -> ListPosition {
         rows.partition_point(|other| self.compare(other, row).is_le())
     }
 

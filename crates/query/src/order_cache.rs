@@ -8,8 +8,10 @@ use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::chunked_list::ChunkedList;
+use crate::cursor::SortedBy;
 use crate::order::{self, Keys};
 use crate::page::Start;
+use crate::place::Place;
 use crate::plan::Plan;
 use crate::selection::Selection;
 use crate::snapshot::Snapshot;
@@ -49,10 +51,12 @@ pub(crate) struct Slice {
     pub(crate) total: u64,
     /// Whether rows follow.
     pub(crate) more: bool,
+    /// If so: what the last of these rows is sorted by. `None` in order of creation.
+    pub(crate) sorted: Option<SortedBy>,
 }
 
 /// Which rows of an order.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct SliceOf {
     pub(crate) start: Start,
     pub(crate) limit: usize,
@@ -110,14 +114,15 @@ impl CachedOrder {
     }
 
     /// Some of its rows, if it is current and nobody is busy with it.
-    pub(crate) fn slice_at_once(&self, snapshot: &Snapshot, part: SliceOf) -> Option<Slice> {
+    pub(crate) fn slice_at_once(&self, snapshot: &Snapshot, part: &SliceOf) -> Option<Slice> {
         let ordered = self.rows.try_lock()?;
         let is_current = ordered.generation == snapshot.generation && ordered.epoch == snapshot.epoch();
-        if is_current { slice(&self.plan, snapshot, &ordered.rows, part) } else { None }
+        let is_short = || Keys::of(&self.plan, snapshot).is_some_and(|keys| !keys.are_long());
+        if is_current && is_short() { slice(&self.plan, snapshot, &ordered.rows, part) } else { None }
     }
 
     /// Some of its rows, after it was brought up to date. `None` if a column is not there any more.
-    pub(crate) fn slice(&self, snapshot: &Snapshot, now: Timestamp, part: SliceOf) -> Option<Slice> {
+    pub(crate) fn slice(&self, snapshot: &Snapshot, now: Timestamp, part: &SliceOf) -> Option<Slice> {
         let mut ordered = self.rows.lock();
         let is_known = ordered.generation == snapshot.generation;
         match snapshot.changed_since(ordered.epoch).filter(|_| is_known) {
@@ -133,20 +138,26 @@ impl CachedOrder {
     }
 }
 
-fn slice(plan: &Plan, snapshot: &Snapshot, rows: &ChunkedList, part: SliceOf) -> Option<Slice> {
-    let place = match part.start {
-        Start::Offset(offset) => rows.place_at(usize::try_from(offset).unwrap_or(usize::MAX)),
-        Start::After(cursor) if plan.keys.is_empty() => {
+fn slice(plan: &Plan, snapshot: &Snapshot, rows: &ChunkedList, part: &SliceOf) -> Option<Slice> {
+    let keys = Keys::of(plan, snapshot)?;
+    let place = match &part.start {
+        Start::Offset(offset) => rows.place_at(usize::try_from(*offset).unwrap_or(usize::MAX)),
+        Start::After(cursor) if plan.sorting.is_none() => {
             let before = snapshot.rows_up_to(cursor.position);
             rows.partition_point(|row| row < before)
         }
-        Start::After(cursor) => match snapshot.row_at(cursor.position) {
-            Some(row) => Keys::of(plan, snapshot)?.behind(rows, row),
-            // The row the last page ended with is gone: go on by counting.
-            None => rows.place_at(usize::try_from(cursor.rank).unwrap_or(usize::MAX)),
-        },
+        Start::After(cursor) => {
+            let place = Place::behind(cursor, |position| Some(keys.key(snapshot.row_at(position)?)));
+            rows.partition_point(|row| place.is_behind(&keys.key(row), snapshot.position(row)))
+        }
     };
     let mut behind = rows.iter_from(place);
-    let positions = behind.by_ref().take(part.limit).map(|row| snapshot.position(row)).collect();
-    Some(Slice { seq: snapshot.seq, positions, total: rows.len() as u64, more: behind.next().is_some() })
+    let found: Vec<u32> = behind.by_ref().take(part.limit).collect();
+    let next = behind.next();
+    let sorted = plan.sorting.zip(found.last()).zip(next).map(|((sorting, last), next)| {
+        let next = (&keys.key(next), snapshot.position(next));
+        SortedBy::behind(sorting, &keys.key(*last), Some(next))
+    });
+    let positions = found.into_iter().map(|row| snapshot.position(row)).collect();
+    Some(Slice { seq: snapshot.seq, positions, total: rows.len() as u64, more: next.is_some(), sorted })
 }

@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 use rowmill_store::StoredRow;
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, SortedBy};
 use crate::rest::Rest;
 use crate::selection::Selection;
 
 /// Where a page starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Start {
     Offset(u64),
     After(Cursor),
@@ -44,15 +44,20 @@ pub struct Part {
 }
 
 /// How many rows come before a page.
-pub(crate) fn rank_before(start: Start) -> u64 {
+pub(crate) fn rank_before(start: &Start) -> u64 {
     match start {
-        Start::Offset(offset) => offset,
+        Start::Offset(offset) => *offset,
         Start::After(cursor) => cursor.rank,
     }
 }
 
-/// A cursor to what follows a page, of which `before` rows came earlier.
-pub(crate) fn cursor_behind(last: Option<u64>, count: usize, before: u64) -> Option<Cursor> {
+/// A cursor to what follows a page, of which `before` rows came earlier, and whose last row was sorted by this.
+pub(crate) fn cursor_behind(
+    last: Option<u64>,
+    count: usize,
+    before: u64,
+    sorted: Option<SortedBy>,
+) -> Option<Cursor> {
     let rank = before.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
-    Some(Cursor { position: last?, rank })
+    Some(Cursor { position: last?, rank, sorted })
 }

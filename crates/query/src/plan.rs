@@ -10,6 +10,7 @@ use rowmill_model::{CellStatus, Table};
 
 use crate::bulk_filter::{FilterPredicate, ValuePredicate, bulk_filter};
 use crate::column::{Column, ColumnKey, StateFacts, ValueColumn};
+use crate::cursor::sorting_digest;
 use crate::selection::Selection;
 use crate::snapshot::Snapshot;
 
@@ -18,6 +19,8 @@ use crate::snapshot::Snapshot;
 pub(crate) struct Plan {
     filter: Vec<FilterStep>,
     pub(crate) keys: Vec<(ColumnKey, Direction)>,
+    /// What its cursors say of its sorting.
+    pub(crate) sorting: Option<u32>,
     /// Whether the answer depends on when it is asked for.
     pub(crate) depends_on_now: bool,
 }
@@ -37,7 +40,8 @@ enum FilterStep {
 impl Plan {
     pub(crate) fn compile(selection: &Selection, table: &Table) -> Self {
         let predicate = Predicate::compile(&selection.filters, table);
-        let mut plan = Self { filter: Vec::new(), keys: Vec::new(), depends_on_now: false };
+        let sorting = sorting_digest(&selection.sorting);
+        let mut plan = Self { filter: Vec::new(), keys: Vec::new(), sorting, depends_on_now: false };
         plan.filter = plan.steps(predicate.nodes());
         let search = Search::new(selection.search.as_deref().unwrap_or_default(), table);
         if !search.text().is_empty() {
@@ -45,7 +49,6 @@ impl Plan {
             plan.filter.push(FilterStep::Search(names, Box::new(search)));
         }
         let order = Order::compile(&selection.sorting, table);
-        // What leads nowhere is empty in every row, and so changes no order.
         let keys = order.keys().iter();
         plan.keys =
             keys.filter_map(|(source, direction)| Some((value_name(source, None)?, *direction))).collect();

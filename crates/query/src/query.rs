@@ -15,7 +15,7 @@ use crate::plan::Plan;
 use crate::project_cache::{CacheLoader, CachedProject, ProjectCache, blocking, is_current};
 use crate::rest::{self, Extent, Moment, Rest, SLICE_BYTES};
 use crate::selection::Selection;
-use crate::stream::Stream;
+use crate::stream::{self, Stream};
 
 /// How long a read may take, unless another time is set.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -63,11 +63,14 @@ impl Query {
 
     /// The beginning of a page: at least one row, if there are any, and no more than a few MiB behind it.
     pub async fn part(&self, project: &StoredProject, of: PageOf) -> Result<Part> {
-        let before = rank_before(of.start);
+        let (before, sorting) = (rank_before(&of.start), of.selection.sorting.clone());
         let Page { rows, rest, next, .. } = self.read_page(project, of, Extent::Part).await?;
-        let next = match rest {
-            Some(_) => cursor_behind(rows.last().map(|row| row.position), rows.len(), before),
-            None => next,
+        let next = match (rest, rows.last()) {
+            (Some(_), Some(last)) => {
+                let sorted = stream::sorted_by(&project.project.table, &sorting, last)?;
+                cursor_behind(Some(last.position), rows.len(), before, sorted)
+            }
+            _ => next,
         };
         Ok(Part { rows, next })
     }
@@ -92,7 +95,7 @@ impl Query {
     ) -> Result<Vec<u64>> {
         let until = SystemClock.monotonic() + self.patience;
         let part = SliceOf { start: Start::Offset(0), limit: usize::MAX };
-        match self.slice(project, &selection, now, part, project.change_seq, until).await? {
+        match self.slice(project, &selection, now, &part, project.change_seq, until).await? {
             Some(slice) => Ok(slice.positions),
             None => self.stream(project, until).positions(&selection, now).await,
         }
@@ -109,8 +112,8 @@ impl Query {
         until: Instant,
         extent: Extent,
     ) -> Result<Page> {
-        let start = match of.start {
-            Start::Offset(offset) => PageStart::Offset(offset),
+        let start = match &of.start {
+            Start::Offset(offset) => PageStart::Offset(*offset),
             Start::After(cursor) => PageStart::After(cursor.position),
         };
         let store = &self.loader.store;
@@ -126,7 +129,7 @@ impl Query {
         let RowsPage { rows, rest, total, more, change_seq } = page;
         let last = rest.last().copied().or_else(|| rows.last().map(|row| row.position));
         let count = rows.len() + rest.len();
-        let next = more.then(|| cursor_behind(last, count, rank_before(of.start))).flatten();
+        let next = more.then(|| cursor_behind(last, count, rank_before(&of.start), None)).flatten();
         let moment = Moment { change_seq, snapshot };
         let rest = Rest::of(Arc::clone(store), project, rest, moment, until);
         Ok(Page { rows, rest, total: of.include_total.then_some(total), next })
@@ -141,15 +144,15 @@ impl Query {
         extent: Extent,
     ) -> Result<Option<Page>> {
         let PageOf { selection, start, limit, include_total, now } = of;
-        let part = SliceOf { start: *start, limit: usize::try_from(*limit).unwrap_or(usize::MAX) };
-        let (id, before) = (project.project.id, rank_before(*start));
+        let part = SliceOf { start: start.clone(), limit: usize::try_from(*limit).unwrap_or(usize::MAX) };
+        let (id, before) = (project.project.id, rank_before(start));
         let mut seq = project.change_seq;
         let mut tries = 1;
         loop {
-            let Some(slice) = self.slice(project, selection, *now, part, seq, until).await? else {
+            let Some(slice) = self.slice(project, selection, *now, &part, seq, until).await? else {
                 return Ok(None);
             };
-            let Slice { seq: found_at, positions, total, more } = slice;
+            let Slice { seq: found_at, positions, total, more, sorted } = slice;
             let (last, count) = (positions.last().copied(), positions.len());
             let spans = Spans::of(positions.iter().map(|position| (*position, *position)));
             let (read, snapshot) = rest::rows_at(&self.loader.store, id, positions, extent).await?;
@@ -161,7 +164,7 @@ impl Query {
                 cached.are_untouched(&spans, found_at, read.change_seq).await
             };
             if is_of_one_moment || tries == TRIES_MAX {
-                let next = more.then(|| cursor_behind(last, count, before)).flatten();
+                let next = more.then(|| cursor_behind(last, count, before, sorted)).flatten();
                 let RowsAt { rows, rest, change_seq } = read;
                 let store = Arc::clone(&self.loader.store);
                 let rest = Rest::of(store, id, rest, Moment { change_seq, snapshot }, until);
@@ -178,7 +181,7 @@ impl Query {
         project: &StoredProject,
         selection: &Selection,
         now: Timestamp,
-        part: SliceOf,
+        part: &SliceOf,
         seq: u64,
         until: Instant,
     ) -> Result<Option<Slice>> {
@@ -198,6 +201,7 @@ impl Query {
                 return Ok(Some(slice));
             }
             let (plan, name, cache) = (Arc::clone(&plan), name.clone(), Arc::clone(&self.loader.cache));
+            let part = part.clone();
             let slice = blocking(move || {
                 // What depends on the time is right only now.
                 let order = if plan.depends_on_now {
@@ -205,7 +209,7 @@ impl Query {
                 } else {
                     cached.orders.get_or_insert(name, &plan)
                 };
-                let slice = order.slice(&cached.snapshot(), now, part);
+                let slice = order.slice(&cached.snapshot(), now, &part);
                 cache.enforce_budget(&cached, &plan.names());
                 slice
             });
@@ -218,7 +222,7 @@ impl Query {
 }
 
 /// What is kept and current needs no work.
-fn slice_at_once(cached: &CachedProject, name: &str, part: SliceOf, seq: u64) -> Option<Slice> {
+fn slice_at_once(cached: &CachedProject, name: &str, part: &SliceOf, seq: u64) -> Option<Slice> {
     let order = cached.orders.get(name)?;
     let snapshot = cached.snapshot();
     if is_current(&snapshot, seq) { order.slice_at_once(&snapshot, part) } else { None }

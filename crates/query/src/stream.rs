@@ -7,16 +7,18 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use rowmill_model::Record;
+use rowmill_model::Table;
 use rowmill_model::filter::{Predicate, Search};
 use rowmill_model::record::Cells;
 use rowmill_model::row::RowView;
-use rowmill_model::sort::{Key, Order};
+use rowmill_model::sort::{Key, Order, Sorting};
 use rowmill_store::{
     Result, RowRef, RowsAt, ScanDetail, Snapshot, Spans, Store, StoreError, StoredProject, StoredRow,
 };
 
-use crate::cursor::Cursor;
+use crate::cursor::{Cursor, SortedBy, sorting_digest};
 use crate::page::{Page, PageOf, Start, cursor_behind, rank_before};
+use crate::place::Place;
 use crate::rest::{self, Extent, Moment, Rest, SLICE_BYTES};
 use crate::scan::{self, IDLE};
 use crate::selection::Selection;
@@ -54,9 +56,9 @@ impl Stream<'_> {
         let mut positions = Vec::new();
         let mut anchor = None;
         loop {
-            let (picked, _) = self.pick(selection, now, &order, anchor.clone(), PICKED_MAX).await?;
+            let (picked, _) = self.pick(selection, now, &order, anchor.take(), PICKED_MAX).await?;
             let is_last = picked.len() < PICKED_MAX;
-            anchor = picked.last().cloned();
+            anchor = picked.last().map(|(key, position)| Place::Behind(key.clone(), *position));
             positions.extend(picked.into_iter().map(|(_, position)| position));
             if is_last {
                 return Ok(positions);
@@ -65,8 +67,8 @@ impl Stream<'_> {
     }
 
     async fn filtered_page(&self, of: PageOf, extent: Extent) -> Result<Page> {
-        let (skip, behind) = match of.start {
-            Start::Offset(offset) => (offset, None),
+        let (skip, behind) = match &of.start {
+            Start::Offset(offset) => (*offset, None),
             Start::After(cursor) => (0, Some(cursor.position)),
         };
         let limit = usize::try_from(of.limit).unwrap_or(usize::MAX);
@@ -94,33 +96,35 @@ impl Stream<'_> {
             let Filtered { rows, positions, matched, .. } = found;
             let left = positions.get(rows.len()..).unwrap_or_default().to_vec();
             let read = RowsAt { rows, rest: left, change_seq: seq };
-            return Ok(self.finish(
-                &of,
-                positions.last().copied(),
-                positions.len(),
-                more,
-                (read, None),
-                matched,
-            ));
+            let next = self.next(&of, positions.last().copied(), positions.len(), more, None);
+            return Ok(self.finish(&of, next, (read, None), matched));
         }
         // What did not fit is read in a snapshot, and all the rest with it.
         let Filtered { positions, matched, .. } = found;
-        let (last, count) = (positions.last().copied(), positions.len());
+        let next = self.next(&of, positions.last().copied(), positions.len(), more, None);
         let read = rest::rows_at(self.store, self.project.project.id, positions, extent).await?;
-        Ok(self.finish(&of, last, count, more, read, matched))
+        Ok(self.finish(&of, next, read, matched))
     }
 
-    fn finish(
+    fn next(
         &self,
         of: &PageOf,
         last: Option<u64>,
         count: usize,
         more: bool,
+        sorted: Option<SortedBy>,
+    ) -> Option<Cursor> {
+        more.then(|| cursor_behind(last, count, rank_before(&of.start), sorted)).flatten()
+    }
+
+    fn finish(
+        &self,
+        of: &PageOf,
+        next: Option<Cursor>,
         (read, snapshot): (RowsAt, Option<Box<dyn Snapshot>>),
         total: u64,
     ) -> Page {
         let RowsAt { rows, rest, change_seq } = read;
-        let next = more.then(|| cursor_behind(last, count, rank_before(of.start))).flatten();
         let moment = Moment { change_seq, snapshot };
         let rest = Rest::of(Arc::clone(self.store), self.project.project.id, rest, moment, self.until);
         Page { rows, rest, total: of.include_total.then_some(total), next }
@@ -128,51 +132,57 @@ impl Stream<'_> {
 
     async fn sorted_page(&self, of: PageOf, extent: Extent) -> Result<Page> {
         let PageOf { selection, start, limit, include_total: _, now } = &of;
-        let (start, limit, now) = (*start, *limit, *now);
+        let (limit, now) = (*limit, *now);
         let order = Arc::new(Order::compile(&selection.sorting, &self.project.project.table));
         let (mut skip, mut anchor) = match start {
-            Start::Offset(offset) => (offset, None),
-            Start::After(cursor) => match self.anchor(&order, cursor).await? {
-                Some(anchor) => (0, Some(anchor)),
-                // The row the last page ended with is gone: go on by counting.
-                None => (cursor.rank, None),
-            },
+            Start::Offset(offset) => (*offset, None),
+            Start::After(cursor) => (0, Some(self.place(&order, cursor).await?)),
         };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let (mut positions, total) = loop {
+        let (mut found, total) = loop {
             let skipped = usize::try_from(skip).unwrap_or(usize::MAX);
             let wanted = skipped.saturating_add(limit).saturating_add(1).min(PICKED_MAX.max(limit + 1));
             let (picked, total) = self.pick(selection, now, &order, anchor.take(), wanted).await?;
             if picked.len() > skipped || picked.len() < wanted {
-                let positions = picked.into_iter().skip(skipped).map(|(_, position)| position);
-                break (positions.collect::<Vec<u64>>(), total);
+                break (picked.into_iter().skip(skipped).collect::<Vec<_>>(), total);
             }
             skip -= picked.len() as u64;
-            anchor = picked.into_iter().next_back();
+            anchor = picked.into_iter().next_back().map(|(key, position)| Place::Behind(key, position));
         };
-        let more = positions.len() > limit;
-        positions.truncate(limit);
-        let last = positions.last().copied();
-        let count = positions.len();
+        let behind = found.get(limit).map(|(key, position)| (key, *position));
+        let last = limit.checked_sub(1).and_then(|last| found.get(last));
+        let sorted = sorting_digest(&selection.sorting)
+            .zip(last)
+            .map(|(sorting, (key, _))| SortedBy::behind(sorting, key, behind));
+        let more = behind.is_some();
+        found.truncate(limit);
+        let positions: Vec<u64> = found.into_iter().map(|(_, position)| position).collect();
+        let next = self.next(&of, positions.last().copied(), positions.len(), more, sorted);
         let read = rest::rows_at(self.store, self.project.project.id, positions, extent).await?;
-        Ok(self.finish(&of, last, count, more, read, total))
+        Ok(self.finish(&of, next, read, total))
     }
 
-    /// The sort key and position of the row a cursor names, if it still exists.
-    async fn anchor(&self, order: &Order, cursor: Cursor) -> Result<Option<(Key, u64)>> {
-        let rows = self.store.rows_at(self.project.project.id, vec![cursor.position]).await?.rows;
-        let Some(row) = rows.first() else { return Ok(None) };
-        let view = RowView::new(&self.project.project.table, row.values.cells()?, &row.states);
-        Ok(Some((order.key(&view), row.position)))
+    /// Where the page behind a cursor begins.
+    async fn place(&self, order: &Order, cursor: &Cursor) -> Result<Place> {
+        let needed = Place::rows_needed(cursor);
+        let mut keys = Vec::new();
+        if !needed.is_empty() {
+            let table = &self.project.project.table;
+            for row in self.store.rows_at(self.project.project.id, needed).await?.rows {
+                keys.push((row.position, key_of(table, order, &row)?));
+            }
+        }
+        let key_at = |position| Some(keys.iter().find(|(other, _)| *other == position)?.1.clone());
+        Ok(Place::behind(cursor, key_at))
     }
 
-    /// The first rows behind an anchor, with the number of all rows.
+    /// The first rows behind a place, with the number of all rows.
     async fn pick(
         &self,
         selection: &Selection,
         now: Timestamp,
         order: &Arc<Order>,
-        anchor: Option<(Key, u64)>,
+        from: Option<Place>,
         wanted: usize,
     ) -> Result<(Vec<(Key, u64)>, u64)> {
         let order = Arc::clone(order);
@@ -180,10 +190,7 @@ impl Stream<'_> {
         let fold = move |(pick, matched): &mut (TopK, u64), row: RowRef<'_>, view: &RowView<'_>| {
             *matched += 1;
             let key = order.key(view);
-            let behind = anchor.as_ref().is_none_or(|(anchor_key, position)| {
-                order.compare(&key, anchor_key).then(row.position.cmp(position)).is_gt()
-            });
-            if behind {
+            if !from.as_ref().is_some_and(|place| place.is_behind(&key, row.position)) {
                 pick.push(key, row.position);
             }
             ControlFlow::Continue(())
@@ -212,6 +219,17 @@ impl Stream<'_> {
         let rows = (Spans::after(after), ScanDetail::Whole);
         scan::fold(&**self.store, self.project.project.id, rows, self.until, kept, look).await
     }
+}
+
+fn key_of(table: &Table, order: &Order, row: &StoredRow) -> Result<Key> {
+    Ok(order.key(&RowView::new(table, row.values.cells()?, &row.states)))
+}
+
+/// What a row is sorted by, for a cursor.
+pub(crate) fn sorted_by(table: &Table, sorting: &Sorting, row: &StoredRow) -> Result<Option<SortedBy>> {
+    let Some(digest) = sorting_digest(sorting) else { return Ok(None) };
+    let key = key_of(table, &Order::compile(sorting, table), row)?;
+    Ok(Some(SortedBy::behind(digest, &key, None)))
 }
 
 /// The rows of a page, and where those lie that came after as many bytes as are held.

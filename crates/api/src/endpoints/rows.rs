@@ -55,7 +55,7 @@ pub(crate) struct ListQuery {
     /// Return cells as in a single-row read, without `attempts`, `updatedAt` and `meta`.
     with_state: Option<bool>,
     /// Continue after a page: its `pagination.nextCursor`. Cannot be combined with `page`.
-    #[schemars(length(max = 64))]
+    #[schemars(length(max = 2_200))]
     cursor: Option<String>,
     /// Set to false to omit the total, which is faster for filtered lists.
     include_total: Option<bool>,
@@ -106,7 +106,7 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
         let caller = call.caller()?;
         let size = page_size(query.page_size, &call.limits);
         let list = list_of(&query, size, &call.limits)?;
-        let page_number = match list.start {
+        let page_number = match &list.start {
             Start::Offset(offset) => offset / u64::from(size) + 1,
             Start::After(cursor) => cursor.rank / u64::from(size) + 1,
         };
@@ -156,7 +156,7 @@ fn page_key(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::ListR
     let is_plain = selects.iter().all(|part| part.is_none());
     is_plain.then(|| PageKey {
         project: stored.project.id,
-        start: list.start,
+        start: list.start.clone(),
         size: list.limit,
         shown: query.shown(),
         include_total: list.include_total,

@@ -21,6 +21,13 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
         StatusCode::PAYLOAD_TOO_LARGE => {
             ("BodyTooLarge", "The body exceeds `bodyBytesMax` after decompression.")
         }
+        StatusCode::URI_TOO_LONG => {
+            ("UriTooLong", "The address is longer than 65,534 bytes. The connection is closed.")
+        }
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => (
+            "HeadersTooLarge",
+            "There are more than 100 headers, or they are larger than 400 KiB in all. The connection is closed.",
+        ),
         StatusCode::UNSUPPORTED_MEDIA_TYPE => (
             "UnsupportedMediaType",
             "The Content-Type is not `application/json`, or the Content-Encoding is not gzip or zstd.",
@@ -36,7 +43,7 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
     }
 }
 
-const FAILURES: [(StatusCode, &str, &str); 10] = [
+const FAILURES: [(StatusCode, &str, &str); 12] = [
     (StatusCode::BAD_REQUEST, "invalid_request", "title: is required"),
     (StatusCode::UNAUTHORIZED, "unauthenticated", "Bearer token is required"),
     (StatusCode::FORBIDDEN, "invalid_api_key", "Invalid API key"),
@@ -50,6 +57,16 @@ const FAILURES: [(StatusCode, &str, &str); 10] = [
         StatusCode::PAYLOAD_TOO_LARGE,
         "body_too_large",
         "The body exceeds the limit of 33554432 bytes (bodyBytesMax)",
+    ),
+    (
+        StatusCode::URI_TOO_LONG,
+        "uri_too_long",
+        "The address is longer than 65534 bytes; send a shorter query, or fewer parameters",
+    ),
+    (
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        "headers_too_large",
+        "The request has more than 100 headers, or a head of more than 400 KiB; send fewer or shorter headers",
     ),
     (
         StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -76,11 +93,11 @@ fn response(status: StatusCode, code: &str, error: &str) -> (String, Value) {
         if status == StatusCode::BAD_REQUEST {
             example.insert("details".to_owned(), json!([{ "path": "title", "message": "is required" }]));
         }
-        if status.is_server_error() {
+        if status.is_server_error() || is_unreadable(status) {
             example.insert("requestId".to_owned(), json!("0197f3d2-7c1e-7bb0-9d5f-3a1c5e7f9b11"));
         }
     }
-    let is_limited = !status.is_server_error();
+    let is_limited = !status.is_server_error() && !is_unreadable(status);
     let headers = header_references(is_limited, says_when(status));
     let content = json!({ "application/json": { "schema": failure_reference(), "example": example } });
     (name.to_owned(), json!({ "description": description, "headers": headers, "content": content }))
@@ -99,6 +116,11 @@ pub(crate) fn webhook_failure(status: StatusCode) -> Value {
     let headers = header_references(!status.is_server_error(), says_when(status));
     let schema = json!({ "$ref": "#/components/schemas/WebhookFailure" });
     json!({ "description": description, "headers": headers, "content": { "application/json": { "schema": schema } } })
+}
+
+/// Whether a request is refused before it is known what it asks for.
+pub(crate) fn is_unreadable(status: StatusCode) -> bool {
+    matches!(status, StatusCode::URI_TOO_LONG | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
 }
 
 /// Whether a failure says when to try again.

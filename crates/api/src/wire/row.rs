@@ -239,8 +239,9 @@ pub(crate) struct Pagination {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     total_pages: Option<u64>,
-    /// The `cursor` of the next page; null at the end.
-    #[schemars(length(max = 64))]
+    /// The `cursor` of the next page; null at the end. It continues behind this page's last row, whatever happens
+    /// to rows meanwhile. It is valid for the same sorting only.
+    #[schemars(length(max = 2_200))]
     next_cursor: Option<String>,
 }
 

@@ -80,6 +80,8 @@ pub(super) struct Seat {
     is_answered: AtomicBool,
     /// Of a request's body something was left unread.
     has_unread: AtomicBool,
+    /// No request is taken after the one that is being answered.
+    is_ending: AtomicBool,
 }
 
 impl Gate {
@@ -125,6 +127,7 @@ impl Gate {
             is_busy: AtomicBool::new(false),
             is_answered: AtomicBool::new(false),
             has_unread: AtomicBool::new(false),
+            is_ending: AtomicBool::new(!has_room),
         };
         Some(Arc::new(seat))
     }
@@ -181,6 +184,15 @@ impl Seat {
 
     pub(super) fn leave_unread(&self) {
         self.has_unread.store(true, Ordering::Release);
+    }
+
+    /// The answer under way is the last one.
+    pub(super) fn end(&self) {
+        self.is_ending.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Acquire)
     }
 
     pub(super) fn has_unread(&self) -> bool {

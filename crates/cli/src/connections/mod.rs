@@ -3,6 +3,7 @@
 mod gate;
 mod stream;
 mod unread;
+mod unreadable;
 
 use std::convert::Infallible;
 use std::future::poll_fn;
@@ -169,26 +170,38 @@ async fn serve(
         .keep_alive(!seat.is_limited())
         .serve_connection(TokioIo::new(stream), requests);
     let mut is_ending = false;
-    loop {
+    let ended = loop {
         tokio::select! {
-            ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => match ended {
-                Ok(()) => break,
-                Err(error) => return tracing::debug!(%error, "a connection ended early"),
-            },
+            ended = poll_fn(|cx| connection.poll_without_shutdown(cx)) => break ended,
             // An answer under way is sent; but nothing comes after it.
             () = seat.told_to_leave() => {
                 if !seat.is_busy() {
                     return;
                 }
+                seat.end();
                 Pin::new(&mut connection).graceful_shutdown();
             }
             _ = closing.changed(), if !is_ending => {
                 is_ending = true;
+                seat.end();
                 Pin::new(&mut connection).graceful_shutdown();
             }
         }
+    };
+    let parts = connection.into_parts();
+    let (stream, head) = (parts.io.into_inner(), parts.read_buf);
+    let is_refused = stream.has_held_back();
+    let mut stream = stream.into_inner();
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+        match unreadable::refusal(&error, &head) {
+            Some(refusal) if is_refused || !seat.is_busy() && !unreadable::is_answered(&error) => {
+                unreadable::answer(&mut stream, refusal, deadlines.write).await;
+            }
+            _ => return,
+        }
+        seat.leave_unread();
     }
-    let mut stream = connection.into_parts().io.into_inner().into_inner();
     let _ = poll_fn(|cx| Pin::new(&mut stream).poll_shutdown(cx)).await;
     if seat.has_unread() {
         seat.wait();
@@ -238,9 +251,10 @@ impl hyper::service::Service<Request<Incoming>> for Requests {
                 && !received.finish(expects_continue).await
             {
                 seat.leave_unread();
-                response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                seat.end();
             }
-            if is_refused {
+            // hyper closes the connection then, but does not say so by itself.
+            if seat.is_ending() {
                 response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Ok(response.map(|body| Body::new(Answer { body, _busy: busy })))

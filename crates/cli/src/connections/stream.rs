@@ -1,4 +1,5 @@
-//! A client's stream: a write that makes no progress fails, and it is known when an answer is on its way.
+//! A client's stream: a write that makes no progress fails, and it is known when an answer is on its way. What hyper
+//! writes without having asked the service is held back.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -24,6 +25,8 @@ pub(super) struct ClientStream {
     wait_max: Duration,
     /// Runs since the last write that made progress, while one waits.
     stalled: Option<Pin<Box<Sleep>>>,
+    /// hyper refused a request by itself. Nothing is written any more: its answer has no body.
+    has_held_back: bool,
 }
 
 impl ClientStream {
@@ -33,7 +36,18 @@ impl ClientStream {
         {
             let _ = socket2::SockRef::from(&stream).set_tcp_notsent_lowat(UNSENT_BYTES_MAX);
         }
-        Self { stream, seat, wait_max, stalled: None }
+        Self { stream, seat, wait_max, stalled: None, has_held_back: false }
+    }
+
+    /// Whether a refusal of hyper's own was held back.
+    pub(super) fn has_held_back(&self) -> bool {
+        self.has_held_back
+    }
+
+    /// Whether something is hyper's own answer. The service's come while its request is being answered.
+    fn holds_back(&mut self) -> bool {
+        self.has_held_back |= !self.seat.is_busy();
+        self.has_held_back
     }
 
     pub(super) fn into_inner(self) -> TcpStream {
@@ -66,6 +80,9 @@ impl AsyncRead for ClientStream {
 
 impl AsyncWrite for ClientStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        if self.holds_back() {
+            return Poll::Ready(Ok(bytes.len()));
+        }
         let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.timed(cx, written)
     }
@@ -75,6 +92,9 @@ impl AsyncWrite for ClientStream {
         cx: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        if self.holds_back() {
+            return Poll::Ready(Ok(slices.iter().map(|slice| slice.len()).sum()));
+        }
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
         self.timed(cx, written)
     }

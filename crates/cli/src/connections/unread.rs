@@ -29,6 +29,8 @@ pub(super) struct Received(Arc<Mutex<Reading>>);
 struct Reading {
     incoming: Incoming,
     is_over: bool,
+    /// Its framing is wrong: nobody knows where the next request begins.
+    is_broken: bool,
 }
 
 /// The same, as it is handed on.
@@ -38,7 +40,7 @@ impl Received {
     /// None if there is no body.
     pub(super) fn new(incoming: Incoming) -> Option<Self> {
         let is_over = incoming.is_end_stream();
-        (!is_over).then(|| Self(Arc::new(Mutex::new(Reading { incoming, is_over }))))
+        (!is_over).then(|| Self(Arc::new(Mutex::new(Reading { incoming, is_over, is_broken: false }))))
     }
 
     pub(super) fn lend(&self) -> Body {
@@ -49,6 +51,9 @@ impl Received {
     pub(super) async fn finish(&self, expects_continue: bool) -> bool {
         {
             let reading = lock(&self.0);
+            if reading.is_broken {
+                return false;
+            }
             if reading.is_over {
                 return true;
             }
@@ -81,6 +86,7 @@ impl Received {
 impl Reading {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let polled = Pin::new(&mut self.incoming).poll_frame(cx);
+        self.is_broken |= matches!(polled, Poll::Ready(Some(Err(_))));
         self.is_over |= matches!(polled, Poll::Ready(None)) || self.incoming.is_end_stream();
         polled
     }

@@ -13,6 +13,27 @@ use crate::value::{Kind, Number, fold, raw};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(Box<[u8]>);
 
+impl Key {
+    /// Of a row's cells as raw JSON, the most important first.
+    pub fn of<'a>(cells: impl IntoIterator<Item = (&'a str, Direction)>) -> Self {
+        let mut writer = KeyWriter::default();
+        for (raw, direction) in cells {
+            writer.push(Some(raw), direction);
+        }
+        writer.finish()
+    }
+
+    /// A key that was taken as bytes before.
+    pub fn from_bytes(bytes: &[u8]) -> Self {
+        Self(bytes.into())
+    }
+
+    /// Compare as the keys do. No key of an order is the start of another.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 /// Empty cells come last in both directions: their mark is the greatest byte and is never turned round.
 const EMPTY: u8 = 0xff;
 // All others in order, numbers first. None may be 0, whose reverse is the mark of empty cells.

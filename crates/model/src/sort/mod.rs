@@ -56,12 +56,13 @@ impl Sorting {
 pub struct Order(Vec<(Source, Direction)>);
 
 impl Order {
-    /// A column that is gone is empty in every row, and so changes no order.
+    /// A column that is gone, or a reference that leads nowhere, is empty in every row, and so changes no order.
     pub fn compile(sorting: &Sorting, table: &Table) -> Self {
         let keys = sorting.0.iter().filter_map(|key| {
             let column = table.by_id(key.column_id.as_str())?;
             Some((Source::compile(table, column), key.direction))
         });
+        let keys = keys.filter(|(source, _)| source.slot().is_some());
         Self(keys.collect())
     }
 

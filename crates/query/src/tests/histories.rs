@@ -17,6 +17,7 @@ use rowmill_store::{
 use uuid::Uuid;
 
 use super::made::{cell, create, expected, input, now, selection};
+use crate::cursor::Cursor;
 use crate::page::{PageOf, Start};
 use crate::query::Query;
 use crate::selection::Selection;
@@ -25,7 +26,7 @@ const ANSWER: Slot = 3;
 
 /// One thing that happens to a table.
 #[derive(Debug, Clone)]
-enum Event {
+pub(super) enum Event {
     Insert(Vec<[String; 3]>),
     Write(Vec<(Index, Slot, String)>),
     Delete(Vec<Index>),
@@ -59,23 +60,31 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
     prop::collection::vec(event, 4..40)
 }
 
-struct World {
-    store: Arc<dyn Store>,
-    id: ProjectId,
+pub(super) struct World {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) id: ProjectId,
     next_row: u128,
     now_ms: i64,
     claimed: Vec<Claimed>,
     asked: Vec<Selection>,
     /// With memory, with none, and with so little that it must be given up now and then.
-    queries: Vec<Query>,
+    pub(super) queries: Vec<Query>,
 }
 
 impl World {
-    async fn project(&self) -> StoredProject {
+    pub(super) async fn new() -> Self {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let id = create(&*store).await;
+        let queries = [usize::MAX, 0, 40_000].map(|bytes| Query::with_memory(Arc::clone(&store), bytes));
+        let (claimed, asked) = (Vec::new(), Vec::new());
+        Self { store, id, next_row: 0, now_ms: 1_000, claimed, asked, queries: queries.into() }
+    }
+
+    pub(super) async fn project(&self) -> StoredProject {
         self.store.project(self.id).await.unwrap().unwrap()
     }
 
-    async fn rows(&self) -> Vec<StoredRow> {
+    pub(super) async fn rows(&self) -> Vec<StoredRow> {
         self.store.rows(self.id, PageStart::Offset(0), u32::MAX).await.unwrap().rows
     }
 
@@ -100,7 +109,7 @@ impl World {
         self.store.insert_rows(insert).await.unwrap();
     }
 
-    async fn happen(&mut self, event: Event) {
+    pub(super) async fn happen(&mut self, event: Event) {
         self.now_ms += 1_000;
         let rows = self.rows().await;
         let row_of = |index: &Index| (!rows.is_empty()).then(|| rows[index.index(rows.len())].id);
@@ -227,7 +236,7 @@ async fn pages(
     loop {
         let of = PageOf {
             selection: selection.clone(),
-            start,
+            start: start.clone(),
             limit: u32::try_from(limit).unwrap(),
             include_total: by_offset,
             now: now(),
@@ -239,6 +248,8 @@ async fn pages(
             return positions;
         };
         assert_eq!(next.rank, positions.len() as u64);
+        // As a client hands it back.
+        let next = Cursor::parse(&next.to_string()).unwrap();
         start = if by_offset { Start::Offset(next.rank) } else { Start::After(next) };
     }
 }
@@ -249,12 +260,7 @@ proptest! {
     fn whatever_happened_what_is_found_is_what_model_says(events in events()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
-            let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-            let id = create(&*store).await;
-            let queries = [usize::MAX, 0, 40_000].map(|bytes| Query::with_memory(Arc::clone(&store), bytes));
-            let mut world = World {
-                store, id, next_row: 0, now_ms: 1_000, claimed: Vec::new(), asked: Vec::new(), queries: queries.into(),
-            };
+            let mut world = World::new().await;
             for event in events {
                 world.happen(event).await;
             }

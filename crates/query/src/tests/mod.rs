@@ -5,3 +5,4 @@ mod made;
 mod memory;
 mod operators;
 mod orders;
+mod walks;

@@ -9,10 +9,12 @@ mod corrections;
 mod costs;
 mod crashes;
 mod credentials;
+mod cursors;
 mod events;
 mod exhaustion;
 mod failover;
 mod files;
+mod heads;
 mod idempotency;
 mod ids;
 mod large_rows;
@@ -56,6 +58,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         paid::NODES,
         failover::NODES,
         stopping::NODES,
+        cursors::NODES,
         large_rows::OWN,
         neighbours::OWN,
         crashes::OWN,
@@ -71,6 +74,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         paid::OWN,
         connections::OWN,
         connections::EMBEDDED,
+        heads::OWN,
         streams::OWN,
         events::OWN,
         access::OWN,
@@ -105,6 +109,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         cells::SHARED,
         turmoil::SHARED,
         lists::SHARED,
+        cursors::SHARED,
         views::SHARED,
         operators::SHARED,
         idempotency::SHARED,

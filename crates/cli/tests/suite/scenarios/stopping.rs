@@ -42,6 +42,7 @@ fn an_upload_under_way_is_finished_and_kept() {
     close_door(&server);
     stream.write_all(second).unwrap();
     let response = http::receive(&mut stream).unwrap();
+    assert_eq!(response.header("connection"), Some("close"), "it is the last answer, and says so");
     let answer = api.judged(&request, response).created();
     assert_eq!(answer["insertedCount"], 5_000);
     assert!(server.wait_for_end().success());
