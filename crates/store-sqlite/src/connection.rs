@@ -38,9 +38,14 @@ pub(crate) fn in_transaction<T>(
     work: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<T> {
     run_cached(connection, "BEGIN IMMEDIATE").map_err(backend)?;
-    let outcome = work(connection);
-    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    run_cached(connection, end).map_err(backend)?;
+    let outcome = work(connection).and_then(|done| {
+        run_cached(connection, "COMMIT").map_err(backend)?;
+        Ok(done)
+    });
+    // SQLite itself rolls back when the disk fails.
+    if outcome.is_err() && !connection.is_autocommit() {
+        run_cached(connection, "ROLLBACK").map_err(backend)?;
+    }
     outcome
 }
 

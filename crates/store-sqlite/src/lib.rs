@@ -6,6 +6,7 @@
 mod apply;
 mod blocks;
 mod carry;
+mod commit_health;
 mod connection;
 mod convert;
 mod data_dir;

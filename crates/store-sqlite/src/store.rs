@@ -80,7 +80,8 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn ping(&self) -> Result<()> {
-        self.readers.read(|connection| connection.query_row("SELECT 1", (), |_| Ok(())).map_err(backend))
+        self.readers.read(|connection| connection.query_row("SELECT 1", (), |_| Ok(())).map_err(backend))?;
+        self.writer.check().await
     }
 
     async fn close(&self) -> Result<()> {
