@@ -11,7 +11,12 @@ pub(crate) fn backend(error: rusqlite::Error) -> StoreError {
     match Fault::of(&error) {
         Fault::DiskFull => StoreError::StorageFull(error.into()),
         Fault::DiskFailed => StoreError::StorageFailed(error.into()),
-        Fault::Damaged => StoreError::Damaged(error.to_string()),
+        Fault::Damaged => StoreError::Damaged(match error.sqlite_error() {
+            Some(failure) if failure.extended_code == ffi::SQLITE_IOERR_DATA => {
+                "a page of the database file does not match its checksum".to_owned()
+            }
+            _ => error.to_string(),
+        }),
         Fault::Other => StoreError::Backend(error.into()),
     }
 }

@@ -13,7 +13,7 @@ use rowmill_store::{Change, Listener, Result, StoreError};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::commit_health::CommitHealth;
+use crate::commit_health::{CommitHealth, touch};
 use crate::connection::{in_transaction, run_cached};
 use crate::convert::backend;
 use crate::fair_queue::FairQueue;
@@ -365,13 +365,6 @@ fn undoable<T>(
         }
     }
     outcome
-}
-
-/// Writes a page of the file, with what it holds already: it fails as any other write would.
-fn touch(connection: &Connection) -> Result<()> {
-    let version: u32 =
-        connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(backend)?;
-    connection.pragma_update(None, "user_version", version).map_err(backend)
 }
 
 /// Purges a little; returns whether there is more.

@@ -9,6 +9,8 @@ mod corrections;
 mod costs;
 mod crashes;
 mod credentials;
+mod damage;
+mod disk_faults;
 mod events;
 mod exhaustion;
 mod failover;
@@ -61,6 +63,9 @@ pub(crate) fn all() -> Vec<Scenario> {
         crashes::OWN,
         exhaustion::OWN,
         power_cuts::EMBEDDED,
+        damage::EMBEDDED,
+        disk_faults::EMBEDDED,
+        disk_faults::NODES,
         moving::OWN,
         upgrading::OWN,
         scraping::OWN,
