@@ -161,7 +161,10 @@ impl Drop for HeldSnapshot {
 fn in_snapshot<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<Result<T>> {
     run_cached(connection, "BEGIN").map_err(backend)?;
     let outcome = work(connection);
-    run_cached(connection, "COMMIT").map_err(backend)?;
+    // SQLite itself ends the transaction when the disk fails.
+    if !connection.is_autocommit() {
+        run_cached(connection, "COMMIT").map_err(backend)?;
+    }
     Ok(outcome)
 }
 
