@@ -185,9 +185,9 @@ async fn ready<S: Service>(State(state): State<S>, request: Request) -> Response
     match ready {
         Ok(()) => healthy(&request),
         Err(error @ Error::App(rowmill_app::Error::Stopping)) => error.respond(&RequestId::of(&request)),
-        Err(Error::App(error @ (rowmill_app::Error::StorageFull(_) | rowmill_app::Error::StorageFailed(_)))) => {
-            Error::CannotWrite(error).respond(&RequestId::of(&request))
-        }
+        Err(Error::App(
+            error @ (rowmill_app::Error::StorageFull(_) | rowmill_app::Error::StorageFailed(_)),
+        )) => Error::CannotWrite(error).respond(&RequestId::of(&request)),
         Err(error) => Error::NotReady(Some(Box::new(error))).respond(&RequestId::of(&request)),
     }
 }

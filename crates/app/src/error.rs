@@ -50,7 +50,9 @@ pub enum Error {
     #[error("The storage is full, so nothing was saved ({0}); try again when the operator has freed space")]
     StorageFull(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The database's disk is read-only or reports errors.
-    #[error("The storage does not work ({0}), so the request failed; try again when the operator has repaired it")]
+    #[error(
+        "The storage does not work ({0}), so the request failed; try again when the operator has repaired it"
+    )]
     StorageFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// What is stored is not what was written.
     #[error(

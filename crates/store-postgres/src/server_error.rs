@@ -111,9 +111,7 @@ fn cause(failure: &StoreError) -> Option<&Error> {
         StoreError::Unavailable(cause)
         | StoreError::StorageFull(cause)
         | StoreError::StorageFailed(cause)
-        | StoreError::Backend(cause) => {
-            cause.downcast_ref::<ServerError>().map(|words| &words.0)
-        }
+        | StoreError::Backend(cause) => cause.downcast_ref::<ServerError>().map(|words| &words.0),
         _ => None,
     }
 }

@@ -207,7 +207,8 @@ unsafe extern "C" fn read(
     offset: ffi::sqlite3_int64,
 ) -> c_int {
     // SAFETY: only files opened by `open` have this method, and SQLite's own methods live as long as the process.
-    let found = unsafe { Extra::of(file) }.and_then(|extra| Some((unsafe { (*extra.original).xRead }?, extra)));
+    let found =
+        unsafe { Extra::of(file) }.and_then(|extra| Some((unsafe { (*extra.original).xRead }?, extra)));
     let Some((read, extra)) = found else { return ffi::SQLITE_IOERR_READ };
     // SAFETY: these are the arguments that SQLite gave.
     let done = unsafe { read(file, buffer, amount, offset) };
@@ -239,7 +240,8 @@ unsafe extern "C" fn write(
     offset: ffi::sqlite3_int64,
 ) -> c_int {
     // SAFETY: as in `read`.
-    let found = unsafe { Extra::of(file) }.and_then(|extra| Some((unsafe { (*extra.original).xWrite }?, extra)));
+    let found =
+        unsafe { Extra::of(file) }.and_then(|extra| Some((unsafe { (*extra.original).xWrite }?, extra)));
     let Some((write, extra)) = found else { return ffi::SQLITE_IOERR_WRITE };
     let length = usize::try_from(amount).unwrap_or_default();
     if is_page(length) {
@@ -328,7 +330,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("test.db");
         let old = Connection::open(&file).unwrap();
-        old.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE t (k INTEGER PRIMARY KEY, v BLOB)").unwrap();
+        old.execute_batch("PRAGMA journal_mode = wal; CREATE TABLE t (k INTEGER PRIMARY KEY, v BLOB)")
+            .unwrap();
         drop(old);
         assert!(!are_in(&file));
         let connection = connect(&file, READER_CACHE_KIB).unwrap();

@@ -25,7 +25,8 @@ use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
 use crate::writer::{Weight, Writer};
 use crate::{
-    carry, documents, guests, page_checksums, page_reads, projects, receipts, rows, runs, schema, sealed, teams, work,
+    carry, documents, guests, page_checksums, page_reads, projects, receipts, rows, runs, schema, sealed,
+    teams, work,
 };
 
 /// Checkpoint: the write-ahead log is folded into the file when it has this many pages.

@@ -127,7 +127,11 @@ fn a_database_that_is_gone_is_not_replaced_by_an_empty_one() {
     let database = server.folder().data().join("rowmill.db");
     let backup = std::fs::read(&database).unwrap();
     for is_missing in [true, false] {
-        if is_missing { std::fs::remove_file(&database).unwrap() } else { std::fs::write(&database, "").unwrap() }
+        if is_missing {
+            std::fs::remove_file(&database).unwrap()
+        } else {
+            std::fs::write(&database, "").unwrap()
+        }
         let told = server.try_restart().unwrap_err();
         for words in ["rowmill.db", "secret.key", "backup", "--data-dir"] {
             assert!(told.contains(words), "{told}");
@@ -151,7 +155,8 @@ fn what_the_database_server_says_of_its_disk_is_told() {
     let server = Server::start(&[STILL]);
     let table = server.api().table(&["Name"]);
     let anonymous = server.api_without_key();
-    let cases = [("53100", 507, "storage_full"), ("58030", 503, "storage_failed"), ("25006", 503, "storage_failed")];
+    let cases =
+        [("53100", 507, "storage_full"), ("58030", 503, "storage_failed"), ("25006", 503, "storage_failed")];
     for (sqlstate, status, code) in cases {
         fail_writes(&server, Some(sqlstate));
         refused_by_disk(table.post("/rows", json!({ "Name": "during" })), status, code);
