@@ -128,9 +128,9 @@ fn a_database_that_is_gone_is_not_replaced_by_an_empty_one() {
     let backup = std::fs::read(&database).unwrap();
     for is_missing in [true, false] {
         if is_missing {
-            std::fs::remove_file(&database).unwrap()
+            std::fs::remove_file(&database).unwrap();
         } else {
-            std::fs::write(&database, "").unwrap()
+            std::fs::write(&database, "").unwrap();
         }
         let told = server.try_restart().unwrap_err();
         for words in ["rowmill.db", "secret.key", "backup", "--data-dir"] {
@@ -173,17 +173,15 @@ fn what_the_database_server_says_of_its_disk_is_told() {
 
 /// Makes every write that changes rows or is a probe fail with a code, as a server whose disk fails would.
 fn fail_writes(server: &Server, sqlstate: Option<&str>) {
-    let mut sql = String::new();
-    for name in ["rowmill.counters", "rowmill.migrations"] {
-        sql += &match sqlstate {
-            Some(code) => format!(
-                "CREATE OR REPLACE FUNCTION rowmill.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
-                 RAISE EXCEPTION 'could not extend file' USING ERRCODE = '{code}'; END $$; \
-                 CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON {name} EXECUTE FUNCTION rowmill.fail();"
-            ),
-            None => format!("DROP TRIGGER fail ON {name};"),
-        };
-    }
+    let sql = ["rowmill.counters", "rowmill.migrations"].map(|name| match sqlstate {
+        Some(code) => format!(
+            "CREATE OR REPLACE FUNCTION rowmill.fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+             RAISE EXCEPTION 'could not extend file' USING ERRCODE = '{code}'; END $$; \
+             CREATE TRIGGER fail BEFORE INSERT OR UPDATE ON {name} EXECUTE FUNCTION rowmill.fail();"
+        ),
+        None => format!("DROP TRIGGER fail ON {name};"),
+    });
+    let sql = sql.concat();
     let address = server.folder().address();
     waiting(async move { rowmill_test_postgres::client(&address).await.batch_execute(&sql).await.unwrap() });
 }
