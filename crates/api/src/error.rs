@@ -17,6 +17,9 @@ const DETAILS_MAX: usize = OFFENCES_MAX;
 /// When to ask for a stream again that was refused: they last long.
 const STREAM_RETRY_SECONDS: &str = "5";
 
+/// When to try again what the disk did not take: somebody has to see to it first.
+const STORAGE_RETRY_SECONDS: &str = "10";
+
 /// Why a request was not answered with success: the application's reasons and HTTP's own.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -59,6 +62,9 @@ pub enum Error {
     Busy,
     #[error("The database is unavailable")]
     NotReady(#[source] Option<Box<Self>>),
+    /// Told to balancers while nothing can be written.
+    #[error(transparent)]
+    CannotWrite(AppError),
     #[error("panicked: {0}")]
     Panicked(String),
 }
@@ -83,6 +89,7 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         Error::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
         Error::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
         Error::NotReady(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
+        Error::CannotWrite(error) => (StatusCode::SERVICE_UNAVAILABLE, app_verdict(error).1),
         Error::Panicked(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal_error"),
     }
 }
@@ -104,6 +111,9 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::IdempotencyConflict => (StatusCode::CONFLICT, "idempotency_conflict"),
         AppError::TooManyFeeds => (StatusCode::TOO_MANY_REQUESTS, "too_many_streams"),
         AppError::TooLong => (StatusCode::SERVICE_UNAVAILABLE, "too_long"),
+        AppError::StorageFull(_) => (StatusCode::INSUFFICIENT_STORAGE, "storage_full"),
+        AppError::StorageFailed(_) => (StatusCode::SERVICE_UNAVAILABLE, "storage_failed"),
+        AppError::Damaged(_) => (StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
         AppError::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
         AppError::InDoubt(_) => (StatusCode::SERVICE_UNAVAILABLE, "outcome_unknown"),
         AppError::Stopping => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
@@ -188,7 +198,9 @@ impl Error {
         } else if internal {
             tracing::error!(request_id, code, error = chain(&self), "request failed");
         }
-        let error = if status == StatusCode::INTERNAL_SERVER_ERROR {
+        let is_secret =
+            status == StatusCode::INTERNAL_SERVER_ERROR && !matches!(self, Self::App(AppError::Damaged(_)));
+        let error = if is_secret {
             "Internal server error; the server log has the cause under this request id".to_owned()
         } else {
             self.to_string()
@@ -207,7 +219,9 @@ impl Error {
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if matches!(code, "storage_full" | "storage_failed") {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(STORAGE_RETRY_SECONDS));
+        } else if status == StatusCode::SERVICE_UNAVAILABLE {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if is_stream {
@@ -285,6 +299,10 @@ mod tests {
         check(AppError::IdempotencyConflict.into(), 409, "idempotency_conflict");
         check(AppError::TooLong.into(), 503, "too_long");
         check(AppError::Unavailable("away".into()).into(), 503, "unavailable");
+        check(AppError::StorageFull("no space left".into()).into(), 507, "storage_full");
+        check(AppError::StorageFailed("read-only".into()).into(), 503, "storage_failed");
+        check(Error::CannotWrite(AppError::StorageFull("no space left".into())), 503, "storage_full");
+        check(AppError::Damaged("a page".into()).into(), 500, "damaged");
         check(AppError::InDoubt("away".into()).into(), 503, "outcome_unknown");
         check(AppError::Stopping.into(), 503, "stopping");
         check(AppError::limit("rows", "too many").into(), 400, "limit_exceeded");

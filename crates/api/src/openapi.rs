@@ -246,6 +246,7 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
         (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, is_limited),
         (StatusCode::INTERNAL_SERVER_ERROR, true),
         (StatusCode::SERVICE_UNAVAILABLE, operation.may_be_unavailable),
+        (StatusCode::INSUFFICIENT_STORAGE, is_limited && operation.method != Method::GET),
     ]
     .into_iter()
     .filter_map(|(status, applies)| applies.then_some(status))

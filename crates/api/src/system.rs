@@ -92,8 +92,9 @@ pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &
             READY,
             "getReadiness",
             "Check that the server is ready",
-            "Returns 200 if the database is available. Returns 503 if it is not, or while the server is \
-             shutting down; do not send requests then.",
+            "Returns 200 if the database is available. Returns 503 if it is not, if its disk is full \
+             (`storage_full`) or fails (`storage_failed`), or while the server is shutting down; do not send \
+             requests then.",
             AnswerSpec::enveloped(schemas.answer(TypeSchema::of::<Health>())),
             health,
         ),
@@ -189,6 +190,9 @@ async fn ready<S: Service>(State(state): State<S>, request: Request) -> Response
     match ready {
         Ok(()) => healthy(&request),
         Err(error @ Error::App(rowmill_app::Error::Stopping)) => error.respond(&RequestId::of(&request)),
+        Err(Error::App(
+            error @ (rowmill_app::Error::StorageFull(_) | rowmill_app::Error::StorageFailed(_)),
+        )) => Error::CannotWrite(error).respond(&RequestId::of(&request)),
         Err(error) => Error::NotReady(Some(Box::new(error))).respond(&RequestId::of(&request)),
     }
 }

@@ -46,6 +46,20 @@ pub enum Error {
     /// A read went on for longer than a read may.
     #[error("The read exceeded the time limit (readSecondsMax); request fewer rows, or try again later")]
     TooLong,
+    /// There is no room on the database's disk. Nothing was written.
+    #[error("The storage is full, so nothing was saved ({0}); try again when the operator has freed space")]
+    StorageFull(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The database's disk is read-only or reports errors.
+    #[error(
+        "The storage does not work ({0}), so the request failed; try again when the operator has repaired it"
+    )]
+    StorageFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// What is stored is not what was written.
+    #[error(
+        "The database is damaged ({0}), so this cannot be told for sure; the operator should run `rowmill check`, and \
+         restore a backup"
+    )]
+    Damaged(String),
     /// The database is away for now. Nothing was written.
     #[error("The database is unavailable; try again later")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -130,6 +144,9 @@ impl From<rowmill_store::StoreError> for Error {
             StoreError::OnceConflict => Self::IdempotencyConflict,
             StoreError::UnknownRows(_) => Self::NotFound(Noun::Row),
             StoreError::TooLong => Self::TooLong,
+            StoreError::StorageFull(cause) => Self::StorageFull(cause),
+            StoreError::StorageFailed(cause) => Self::StorageFailed(cause),
+            StoreError::Damaged(what) => Self::Damaged(what),
             StoreError::Unavailable(cause) => Self::Unavailable(cause),
             StoreError::InDoubt(cause) => Self::InDoubt(cause),
             other => Self::Internal(other.into()),
@@ -139,6 +156,6 @@ impl From<rowmill_store::StoreError> for Error {
 
 impl From<rowmill_model::record::Damaged> for Error {
     fn from(damaged: rowmill_model::record::Damaged) -> Self {
-        Self::Internal(damaged.into())
+        Self::Damaged(damaged.to_string())
     }
 }

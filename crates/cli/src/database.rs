@@ -1,6 +1,7 @@
 //! Which database: the embedded one, or PostgreSQL where an address is given.
 
 use std::error::Error;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,12 +9,16 @@ use std::time::Duration;
 use rowmill_model::Secret;
 use rowmill_store::Store;
 use rowmill_store_postgres::{Options, PostgresStore};
-use rowmill_store_sqlite::{Access, SqliteStore};
+use rowmill_store_sqlite::{Access, DATABASE_FILE, SqliteStore};
 
 use crate::config::{SecretSetting, StoreArgs};
+use crate::secret_key;
 
 pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Store>, Box<dyn Error>> {
-    let Some(url) = args.url() else { return Ok(Arc::new(SqliteStore::open(&args.data_dir, access)?)) };
+    let Some(url) = args.url() else {
+        check_not_lost(&args.data_dir)?;
+        return Ok(Arc::new(SqliteStore::open(&args.data_dir, access)?));
+    };
     if !["postgres://", "postgresql://"].iter().any(|scheme| url.expose().starts_with(scheme)) {
         return Err("ROWMILL_DATABASE_URL (--database-url) must start with postgres://".into());
     }
@@ -23,6 +28,35 @@ pub(crate) async fn open(args: &StoreArgs, access: Access) -> Result<Arc<dyn Sto
         ..Options::default()
     };
     Ok(Arc::new(PostgresStore::connect(url.expose(), options).await?))
+}
+
+/// Refuses a folder that had a database and has none any more: an empty one in its place would look as if all were lost,
+/// and be written to. The database is made before the secret key, so a first start that fails leaves no key alone.
+fn check_not_lost(data_dir: &Path) -> Result<(), Box<dyn Error>> {
+    let database = data_dir.join(DATABASE_FILE);
+    let size = |file: &Path| std::fs::metadata(file).map(|data| data.len());
+    let what = match size(&database) {
+        Ok(0) => "empty",
+        Err(error) if error.kind() == ErrorKind::NotFound => "missing",
+        // Opening it says what is the matter.
+        Ok(_) | Err(_) => return Ok(()),
+    };
+    let key = data_dir.join(secret_key::FILE);
+    let log = data_dir.join(format!("{DATABASE_FILE}-wal"));
+    let left = if key.exists() {
+        key
+    } else if size(&log).is_ok_and(|bytes| bytes > 0) {
+        log
+    } else {
+        return Ok(());
+    };
+    Err(format!(
+        "{} is {what}, but {} is there, so there was a database. Put it back from a backup. To start with a new \
+         one, choose another --data-dir, or move that file away. If the data is in PostgreSQL, set ROWMILL_DATABASE_URL",
+        database.display(),
+        left.display()
+    )
+    .into())
 }
 
 /// Makes the folder for the secret key, which the embedded database makes for itself.

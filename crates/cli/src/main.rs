@@ -12,6 +12,7 @@ mod request_id;
 mod secret_key;
 mod serve;
 mod shutdown;
+mod storage_space;
 mod trials;
 mod workers;
 
@@ -42,10 +43,13 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => error.exit(),
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&error),
-    };
+    // One more than there are processors: one is always left while the others wait for the disk.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from) + 1;
+    let runtime =
+        match tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build() {
+            Ok(runtime) => runtime,
+            Err(error) => return fail(&error),
+        };
     match runtime.block_on(run(cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&*error),

@@ -10,7 +10,7 @@ use rowmill_model::Secret;
 use crate::config::SecretSetting;
 
 /// Its place in the data folder.
-const FILE: &str = "secret.key";
+pub(crate) const FILE: &str = "secret.key";
 
 type AnyResult<T> = Result<T, Box<dyn std::error::Error>>;
 

@@ -20,7 +20,7 @@ use crate::request_id::request_id;
 use crate::secret_key::OpenedVault;
 use crate::shutdown::{ShutdownSignal, ShutdownTimes, accept, close_connection_when_stopping};
 use crate::trials::Trials;
-use crate::{database, logging, secret_key, workers};
+use crate::{database, logging, secret_key, storage_space, workers};
 
 /// What a process is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +52,9 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     };
 
     let settings = api_settings(&serve, &*database)?;
+    if serve.store.url().is_none() {
+        tokio::spawn(storage_space::watch(serve.store.data_dir.clone()));
+    }
     let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &*database, clock)?;
     app.try_with(Arc::new(Trials(Arc::clone(&provider_calls))));
     let workers = if role == Role::Server && serve.no_workers {

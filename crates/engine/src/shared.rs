@@ -23,6 +23,9 @@ const AHEAD_MAX: usize = 16;
 /// Projects whose team is remembered: more than have work at once.
 const TEAMS_KNOWN_MAX: usize = 20_000;
 
+/// How many pauses to wait when the disk is the reason.
+const STORAGE_PAUSES: u32 = 8;
+
 /// What the parts of an engine have in common.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -73,7 +76,9 @@ impl Shared {
     /// Says so and waits a little before whatever failed is tried again.
     pub(crate) async fn store_failed(&self, what: &'static str, error: &StoreError) {
         tracing::warn!(what, %error, "database error; retrying");
-        self.clock.sleep(self.config.store_pause).await;
+        // A disk that is full or fails stays so for a while; trying again and again only fills the log.
+        let times = if error.is_of_storage() { STORAGE_PAUSES } else { 1 };
+        self.clock.sleep(self.config.store_pause * times).await;
     }
 
     pub(crate) fn teams(&self) -> MutexGuard<'_, HashMap<ProjectId, TeamId>> {

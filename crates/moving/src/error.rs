@@ -48,6 +48,8 @@ pub(crate) fn of(store: &dyn Carry) -> impl Fn(StoreError) -> MoveError {
             StoreError::Backend(_)
             | StoreError::Unavailable(_)
             | StoreError::InDoubt(_)
+            | StoreError::StorageFull(_)
+            | StoreError::StorageFailed(_)
             | StoreError::Closed => MoveError::Lost { place, cause },
             _ => MoveError::Broken { place, cause },
         }

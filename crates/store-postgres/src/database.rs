@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use deadpool_postgres::Pool;
 use rowmill_fairness::Permit;
-use rowmill_store::{Result, StoreError};
+use rowmill_store::{Result, StoreError, WriteHealth};
 use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
@@ -28,6 +28,8 @@ pub(crate) struct Database {
     connections: Connections,
     /// How long to wait for an answer of the server.
     wait_max: Duration,
+    /// Whether the server's disk takes writes.
+    pub(crate) health: WriteHealth,
     begin_write: String,
     begin_read: String,
 }
@@ -55,6 +57,7 @@ impl Database {
         Self {
             connections: Connections::new(pool),
             wait_max: statement_timeout + ANSWER_GRACE,
+            health: WriteHealth::default(),
             begin_write: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {limit}"),
             begin_read: format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {limit}"),
         }
@@ -104,7 +107,9 @@ impl Database {
         attempt: Attempt<I, T>,
     ) -> Result<T> {
         let mut work = Work::new(input, attempt);
-        self.transact(Access::Write, doubt, &mut work).await?;
+        let written = self.transact(Access::Write, doubt, &mut work).await;
+        self.health.note(&written);
+        written?;
         work.into_done()
     }
 

@@ -142,6 +142,17 @@ impl Node {
         if rows <= SHORT_READ_ROWS { None } else { Some(self.database.long_read().await) }
     }
 
+    /// Says why nothing can be written, if the last write told so. Tries now and then whether that is over.
+    pub(crate) async fn check_writes(&self) -> Result<()> {
+        let health = &self.database.health;
+        if health.wants_probe(self.clock.monotonic()) {
+            // How it ends is noted like the end of any other write.
+            let probe = "UPDATE rowmill.migrations SET name = name WHERE version = 1";
+            let _ = self.database.write(CommitDoubt::Repeat, probe, |tx, sql| Box::pin(tx.run(sql))).await;
+        }
+        health.check()
+    }
+
     async fn compare_clocks(&self) -> Result<()> {
         let asked_at_ms = self.clock.now_ms();
         let answer = self

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use rowmill_model::{ProjectId, RowId};
-use rowmill_store::{PageStart, Result, RowsAt, RowsPage, StoredRow};
+use rowmill_store::{PageStart, Result, RowsAt, RowsPage, StoreError, StoredRow};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
@@ -42,13 +42,25 @@ impl Asked {
         budget(self.bytes_max)
     }
 
-    fn answer(self, page_answer: PageAnswer) -> RowsPage {
+    /// Whether a page that starts at an offset has all its rows, and the one that tells whether any follow.
+    fn is_whole(self, page_answer: &PageAnswer) -> bool {
+        let PageStart::Offset(offset) = self.start else { return true };
+        let left = page_answer.shape.row_count.saturating_sub(offset);
+        page_answer.count() as u64 == left.min(unsigned(self.count()))
+    }
+
+    fn answer(self, page_answer: PageAnswer) -> Result<RowsPage> {
+        // A part of the rows is never told as if it were all.
+        if !self.is_whole(&page_answer) {
+            let (found, total) = (page_answer.count(), page_answer.shape.row_count);
+            return Err(StoreError::Damaged(format!("a page has {found} rows; the project has {total}")));
+        }
         let PageAnswer { shape, change_seq, mut rows, mut rest } = page_answer;
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let more = rows.len() + rest.len() > limit;
         rest.truncate(limit.saturating_sub(rows.len()));
         rows.truncate(limit);
-        RowsPage { rows, rest, total: shape.row_count, more, change_seq }
+        Ok(RowsPage { rows, rest, total: shape.row_count, more, change_seq })
     }
 }
 
@@ -71,7 +83,7 @@ pub(crate) async fn page(
             page_from(database, documents.num(asked.project), offset_cache, asked, offset).await?
         }
     };
-    Ok(asked.answer(page_answer))
+    asked.answer(page_answer)
 }
 
 /// Reads a page in a snapshot, about which nothing is cached.
@@ -94,7 +106,7 @@ pub(crate) async fn page_in(tx: &mut Tx, asked: Asked) -> Result<RowsPage> {
             }
         }
     };
-    Ok(asked.answer(page_answer))
+    asked.answer(page_answer)
 }
 
 /// Rows from the n-th on.
@@ -114,7 +126,7 @@ async fn page_from(
         let (first, past, passed) = (signed(first), signed(past), signed(passed));
         let page_answer =
             PageAnswer::ask(source, &BETWEEN_BY_NUM, &[&num, &first, &past, &passed, &count, &bytes]).await?;
-        if page_answer.shape == map.shape {
+        if page_answer.shape == map.shape && asked.is_whole(&page_answer) {
             return Ok(page_answer);
         }
         offset_cache.forget(project);

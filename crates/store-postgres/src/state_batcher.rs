@@ -56,9 +56,7 @@ pub(crate) async fn serve(database: Arc<Database>, mut callers: mpsc::UnboundedR
             // Whoever went away needs no answer.
             let _ = answer.send(match &found {
                 Ok(states) => Ok(states.get(&project).cloned()),
-                Err(StoreError::Closed) => Err(StoreError::Closed),
-                Err(StoreError::Unavailable(cause)) => Err(StoreError::Unavailable(cause.to_string().into())),
-                Err(failure) => Err(StoreError::Backend(failure.to_string().into())),
+                Err(failure) => Err(failure.again()),
             });
         }
     }

@@ -92,7 +92,8 @@ impl Drop for PostgresStore {
 #[async_trait]
 impl Store for PostgresStore {
     async fn ping(&self) -> Result<()> {
-        self.node.read((), |tx, ()| Box::pin(async { tx.query("SELECT 1", &[]).await.map(|_| ()) })).await
+        self.node.read((), |tx, ()| Box::pin(async { tx.query("SELECT 1", &[]).await.map(|_| ()) })).await?;
+        self.node.check_writes().await
     }
 
     async fn close(&self) -> Result<()> {

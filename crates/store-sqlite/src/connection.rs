@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::convert::{backend, unusable};
+use crate::page_checksums;
 
 pub(crate) const WRITER_CACHE_KIB: u32 = 16 * 1024;
 pub(crate) const READER_CACHE_KIB: u32 = 4 * 1024;
@@ -15,7 +16,12 @@ pub(crate) const READER_CACHE_KIB: u32 = 4 * 1024;
 const BUSY_WAIT: Duration = Duration::from_secs(30);
 
 pub(crate) fn connect(file: &Path, cache_kib: u32) -> Result<Connection> {
+    page_checksums::install()?;
+    let is_new = std::fs::metadata(file).map_or(true, |file| file.len() == 0);
     let connection = Connection::open(file).map_err(|error| unusable(file, &error))?;
+    if is_new {
+        page_checksums::reserve(&connection)?;
+    }
     configure(&connection, cache_kib)?;
     Ok(connection)
 }
@@ -38,9 +44,14 @@ pub(crate) fn in_transaction<T>(
     work: impl FnOnce(&Connection) -> Result<T>,
 ) -> Result<T> {
     run_cached(connection, "BEGIN IMMEDIATE").map_err(backend)?;
-    let outcome = work(connection);
-    let end = if outcome.is_ok() { "COMMIT" } else { "ROLLBACK" };
-    run_cached(connection, end).map_err(backend)?;
+    let outcome = work(connection).and_then(|done| {
+        run_cached(connection, "COMMIT").map_err(backend)?;
+        Ok(done)
+    });
+    // SQLite itself rolls back when the disk fails.
+    if outcome.is_err() && !connection.is_autocommit() {
+        run_cached(connection, "ROLLBACK").map_err(backend)?;
+    }
     outcome
 }
 

@@ -82,7 +82,10 @@ pub(crate) fn page(
     let first = match start {
         PageStart::After(position) => Some(key(head.num, position).saturating_add(1)),
         PageStart::Offset(offset) if offset >= total => None,
-        PageStart::Offset(offset) => locate(connection, head.num, offset, counters.next_position)?,
+        PageStart::Offset(offset) => {
+            let found = locate(connection, head.num, offset, counters.next_position)?;
+            Some(found.ok_or_else(|| incomplete(0, total - offset))?)
+        }
     };
     let mut page = RowsPage { rows: Vec::new(), rest: Vec::new(), total, more: false, change_seq };
     let Some(first) = first else { return Ok(page) };
@@ -118,7 +121,18 @@ pub(crate) fn page(
     }
     page.more = page.rest.len() as u64 > left;
     page.rest.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+    if let PageStart::Offset(offset) = start {
+        let (found, counted) = ((page.rows.len() + page.rest.len()) as u64, total.saturating_sub(offset));
+        if found != counted.min(wanted) || page.more != (counted > wanted) {
+            return Err(incomplete(found, counted));
+        }
+    }
     Ok(page)
+}
+
+/// Rows are missing, or there are more than were counted: a part of them is never told as if it were all.
+fn incomplete(found: u64, counted: u64) -> StoreError {
+    StoreError::Damaged(format!("a page has {found} rows, but the counters say that {counted} follow"))
 }
 
 pub(crate) fn at(
@@ -210,7 +224,7 @@ pub(crate) fn scan(
     look: ScanDetail,
     mut visit: RowVisitor,
 ) -> Result<u64> {
-    let State { head, change_seq, .. } =
+    let State { head, counters, change_seq } =
         project_state::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let mut query = connection
         .prepare_cached(match look {
@@ -221,25 +235,31 @@ pub(crate) fn scan(
         })
         .map_err(backend)?;
     let mut blocks = Blocks::of(connection, head.num);
+    let (mut seen, mut are_all) = (0_u64, false);
     for (first, last) in spans.tidied().iter().filter(|(first, _)| *first <= POSITION_MAX) {
+        are_all |= first == 0 && last.saturating_add(1) >= counters.next_position;
         let keys = (key(head.num, first), key(head.num, last.min(POSITION_MAX)));
         let mut found = query.query(keys).map_err(backend)?;
         while let Some(row) = found.next().map_err(backend)? {
+            seen += 1;
             let (_, position) = split(row.get(0).map_err(backend)?);
             let states = match look {
                 ScanDetail::Values => None,
                 ScanDetail::Whole => blocks.states(position, &decode_details(row)?)?,
             };
-            let seen = RowRef {
+            let row = RowRef {
                 id: RowId::from_uuid(uuid_of(row, 1).map_err(backend)?),
                 position,
                 values: row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?,
                 states: states.as_ref(),
             };
-            if visit(seen) == ControlFlow::Break(()) {
+            if visit(row) == ControlFlow::Break(()) {
                 return Ok(change_seq);
             }
         }
+    }
+    if are_all && seen != counters.row_count {
+        return Err(incomplete(seen, counters.row_count));
     }
     Ok(change_seq)
 }

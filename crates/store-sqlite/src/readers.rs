@@ -15,6 +15,7 @@ use rusqlite::Connection;
 
 use crate::connection::{read_only, run_cached};
 use crate::convert::backend;
+use crate::short_reads::ShortReads;
 
 /// How many reads of a kind run at once, and how many of them for one tenant; more of them wait.
 const LONG_READS_MAX: usize = 4;
@@ -40,6 +41,7 @@ pub(crate) enum ReadKind {
 pub(crate) struct Readers {
     file: PathBuf,
     idle: Mutex<Vec<Connection>>,
+    short_reads: ShortReads,
     lists: Arc<FairSemaphore>,
     pages: Arc<FairSemaphore>,
     scans: Arc<FairSemaphore>,
@@ -53,6 +55,7 @@ impl Readers {
         Ok(Self {
             idle: Mutex::new(vec![read_only(&file)?]),
             file,
+            short_reads: ShortReads::default(),
             lists: lane(),
             pages: lane(),
             scans: lane(),
@@ -60,8 +63,12 @@ impl Readers {
         })
     }
 
-    /// Reads on this thread.
+    /// Reads on the thread that asks.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.short_reads.run(|| self.read_here(work))
+    }
+
+    fn read_here<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let connection = self.connection()?;
         // After a panic the connection is dropped, and with it whatever state it was left in.
         let outcome = in_snapshot(&connection, work)?;
@@ -80,7 +87,7 @@ impl Readers {
         // The permit goes along: a caller that goes away leaves the thread at work.
         let reading = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            readers.read(work)
+            readers.read_here(work)
         });
         reading.await.map_err(|failure| StoreError::Backend(failure.into()))?
     }
@@ -154,7 +161,10 @@ impl Drop for HeldSnapshot {
 fn in_snapshot<T>(connection: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<Result<T>> {
     run_cached(connection, "BEGIN").map_err(backend)?;
     let outcome = work(connection);
-    run_cached(connection, "COMMIT").map_err(backend)?;
+    // SQLite itself ends the transaction when the disk fails.
+    if !connection.is_autocommit() {
+        run_cached(connection, "COMMIT").map_err(backend)?;
+    }
     Ok(outcome)
 }
 

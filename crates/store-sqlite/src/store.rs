@@ -25,7 +25,8 @@ use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
 use crate::writer::{Weight, Writer};
 use crate::{
-    carry, documents, guests, page_reads, projects, receipts, rows, runs, schema, sealed, teams, work,
+    carry, documents, guests, page_checksums, page_reads, projects, receipts, rows, runs, schema, sealed,
+    teams, work,
 };
 
 /// Checkpoint: the write-ahead log is folded into the file when it has this many pages.
@@ -61,6 +62,11 @@ impl SqliteStore {
         let mut connection = connect(&file, WRITER_CACHE_KIB)?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;
         schema::migrate(&mut connection)?;
+        if access == Access::Serve && !page_checksums::are_in(&file) {
+            tracing::warn!(
+                "this database was made by an earlier version and has no checksums; `rowmill move` to a new folder adds them"
+            );
+        }
         carry::check_finished(&connection)?;
         let documents = Arc::new(Documents::default());
         if access == Access::Serve {
@@ -80,7 +86,8 @@ impl SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn ping(&self) -> Result<()> {
-        self.readers.read(|connection| connection.query_row("SELECT 1", (), |_| Ok(())).map_err(backend))
+        self.readers.read(|connection| connection.query_row("SELECT 1", (), |_| Ok(())).map_err(backend))?;
+        self.writer.check().await
     }
 
     async fn close(&self) -> Result<()> {

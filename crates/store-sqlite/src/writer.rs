@@ -13,6 +13,7 @@ use rowmill_store::{Change, Listener, Result, StoreError};
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
+use crate::commit_health::{CommitHealth, touch};
 use crate::connection::{in_transaction, run_cached};
 use crate::convert::backend;
 use crate::fair_queue::FairQueue;
@@ -30,8 +31,15 @@ const BATCH_LEN_MAX: usize = 512;
 const BATCH_TIME_MAX: Duration = Duration::from_millis(15);
 
 /// Does its work in the open transaction, if one could be opened. Returns what answers the caller after the commit.
-type Work = Box<dyn FnOnce(Option<&Connection>, Undo) -> Reply + Send>;
+type Work = Box<dyn FnOnce(Option<&Connection>, Undo) -> Worked + Send>;
 type Reply = Box<dyn FnOnce(Result<(), &StoreError>) + Send>;
+
+/// What became of a write, before the commit.
+struct Worked {
+    reply: Reply,
+    /// Why it failed, if the disk is the reason. The whole transaction may be lost then.
+    fault: Option<StoreError>,
+}
 
 #[derive(Debug)]
 pub(crate) struct Writer {
@@ -40,6 +48,7 @@ pub(crate) struct Writer {
     places: Arc<FairSemaphore>,
     thread: Mutex<Option<JoinHandle<()>>>,
     listeners: Arc<Listeners>,
+    health: Arc<CommitHealth>,
 }
 
 /// How long a write takes, roughly.
@@ -123,15 +132,18 @@ impl Writer {
     pub(crate) fn start(connection: Connection, purge_pending: Arc<AtomicBool>) -> Result<Self> {
         let queue = Arc::<Queue>::default();
         let waiting = Arc::clone(&queue);
+        let health = Arc::<CommitHealth>::default();
+        let noted = Arc::clone(&health);
         let thread = std::thread::Builder::new()
             .name("rowmill-writer".to_owned())
-            .spawn(move || run(&connection, &waiting, &purge_pending))
+            .spawn(move || run(&connection, &waiting, &purge_pending, &noted))
             .map_err(|error| StoreError::Backend(error.into()))?;
         Ok(Self {
             queue,
             places: FairSemaphore::new(QUEUE_LEN, QUEUE_LEN_EACH),
             thread: Mutex::new(Some(thread)),
             listeners: Arc::default(),
+            health,
         })
     }
 
@@ -153,15 +165,18 @@ impl Writer {
         let (answer, answered) = oneshot::channel();
         let work: Work = Box::new(move |connection, undo| {
             let outcome = connection.map(|connection| undoable(connection, undo, work));
-            Box::new(move |committed| {
+            let failure = outcome.as_ref().and_then(|outcome| outcome.as_ref().err());
+            let fault = failure.filter(|failure| failure.is_of_storage()).map(StoreError::again);
+            let reply: Reply = Box::new(move |committed| {
                 // A caller that has gone away wants no answer.
                 let _ = answer.send(match (outcome, committed) {
                     (Some(Err(refusal)), _) => Err(refusal),
                     (Some(Ok(done)), Ok(())) => Ok(told(done)),
-                    (_, Err(failure)) => Err(StoreError::Backend(failure.to_string().into())),
+                    (_, Err(failure)) => Err(failure.again()),
                     (None, Ok(())) => Err(StoreError::Closed),
                 });
-            })
+            });
+            Worked { reply, fault }
         });
         let tenant = Tenant::current();
         let place = self.places.acquire(tenant).await;
@@ -186,6 +201,14 @@ impl Writer {
         .await
     }
 
+    /// Says why nothing can be written, if the last commit told so. Tries now and then whether that is over.
+    pub(crate) async fn check(&self) -> Result<()> {
+        if self.health.wants_probe() {
+            self.health.note(&self.write(touch).await);
+        }
+        self.health.check()
+    }
+
     pub(crate) fn listen(&self, listener: Listener) {
         self.listeners.0.write().push(listener);
     }
@@ -205,7 +228,7 @@ impl Drop for Writer {
     }
 }
 
-fn run(connection: &Connection, queue: &Queue, purge_pending: &AtomicBool) {
+fn run(connection: &Connection, queue: &Queue, purge_pending: &AtomicBool, health: &CommitHealth) {
     loop {
         let mut waiting = queue.waiting.lock();
         while waiting.jobs.is_empty() && !waiting.is_closed && !purge_pending.load(Ordering::Acquire) {
@@ -214,7 +237,7 @@ fn run(connection: &Connection, queue: &Queue, purge_pending: &AtomicBool) {
         let (is_empty, is_closed) = (waiting.jobs.is_empty(), waiting.is_closed);
         drop(waiting);
         match (is_empty, is_closed) {
-            (false, _) => commit_batch(connection, queue),
+            (false, _) => commit_batch(connection, queue, health),
             (true, true) => break,
             // Nobody waits: a good moment to purge deleted projects.
             (true, false) => purge_pending.store(sweep(connection), Ordering::Release),
@@ -230,6 +253,8 @@ struct Batch {
     replies: Vec<Reply>,
     /// How long each took.
     took: Vec<(Tenant, Duration)>,
+    /// The last failure of the disk.
+    fault: Option<StoreError>,
 }
 
 impl Batch {
@@ -247,7 +272,9 @@ impl Batch {
         drop(place);
         let started = SystemClock.monotonic();
         let undo = if self.replies.is_empty() { Undo::Everything } else { Undo::ThisAlone };
-        self.replies.push(work(transaction, undo));
+        let Worked { reply, fault } = work(transaction, undo);
+        self.replies.push(reply);
+        self.fault = fault.or(self.fault.take());
         let time = started.elapsed();
         self.took.push((tenant, time));
         queue.waiting.lock().jobs.charge(tenant, time);
@@ -264,8 +291,9 @@ impl Batch {
     }
 }
 
-fn commit_batch(connection: &Connection, queue: &Queue) {
+fn commit_batch(connection: &Connection, queue: &Queue, health: &CommitHealth) {
     let mut batch = Batch::default();
+    let changes_before = connection.total_changes();
     let begun = run_cached(connection, "BEGIN IMMEDIATE");
     let transaction = begun.is_ok().then_some(connection);
     let started = SystemClock.monotonic();
@@ -278,7 +306,18 @@ fn commit_batch(connection: &Connection, queue: &Queue) {
         }
     }
     let worked = started.elapsed();
-    let committed = begun.and_then(|()| run_cached(connection, "COMMIT")).map_err(backend);
+    let fault = batch.fault.take();
+    let committed = match &fault {
+        // SQLite has rolled back everything, so there is nothing to commit.
+        Some(fault) if connection.is_autocommit() => Err(fault.again()),
+        _ => health.watch(|| begun.and_then(|()| run_cached(connection, "COMMIT")).map_err(backend)),
+    };
+    match (fault, &committed) {
+        (Some(fault), Ok(())) => health.note(&Err(fault)),
+        // A commit of nothing says nothing of the disk.
+        (None, Ok(())) if connection.total_changes() == changes_before => {}
+        _ => health.note(&committed),
+    }
     batch.charge_commit(started.elapsed().saturating_sub(worked), queue);
     if let Err(failure) = &committed {
         let writes = batch.replies.len();
@@ -313,6 +352,8 @@ fn undoable<T>(
         .unwrap_or_else(|_| Err(StoreError::Backend("a write panicked and was rolled back".into())));
     match (undo, outcome.is_err()) {
         (Undo::Everything, false) => {}
+        // When the disk fails, SQLite itself rolls everything back.
+        (_, true) if connection.is_autocommit() => {}
         (Undo::Everything, true) => {
             run("ROLLBACK")?;
             run("BEGIN IMMEDIATE")?;
@@ -395,9 +436,9 @@ mod tests {
         ] {
             let queue = Queue::default();
             let place = places.try_acquire(tenant).unwrap();
-            let work: Work = Box::new(|_, _| Box::new(|_| ()));
+            let work: Work = Box::new(|_, _| Worked { reply: Box::new(|_| ()), fault: None });
             queue.push(Tenant::team(of), Job { work, weight, place }).unwrap();
-            let batch = Batch { replies: Vec::new(), took: vec![(tenant, Duration::from_millis(1))] };
+            let batch = Batch { took: vec![(tenant, Duration::from_millis(1))], ..Batch::default() };
             assert_eq!(batch.next(&queue).is_some(), may_join, "{weight:?} of {of}");
         }
     }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_store::carry::{Carry as _, Items, PageLimit, Section};
 use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
-use rowmill_store::{Store, StoreError};
+use rowmill_store::{PageStart, RowRef, ScanDetail, Spans, Store, StoreError};
 use rowmill_store_sqlite::{Access, Carrier, DATABASE_FILE, SqliteStore};
 
 fn runtime() -> tokio::runtime::Runtime {
@@ -66,7 +66,31 @@ fn a_file_that_is_no_database_is_a_clear_error() {
     std::fs::write(dir.path().join(DATABASE_FILE), "not a database, but long enough to be taken for one")
         .unwrap();
     let error = SqliteStore::open(dir.path(), Access::Serve).unwrap_err();
-    assert!(matches!(error, StoreError::Backend(_)), "{error}");
+    assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+}
+
+#[test]
+fn rows_that_are_missing_are_damage_and_not_a_shorter_list() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path(), Access::Serve).unwrap();
+    let case = CASES.iter().find(|(name, _)| *name == "rows_keep_the_order_they_were_sent_in").unwrap().1;
+    runtime().block_on(case(&store));
+    let connection = rusqlite::Connection::open(dir.path().join(DATABASE_FILE)).unwrap();
+    let project: [u8; 16] = connection.query_row("SELECT id FROM projects", (), |row| row.get(0)).unwrap();
+    let project = rowmill_model::ProjectId::from_uuid(uuid::Uuid::from_bytes(project));
+    let read = || runtime().block_on(store.rows_within(project, PageStart::Offset(0), 1_000, usize::MAX));
+    let scan = || {
+        let visit = Box::new(|_: RowRef<'_>| std::ops::ControlFlow::Continue(()));
+        runtime().block_on(store.scan(project, Spans::all(), ScanDetail::Values, visit))
+    };
+    read().unwrap();
+    scan().unwrap();
+    assert_eq!(
+        connection.execute("DELETE FROM rows WHERE key = (SELECT min(key) FROM rows)", ()).unwrap(),
+        1
+    );
+    assert!(matches!(read(), Err(StoreError::Damaged(_))));
+    assert!(matches!(scan(), Err(StoreError::Damaged(_))));
 }
 
 #[test]

@@ -4,6 +4,8 @@ use rowmill_model::RowId;
 
 pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The project changed since it was read: read it again and decide anew.
@@ -44,6 +46,12 @@ pub enum StoreError {
     /// What is stored is not what was written.
     #[error("the database is damaged: {0}")]
     Damaged(String),
+    /// There is no room on the disk for what was to be written. Nothing was written.
+    #[error("the storage is full: {0}")]
+    StorageFull(#[source] Cause),
+    /// The disk cannot be written to or read: it is read-only, or it reports errors.
+    #[error("the storage failed: {0}")]
+    StorageFailed(#[source] Cause),
     /// It took longer than anybody waits.
     #[error("the read exceeded its time limit")]
     TooLong,
@@ -51,12 +59,35 @@ pub enum StoreError {
     Closed,
     /// The database is away, or does not answer, for now. Nothing was written.
     #[error("the database cannot be reached: {0}")]
-    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Unavailable(#[source] Cause),
     /// The database went away while a write was committed: it may have been written, or not.
     #[error("the connection to the database was lost during a write: {0}")]
-    InDoubt(#[source] Box<dyn std::error::Error + Send + Sync>),
+    InDoubt(#[source] Cause),
     #[error("the database failed: {0}")]
-    Backend(#[source] Box<dyn std::error::Error + Send + Sync>),
+    Backend(#[source] Cause),
+}
+
+impl StoreError {
+    /// The same failure for another caller who waited for the same thing.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        let words = |cause: &Cause| Cause::from(cause.to_string());
+        match self {
+            Self::Closed => Self::Closed,
+            Self::Damaged(what) => Self::Damaged(what.clone()),
+            Self::StorageFull(cause) => Self::StorageFull(words(cause)),
+            Self::StorageFailed(cause) => Self::StorageFailed(words(cause)),
+            Self::Unavailable(cause) => Self::Unavailable(words(cause)),
+            Self::InDoubt(cause) => Self::InDoubt(words(cause)),
+            Self::Backend(cause) => Self::Backend(words(cause)),
+            other => Self::Backend(other.to_string().into()),
+        }
+    }
+
+    /// Whether the disk is the reason: everything that writes will fail until somebody sees to it.
+    pub fn is_of_storage(&self) -> bool {
+        matches!(self, Self::StorageFull(_) | Self::StorageFailed(_))
+    }
 }
 
 impl From<rowmill_model::record::Damaged> for StoreError {

@@ -17,6 +17,7 @@ mod spans;
 mod store;
 mod types;
 mod work;
+mod write_health;
 
 pub use crate::error::{Result, StoreError};
 pub use crate::shared_rates::SharedRates;
@@ -31,3 +32,4 @@ pub use crate::work::{
     CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, ProcessingStatus, Rows,
     Settle, Settled, Settlement, Stop, Stopped, Ticket, Trigger, WorkerId,
 };
+pub use crate::write_health::WriteHealth;

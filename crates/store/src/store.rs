@@ -35,7 +35,7 @@ pub trait Snapshot: std::fmt::Debug + Send {
 
 #[async_trait]
 pub trait Store: std::fmt::Debug + Send + Sync + 'static {
-    /// Whether the database answers.
+    /// Whether the database answers, and its disk takes writes as far as is known.
     async fn ping(&self) -> Result<()>;
 
     /// Finishes what was accepted and closes the database.

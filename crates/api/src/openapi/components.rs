@@ -37,13 +37,24 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
         }
         StatusCode::SERVICE_UNAVAILABLE => (
             "NotReady",
-            "The database cannot be reached, a read took longer than `readSecondsMax`, too many connections or request bodies are open, or the server is stopping; `Retry-After` says how long to wait.",
+            "The database cannot be reached, its disk fails (`storage_failed`), a read took longer than `readSecondsMax`, too many connections or request bodies are open, or the server is stopping; `Retry-After` says how long to wait.",
         ),
-        _ => ("InternalError", "Internal server error; the server log has the cause under `requestId`."),
+        StatusCode::INSUFFICIENT_STORAGE => (
+            "StorageFull",
+            "The database's disk is full, and nothing was saved (`storage_full`); `Retry-After` says how long to wait.",
+        ),
+        _ => (
+            "InternalError",
+            "Internal server error; the server log has the cause under `requestId`. The code `damaged` says that the database is damaged.",
+        ),
     }
 }
 
+<<<<<<< HEAD
 const FAILURES: [(StatusCode, &str, &str); 12] = [
+=======
+const FAILURES: [(StatusCode, &str, &str); 11] = [
+>>>>>>> h-disk
     (StatusCode::BAD_REQUEST, "invalid_request", "title: is required"),
     (StatusCode::UNAUTHORIZED, "unauthenticated", "Bearer token is required"),
     (StatusCode::FORBIDDEN, "invalid_api_key", "Invalid API key"),
@@ -80,6 +91,11 @@ const FAILURES: [(StatusCode, &str, &str); 12] = [
         "Internal server error; the server log has the cause under this request id",
     ),
     (StatusCode::SERVICE_UNAVAILABLE, "unavailable", "The database is unavailable; try again later"),
+    (
+        StatusCode::INSUFFICIENT_STORAGE,
+        "storage_full",
+        "The storage is full, so nothing was saved (database or disk is full); try again when the operator has freed space",
+    ),
 ];
 
 pub(crate) fn responses() -> Map<String, Value> {
@@ -125,7 +141,9 @@ pub(crate) fn is_unreadable(status: StatusCode) -> bool {
 
 /// Whether a failure says when to try again.
 fn says_when(status: StatusCode) -> bool {
-    matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE)
+    let waits =
+        [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE, StatusCode::INSUFFICIENT_STORAGE];
+    waits.contains(&status)
 }
 
 pub(crate) fn header_references(is_limited: bool, is_refusal: bool) -> Value {

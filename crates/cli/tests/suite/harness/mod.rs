@@ -3,6 +3,7 @@
 pub(crate) mod api;
 pub(crate) mod balancer;
 pub(crate) mod database;
+pub(crate) mod disk_faults;
 pub(crate) mod disk_log;
 pub(crate) mod document;
 pub(crate) mod faults;

@@ -12,6 +12,7 @@ use tempfile::TempDir;
 
 use super::api::Api;
 use super::database::{self, Database};
+use super::disk_faults::{self, DiskFault};
 use super::disk_log;
 use super::document::Document;
 use super::eventually;
@@ -48,8 +49,17 @@ pub(crate) struct DataDir {
     database_url: Option<String>,
     /// Whether the database goes with the folder.
     is_own: bool,
-    /// Whether what is written to the disk is logged.
-    is_logged: bool,
+    disk: Disk,
+}
+
+/// What is done to the disk that the data is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Disk {
+    Plain,
+    /// What is written is logged.
+    Logged,
+    /// It can be made to fail.
+    Faulty,
 }
 
 impl DataDir {
@@ -59,19 +69,38 @@ impl DataDir {
 
     pub(crate) fn on(database: Database) -> Arc<Self> {
         let directory = TempDir::with_prefix("rowmill-suite-").unwrap();
-        Arc::new(Self { directory, database_url: database.create(), is_own: true, is_logged: false })
+        Arc::new(Self { directory, database_url: database.create(), is_own: true, disk: Disk::Plain })
     }
 
     /// A folder whose service uses a database that somebody else sees to.
     pub(crate) fn at(database_url: String) -> Arc<Self> {
         let directory = TempDir::with_prefix("rowmill-suite-").unwrap();
-        Arc::new(Self { directory, database_url: Some(database_url), is_own: false, is_logged: false })
+        Arc::new(Self { directory, database_url: Some(database_url), is_own: false, disk: Disk::Plain })
     }
 
     /// A folder with the embedded database, where everything that any process writes is logged.
     pub(crate) fn logged() -> Arc<Self> {
         let directory = TempDir::with_prefix("rowmill-suite-").unwrap();
-        Arc::new(Self { directory, database_url: None, is_own: true, is_logged: true })
+        Arc::new(Self { directory, database_url: None, is_own: true, disk: Disk::Logged })
+    }
+
+    /// A folder with the embedded database, on a disk that can be made to fail.
+    pub(crate) fn faulty() -> Arc<Self> {
+        let directory = TempDir::with_prefix("rowmill-suite-").unwrap();
+        Arc::new(Self { directory, database_url: None, is_own: true, disk: Disk::Faulty })
+    }
+
+    /// From now on this is the matter with the disk.
+    pub(crate) fn set_fault(&self, fault: Option<DiskFault>) {
+        assert_eq!(self.disk, Disk::Faulty);
+        // In one step: it is read at every call.
+        let next = self.directory.path().join("fault.next");
+        std::fs::write(&next, fault.map_or("", DiskFault::word)).unwrap();
+        std::fs::rename(next, self.disk_fault()).unwrap();
+    }
+
+    fn disk_fault(&self) -> PathBuf {
+        self.directory.path().join("fault")
     }
 
     /// The log of what was written, beside the data.
@@ -214,6 +243,22 @@ impl Server {
         end(&self.process);
     }
 
+    /// Starts it again as [`Server::restart`] does, unless it refuses. Then what it said is told.
+    pub(crate) fn try_restart(&mut self) -> Result<(), String> {
+        std::fs::write(self.folder.path().join("log"), "").unwrap();
+        match start(&self.folder, serve(&self.folder, &self.settings, self.role)) {
+            Some((process, address, printed)) => {
+                (self.process, self.address, self.printed) = (process, address, printed);
+                Ok(())
+            }
+            None => Err(log_of(&self.folder)),
+        }
+    }
+
+    pub(crate) fn log(&self) -> String {
+        log_of(&self.folder)
+    }
+
     /// Starts it again, with the settings it had, after it ended.
     pub(crate) fn restart(&mut self) {
         let (process, address, printed) = spawn(&self.folder, serve(&self.folder, &self.settings, self.role));
@@ -289,9 +334,16 @@ pub(crate) fn command(folder: &DataDir) -> Command {
     if let Some(address) = &folder.database_url {
         command.env("ROWMILL_DATABASE_URL", address);
     }
-    if folder.is_logged {
-        command.env("LD_PRELOAD", disk_log::library());
-        command.env("DISK_LOG", folder.disk_log()).env("DISK_FOLDER", folder.data());
+    match folder.disk {
+        Disk::Plain => {}
+        Disk::Logged => {
+            command.env("LD_PRELOAD", disk_log::library());
+            command.env("DISK_LOG", folder.disk_log()).env("DISK_FOLDER", folder.data());
+        }
+        Disk::Faulty => {
+            command.env("LD_PRELOAD", disk_faults::library());
+            command.env("DISK_FAULT", folder.disk_fault()).env("DISK_FOLDER", folder.data());
+        }
     }
     command
 }
@@ -320,7 +372,12 @@ fn serve(folder: &DataDir, settings: &[(String, String)], role: &str) -> Command
     command
 }
 
-fn spawn(folder: &DataDir, mut command: Command) -> Started {
+fn spawn(folder: &DataDir, command: Command) -> Started {
+    start(folder, command).unwrap_or_else(|| panic!("the server ended; its log:\n{}", log_of(folder)))
+}
+
+/// None if it ends by itself.
+fn start(folder: &DataDir, mut command: Command) -> Option<Started> {
     let log = std::fs::File::options().create(true).append(true).open(folder.path().join("log")).unwrap();
     let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -333,17 +390,19 @@ fn spawn(folder: &DataDir, mut command: Command) -> Started {
         lines.map_while(Result::ok).for_each(|line| collected.lock().push(line));
     });
     let address = eventually("the server says where it listens", START_TIME_MAX, || {
-        let ended = process.lock().try_wait().unwrap();
-        assert!(ended.is_none(), "the server ended ({ended:?}); its log:\n{}", log_of(folder));
-        printed.lock().iter().find_map(|line| {
+        if process.lock().try_wait().unwrap().is_some() {
+            return Some(None);
+        }
+        let address = printed.lock().iter().find_map(|line| {
             let (_, rest) = line.split_once("listening on http://")?;
             rest.split(' ').next().map(str::to_owned)
-        })
-    });
+        });
+        address.map(Some)
+    })?;
     eventually("the server is ready", START_TIME_MAX, || {
         http::exchange(&address, &Request::get("/readyz")).ok().filter(|response| response.status == 200)
     });
-    (process, address, printed)
+    Some((process, address, printed))
 }
 
 fn document_at(address: &str) -> Arc<Document> {

@@ -9,7 +9,12 @@ mod corrections;
 mod costs;
 mod crashes;
 mod credentials;
+<<<<<<< HEAD
 mod cursors;
+=======
+mod damage;
+mod disk_faults;
+>>>>>>> h-disk
 mod events;
 mod exhaustion;
 mod failover;
@@ -64,6 +69,9 @@ pub(crate) fn all() -> Vec<Scenario> {
         crashes::OWN,
         exhaustion::OWN,
         power_cuts::EMBEDDED,
+        damage::EMBEDDED,
+        disk_faults::EMBEDDED,
+        disk_faults::NODES,
         moving::OWN,
         upgrading::OWN,
         scraping::OWN,

@@ -1,0 +1,2 @@
+-- Pages of new databases carry checksums. Versions that do not write them must not open the file, and this entry keeps them
+-- from it. No table changes.
