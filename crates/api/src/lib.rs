@@ -37,6 +37,7 @@ mod shared_rate_limits;
 mod site;
 mod state;
 mod system;
+mod trusted_proxies;
 mod versions;
 mod wire;
 
@@ -52,4 +53,5 @@ pub use rate_limits::{Rate, Rates};
 pub use service::service;
 pub use state::ApiState;
 pub use system::{is_health, too_many_connections};
+pub use trusted_proxies::TrustedProxies;
 pub use wire::timestamp;

@@ -149,7 +149,7 @@ async fn carry_out<S: Service>(
     Ok(response)
 }
 
-/// The peer's address. Behind a proxy it is the proxy's.
+/// The client's address, as [`crate::layers`] found it: the peer's, or the one that a trusted proxy tells.
 pub(crate) fn client_address(parts: &Parts) -> IpAddr {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip())

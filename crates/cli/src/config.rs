@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use rowmill_api::{Cors, PublicUrl, Rate};
+use rowmill_api::{Cors, PublicUrl, Rate, TrustedProxies};
 use rowmill_app::QueryMemory;
 use rowmill_model::{Limits, Secret};
 
@@ -39,10 +39,14 @@ pub(crate) struct Serve {
     pub(crate) admin_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// Public URL of the server behind a proxy, such as `https://example.com/tables`. Not needed if the proxy
-    /// sends X-Forwarded-Host, -Proto and -Prefix.
+    /// Public URL of the server behind a proxy, such as `https://example.com/tables`. Not needed if a trusted
+    /// proxy sends X-Forwarded-Host, -Proto and -Prefix.
     #[arg(long, env = "ROWMILL_PUBLIC_URL", value_parser = PublicUrl::parse)]
     pub(crate) public_url: Option<PublicUrl>,
+    /// Addresses or ranges of your proxies, such as 127.0.0.1,10.0.0.0/8. Only their X-Forwarded-For, -Host,
+    /// -Proto, -Prefix and Forwarded headers are used; those of others are ignored. Default: none.
+    #[arg(long, env = "ROWMILL_TRUSTED_PROXIES", default_value = "", hide_default_value = true, value_parser = TrustedProxies::parse)]
+    pub(crate) trusted_proxies: TrustedProxies,
     /// Requests per second and burst per API key, such as 100/200; 0 for no limit.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_KEY", default_value = "100/200", value_parser = rate)]
     pub(crate) rate_limit_key: RateSetting,
@@ -177,8 +181,7 @@ limit_args! {
     /// Connections at once; fewer if the process may open fewer files. Beyond it, an idle connection gives way,
     /// or the newcomer is told 503; /healthz, /readyz and /metrics are answered all the same.
     connections_max, "ROWMILL_CONNECTIONS_MAX";
-    /// Connections at once from one client address (for IPv6: from one /64). Behind a proxy all clients have the
-    /// proxy's address: raise it to connections-max there.
+    /// Connections at once from one client address (for IPv6: from one /64). It does not hold for trusted proxies.
     connections_per_address_max, "ROWMILL_CONNECTIONS_PER_ADDRESS_MAX";
     /// Seconds in which the head of a request must arrive, and for which an idle connection is kept.
     head_seconds_max, "ROWMILL_HEAD_SECONDS_MAX";

@@ -124,6 +124,7 @@ fn api_settings(serve: &Serve, database: &dyn Store) -> Result<Settings, Box<dyn
         auth_failures: serve.rate_limit_auth_failures.0,
     };
     settings.cors = serve.cors_origins.clone();
+    settings.trusted_proxies = Arc::new(serve.trusted_proxies.clone());
     settings.request_memory_bytes = serve.request_memory.bytes();
     settings.metrics = Some(rowmill_api::install_metrics()?);
     settings.shared_rates = database.shared_rates();
@@ -164,11 +165,13 @@ fn listen(
 ) -> Result<Listeners, Box<dyn Error>> {
     let state = ApiState::new(Arc::clone(app)).at(serve.public_url.clone());
     let (caps, deadlines) = (Caps::of(&limits), Deadlines::of(&limits));
+    let trusted_proxies = Arc::clone(&settings.trusted_proxies);
     let admin = sockets.admin.map(|socket| {
         let mut admin_settings = Settings::new(request_id);
         admin_settings.metrics = settings.metrics.clone();
         let router = rowmill_api::health(state.clone(), admin_settings);
-        Listener::new(socket, HttpService { router, public_url: None }, Caps::ADMIN, deadlines)
+        let service = HttpService { router, public_url: None, trusted_proxies: Arc::default() };
+        Listener::new(socket, service, Caps::ADMIN, deadlines)
     });
     let router = match role {
         Role::Server => rowmill_api::service(limits)?.site(state, settings),
@@ -176,7 +179,8 @@ fn listen(
     };
     let router = router
         .layer(axum::middleware::map_response_with_state(Arc::clone(app), close_connection_when_stopping));
-    let http_service = HttpService { router, public_url: serve.public_url.clone().map(Arc::new) };
+    let http_service =
+        HttpService { router, public_url: serve.public_url.clone().map(Arc::new), trusted_proxies };
     Ok(Listeners { main: Listener::new(sockets.main, http_service, caps, deadlines), admin })
 }
 

@@ -27,6 +27,7 @@ mod power_cuts;
 mod processing;
 mod projects;
 mod provider_columns;
+mod proxies;
 mod rates;
 mod refusals;
 mod rows;
@@ -82,6 +83,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         webhook::OWN,
         credentials::OWN,
         rates::OWN,
+        proxies::OWN,
         commands::OWN,
         commands::EMBEDDED,
         stopping::OWN,
