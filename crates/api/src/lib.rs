@@ -43,7 +43,7 @@ mod wire;
 
 pub use answer::{Answer, Media, render};
 pub use api::{Api, Fault, Finished, Settings, health};
-pub use endpoint::{Access, Call, Endpoint, Examples, Idempotency, Principal, Service};
+pub use endpoint::{Access, Call, Endpoint, Examples, Idempotency, Principal, RateKey, Service};
 pub use error::Error;
 pub use layers::Cors;
 pub use measure::install_metrics;

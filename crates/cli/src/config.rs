@@ -50,13 +50,16 @@ pub(crate) struct Serve {
     /// Requests per second and burst per API key, such as 100/200; 0 for no limit.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_KEY", default_value = "100/200", value_parser = rate)]
     pub(crate) rate_limit_key: RateSetting,
+    /// Rate limit of a team: all its API keys together. Default: four times the rate of a key.
+    #[arg(long, env = "ROWMILL_RATE_LIMIT_TEAM", value_parser = rate)]
+    pub(crate) rate_limit_team: Option<RateSetting>,
     /// Rate limit for reads without an API key, per client address.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_ANONYMOUS", default_value = "20/40", value_parser = rate)]
     pub(crate) rate_limit_anonymous: RateSetting,
     /// Rate limit for webhook deliveries, per team.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_WEBHOOK", default_value = "100/500", value_parser = rate)]
     pub(crate) rate_limit_webhook: RateSetting,
-    /// Rate limit for failed authentication, per client address.
+    /// Rate limit for failed authentication (a wrong key, or an unknown team in the path), per client address.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_AUTH_FAILURES", default_value = "5/20", value_parser = rate)]
     pub(crate) rate_limit_auth_failures: RateSetting,
     /// Memory for the columns that views use: a percentage of the machine's memory (25%) or a size (512M, 2G).

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rowmill_api::{ApiState, PublicUrl, Rates, Settings};
+use rowmill_api::{ApiState, PublicUrl, Rate, Rates, Settings};
 use rowmill_app::{App, Environment, NewKey};
 use rowmill_model::Limits;
 use rowmill_store::Store;
@@ -119,6 +119,7 @@ fn api_settings(serve: &Serve, database: &dyn Store) -> Result<Settings, Box<dyn
     let mut settings = Settings::new(request_id);
     settings.rates = Rates {
         key: serve.rate_limit_key.0,
+        team: serve.rate_limit_team.map_or_else(|| serve.rate_limit_key.0.map(Rate::of_team), |rate| rate.0),
         anonymous: serve.rate_limit_anonymous.0,
         webhook: serve.rate_limit_webhook.0,
         auth_failures: serve.rate_limit_auth_failures.0,

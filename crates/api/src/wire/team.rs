@@ -182,6 +182,8 @@ pub(crate) struct LimitsOut {
 struct RateLimitsOut {
     /// Per API key.
     key: Option<RateOut>,
+    /// All API keys of a team together.
+    team: Option<RateOut>,
     /// Reads without a key, per client address.
     anonymous: Option<RateOut>,
     /// Webhook deliveries, per team.
@@ -265,6 +267,7 @@ impl LimitsOut {
             idempotency_hours: rowmill_app::IDEMPOTENCY_HOURS,
             rate_limits: RateLimitsOut {
                 key: rates.key.map(RateOut::from),
+                team: rates.team.map(RateOut::from),
                 anonymous: rates.anonymous.map(RateOut::from),
                 webhook: rates.webhook.map(RateOut::from),
                 auth_failures: rates.auth_failures.map(RateOut::from),
