@@ -62,6 +62,10 @@ pub(crate) struct Serve {
     /// Rate limit for failed authentication (a wrong key, or an unknown team in the path), per client address.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_AUTH_FAILURES", default_value = "5/20", value_parser = rate)]
     pub(crate) rate_limit_auth_failures: RateSetting,
+    /// Rows that a team can have, in all its projects together; 0 for no limit. Requests at the same moment can pass
+    /// it by what each of them adds.
+    #[arg(long, env = "ROWMILL_TEAM_ROWS_MAX", default_value_t = 0)]
+    pub(crate) team_rows_max: u64,
     /// Memory for the columns that views use: a percentage of the machine's memory (25%) or a size (512M, 2G).
     /// Columns that do not fit are read from the database each time.
     #[arg(long, env = "ROWMILL_QUERY_MEMORY", default_value = "25%", value_parser = QueryMemory::parse)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rowmill_api::{ApiState, PublicUrl, Rate, Rates, Settings};
-use rowmill_app::{App, Environment, NewKey};
+use rowmill_app::{App, Environment, NewKey, Quotas};
 use rowmill_model::Limits;
 use rowmill_store::Store;
 use rowmill_store_sqlite::Access;
@@ -109,6 +109,8 @@ async fn open(serve: &Serve, limits: &Limits) -> Result<Opened, Box<dyn Error>> 
     let OpenedVault { vault, made } = secret_key::vault(&store.data_dir, serve.secret_key.clone())?;
     let clock = SharedClock(Arc::clone(&database));
     let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(clock.clone()));
+    let team_rows_max = Some(serve.team_rows_max).filter(|rows_max| *rows_max > 0);
+    let app = app.with_quotas(Quotas { team_rows_max });
     app.set_query_memory(serve.query_memory);
     let app = Arc::new(app);
     secret_key::check(&app, made, &store.data_dir, serve.adopt_secret_key).await?;

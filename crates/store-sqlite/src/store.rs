@@ -171,6 +171,10 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn count_team_rows(&self, team: TeamId) -> Result<u64> {
+        self.readers.read_long(ReadKind::List, move |connection| projects::count_rows(connection, team)).await
+    }
+
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
         self.readers.read(|connection| documents::load(connection, &self.documents, id))
     }

@@ -159,6 +159,8 @@ impl Endpoint<ApiState> for GetLimits {
         _: Nothing,
     ) -> Result<Answer<LimitsAnswer>, Error> {
         call.caller()?;
-        Ok(Answer::new(LimitsAnswer { limits: LimitsOut::new(&call.limits, &call.rates) }))
+        Ok(Answer::new(LimitsAnswer {
+            limits: LimitsOut::new(&call.limits, &call.rates, call.app().quotas()),
+        }))
     }
 }

@@ -73,6 +73,7 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::a_snapshot_stays_what_it_was,
     rows::snapshots_are_few,
     rows::listeners_hear_where_rows_were_touched,
+    rows::new_rows_are_held_to_their_number,
     rows::an_insert_is_carried_out_once,
     rows::many_writers_lose_nothing,
     processing::a_run_goes_through_every_column,

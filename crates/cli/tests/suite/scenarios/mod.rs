@@ -28,6 +28,7 @@ mod processing;
 mod projects;
 mod provider_columns;
 mod proxies;
+mod quotas;
 mod rates;
 mod refusals;
 mod rows;
@@ -84,6 +85,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         credentials::OWN,
         rates::OWN,
         proxies::OWN,
+        quotas::OWN,
         commands::OWN,
         commands::EMBEDDED,
         stopping::OWN,
