@@ -19,7 +19,7 @@ use rusqlite::Connection;
 
 use crate::connection::{WRITER_CACHE_KIB, connect, in_transaction};
 use crate::convert::{backend, unusable};
-use crate::data_dir::{DATABASE_FILE, make_private, take_lock};
+use crate::data_dir::{DATABASE_FILE, make_private, restrict_files, take_lock};
 use crate::documents::Documents;
 use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
@@ -61,6 +61,7 @@ impl SqliteStore {
         let mut connection = connect(&file, WRITER_CACHE_KIB)?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;
         schema::migrate(&mut connection)?;
+        restrict_files(data_dir);
         carry::check_finished(&connection)?;
         let documents = Arc::new(Documents::default());
         if access == Access::Serve {

@@ -23,6 +23,7 @@ mod neighbours;
 mod nodes;
 mod operators;
 mod paid;
+mod permissions;
 mod power_cuts;
 mod processing;
 mod projects;
@@ -88,6 +89,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         quotas::OWN,
         commands::OWN,
         commands::EMBEDDED,
+        permissions::EMBEDDED,
         stopping::OWN,
         system::OWN,
         sizes::OWN,
