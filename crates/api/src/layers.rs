@@ -116,6 +116,7 @@ async fn observe(State(arrival): State<Arrival>, mut request: Request, next: Nex
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     record(&method, &route, &response, took, &id, client);
     response
 }

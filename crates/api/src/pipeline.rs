@@ -82,6 +82,7 @@ pub(crate) async fn serve<S: Service>(
     if let Some(standing) = standing {
         standing.write_headers(response.headers_mut());
     }
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     response
 }
 
@@ -142,9 +143,6 @@ async fn carry_out<S: Service>(
         && let Some(seq) = shared.state.sequence(&project).await
     {
         response.headers_mut().insert(SEQUENCE, seq.into());
-    }
-    if plan.media == Media::Events {
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     }
     Ok(response)
 }

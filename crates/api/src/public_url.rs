@@ -18,6 +18,10 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
+    /// What an answer depends on that has this address in it, for `Vary`.
+    pub(crate) const VARY: &'static str =
+        "x-forwarded-host, x-forwarded-proto, x-forwarded-prefix, forwarded";
+
     /// `https://example.com/tables`, as an operator writes it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fault = || {

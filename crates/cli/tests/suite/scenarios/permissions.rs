@@ -34,7 +34,7 @@ fn only_the_owner_reads_the_data() {
     let data = folder.data();
     fs::create_dir_all(&data).unwrap();
     chmod(&data, 0o755);
-    let mut server = Server::start_in(folder.clone(), &[]);
+    let server = Server::start_in(folder.clone(), &[]);
     server.api().table(&["Name"]);
     assert_eq!(mode(&data), 0o700, "a folder that was there before");
     check_files(&data);
