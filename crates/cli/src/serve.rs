@@ -45,11 +45,12 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let Opened { database, app, clock } = open(&serve, &limits).await?;
     // The address is taken before a key is made, so that a failed start spends none.
     let sockets = Sockets::bind(&serve).await?;
-    let first_key = app.bootstrap().await?;
-    let link = match &first_key {
-        Some(new_key) if role == Role::Server => Some(app.sign_in_link(new_key.key.id)?),
-        _ => None,
+    let first_key = match role {
+        Role::Server => app.bootstrap().await?,
+        // Nobody would see the key: the first server makes and prints it.
+        Role::Worker => None,
     };
+    let link = first_key.as_ref().map(|new_key| app.sign_in_link(new_key.key.id)).transpose()?;
 
     let settings = api_settings(&serve, &*database)?;
     let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &*database, clock)?;

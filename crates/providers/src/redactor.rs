@@ -95,7 +95,7 @@ fn is_value(text: &[u8], place: usize, len: usize) -> bool {
     match before {
         None => after.is_none(),
         Some(quote @ (b'"' | b'\'' | b'`')) => after == Some(quote) || quote == b'"' && after == Some(b'\\'),
-        Some(b'=') => after.is_none_or(|after| !after.is_ascii_alphanumeric() && !b"-_.~%+".contains(&after)),
+        Some(b'=') => after.is_none_or(|after| !after.is_ascii_alphanumeric() && !b"-_%".contains(&after)),
         Some(_) => false,
     }
 }
@@ -147,7 +147,8 @@ mod tests {
             ("{\"key\":\"k\",\"kind\":\"ok\"}", "{\"key\":\"***\",\"kind\":\"ok\"}"),
             ("GET /?key=k&kk=kk failed", "GET /?key=***&kk=kk failed"),
             ("key 'network' is wrong", "key '***' is wrong"),
-            ("key=network.", "key=network."),
+            ("key=network-2", "key=network-2"),
+            ("key=network.", "key=***."),
             ("key=network", "key=***"),
         ] {
             assert_eq!(redactor.text(text.to_owned()), expected);

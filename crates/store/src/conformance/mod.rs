@@ -81,6 +81,7 @@ pub const CASES: &[(&str, Case)] = cases![
     processing::a_run_is_summed_up,
     processing::a_cell_without_its_input_is_skipped,
     processing::a_failed_cell_is_tried_again_at_its_time,
+    processing::a_time_that_a_wrong_clock_wrote_is_not_waited_for,
     processing::what_is_stopped_is_as_it_was,
     processing::a_limit_counts_rows_with_something_to_do,
     processing::a_lost_workers_cells_run_again,

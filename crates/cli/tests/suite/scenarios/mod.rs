@@ -13,6 +13,7 @@ mod events;
 mod exhaustion;
 mod failover;
 mod files;
+mod first_start;
 mod idempotency;
 mod ids;
 mod large_rows;
@@ -59,6 +60,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         paid::NODES,
         failover::NODES,
         stopping::NODES,
+        first_start::NODES,
         large_rows::OWN,
         neighbours::OWN,
         crashes::OWN,
