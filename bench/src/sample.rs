@@ -94,6 +94,7 @@ pub(crate) fn new_rows(project: ProjectId, rows: Vec<NewRow>) -> NewRows {
         match_on: None,
         project_save: None,
         ignored_keys: Vec::new(),
+        new_rows_max: None,
         now_ms: 0,
         once: None,
     }

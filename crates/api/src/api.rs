@@ -22,7 +22,7 @@ use crate::definition::{BodyDefinition, Definition};
 use crate::endpoint::{Access, Endpoint, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
-use crate::layers::{self, Cors, RequestId};
+use crate::layers::{self, Arrival, Cors, RequestId};
 use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
 use crate::payload::Presence;
 use crate::pipeline::{self, BodyPlan, Plan, Shared};
@@ -32,6 +32,7 @@ use crate::request_memory::RequestMemory;
 use crate::schema::{Param, Schemas};
 use crate::shared_rate_limits;
 use crate::system;
+use crate::trusted_proxies::TrustedProxies;
 
 /// Collects operations. Nothing here needs the application to run, so the document can be had alone.
 pub struct Api<S: Service> {
@@ -181,6 +182,7 @@ pub struct Finished<S: Service> {
 pub struct Settings {
     pub rates: Rates,
     pub cors: Cors,
+    pub trusted_proxies: Arc<TrustedProxies>,
     pub clock: Arc<dyn Clock>,
     /// Makes ids (`UUIDv7`) for requests that bring none.
     pub request_ids: Arc<dyn Fn() -> Uuid + Send + Sync>,
@@ -197,12 +199,19 @@ impl Settings {
         Self {
             rates: Rates::default(),
             cors: Cors::Off,
+            trusted_proxies: Arc::default(),
             clock: Arc::new(SystemClock),
             request_ids: Arc::new(request_ids),
             request_memory_bytes: usize::MAX,
             metrics: None,
             shared_rates: None,
         }
+    }
+}
+
+impl Settings {
+    fn arrival(&self) -> Arrival {
+        Arrival { ids: Arc::clone(&self.request_ids), trusted_proxies: Arc::clone(&self.trusted_proxies) }
     }
 }
 
@@ -233,8 +242,8 @@ impl<S: Service> Finished<S> {
         settings: Settings,
         beside: impl FnOnce(Arc<Shared<S>>) -> Router,
     ) -> Router {
-        let Settings { rates, cors, clock, request_ids, request_memory_bytes, metrics, shared_rates } =
-            settings;
+        let arrival = settings.arrival();
+        let Settings { rates, cors, clock, request_memory_bytes, metrics, shared_rates, .. } = settings;
         let rate_limiters = RateLimiters::new(&rates, &clock);
         let rates = Arc::new(rates);
         let memory = RequestMemory::new(request_memory_bytes);
@@ -250,17 +259,18 @@ impl<S: Service> Finished<S> {
             .merge(system::routes(state, &self.document, metrics))
             .merge(webhook::without_team())
             .method_not_allowed_fallback(method_not_allowed);
-        layers::wrap(router, &cors, request_ids)
+        layers::wrap(router, &cors, arrival)
     }
 }
 
 /// Health and metrics alone, for a process that serves nothing else.
 pub fn health<S: Service>(state: S, settings: Settings) -> Router {
-    let Settings { cors, request_ids, metrics, .. } = settings;
+    let arrival = settings.arrival();
+    let Settings { cors, metrics, .. } = settings;
     let router = system::health_routes(state, metrics)
         .fallback(unknown_path)
         .method_not_allowed_fallback(method_not_allowed);
-    layers::wrap(router, &cors, request_ids)
+    layers::wrap(router, &cors, arrival)
 }
 
 impl<S: Service> fmt::Debug for Finished<S> {

@@ -92,18 +92,25 @@ pub trait Service: Clone + Send + Sync + 'static {
 
 /// Whoever is calling.
 pub trait Principal: Clone + Send + Sync + 'static {
-    /// The caller that requests are counted for: the id of the key. Without one they are counted for the
+    /// The caller that requests are counted for: the key and its team. Without a key they are counted for the
     /// client's address.
-    fn rate_key(&self) -> Option<u128>;
+    fn rate_key(&self) -> Option<RateKey>;
 
     /// Whom the work of a request is done for.
     fn tenant(&self) -> Tenant;
 }
 
+/// Whom a request with a key is counted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateKey {
+    pub key: u128,
+    pub team: u128,
+}
+
 /// Who may call, and how they are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Only with a key; counted per key.
+    /// Only with a key; counted per key and per team.
     Key,
     /// With a key, or without one where what is read is open; without, counted per client address.
     OpenRead,

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use axum::body::Body;
-use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use axum::http::{Response, StatusCode};
 use rowmill_app::{Error as AppError, Noun};
 use rowmill_model::Offence;
@@ -98,6 +98,7 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
     match error {
         AppError::Invalid { .. } => (StatusCode::BAD_REQUEST, "invalid_request"),
         AppError::LimitExceeded { .. } => (StatusCode::BAD_REQUEST, "limit_exceeded"),
+        AppError::QuotaExceeded(_) => (StatusCode::BAD_REQUEST, "limit_exceeded"),
         AppError::Unauthenticated => (StatusCode::UNAUTHORIZED, "unauthenticated"),
         AppError::InvalidKey => (StatusCode::FORBIDDEN, "invalid_api_key"),
         AppError::NotOperator => (StatusCode::FORBIDDEN, "not_operator"),
@@ -216,6 +217,7 @@ impl Error {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }

@@ -2,12 +2,13 @@
 //! after a panic, compression, and CORS where it is set.
 
 use std::any::Any;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, HttpBody as _};
-use axum::extract::{MatchedPath, Request, State};
+use axum::extract::{ConnectInfo, MatchedPath, Request, State};
 use axum::http::header::{HeaderName, HeaderValue};
 use axum::http::{Method, header};
 use axum::middleware::{Next, from_fn_with_state};
@@ -22,6 +23,7 @@ use uuid::Uuid;
 use crate::endpoint::SEQUENCE;
 use crate::error::Error;
 use crate::rate_limits;
+use crate::trusted_proxies::TrustedProxies;
 
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const REQUEST_ID_CHARS_MAX: usize = 128;
@@ -72,21 +74,29 @@ impl RequestId {
     }
 }
 
-type Ids = Arc<dyn Fn() -> Uuid + Send + Sync>;
+/// How a request gets its id, and its client's address.
+#[derive(Clone)]
+pub(crate) struct Arrival {
+    pub ids: Arc<dyn Fn() -> Uuid + Send + Sync>,
+    pub trusted_proxies: Arc<TrustedProxies>,
+}
 
 /// Compression is outermost, so that sizes are logged as they were made.
-pub(crate) fn wrap(router: Router, cors: &Cors, ids: Ids) -> Router {
+pub(crate) fn wrap(router: Router, cors: &Cors, arrival: Arrival) -> Router {
     let router = router.layer(CatchPanicLayer::custom(mark_panic));
     let router = match cors_layer(cors) {
         Some(layer) => router.layer(layer),
         None => router,
     };
     let worthwhile = SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::SSE);
-    router.layer(from_fn_with_state(ids, observe)).layer(CompressionLayer::new().compress_when(worthwhile))
+    router
+        .layer(from_fn_with_state(arrival, observe))
+        .layer(CompressionLayer::new().compress_when(worthwhile))
 }
 
-async fn observe(State(ids): State<Ids>, mut request: Request, next: Next) -> Response {
-    let id = sent_id(&request).unwrap_or_else(|| Arc::from(ids().to_string()));
+async fn observe(State(arrival): State<Arrival>, mut request: Request, next: Next) -> Response {
+    let id = sent_id(&request).unwrap_or_else(|| Arc::from((arrival.ids)().to_string()));
+    let client = resolve_client(&arrival.trusted_proxies, &mut request);
     let method = request.method().clone();
     let route = request
         .extensions()
@@ -106,8 +116,19 @@ async fn observe(State(ids): State<Ids>, mut request: Request, next: Next) -> Re
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(REQUEST_ID, value);
     }
-    record(&method, &route, &response, took, &id);
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    record(&method, &route, &response, took, &id, client);
     response
+}
+
+/// From here on the client's address is the one that trusted proxies tell, and there is nothing in the headers that
+/// others made up.
+fn resolve_client(trusted_proxies: &TrustedProxies, request: &mut Request) -> IpAddr {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(peer)| *peer);
+    let peer = peer.unwrap_or_else(|| SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0));
+    let client = trusted_proxies.resolve(peer.ip(), request.headers_mut());
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::new(client, peer.port())));
+    client
 }
 
 /// The caller's own id, if it is one that can stand in a log.
@@ -119,7 +140,7 @@ fn sent_id(request: &Request) -> Option<Arc<str>> {
 }
 
 /// The route and not the path: paths hold ids, and a webhook's is a secret.
-fn record(method: &Method, route: &Arc<str>, response: &Response, took: Duration, id: &str) {
+fn record(method: &Method, route: &Arc<str>, response: &Response, took: Duration, id: &str, client: IpAddr) {
     let status = response.status().as_u16();
     let milliseconds = (took.as_secs_f64() * 1_000_000.0).round() / 1_000.0;
     let bytes = response.body().size_hint().exact();
@@ -129,6 +150,7 @@ fn record(method: &Method, route: &Arc<str>, response: &Response, took: Duration
         status,
         milliseconds,
         bytes,
+        %client,
         request_id = id,
         "request"
     );

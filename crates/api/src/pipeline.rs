@@ -22,7 +22,7 @@ use crate::answer::Media;
 use crate::body;
 use crate::check::Checker;
 use crate::definition::{Accept, Bind, Content, Rejected, Run};
-use crate::endpoint::{Access, Call, Idempotency, Principal as _, SEQUENCE, Service};
+use crate::endpoint::{Access, Call, Idempotency, Principal as _, RateKey, SEQUENCE, Service};
 use crate::error::Error;
 use crate::layers::RequestId;
 use crate::payload::{Presence, not_json};
@@ -82,6 +82,7 @@ pub(crate) async fn serve<S: Service>(
     if let Some(standing) = standing {
         standing.write_headers(response.headers_mut());
     }
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     response
 }
 
@@ -143,13 +144,10 @@ async fn carry_out<S: Service>(
     {
         response.headers_mut().insert(SEQUENCE, seq.into());
     }
-    if plan.media == Media::Events {
-        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    }
     Ok(response)
 }
 
-/// The peer's address. Behind a proxy it is the proxy's.
+/// The client's address, as [`crate::layers`] found it: the peer's, or the one that a trusted proxy tells.
 pub(crate) fn client_address(parts: &Parts) -> IpAddr {
     let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>();
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |ConnectInfo(address)| address.ip())
@@ -198,14 +196,16 @@ async fn admit<S: Service>(
         Ok(principal) => principal,
         Err(error) => {
             // Only who fails is counted here, so a stranger's guesses never hold up the owner of a key.
-            if error.status() == StatusCode::FORBIDDEN {
+            // So is who guesses at the names of teams.
+            let is_guess = error.status() == StatusCode::NOT_FOUND && captured.contains_key("teamSlug");
+            if error.status() == StatusCode::FORBIDDEN || is_guess {
                 count(standing, rate_limiters.auth_failure(client))?;
             }
             return Err(error);
         }
     };
     let taken = match principal.rate_key() {
-        Some(key) => rate_limiters.key.as_ref().map(|buckets| buckets.take(key)),
+        Some(RateKey { key, team }) => rate_limiters.key_and_team(key, team),
         None => rate_limiters.anonymous.as_ref().map(|buckets| buckets.take(client_of(client))),
     };
     count(standing, taken)?;

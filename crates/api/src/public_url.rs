@@ -1,7 +1,9 @@
 //! The address people reach this server by: as it is set, or as a proxy in front tells it.
 
 use axum::http::header::HOST;
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, HeaderName, Uri};
+
+use crate::trusted_proxies::{FORWARDED_HOST, FORWARDED_PREFIX, FORWARDED_PROTO};
 
 const PREFIX_CHARS_MAX: usize = 255;
 
@@ -16,6 +18,10 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
+    /// What an answer depends on that has this address in it, for `Vary`.
+    pub(crate) const VARY: &'static str =
+        "x-forwarded-host, x-forwarded-proto, x-forwarded-prefix, forwarded";
+
     /// `https://example.com/tables`, as an operator writes it.
     pub fn parse(text: &str) -> Result<Self, String> {
         let fault = || {
@@ -35,21 +41,18 @@ impl PublicUrl {
         Ok(Self { is_https, host: host.to_owned(), prefix })
     }
 
-    /// How a request came here: what is set beats what a proxy tells, and that beats the request itself.
+    /// How a request came here: what is set beats what a trusted proxy tells, and that beats the request itself.
+    /// [`crate::trusted_proxies`] has removed what others tell.
     pub(crate) fn reached(set: Option<&Self>, headers: &HeaderMap) -> Self {
         if let Some(set) = set {
             return set.clone();
         }
-        let header = |name: &str| {
-            let text = headers.get(name)?.to_str().ok()?;
-            // The first proxy is the one that people meet.
-            Some(text.split(',').next().unwrap_or_default().trim())
-        };
-        let host = header("x-forwarded-host").or_else(|| header(HOST.as_str())).unwrap_or("localhost");
+        let header = |name: HeaderName| headers.get(name)?.to_str().ok().map(str::trim);
+        let host = header(FORWARDED_HOST).or_else(|| header(HOST)).unwrap_or("localhost");
         Self {
-            is_https: header("x-forwarded-proto") == Some("https"),
+            is_https: header(FORWARDED_PROTO).is_some_and(|proto| proto.eq_ignore_ascii_case("https")),
             host: host.to_owned(),
-            prefix: header("x-forwarded-prefix").and_then(prefix_of).unwrap_or_default(),
+            prefix: header(FORWARDED_PREFIX).and_then(prefix_of).unwrap_or_default(),
         }
     }
 
@@ -121,7 +124,7 @@ mod tests {
     fn proxies_tell_it_and_settings_beat_them() {
         let told = headers(&[
             ("host", "127.0.0.1:8080"),
-            ("x-forwarded-host", "tables.example, inner"),
+            ("x-forwarded-host", "tables.example"),
             ("x-forwarded-proto", "https"),
             ("x-forwarded-prefix", "/mill/"),
         ]);

@@ -19,11 +19,13 @@ pub(crate) const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit"
 pub(crate) const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 pub(crate) const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
-/// The four rates of the contract. All settable; none means no limit.
+/// The rates of the contract, and that of a team. All settable; none means no limit.
 #[derive(Debug, Clone)]
 pub struct Rates {
     /// Per API key.
     pub key: Option<Rate>,
+    /// All keys of a team together.
+    pub team: Option<Rate>,
     /// Reads without a key, per client address.
     pub anonymous: Option<Rate>,
     /// Webhook deliveries, per team.
@@ -37,6 +39,7 @@ impl Default for Rates {
         let rate = |per_second, burst| Some(Rate { per_second, burst });
         Self {
             key: rate(100, 200),
+            team: rate(400, 800),
             anonymous: rate(20, 40),
             webhook: rate(100, 500),
             auth_failures: rate(5, 20),
@@ -51,6 +54,13 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// The rate of a team whose keys have this one.
+    #[must_use]
+    pub fn of_team(self) -> Self {
+        let times = |number: u32| number.saturating_mul(4);
+        Self { per_second: times(self.per_second), burst: times(self.burst) }
+    }
+
     /// `"100/200"` is 100 a second with bursts of 200; `"0"` is no limit.
     pub fn parse(text: &str) -> Result<Option<Self>, String> {
         if text.trim() == "0" {
@@ -89,6 +99,12 @@ pub struct RateLimitStatus {
 }
 
 impl RateLimitStatus {
+    /// The narrower of two limits that both count a request.
+    pub(crate) fn narrower(self, other: Self) -> Self {
+        let remaining = |status: &Self| (status.is_allowed, status.remaining);
+        if remaining(&other) < remaining(&self) { other } else { self }
+    }
+
     pub(crate) fn write_headers(&self, headers: &mut HeaderMap) {
         headers.insert(LIMIT, self.limit.into());
         headers.insert(REMAINING, self.remaining.into());
@@ -232,6 +248,7 @@ impl<K> Debug for TokenBuckets<K> {
 #[derive(Debug)]
 pub(crate) struct RateLimiters {
     pub key: Option<TokenBuckets<u128>>,
+    pub team: Option<TokenBuckets<u128>>,
     pub anonymous: Option<TokenBuckets<IpAddr>>,
     pub webhook: Option<TokenBuckets<String>>,
     pub auth_failures: Option<TokenBuckets<IpAddr>>,
@@ -239,9 +256,10 @@ pub(crate) struct RateLimiters {
 
 impl RateLimiters {
     pub(crate) fn new(rates: &Rates, clock: &Arc<dyn Clock>) -> Self {
-        let Rates { key, anonymous, webhook, auth_failures } = rates;
+        let Rates { key, team, anonymous, webhook, auth_failures } = rates;
         Self {
             key: key.map(|rate| TokenBuckets::new("key", rate, Arc::clone(clock))),
+            team: team.map(|rate| TokenBuckets::new("team", rate, Arc::clone(clock))),
             anonymous: anonymous.map(|rate| TokenBuckets::new("anonymous", rate, Arc::clone(clock))),
             webhook: webhook.map(|rate| TokenBuckets::new("webhook", rate, Arc::clone(clock))),
             auth_failures: auth_failures.map(|rate| TokenBuckets::new("failures", rate, Arc::clone(clock))),
@@ -250,6 +268,19 @@ impl RateLimiters {
 }
 
 impl RateLimiters {
+    /// Counts one request of a key, and of its team. A key that is refused costs its team nothing.
+    pub(crate) fn key_and_team(&self, key: u128, team: u128) -> Option<RateLimitStatus> {
+        let of_key = self.key.as_ref().map(|buckets| buckets.take(key));
+        if of_key.is_some_and(|status| !status.is_allowed) {
+            return of_key;
+        }
+        let of_team = self.team.as_ref().map(|buckets| buckets.take(team));
+        match (of_key, of_team) {
+            (Some(of_key), Some(of_team)) => Some(of_key.narrower(of_team)),
+            (of_key, of_team) => of_key.or(of_team),
+        }
+    }
+
     /// Counts one failed try to be let in.
     pub(crate) fn auth_failure(&self, client: IpAddr) -> Option<RateLimitStatus> {
         self.auth_failures.as_ref().map(|buckets| buckets.take(client_of(client)))

@@ -23,9 +23,10 @@ pub(crate) async fn sync_rate_limits<S>(shared: Weak<Shared<S>>, shared_rates: A
     loop {
         tokio::time::sleep(SYNC_EVERY).await;
         let Some(shared) = shared.upgrade() else { return };
-        let RateLimiters { key, anonymous, webhook, auth_failures } = &shared.rate_limiters;
+        let RateLimiters { key, team, anonymous, webhook, auth_failures } = &shared.rate_limiters;
         let told = tokio::try_join!(
             sync_buckets(key.as_ref(), &*shared_rates),
+            sync_buckets(team.as_ref(), &*shared_rates),
             sync_buckets(anonymous.as_ref(), &*shared_rates),
             sync_buckets(webhook.as_ref(), &*shared_rates),
             sync_buckets(auth_failures.as_ref(), &*shared_rates),

@@ -9,7 +9,7 @@ use rowmill_fairness::Tenant;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::endpoint::{Access, Call, Principal, Service};
+use crate::endpoint::{Access, Call, Principal, RateKey, Service};
 use crate::error::Error;
 use crate::event_frames::EventFrames;
 use crate::page_cache::PageCache;
@@ -113,9 +113,12 @@ impl Service for ApiState {
 }
 
 impl Principal for Caller {
-    fn rate_key(&self) -> Option<u128> {
+    fn rate_key(&self) -> Option<RateKey> {
         match self {
-            Self::Key(principal) => Some(principal.key.uuid().as_u128()),
+            Self::Key(principal) => {
+                let (key, team) = (principal.key.uuid().as_u128(), principal.team.0.as_u128());
+                Some(RateKey { key, team })
+            }
             Self::Anyone(_) => None,
         }
     }

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::event_hub::EventHub;
 use crate::event_streams::Streams;
 use crate::key_cache::KeyCache;
+use crate::quotas::Quotas;
 use crate::sequences::Sequences;
 use crate::sign_in_link::SignInLink;
 use crate::tester::Tester;
@@ -28,6 +29,7 @@ pub struct App {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) query: Query,
     pub(crate) limits: Limits,
+    pub(crate) quotas: Quotas,
     pub(crate) vault: Vault,
     pub(crate) environment: Environment,
     pub(crate) clock: Arc<dyn Clock>,
@@ -66,6 +68,7 @@ impl App {
             query,
             store,
             limits,
+            quotas: Quotas::default(),
             vault,
             environment,
             clock,
@@ -77,6 +80,12 @@ impl App {
             repeating: tokio::sync::Mutex::new(()),
             is_stopping: AtomicBool::new(false),
         }
+    }
+
+    /// With these quotas for each team.
+    #[must_use]
+    pub fn with_quotas(self, quotas: Quotas) -> Self {
+        Self { quotas, ..self }
     }
 
     /// How much memory the columns that views look at may take; a part of the machine's unless it is set.

@@ -12,6 +12,9 @@ pub enum Error {
     /// More than a limit allows: 400, naming the limit.
     #[error("{message}")]
     LimitExceeded { message: String, details: Vec<Offence> },
+    /// More than the operator lets a team store: 400, naming the quota.
+    #[error("{0}")]
+    QuotaExceeded(String),
     /// No bearer token.
     #[error("Bearer token is required")]
     Unauthenticated,

@@ -243,8 +243,11 @@ impl App {
                 return Ok(batch);
             }
             let stored = self.project_to_change(import.caller, &import.project).await?;
-            match self.store.insert_rows(self.lay_out_import(&stored, import, &left)?).await {
+            let mut new_rows = self.lay_out_import(&stored, import, &left)?;
+            new_rows.new_rows_max = self.new_rows_max(stored.project.team).await?;
+            match self.store.insert_rows(new_rows).await {
                 Err(StoreError::Stale) => {}
+                Err(StoreError::Full) => return Err(self.rows_quota_exceeded()),
                 Err(StoreError::AmbiguousMatch(places)) => {
                     let places: HashSet<usize> = places.into_iter().collect();
                     let mut place = 0;
@@ -311,6 +314,7 @@ impl App {
                 .transpose()?,
             project_save: None,
             ignored_keys: Vec::new(),
+            new_rows_max: None,
             now_ms,
             once: None,
         })

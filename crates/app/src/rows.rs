@@ -92,9 +92,11 @@ impl App {
             let stored = self.project_to_change(caller, project).await?;
             let mut batch = off_async(insert.bytes(), || self.lay_out(&stored, &insert))?;
             batch.once.clone_from(&once);
+            batch.new_rows_max = self.new_rows_max(stored.project.team).await?;
             match self.store.insert_rows(batch).await {
                 // The columns changed meanwhile: lay the values out anew.
                 Err(StoreError::Stale) => {}
+                Err(StoreError::Full) => return Err(self.rows_quota_exceeded()),
                 Err(StoreError::AmbiguousMatch(indexes)) => return Err(ambiguous(&insert, &indexes)),
                 outcome => return Ok(outcome?),
             }
@@ -229,6 +231,7 @@ impl App {
             match_on,
             project_save,
             ignored_keys: made.ignored_keys,
+            new_rows_max: None,
             now_ms,
             once: None,
         })

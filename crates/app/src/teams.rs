@@ -55,7 +55,14 @@ impl App {
         self.store.team(caller.with_key()?.team).await?.ok_or(Error::NotFound(Noun::Team))
     }
 
+    /// Makes a key for a team. Where there is no team at all, the first one is made with it, as on the first start.
     pub async fn create_key(&self, slug: &str, name: Option<&str>) -> Result<NewKey> {
+        if slug == Self::FIRST_SLUG
+            && self.store.teams().await?.is_empty()
+            && let Some(first) = self.bootstrap().await?
+        {
+            return Ok(first);
+        }
         let team = self.team_by_slug(slug).await?;
         let new_key = self.new_key(team.id, name.unwrap_or("key"))?;
         self.store.create_key(new_key.key.clone()).await?;

@@ -64,11 +64,16 @@ impl App {
             if signed.is_empty() {
                 return Err(Error::InvalidSignature);
             }
-            let guests =
-                signed.iter().map(|stored| self.guest_write(stored, &event)).collect::<Result<_>>()?;
+            let left = self.new_rows_max(team).await?.unwrap_or(u64::MAX);
+            let guests = signed
+                .iter()
+                .zip(0..)
+                .map(|(stored, place): (_, u64)| self.guest_write(stored, &event, place < left))
+                .collect::<Result<_>>()?;
             match self.store.upsert_guests(guests).await {
                 // A project's columns changed meanwhile: lay the values out anew.
                 Err(StoreError::Stale | StoreError::UnknownProject) => {}
+                Err(StoreError::Full) => return Err(self.rows_quota_exceeded()),
                 outcome => {
                     let GuestsWritten { rows_created, rows_updated } = outcome?;
                     return Ok(Delivered {
@@ -95,7 +100,12 @@ impl App {
         connected.into_iter().filter(takes).collect()
     }
 
-    fn guest_write(&self, stored: &StoredProject, event: &GuestEvent) -> Result<GuestWrite> {
+    fn guest_write(
+        &self,
+        stored: &StoredProject,
+        event: &GuestEvent,
+        may_create: bool,
+    ) -> Result<GuestWrite> {
         let now_ms = self.clock.now_ms();
         let table = &stored.project.table;
         let internal = |error: serde_json::Error| Error::Internal(error.into());
@@ -119,6 +129,7 @@ impl App {
             version: stored.version,
             guest_id: event.guest_id.clone(),
             event_at_ms: event.created_at_ms,
+            may_create,
             now_ms,
             row,
         })

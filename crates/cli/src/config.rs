@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use rowmill_api::{Cors, PublicUrl, Rate};
+use rowmill_api::{Cors, PublicUrl, Rate, TrustedProxies};
 use rowmill_app::QueryMemory;
 use rowmill_model::{Limits, Secret};
 
@@ -39,22 +39,33 @@ pub(crate) struct Serve {
     pub(crate) admin_listen: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
-    /// Public URL of the server behind a proxy, such as `https://example.com/tables`. Not needed if the proxy
-    /// sends X-Forwarded-Host, -Proto and -Prefix.
+    /// Public URL of the server behind a proxy, such as `https://example.com/tables`. Not needed if a trusted
+    /// proxy sends X-Forwarded-Host, -Proto and -Prefix.
     #[arg(long, env = "ROWMILL_PUBLIC_URL", value_parser = PublicUrl::parse)]
     pub(crate) public_url: Option<PublicUrl>,
+    /// Addresses or ranges of your proxies, such as 127.0.0.1,10.0.0.0/8. Only their X-Forwarded-For, -Host,
+    /// -Proto, -Prefix and Forwarded headers are used; those of others are ignored. Default: none.
+    #[arg(long, env = "ROWMILL_TRUSTED_PROXIES", default_value = "", hide_default_value = true, value_parser = TrustedProxies::parse)]
+    pub(crate) trusted_proxies: TrustedProxies,
     /// Requests per second and burst per API key, such as 100/200; 0 for no limit.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_KEY", default_value = "100/200", value_parser = rate)]
     pub(crate) rate_limit_key: RateSetting,
+    /// Rate limit of a team: all its API keys together. Default: four times the rate of a key.
+    #[arg(long, env = "ROWMILL_RATE_LIMIT_TEAM", value_parser = rate)]
+    pub(crate) rate_limit_team: Option<RateSetting>,
     /// Rate limit for reads without an API key, per client address.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_ANONYMOUS", default_value = "20/40", value_parser = rate)]
     pub(crate) rate_limit_anonymous: RateSetting,
     /// Rate limit for webhook deliveries, per team.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_WEBHOOK", default_value = "100/500", value_parser = rate)]
     pub(crate) rate_limit_webhook: RateSetting,
-    /// Rate limit for failed authentication, per client address.
+    /// Rate limit for failed authentication (a wrong key, or an unknown team in the path), per client address.
     #[arg(long, env = "ROWMILL_RATE_LIMIT_AUTH_FAILURES", default_value = "5/20", value_parser = rate)]
     pub(crate) rate_limit_auth_failures: RateSetting,
+    /// Rows that a team can have, in all its projects together; 0 for no limit. Requests at the same moment can pass
+    /// it by what each of them adds.
+    #[arg(long, env = "ROWMILL_TEAM_ROWS_MAX", default_value_t = 0)]
+    pub(crate) team_rows_max: u64,
     /// Memory for the columns that views use: a percentage of the machine's memory (25%) or a size (512M, 2G).
     /// Columns that do not fit are read from the database each time.
     #[arg(long, env = "ROWMILL_QUERY_MEMORY", default_value = "25%", value_parser = QueryMemory::parse)]
@@ -177,8 +188,7 @@ limit_args! {
     /// Connections at once; fewer if the process may open fewer files. Beyond it, an idle connection gives way,
     /// or the newcomer is told 503; /healthz, /readyz and /metrics are answered all the same.
     connections_max, "ROWMILL_CONNECTIONS_MAX";
-    /// Connections at once from one client address (for IPv6: from one /64). Behind a proxy all clients have the
-    /// proxy's address: raise it to connections-max there.
+    /// Connections at once from one client address (for IPv6: from one /64). It does not hold for trusted proxies.
     connections_per_address_max, "ROWMILL_CONNECTIONS_PER_ADDRESS_MAX";
     /// Seconds in which the head of a request must arrive, and for which an idle connection is kept.
     head_seconds_max, "ROWMILL_HEAD_SECONDS_MAX";

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rowmill_api::{ApiState, PublicUrl, Rates, Settings};
-use rowmill_app::{App, Environment, NewKey};
+use rowmill_api::{ApiState, PublicUrl, Rate, Rates, Settings};
+use rowmill_app::{App, Environment, NewKey, Quotas};
 use rowmill_model::Limits;
 use rowmill_store::Store;
 use rowmill_store_sqlite::Access;
@@ -45,11 +45,12 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let Opened { database, app, clock } = open(&serve, &limits).await?;
     // The address is taken before a key is made, so that a failed start spends none.
     let sockets = Sockets::bind(&serve).await?;
-    let first_key = app.bootstrap().await?;
-    let link = match &first_key {
-        Some(new_key) if role == Role::Server => Some(app.sign_in_link(new_key.key.id)?),
-        _ => None,
+    let first_key = match role {
+        Role::Server => app.bootstrap().await?,
+        // Nobody would see the key: the first server makes and prints it.
+        Role::Worker => None,
     };
+    let link = first_key.as_ref().map(|new_key| app.sign_in_link(new_key.key.id)).transpose()?;
 
     let settings = api_settings(&serve, &*database)?;
     if serve.store.url().is_none() {
@@ -112,6 +113,8 @@ async fn open(serve: &Serve, limits: &Limits) -> Result<Opened, Box<dyn Error>> 
     let OpenedVault { vault, made } = secret_key::vault(&store.data_dir, serve.secret_key.clone())?;
     let clock = SharedClock(Arc::clone(&database));
     let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(clock.clone()));
+    let team_rows_max = Some(serve.team_rows_max).filter(|rows_max| *rows_max > 0);
+    let app = app.with_quotas(Quotas { team_rows_max });
     app.set_query_memory(serve.query_memory);
     let app = Arc::new(app);
     secret_key::check(&app, made, &store.data_dir, serve.adopt_secret_key).await?;
@@ -122,11 +125,13 @@ fn api_settings(serve: &Serve, database: &dyn Store) -> Result<Settings, Box<dyn
     let mut settings = Settings::new(request_id);
     settings.rates = Rates {
         key: serve.rate_limit_key.0,
+        team: serve.rate_limit_team.map_or_else(|| serve.rate_limit_key.0.map(Rate::of_team), |rate| rate.0),
         anonymous: serve.rate_limit_anonymous.0,
         webhook: serve.rate_limit_webhook.0,
         auth_failures: serve.rate_limit_auth_failures.0,
     };
     settings.cors = serve.cors_origins.clone();
+    settings.trusted_proxies = Arc::new(serve.trusted_proxies.clone());
     settings.request_memory_bytes = serve.request_memory.bytes();
     settings.metrics = Some(rowmill_api::install_metrics()?);
     settings.shared_rates = database.shared_rates();
@@ -167,11 +172,13 @@ fn listen(
 ) -> Result<Listeners, Box<dyn Error>> {
     let state = ApiState::new(Arc::clone(app)).at(serve.public_url.clone());
     let (caps, deadlines) = (Caps::of(&limits), Deadlines::of(&limits));
+    let trusted_proxies = Arc::clone(&settings.trusted_proxies);
     let admin = sockets.admin.map(|socket| {
         let mut admin_settings = Settings::new(request_id);
         admin_settings.metrics = settings.metrics.clone();
         let router = rowmill_api::health(state.clone(), admin_settings);
-        Listener::new(socket, HttpService { router, public_url: None }, Caps::ADMIN, deadlines)
+        let service = HttpService { router, public_url: None, trusted_proxies: Arc::default() };
+        Listener::new(socket, service, Caps::ADMIN, deadlines)
     });
     let router = match role {
         Role::Server => rowmill_api::service(limits)?.site(state, settings),
@@ -179,7 +186,8 @@ fn listen(
     };
     let router = router
         .layer(axum::middleware::map_response_with_state(Arc::clone(app), close_connection_when_stopping));
-    let http_service = HttpService { router, public_url: serve.public_url.clone().map(Arc::new) };
+    let http_service =
+        HttpService { router, public_url: serve.public_url.clone().map(Arc::new), trusted_proxies };
     Ok(Listeners { main: Listener::new(sockets.main, http_service, caps, deadlines), admin })
 }
 

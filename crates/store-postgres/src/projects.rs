@@ -126,3 +126,11 @@ pub(crate) async fn count(tx: &mut Tx, team: TeamId, folder: Option<&str>) -> Re
     let counted = tx.query(sql, &[&team.0, &folder]).await?;
     Ok(counted.first().map_or(0, |row| unsigned(row.get(0))))
 }
+
+/// The rows of all of a team's projects.
+pub(crate) async fn count_rows(tx: &mut Tx, team: TeamId) -> Result<u64> {
+    let sql = "SELECT coalesce(sum(row_count), 0)::int8 FROM rowmill.projects JOIN rowmill.counters USING (project) \
+               WHERE team = $1";
+    let counted = tx.query(sql, &[&team.0]).await?;
+    Ok(counted.first().map_or(0, |row| unsigned(row.get(0))))
+}

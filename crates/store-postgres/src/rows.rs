@@ -21,7 +21,8 @@ pub(crate) async fn insert(
     documents: &Documents,
     batch: &NewRows,
 ) -> Result<(Inserted, Vec<Change>)> {
-    let NewRows { project, version, rows, match_on, project_save, ignored_keys, now_ms, once } = batch;
+    let NewRows { project, version, rows, match_on, project_save, ignored_keys, new_rows_max, now_ms, once } =
+        batch;
     if let Some(kept) = receipts::begin(tx, once.as_ref()).await? {
         return Ok((kept, Vec::new()));
     }
@@ -32,8 +33,9 @@ pub(crate) async fn insert(
     } else {
         let blocks = open.changes.blocks_of_new(rows.len());
         open.load(tx, [], blocks).await?;
-        rows.iter().map(|row| open.changes.insert(row.clone(), *now_ms)).collect::<Result<_>>()?
+        rows.iter().map(|row| open.changes.insert(row.clone(), *now_ms)).collect::<Result<Vec<_>>>()?
     };
+    Inserted::check_new(&outcomes, *new_rows_max)?;
     let change = open.finish(tx, *now_ms)?;
     let inserted = Inserted { rows: outcomes, ignored_keys: ignored_keys.clone() };
     receipts::end(tx, once.as_ref(), &inserted)?;

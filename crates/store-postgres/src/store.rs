@@ -212,6 +212,10 @@ impl Store for PostgresStore {
             .await
     }
 
+    async fn count_team_rows(&self, team: TeamId) -> Result<u64> {
+        self.node.read(team, |tx, team| Box::pin(projects::count_rows(tx, *team))).await
+    }
+
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
         let Some(state) = self.node.state_batcher.state(id).await? else { return Ok(None) };
         if let Some(project) = self.node.documents.stored(&state) {

@@ -7,7 +7,9 @@ use rowmill_model::ProjectId;
 use rowmill_model::plan::{block_of, place_of};
 use rowmill_model::record::Slot;
 use rowmill_store::changes::CellTaker;
-use rowmill_store::{Change, Claim, Claimed, Lane, Lanes, Result, Settle, Settled, Settlement};
+use rowmill_store::{
+    Change, Claim, Claimed, Lane, Lanes, RETRY_WAIT_MS_MAX, Result, Settle, Settled, Settlement,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -42,14 +44,17 @@ const LANES: &str = "WITH RECURSIVE lane (project, slot) AS ( \
      SELECT c.id, ARRAY[l.slot], NULL::int8 FROM (SELECT * FROM lane LIMIT $3) l \
      JOIN rowmill.counters c USING (project) UNION ALL \
      SELECT c.id, \
-     ARRAY(SELECT DISTINCT due.slot FROM (SELECT r.slot FROM rowmill.retries r \
-     WHERE r.project = late.project AND r.at <= $1 ORDER BY r.at LIMIT $2) due), \
-     (SELECT r.at FROM rowmill.retries r WHERE r.project = late.project AND r.at > $1 \
+     ARRAY(SELECT DISTINCT due.slot FROM ((SELECT r.slot FROM rowmill.retries r \
+     WHERE r.project = late.project AND r.at <= $1 ORDER BY r.at LIMIT $2) UNION ALL \
+     (SELECT r.slot FROM rowmill.retries r \
+     WHERE r.project = late.project AND r.at > $4 ORDER BY r.at LIMIT $2)) due), \
+     (SELECT r.at FROM rowmill.retries r WHERE r.project = late.project AND r.at > $1 AND r.at <= $4 \
      ORDER BY r.at LIMIT 1) \
      FROM late JOIN rowmill.counters c USING (project)";
 
 pub(crate) async fn lanes(database: &Database, now_ms: i64) -> Result<Lanes> {
-    let found = database.ask(LANES, &[&now_ms, &DUE_AT_ONCE, &LANES_MAX]).await?;
+    let latest_ms = now_ms.saturating_add(RETRY_WAIT_MS_MAX);
+    let found = database.ask(LANES, &[&now_ms, &DUE_AT_ONCE, &LANES_MAX, &latest_ms]).await?;
     let mut ready = BTreeSet::new();
     let mut next_due_ms: Option<i64> = None;
     for row in &found {
@@ -148,6 +153,8 @@ fn select_of_ready_blocks(columns: &str, join: &str) -> String {
 impl Glance {
     async fn take(tx: &mut Tx, projects: &[ProjectId], claim: &Claim, busy: Busy) -> Result<Self> {
         let ids: Vec<Uuid> = projects.iter().map(|id| id.uuid()).collect();
+        let now_ms = claim.now.as_millisecond();
+        let latest_ms = now_ms.saturating_add(RETRY_WAIT_MS_MAX);
         // Asks of projects that are not taken find nothing.
         let id =
             |lane: &Lane| if projects.contains(&lane.project) { lane.project.uuid() } else { Uuid::nil() };
@@ -161,9 +168,11 @@ impl Glance {
             &[
                 (
                     "SELECT c.id, r.at, r.slot, r.position FROM rowmill.counters c CROSS JOIN LATERAL \
-                     (SELECT at, slot, position FROM rowmill.retries WHERE project = c.project AND at <= $2 \
-                     ORDER BY at LIMIT $3) r WHERE c.id = ANY($1)",
-                    &[&ids, &claim.now.as_millisecond(), &DUE_AT_ONCE],
+                     ((SELECT at, slot, position FROM rowmill.retries WHERE project = c.project AND at <= $2 \
+                     ORDER BY at LIMIT $3) UNION ALL \
+                     (SELECT at, slot, position FROM rowmill.retries WHERE project = c.project AND at > $4 \
+                     ORDER BY at LIMIT $3)) r WHERE c.id = ANY($1)",
+                    &[&ids, &now_ms, &DUE_AT_ONCE, &latest_ms],
                 ),
                 (&READY_BLOCKS, &[&asked, &slots, &most]),
                 (&CLAIMS_IN_READY_BLOCKS, &[&asked, &slots, &most]),

@@ -12,13 +12,65 @@ pub const DATABASE_FILE: &str = "rowmill.db";
 /// Locked by the process that serves the data folder.
 const LOCK_FILE: &str = "rowmill.lock";
 
-/// Creates the folder, readable by its owner only: it holds the teams' data and secrets.
+/// Creates the folder, and lets only its owner use it: it holds the teams' data and secrets.
 pub(crate) fn make_private(data_dir: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(data_dir)
+    builder.create(data_dir)?;
+    if holds_only_ours(data_dir) {
+        restrict(data_dir, 0o700);
+    } else if is_open(data_dir) {
+        tracing::warn!(
+            folder = %data_dir.display(),
+            "other users can look into the data folder, and it holds other files, so its mode was not changed; \
+             choose a folder of its own, or run chmod 700 on it"
+        );
+    }
+    Ok(())
+}
+
+/// Lets only the owner read the database's files, also where an older version or a copy left them open.
+pub(crate) fn restrict_files(data_dir: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        restrict(&data_dir.join(format!("{DATABASE_FILE}{suffix}")), 0o600);
+    }
+}
+
+/// A folder that holds other things, such as `/tmp` or a home, is not ours to close to others.
+fn holds_only_ours(data_dir: &Path) -> bool {
+    let is_ours = |name: &str| {
+        ["rowmill", "secret.key", "backup", "lost+found"].iter().any(|start| name.starts_with(start))
+    };
+    std::fs::read_dir(data_dir).is_ok_and(|mut entries| {
+        entries.all(|entry| entry.is_ok_and(|entry| entry.file_name().to_str().is_some_and(is_ours)))
+    })
+}
+
+/// Whether others than the owner may use it. What is not there is not open.
+fn is_open(path: &Path) -> bool {
+    #[cfg(unix)]
+    if let Ok(data) = std::fs::metadata(path) {
+        return std::os::unix::fs::PermissionsExt::mode(&data.permissions()) & 0o077 != 0;
+    }
+    let _ = path;
+    false
+}
+
+fn restrict(path: &Path, mode: u32) {
+    if !is_open(path) {
+        return;
+    }
+    #[cfg(unix)]
+    match std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)) {
+        Ok(()) => {
+            tracing::info!(path = %path.display(), "other users could read this; now only its owner can")
+        }
+        Err(error) => {
+            tracing::warn!(path = %path.display(), %error, "other users can read this, and its mode cannot be changed");
+        }
+    }
 }
 
 /// Takes the lock that only one process that serves the data folder can hold. The system releases it when the process

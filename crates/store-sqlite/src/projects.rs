@@ -120,6 +120,17 @@ pub(crate) fn count(connection: &Connection, team: TeamId, folder: Option<&str>)
         .map_err(backend)
 }
 
+/// The rows of all of a team's projects.
+pub(crate) fn count_rows(connection: &Connection, team: TeamId) -> Result<u64> {
+    connection
+        .prepare_cached(
+            "SELECT coalesce(sum(row_count), 0) FROM projects JOIN counters ON counters.project = projects.num \
+             WHERE team = ?1",
+        )
+        .and_then(|mut query| query.query_row([team.0.as_bytes()], |row| row.get(0)))
+        .map_err(backend)
+}
+
 fn read_summary(row: &Row<'_>) -> rusqlite::Result<ProjectSummary> {
     Ok(ProjectSummary {
         id: ProjectId::from_uuid(uuid_of(row, 0)?),

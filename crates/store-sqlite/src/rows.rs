@@ -20,7 +20,8 @@ pub(crate) fn insert(
     documents: &Documents,
     batch: NewRows,
 ) -> Result<(Inserted, Vec<Change>)> {
-    let NewRows { project, version, rows, match_on, project_save, ignored_keys, now_ms, once } = batch;
+    let NewRows { project, version, rows, match_on, project_save, ignored_keys, new_rows_max, now_ms, once } =
+        batch;
     let mut changes = Vec::new();
     let inserted = receipts::once(connection, once.as_ref(), || {
         let state = project_state::state_at(connection, project, version)?;
@@ -32,6 +33,7 @@ pub(crate) fn insert(
             Some(slot) => upsert_all(&mut open, rows, slot, now_ms)?,
             None => insert_all(&mut open, rows, now_ms)?,
         };
+        Inserted::check_new(&outcomes, new_rows_max)?;
         changes.push(open.finish(now_ms)?);
         Ok(Inserted { rows: outcomes, ignored_keys })
     })?;

@@ -19,7 +19,7 @@ use rusqlite::Connection;
 
 use crate::connection::{WRITER_CACHE_KIB, connect, in_transaction};
 use crate::convert::{backend, unusable};
-use crate::data_dir::{DATABASE_FILE, make_private, take_lock};
+use crate::data_dir::{DATABASE_FILE, make_private, restrict_files, take_lock};
 use crate::documents::Documents;
 use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
@@ -67,6 +67,7 @@ impl SqliteStore {
                 "this database was made by an earlier version and has no checksums; `rowmill move` to a new folder adds them"
             );
         }
+        restrict_files(data_dir);
         carry::check_finished(&connection)?;
         let documents = Arc::new(Documents::default());
         if access == Access::Serve {
@@ -176,6 +177,10 @@ impl Store for SqliteStore {
         self.readers
             .read_long(ReadKind::List, move |connection| projects::count(connection, team, folder.as_deref()))
             .await
+    }
+
+    async fn count_team_rows(&self, team: TeamId) -> Result<u64> {
+        self.readers.read_long(ReadKind::List, move |connection| projects::count_rows(connection, team)).await
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {

@@ -7,7 +7,8 @@ use rowmill_model::plan::{block_of, place_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_store::changes::{CellClaim, CellTaker, Places};
 use rowmill_store::{
-    Change, Claim, Claimed, Lane, Lanes, Result, Settle, Settled, Settlement, Ticket, WorkerId,
+    Change, Claim, Claimed, Lane, Lanes, RETRY_WAIT_MS_MAX, Result, Settle, Settled, Settlement, Ticket,
+    WorkerId,
 };
 use rusqlite::{Connection, OptionalExtension, Row};
 use uuid::Uuid;
@@ -25,6 +26,7 @@ const LANES_MAX: usize = 10_000;
 
 /// The columns with ready cells, found by leaping from one to the next.
 pub(crate) fn lanes(connection: &Connection, now_ms: i64) -> Result<Lanes> {
+    let latest_ms = now_ms.saturating_add(RETRY_WAIT_MS_MAX);
     let mut lanes: Vec<(i64, Slot)> = Vec::new();
     let mut next = connection
         .prepare_cached(
@@ -39,17 +41,22 @@ pub(crate) fn lanes(connection: &Connection, now_ms: i64) -> Result<Lanes> {
         last = found;
     }
     let due: Vec<(i64, Slot)> = connection
-        .prepare_cached("SELECT DISTINCT project, slot FROM (SELECT * FROM retries WHERE at <= ?1 LIMIT ?2)")
+        .prepare_cached(
+            "SELECT DISTINCT project, slot FROM \
+             (SELECT * FROM (SELECT project, slot FROM retries WHERE at <= ?1 LIMIT ?3) UNION ALL \
+             SELECT * FROM (SELECT project, slot FROM retries WHERE at > ?2 LIMIT ?3))",
+        )
         .and_then(|mut query| {
-            query.query_map((now_ms, DUE_AT_ONCE), |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+            let lane = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            query.query_map((now_ms, latest_ms, DUE_AT_ONCE), lane)?.collect()
         })
         .map_err(backend)?;
     lanes.extend(due);
     lanes.sort_unstable();
     lanes.dedup();
     let next_due_ms = connection
-        .prepare_cached("SELECT at FROM retries WHERE at > ?1 ORDER BY at LIMIT 1")
-        .and_then(|mut query| query.query_row([now_ms], |row| row.get(0)).optional())
+        .prepare_cached("SELECT at FROM retries WHERE at > ?1 AND at <= ?2 ORDER BY at LIMIT 1")
+        .and_then(|mut query| query.query_row([now_ms, latest_ms], |row| row.get(0)).optional())
         .map_err(backend)?;
     let mut ready = Vec::with_capacity(lanes.len());
     for (num, slot) in lanes {
@@ -179,13 +186,18 @@ fn take_lane(
     Ok(())
 }
 
-/// Queues again the cells whose time has come.
+/// Queues again the cells whose time has come, and those whose time no clock that is right has written.
 fn queue_due(connection: &Connection, projects: &mut OpenProjects<'_>, now_ms: i64) -> Result<()> {
+    let latest_ms = now_ms.saturating_add(RETRY_WAIT_MS_MAX);
     let due: Vec<(i64, i64, Slot, u64)> = connection
-        .prepare_cached("SELECT at, project, slot, position FROM retries WHERE at <= ?1 ORDER BY at LIMIT ?2")
+        .prepare_cached(
+            "SELECT * FROM (SELECT at, project, slot, position FROM retries WHERE at <= ?1 ORDER BY at LIMIT ?3) \
+             UNION ALL \
+             SELECT * FROM (SELECT at, project, slot, position FROM retries WHERE at > ?2 ORDER BY at LIMIT ?3)",
+        )
         .and_then(|mut query| {
             let cell = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-            query.query_map((now_ms, DUE_AT_ONCE), cell)?.collect()
+            query.query_map((now_ms, latest_ms, DUE_AT_ONCE), cell)?.collect()
         })
         .map_err(backend)?;
     for (at_ms, num, slot, position) in due {
@@ -194,8 +206,8 @@ fn queue_due(connection: &Connection, projects: &mut OpenProjects<'_>, now_ms: i
         let Some(open) = open else {
             // What a deleted project left would be found due for ever.
             connection
-                .prepare_cached("DELETE FROM retries WHERE at <= ?1 AND project = ?2")
-                .and_then(|mut delete| delete.execute((now_ms, num)))
+                .prepare_cached("DELETE FROM retries WHERE (at <= ?1 OR at > ?2) AND project = ?3")
+                .and_then(|mut delete| delete.execute((now_ms, latest_ms, num)))
                 .map_err(backend)?;
             continue;
         };

@@ -29,7 +29,7 @@ pub use crate::types::{
     Sealed, SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::work::{
-    CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, ProcessingStatus, Rows,
-    Settle, Settled, Settlement, Stop, Stopped, Ticket, Trigger, WorkerId,
+    CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, ProcessingStatus,
+    RETRY_WAIT_MS_MAX, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket, Trigger, WorkerId, is_due,
 };
 pub use crate::write_health::WriteHealth;

@@ -96,6 +96,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     async fn count_projects(&self, team: TeamId, folder: Option<String>) -> Result<u64>;
 
+    /// How many rows all of a team's projects have, by their counters.
+    async fn count_team_rows(&self, team: TeamId) -> Result<u64>;
+
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>>;
 
     /// Creates a project, or writes a changed one over the version it was made from.

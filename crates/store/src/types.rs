@@ -6,6 +6,8 @@ use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, KeyId, Project, ProjectId, Record, RowId, Slug, TeamId, View};
 use serde::{Deserialize, Serialize};
 
+use crate::error::{Result, StoreError};
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Team {
     pub id: TeamId,
@@ -140,6 +142,8 @@ pub struct NewRows {
     /// A changed project to save with the rows: columns made from keys.
     pub project_save: Option<Box<Project>>,
     pub ignored_keys: Vec<String>,
+    /// If more rows than this would be new, none is written: [`StoreError::Full`](crate::error::StoreError::Full).
+    pub new_rows_max: Option<u64>,
     pub now_ms: i64,
     pub once: Option<IdempotentRequest>,
 }
@@ -160,6 +164,17 @@ pub struct Inserted {
     pub ignored_keys: Vec<String>,
 }
 
+impl Inserted {
+    /// Holds a batch to [`NewRows::new_rows_max`].
+    pub fn check_new(rows: &[(RowId, RowAction)], new_rows_max: Option<u64>) -> Result<()> {
+        let new = rows.iter().filter(|(_, action)| *action == RowAction::Inserted).count();
+        match new_rows_max {
+            Some(max) if u64::try_from(new).unwrap_or(u64::MAX) > max => Err(StoreError::Full),
+            _ => Ok(()),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RowAction {
@@ -177,6 +192,8 @@ pub struct GuestWrite {
     pub guest_id: String,
     /// When the platform's event came about, in Unix milliseconds; without it, it counts as the newest.
     pub event_at_ms: Option<i64>,
+    /// If not, a guest without a row is [`StoreError::Full`](crate::error::StoreError::Full).
+    pub may_create: bool,
     pub now_ms: i64,
     pub row: NewRow,
 }

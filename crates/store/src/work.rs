@@ -68,6 +68,15 @@ pub struct Lane {
     pub slot: Slot,
 }
 
+/// The longest wait before a try, in milliseconds: an hour that a provider may ask for, and a bit. Whatever lies further
+/// ahead was written while the clock was wrong.
+pub const RETRY_WAIT_MS_MAX: i64 = 65 * 60 * 1_000;
+
+/// Whether a cell that waits for this time is to be tried now.
+pub fn is_due(at_ms: i64, now_ms: i64) -> bool {
+    at_ms <= now_ms || at_ms > now_ms.saturating_add(RETRY_WAIT_MS_MAX)
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lanes {
     /// Columns with cells that may be claimed now.

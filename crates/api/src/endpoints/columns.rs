@@ -49,11 +49,11 @@ impl<V: Version> Endpoint<ApiState> for ListColumns<V> {
         _: Nothing,
     ) -> Result<Answer<Columns>, Error> {
         let path = V::within(path);
-        let stored = call.app().project(call.caller()?, &path.project_id).await?;
+        let caller = call.caller()?;
+        let stored = call.app().project(caller, &path.project_id).await?;
         let table = &stored.project.table;
-        Ok(Answer::new(Columns {
-            columns: table.columns.iter().map(|column| ColumnFull::new(table, column)).collect(),
-        }))
+        let columns = table.columns.iter().map(|column| ColumnFull::seen_by(caller, table, column)).collect();
+        Ok(Answer::new(Columns { columns }))
     }
 }
 

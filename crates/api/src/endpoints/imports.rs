@@ -387,7 +387,14 @@ impl<'c> RowImporter<'c> {
     async fn flush(&mut self) -> Result<(), Error> {
         self.bytes = 0;
         let (rows, mut lines) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.lines));
-        let batch = self.call.app().import_rows(&self.import, rows).await?;
+        let batch = match self.call.app().import_rows(&self.import, rows).await {
+            // What came before stays.
+            Err(rowmill_app::Error::QuotaExceeded(words)) if self.told.imported_count > 0 => {
+                let words = format!("{words}. Rows imported from this file: {}", self.told.imported_count);
+                return Err(rowmill_app::Error::QuotaExceeded(words).into());
+            }
+            outcome => outcome?,
+        };
         self.told.imported_count += batch.inserted;
         self.told.updated_count += batch.updated;
         self.told.unchanged_count += batch.unchanged;

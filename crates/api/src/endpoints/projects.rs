@@ -141,7 +141,7 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
         Json(body): Json<ProjectCreate>,
     ) -> Result<Answer<ProjectCreated>, Error> {
         let saved = call.app().create_project(call.caller()?, body.into(), call.once()?).await?;
-        let project = ProjectFull::new(&saved.project, 0);
+        let project = ProjectFull::seen_by(call.caller()?, &saved.project, 0);
         Ok(Answer::new(ProjectCreated { project, applied_fixes: saved.fixes }))
     }
 }
@@ -169,7 +169,7 @@ impl Endpoint<ApiState> for CreateSample {
         _: Nothing,
     ) -> Result<Answer<ProjectCreated>, Error> {
         let (project, row_count) = call.app().create_sample(call.caller()?).await?;
-        let project = ProjectFull::new(&project, row_count);
+        let project = ProjectFull::seen_by(call.caller()?, &project, row_count);
         Ok(Answer::new(ProjectCreated { project, applied_fixes: Vec::new() }))
     }
 }
@@ -201,8 +201,10 @@ impl<V: Version> Endpoint<ApiState> for GetProject<V> {
         _: Nothing,
     ) -> Result<Answer<ProjectOut>, Error> {
         let path = V::within(path);
-        let stored = call.app().project(call.caller()?, &path.project_id).await?;
-        Ok(Answer::new(ProjectOut { project: ProjectFull::new(&stored.project, stored.row_count) }))
+        let caller = call.caller()?;
+        let stored = call.app().project(caller, &path.project_id).await?;
+        let project = ProjectFull::seen_by(caller, &stored.project, stored.row_count);
+        Ok(Answer::new(ProjectOut { project }))
     }
 }
 

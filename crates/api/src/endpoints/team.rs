@@ -1,6 +1,8 @@
 //! The caller's team, and the limits in force.
 
+use axum::http::header::{HeaderValue, VARY};
 use axum::http::{Method, StatusCode};
+use rowmill_app::Team;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,6 +10,7 @@ use crate::answer::Answer;
 use crate::endpoint::{Call, Endpoint};
 use crate::error::Error;
 use crate::payload::{Json, Nothing};
+use crate::public_url::PublicUrl;
 use crate::state::ApiState;
 use crate::wire::team::{LimitsOut, TeamCreate, TeamItem, TeamOut, TeamPatch};
 
@@ -38,9 +41,15 @@ impl Endpoint<ApiState> for GetTeam {
         _: Nothing,
     ) -> Result<Answer<TeamAnswer>, Error> {
         let team = call.app().own_team(call.caller()?).await?;
-        let base_url = call.reached().base_url();
-        Ok(Answer::new(TeamAnswer { team: TeamOut::new(team, &base_url) }))
+        Ok(answer(&call, team))
     }
+}
+
+/// A team, with its webhook's address.
+fn answer(call: &Call<ApiState>, team: Team) -> Answer<TeamAnswer> {
+    let base_url = call.reached().base_url();
+    Answer::new(TeamAnswer { team: TeamOut::new(team, &base_url) })
+        .with_header(VARY, HeaderValue::from_static(PublicUrl::VARY))
 }
 
 pub(crate) struct PatchTeam;
@@ -63,8 +72,7 @@ impl Endpoint<ApiState> for PatchTeam {
         Json(body): Json<TeamPatch>,
     ) -> Result<Answer<TeamAnswer>, Error> {
         let team = call.app().rename_team(call.caller()?, &body.name).await?;
-        let base_url = call.reached().base_url();
-        Ok(Answer::new(TeamAnswer { team: TeamOut::new(team, &base_url) }))
+        Ok(answer(&call, team))
     }
 }
 
@@ -159,6 +167,8 @@ impl Endpoint<ApiState> for GetLimits {
         _: Nothing,
     ) -> Result<Answer<LimitsAnswer>, Error> {
         call.caller()?;
-        Ok(Answer::new(LimitsAnswer { limits: LimitsOut::new(&call.limits, &call.rates) }))
+        Ok(Answer::new(LimitsAnswer {
+            limits: LimitsOut::new(&call.limits, &call.rates, call.app().quotas()),
+        }))
     }
 }

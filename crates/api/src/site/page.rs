@@ -10,6 +10,7 @@ use rowmill_web::File;
 use sha2::{Digest as _, Sha256};
 
 use crate::api::unknown_path;
+use crate::public_url::PublicUrl;
 use crate::state::ApiState;
 
 /// Where the page finds its way by itself. The rest of the addresses are the API's.
@@ -83,6 +84,7 @@ async fn page(State(state): State<ApiState>, request: Request) -> Response<Body>
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_FRAME_OPTIONS, "DENY"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (header::VARY, PublicUrl::VARY),
     ];
     set(&mut response, fixed);
     response
@@ -151,10 +153,7 @@ fn unless_known(headers: &HeaderMap, hash: &str, body: impl FnOnce() -> Body) ->
         Response::new(body())
     };
     response.headers_mut().extend(HeaderValue::from_str(&tag).ok().map(|value| (header::ETAG, value)));
-    set(
-        &mut response,
-        [(header::X_CONTENT_TYPE_OPTIONS, "nosniff"), (header::REFERRER_POLICY, "same-origin")],
-    );
+    set(&mut response, [(header::REFERRER_POLICY, "same-origin")]);
     response
 }
 

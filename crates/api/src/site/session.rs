@@ -5,7 +5,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE, VARY,
+};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
@@ -19,6 +21,7 @@ use crate::error::Error;
 use crate::layers::RequestId;
 use crate::payload::not_json;
 use crate::pipeline::{Shared, client_address, count};
+use crate::public_url::PublicUrl;
 use crate::rate_limits::RateLimitStatus;
 use crate::site::cookie;
 use crate::state::ApiState;
@@ -120,6 +123,7 @@ async fn sign_out(State(site): State<Site>, request: Request) -> Response {
     }
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     let removed = cookie::remove(&site.state.reached(&parts.headers));
     response.headers_mut().extend(removed.map(|value| (SET_COOKIE, value)));
     response
@@ -173,7 +177,7 @@ fn refuse_foreign(site: &Site, parts: &Parts) -> Result<(), Error> {
 
 fn json(session: &Session) -> Response {
     let mut response = Response::new(Body::from(serde_json::to_vec(session).unwrap_or_default()));
-    let fixed = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store")];
+    let fixed = [(CONTENT_TYPE, "application/json"), (CACHE_CONTROL, "no-store"), (VARY, PublicUrl::VARY)];
     response.headers_mut().extend(fixed.map(|(name, value)| (name, HeaderValue::from_static(value))));
     response
 }

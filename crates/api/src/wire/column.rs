@@ -1,5 +1,6 @@
 //! Columns on the wire. `column_schema` describes them.
 
+use rowmill_app::Caller;
 use rowmill_model::template::Template;
 use rowmill_model::{Column, ColumnType, DataShape, Table, corrections};
 use schemars::JsonSchema;
@@ -15,6 +16,66 @@ impl ColumnFull {
     pub(crate) fn new(table: &Table, column: &Column) -> Self {
         Self(corrections::to_document(table, column))
     }
+}
+
+impl ColumnFull {
+    /// As this caller may see it: people without a key see what a column does, but not what it is done with.
+    pub(crate) fn seen_by(caller: Caller, table: &Table, column: &Column) -> Self {
+        let mut full = Self::new(table, column);
+        if matches!(caller, Caller::Anyone(_)) {
+            hide_values(&mut full.0);
+        }
+        full
+    }
+}
+
+const HIDDEN: &str = "***";
+
+/// Hides what may be a credential: the values of headers, query and body of a request, and parts of addresses.
+fn hide_values(column: &mut Map<String, Value>) {
+    if let Some(Value::Object(request)) = column.get_mut("apiConfig") {
+        for name in ["headers", "query"] {
+            let Some(Value::Object(values)) = request.get_mut(name) else { continue };
+            values.values_mut().for_each(|value| *value = HIDDEN.into());
+        }
+        if let Some(body) = request.get_mut("body").filter(|body| !body.is_null()) {
+            *body = HIDDEN.into();
+        }
+        hide_in_url(request.get_mut("url"));
+    }
+    if let Some(task) = column.get_mut("taskConfig") {
+        hide_in_url(task.get_mut("webScraper").and_then(|scraper| scraper.get_mut("url")));
+    }
+}
+
+fn hide_in_url(url: Option<&mut Value>) {
+    if let Some(Value::String(url)) = url {
+        *url = hidden_url(url);
+    }
+}
+
+/// An address without `user:password@` and without the values of its query. It may have references such as `@{col}`.
+fn hidden_url(url: &str) -> String {
+    let (rest, fragment) = url.split_once('#').map_or((url, ""), |(rest, fragment)| (rest, fragment));
+    let (place, query) = rest.split_once('?').map_or((rest, None), |(place, query)| (place, Some(query)));
+    let start = place.find("://").map_or(0, |at| at + "://".len());
+    let (scheme, place) = place.split_at(start);
+    let (authority, path) = place.split_at(place.find('/').unwrap_or(place.len()));
+    // What follows the last `@` is the host, unless that begins a reference.
+    let host = match authority.rsplit_once('@') {
+        Some((_, host)) if !host.starts_with('{') => format!("{HIDDEN}@{host}"),
+        Some((user, reference)) if user.rsplit_once('@').is_some_and(|(_, rest)| !rest.starts_with('{')) => {
+            format!("{HIDDEN}@@{reference}")
+        }
+        _ => authority.to_owned(),
+    };
+    let hide = |pair: &str| match pair.split_once('=') {
+        Some((name, _)) => format!("{name}={HIDDEN}"),
+        None => HIDDEN.to_owned(),
+    };
+    let query = query.map(|query| format!("?{}", query.split('&').map(hide).collect::<Vec<_>>().join("&")));
+    let fragment = if fragment.is_empty() { String::new() } else { format!("#{HIDDEN}") };
+    format!("{scheme}{host}{path}{}{fragment}", query.unwrap_or_default())
 }
 
 impl MadeColumn for ColumnFull {
@@ -84,5 +145,46 @@ impl TemplateItem {
     pub(crate) fn new(template: &Template, word: &'static str) -> Self {
         let Template { id: _, v3_id: _, label, description, kind, data_shape } = template;
         Self { id: word, label, description, kind: *kind, data_shape: *data_shape }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn addresses_lose_what_may_be_a_credential() {
+        for (url, expected) in [
+            ("https://a.example/b", "https://a.example/b"),
+            ("https://u:p@a.example/b?key=k&q=@{col}&flag", "https://***@a.example/b?key=***&q=***&***"),
+            ("https://k@a.example", "https://***@a.example"),
+            ("https://@{col}/b", "https://@{col}/b"),
+            ("https://u:p@@{col}/b", "https://***@@{col}/b"),
+            ("https://a.example/u@b", "https://a.example/u@b"),
+            ("https://a.example/#token=1", "https://a.example/#***"),
+            ("@{col}", "@{col}"),
+            ("", ""),
+        ] {
+            assert_eq!(hidden_url(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn values_of_requests_are_hidden_and_names_shown() {
+        let column = json!({ "apiConfig": {
+            "method": "POST", "url": "https://a.example?k=1", "headers": { "X-Key": "s" }, "query": { "q": "s" },
+            "body": { "deep": ["s"] },
+        }});
+        let Value::Object(mut column) = column else { panic!("an object") };
+        hide_values(&mut column);
+        assert_eq!(
+            column["apiConfig"],
+            json!({
+                "method": "POST", "url": "https://a.example?k=***", "headers": { "X-Key": "***" },
+                "query": { "q": "***" }, "body": "***",
+            })
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Projects on the wire.
 
-use rowmill_app::{NewProject, ProjectChanges, ProjectSummary};
+use rowmill_app::{Caller, NewProject, ProjectChanges, ProjectSummary};
 use rowmill_model::{Project, ProjectSettings, integration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,9 +104,9 @@ pub(crate) struct ProjectFull {
 }
 
 impl ProjectFull {
-    pub(crate) fn new(project: &Project, row_count: u64) -> Self {
+    pub(crate) fn seen_by(caller: Caller, project: &Project, row_count: u64) -> Self {
         let table = &project.table;
-        let columns = table.columns.iter().map(|column| ColumnFull::new(table, column)).collect();
+        let columns = table.columns.iter().map(|column| ColumnFull::seen_by(caller, table, column)).collect();
         Self { head: ProjectHead::new(project), row_count, columns }
     }
 }

@@ -1,6 +1,6 @@
 //! The team and the limits on the wire.
 
-use rowmill_app::{ApiKey, Caller, Team};
+use rowmill_app::{ApiKey, Caller, Quotas, Team};
 use rowmill_model::Limits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -171,6 +171,8 @@ pub(crate) struct LimitsOut {
     event_streams_per_team_max: u32,
     /// Bytes of rows on their way to the readers of event streams.
     event_bytes_max: u32,
+    /// Maximum rows of a team, in all its projects together; null means no limit.
+    team_rows_max: Option<u64>,
     /// How long the response to a request with an `Idempotency-Key` is stored, in hours.
     idempotency_hours: u32,
     rate_limits: RateLimitsOut,
@@ -182,6 +184,8 @@ pub(crate) struct LimitsOut {
 struct RateLimitsOut {
     /// Per API key.
     key: Option<RateOut>,
+    /// All API keys of a team together.
+    team: Option<RateOut>,
     /// Reads without a key, per client address.
     anonymous: Option<RateOut>,
     /// Webhook deliveries, per team.
@@ -204,7 +208,8 @@ impl From<Rate> for RateOut {
 }
 
 impl LimitsOut {
-    pub(crate) fn new(limits: &Limits, rates: &Rates) -> Self {
+    pub(crate) fn new(limits: &Limits, rates: &Rates, quotas: Quotas) -> Self {
+        let Quotas { team_rows_max } = quotas;
         let Limits {
             page_size_default,
             page_size_max,
@@ -262,9 +267,11 @@ impl LimitsOut {
             event_streams_max,
             event_streams_per_team_max,
             event_bytes_max,
+            team_rows_max,
             idempotency_hours: rowmill_app::IDEMPOTENCY_HOURS,
             rate_limits: RateLimitsOut {
                 key: rates.key.map(RateOut::from),
+                team: rates.team.map(RateOut::from),
                 anonymous: rates.anonymous.map(RateOut::from),
                 webhook: rates.webhook.map(RateOut::from),
                 auth_failures: rates.auth_failures.map(RateOut::from),

@@ -180,6 +180,7 @@ async fn limited_answers_say_so() {
     let settings = || Settings {
         rates: Rates {
             key: rate(1, 2),
+            team: rate(10, 20),
             anonymous: rate(1, 1),
             webhook: rate(1, 1),
             auth_failures: rate(1, 1),

@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use http_body_util::BodyExt as _;
 use rowmill_api::{
     Access, Answer as KitAnswer, Api, Call, Endpoint, Error, Examples, Fault, Finished, Json, Nothing,
-    Optional, Principal, Raw, Service, Settings,
+    Optional, Principal, RateKey, Raw, Service, Settings,
 };
 use rowmill_app::{Error as AppError, Noun};
 use rowmill_fairness::Tenant;
@@ -29,8 +29,8 @@ pub(crate) struct State {
 pub(crate) struct Caller(Option<u128>);
 
 impl Principal for Caller {
-    fn rate_key(&self) -> Option<u128> {
-        self.0
+    fn rate_key(&self) -> Option<RateKey> {
+        self.0.map(|key| RateKey { key, team: 0 })
     }
 
     fn tenant(&self) -> Tenant {

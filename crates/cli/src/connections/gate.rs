@@ -58,7 +58,8 @@ struct Line {
 
 #[derive(Debug)]
 struct Member {
-    address: IpAddr,
+    /// None if only the total holds for it: the connections of a proxy are those of many clients.
+    address: Option<IpAddr>,
     is_limited: bool,
     /// Its place among those that wait, unless it is busy.
     turn: Option<u64>,
@@ -90,12 +91,13 @@ impl Gate {
     }
 
     /// A seat for a connection, which waits for its first request. None if not even the reserve has one.
-    pub(super) fn enter(self: &Arc<Self>, address: IpAddr) -> Option<Arc<Seat>> {
-        let address = client_of(address);
+    /// Without an address, only the total is counted.
+    pub(super) fn enter(self: &Arc<Self>, address: Option<IpAddr>) -> Option<Arc<Seat>> {
+        let address = address.map(client_of);
         let mut state = self.state();
-        let from_address = state.addresses.get(&address).map_or(0, |line| line.count);
-        let has_room = if from_address >= self.caps.per_address {
-            let oldest = state.addresses.get(&address).and_then(|line| state.oldest(line, self.caps.grace));
+        let from_address = address.and_then(|address| state.addresses.get(&address));
+        let has_room = if from_address.is_some_and(|line| line.count >= self.caps.per_address) {
+            let oldest = from_address.and_then(|line| state.oldest(line, self.caps.grace));
             state.evict(oldest)
         } else if state.ordinary.count >= self.caps.total {
             let oldest = state.oldest(&state.ordinary, self.caps.grace);
@@ -217,7 +219,8 @@ impl State {
         if member.is_limited {
             return vec![&mut self.reserve];
         }
-        vec![&mut self.ordinary, self.addresses.entry(member.address).or_default()]
+        let of_address = member.address.map(|address| self.addresses.entry(address).or_default());
+        std::iter::once(&mut self.ordinary).chain(of_address).collect()
     }
 
     /// The connection that has waited longest, of those that need not be left alone.
@@ -265,8 +268,10 @@ impl State {
         for line in self.lines(&member) {
             line.count -= 1;
         }
-        if self.addresses.get(&member.address).is_some_and(|line| line.count == 0) {
-            self.addresses.remove(&member.address);
+        if let Some(address) = member.address
+            && self.addresses.get(&address).is_some_and(|line| line.count == 0)
+        {
+            self.addresses.remove(&address);
         }
         Some(member)
     }
@@ -307,8 +312,9 @@ mod tests {
         Gate::new(Caps { total, per_address, reserve, grace: Duration::ZERO })
     }
 
-    fn address(number: u8) -> IpAddr {
-        IpAddr::from([192, 0, 2, number])
+    #[expect(clippy::unnecessary_wraps, reason = "as the gate takes it")]
+    fn address(number: u8) -> Option<IpAddr> {
+        Some(IpAddr::from([192, 0, 2, number]))
     }
 
     /// Whether a connection was told to leave.
@@ -372,6 +378,9 @@ mod tests {
         third.begin();
         assert!(gate.enter(address(1)).unwrap().is_limited());
         assert!(!gate.enter(address(2)).unwrap().is_limited());
+        let of_proxy: Vec<_> = (0..5).map(|_| gate.enter(None).unwrap()).collect();
+        assert!(of_proxy.iter().all(|seat| !seat.is_limited()), "a proxy's connections are those of many");
+        drop(of_proxy);
         drop(seats);
         drop(third);
         assert!(gate.state().addresses.is_empty() && gate.state().members.is_empty());

@@ -19,7 +19,7 @@ use axum::http::header::{CONNECTION, EXPECT, HeaderValue};
 use axum::http::{Request, Response};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use rowmill_api::PublicUrl;
+use rowmill_api::{PublicUrl, TrustedProxies};
 use rowmill_model::Limits;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::io::AsyncWrite as _;
@@ -47,6 +47,8 @@ const OTHER_FILES_MIN: u64 = 256;
 pub(crate) struct HttpService {
     pub(crate) router: axum::Router,
     pub(crate) public_url: Option<Arc<PublicUrl>>,
+    /// Their connections are those of many clients.
+    pub(crate) trusted_proxies: Arc<TrustedProxies>,
 }
 
 /// What a client has to do in how long.
@@ -138,7 +140,8 @@ impl Listener {
     }
 
     fn let_in(&self, stream: TcpStream, peer: SocketAddr) {
-        let Some(seat) = self.gate.enter(peer.ip()) else { return };
+        let address = Some(peer.ip()).filter(|peer| !self.service.trusted_proxies.is_trusted(*peer));
+        let Some(seat) = self.gate.enter(address) else { return };
         let deadlines = if seat.is_limited() { self.deadlines.limited() } else { self.deadlines };
         let requests = Requests { service: self.service.clone(), peer, seat };
         tokio::spawn(serve(stream, requests, deadlines, self.closing.subscribe()));

@@ -195,6 +195,7 @@ impl Actor {
             match_on: None,
             project_save: None,
             ignored_keys: Vec::new(),
+            new_rows_max: None,
             now_ms: self.world.now_ms(),
             once: None,
         };

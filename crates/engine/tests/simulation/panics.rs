@@ -60,6 +60,7 @@ async fn a_call_that_panics_ends_its_cell() {
         match_on: None,
         project_save: None,
         ignored_keys: Vec::new(),
+        new_rows_max: None,
         now_ms: 0,
         once: None,
     };

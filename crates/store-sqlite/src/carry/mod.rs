@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 use crate::connection::{READER_CACHE_KIB, connect, in_transaction, run_cached};
 use crate::convert::{backend, unusable};
-use crate::data_dir::{DATABASE_FILE, make_private, take_lock};
+use crate::data_dir::{DATABASE_FILE, make_private, restrict_files, take_lock};
 use crate::schema;
 
 /// Writing to indexes needs a large cache; reading everything once does not.
@@ -62,6 +62,7 @@ impl Carrier {
         let lock = take_lock(data_dir)?;
         let mut connection = connect(&data_dir.join(DATABASE_FILE), cache_kib)?;
         schema::migrate(&mut connection)?;
+        restrict_files(data_dir);
         let whole = data_dir.canonicalize().map_err(|error| unusable(data_dir, &error))?;
         Ok(Self {
             connection: Arc::new(Mutex::new(connection)),

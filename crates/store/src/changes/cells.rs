@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::row_changes::{LoadedTally, OpenClaim, RowChanges, not_loaded, unreadable};
 use super::write_set::CellClaim;
 use crate::error::Result;
-use crate::work::{CellResult, ChangedRows, Ended, Lane, Stopped, Ticket};
+use crate::work::{CellResult, ChangedRows, Ended, Lane, Stopped, Ticket, is_due};
 
 impl<V: Copy> RowChanges<V> {
     /// Takes one row's cells through something, and keeps the counts and claims.
@@ -72,9 +72,9 @@ impl<V: Copy> RowChanges<V> {
         let mark = self.block(block_of(position))?.get(slot, place_of(position));
         let waits = mark.status == CellStatus::Queued && mark.phase == Phase::Later;
         // The cell may have been stopped, and be waiting for another try of another run.
-        let is_due = self
-            .row(position)
-            .is_some_and(|row| row.details.trying(slot).is_none_or(|trying| trying.retry_at_ms <= now_ms));
+        let is_due = self.row(position).is_some_and(|row| {
+            row.details.trying(slot).is_none_or(|trying| is_due(trying.retry_at_ms, now_ms))
+        });
         if waits && is_due {
             self.step(position, |steps| steps.queue_again(slot))?;
         }

@@ -10,7 +10,7 @@ use rowmill_model::{Record, RowId, value};
 
 use super::row_changes::{Fate, LoadedRow, RowChanges, bytes_of, not_loaded};
 use super::write_set::RawRow;
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::types::{CellWrite, GuestWrite, NewRow, RowAction};
 
 /// Where a guest's row lies, and when the last event came that was taken, in Unix milliseconds.
@@ -105,7 +105,7 @@ impl<V: Copy> RowChanges<V> {
         known: Option<GuestRow>,
         guest: &GuestWrite,
     ) -> Result<Option<(GuestRow, RowAction)>> {
-        let GuestWrite { project: _, version: _, guest_id: _, event_at_ms, now_ms, row } = guest;
+        let GuestWrite { project: _, version: _, guest_id: _, event_at_ms, may_create, now_ms, row } = guest;
         let last_event_at_ms = known.map_or(i64::MIN, |known| known.event_at_ms);
         let event_at_ms = event_at_ms.unwrap_or(last_event_at_ms.max(*now_ms));
         if event_at_ms < last_event_at_ms {
@@ -114,6 +114,7 @@ impl<V: Copy> RowChanges<V> {
         let position = known.map(|known| known.position).filter(|position| self.has_row(*position));
         let (position, (_, action)) = match position {
             Some(position) => (position, self.update(position, row, *now_ms)?),
+            None if !may_create => return Err(StoreError::Full),
             None => (self.next_position, self.insert(row.clone(), *now_ms)?),
         };
         Ok(Some((GuestRow { position, event_at_ms }, action)))

@@ -121,6 +121,7 @@ pub(super) fn batch(project: ProjectId, version: u64, rows: Vec<NewRow>) -> NewR
         match_on: None,
         project_save: None,
         ignored_keys: Vec::new(),
+        new_rows_max: None,
         now_ms: 0,
         once: None,
     }

@@ -263,6 +263,29 @@ pub(super) async fn a_failed_cell_is_tried_again_at_its_time(store: &dyn Store) 
     assert_eq!(status(store, id, 1, ANSWER).await, CellStatus::Error, "a dry run changes nothing");
 }
 
+pub(super) async fn a_time_that_a_wrong_clock_wrote_is_not_waited_for(store: &dyn Store) {
+    let id = create(store, processed(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 2)).await;
+    let lane = Lane { project: id, slot: ANSWER };
+    store.trigger(everything(id)).await.unwrap();
+    let jumped_ms = 10_000_000_000;
+    let retry =
+        |at_ms| CellResult::Retry { at_ms, error: failure(ErrorCode::RateLimited), spent: Spent::NOTHING };
+    let claimed = claim(store, id, ANSWER, 9).await;
+    let results = claimed.iter().zip([jumped_ms, 1_000_000]);
+    let results = results.map(|(cell, at_ms)| Settlement { ticket: cell.ticket, result: retry(at_ms) });
+    settle(store, results.collect()).await;
+    // The clock is right again: the other cell's time is still to come.
+    let lanes = store.lanes(5_000).await.unwrap();
+    assert_eq!((lanes.ready, lanes.next_due_ms), (vec![lane], Some(1_000_000)));
+    let again = claim_as(store, WORKER, lane, 9, 5_000).await;
+    assert_eq!(
+        again.iter().map(|cell| cell.ticket.position).collect::<Vec<_>>(),
+        [claimed[0].ticket.position]
+    );
+    check_counts(store, id).await;
+}
+
 pub(super) async fn what_is_stopped_is_as_it_was(store: &dyn Store) {
     let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, numbered(1, 300)).await;

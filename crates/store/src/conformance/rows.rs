@@ -281,6 +281,23 @@ pub(super) async fn listeners_hear_where_rows_were_touched(store: &dyn Store) {
     assert_eq!(heard, expected);
 }
 
+pub(super) async fn new_rows_are_held_to_their_number(store: &dyn Store) {
+    let id = create(store, project(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 3)).await;
+    let version = load(store, id).await.version;
+    let insert = async |first, match_on, max| {
+        let rows = NewRows { match_on, new_rows_max: Some(max), ..batch(id, version, numbered(first, 3)) };
+        store.insert_rows(rows).await
+    };
+    assert!(matches!(insert(10, None, 2).await, Err(StoreError::Full)));
+    // Of these, two are there already, under the same names.
+    assert!(matches!(insert(2, Some(NAME), 0).await, Err(StoreError::Full)));
+    assert_eq!(load(store, id).await.row_count, 3, "all or nothing");
+    insert(2, Some(NAME), 1).await.unwrap();
+    insert(20, None, 3).await.unwrap();
+    assert_eq!(load(store, id).await.row_count, 7);
+}
+
 pub(super) async fn an_insert_is_carried_out_once(store: &dyn Store) {
     let id = create(store, project(1, 1)).await.project.id;
     let version = load(store, id).await.version;

@@ -11,7 +11,7 @@ export async function startServer(environment = {}) {
   if (!binary) throw new Error('Set ROWMILL_BIN to the rowmill binary to test.');
   const folder = mkdtempSync(join(tmpdir(), 'rowmill-browser-'));
   const port = await freePort();
-  const child = spawn(binary, ['serve', '--listen', `127.0.0.1:${port}`, '--data-dir', folder, '--allow-private', '127.0.0.1/32'], {
+  const child = spawn(binary, ['serve', '--listen', `127.0.0.1:${port}`, '--data-dir', folder, '--allow-private', '127.0.0.1/32', '--trusted-proxies', '127.0.0.1'], {
     env: { ...process.env, ROWMILL_RATE_LIMIT_AUTH_FAILURES: '0', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

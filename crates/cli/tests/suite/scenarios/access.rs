@@ -8,6 +8,7 @@ use crate::harness::{Answer, Api, Request, Scenario, Server, Table};
 pub(crate) const OWN: &[Scenario] = &scenarios!("access", Own:
     every_operation_tells_keys_apart,
     an_open_project_is_read_without_a_key,
+    without_a_key_nobody_sees_what_requests_are_made_with,
     v3_refuses_in_the_order_it_promises,
     v3_and_v2_have_their_own_paths_and_words,
 );
@@ -114,6 +115,26 @@ fn every_operation_tells_keys_apart() {
     for operation in operations.iter().filter(|operation| operation.names_project()) {
         operation.try_on(&api, "default", &own.id).refused(403, "api_disabled");
         operation.try_on(&anonymous, "default", &own.id).refused(401, "unauthenticated");
+    }
+}
+
+fn without_a_key_nobody_sees_what_requests_are_made_with() {
+    let server = Server::start(&[]);
+    let (api, anonymous) = (server.api(), server.api_without_key());
+    let request = json!({
+        "method": "POST", "url": "https://user:canary@a.example/path?token=canary&x=@{_trigger}",
+        "headers": { "X-Key": "canary" }, "query": { "api_key": "canary" }, "body": { "deep": ["canary"] },
+    });
+    let columns = json!([{ "templateId": "http-api", "header": "Call", "apiConfig": request }]);
+    let table = api.table_of(json!({ "title": "Open", "columns": columns }));
+    table.patch("", json!({ "settings": { "api": { "requireKey": false } } })).ok();
+    for rest in ["", "/columns"] {
+        let path = format!("/v3/default/{}{rest}", table.id);
+        let own = api.get(path.as_str());
+        assert_eq!(own.text.matches("canary").count(), 5, "with a key all is shown: {}", own.text);
+        let open = anonymous.get(path.as_str());
+        assert!(open.text.contains("X-Key") && open.text.contains("a.example/path"), "{}", open.text);
+        assert!(!open.text.contains("canary"), "{}", open.text);
     }
 }
 

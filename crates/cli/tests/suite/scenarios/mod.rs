@@ -9,9 +9,7 @@ mod corrections;
 mod costs;
 mod crashes;
 mod credentials;
-<<<<<<< HEAD
 mod cursors;
-=======
 mod damage;
 mod disk_faults;
 >>>>>>> h-disk
@@ -19,7 +17,10 @@ mod events;
 mod exhaustion;
 mod failover;
 mod files;
+<<<<<<< HEAD
 mod heads;
+=======
+mod first_start;
 mod idempotency;
 mod ids;
 mod large_rows;
@@ -30,10 +31,13 @@ mod neighbours;
 mod nodes;
 mod operators;
 mod paid;
+mod permissions;
 mod power_cuts;
 mod processing;
 mod projects;
 mod provider_columns;
+mod proxies;
+mod quotas;
 mod rates;
 mod refusals;
 mod rows;
@@ -64,6 +68,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         failover::NODES,
         stopping::NODES,
         cursors::NODES,
+        first_start::NODES,
         large_rows::OWN,
         neighbours::OWN,
         crashes::OWN,
@@ -94,8 +99,11 @@ pub(crate) fn all() -> Vec<Scenario> {
         webhook::OWN,
         credentials::OWN,
         rates::OWN,
+        proxies::OWN,
+        quotas::OWN,
         commands::OWN,
         commands::EMBEDDED,
+        permissions::EMBEDDED,
         stopping::OWN,
         system::OWN,
         sizes::OWN,

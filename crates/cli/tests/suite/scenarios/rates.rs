@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use serde_json::json;
+
 use crate::harness::runner::scenarios;
 use crate::harness::server::DataDir;
 use crate::harness::{Answer, Api, Request, Scenario, Server, eventually};
@@ -9,6 +11,8 @@ use crate::harness::{Answer, Api, Request, Scenario, Server, eventually};
 pub(crate) const OWN: &[Scenario] = &scenarios!("rates", Own:
     each_key_has_a_bucket_that_fills_again,
     wrong_keys_are_slowed_down_and_nobody_is_locked_out,
+    the_keys_of_a_team_share_a_bucket,
+    unknown_teams_count_as_failed_authentication,
     limits_have_their_defaults_and_0_switches_one_off,
 );
 
@@ -92,10 +96,45 @@ fn wrong_keys_are_slowed_down_and_nobody_is_locked_out() {
     });
 }
 
+fn the_keys_of_a_team_share_a_bucket() {
+    let settings = [("ROWMILL_RATE_LIMIT_KEY", "1/6"), ("ROWMILL_RATE_LIMIT_TEAM", "1/10")];
+    let server = Server::start_in(DataDir::new(), &settings);
+    let api = server.api();
+    let limits = api.get("/v4/limits").ok()["limits"]["rateLimits"].clone();
+    assert_eq!(limits["team"], json!({ "requestsPerSecond": 1, "burst": 10 }));
+    let made = api.post("/v4/keys", json!({ "name": "second" })).created();
+    let second = server.api_with(made["secret"].as_str().unwrap());
+    let other = server.team("other");
+    let (more, refusal) = exhaust(|| api.get("/v4/team"));
+    assert!(more <= 8, "{more}");
+    check_refusal(refusal, 6);
+    // Its own bucket is full, but the team's is not.
+    let (more, refusal) = exhaust(|| second.get("/v4/team"));
+    assert!((1..6).contains(&more), "{more}");
+    check_refusal(refusal, 10);
+    other.get("/v4/team").ok();
+}
+
+fn unknown_teams_count_as_failed_authentication() {
+    let settings = [("ROWMILL_RATE_LIMIT_AUTH_FAILURES", "1/4"), ("ROWMILL_RATE_LIMIT_KEY", "0")];
+    let server = Server::start_in(DataDir::new(), &settings);
+    let (api, anonymous) = (server.api(), server.api_without_key());
+    let mut number = 0;
+    let (more, refusal) = exhaust(|| {
+        number += 1;
+        anonymous.get(format!("/v3/team-{number}/projects"))
+    });
+    assert!((3..=10).contains(&more), "{more}");
+    check_refusal(refusal, 4);
+    api.get("/v3/default/projects").ok();
+}
+
 fn limits_have_their_defaults_and_0_switches_one_off() {
     let server = Server::start_in(DataDir::new(), &[]);
     let api = server.api();
     assert_eq!(number(&api.get("/v4/team"), "X-RateLimit-Limit"), 200);
+    let limits = api.get("/v4/limits").ok()["limits"]["rateLimits"].clone();
+    assert_eq!(limits["team"], json!({ "requestsPerSecond": 400, "burst": 800 }));
     let wrong = api.send(Request::get("/v4/team").header("Authorization", "Bearer guess"));
     assert_eq!(number(&wrong, "X-RateLimit-Limit"), 20);
     drop(server);

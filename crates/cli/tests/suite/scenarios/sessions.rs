@@ -239,7 +239,7 @@ fn wrong_keys_are_slowed_down() {
 }
 
 fn behind_a_proxy_the_cookie_fits_the_address() {
-    let server = Server::start(&[]);
+    let server = Server::start(&[("ROWMILL_TRUSTED_PROXIES", "127.0.0.1")]);
     let key = key_of(&server, "default", "browser");
     let sign_in = || Request::post("/session").json(&json!({ "key": key }));
     let told = sign_in().header("X-Forwarded-Proto", "https").header("X-Forwarded-Prefix", "/mill/");

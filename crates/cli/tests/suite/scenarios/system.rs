@@ -14,6 +14,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("system", Shared:
     the_docs_page_fetches_nothing_from_elsewhere,
     the_team_and_the_limits_are_told,
     every_answer_has_a_request_id_the_callers_if_it_is_fit,
+    answers_are_kept_by_nobody_else_and_taken_for_nothing_else,
     cors_is_off_by_default,
     a_connection_serves_many_requests,
 );
@@ -120,6 +121,32 @@ fn every_answer_has_a_request_id_the_callers_if_it_is_fit(api: &Api) {
     assert_eq!(wrong_method.header("X-Request-Id"), Some("mine"));
     let one = api.get("/v4/team").header("X-Request-Id").unwrap().to_owned();
     assert_ne!(api.get("/v4/team").header("X-Request-Id"), Some(one.as_str()));
+}
+
+fn answers_are_kept_by_nobody_else_and_taken_for_nothing_else(api: &Api) {
+    let table = api.table(&["Name"]);
+    let paths = ["/v4/team", "/v4/projects", "/v4/keys", "/v4/projects/nope", "/v3/default/projects"];
+    let of_table = ["", "/rows", "/columns", "/export", "/status"].map(|rest| api.path_in(&table.id, rest));
+    for path in paths.iter().map(|path| (*path).to_owned()).chain(of_table) {
+        let answer = api.get(path.as_str());
+        assert_eq!(answer.header("Cache-Control"), Some("private, no-cache"), "{path}");
+    }
+    for path in ["/healthz", "/openapi.json", "/docs", "/metrics", "/v4/team", "/nope", "/", "/session"] {
+        let answer = http::exchange(&api.address, &Request::get(path)).unwrap();
+        assert_eq!(answer.header("X-Content-Type-Options"), Some("nosniff"), "{path}");
+    }
+    for path in ["/v4/team", "/", "/session"] {
+        let request = Request::get(path).header("Cookie", "none=1");
+        let answer = match path {
+            "/v4/team" => api.get(path).header("Vary").map(str::to_owned),
+            _ => {
+                let answer = http::exchange(&api.address, &request).unwrap();
+                answer.header("Vary").map(str::to_owned)
+            }
+        };
+        let names = answer.unwrap_or_default().to_lowercase();
+        assert!(names.contains("x-forwarded-host") && names.contains("forwarded"), "{path}: {names}");
+    }
 }
 
 fn cors_is_off_by_default(api: &Api) {

@@ -238,6 +238,10 @@ impl Store for MemoryStore {
         self.read(|state| Ok(state.projects_of(team, folder.as_deref()).count() as u64))
     }
 
+    async fn count_team_rows(&self, team: TeamId) -> Result<u64> {
+        self.read(|state| Ok(state.projects_of(team, None).map(|entry| entry.rows.len() as u64).sum()))
+    }
+
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
         self.call("project", || self.read(|state| Ok(state.projects.get(&id).map(MemoryProject::stored))))
             .await

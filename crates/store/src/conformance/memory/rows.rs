@@ -19,8 +19,8 @@ use crate::types::{
 
 impl State {
     pub(super) fn insert_rows(&mut self, changes: &mut Changes, batch: NewRows) -> Result<Inserted> {
-        let NewRows { project: id, version, rows, match_on, project_save, ignored_keys, now_ms, once } =
-            batch;
+        let NewRows { project: id, version, rows, match_on, project_save, .. } = batch;
+        let NewRows { ignored_keys, new_rows_max, now_ms, once, .. } = batch;
         self.once(once, |state| {
             state.entry_at(id, version)?;
             if let Some(project) = project_save {
@@ -38,6 +38,7 @@ impl State {
                     _ => ambiguous.push(index),
                 }
             }
+            Inserted::check_new(&outcomes, new_rows_max)?;
             let inserted = Inserted { rows: outcomes, ignored_keys };
             if ambiguous.is_empty() { Ok(inserted) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
         })
@@ -212,7 +213,7 @@ impl State {
 
     /// What became of a guest's row; none if its event is older than the one last taken.
     fn upsert_guest(&mut self, changes: &mut Changes, guest: GuestWrite) -> Result<Option<RowAction>> {
-        let GuestWrite { project: id, version, guest_id, event_at_ms, now_ms, row } = guest;
+        let GuestWrite { project: id, version, guest_id, event_at_ms, may_create, now_ms, row } = guest;
         let entry = self.entry_at(id, version)?;
         let known = entry.guests.get(&guest_id).copied();
         let last_event_at = known.map_or(i64::MIN, |(_, event_at)| event_at);
@@ -223,6 +224,7 @@ impl State {
         let position = known.and_then(|(row, _)| entry.position(row));
         let (row, action) = match position {
             Some(position) => self.update_row(changes, (id, position), &row, now_ms)?,
+            None if !may_create => return Err(StoreError::Full),
             None => self.insert_row(changes, id, &row, now_ms)?,
         };
         self.entry_mut(id)?.guests.insert(guest_id, (row, event_at));

@@ -14,7 +14,7 @@ use super::state::{MemoryClaim, State};
 use crate::error::Result;
 use crate::work::{
     CellResult, Claim, Claimed, Lane, Lanes, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket,
-    Trigger, WorkerId,
+    Trigger, WorkerId, is_due,
 };
 
 impl State {
@@ -78,11 +78,11 @@ impl State {
             if !self.waits_until(*lane, *position, *at) {
                 continue;
             }
-            if *at > now_ms {
-                next_due_ms = Some(*at);
-                break;
+            if is_due(*at, now_ms) {
+                ready.insert(*lane);
+            } else {
+                next_due_ms = next_due_ms.or(Some(*at));
             }
-            ready.insert(*lane);
         }
         Lanes { ready: ready.into_iter().collect(), next_due_ms }
     }
@@ -101,8 +101,8 @@ impl State {
 
     /// Makes cells ready whose time has come.
     fn make_due(&mut self, changes: &mut Changes, now_ms: i64) -> Result<()> {
-        while let Some((at, lane, position)) = self.retries.first().copied().filter(|(at, ..)| *at <= now_ms)
-        {
+        let due = self.retries.iter().filter(|(at, ..)| is_due(*at, now_ms)).copied();
+        for (at, lane, position) in due.collect::<Vec<_>>() {
             if self.waits_until(lane, position, at) {
                 let cell = (lane.project, position);
                 self.step(changes, cell, Some(now_ms), |steps| steps.queue_again(lane.slot))?;

@@ -1,0 +1,45 @@
+//! The first start on an empty database: who makes the first key, and who sees it.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use crate::harness::runner::scenarios;
+use crate::harness::server::{DataDir, command};
+use crate::harness::{Scenario, Server, rowmill};
+
+pub(crate) const NODES: &[Scenario] = &scenarios!("first_start", Nodes:
+    a_worker_makes_no_key,
+    a_key_can_be_made_before_the_first_start,
+);
+
+fn keys(folder: &DataDir) -> String {
+    let listed = rowmill(folder, &["key", "list"]);
+    assert!(listed.status.success(), "{listed:?}");
+    String::from_utf8(listed.stdout).unwrap().trim().to_owned()
+}
+
+fn a_worker_makes_no_key() {
+    let folder = DataDir::new();
+    let mut worker = command(&folder);
+    worker.env("ROWMILL_LISTEN", "127.0.0.1:0").arg("worker").stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut worker = worker.spawn().unwrap();
+    let mut lines = BufReader::new(worker.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let is_started = lines.any(|line| line.contains("listening on"));
+    let made = keys(&folder);
+    worker.kill().unwrap();
+    worker.wait().unwrap();
+    assert!(is_started, "the worker ended by itself");
+    assert_eq!(made, "[]");
+    let server = Server::start_in(folder, &[]);
+    assert!(server.printed().contains("API key of the team \"default\""), "{}", server.printed());
+}
+
+fn a_key_can_be_made_before_the_first_start() {
+    let folder = DataDir::new();
+    let made = rowmill(&folder, &["key", "create", "--team", "default"]);
+    assert!(made.status.success(), "{made:?}");
+    let key = String::from_utf8(made.stdout).unwrap();
+    let server = Server::start_in(folder, &[]);
+    server.api_with(key.trim()).get("/v4/projects").ok();
+    assert!(!server.printed().contains("API key of the team"), "{}", server.printed());
+}
