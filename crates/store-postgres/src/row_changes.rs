@@ -182,10 +182,11 @@ impl OpenProject {
         let Finished { writes, row_count, next_position, lookup_slots, tally, change } = changes.finish()?;
         (state.row_count, state.next_position) = (row_count, next_position);
         (state.lookup_slots, state.change_seq) = (lookup_slots, change.seq);
-        if let Some(tally) = tally {
-            state.tally = Some(tally);
-            state.tallied_at_ms = now_ms.into().or(state.tallied_at_ms).or(Some(0));
+        let now_ms = now_ms.into();
+        if tally.is_some() || now_ms.is_some() {
+            state.tallied_at_ms = now_ms.or(state.tallied_at_ms).or(Some(0));
         }
+        state.tally = tally.or(state.tally.take());
         apply::writes(tx, &state, writes);
         Ok(change)
     }

@@ -11,6 +11,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("guests", include_str!("migrations/0002_guests.sql")),
     ("sealed", include_str!("migrations/0003_sealed.sql")),
     ("processing", include_str!("migrations/0004_processing.sql")),
+    ("matching", include_str!("migrations/0005_matching.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
