@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rowmill_model::plan::{Plan, block_of};
+use rowmill_model::plan::{Plan, Tally, block_of};
 use rowmill_model::{Project, ProjectId, Record, RowId};
 use rowmill_store::changes::{CellClaim, Finished, ProjectAtStart, RowChanges};
-use rowmill_store::{Change, Result};
+use rowmill_store::{Change, Result, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -187,6 +187,11 @@ impl OpenProject {
             state.tallied_at_ms = now_ms.or(state.tallied_at_ms).or(Some(0));
         }
         state.tally = tally.or(state.tally.take());
+        if state.tally.is_none() && state.tallied_at_ms.is_some() {
+            // The time is kept with the counts, wherever they are moved to.
+            let none = serde_json::to_string(&Tally::default());
+            state.tally = Some(none.map_err(|error| StoreError::Damaged(error.to_string()))?);
+        }
         apply::writes(tx, &state, writes);
         Ok(change)
     }

@@ -268,7 +268,7 @@ fn events_and_exports_go_by_header(api: &Api) {
 
 fn import(table: &Table, query: &str, media: &str, text: &str) -> Value {
     let path = table.path(&format!("/import?{query}"));
-    table.api.send(Request::post(path).text(text).header("Content-Type", media)).ok()
+    table.api.send(Request::post(path).bytes(text.as_bytes().to_vec()).header("Content-Type", media)).ok()
 }
 
 fn empty_cells_clear_if_asked(api: &Api) {
