@@ -280,12 +280,22 @@ impl<S: Service> fmt::Debug for Finished<S> {
 }
 
 pub(crate) async fn unknown_path(request: Request) -> Response {
-    Error::UnknownPath.respond(&RequestId::of(&request))
+    refuse(Error::UnknownPath, &request)
 }
 
 /// The `Allow` header is axum's to add: it knows the route's methods.
 async fn method_not_allowed(request: Request) -> Response {
-    Error::MethodNotAllowed.respond(&RequestId::of(&request))
+    refuse(Error::MethodNotAllowed, &request)
+}
+
+/// Below `/webhooks/` every failure is bare: the sender knows no envelope.
+fn refuse(error: Error, request: &Request) -> Response {
+    let request_id = RequestId::of(request);
+    if request.uri().path().starts_with("/webhooks/") {
+        error.respond_bare(&request_id)
+    } else {
+        error.respond(&request_id)
+    }
 }
 
 fn names_in(path: &str) -> impl Iterator<Item = &str> {

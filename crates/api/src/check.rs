@@ -7,6 +7,8 @@ use rowmill_model::Offence;
 use rowmill_model::limits::OFFENCES_MAX;
 use serde_json::{Map, Value};
 
+use crate::schema::LIMIT_NAMES_KEY;
+
 /// How many entries of a list are checked at once: as many as there may be offences.
 const PIECE_LEN: usize = OFFENCES_MAX;
 /// Entries of a larger body are checked one by one, because an error holds copies of the entry.
@@ -85,8 +87,17 @@ impl Checker {
                     None => offences.push(Offence::new(path, alternatives(context))),
                 }
             }
-            kind => offences.push(Offence::new(path, sentence(kind))),
+            kind => {
+                let limit = self.limit_name(error.schema_path()).map(|name| format!(" ({name})"));
+                offences.push(Offence::new(path, sentence(kind) + &limit.unwrap_or_default()));
+            }
         }
+    }
+
+    /// What the limit is called that a keyword got its number from.
+    fn limit_name(&self, keyword: &Location) -> Option<&str> {
+        let (schema, keyword) = keyword.as_str().rsplit_once('/')?;
+        self.schema.pointer(schema)?.get(LIMIT_NAMES_KEY)?.get(keyword)?.as_str()
     }
 
     /// The fields that would have been right, read from beside the keyword that refused the others.

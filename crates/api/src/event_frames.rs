@@ -15,6 +15,7 @@ use tokio::sync::OnceCell;
 use crate::byte_budget::{ByteBudget, Charge};
 use crate::error::Error;
 use crate::wire::event;
+use crate::wire::key_by::KeyBy;
 
 /// What one event may take: as much as its rows have at most, unless a single one has more.
 const FRAME_BYTES: usize = 1024 * 1024;
@@ -36,7 +37,7 @@ pub(crate) struct EventFrames {
 /// The frames that streams are sending, by what they tell.
 #[derive(Debug, Default)]
 struct FrameCache {
-    by_key: HashMap<RowsKey, Weak<FrameCell>>,
+    by_key: HashMap<(RowsKey, KeyBy), Weak<FrameCell>>,
     /// Clear away what nobody uses when there are so many.
     sweep_at: usize,
 }
@@ -77,14 +78,15 @@ impl EventFrames {
         app: &App,
         team: TeamId,
         changed: &RowsChanged,
+        key_by: KeyBy,
     ) -> Result<Option<(Bytes, usize)>, Error> {
-        let cell = self.cell(changed.key());
-        let made = cell.get_or_try_init(|| self.make(app, team, changed)).await?;
+        let cell = self.cell((changed.key(), key_by));
+        let made = cell.get_or_try_init(|| self.make(app, team, changed, key_by)).await?;
         let Some(told) = made.as_ref().map(|frame| frame.told) else { return Ok(None) };
         Ok(Some((Bytes::from_owner(Sending(cell)), told)))
     }
 
-    fn cell(&self, key: RowsKey) -> Arc<FrameCell> {
+    fn cell(&self, key: (RowsKey, KeyBy)) -> Arc<FrameCell> {
         let mut cache = self.cache.lock();
         if let Some(cell) = cache.by_key.get(&key).and_then(Weak::upgrade) {
             return cell;
@@ -99,7 +101,13 @@ impl EventFrames {
     }
 
     /// Room is taken before anything is read.
-    async fn make(&self, app: &App, team: TeamId, changed: &RowsChanged) -> Result<Option<Frame>, Error> {
+    async fn make(
+        &self,
+        app: &App,
+        team: TeamId,
+        changed: &RowsChanged,
+        key_by: KeyBy,
+    ) -> Result<Option<Frame>, Error> {
         let Some(mut charge) = self.budget.charge(team, FRAME_BYTES, WAIT_MAX).await else {
             return Ok(None);
         };
@@ -110,11 +118,11 @@ impl EventFrames {
         }
         let (told, project) = (read.told, changed.project.clone());
         let bytes = if read.bytes > INLINE_BYTES_MAX {
-            tokio::task::spawn_blocking(move || event::render_rows(&project, &read))
+            tokio::task::spawn_blocking(move || event::render_rows(&project, &read, key_by))
                 .await
                 .map_err(|error| rowmill_app::Error::Internal(error.into()))??
         } else {
-            event::render_rows(&project, &read)?
+            event::render_rows(&project, &read, key_by)?
         };
         if !charge.resize(bytes.len()) {
             return Ok(None);

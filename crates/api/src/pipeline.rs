@@ -231,7 +231,9 @@ fn accept_params<S: Service>(
     captured: Map<String, Value>,
     parts: &Parts,
 ) -> Result<(Accept<S>, Option<String>), Error> {
-    let bound = (plan.bind)(Value::Object(captured), plan.query.read(parts.uri.query()));
+    // Who sends a webhook may add parameters of its own to the address it was given.
+    let query = parts.uri.query().filter(|_| plan.access != Access::Webhook);
+    let bound = (plan.bind)(Value::Object(captured), plan.query.read(query));
     match (bound, idempotency_key(parts)) {
         (Ok(accept), Ok(key)) => Ok((accept, key)),
         (Err(Rejected::Path), _) => Err(Error::UnknownPath),

@@ -1,5 +1,9 @@
 //! What a query selects of a table: filters, sorting and columns.
 
+use std::collections::HashSet;
+
+use rowmill_model::table::ColumnNames;
+use rowmill_model::value::quote_long_numbers;
 use rowmill_model::{Column, Limits, Offence, Table};
 use serde_json::Value;
 
@@ -15,27 +19,34 @@ pub(crate) fn filters_and_sorting(
     let mut offences = Vec::new();
     let mut json_of = |name: &str, text: Option<&str>| {
         // The same guard as a body's: escapes can hide what the query itself must not have.
-        let parsed =
-            guard(text?.as_bytes().to_vec(), limits.nesting_max).map_err(|error| error.to_string()).and_then(
-                |text| serde_json::from_str::<Value>(&text).map_err(|error| format!("must be JSON: {error}")),
-            );
+        let parsed = guard(text?.as_bytes().to_vec(), limits.nesting_max)
+            .map_err(|error| error.to_string())
+            .and_then(|text| {
+                let json = quote_long_numbers(&text);
+                serde_json::from_str::<Value>(&json).map_err(|error| format!("must be JSON: {error}"))
+            });
         parsed.map_err(|message| offences.push(Offence::new(name, message))).ok()
     };
     let both = (json_of("filters", filters), json_of("sorting", sorting));
     if offences.is_empty() { Ok(both) } else { Err(offences) }
 }
 
-/// The columns that `columnIds` names, in the order of the table; all of them without it.
+/// The columns that `columnIds` names by id or header, in the order of the table; all of them without it.
 pub(crate) fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<&'t Column>, Error> {
     let Some(ids) = ids else { return Ok(table.columns.iter().collect()) };
-    let ids: Vec<&str> = ids.split(',').map(str::trim).filter(|id| !id.is_empty()).collect();
-    let unknown: Vec<Offence> = ids
-        .iter()
-        .filter(|id| table.by_id(id).is_none())
-        .map(|id| Offence::new("columnIds", format!("{id:?} is not a column of this project")))
-        .collect();
+    let names = ColumnNames::of(table);
+    let mut chosen = HashSet::new();
+    let mut unknown = Vec::new();
+    for name in ids.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        match names.get(name) {
+            Some(column) => drop(chosen.insert(column.slot)),
+            None => {
+                unknown.push(Offence::new("columnIds", format!("{name:?} is not a column of this project")));
+            }
+        }
+    }
     if !unknown.is_empty() {
         return Err(Error::offences(unknown));
     }
-    Ok(table.columns.iter().filter(|column| ids.contains(&column.id.as_str())).collect())
+    Ok(table.columns.iter().filter(|column| chosen.contains(&column.slot)).collect())
 }

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use crate::error::Error;
 use crate::paced;
 use crate::row_selection::columns_of;
+use crate::wire::key_by::KeyBy;
 use crate::wire::row::{Pagination, RowList, Shown};
 
 /// A client that takes nothing for as long as this keeps no snapshot any more.
@@ -24,6 +25,7 @@ pub(crate) struct PageForm {
     pub(crate) project: StoredProject,
     pub(crate) column_ids: Option<String>,
     pub(crate) shown: Shown,
+    pub(crate) key_by: KeyBy,
     pub(crate) page_size: u32,
     /// The page's number, from 1.
     pub(crate) page: u64,
@@ -39,7 +41,7 @@ impl PageForm {
     fn list(&self) -> Result<RowList<'_>, Error> {
         let table = &self.project.project.table;
         let columns = columns_of(table, self.column_ids.as_deref())?;
-        Ok(RowList { table, columns, shown: self.shown })
+        Ok(RowList { table, columns, shown: self.shown, key_by: self.key_by })
     }
 
     /// Whether rendering takes so long that it is done on a thread apart.

@@ -17,6 +17,8 @@ use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
 pub(crate) const LIMIT_KEY: &str = "x-limit";
+/// Where a schema that values are checked against keeps the names of its limits.
+pub(crate) const LIMIT_NAMES_KEY: &str = "x-limit-names";
 const UNCHECKED_KEY: &str = "x-unchecked";
 const DOCUMENT_KEY: &str = "x-document";
 
@@ -160,6 +162,9 @@ fn for_check(schema: &mut Schema, limits: &Map<String, Value>) {
         return;
     }
     schema.remove(DOCUMENT_KEY);
+    if let Some(names) = schema.get(LIMIT_KEY).cloned() {
+        schema.insert(LIMIT_NAMES_KEY.to_owned(), names);
+    }
     set_limits(schema, limits);
     set_integer_bounds(schema);
 }

@@ -11,6 +11,18 @@ use crate::idempotency::IdempotencyKey;
 use crate::ids::column_id;
 use crate::projects::Change;
 
+/// What becomes of a column that is not right as it was sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Correcting {
+    /// It is corrected, unless that would lose a reference that worked.
+    #[default]
+    Carefully,
+    /// It is corrected.
+    Freely,
+    /// It is refused, with every correction that it needs.
+    Never,
+}
+
 /// A column as it is now, in its project.
 #[derive(Debug, Clone)]
 pub struct ColumnChanged {
@@ -30,6 +42,7 @@ impl App {
         caller: Caller,
         project: &str,
         body: &Map<String, Value>,
+        correcting: Correcting,
         once: Option<IdempotencyKey>,
     ) -> Result<ColumnChanged> {
         let id = column_id()?;
@@ -40,7 +53,7 @@ impl App {
                 self.check_room(table.columns.len() + 1)?;
                 self.check_size("", body)?;
                 let corrected = corrections::create(table, body, id.clone(), &catalogue, &self.limits);
-                corrected_change(Change::from(stored), corrected)
+                corrected_change(Change::from(stored), allowed(corrected, correcting))
             })
             .await?;
         changed(saved)
@@ -52,6 +65,7 @@ impl App {
         project: &str,
         column: &str,
         body: &Map<String, Value>,
+        correcting: Correcting,
     ) -> Result<ColumnChanged> {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let saved = self
@@ -60,7 +74,7 @@ impl App {
                 table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
                 self.check_size("", body)?;
                 let corrected = corrections::patch(table, column, body, &catalogue, &self.limits);
-                corrected_change(Change::from(stored), corrected)
+                corrected_change(Change::from(stored), allowed(corrected, correcting))
             })
             .await?;
         changed(saved)
@@ -95,8 +109,27 @@ impl App {
     }
 }
 
+/// A corrected column, or why it is not to be corrected.
+fn allowed(
+    corrected: Result<Corrected, Vec<Offence>>,
+    correcting: Correcting,
+) -> Result<Corrected, Vec<Offence>> {
+    let corrected = corrected?;
+    let offences: Vec<Offence> = match correcting {
+        Correcting::Freely => Vec::new(),
+        Correcting::Carefully => corrected.losses.clone(),
+        Correcting::Never => {
+            let fixes = corrected.fix_places.iter().zip(&corrected.fixes);
+            fixes
+                .map(|(place, fix)| Offence::new(place.as_str(), format!("needs a correction: {fix}")))
+                .collect()
+        }
+    };
+    if offences.is_empty() { Ok(corrected) } else { Err(offences) }
+}
+
 fn corrected_change(mut change: Change, corrected: Result<Corrected, Vec<Offence>>) -> Result<Change> {
-    let Corrected { table, column, fixes } = corrected.map_err(Error::invalid)?;
+    let Corrected { table, column, fixes, fix_places: _, losses: _ } = corrected.map_err(Error::invalid)?;
     change.project.table = table;
     change.subject = Some(column.as_str().to_owned());
     change.fixes.extend(fixes);

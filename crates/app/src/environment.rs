@@ -39,6 +39,14 @@ impl Environment {
         if offences.is_empty() { Ok(Self { providers, ai_model }) } else { Err(Error::invalid(offences)) }
     }
 
+    /// The names of all variables that are read.
+    pub fn variables() -> Vec<String> {
+        let providers = PROVIDERS.iter().filter(|provider| provider.credential != Credential::None);
+        let names =
+            providers.flat_map(|provider| [provider.api_key_variable(), provider.base_url_variable()]);
+        names.chain([AI_MODEL.to_owned()]).collect()
+    }
+
     pub(crate) fn provider(&self, id: &str) -> Option<&OfProvider> {
         self.providers.get(id)
     }

@@ -44,7 +44,9 @@ pub enum Error {
     #[error("This Idempotency-Key was already used for a different request; use a new key")]
     IdempotencyConflict,
     /// As many readers of events as there may be.
-    #[error("Too many event streams are open; close one, or try again later")]
+    #[error(
+        "Too many event streams are open (eventStreamsMax, eventStreamsPerTeamMax); close one, or try again later"
+    )]
     TooManyFeeds,
     /// A read went on for longer than a read may.
     #[error("The read exceeded the time limit (readSecondsMax); request fewer rows, or try again later")]

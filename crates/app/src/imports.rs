@@ -5,8 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use rowmill_model::corrections::unique_header;
 use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::record::Slot;
+use rowmill_model::table::{ColumnNames, header_key};
+use rowmill_model::value::MatchCase;
 use rowmill_model::{Column, ColumnId, ColumnType, DataShape, Offence, RowId};
-use rowmill_store::{NewRow, NewRows, RowAction, StoreError, StoredProject};
+use rowmill_store::lookup::index_of;
+use rowmill_store::{KeptInput, NewRow, NewRows, RowAction, StoreError, StoredProject};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -19,16 +22,19 @@ use crate::rows::{kept_changing, match_column};
 /// How many different fields a file may have: more than any table has columns. All are remembered while it is read.
 const FIELDS_MAX: usize = 50_000;
 const FIELD_NAMES_BYTES_MAX: usize = 4 * 1024 * 1024;
+const TWICE: &str = "names the same column twice";
 
 /// How a file's fields become cells.
 #[derive(Debug, Clone, Default)]
 pub struct ImportOptions {
-    /// Fields to the ids of columns, or to nothing.
+    /// Fields to columns, by id or header, or to nothing.
     pub mapping: BTreeMap<String, Option<String>>,
     /// Whether a field that names no column becomes one.
     pub create_columns: bool,
     /// A column id or header. A row with the same value in this column is updated instead of inserted.
     pub match_on: Option<String>,
+    /// Whether matching ignores letter case and outer blanks.
+    pub any_case: bool,
 }
 
 /// A field of a file.
@@ -106,24 +112,27 @@ impl App {
         &self,
         caller: Caller,
         project: &str,
-        options: ImportOptions,
+        mut options: ImportOptions,
     ) -> Result<Import> {
         let stored = self.project_to_change(caller, project).await?;
         let mut offences = Vec::new();
         let mut taken: HashSet<&str> = HashSet::new();
-        for (field, id) in &options.mapping {
-            let Some(id) = id else { continue };
+        let names = ColumnNames::of(&stored.project.table);
+        for (field, name) in &mut options.mapping {
+            let Some(name) = name else { continue };
             let path = format!("mapping.{field}");
-            match stored.project.table.by_id(id) {
-                None => offences.push(Offence::new(path, format!("{id:?} is not a column of this project"))),
+            match names.get(name) {
+                None => {
+                    offences.push(Offence::new(path, format!("{name:?} is not a column of this project")))
+                }
                 Some(column) if column.kind == ColumnType::Reference => offences.push(Offence::new(
                     path,
                     "maps to a reference column, which is read-only; write to its source column",
                 )),
-                Some(_) if !taken.insert(id) => {
+                Some(column) if !taken.insert(column.id.as_str()) => {
                     offences.push(Offence::new(path, "maps to the same column as another field"));
                 }
-                Some(_) => {}
+                Some(column) => column.id.as_str().clone_into(name),
             }
         }
         if !offences.is_empty() {
@@ -198,6 +207,38 @@ impl App {
             import.targets.insert(field.name.clone(), target);
         }
         self.make_columns(import, missing).await
+    }
+
+    /// Why a row of named values is not taken, if that is plain before its fields have found their columns: a row that
+    /// is rejected makes no column.
+    pub async fn early_refusal(&self, import: &Import, row: &[(&str, &str)]) -> Result<Option<String>> {
+        if row.iter().all(|(field, _)| import.is_settled(field)) {
+            return Ok(None);
+        }
+        let stored = self.project_to_change(import.caller, &import.project).await?;
+        let names = ColumnNames::of(&stored.project.table);
+        let mut taken = HashSet::new();
+        for (field, value) in row {
+            let column = match (import.targets.get(*field), import.options.mapping.get(*field)) {
+                (Some(None), _) | (None, Some(None)) => continue,
+                (Some(Some(column)), _) => names.get(column.id.as_str()),
+                (None, Some(Some(id))) => names.get(id),
+                (None, None) => names.get(field),
+            };
+            let target = match column {
+                Some(column) if column.kind == ColumnType::Reference => continue,
+                Some(column) => column.id.as_str().to_owned(),
+                None if import.options.create_columns => header_key(field),
+                None => continue,
+            };
+            if !taken.insert(target) {
+                return Ok(Some(TWICE.to_owned()));
+            }
+            if let Some(words) = refusal(ColumnType::Manual, value, &self.limits) {
+                return Ok(Some(format!("a cell {words}")));
+            }
+        }
+        Ok(None)
     }
 
     async fn make_columns(&self, import: &mut Import, fields: Vec<ImportField>) -> Result<()> {
@@ -279,7 +320,7 @@ impl App {
         let mut slots = HashSet::new();
         row.iter().find_map(|(column, value)| {
             if !slots.insert(column.slot) {
-                return Some("names the same column twice".to_owned());
+                return Some(TWICE.to_owned());
             }
             refusal(ColumnType::Manual, value, &self.limits).map(|words| format!("a cell {words}"))
         })
@@ -302,6 +343,7 @@ impl App {
                 cells.map(|(column, value)| (column.slot, value.as_str().into())).collect();
             new_row(id, &cells)
         };
+        let case = if import.options.any_case { MatchCase::Ignored } else { MatchCase::Counts };
         Ok(NewRows {
             project: stored.project.id,
             version: stored.version,
@@ -310,11 +352,12 @@ impl App {
                 .options
                 .match_on
                 .as_deref()
-                .map(|name| match_column(stored, name))
+                .map(|name| match_column(stored, name).map(|slot| index_of(slot, case)))
                 .transpose()?,
             project_save: None,
             ignored_keys: Vec::new(),
             new_rows_max: None,
+            kept_input: KeptInput::default(),
             now_ms,
             once: None,
         })

@@ -52,7 +52,7 @@ pub use crate::app::App;
 pub use crate::auth::Secret;
 pub use crate::blocking::off_async;
 pub use crate::caller::{Caller, Principal};
-pub use crate::columns::{ColumnChanged, ColumnDeleted};
+pub use crate::columns::{ColumnChanged, ColumnDeleted, Correcting};
 pub use crate::credentials::{BaseUrl, Credentials, ProviderAccess, Source, Unopened};
 pub use crate::environment::Environment;
 pub use crate::error::{Error, Noun, Result};

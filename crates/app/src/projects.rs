@@ -119,6 +119,7 @@ impl App {
         }
         if integration::wants_approval_column(&metadata) {
             integration::ensure_guest_status(&mut table);
+            self.check_room(table.columns.len())?;
         }
         let now_ms = self.clock.now_ms();
         let project = Project {
@@ -144,7 +145,12 @@ impl App {
                 if let Some(metadata) = &changes.metadata {
                     self.check_size("metadata", metadata)?;
                 }
+                let columns_before = change.project.table.columns.len();
                 apply(&mut change.project, &changes)?;
+                let columns = change.project.table.columns.len();
+                if columns > columns_before {
+                    self.check_room(columns)?;
+                }
                 // A disabled project takes only the change that enables it again.
                 let api = (&stored.project.settings.api, &change.project.settings.api);
                 if api.0.enabled || api.1.enabled { Ok(change) } else { Err(Error::ApiDisabled) }

@@ -4,14 +4,19 @@ pub(crate) mod fields;
 pub(crate) mod layout;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rowmill_model::filter::{FilterNode, Filters};
 use rowmill_model::limits::OFFENCES_MAX;
 use rowmill_model::sort::Sorting;
-use rowmill_model::{Column, ColumnType, Offence, RowId, View};
+use rowmill_model::table::ColumnNames;
+use rowmill_model::value::MatchCase;
+use rowmill_model::{ColumnType, Offence, RowId, View};
 use rowmill_query::{Page, PageOf, Selection, Start};
-use rowmill_store::{CellWrite, Inserted, NewRows, StoreError, StoredProject, StoredRow, WriteCells};
+use rowmill_store::lookup::index_of;
+use rowmill_store::{
+    CellWrite, Inserted, KeptInput, NewRows, StoreError, StoredProject, StoredRow, WriteCells,
+};
 use serde_json::Value;
 
 use crate::app::App;
@@ -22,7 +27,7 @@ use crate::idempotency::IdempotencyKey;
 use crate::ids::uuids;
 use crate::projects::ATTEMPTS_MAX;
 use crate::rows::fields::Fields;
-use crate::rows::layout::{Layout, Leftover, RowLocation};
+use crate::rows::layout::{Layout, Leftover, Made, RowLocation};
 use crate::views::place;
 
 #[derive(Debug)]
@@ -34,6 +39,9 @@ pub struct InsertRows<'a> {
     pub batch: Option<&'static str>,
     /// A column id or header. A row with the same value in this column is updated instead of inserted.
     pub match_on: Option<String>,
+    pub match_case: MatchCase,
+    /// Whether fields that name no column are refused.
+    pub strict: bool,
     pub once: Option<IdempotencyKey>,
 }
 
@@ -64,6 +72,7 @@ pub struct ListRows {
 #[derive(Debug, Clone)]
 pub struct CellChange<'a> {
     pub row_id: Cow<'a, str>,
+    /// An id or a header.
     pub column_id: Cow<'a, str>,
     /// Raw JSON text.
     pub value: &'a str,
@@ -75,6 +84,8 @@ pub struct RowPatched {
     /// The project whose columns the row's cells belong to.
     pub project: StoredProject,
     pub ignored_keys: Vec<String>,
+    /// Fields that name no column, to the headers that they may be misspellings of.
+    pub hints: BTreeMap<String, String>,
 }
 
 impl App {
@@ -136,14 +147,16 @@ impl App {
         project: &str,
         row: &str,
         fields: &Fields<'_>,
+        strict: bool,
     ) -> Result<RowPatched> {
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.project_to_change(caller, project).await?;
             let id = RowId::parse(row).ok_or(Error::NotFound(Noun::Row))?;
-            let mut layout = Layout::new(&stored, &self.limits, Leftover::Ignored);
+            let leftover = if strict { Leftover::Refused } else { Leftover::Ignored };
+            let mut layout = Layout::new(&stored, &self.limits, leftover);
             let cells = layout.cells(fields, RowLocation::Body);
             let made = layout.finish()?;
-            let project_save = made.project.map(|project| self.touched(project));
+            let project_save = made.project.clone().map(|project| self.touched(project));
             let cells =
                 cells.into_iter().map(|(slot, value)| CellWrite { row: id, slot, value: value.into() });
             let write = WriteCells {
@@ -162,7 +175,8 @@ impl App {
                         Some(project) => StoredProject { project: project.into(), ..stored },
                         None => stored,
                     };
-                    return Ok(RowPatched { row, project, ignored_keys: made.ignored_keys });
+                    let Made { ignored_keys, kept_input: KeptInput { hints, .. }, .. } = made;
+                    return Ok(RowPatched { row, project, ignored_keys, hints });
                 }
             }
         }
@@ -208,15 +222,20 @@ impl App {
     }
 
     fn lay_out(&self, stored: &StoredProject, insert: &InsertRows<'_>) -> Result<NewRows> {
-        let match_on = insert.match_on.as_deref().map(|name| match_column(stored, name)).transpose()?;
-        let mut layout = Layout::new(stored, &self.limits, Leftover::IntoTrigger);
+        let index = |name| match_column(stored, name).map(|slot| index_of(slot, insert.match_case));
+        let match_on = insert.match_on.as_deref().map(index).transpose()?;
+        let leftover = if insert.strict { Leftover::Refused } else { Leftover::IntoTrigger };
+        let mut layout = Layout::new(stored, &self.limits, leftover);
         let now_ms = self.clock.now_ms();
         let ids = uuids(now_ms)?.map(RowId::from_uuid);
         let mut rows = Vec::with_capacity(insert.entries.len());
         let mut fields = Fields::default();
+        let cell_bytes_max = usize::try_from(self.limits.cell_bytes_max).unwrap_or(usize::MAX);
         for ((index, entry), id) in insert.entries.iter().enumerate().zip(ids) {
             if let Some(cells) = layout.row(entry, &mut fields, insert.place(index)) {
-                rows.push(layout::new_row(id, &cells));
+                let mut row = layout::new_row(id, &cells);
+                row.leftover_bytes_max = layout.took_leftover().then_some(cell_bytes_max);
+                rows.push(row);
             }
             if layout.is_hopeless() {
                 break;
@@ -232,6 +251,7 @@ impl App {
             project_save,
             ignored_keys: made.ignored_keys,
             new_rows_max: None,
+            kept_input: made.kept_input,
             now_ms,
             once: None,
         })
@@ -271,12 +291,11 @@ impl App {
         stored: &StoredProject,
         changes: &[CellChange<'_>],
     ) -> Result<Option<Vec<CellWrite>>> {
-        let columns: HashMap<&str, &Column> =
-            stored.project.table.columns.iter().map(|column| (column.id.as_str(), column)).collect();
+        let columns = ColumnNames::of(&stored.project.table);
         let mut cells = Vec::with_capacity(changes.len());
         let mut offences = Vec::new();
         for (index, change) in changes.iter().enumerate() {
-            let (Some(row), Some(column)) = (RowId::parse(&change.row_id), columns.get(&*change.column_id))
+            let (Some(row), Some(column)) = (RowId::parse(&change.row_id), columns.get(&change.column_id))
             else {
                 return Ok(None);
             };
@@ -296,6 +315,7 @@ impl App {
         let mut is_there: HashMap<RowId, bool> = HashMap::new();
         let mut details = Vec::new();
         let mut noun = Noun::Column;
+        let columns = ColumnNames::of(&stored.project.table);
         for (index, change) in changes.iter().enumerate() {
             if details.len() >= OFFENCES_MAX {
                 break;
@@ -308,7 +328,7 @@ impl App {
                 noun = Noun::Row;
                 details.push(Offence::new(format!("cells[{index}].rowId"), "is not a row of this project"));
             }
-            if stored.project.table.by_id(&change.column_id).is_none() {
+            if columns.get(&change.column_id).is_none() {
                 details.push(Offence::new(
                     format!("cells[{index}].columnId"),
                     "is not a column of this project",

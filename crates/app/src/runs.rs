@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use rowmill_model::limits::OFFENCES_MAX;
 use rowmill_model::plan::Pick;
 use rowmill_model::record::Slot;
+use rowmill_model::table::ColumnNames;
 use rowmill_model::{CellStatus, ErrorCode, Offence, RowId};
 use rowmill_store::{ProcessingStatus, Rows, Stop, Stopped, StoredProject, Trigger};
 use serde::Serialize;
@@ -99,8 +100,8 @@ impl App {
             .only_once(once, async || {
                 let stored = self.project_to_change(caller, project).await?;
                 let slots = stop.column_ids.as_ref().map(|ids| {
-                    let columns = ids.iter().filter_map(|id| stored.project.table.by_id(id));
-                    columns.map(|column| column.slot).collect()
+                    let names = ColumnNames::of(&stored.project.table);
+                    ids.iter().filter_map(|id| names.get(id)).map(|column| column.slot).collect()
                 });
                 let rows = match &stop.row_ids {
                     Some(ids) => {
@@ -190,9 +191,10 @@ fn processed_slots(stored: &StoredProject, ids: &[String]) -> Result<Vec<Slot>> 
     let mut unknown = Vec::new();
     let mut by_hand = Vec::new();
     let mut slots = Vec::with_capacity(ids.len());
+    let names = ColumnNames::of(&stored.project.table);
     for (index, id) in ids.iter().enumerate() {
         let path = format!("columnIds[{index}]");
-        match stored.project.table.by_id(id) {
+        match names.get(id) {
             Some(column) if column.kind.is_processed() => slots.push(column.slot),
             Some(_) => by_hand.push(Offence::new(path, "is not a processed column")),
             None => unknown.push(Offence::new(path, "is not a column of this project")),

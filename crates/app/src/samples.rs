@@ -2,10 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use rowmill_model::value::MatchCase;
 use rowmill_model::{ColumnId, Project};
 
 use crate::app::App;
 use crate::caller::Caller;
+use crate::columns::Correcting;
 use crate::error::{Error, Result};
 use crate::projects::NewProject;
 use crate::rows::InsertRows;
@@ -70,15 +72,22 @@ impl App {
         ];
         // The websites are the input: no column is left empty.
         let named = Map::from_iter([("header".to_owned(), Value::from("Website"))]);
-        self.patch_column(caller, &id, ColumnId::TRIGGER, &named).await?;
+        self.patch_column(caller, &id, ColumnId::TRIGGER, &named, Correcting::Freely).await?;
         let mut project = made.project.clone();
         for body in objects(&references) {
-            project = self.create_column(caller, &id, &body, None).await?.project;
+            project = self.create_column(caller, &id, &body, Correcting::Freely, None).await?.project;
         }
         let rows = SITES.iter().map(|site| format!(r#"{{"Website":"https://{site}.rowmill.example"}}"#));
         let rows: Vec<String> = rows.collect();
         let entries = rows.iter().map(String::as_str).collect();
-        let insert = InsertRows { entries, batch: Some("rows"), match_on: None, once: None };
+        let insert = InsertRows {
+            entries,
+            batch: Some("rows"),
+            match_on: None,
+            match_case: MatchCase::Counts,
+            strict: false,
+            once: None,
+        };
         let inserted = self.insert_rows(caller, &id, insert).await?;
         Ok((project, u64::try_from(inserted.rows.len()).unwrap_or_default()))
     }

@@ -64,14 +64,14 @@ impl App {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let table = &stored.project.table;
         let corrected = match &edited {
-            Some(id) => {
-                table.by_id(id).ok_or(Error::NotFound(Noun::Column))?;
+            Some(name) => {
+                let edited = table.named(name).ok_or(Error::NotFound(Noun::Column))?;
                 column.remove("templateId");
-                corrections::patch(table, id, &column, &catalogue, &self.limits)
+                corrections::patch(table, edited.id.as_str(), &column, &catalogue, &self.limits)
             }
             None => corrections::create(table, &column, column_id()?, &catalogue, &self.limits),
         };
-        let Corrected { table, column, fixes } = corrected.map_err(|offences| {
+        let Corrected { table, column, fixes, .. } = corrected.map_err(|offences| {
             let within = |Offence { path, message }| Offence::new(join(&path), message);
             Error::invalid(offences.into_iter().map(within).collect())
         })?;

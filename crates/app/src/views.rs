@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rowmill_model::filter::Filters;
 use rowmill_model::limits::{EMOJI_CHARS_MAX, OFFENCES_MAX};
 use rowmill_model::sort::Sorting;
+use rowmill_model::table::ColumnNames;
 use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId};
 use serde_json::Value;
 
@@ -25,6 +26,8 @@ pub struct ViewChanges {
     pub column_visibility: Option<BTreeMap<String, bool>>,
     /// Where among the views it goes; beyond the end is the end.
     pub order: Option<u32>,
+    /// Whether an order beyond the end is refused.
+    pub strict: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -87,6 +90,14 @@ impl App {
                 let mut view = change.views.remove(place);
                 apply(&mut view, &changes, &stored.project.table, &self.limits)?;
                 change.subject = Some(view.id.to_string());
+                if changes.strict
+                    && changes.order.is_some_and(|order| {
+                        usize::try_from(order).unwrap_or(usize::MAX) > change.views.len()
+                    })
+                {
+                    let message = format!("is beyond the end; the last place is {}", change.views.len());
+                    return Err(Error::invalid(vec![Offence::new("order", message)]));
+                }
                 let wanted =
                     changes.order.map_or(place, |order| usize::try_from(order).unwrap_or(usize::MAX));
                 change.views.insert(wanted.min(change.views.len()), view);
@@ -115,7 +126,7 @@ pub(crate) fn place(views: &[View], id: &str) -> Result<usize> {
 }
 
 fn apply(view: &mut View, changes: &ViewChanges, table: &Table, limits: &Limits) -> Result<()> {
-    let ViewChanges { name, emoji, filters, sorting, column_visibility, order: _ } = changes;
+    let ViewChanges { name, emoji, filters, sorting, column_visibility, order: _, strict: _ } = changes;
     let mut offences = Vec::new();
     if let Some(name) = name {
         view.name = check_name("name", name, &mut offences);
@@ -133,14 +144,32 @@ fn apply(view: &mut View, changes: &ViewChanges, table: &Table, limits: &Limits)
         take(Sorting::parse(sorting, "sorting", table), &mut view.sorting, &mut offences);
     }
     if let Some(visibility) = column_visibility {
-        for id in visibility.keys().filter(|id| table.by_id(id).is_none()).take(OFFENCES_MAX) {
-            let path = format!("columnVisibility.{id}");
-            offences.push(Offence::new(path, "is not a column of this project; use a column id"));
-        }
-        view.column_visibility =
-            visibility.iter().map(|(id, shown)| (ColumnId::new(id.as_str()), *shown)).collect();
+        view.column_visibility = visible(visibility, table, &mut offences);
     }
     if offences.is_empty() { Ok(()) } else { Err(Error::invalid(offences)) }
+}
+
+/// Which columns are shown, by id. They may be named by header.
+fn visible(
+    sent: &BTreeMap<String, bool>,
+    table: &Table,
+    offences: &mut Vec<Offence>,
+) -> BTreeMap<ColumnId, bool> {
+    let names = ColumnNames::of(table);
+    let mut visibility = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (name, shown) in sent {
+        let message = match names.get(name) {
+            None => "is not a column of this project; use a column id or header",
+            Some(column) if visibility.insert(column.id.clone(), *shown).is_some() => {
+                "names the same column as another field"
+            }
+            Some(_) => continue,
+        };
+        wrong.push(Offence::new(format!("columnVisibility.{name}"), message));
+    }
+    offences.extend(wrong.into_iter().take(OFFENCES_MAX));
+    visibility
 }
 
 fn take<T>(parsed: Result<T, Vec<Offence>>, into: &mut T, offences: &mut Vec<Offence>) {

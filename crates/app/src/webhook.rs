@@ -109,8 +109,13 @@ impl App {
         let now_ms = self.clock.now_ms();
         let table = &stored.project.table;
         let internal = |error: serde_json::Error| Error::Internal(error.into());
-        let payload = serde_json::to_string(&event.payload).map_err(internal)?;
-        if payload.len() > usize::try_from(self.limits.cell_bytes_max).unwrap_or(usize::MAX) {
+        let mut payload = event.payload.clone();
+        if payload.registered_at.is_empty() {
+            payload.registered_at = arrival(now_ms);
+        }
+        let payload = serde_json::to_string(&payload).map_err(internal)?;
+        let cell_bytes_max = usize::try_from(self.limits.cell_bytes_max).unwrap_or(usize::MAX);
+        if payload.len() > cell_bytes_max {
             return Err(Error::InvalidPayload);
         }
         let status = serde_json::to_string(&event.payload.approval_status).map_err(internal)?;
@@ -123,6 +128,7 @@ impl App {
             id: RowId::from_uuid(uuid(now_ms)?),
             values: Record::pack(trigger.into_iter().chain(guest_status)),
             cleared: Vec::new(),
+            leftover_bytes_max: None,
         };
         Ok(GuestWrite {
             project: stored.project.id,
@@ -132,8 +138,15 @@ impl App {
             may_create,
             now_ms,
             row,
+            carried: event.carried.clone(),
+            cell_bytes_max,
         })
     }
+}
+
+/// A moment, as ISO 8601 in UTC with milliseconds.
+fn arrival(unix_ms: i64) -> String {
+    format!("{:.3}", jiff::Timestamp::from_millisecond(unix_ms).unwrap_or_default())
 }
 
 fn ignored() -> Delivered {

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use rowmill_model::nearest::nearest;
 
 use crate::commands::{KeyCommand, TeamCommand};
 use crate::config::Serve;
@@ -97,9 +98,21 @@ fn apply(mut command: clap::Command, text: &str) -> Result<clap::Command, String
     }
     let mut unknown: Vec<String> = defaults.iter().map(|(key, _)| key.clone()).collect();
     command = set_defaults(command, &defaults, &mut unknown);
-    match unknown.first() {
-        Some(key) => Err(format!("unknown setting {key}; `rowmill serve --help` lists all settings")),
-        None => Ok(command),
+    let Some(key) = unknown.first() else { return Ok(command) };
+    let mut known = Vec::new();
+    collect_keys(&command, &mut known);
+    Err(match nearest(key, known.iter().map(String::as_str)) {
+        Some(near) => format!("unknown setting {key}; did you mean {near}?"),
+        None => format!("unknown setting {key}; `rowmill serve --help` lists all settings"),
+    })
+}
+
+/// The keys that the file may have.
+fn collect_keys(command: &clap::Command, known: &mut Vec<String>) {
+    let settings = command.get_arguments().filter(|arg| arg.get_env().is_some() && arg.get_id() != "config");
+    known.extend(settings.map(|arg| arg.get_id().to_string()));
+    for sub in command.get_subcommands() {
+        collect_keys(sub, known);
     }
 }
 
@@ -165,6 +178,7 @@ mod tests {
         };
         check("listen = ", "not TOML");
         check("speed = 3", "unknown setting speed");
+        check("page_size_mx = 3", "did you mean page_size_max?");
         check("listen = [1]", "listen must be text");
         check("listen = \"here\"", "invalid");
         check("log = \"info\"\nsecret_key = \"canary", "line 2 is not TOML");

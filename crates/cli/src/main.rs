@@ -14,6 +14,7 @@ mod serve;
 mod shutdown;
 mod storage_space;
 mod trials;
+mod variables;
 mod workers;
 
 use std::process::ExitCode;
@@ -35,10 +36,15 @@ fn main() -> ExitCode {
         let outcome = child::run(std::io::stdin().lock(), std::io::stdout().lock());
         return outcome.map_or_else(|error| fail(&error), |()| ExitCode::SUCCESS);
     }
-    let matches = match command_line::with_file(std::env::args_os()) {
-        Ok(command) => command.get_matches(),
+    let command = match command_line::with_file(std::env::args_os()) {
+        Ok(command) => command,
         Err(fault) => return fail(&fault),
     };
+    match variables::check(&command, std::env::vars_os().map(|(name, _)| name)) {
+        Ok(warnings) => warnings.iter().for_each(|warning| eprintln!("rowmill: {warning}")),
+        Err(unknown) => return fail(&unknown),
+    }
+    let matches = command.get_matches();
     let cli = match <Cli as clap::FromArgMatches>::from_arg_matches(&matches) {
         Ok(cli) => cli,
         Err(error) => error.exit(),

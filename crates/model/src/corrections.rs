@@ -20,6 +20,7 @@ mod fields;
 mod fixes;
 mod header;
 mod links;
+mod losses;
 mod merge;
 
 use serde_json::{Map, Value};
@@ -49,6 +50,10 @@ pub struct Corrected {
     pub column: ColumnId,
     /// What was corrected, each in one past-tense sentence.
     pub fixes: Vec<String>,
+    /// Where each correction was made, such as `aiConfig.prompt`; as many as there are `fixes`.
+    pub fix_places: Vec<String>,
+    /// References that would be lost: what the change says in their place names no column.
+    pub losses: Vec<Offence>,
 }
 
 /// Adds the column that `body` describes: its template's configuration with the body's laid over it.
@@ -64,8 +69,10 @@ pub fn create(
     let mut offences = document::unknown_fields(&body, ColumnField::in_new_column());
     let template = template_named(named.as_ref()).map_err(|offence| offences.push(offence)).ok();
     if table.columns.len() >= usize::try_from(limits.columns_max).unwrap_or(usize::MAX) {
-        let message =
-            format!("a project can have at most {} columns, including the input column", limits.columns_max);
+        let message = format!(
+            "a project can have at most {} columns, including the input column (columnsMax)",
+            limits.columns_max
+        );
         offences.push(Offence::new("", message));
     }
     if table.by_id(id.as_str()).is_some() {
@@ -119,7 +126,7 @@ pub fn delete(table: &Table, column_id: &str) -> Result<Corrected, Vec<Offence>>
     for index in 0..table.columns.len() {
         fixes.extend(forget_in_column(&mut table, index, &gone));
     }
-    Ok(Corrected { table, column: gone.id, fixes })
+    Ok(Corrected { table, column: gone.id, fixes, fix_places: Vec::new(), losses: Vec::new() })
 }
 
 /// Removes what a view says of a deleted column.
@@ -128,14 +135,17 @@ pub fn forget_in_view(view: &mut View, column_id: &str, header: &str) -> Vec<Str
     let (deleted, name) = (quoted(header), quoted(&view.name));
     if let Some(filters) = view.filters.without(column_id) {
         view.filters = filters;
-        fixes.add(format!("Removed the filter on deleted column {deleted} from view {name}"));
+        fixes.add("filters", format!("Removed the filter on deleted column {deleted} from view {name}"));
     }
     if let Some(sorting) = view.sorting.without(column_id) {
         view.sorting = sorting;
-        fixes.add(format!("Removed the sorting by deleted column {deleted} from view {name}"));
+        fixes.add("sorting", format!("Removed the sorting by deleted column {deleted} from view {name}"));
     }
     if view.column_visibility.remove(column_id).is_some() {
-        fixes.add(format!("Removed the visibility of deleted column {deleted} from view {name}"));
+        fixes.add(
+            "columnVisibility",
+            format!("Removed the visibility of deleted column {deleted} from view {name}"),
+        );
     }
     fixes.into_sentences()
 }
@@ -172,7 +182,11 @@ impl Change<'_> {
         }
         self.move_to_order(&mut table, index, &draft, &mut fixes);
         if self.offences.is_empty() {
-            Ok(Corrected { table, column: stored.id, fixes: fixes.into_sentences() })
+            let losses = table
+                .by_id(stored.id.as_str())
+                .map_or_else(Vec::new, |column| losses::find(&stored, column, &fixes.unresolved));
+            let fix_places = fixes.take_places();
+            Ok(Corrected { table, column: stored.id, fixes: fixes.into_sentences(), fix_places, losses })
         } else {
             Err(self.offences)
         }
@@ -191,7 +205,7 @@ impl Change<'_> {
         let filled = config::fill_missing(&mut draft, &defaults);
         if self.tell_filled {
             for place in filled {
-                fixes.add(format!("Filled missing {place} from the template"));
+                fixes.add(&place, format!("Filled missing {place} from the template"));
             }
         }
         draft
@@ -242,7 +256,7 @@ impl Change<'_> {
             wanted => wanted.unwrap_or(usize::MAX).max(1).min(last),
         };
         if u64::try_from(order) != Ok(wanted) {
-            fixes.add(format!("Corrected order {wanted} to {order}"));
+            fixes.add("order", format!("Corrected order {wanted} to {order}"));
         }
         table.columns.insert(order, column);
     }
@@ -253,7 +267,10 @@ fn forget_in_column(table: &mut Table, index: usize, gone: &Column) -> Vec<Strin
     let mut fixes = Fixes::of_column(&column.header);
     if let Some(condition) = column.run_condition.without(gone.id.as_str()) {
         column.run_condition = condition;
-        fixes.add(format!("Removed the run condition on deleted column {}", quoted(&gone.header)));
+        fixes.add(
+            "runCondition",
+            format!("Removed the run condition on deleted column {}", quoted(&gone.header)),
+        );
     }
     let known = column.dependencies.clone();
     // Whatever a column refers to it depends on, so its dependencies tell whether to look.

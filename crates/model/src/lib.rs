@@ -17,6 +17,7 @@ pub mod ids;
 pub mod integration;
 pub mod json_hazards;
 pub mod limits;
+pub mod nearest;
 pub mod offence;
 pub mod path;
 pub mod plan;

@@ -1,5 +1,7 @@
 //! A project's columns, in order.
 
+use std::collections::HashMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::column::{Column, ColumnType, DataShape, Retry};
@@ -54,7 +56,7 @@ impl Table {
         self.columns.iter().find(|column| header_key(&column.header) == wanted)
     }
 
-    /// What a field of a row body names: a column id, else a header.
+    /// The column with this id, or else with this header.
     pub fn named(&self, field: &str) -> Option<&Column> {
         self.by_id(field).or_else(|| self.by_header(field))
     }
@@ -63,6 +65,28 @@ impl Table {
 impl Default for Table {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// A table's columns by what names them, for whoever looks up many. An id beats a header.
+#[derive(Debug)]
+pub struct ColumnNames<'t> {
+    by_id: HashMap<&'t str, &'t Column>,
+    by_header: HashMap<String, &'t Column>,
+}
+
+impl<'t> ColumnNames<'t> {
+    pub fn of(table: &'t Table) -> Self {
+        let columns = || table.columns.iter();
+        Self {
+            by_id: columns().map(|column| (column.id.as_str(), column)).collect(),
+            by_header: columns().map(|column| (header_key(&column.header), column)).collect(),
+        }
+    }
+
+    /// The column with this id, or else with this header.
+    pub fn get(&self, name: &str) -> Option<&'t Column> {
+        self.by_id.get(name).or_else(|| self.by_header.get(&header_key(name))).copied()
     }
 }
 

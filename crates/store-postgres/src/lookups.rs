@@ -6,8 +6,7 @@ use std::collections::BTreeSet;
 
 use rowmill_model::plan::block_of;
 use rowmill_model::record::{Cells, Slot};
-use rowmill_model::value;
-use rowmill_store::Result;
+use rowmill_store::{Result, lookup};
 
 use crate::convert::unsigned;
 use crate::row_changes::OpenProject;
@@ -17,7 +16,7 @@ use crate::transaction::Tx;
 const INDEX_ROWS: i64 = 5_000;
 /// Rows that are looked at for one value. Two that hold it say all there is to say, and more than these do
 /// not share a hash by chance.
-const CANDIDATES_MAX: i64 = 16;
+const CANDIDATES_MAX: i64 = 64;
 
 /// Indexes a column that is not indexed yet.
 pub(crate) async fn ensure(tx: &mut Tx, open: &mut OpenProject, slot: Slot) -> Result<()> {
@@ -34,9 +33,8 @@ pub(crate) async fn ensure(tx: &mut Tx, open: &mut OpenProject, slot: Slot) -> R
         after = last.get(0);
         let (mut hashes, mut positions) = (Vec::new(), Vec::new());
         for row in &rows {
-            let raw = Cells::unpack(row.get(1))?.get(slot);
-            if let Some(hash) = raw.and_then(value::match_key) {
-                hashes.push(hash.cast_signed());
+            if let Some(hash) = lookup::hash_of(slot, &Cells::unpack(row.get(1))?) {
+                hashes.push(hash);
                 positions.push(row.get::<_, i64>(0));
             }
         }

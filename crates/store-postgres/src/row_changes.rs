@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rowmill_model::plan::{Plan, block_of};
+use rowmill_model::plan::{Plan, Tally, block_of};
 use rowmill_model::{Project, ProjectId, Record, RowId};
 use rowmill_store::changes::{CellClaim, Finished, ProjectAtStart, RowChanges};
-use rowmill_store::{Change, Result};
+use rowmill_store::{Change, Result, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -182,9 +182,15 @@ impl OpenProject {
         let Finished { writes, row_count, next_position, lookup_slots, tally, change } = changes.finish()?;
         (state.row_count, state.next_position) = (row_count, next_position);
         (state.lookup_slots, state.change_seq) = (lookup_slots, change.seq);
-        if let Some(tally) = tally {
-            state.tally = Some(tally);
-            state.tallied_at_ms = now_ms.into().or(state.tallied_at_ms).or(Some(0));
+        let now_ms = now_ms.into();
+        if tally.is_some() || now_ms.is_some() {
+            state.tallied_at_ms = now_ms.or(state.tallied_at_ms).or(Some(0));
+        }
+        state.tally = tally.or(state.tally.take());
+        if state.tally.is_none() && state.tallied_at_ms.is_some() {
+            // The time is kept with the counts, wherever they are moved to.
+            let none = serde_json::to_string(&Tally::default());
+            state.tally = Some(none.map_err(|error| StoreError::Damaged(error.to_string()))?);
         }
         apply::writes(tx, &state, writes);
         Ok(change)

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use rowmill_model::plan::block_of;
 use rowmill_model::record::Slot;
-use rowmill_model::{Project, ProjectId, RowId, value};
-use rowmill_store::changes::writes_by_row;
+use rowmill_model::{Project, ProjectId, RowId};
+use rowmill_store::changes::{LeftoverFields, writes_by_row};
 use rowmill_store::{
-    Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells,
+    Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells, lookup,
 };
 
 use crate::documents::Documents;
@@ -21,23 +21,25 @@ pub(crate) async fn insert(
     documents: &Documents,
     batch: &NewRows,
 ) -> Result<(Inserted, Vec<Change>)> {
-    let NewRows { project, version, rows, match_on, project_save, ignored_keys, new_rows_max, now_ms, once } =
-        batch;
+    let NewRows { project, version, rows, match_on, project_save, .. } = batch;
+    let NewRows { ignored_keys, kept_input, new_rows_max, now_ms, once, .. } = batch;
     if let Some(kept) = receipts::begin(tx, once.as_ref()).await? {
         return Ok((kept, Vec::new()));
     }
     let state = project_state::lock_at(tx, *project, *version).await?;
     let mut open = open(tx, documents, state, project_save.as_deref()).await?;
-    let outcomes = if let Some(slot) = match_on {
-        upsert_all(tx, &mut open, rows, *slot, *now_ms).await?
+    let (ignored_keys, kept_input) = (ignored_keys.clone(), kept_input.clone());
+    let inserted = if let Some(slot) = match_on {
+        let (rows, leftover) = upsert_all(tx, &mut open, rows, *slot, *now_ms).await?;
+        leftover.into_inserted(rows, ignored_keys, kept_input)
     } else {
         let blocks = open.changes.blocks_of_new(rows.len());
         open.load(tx, [], blocks).await?;
-        rows.iter().map(|row| open.changes.insert(row.clone(), *now_ms)).collect::<Result<Vec<_>>>()?
+        let rows = rows.iter().map(|row| open.changes.insert(row.clone(), *now_ms)).collect::<Result<_>>()?;
+        Inserted { rows, ignored_keys, kept_input }
     };
-    Inserted::check_new(&outcomes, *new_rows_max)?;
+    Inserted::check_new(&inserted.rows, *new_rows_max)?;
     let change = open.finish(tx, *now_ms)?;
-    let inserted = Inserted { rows: outcomes, ignored_keys: ignored_keys.clone() };
     receipts::end(tx, once.as_ref(), &inserted)?;
     Ok((inserted, vec![change]))
 }
@@ -60,23 +62,23 @@ async fn upsert_all(
     rows: &[NewRow],
     slot: Slot,
     now_ms: i64,
-) -> Result<Vec<(RowId, RowAction)>> {
+) -> Result<(Vec<(RowId, RowAction)>, LeftoverFields)> {
     lookups::ensure(tx, open, slot).await?;
     let mut hashes = BTreeSet::new();
     for row in rows {
-        let wanted = row.values.cells()?.get(slot).and_then(value::match_key);
-        hashes.extend(wanted.map(u64::cast_signed));
+        hashes.extend(lookup::hash_of(slot, &row.values.cells()?));
     }
     lookups::load(tx, open, slot, hashes, rows.len()).await?;
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut ambiguous = Vec::new();
+    let mut leftover = LeftoverFields::default();
     for (index, row) in rows.iter().enumerate() {
-        match open.changes.upsert(slot, row.clone(), now_ms)? {
+        match open.changes.upsert(slot, row.clone(), &mut leftover, now_ms)? {
             Some(outcome) => outcomes.push(outcome),
             None => ambiguous.push(index),
         }
     }
-    if ambiguous.is_empty() { Ok(outcomes) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
+    if ambiguous.is_empty() { Ok((outcomes, leftover)) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
 }
 
 pub(crate) async fn write_cells(

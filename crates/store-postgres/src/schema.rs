@@ -9,6 +9,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("foundation", include_str!("migrations/0001_foundation.sql")),
     ("turns", include_str!("migrations/0002_turns.sql")),
     ("versions", include_str!("migrations/0003_versions.sql")),
+    ("matching", include_str!("migrations/0004_matching.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

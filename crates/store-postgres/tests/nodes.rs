@@ -18,8 +18,8 @@ use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Spa
 use rowmill_store::carry::Carry as _;
 use rowmill_store::shared_rates::RateRequest;
 use rowmill_store::{
-    CellResult, CellWrite, Change, Claim, Claimed, IdempotentRequest, Lane, NewRow, NewRows, PageStart,
-    ProjectSave, Rows, Settlement, Stop, Store, StoreError, Ticket, Trigger, WorkerId, WriteCells,
+    CellResult, CellWrite, Change, Claim, Claimed, IdempotentRequest, KeptInput, Lane, NewRow, NewRows,
+    PageStart, ProjectSave, Rows, Settlement, Stop, Store, StoreError, Ticket, Trigger, WorkerId, WriteCells,
 };
 use rowmill_store_postgres::{Carrier, Options, PostgresStore};
 use uuid::Uuid;
@@ -80,6 +80,7 @@ fn rows(project: ProjectId, first: u128, count: u128) -> NewRows {
         id: RowId::from_uuid(Uuid::from_u128(number)),
         values: Record::pack([(NAME, number.to_string().as_str())]),
         cleared: Vec::new(),
+        leftover_bytes_max: None,
     };
     NewRows {
         project,
@@ -88,6 +89,7 @@ fn rows(project: ProjectId, first: u128, count: u128) -> NewRows {
         match_on: None,
         project_save: None,
         ignored_keys: Vec::new(),
+        kept_input: KeptInput::default(),
         now_ms: 1,
         once: None,
     }

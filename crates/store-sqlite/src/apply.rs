@@ -1,7 +1,8 @@
 //! Applying a write set to the database.
 
-use rowmill_store::Result;
+use rowmill_model::plan::Tally;
 use rowmill_store::changes::{CellClaim, WriteSet};
+use rowmill_store::{Result, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
 use crate::blocks::block_key;
@@ -27,6 +28,20 @@ pub(crate) fn tally(connection: &Connection, num: i64, tally: &str, now_ms: Opti
              ON CONFLICT DO UPDATE SET tally = excluded.tally, updated_at = coalesce(?3, updated_at)",
         )
         .and_then(|mut upsert| upsert.execute((num, tally, now_ms)))
+        .map(|_| ())
+        .map_err(backend)
+}
+
+/// Writes the time of counts that are the same as before.
+pub(crate) fn tallied_at(connection: &Connection, num: i64, now_ms: i64) -> Result<()> {
+    let none =
+        serde_json::to_string(&Tally::default()).map_err(|error| StoreError::Damaged(error.to_string()))?;
+    connection
+        .prepare_cached(
+            "INSERT INTO tallies (project, tally, updated_at) VALUES (?1, ?2, ?3) \
+             ON CONFLICT DO UPDATE SET updated_at = excluded.updated_at",
+        )
+        .and_then(|mut upsert| upsert.execute((num, none, now_ms)))
         .map(|_| ())
         .map_err(backend)
 }

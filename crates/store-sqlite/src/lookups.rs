@@ -3,15 +3,14 @@
 //! The first match on a column indexes it; from then on every write keeps the index.
 
 use rowmill_model::record::{Cells, Slot};
-use rowmill_model::value;
-use rowmill_store::Result;
+use rowmill_store::{Result, lookup};
 use rusqlite::Connection;
 
 use crate::convert::backend;
 use crate::positions::{key_range, split};
 
 /// Rows that are looked at for one value.
-const CANDIDATES_MAX: u32 = 16;
+const CANDIDATES_MAX: u32 = 64;
 
 /// The columns of a project that are indexed.
 pub(crate) fn slots(connection: &Connection, project: i64) -> Result<Vec<Slot>> {
@@ -58,8 +57,8 @@ pub(crate) fn add(
         .prepare_cached("INSERT INTO lookups (project, slot, hash, position) VALUES (?1, ?2, ?3, ?4)")
         .map_err(backend)?;
     for slot in slots {
-        if let Some(hash) = cells.get(*slot).and_then(value::match_key) {
-            insert.execute((project, slot, hash.cast_signed(), position)).map_err(backend)?;
+        if let Some(hash) = lookup::hash_of(*slot, cells) {
+            insert.execute((project, slot, hash, position)).map_err(backend)?;
         }
     }
     Ok(())

@@ -176,8 +176,10 @@ impl<'c> OpenProject<'c> {
         let Finished { writes, row_count, next_position, lookup_slots: _, tally, change } =
             self.changes.finish()?;
         apply::writes(self.connection, self.num, &writes)?;
-        if let Some(tally) = tally {
-            apply::tally(self.connection, self.num, &tally, now_ms.into())?;
+        match (tally, now_ms.into()) {
+            (Some(tally), now_ms) => apply::tally(self.connection, self.num, &tally, now_ms)?,
+            (None, Some(now_ms)) => apply::tallied_at(self.connection, self.num, now_ms)?,
+            (None, None) => {}
         }
         let counters = project_state::Counters { row_count, next_position };
         project_state::write_counters(self.connection, self.num, counters, change.seq)?;

@@ -2,10 +2,10 @@
 
 use rowmill_model::plan::block_of;
 use rowmill_model::record::Slot;
-use rowmill_model::{Project, ProjectId, RowId, value};
-use rowmill_store::changes::writes_by_row;
+use rowmill_model::{Project, ProjectId, RowId};
+use rowmill_store::changes::{LeftoverFields, writes_by_row};
 use rowmill_store::{
-    Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells,
+    Change, Inserted, NewRow, NewRows, Result, RowAction, StoreError, WriteCells, WrittenCells, lookup,
 };
 use rusqlite::Connection;
 
@@ -20,8 +20,8 @@ pub(crate) fn insert(
     documents: &Documents,
     batch: NewRows,
 ) -> Result<(Inserted, Vec<Change>)> {
-    let NewRows { project, version, rows, match_on, project_save, ignored_keys, new_rows_max, now_ms, once } =
-        batch;
+    let NewRows { project, version, rows, match_on, project_save, .. } = batch;
+    let NewRows { ignored_keys, kept_input, new_rows_max, now_ms, once, .. } = batch;
     let mut changes = Vec::new();
     let inserted = receipts::once(connection, once.as_ref(), || {
         let state = project_state::state_at(connection, project, version)?;
@@ -29,13 +29,16 @@ pub(crate) fn insert(
             lookups::ensure(connection, state.head.num, slot)?;
         }
         let mut open = open(connection, documents, state, project_save)?;
-        let outcomes = match match_on {
-            Some(slot) => upsert_all(&mut open, rows, slot, now_ms)?,
-            None => insert_all(&mut open, rows, now_ms)?,
+        let inserted = match match_on {
+            Some(slot) => {
+                let (rows, leftover) = upsert_all(&mut open, rows, slot, now_ms)?;
+                leftover.into_inserted(rows, ignored_keys, kept_input)
+            }
+            None => Inserted { rows: insert_all(&mut open, rows, now_ms)?, ignored_keys, kept_input },
         };
-        Inserted::check_new(&outcomes, new_rows_max)?;
+        Inserted::check_new(&inserted.rows, new_rows_max)?;
         changes.push(open.finish(now_ms)?);
-        Ok(Inserted { rows: outcomes, ignored_keys })
+        Ok(inserted)
     })?;
     Ok((inserted, changes))
 }
@@ -71,21 +74,22 @@ fn upsert_all(
     rows: Vec<NewRow>,
     slot: Slot,
     now_ms: i64,
-) -> Result<Vec<(RowId, RowAction)>> {
+) -> Result<(Vec<(RowId, RowAction)>, LeftoverFields)> {
     let mut outcomes = Vec::with_capacity(rows.len());
     let mut ambiguous = Vec::new();
+    let mut leftover = LeftoverFields::default();
     for (index, row) in rows.into_iter().enumerate() {
         open.load_block_of_new()?;
-        if let Some(hash) = row.values.cells()?.get(slot).and_then(value::match_key) {
-            open.load_matches(slot, hash.cast_signed())?;
+        if let Some(hash) = lookup::hash_of(slot, &row.values.cells()?) {
+            open.load_matches(slot, hash)?;
         }
-        match open.changes.upsert(slot, row, now_ms)? {
+        match open.changes.upsert(slot, row, &mut leftover, now_ms)? {
             Some(outcome) => outcomes.push(outcome),
             None => ambiguous.push(index),
         }
         open.flush_if_large()?;
     }
-    if ambiguous.is_empty() { Ok(outcomes) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
+    if ambiguous.is_empty() { Ok((outcomes, leftover)) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
 }
 
 pub(crate) fn write_cells(

@@ -12,6 +12,7 @@ pub mod changes;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+pub mod lookup;
 pub mod shared_rates;
 mod spans;
 mod store;
@@ -24,9 +25,9 @@ pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;
 pub use crate::store::{RowVisitor, Snapshot, Store};
 pub use crate::types::{
-    ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, NewRow, NewRows, PageStart,
-    ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail,
-    Sealed, SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, KeptInput, NewRow, NewRows,
+    PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject,
+    ScanDetail, Sealed, SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::work::{
     CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, ProcessingStatus,

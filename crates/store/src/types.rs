@@ -1,7 +1,9 @@
 //! What goes through the seam.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rowmill_model::guest::CarriedFields;
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, KeyId, Project, ProjectId, Record, RowId, Slug, TeamId, View};
 use serde::{Deserialize, Serialize};
@@ -137,13 +139,14 @@ pub struct NewRows {
     /// The project version the values were laid out for.
     pub version: u64,
     pub rows: Vec<NewRow>,
-    /// Update the stored row whose value in this slot is the same, instead of inserting.
+    /// Update the stored row whose value in this index (see [`crate::lookup`]) is the same, instead of inserting.
     pub match_on: Option<Slot>,
     /// A changed project to save with the rows: columns made from keys.
     pub project_save: Option<Box<Project>>,
     pub ignored_keys: Vec<String>,
     /// If more rows than this would be new, none is written: [`StoreError::Full`](crate::error::StoreError::Full).
     pub new_rows_max: Option<u64>,
+    pub kept_input: KeptInput,
     pub now_ms: i64,
     pub once: Option<IdempotentRequest>,
 }
@@ -154,6 +157,17 @@ pub struct NewRow {
     pub values: Record,
     /// Cells that were sent as null: they clear the cell of a matched row.
     pub cleared: Vec<Slot>,
+    /// Set if the value for `_trigger` was made of fields that name no column: into a matched row they are merged, and
+    /// make an object of at most this many bytes.
+    pub leftover_bytes_max: Option<usize>,
+}
+
+/// Fields that name no column and were kept in `_trigger`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptInput {
+    pub fields: Vec<String>,
+    /// Fields, kept or not, to the headers that they may be misspellings of.
+    pub hints: BTreeMap<String, String>,
 }
 
 /// What became of a batch, or, for a request carried out before, of that one.
@@ -162,6 +176,8 @@ pub struct Inserted {
     /// In the order sent.
     pub rows: Vec<(RowId, RowAction)>,
     pub ignored_keys: Vec<String>,
+    #[serde(default)]
+    pub kept_input: KeptInput,
 }
 
 impl Inserted {
@@ -195,7 +211,11 @@ pub struct GuestWrite {
     /// If not, a guest without a row is [`StoreError::Full`](crate::error::StoreError::Full).
     pub may_create: bool,
     pub now_ms: i64,
+    /// The row of a new guest.
     pub row: NewRow,
+    /// What the event says, for a guest whose row is there.
+    pub carried: CarriedFields,
+    pub cell_bytes_max: usize,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -3,11 +3,11 @@
 use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
-use rowmill_app::ColumnChanged;
+use rowmill_app::{ColumnChanged, Correcting};
 use rowmill_model::Column;
 use rowmill_model::template::TEMPLATES;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{ColumnPath, ProjectPath};
@@ -97,6 +97,34 @@ impl<V: Version> Endpoint<ApiState> for ListTemplates<V> {
 
 pub(crate) struct CreateColumn<V>(PhantomData<V>);
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct CreateQuery {
+    /// Set to true to refuse a column that needs corrections. All are listed in `details`, and nothing is
+    /// created.
+    strict: Option<bool>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct PatchQuery {
+    /// Set to true to refuse a change that needs corrections. All are listed in `details`, and nothing is
+    /// changed.
+    strict: Option<bool>,
+    /// Set to true to clear references to unknown columns also where a reference worked before.
+    fix: Option<bool>,
+}
+
+impl PatchQuery {
+    fn correcting(&self) -> Correcting {
+        match (self.strict, self.fix) {
+            (Some(true), _) => Correcting::Never,
+            (_, Some(true)) => Correcting::Freely,
+            _ => Correcting::Carefully,
+        }
+    }
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Created{C}")]
@@ -117,7 +145,7 @@ impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
      corrected and reported in `appliedFixes`.";
     const STATUS: StatusCode = StatusCode::CREATED;
     type Path = V::Path<ProjectPath>;
-    type Query = Nothing;
+    type Query = CreateQuery;
     type Body = Json<ColumnCreate>;
     type Out = ColumnCreated<V::MadeColumn>;
 
@@ -134,12 +162,13 @@ impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
     async fn handle(
         call: Call<ApiState>,
         path: V::Path<ProjectPath>,
-        _: Nothing,
+        query: CreateQuery,
         Json(body): Json<ColumnCreate>,
     ) -> Result<Answer<Self::Out>, Error> {
         let path = V::within(path);
-        let changed =
-            call.app().create_column(call.caller()?, &path.project_id, &body.0, call.once()?).await?;
+        let correcting = if query.strict == Some(true) { Correcting::Never } else { Correcting::Freely };
+        let (caller, once) = (call.caller()?, call.once()?);
+        let changed = call.app().create_column(caller, &path.project_id, &body.0, correcting, once).await?;
         let column = V::MadeColumn::of(&changed.project.table, column_of(&changed)?);
         Ok(Answer::new(ColumnCreated { column, applied_fixes: changed.fixes }))
     }
@@ -163,9 +192,10 @@ impl<V: Version> Endpoint<ApiState> for PatchColumn<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a column";
     const DESCRIPTION: &'static str = "Merges the body into the column: objects are merged field by field, arrays and scalars are replaced, \
-     null clears. The full column as returned by a read is accepted if its read-only fields are unchanged.";
+     null clears. The full column as returned by a read is accepted if its read-only fields are unchanged. \
+     A change that would clear a reference that worked is refused, unless `fix` is true.";
     type Path = V::Path<ColumnPath>;
-    type Query = Nothing;
+    type Query = PatchQuery;
     type Body = Json<ColumnPatch>;
     type Out = ColumnPatched;
 
@@ -176,12 +206,14 @@ impl<V: Version> Endpoint<ApiState> for PatchColumn<V> {
     async fn handle(
         call: Call<ApiState>,
         path: V::Path<ColumnPath>,
-        _: Nothing,
+        query: PatchQuery,
         Json(body): Json<ColumnPatch>,
     ) -> Result<Answer<ColumnPatched>, Error> {
         let path = V::within(path);
         let ColumnPath { project_id, column_id } = path;
-        let changed = call.app().patch_column(call.caller()?, &project_id, &column_id, &body.0).await?;
+        let caller = call.caller()?;
+        let changed =
+            call.app().patch_column(caller, &project_id, &column_id, &body.0, query.correcting()).await?;
         let column = ColumnFull::new(&changed.project.table, column_of(&changed)?);
         Ok(Answer::new(ColumnPatched { column, applied_fixes: changed.fixes }))
     }

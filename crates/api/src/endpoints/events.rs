@@ -24,6 +24,7 @@ use crate::event_frames::EventFrames;
 use crate::payload::Nothing;
 use crate::state::ApiState;
 use crate::wire::event::{self, EventStream};
+use crate::wire::key_by::KeyBy;
 
 /// A stream without an end of its own.
 const FOR_EVER: Duration = Duration::from_hours(24 * 365);
@@ -41,6 +42,9 @@ pub(crate) struct WatchQuery {
     /// End the stream after this many seconds. 0 ends it as soon as all known events are sent.
     #[schemars(with = "u32", range(max = 86_400))]
     seconds: Option<u32>,
+    /// What names the cells of rows: the column id (default), or the column's `header`.
+    #[schemars(with = "KeyBy")]
+    key_by: Option<KeyBy>,
 }
 
 impl Endpoint<ApiState> for WatchEvents {
@@ -80,7 +84,8 @@ impl Endpoint<ApiState> for WatchEvents {
         let seconds = query.seconds.map_or(FOR_EVER, |seconds| Duration::from_secs(seconds.into()));
         let end = Box::pin(tokio::time::sleep(seconds));
         let tenant = Tenant::team(feed.team().0.as_u128());
-        let watched = Watching { app, frames, feed, end };
+        let key_by = query.key_by.unwrap_or_default();
+        let watched = Watching { app, frames, feed, end, key_by };
         let events = stream::unfold(watched, move |mut watching| {
             // The stream outlives its request, and works for the same team.
             tenant.scope(async move {
@@ -98,6 +103,7 @@ struct Watching {
     frames: Arc<EventFrames>,
     feed: Feed,
     end: Pin<Box<Sleep>>,
+    key_by: KeyBy,
 }
 
 impl Watching {
@@ -115,7 +121,8 @@ impl Watching {
             };
             let bytes = match event {
                 Event::Rows(changed) => {
-                    let rows = self.frames.rows(&self.app, self.feed.team(), &changed).await.ok()?;
+                    let team = self.feed.team();
+                    let rows = self.frames.rows(&self.app, team, &changed, self.key_by).await.ok()?;
                     let Some((bytes, told)) = rows else {
                         self.feed.give_up();
                         continue;

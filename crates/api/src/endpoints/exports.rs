@@ -46,8 +46,9 @@ pub(crate) struct ExportQuery {
     /// Return only rows with a cell that contains this text.
     #[schemars(length(max = 1_000))]
     search: Option<String>,
-    /// Return only these columns: comma-separated ids.
-    #[schemars(length(max = 10_000), extend("x-document" = { "pattern": "^[A-Za-z0-9_, ]*$" }))]
+    /// Return only these columns: comma-separated ids or headers. A header that contains a comma must be
+    /// given by its id.
+    #[schemars(length(max = 10_000))]
     column_ids: Option<String>,
     /// `neutralize` (default) puts an apostrophe before CSV cells that a spreadsheet would run as formulas; an
     /// import removes it again. `keep` exports cells unchanged.

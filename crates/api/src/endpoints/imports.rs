@@ -13,7 +13,9 @@ use super::ProjectPath;
 use crate::answer::Answer;
 use crate::endpoint::{Call, Endpoint, Examples};
 use crate::error::Error;
-use crate::files::csv::{CsvReader, delimiter_of};
+use crate::files::csv::CsvReader;
+use crate::files::delimiter::{Delimiter, named_delimiter};
+use crate::files::empty_cells::EmptyCells;
 use crate::files::formulas::{Formulas, unmark};
 use crate::files::incoming::{Format, Incoming, Pieces};
 use crate::files::lines::LineReader;
@@ -38,35 +40,32 @@ pub(crate) struct ImportFile;
 pub(crate) struct ImportQuery {
     /// Whether the first line of a CSV file contains column names. Default: true.
     header: Option<bool>,
-    /// The cell separator. Default: `auto`, which detects it from the first line.
+    /// The cell separator. Default: `auto`, which detects it from the first line, or takes it from a first line
+    /// `sep=;` as Excel writes it.
     #[serde(default)]
     #[schemars(with = "Delimiter")]
     delimiter: Option<Delimiter>,
     /// Whether unknown fields become columns. Default: true. Otherwise they are ignored.
     create_columns: Option<bool>,
-    /// A JSON object that maps the file's fields (without a header: their positions from 0) to column ids, or
-    /// to null to ignore them.
+    /// A JSON object that maps the file's fields (without a header: their positions from 0) to column ids
+    /// or headers, or to null to ignore them.
     #[schemars(length(max = 60_000))]
     mapping: Option<String>,
     /// A column id or header. A row with the same value in this column is updated instead of inserted.
     #[schemars(length(min = 1, max = 255))]
     match_on: Option<String>,
+    /// Set to false to match without regard to letter case and outer blanks. Default: true.
+    match_case: Option<bool>,
+    /// `clear` makes an empty cell of CSV clear what is stored in a row that `matchOn` finds. `keep` (default)
+    /// leaves it.
+    #[serde(default)]
+    #[schemars(with = "EmptyCells")]
+    empty_cells: Option<EmptyCells>,
     /// `neutralize` (default) removes the apostrophe that an export adds to CSV cells that a spreadsheet would
     /// run as formulas. `keep` imports cells unchanged. Other apostrophes are always kept.
     #[serde(default)]
     #[schemars(with = "Formulas")]
     formulas: Option<Formulas>,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-enum Delimiter {
-    Auto,
-    Comma,
-    Semicolon,
-    Tab,
-    Pipe,
 }
 
 /// The result of an import.
@@ -119,7 +118,7 @@ impl Endpoint<ApiState> for ImportFile {
     const SUMMARY: &'static str = "Import rows";
     const DESCRIPTION: &'static str = "Imports rows from CSV (`text/csv`) or JSON Lines (`application/x-ndjson`) in UTF-8. The file is \
      streamed. Each field goes to the column given in `mapping`, or else to the column with that id or \
-     header. CSV cells are text; empty cells are ignored. Rows are committed in batches: rows imported \
+     header. CSV cells are text; empty cells are ignored unless `emptyCells` is `clear`. Rows are committed in batches: rows imported \
      before a lost connection are kept. A row that cannot be imported is listed with its line and the \
      reason, and does not stop the others.";
     const IS_REPEATABLE: bool = false;
@@ -153,6 +152,7 @@ impl Endpoint<ApiState> for ImportFile {
             mapping: mapping(query.mapping.as_deref(), &call.limits)?,
             create_columns: query.create_columns.unwrap_or(true),
             match_on: query.match_on,
+            any_case: query.match_case == Some(false),
         };
         let mut incoming = Incoming::new(&call.headers, body, &call.limits)?;
         let read = async {
@@ -162,7 +162,11 @@ impl Endpoint<ApiState> for ImportFile {
                 Format::Csv => {
                     let has_header = query.header.unwrap_or(true);
                     let delimiter = query.delimiter.unwrap_or(Delimiter::Auto);
-                    let shape = Shape { has_header, is_marked: query.formulas != Some(Formulas::Keep) };
+                    let shape = Shape {
+                        has_header,
+                        is_marked: query.formulas != Some(Formulas::Keep),
+                        clears: query.empty_cells == Some(EmptyCells::Clear),
+                    };
                     take_csv(&mut importer, &mut incoming, delimiter, shape).await?;
                 }
                 Format::JsonLines => take_lines(&mut importer, &mut incoming).await?,
@@ -194,6 +198,8 @@ struct Shape {
     has_header: bool,
     /// Cells that a spreadsheet would run stand behind an apostrophe.
     is_marked: bool,
+    /// Empty cells clear what is stored.
+    clears: bool,
 }
 
 impl Shape {
@@ -209,13 +215,8 @@ async fn take_csv(
     shape: Shape,
 ) -> Result<(), Error> {
     let head = incoming.head().await?;
-    let delimiter = match delimiter {
-        Delimiter::Auto => delimiter_of(head),
-        Delimiter::Comma => b',',
-        Delimiter::Semicolon => b';',
-        Delimiter::Tab => b'\t',
-        Delimiter::Pipe => b'|',
-    };
+    let mut skips_line = named_delimiter(head).is_some();
+    let delimiter = delimiter.byte(head);
     let mut reader = CsvReader::new(delimiter, importer.row_bytes_max());
     let mut columns: Option<Vec<Option<ImportColumn>>> = None;
     let mut rows = Vec::new();
@@ -228,6 +229,9 @@ async fn take_csv(
         }
         let is_end = piece.is_none();
         for FileRow { line, content } in rows.drain(..) {
+            if std::mem::take(&mut skips_line) {
+                continue;
+            }
             if columns.is_none() {
                 let first = content.as_ref().map_err(|flaw| {
                     Error::offence("", format!("the first line of the file {}", flaw.reason))
@@ -277,10 +281,13 @@ fn csv_row(mut cells: Vec<String>, columns: &[Option<ImportColumn>], shape: Shap
         let reason = format!("has {} cells, but the {first} has {}", cells.len(), columns.len());
         return Err(RowError { reason, values: cells });
     }
-    let filled = cells.iter().zip(columns).filter(|(cell, _)| !cell.is_empty());
-    let row = filled.filter_map(|(cell, column)| {
+    // A line without any filled cell says nothing.
+    let clears = shape.clears && cells.iter().any(|cell| !cell.is_empty());
+    let told = cells.iter().zip(columns).filter(|(cell, _)| clears || !cell.is_empty());
+    let row = told.filter_map(|(cell, column)| {
         let column = column.as_ref()?;
-        Some((column.clone(), column.value_of(shape.text(cell))))
+        let value = if cell.is_empty() { "null".to_owned() } else { column.value_of(shape.text(cell)) };
+        Some((column.clone(), value))
     });
     Ok((row.collect(), cells))
 }
@@ -350,6 +357,10 @@ impl<'c> RowImporter<'c> {
             Ok(fields) => fields,
             Err(error) => return Ok(Err(RowError { reason: error.to_string(), values: vec![shown] })),
         };
+        let named: Vec<(&str, &str)> = fields.0.iter().map(|(name, value)| (&**name, *value)).collect();
+        if let Some(reason) = self.call.app().early_refusal(&self.import, &named).await? {
+            return Ok(Err(RowError { reason, values: vec![shown] }));
+        }
         let new = fields.0.iter().filter(|(name, _)| !self.import.is_settled(name));
         let new: Vec<ImportField> =
             new.map(|(name, _)| ImportField { name: name.to_string(), header: name.to_string() }).collect();

@@ -1,14 +1,17 @@
 //! Rows.
 
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
 use rowmill_app::{Cursor, Start, StoredProject, off_async};
+use rowmill_model::value::MatchCase;
 use rowmill_model::{Limits, Offence};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::row_queries::{InsertQuery, PatchQuery, RowQuery};
 use super::{ProjectPath, RowPath, page_size};
 use crate::answer::Answer;
 use crate::endpoint::{Access, Call, Endpoint, Examples};
@@ -21,6 +24,7 @@ use crate::state::ApiState;
 use crate::versions::Version;
 use crate::wire::Deleted;
 use crate::wire::fields::{self, Entries, List};
+use crate::wire::key_by::KeyBy;
 use crate::wire::row::{RowBody, RowFull, Rows, RowsBody, RowsDelete, RowsInserted, Shown};
 
 const TAG: &str = "Rows";
@@ -47,13 +51,18 @@ pub(crate) struct ListQuery {
     /// Return only rows with a cell that contains this text.
     #[schemars(length(max = 1_000))]
     search: Option<String>,
-    /// Return only these columns: comma-separated ids.
-    #[schemars(length(max = 10_000), extend("x-document" = { "pattern": "^[A-Za-z0-9_, ]*$" }))]
+    /// Return only these columns: comma-separated ids or headers. A header that contains a comma must be
+    /// given by its id.
+    #[schemars(length(max = 10_000))]
     column_ids: Option<String>,
     /// Return cells as objects with value and status.
     with_status: Option<bool>,
     /// Return cells as in a single-row read, without `attempts`, `updatedAt` and `meta`.
     with_state: Option<bool>,
+    /// What names the cells: the column id (default), or the column's `header`.
+    #[serde(default)]
+    #[schemars(with = "KeyBy")]
+    key_by: Option<KeyBy>,
     /// Continue after a page: its `pagination.nextCursor`. Cannot be combined with `page`.
     #[schemars(length(max = 2_200))]
     cursor: Option<String>,
@@ -120,6 +129,7 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
         let form = PageForm {
             project: stored.clone(),
             shown: query.shown(),
+            key_by: query.key_by.unwrap_or_default(),
             column_ids: query.column_ids,
             page_size: size,
             page: page_number,
@@ -149,11 +159,12 @@ fn page_key(stored: &StoredProject, query: &ListQuery, list: &rowmill_app::ListR
         column_ids,
         with_status: _,
         with_state: _,
+        key_by,
         cursor: _,
         include_total: _,
     } = query;
     let selects = [view_id, filters, sorting, search, column_ids];
-    let is_plain = selects.iter().all(|part| part.is_none());
+    let is_plain = selects.iter().all(|part| part.is_none()) && key_by.unwrap_or_default() == KeyBy::Id;
     is_plain.then(|| PageKey {
         project: stored.project.id,
         start: list.start.clone(),
@@ -200,14 +211,6 @@ fn list_of(query: &ListQuery, size: u32, limits: &Limits) -> Result<rowmill_app:
 
 pub(crate) struct InsertRows<V>(PhantomData<V>);
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(crate) struct InsertQuery {
-    /// A column id or header. A row with the same value in this column is updated instead of inserted.
-    #[schemars(length(min = 1, max = 255))]
-    match_on: Option<String>,
-}
-
 impl<V: Version> Endpoint<ApiState> for InsertRows<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::WRITE;
@@ -216,9 +219,10 @@ impl<V: Version> Endpoint<ApiState> for InsertRows<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Insert rows";
     const DESCRIPTION: &'static str = "Inserts one or more rows, all or nothing. Unknown fields become columns if the project's settings \
-     allow it. Otherwise they are stored as an object in `_trigger`, if the row has no value for it; if it \
-     has, they are listed in `ignoredKeys`. With `matchOn`, matching rows are updated; the status is 200 \
-     if no row was inserted.";
+     allow it. Otherwise they are stored as an object in `_trigger`, if the row has no value for it, and \
+     listed in `keptAsInput`; if it has, they are listed in `ignoredKeys`. With `matchOn`, matching rows are \
+     updated; the status is 200 if no row was inserted. Unknown fields are then merged into `_trigger` if it \
+     holds an object, and otherwise listed in `ignoredKeys`.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const STATUS_ALSO: Option<StatusCode> = Some(StatusCode::OK);
     type Path = V::Path<ProjectPath>;
@@ -243,7 +247,7 @@ impl<V: Version> Endpoint<ApiState> for InsertRows<V> {
     ) -> Result<Answer<RowsInserted>, Error> {
         let path = V::within(path);
         let matched = query.match_on.is_some();
-        let insert = insert_of(&body.text, query.match_on, &call)?;
+        let insert = insert_of(&body.text, query, &call)?;
         let inserted = call.app().insert_rows(call.caller()?, &path.project_id, insert).await?;
         let out = RowsInserted::new(inserted, matched);
         let status = if matched && !out.any_inserted() { StatusCode::OK } else { StatusCode::CREATED };
@@ -253,7 +257,7 @@ impl<V: Version> Endpoint<ApiState> for InsertRows<V> {
 
 fn insert_of<'a>(
     text: &'a str,
-    match_on: Option<String>,
+    query: InsertQuery,
     call: &Call<ApiState>,
 ) -> Result<rowmill_app::InsertRows<'a>, Error> {
     let most = call.limits.insert_rows_max;
@@ -268,7 +272,10 @@ fn insert_of<'a>(
         }
         Entries::Many(array, List { entries, count: _ }) => (Some(array), entries),
     };
-    Ok(rowmill_app::InsertRows { entries, batch, match_on, once: call.once()? })
+    let InsertQuery { match_on, match_case, strict } = query;
+    let match_case = if match_case == Some(false) { MatchCase::Ignored } else { MatchCase::Counts };
+    let strict = strict.unwrap_or_default();
+    Ok(rowmill_app::InsertRows { entries, batch, match_on, match_case, strict, once: call.once()? })
 }
 
 pub(crate) struct DeleteRows<V>(PhantomData<V>);
@@ -322,20 +329,22 @@ impl<V: Version> Endpoint<ApiState> for GetRow<V> {
     const SUMMARY: &'static str = "Get a row";
     const DESCRIPTION: &'static str = "Returns one row with the value, status and details of each cell.";
     type Path = V::Path<RowPath>;
-    type Query = Nothing;
+    type Query = RowQuery;
     type Body = Nothing;
     type Out = RowOut;
 
     async fn handle(
         call: Call<ApiState>,
         path: V::Path<RowPath>,
-        _: Nothing,
+        query: RowQuery,
         _: Nothing,
     ) -> Result<Answer<RowOut>, Error> {
         let path = V::within(path);
         let (stored, row) = call.app().row(call.caller()?, &path.project_id, &path.row_id).await?;
         let bytes = row.values.as_bytes().len();
-        Answer::computed(bytes, move || Ok(RowOut { row: RowFull::new(&stored.project.table, &row)? })).await
+        let key_by = query.key_by.unwrap_or_default();
+        let full = move || RowFull::new(&stored.project.table, &row, key_by);
+        Answer::computed(bytes, move || Ok(RowOut { row: full()? })).await
     }
 }
 
@@ -348,6 +357,9 @@ pub(crate) struct RowPatchedOut {
     /// Fields that do not name a column.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ignored_keys: Vec<String>,
+    /// Fields of `ignoredKeys` that may be misspelt, and the headers they resemble.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    hints: BTreeMap<String, String>,
 }
 
 impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
@@ -360,7 +372,7 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
     const DESCRIPTION: &'static str = "Updates the given fields, or `{\"cells\": {columnId: value}}`. Unknown fields are listed in \
      `ignoredKeys`, or become columns if the project's settings allow it.";
     type Path = V::Path<RowPath>;
-    type Query = Nothing;
+    type Query = PatchQuery;
     type Body = Raw<RowBody>;
     type Out = RowPatchedOut;
 
@@ -371,16 +383,19 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
     async fn handle(
         call: Call<ApiState>,
         path: V::Path<RowPath>,
-        _: Nothing,
+        query: PatchQuery,
         body: Raw<RowBody>,
     ) -> Result<Answer<RowPatchedOut>, Error> {
         let path = V::within(path);
         let fields = off_async(body.text.len(), || patch_of(&body.text))?;
-        let patched = call.app().patch_row(call.caller()?, &path.project_id, &path.row_id, &fields).await?;
+        let strict = query.strict.unwrap_or_default();
+        let patched =
+            call.app().patch_row(call.caller()?, &path.project_id, &path.row_id, &fields, strict).await?;
         let bytes = patched.row.values.as_bytes().len();
+        let key_by = query.key_by.unwrap_or_default();
         Answer::computed(bytes, move || {
-            let row = RowFull::new(&patched.project.project.table, &patched.row)?;
-            Ok(RowPatchedOut { row, ignored_keys: patched.ignored_keys })
+            let row = RowFull::new(&patched.project.project.table, &patched.row, key_by)?;
+            Ok(RowPatchedOut { row, ignored_keys: patched.ignored_keys, hints: patched.hints })
         })
         .await
     }

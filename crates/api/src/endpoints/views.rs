@@ -3,8 +3,9 @@
 use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
+use rowmill_app::ViewChanges;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{ProjectPath, ViewPath};
@@ -55,6 +56,14 @@ impl<V: Version> Endpoint<ApiState> for ListViews<V> {
 
 pub(crate) struct CreateView<V>(PhantomData<V>);
 
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct StrictQuery {
+    /// Set to true to refuse what would be corrected: an `order` beyond the end. Unknown columns are always
+    /// refused.
+    strict: Option<bool>,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ViewOut {
     view: ViewFull,
@@ -70,7 +79,7 @@ impl<V: Version> Endpoint<ApiState> for CreateView<V> {
     const DESCRIPTION: &'static str = "Saves filters, sorting and column visibility under a name.";
     const STATUS: StatusCode = StatusCode::CREATED;
     type Path = V::Path<ProjectPath>;
-    type Query = Nothing;
+    type Query = StrictQuery;
     type Body = Json<ViewCreate>;
     type Out = ViewOut;
 
@@ -88,7 +97,7 @@ impl<V: Version> Endpoint<ApiState> for CreateView<V> {
     async fn handle(
         call: Call<ApiState>,
         path: V::Path<ProjectPath>,
-        _: Nothing,
+        _: StrictQuery,
         Json(body): Json<ViewCreate>,
     ) -> Result<Answer<ViewOut>, Error> {
         let path = V::within(path);
@@ -109,7 +118,7 @@ impl<V: Version> Endpoint<ApiState> for PatchView<V> {
     const SUMMARY: &'static str = "Update a view";
     const DESCRIPTION: &'static str = "Replaces the given fields.";
     type Path = V::Path<ViewPath>;
-    type Query = Nothing;
+    type Query = StrictQuery;
     type Body = Json<ViewPatch>;
     type Out = ViewOut;
 
@@ -120,12 +129,13 @@ impl<V: Version> Endpoint<ApiState> for PatchView<V> {
     async fn handle(
         call: Call<ApiState>,
         path: V::Path<ViewPath>,
-        _: Nothing,
+        query: StrictQuery,
         Json(body): Json<ViewPatch>,
     ) -> Result<Answer<ViewOut>, Error> {
         let path = V::within(path);
-        let saved =
-            call.app().patch_view(call.caller()?, &path.project_id, &path.view_id, body.into()).await?;
+        let mut changes = ViewChanges::from(body);
+        changes.strict = query.strict.unwrap_or_default();
+        let saved = call.app().patch_view(call.caller()?, &path.project_id, &path.view_id, changes).await?;
         Ok(Answer::new(ViewOut { view: saved.into() }))
     }
 }

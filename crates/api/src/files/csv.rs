@@ -133,22 +133,6 @@ fn newlines(bytes: &[u8]) -> u64 {
     u64::try_from(memchr::memchr_iter(b'\n', bytes).count()).unwrap_or_default()
 }
 
-/// The separator that the first line has most of.
-pub(crate) fn delimiter_of(head: &[u8]) -> u8 {
-    let mut counts = [(b',', 0), (b';', 0), (b'\t', 0), (b'|', 0)];
-    let mut is_quoted = false;
-    for byte in head {
-        match byte {
-            b'"' => is_quoted = !is_quoted,
-            b'\n' | b'\r' if !is_quoted => break,
-            _ if is_quoted => {}
-            byte => counts.iter_mut().filter(|(known, _)| known == byte).for_each(|(_, count)| *count += 1),
-        }
-    }
-    // The first of the best: a comma where there is nothing to tell them apart.
-    counts.iter().rev().max_by_key(|(_, count)| *count).map_or(b',', |(byte, _)| *byte)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,16 +181,5 @@ mod tests {
         let wide = format!("{}\nc,d\n", ",".repeat(20_000));
         check(&wide, &["1!exceeds the limit", "2:c|d"]);
         check(format!("\"{}\nnever closed", "x".repeat(200)), &["1!has an opening"]);
-    }
-
-    #[test]
-    fn the_separator_is_found() {
-        let check = |head: &str, expected: u8| assert_eq!(delimiter_of(head.as_bytes()), expected, "{head}");
-        check("a,b;c,d", b',');
-        check("a;b;c,d\n,,,,,", b';');
-        check("a\tb\tc", b'\t');
-        check("\"a,b,c\"|x", b'|');
-        check("one", b',');
-        check("", b',');
     }
 }

@@ -1,6 +1,8 @@
 //! Files that come in and go out: read and written piece by piece, never held whole.
 
 pub(crate) mod csv;
+pub(crate) mod delimiter;
+pub(crate) mod empty_cells;
 pub(crate) mod formulas;
 pub(crate) mod incoming;
 pub(crate) mod lines;

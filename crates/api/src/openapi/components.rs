@@ -50,11 +50,7 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
     }
 }
 
-<<<<<<< HEAD
-const FAILURES: [(StatusCode, &str, &str); 12] = [
-=======
-const FAILURES: [(StatusCode, &str, &str); 11] = [
->>>>>>> h-disk
+const FAILURES: [(StatusCode, &str, &str); 13] = [
     (StatusCode::BAD_REQUEST, "invalid_request", "title: is required"),
     (StatusCode::UNAUTHORIZED, "unauthenticated", "Bearer token is required"),
     (StatusCode::FORBIDDEN, "invalid_api_key", "Invalid API key"),

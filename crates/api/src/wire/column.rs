@@ -2,9 +2,12 @@
 
 use rowmill_app::Caller;
 use rowmill_model::template::Template;
+use rowmill_model::value::{member, quote_long_numbers};
 use rowmill_model::{Column, ColumnType, DataShape, Table, corrections};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 /// A column with its whole configuration.
@@ -92,12 +95,24 @@ pub(crate) trait MadeColumn: Serialize + JsonSchema + Send {
 /// A column to be made, as it was sent.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct ColumnCreate(pub(crate) Map<String, Value>);
+pub(crate) struct ColumnCreate(#[serde(deserialize_with = "exact_condition")] pub(crate) Map<String, Value>);
 
 /// A change to a column, as it was sent.
 #[derive(Debug, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct ColumnPatch(pub(crate) Map<String, Value>);
+pub(crate) struct ColumnPatch(#[serde(deserialize_with = "exact_condition")] pub(crate) Map<String, Value>);
+
+/// Reads a column whose `runCondition` keeps all digits of its numbers.
+fn exact_condition<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    let mut column: Map<String, Value> = serde_json::from_str(raw.get()).map_err(D::Error::custom)?;
+    if let Some(condition) = column.get_mut("runCondition")
+        && let Some(raw) = member(raw.get(), "runCondition")
+    {
+        *condition = serde_json::from_str(&quote_long_numbers(raw)).map_err(D::Error::custom)?;
+    }
+    Ok(column)
+}
 
 /// The fields of a new column that v4 returns.
 #[derive(Debug, Serialize, JsonSchema)]

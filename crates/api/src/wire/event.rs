@@ -4,6 +4,7 @@ use rowmill_app::{ChangedRowsRead, ProcessingStatus, StoredProject};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::key_by::KeyBy;
 use super::row::RowFull;
 use super::run::Status;
 use crate::error::Error;
@@ -45,9 +46,13 @@ impl JsonSchema for EventStream {
 /// What keeps a quiet stream alive.
 pub(crate) const QUIET: &[u8] = b":\n\n";
 
-pub(crate) fn render_rows(project: &StoredProject, read: &ChangedRowsRead) -> Result<Vec<u8>, Error> {
+pub(crate) fn render_rows(
+    project: &StoredProject,
+    read: &ChangedRowsRead,
+    key_by: KeyBy,
+) -> Result<Vec<u8>, Error> {
     let table = &project.project.table;
-    let rows = read.rows.iter().map(|row| RowFull::new(table, row)).collect::<Result<_, _>>()?;
+    let rows = read.rows.iter().map(|row| RowFull::new(table, row, key_by)).collect::<Result<_, _>>()?;
     let deleted = read.deleted.iter().map(ToString::to_string).collect();
     frame("rows", None, &RowsChanged { rows, deleted })
 }

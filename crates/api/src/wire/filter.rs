@@ -6,7 +6,11 @@ use rowmill_model::filter::{COLUMN_ID_CHARS_MAX, Conjunction, Operator, TIME_ZON
 use rowmill_model::limits::FILTER_DEPTH_MAX;
 use rowmill_model::path::PATH_CHARS_MAX;
 use rowmill_model::sort::{Direction, SORT_KEYS_MAX};
+use rowmill_model::value::quote_long_numbers;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::Error as _;
+use serde::{Deserialize as _, Deserializer};
+use serde_json::value::RawValue;
 use serde_json::{Value as Json, json};
 
 /// Describes [`rowmill_model::filter::Filters`].
@@ -48,12 +52,22 @@ impl JsonSchema for SortingSchema {
                 "additionalProperties": false,
                 "required": ["columnId", "direction"],
                 "properties": {
-                    "columnId": { "type": "string", "maxLength": 64, "description": "The id of the column to sort by." },
+                    "columnId": {
+                        "type": "string", "maxLength": COLUMN_ID_CHARS_MAX,
+                        "description": "The id or header of the column to sort by.",
+                    },
                     "direction": { "type": "string", "enum": Direction::ALL.map(Direction::word) },
                 },
             },
         })
     }
+}
+
+/// Reads filters whose numbers keep all their digits: one that would be rounded is read as text, which filters take
+/// for the same number.
+pub(crate) fn exact_filters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    let raw = Box::<RawValue>::deserialize(deserializer)?;
+    serde_json::from_str(&quote_long_numbers(raw.get())).map(Some).map_err(D::Error::custom)
 }
 
 fn node(groups_left: usize) -> Json {
@@ -85,7 +99,7 @@ fn filter() -> Json {
         "properties": {
             "columnId": {
                 "type": "string", "maxLength": COLUMN_ID_CHARS_MAX,
-                "description": "The id of the column to test.",
+                "description": "The id or header of the column to test. Stored as the id.",
             },
             "operator": { "type": "string", "enum": Operator::ALL.map(Operator::word) },
             "value": {

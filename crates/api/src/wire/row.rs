@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::key_by::KeyBy;
 use super::timestamp;
 use crate::error::Error;
 
@@ -21,7 +22,7 @@ use crate::error::Error;
 pub(crate) struct RowFull {
     #[schemars(length(max = 36), regex(pattern = "^row_[0-9a-f]{32}$"))]
     id: String,
-    /// By column id.
+    /// By column id, or by header with `keyBy=header`.
     cells: BTreeMap<String, CellFull>,
 }
 
@@ -62,10 +63,12 @@ struct CellFull {
 }
 
 impl RowFull {
-    pub(crate) fn new(table: &Table, row: &StoredRow) -> Result<Self, Error> {
+    pub(crate) fn new(table: &Table, row: &StoredRow, key_by: KeyBy) -> Result<Self, Error> {
         let view = view(table, row)?;
-        let cells =
-            table.columns.iter().map(|column| Ok((column.id.to_string(), CellFull::new(&view, column)?)));
+        let cells = table
+            .columns
+            .iter()
+            .map(|column| Ok((key_by.name(column).to_owned(), CellFull::new(&view, column)?)));
         Ok(Self { id: row.id.to_string(), cells: cells.collect::<Result<_, Error>>()? })
     }
 }
@@ -117,6 +120,7 @@ pub(crate) struct RowList<'a> {
     pub(crate) table: &'a Table,
     pub(crate) columns: Vec<&'a Column>,
     pub(crate) shown: Shown,
+    pub(crate) key_by: KeyBy,
 }
 
 impl RowList<'_> {
@@ -143,7 +147,7 @@ impl RowList<'_> {
     fn cell_writers(&self) -> Vec<(String, &Column)> {
         let name = |(index, column): (usize, &&Column)| {
             let comma = if index > 0 { "," } else { "" };
-            format!("{comma}{}:", Value::from(column.id.as_str()))
+            format!("{comma}{}:", Value::from(self.key_by.name(column)))
         };
         self.columns.iter().enumerate().map(|pair| (name(pair), *pair.1)).collect()
     }
@@ -269,7 +273,7 @@ pub(crate) struct Rows {
 struct RowItem {
     #[schemars(length(max = 36), regex(pattern = "^row_[0-9a-f]{32}$"))]
     id: String,
-    /// By column id: the value or null. With `withStatus=true`, an object with value and status; with
+    /// By column id, or by header with `keyBy=header`: the value or null. With `withStatus=true`, an object with value and status; with
     /// `withState=true`, also the other details of the cell's state.
     cells: BTreeMap<String, Value>,
 }
@@ -344,6 +348,12 @@ pub(crate) struct RowsInserted {
     /// Fields that do not name a column and were not stored.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     ignored_keys: Vec<String>,
+    /// Fields that do not name a column and were stored in `_trigger`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    kept_as_input: Vec<String>,
+    /// Fields of `keptAsInput` and `ignoredKeys` that may be misspelt, and the headers they resemble.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    hints: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -375,7 +385,7 @@ impl From<RowAction> for RowActionOut {
 
 impl RowsInserted {
     pub(crate) fn new(inserted: Inserted, matched: bool) -> Self {
-        let Inserted { rows, ignored_keys } = inserted;
+        let Inserted { rows, ignored_keys, kept_input } = inserted;
         let count = |wanted| rows.iter().filter(|(_, action)| *action == wanted).count();
         let result = |(index, (id, action)): (usize, &(_, RowAction))| RowResult {
             index,
@@ -389,6 +399,8 @@ impl RowsInserted {
             unchanged_count: matched.then(|| count(RowAction::Unchanged)),
             results: matched.then(|| rows.iter().enumerate().map(result).collect()),
             ignored_keys,
+            kept_as_input: kept_input.fields,
+            hints: kept_input.hints,
         }
     }
 
@@ -421,6 +433,7 @@ pub(crate) struct CellsBody {
 struct CellBody {
     #[schemars(length(max = 255))]
     row_id: String,
+    /// The column's id or header.
     #[schemars(length(max = 255))]
     column_id: String,
     /// Any JSON value; null clears the cell.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::filter::{FiltersSchema, SortingSchema};
+use super::filter::{FiltersSchema, SortingSchema, exact_filters};
 use super::{present, timestamp};
 
 /// Which cells to run. An empty object runs all that can run.
@@ -21,14 +21,14 @@ pub(crate) struct TriggerBody {
     row_ids: Option<Vec<String>>,
     /// Also run completed and manual cells.
     force: bool,
-    /// Only these columns.
+    /// Only these columns, by id or header.
     #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "columnsMax" }), inner(length(max = 255)))]
     column_ids: Option<Vec<String>>,
     /// Return only the rows of this view, in its order.
     #[schemars(with = "String", length(max = 64))]
     view_id: Option<String>,
     /// Only rows that match these filters, as in a view. They are combined with the view's filters (AND).
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "exact_filters")]
     #[schemars(with = "FiltersSchema", extend("x-unchecked" = true))]
     filters: Option<Value>,
     /// Sorting, as in a view. It replaces the view's sorting.
@@ -77,7 +77,7 @@ pub(crate) struct StopBody {
     /// Only these rows; an empty array means none. Unknown ids are ignored.
     #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "rowIdsMax" }))]
     row_ids: Option<Vec<String>>,
-    /// Only these columns. Unknown ids are ignored.
+    /// Only these columns, by id or header. Unknown ones are ignored.
     #[schemars(with = "Vec<String>", extend("x-limit" = { "maxItems": "columnsMax" }), inner(length(max = 255)))]
     column_ids: Option<Vec<String>>,
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::filter::{FiltersSchema, SortingSchema};
+use super::filter::{FiltersSchema, SortingSchema, exact_filters};
 use super::{present, timestamp};
 
 /// A saved view.
@@ -72,7 +72,7 @@ pub(crate) struct ViewCreate {
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "String", extend("x-document" = { "maxLength": 64 }))]
     emoji: Option<String>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "exact_filters")]
     #[schemars(with = "FiltersSchema", extend("x-unchecked" = true))]
     filters: Option<Value>,
     #[serde(default, deserialize_with = "present")]
@@ -86,7 +86,7 @@ pub(crate) struct ViewCreate {
 impl From<ViewCreate> for ViewChanges {
     fn from(body: ViewCreate) -> Self {
         let ViewCreate { name, emoji, filters, sorting, column_visibility } = body;
-        Self { name: Some(name), emoji, filters, sorting, column_visibility, order: None }
+        Self { name: Some(name), emoji, filters, sorting, column_visibility, order: None, strict: false }
     }
 }
 
@@ -101,7 +101,7 @@ pub(crate) struct ViewPatch {
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "String", extend("x-document" = { "maxLength": 64 }))]
     emoji: Option<String>,
-    #[serde(default, deserialize_with = "present")]
+    #[serde(default, deserialize_with = "exact_filters")]
     #[schemars(with = "FiltersSchema", extend("x-unchecked" = true))]
     filters: Option<Value>,
     #[serde(default, deserialize_with = "present")]
@@ -119,6 +119,6 @@ pub(crate) struct ViewPatch {
 impl From<ViewPatch> for ViewChanges {
     fn from(body: ViewPatch) -> Self {
         let ViewPatch { name, emoji, filters, sorting, column_visibility, order } = body;
-        Self { name, emoji, filters, sorting, column_visibility, order }
+        Self { name, emoji, filters, sorting, column_visibility, order, strict: false }
     }
 }

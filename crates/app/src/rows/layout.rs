@@ -1,14 +1,15 @@
 //! From the fields of a row body to the cells of a row.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use rowmill_model::limits::{NAME_CHARS_MAX, OFFENCES_MAX, ROW_FIELDS_MAX};
+use rowmill_model::nearest::nearest;
 use rowmill_model::record::Slot;
 use rowmill_model::table::header_key;
 use rowmill_model::{Column, ColumnId, ColumnType, Limits, Offence, Project, Record, RowId};
-use rowmill_store::{NewRow, StoredProject};
+use rowmill_store::{KeptInput, NewRow, StoredProject};
 
 use crate::error::{Error, Result};
 use crate::ids::column_id;
@@ -21,6 +22,8 @@ pub(super) enum Leftover {
     IntoTrigger,
     /// Only named in the answer.
     Ignored,
+    /// Offences, also where a project makes columns of them.
+    Refused,
 }
 
 /// Where a row stands in the body.
@@ -41,8 +44,10 @@ impl fmt::Display for RowLocation {
     }
 }
 
-/// How many keys an answer names that went nowhere.
-const IGNORED_KEYS_MAX: usize = 1_000;
+/// How many keys an answer names that went nowhere, or into `_trigger`.
+const NAMED_KEYS_MAX: usize = 1_000;
+/// How many fields of a request are compared with the headers.
+const HINTS_MAX: usize = 20;
 
 /// Cells of one row: where, and the raw JSON text.
 pub(crate) type RowCells<'a> = Vec<(Slot, Cow<'a, str>)>;
@@ -53,6 +58,7 @@ pub(super) struct Made {
     /// The project with the columns made from keys, if any were.
     pub(super) project: Option<Project>,
     pub(super) ignored_keys: Vec<String>,
+    pub(super) kept_input: KeptInput,
 }
 
 /// Lays out row after row. What is wrong is gathered, so that a caller hears of all of it at once.
@@ -67,11 +73,31 @@ pub(super) struct Layout<'a> {
     by_header: HashMap<String, Target>,
     /// What the fields of the row before named, in order: most batches send the same fields again.
     last: Vec<(Cow<'a, str>, Target)>,
-    ignored_keys: Vec<String>,
-    ignored: HashSet<String>,
+    ignored: NamedKeys,
+    kept: NamedKeys,
+    /// Whether fields of the last row were kept in `_trigger`.
+    took_leftover: bool,
+    /// Fields that name no column, to the headers that they may be misspellings of.
+    hints: BTreeMap<String, Option<String>>,
     offences: Vec<Offence>,
     over_limit: bool,
     failure: Option<Error>,
+}
+
+/// Distinct names in the order they came.
+#[derive(Debug, Default)]
+struct NamedKeys {
+    in_order: Vec<String>,
+    seen: HashSet<String>,
+}
+
+impl NamedKeys {
+    fn add(&mut self, name: &str) {
+        if self.seen.len() < NAMED_KEYS_MAX && !self.seen.contains(name) {
+            self.seen.insert(name.to_owned());
+            self.in_order.push(name.to_owned());
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,8 +132,10 @@ impl<'a> Layout<'a> {
                 .map(|column| (header_key(&column.header), Target::of(column)))
                 .collect(),
             last: Vec::new(),
-            ignored_keys: Vec::new(),
-            ignored: HashSet::new(),
+            ignored: NamedKeys::default(),
+            kept: NamedKeys::default(),
+            took_leftover: false,
+            hints: BTreeMap::new(),
             offences: Vec::new(),
             over_limit: false,
             failure: None,
@@ -139,6 +167,7 @@ impl<'a> Layout<'a> {
     pub(super) fn cells(&mut self, fields: &Fields<'a>, place: RowLocation) -> RowCells<'a> {
         let mut cells: RowCells<'a> = Vec::with_capacity(fields.0.len());
         let mut leftover = Vec::new();
+        self.took_leftover = false;
         for (index, (field, value)) in fields.0.iter().enumerate() {
             match self.target(index, field) {
                 Target::Nothing => leftover.push((field, *value)),
@@ -173,6 +202,11 @@ impl<'a> Layout<'a> {
         self.offences.len() >= OFFENCES_MAX
     }
 
+    /// Whether fields of the last row were kept in `_trigger`.
+    pub(super) fn took_leftover(&self) -> bool {
+        self.took_leftover
+    }
+
     pub(super) fn finish(self) -> Result<Made> {
         if let Some(failure) = self.failure {
             return Err(failure);
@@ -185,7 +219,9 @@ impl<'a> Layout<'a> {
             Cow::Owned(project) => Some(project),
             Cow::Borrowed(_) => None,
         };
-        Ok(Made { project, ignored_keys: self.ignored_keys })
+        let hints = self.hints.into_iter().filter_map(|(field, header)| Some((field, header?))).collect();
+        let kept_input = KeptInput { fields: self.kept.in_order, hints };
+        Ok(Made { project, ignored_keys: self.ignored.in_order, kept_input })
     }
 
     #[expect(clippy::ptr_arg, reason = "the name is kept, and a borrowed one is kept without copying")]
@@ -208,7 +244,9 @@ impl<'a> Layout<'a> {
         let key = header_key(field);
         match self.by_header.get(&key) {
             Some(target) => *target,
-            None if self.project.settings.api.create_columns_from_keys => {
+            None if self.leftover != Leftover::Refused
+                && self.project.settings.api.create_columns_from_keys =>
+            {
                 let target = self.make_column(field);
                 self.by_header.insert(key, target);
                 target
@@ -255,23 +293,44 @@ impl<'a> Layout<'a> {
         if leftover.is_empty() {
             return;
         }
-        let trigger = cells.iter().position(|(slot, _)| *slot == self.trigger);
-        let is_free = trigger.is_none_or(|index| cells.get(index).is_some_and(|(_, value)| value == "null"));
-        if self.leftover == Leftover::Ignored || !is_free {
+        for (field, _) in &leftover {
+            self.find_hint(field);
+        }
+        if self.leftover == Leftover::Refused {
             for (field, _) in leftover {
-                if self.ignored.len() < IGNORED_KEYS_MAX && !self.ignored.contains(field.as_ref()) {
-                    self.ignored.insert(field.to_string());
-                    self.ignored_keys.push(field.to_string());
-                }
+                let message = match self.hints.get(field.as_ref()) {
+                    Some(Some(header)) => {
+                        format!("is not a column of this project; did you mean {header:?}?")
+                    }
+                    _ => "is not a column of this project".to_owned(),
+                };
+                self.offend(at(place, field), message);
             }
             return;
         }
+        let trigger = cells.iter().position(|(slot, _)| *slot == self.trigger);
+        let is_free = trigger.is_none_or(|index| cells.get(index).is_some_and(|(_, value)| value == "null"));
+        if self.leftover == Leftover::Ignored || !is_free {
+            leftover.iter().for_each(|(field, _)| self.ignored.add(field));
+            return;
+        }
+        leftover.iter().for_each(|(field, _)| self.kept.add(field));
+        self.took_leftover = true;
         if let Some(index) = trigger {
             cells.remove(index);
         }
         let object = object(&leftover, place, self);
         self.check_size(place, ColumnId::TRIGGER, &object);
         cells.push((self.trigger, Cow::Owned(object)));
+    }
+
+    /// Finds out which header a field may be a misspelling of.
+    fn find_hint(&mut self, field: &str) {
+        if self.hints.len() < HINTS_MAX && !self.hints.contains_key(field) {
+            let headers = self.project.table.columns.iter().map(|column| column.header.as_str());
+            let hint = nearest(field, headers).map(str::to_owned);
+            self.hints.insert(field.to_owned(), hint);
+        }
     }
 
     fn check_size(&mut self, place: RowLocation, field: &str, value: &str) {
@@ -308,6 +367,7 @@ pub(crate) fn new_row(id: RowId, cells: &RowCells<'_>) -> NewRow {
         id,
         values: Record::pack(cells.iter().map(|(slot, value)| (*slot, value.as_ref()))),
         cleared: cells.iter().filter(|(_, value)| value == "null").map(|(slot, _)| *slot).collect(),
+        leftover_bytes_max: None,
     }
 }
 

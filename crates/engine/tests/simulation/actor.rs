@@ -9,8 +9,8 @@ use rowmill_model::record::Slot;
 use rowmill_model::{CellStatus, ErrorCode, Project, Record, RowId};
 use rowmill_store::conformance::MemoryStore;
 use rowmill_store::{
-    CellWrite, NewRow, NewRows, PageStart, ProjectSave, Rows, Stop, Store, StoredRow, Trigger, WorkerId,
-    WriteCells,
+    CellWrite, KeptInput, NewRow, NewRows, PageStart, ProjectSave, Rows, Stop, Store, StoredRow, Trigger,
+    WorkerId, WriteCells,
 };
 use uuid::Uuid;
 
@@ -185,7 +185,7 @@ impl Actor {
                 cells.push((slot, value));
             }
             let values = Record::pack(cells.iter().map(|(slot, raw)| (*slot, raw.as_str())));
-            rows.push(NewRow { id, values, cleared: Vec::new() });
+            rows.push(NewRow { id, values, cleared: Vec::new(), leftover_bytes_max: None });
         }
         self.world.note(&format!("insert {rows:?}"));
         let insert = NewRows {
@@ -196,6 +196,7 @@ impl Actor {
             project_save: None,
             ignored_keys: Vec::new(),
             new_rows_max: None,
+            kept_input: KeptInput::default(),
             now_ms: self.world.now_ms(),
             once: None,
         };

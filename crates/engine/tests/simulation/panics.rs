@@ -10,7 +10,7 @@ use rowmill_model::cell::Meta;
 use rowmill_model::plan::Pick;
 use rowmill_model::{CellStatus, Column, Project, Record, RowId};
 use rowmill_store::conformance::MemoryStore;
-use rowmill_store::{NewRow, NewRows, PageStart, ProjectSave, Rows, Store, Trigger, WorkerId};
+use rowmill_store::{KeptInput, NewRow, NewRows, PageStart, ProjectSave, Rows, Store, Trigger, WorkerId};
 use uuid::Uuid;
 
 use crate::checks::status;
@@ -52,6 +52,7 @@ async fn a_call_that_panics_ends_its_cell() {
         id: RowId::from_uuid(Uuid::from_u128(number)),
         values: Record::default(),
         cleared: Vec::new(),
+        leftover_bytes_max: None,
     };
     let rows = NewRows {
         project: id,
@@ -61,6 +62,7 @@ async fn a_call_that_panics_ends_its_cell() {
         project_save: None,
         ignored_keys: Vec::new(),
         new_rows_max: None,
+        kept_input: KeptInput::default(),
         now_ms: 0,
         once: None,
     };

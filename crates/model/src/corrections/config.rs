@@ -27,6 +27,7 @@ pub(super) const PROMPT_CHARS_MAX: usize = 100_000;
 pub(super) const URL_CHARS_MAX: usize = 10_000;
 /// The longest shape of an answer: more than any model takes.
 const SCHEMA_BYTES_MAX: usize = 100_000;
+const PROVIDERS: &str = "taskConfig.waterfallEmail.providers";
 
 /// Sets the draft's data shape to one the column may have, and says which. One that is no string is
 /// left for the reader to refuse.
@@ -44,7 +45,7 @@ pub(super) fn correct_data_shape(
         return shape;
     }
     let shape = stored.data_shape;
-    fixes.add(format!("Reset dataShape {} to \"{}\"", quoted(word), shape.word()));
+    fixes.add("dataShape", format!("Reset dataShape {} to \"{}\"", quoted(word), shape.word()));
     draft.insert("dataShape".to_owned(), Value::from(shape.word()));
     shape
 }
@@ -71,7 +72,8 @@ pub(super) fn drop_foreign(
         let Some(parent) = object_at_mut(draft, parents) else { continue };
         if !is_own && parent.shift_remove(*key).is_some() {
             let kind = quoted(template.id);
-            fixes.add(format!("Removed {}, which columns of template {kind} do not have", path.join(".")));
+            let place = path.join(".");
+            fixes.add(&place, format!("Removed {place}, which columns of template {kind} do not have"));
         }
     }
 }
@@ -119,7 +121,8 @@ pub(super) fn correct(column: &mut Column, catalogue: &Catalogue, fixes: &mut Fi
     input_mapping.retain(|key, _| {
         let known = WaterfallEmail::INPUT_KEYS.contains(&key.as_str());
         if !known {
-            fixes.add(format!("Removed the unknown key {} from inputMapping", quoted(key)));
+            let place = format!("taskConfig.waterfallEmail.inputMapping.{key}");
+            fixes.add(&place, format!("Removed the unknown key {} from inputMapping", quoted(key)));
         }
         known
     });
@@ -133,7 +136,7 @@ pub(super) fn keep_input_plain(column: &mut Column, fixes: &mut Fixes) {
     let Column { dependencies, run_condition, retry, rate_limit, cache_ttl_seconds, .. } = column;
     let mut tell = |name: &str, is_set: bool| {
         if is_set {
-            fixes.add(format!("Removed {name}, which the input column does not have"));
+            fixes.add(name, format!("Removed {name}, which the input column does not have"));
         }
     };
     tell("dependencies", !std::mem::take(dependencies).is_empty());
@@ -195,7 +198,7 @@ fn check_schema(schema: &Value) -> Result<(), String> {
 
 fn set_word(place: &str, word: &mut String, right: &str, fixes: &mut Fixes) {
     if word != right {
-        fixes.add(format!("Set {place} {} to \"{right}\"", quoted(word)));
+        fixes.add(place, format!("Set {place} {} to \"{right}\"", quoted(word)));
         right.clone_into(word);
     }
 }
@@ -206,13 +209,13 @@ fn unique_providers(providers: Vec<WaterfallProvider>, fixes: &mut Fixes) -> Vec
     let mut places: HashMap<String, usize> = HashMap::new();
     for provider in providers {
         if provider.id.trim().is_empty() {
-            fixes.add("Removed a provider without an id");
+            fixes.add(PROVIDERS, "Removed a provider without an id");
             continue;
         }
         let twin = places.get(&provider.id).and_then(|place| kept.get_mut(*place));
         if let Some(twin) = twin {
             twin.enabled |= provider.enabled;
-            fixes.add(format!("Merged the providers with the id {}", quoted(&provider.id)));
+            fixes.add(PROVIDERS, format!("Merged the providers with the id {}", quoted(&provider.id)));
         } else {
             places.insert(provider.id.clone(), kept.len());
             kept.push(provider);
@@ -231,7 +234,7 @@ fn number_providers(providers: &mut [WaterfallProvider], fixes: &mut Fixes) {
         provider.order = order;
     }
     if changed {
-        fixes.add("Renumbered the order of providers from 0");
+        fixes.add(PROVIDERS, "Renumbered the order of providers from 0");
     }
 }
 
@@ -239,7 +242,10 @@ fn disable_unknown_providers(providers: &mut [WaterfallProvider], catalogue: &Ca
     for provider in providers.iter_mut().filter(|provider| !catalogue.knows(&provider.task_type)) {
         if std::mem::take(&mut provider.enabled) {
             let (id, task_type) = (quoted(&provider.id), quoted(&provider.task_type));
-            fixes.add(format!("Disabled provider {id}, because its taskType {task_type} is unknown"));
+            fixes.add(
+                PROVIDERS,
+                format!("Disabled provider {id}, because its taskType {task_type} is unknown"),
+            );
         }
     }
 }

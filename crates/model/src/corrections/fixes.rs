@@ -6,6 +6,10 @@ use std::collections::HashSet;
 #[derive(Debug, Default)]
 pub(super) struct Fixes {
     sentences: Vec<String>,
+    /// Where each correction was made, such as `aiConfig.prompt`; as many as there are sentences.
+    places: Vec<String>,
+    /// References that name no column, with their place.
+    pub(super) unresolved: Vec<(String, String)>,
     told: HashSet<String>,
     /// Names the column where it is not plain which one is meant.
     ending: String,
@@ -17,12 +21,18 @@ impl Fixes {
         Self { ending: format!(" in column {}", quoted(header)), ..Self::default() }
     }
 
-    /// Takes a sentence without its full stop.
-    pub(super) fn add(&mut self, sentence: impl Into<String>) {
+    /// Takes a sentence without its full stop, and the field it is about.
+    pub(super) fn add(&mut self, place: &str, sentence: impl Into<String>) {
         let sentence = format!("{}{}.", sentence.into(), self.ending);
         if self.told.insert(sentence.clone()) {
             self.sentences.push(sentence);
+            self.places.push(place.to_owned());
         }
+    }
+
+    /// Where each correction was made.
+    pub(super) fn take_places(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.places)
     }
 
     pub(super) fn into_sentences(self) -> Vec<String> {

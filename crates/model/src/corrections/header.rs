@@ -42,7 +42,7 @@ pub(super) fn correct(table: &Table, column: &mut Column, fixes: &mut Fixes, off
     let header = unique_header(table, column.id.as_str(), wanted);
     if header != wanted {
         let (old, new) = (quoted(wanted), quoted(&header));
-        fixes.add(format!("Renamed header {old} to {new}, because another column already uses it"));
+        fixes.add("header", format!("Renamed header {old} to {new}, because another column already uses it"));
     }
     column.header = header;
 }

@@ -70,7 +70,8 @@ impl Links<'_> {
             let Some(id) = self.dependency_id(column_id.as_str()) else { continue };
             if let Some(twin) = places.get(&id).and_then(|place| kept.get_mut(*place)) {
                 twin.required |= required;
-                self.fixes.add(format!("Removed duplicate dependency on {}", quoted(id.as_str())));
+                self.fixes
+                    .add("dependencies", format!("Removed duplicate dependency on {}", quoted(id.as_str())));
                 continue;
             }
             places.insert(id.clone(), kept.len());
@@ -83,23 +84,24 @@ impl Links<'_> {
     fn dependency_id(&mut self, name: &str) -> Option<ColumnId> {
         let Some(id) = self.names.column(name) else {
             let unknown = self.unknown(name);
-            self.fixes.add(format!("Removed dependency on {unknown}"));
+            self.fixes.add("dependencies", format!("Removed dependency on {unknown}"));
             return None;
         };
         match self.barred(id) {
             None => {}
             Some(Barred::Itself) => {
-                self.fixes.add("Removed dependency on the column itself");
+                self.fixes.add("dependencies", "Removed dependency on the column itself");
                 return None;
             }
             Some(Barred::Circle) => {
-                self.fixes
-                    .add(format!("Removed dependency on {}, because it would create a cycle", quoted(id)));
+                let sentence =
+                    format!("Removed dependency on {}, because it would create a cycle", quoted(id));
+                self.fixes.add("dependencies", sentence);
                 return None;
             }
         }
         if id != name {
-            self.fixes.add(format!("Rewrote dependency {} to {}", quoted(name), quoted(id)));
+            self.fixes.add("dependencies", format!("Rewrote dependency {} to {}", quoted(name), quoted(id)));
         }
         Some(ColumnId::new(id))
     }
@@ -132,7 +134,7 @@ impl Links<'_> {
         let right = reference.inner();
         if right != inner {
             let (old, new) = (quoted(&format!("@{{{inner}}}")), quoted(&format!("@{{{right}}}")));
-            self.fixes.add(format!("Rewrote reference {old} to {new} in {place}"));
+            self.fixes.add(place, format!("Rewrote reference {old} to {new} in {place}"));
         }
         Some(right)
     }
@@ -154,7 +156,7 @@ impl Links<'_> {
         }
         self.refer_to(id);
         if id != name {
-            self.fixes.add(format!("Rewrote {} to {} in {PLACE}", quoted(&name), quoted(id)));
+            self.fixes.add(PLACE, format!("Rewrote {} to {} in {PLACE}", quoted(&name), quoted(id)));
         }
         id.clone_into(&mut config.column_id);
     }
@@ -165,7 +167,8 @@ impl Links<'_> {
         for column_id in std::mem::take(&mut self.referred) {
             if depended.insert(column_id.clone()) {
                 let name = quoted(column_id.as_str());
-                self.fixes.add(format!("Added required dependency on {name}, which the column refers to"));
+                let sentence = format!("Added required dependency on {name}, which the column refers to");
+                self.fixes.add("dependencies", sentence);
                 column.dependencies.push(Dependency { column_id, required: true });
             }
         }
@@ -203,16 +206,18 @@ impl Links<'_> {
             }
             Unresolved::NoColumn => format!("Cleared reference to {} in {place}", self.unknown(inner)),
         };
-        self.fixes.add(sentence);
+        self.fixes.unresolved.push((place.to_owned(), inner.to_owned()));
+        self.fixes.add(place, sentence);
     }
 
     fn tell_barred(&mut self, id: &str, place: &str, barred: Barred) {
-        self.fixes.add(match barred {
+        let sentence = match barred {
             Barred::Itself => format!("Cleared reference to the column itself in {place}"),
             Barred::Circle => {
                 format!("Cleared reference to {} in {place}, because it would create a cycle", quoted(id))
             }
-        });
+        };
+        self.fixes.add(place, sentence);
     }
 
     /// Names a column that is not there, by its header if it was there a moment ago.
@@ -235,7 +240,7 @@ pub(super) fn name_by_id(condition: &mut Value, names: &Names<'_>, depth: usize,
         if let Some(Value::String(name)) = filter.get_mut("columnId")
             && let Some(id) = names.column(name).filter(|id| id != name)
         {
-            fixes.add(format!("Rewrote {} to {} in runCondition", quoted(name), quoted(id)));
+            fixes.add("runCondition", format!("Rewrote {} to {} in runCondition", quoted(name), quoted(id)));
             id.clone_into(name);
         }
         if let Some(inner) = filter.get_mut("filters") {

@@ -34,7 +34,13 @@ proptest! {
             for column in &table.columns {
                 let sent = to_document(&table, column);
                 let again = patch(&table, column.id.as_str(), &sent, &Catalogue::default(), &Limits::default());
-                let same = Corrected { table: table.clone(), column: column.id.clone(), fixes: Vec::new() };
+                let same = Corrected {
+                    table: table.clone(),
+                    column: column.id.clone(),
+                    fixes: Vec::new(),
+                    fix_places: Vec::new(),
+                    losses: Vec::new(),
+                };
                 prop_assert_eq!(again, Ok(same), "{:?} sent back after {:?}", column.id, step);
             }
         }

@@ -165,19 +165,19 @@ impl ValueCheck {
     pub(super) fn size_test(&self) -> Option<SizeTest> {
         let test = match &self.rule {
             Rule::Compare(comparison, size) => {
-                let (measure, size) = size.measured();
-                match comparison {
-                    Comparison::Less | Comparison::LessOrEqual => {
-                        SizeTest { measure, low: f64::NEG_INFINITY, high: size }
-                    }
-                    Comparison::Greater | Comparison::GreaterOrEqual => {
-                        SizeTest { measure, low: size, high: f64::INFINITY }
-                    }
-                }
+                let measure = size.measure();
+                let (low, high) = match comparison {
+                    Comparison::Less => (f64::NEG_INFINITY, size.low()),
+                    Comparison::LessOrEqual => (f64::NEG_INFINITY, size.high()),
+                    Comparison::Greater => (size.high(), f64::INFINITY),
+                    Comparison::GreaterOrEqual => (size.low(), f64::INFINITY),
+                };
+                SizeTest { measure, low, high }
             }
             Rule::Between(low, high) => {
-                let ((measure, low), (other, high)) = (low.measured(), high.measured());
-                SizeTest { measure: (measure == other).then_some(measure)?, low, high }
+                let measure = low.measure();
+                (measure == high.measure()).then_some(())?;
+                SizeTest { measure, low: low.low(), high: high.high() }
             }
             _ => return None,
         };

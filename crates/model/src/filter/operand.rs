@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value as Json;
 
-use crate::value::{Kind, Number, canonical, fold};
+use crate::value::{Date, Kind, Number, canonical, fold};
 
 /// Values that a cell may equal, sorted by kind so that a thousand cost hardly more than one.
 ///
 /// All empties are equal, so `equals null` and `equals ""` are `isEmpty`. A number in text equals that
-/// number, two dates are equal as instants, text without regard to case unless it counts, arrays and
+/// number, two dates are equal as instants (a date without a time equals its whole day), text without regard to case unless it counts, arrays and
 /// objects as JSON. Values of different kinds are never equal.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Among {
@@ -21,6 +21,8 @@ pub(super) struct Among {
     truths: Vec<bool>,
     numbers: BTreeSet<Number<'static>>,
     instants: BTreeSet<Timestamp>,
+    /// Whole days: the first instant, and the first of the next day.
+    days: BTreeMap<Timestamp, Timestamp>,
     texts: HashSet<String>,
     /// Arrays and objects, in canonical form.
     json: HashSet<Vec<u8>>,
@@ -35,6 +37,9 @@ impl Among {
                 Kind::Empty => among.empty = true,
                 Kind::Bool(truth) => among.truths.push(truth),
                 Kind::Number(number) => _ = among.numbers.insert(number.into_owned()),
+                Kind::Date(date) if date.date_only => {
+                    among.days.insert(date.instant, next_day(date, zone));
+                }
                 Kind::Date(date) => _ = among.instants.insert(date.instant),
                 Kind::Text(text) => _ = among.texts.insert(cased(&text, case_sensitive).into_owned()),
                 Kind::Array(raw) | Kind::Object(raw) => _ = among.json.insert(canonical(raw)),
@@ -54,7 +59,10 @@ impl Among {
             Kind::Empty => self.empty,
             Kind::Bool(truth) => self.truths.contains(truth),
             Kind::Number(number) => self.numbers.contains(number),
-            Kind::Date(date) => self.instants.contains(&date.instant),
+            Kind::Date(date) => {
+                let day = self.days.range(..=date.instant).next_back();
+                self.instants.contains(&date.instant) || day.is_some_and(|(_, end)| date.instant < *end)
+            }
             Kind::Text(text) => self.texts.contains(&**text),
             Kind::Array(raw) | Kind::Object(raw) => {
                 !self.json.is_empty() && self.json.contains(&canonical(raw))
@@ -67,36 +75,63 @@ impl Among {
 #[derive(Debug, Clone)]
 pub(super) enum Size {
     Number(Number<'static>),
-    Date(Timestamp),
+    Instant(Timestamp),
+    /// A date without a time: that whole day, up to the first instant of the next.
+    Day(Timestamp, Timestamp),
 }
 
 impl Size {
     pub(super) fn read(value: &Json, zone: &TimeZone) -> Option<Self> {
         match Kind::of(&value.to_string(), zone) {
             Kind::Number(number) => Some(Self::Number(number.into_owned())),
-            Kind::Date(date) => Some(Self::Date(date.instant)),
+            Kind::Date(date) if date.date_only => Some(Self::Day(date.instant, next_day(date, zone))),
+            Kind::Date(date) => Some(Self::Instant(date.instant)),
             _ => None,
         }
     }
 
-    /// What it is a size of, and how large.
-    pub(super) fn measured(&self) -> (Measure, f64) {
+    /// What it is a size of.
+    pub(super) fn measure(&self) -> Measure {
         match self {
-            Self::Number(number) => (Measure::Number, number.nearest()),
-            Self::Date(instant) => (Measure::Instant, nearest_instant(*instant)),
+            Self::Number(_) => Measure::Number,
+            Self::Instant(_) | Self::Day(..) => Measure::Instant,
+        }
+    }
+
+    /// Where it begins. What is less than it is less than this.
+    pub(super) fn low(&self) -> f64 {
+        match self {
+            Self::Number(number) => number.nearest(),
+            Self::Instant(instant) | Self::Day(instant, _) => nearest_instant(*instant),
+        }
+    }
+
+    /// Where it ends. What is greater than it is not less than this.
+    pub(super) fn high(&self) -> f64 {
+        match self {
+            Self::Day(_, end) => nearest_instant(*end),
+            Self::Number(_) | Self::Instant(_) => self.low(),
         }
     }
 
     pub(super) fn is_date(&self) -> bool {
-        matches!(self, Self::Date(_))
+        self.measure() == Measure::Instant
     }
 
-    /// How a cell stands to this: numbers to numbers, dates to dates by instant. A date without a time is
-    /// its day's first instant. A cell of another kind stands in no order to it.
+    /// How a cell stands to this: numbers to numbers, dates to dates by instant. A cell that is a date without a
+    /// time is its day's first instant; an operand without one equals every instant of its day. A cell of another
+    /// kind stands in no order to it.
     pub(super) fn order(&self, cell: &Kind<'_>) -> Option<Ordering> {
         match (self, cell) {
             (Self::Number(size), Kind::Number(cell)) => Some(cell.cmp(size)),
-            (Self::Date(size), Kind::Date(cell)) => Some(cell.instant.cmp(size)),
+            (Self::Instant(size), Kind::Date(cell)) => Some(cell.instant.cmp(size)),
+            (Self::Day(start, end), Kind::Date(cell)) => Some(if cell.instant < *start {
+                Ordering::Less
+            } else if cell.instant < *end {
+                Ordering::Equal
+            } else {
+                Ordering::Greater
+            }),
             _ => None,
         }
     }
@@ -139,6 +174,12 @@ impl SizeTest {
             (low, high) => Some(low == Some(Ordering::Greater) && high == Some(Ordering::Less)),
         }
     }
+}
+
+/// The first instant of the day after a date.
+fn next_day(date: Date, zone: &TimeZone) -> Timestamp {
+    let next = date.day.tomorrow().and_then(|day| day.to_zoned(zone.clone()));
+    next.map_or(Timestamp::MAX, |next| next.timestamp())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "rounded")]

@@ -11,12 +11,13 @@ use super::operator::Shape;
 use super::within::{DAYS_MAX, MODES, Within};
 use crate::cell_status::{CellStatus, ErrorCode};
 use crate::ids::ColumnId;
-use crate::limits::{FILTER_DEPTH_MAX, Limits, OFFENCES_MAX};
+use crate::limits::{FILTER_DEPTH_MAX, Limits, NAME_CHARS_MAX, OFFENCES_MAX};
 use crate::offence::Offence;
 use crate::path::Path;
 use crate::table::Table;
 
-pub const COLUMN_ID_CHARS_MAX: usize = 64;
+/// A column's id, or its header.
+pub const COLUMN_ID_CHARS_MAX: usize = NAME_CHARS_MAX;
 pub const TIME_ZONE_CHARS_MAX: usize = 100;
 /// The longest pattern for `matches`, in characters.
 const PATTERN_CHARS_MAX: usize = 1_000;
@@ -152,16 +153,12 @@ impl Reader<'_> {
 
     fn column(&mut self, json: Option<&Json>, at: &str) -> Option<ColumnId> {
         let Some(id) = json.and_then(Json::as_str) else {
-            self.refuse(at, "A filter requires `columnId`, the id of a column.");
+            self.refuse(at, "A filter requires `columnId`, the id or header of a column.");
             return None;
         };
-        let column = self.table.by_id(id);
+        let column = self.table.named(id);
         if column.is_none() {
-            let hint = match self.table.by_header(id) {
-                Some(column) => format!(" The column with that header has the id `{}`.", column.id),
-                None => String::new(),
-            };
-            self.refuse(at, format!("There is no column with the id `{}`.{hint}", shortened(id)));
+            self.refuse(at, format!("There is no column with the id or header `{}`.", shortened(id)));
         }
         column.map(|column| column.id.clone())
     }

@@ -61,12 +61,12 @@ impl Reader<'_> {
 
     fn column(&mut self, json: Option<&Json>, at: &str) -> Option<ColumnId> {
         let Some(id) = json.and_then(Json::as_str) else {
-            self.refuse(at, "A sort key requires `columnId`, the id of a column.");
+            self.refuse(at, "A sort key requires `columnId`, the id or header of a column.");
             return None;
         };
-        let Some(column) = self.table.by_id(id) else {
+        let Some(column) = self.table.named(id) else {
             let id: String = id.chars().take(100).collect();
-            self.refuse(at, format!("There is no column with the id `{id}`."));
+            self.refuse(at, format!("There is no column with the id or header `{id}`."));
             return None;
         };
         if self.keys.iter().any(|key| key.column_id == column.id) {

@@ -16,12 +16,36 @@ pub fn elements(raw: &str) -> Vec<&str> {
 }
 
 /// The raw members of an object in the order they stand, twins included; none if it is no object.
-pub(crate) fn members(raw: &str) -> Vec<(Cow<'_, str>, &str)> {
+pub fn members(raw: &str) -> Vec<(Cow<'_, str>, &str)> {
     read(raw, Members).unwrap_or_default()
 }
 
+/// The object with these members in place of those of the same name, new ones behind the others; `None` if it is no
+/// object. Everything else stays as it was written.
+pub fn with_members(raw: &str, changed: &[(&str, &str)]) -> Option<String> {
+    if !raw.trim_ascii().starts_with('{') {
+        return None;
+    }
+    let stored = members(raw);
+    let find = |name: &str| changed.iter().rfind(|(changed, _)| *changed == name).map(|(_, raw)| *raw);
+    let kept = stored.iter().map(|(name, raw)| (&**name, find(name).unwrap_or(raw)));
+    let is_new = |name: &str| stored.iter().all(|(stored, _)| stored != name);
+    let new = changed.iter().copied().filter(|(name, _)| is_new(name));
+    let mut text = String::from("{");
+    for (name, raw) in kept.chain(new) {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        text.push_str(&serde_json::Value::from(name).to_string());
+        text.push(':');
+        text.push_str(raw);
+    }
+    text.push('}');
+    Some(text)
+}
+
 /// The raw value of one member; of twins the last, as everywhere in JSON.
-pub(crate) fn member<'a>(raw: &'a str, name: &str) -> Option<&'a str> {
+pub fn member<'a>(raw: &'a str, name: &str) -> Option<&'a str> {
     read(raw, Member { name })?
 }
 

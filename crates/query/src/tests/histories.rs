@@ -11,8 +11,8 @@ use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, Record, RowId, Spent};
 use rowmill_store::conformance::MemoryStore;
 use rowmill_store::{
-    CellResult, CellWrite, Claim, Claimed, Lane, NewRow, NewRows, PageStart, ProjectSave, Rows, Settlement,
-    Store, StoredProject, StoredRow, Trigger, WorkerId, WriteCells,
+    CellResult, CellWrite, Claim, Claimed, KeptInput, Lane, NewRow, NewRows, PageStart, ProjectSave, Rows,
+    Settlement, Store, StoredProject, StoredRow, Trigger, WorkerId, WriteCells,
 };
 use uuid::Uuid;
 
@@ -94,7 +94,7 @@ impl World {
             self.next_row += 1;
             let values = Record::pack((0..).zip(cells.iter().map(String::as_str)));
             let id = RowId::from_uuid(Uuid::from_u128(self.next_row));
-            new.push(NewRow { id, values, cleared: Vec::new() });
+            new.push(NewRow { id, values, cleared: Vec::new(), leftover_bytes_max: None });
         }
         let insert = NewRows {
             project: self.id,
@@ -103,6 +103,7 @@ impl World {
             match_on: None,
             project_save: None,
             ignored_keys: Vec::new(),
+            kept_input: KeptInput::default(),
             now_ms: self.now_ms,
             once: None,
         };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rowmill_model::{Record, RowId};
 use rowmill_store::conformance::MemoryStore;
-use rowmill_store::{CellWrite, NewRow, NewRows, Store, StoreError, StoredProject, WriteCells};
+use rowmill_store::{CellWrite, KeptInput, NewRow, NewRows, Store, StoreError, StoredProject, WriteCells};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -21,7 +21,12 @@ async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
     let row = |number: u128| {
         let text = format!("\"{:020}\"", number.wrapping_mul(7_919) % 100_000);
         let values = Record::pack([(1, text.as_str())]);
-        NewRow { id: RowId::from_uuid(Uuid::from_u128(number)), values, cleared: Vec::new() }
+        NewRow {
+            id: RowId::from_uuid(Uuid::from_u128(number)),
+            values,
+            cleared: Vec::new(),
+            leftover_bytes_max: None,
+        }
     };
     let version = store.project(id).await.unwrap().unwrap().version;
     let insert = NewRows {
@@ -31,6 +36,7 @@ async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
         match_on: None,
         project_save: None,
         ignored_keys: Vec::new(),
+        kept_input: KeptInput::default(),
         now_ms: 1,
         once: None,
     };

@@ -4,12 +4,12 @@
 
 use std::pin::pin;
 
+use rowmill_model::Project;
 use rowmill_model::integration::connected_event;
 use rowmill_model::record::{Cells, Slot};
-use rowmill_model::{Project, value};
-use rowmill_store::Result;
 use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Guest, Items, Receipt, Section};
 use rowmill_store::changes::LiveDelta;
+use rowmill_store::{Result, lookup};
 use tokio_postgres::Client;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
@@ -190,9 +190,8 @@ async fn write_lookups(client: &Client, num: i64, slots: &[Slot], rows: &[Carrie
     for row in rows {
         let cells = Cells::unpack(&row.values)?;
         for slot in slots {
-            let Some(hash) = cells.get(*slot).and_then(value::match_key) else { continue };
-            let fields: [&(dyn ToSql + Sync); 4] =
-                [&num, &i64::from(*slot), &hash.cast_signed(), &signed(row.position)];
+            let Some(hash) = lookup::hash_of(*slot, &cells) else { continue };
+            let fields: [&(dyn ToSql + Sync); 4] = [&num, &i64::from(*slot), &hash, &signed(row.position)];
             copy.as_mut().write(&fields).await.map_err(backend)?;
         }
     }

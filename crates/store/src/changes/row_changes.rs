@@ -11,6 +11,7 @@ use rowmill_model::{CellStates, Project, Record, RowId};
 use super::live::LiveDelta;
 use super::write_set::{CellClaim, RawRow, WriteSet};
 use crate::error::{Result, StoreError};
+use crate::lookup::column_of;
 use crate::spans::Spans;
 use crate::types::StoredRow;
 use crate::work::{ChangedRows, Lane, Ticket};
@@ -147,8 +148,11 @@ impl<V: Copy> RowChanges<V> {
         version: V,
     ) -> Result<()> {
         let cells = values.map(Record::cells).transpose()?;
+        let mut slots: Vec<Slot> = self.lookup_slots.iter().map(|index| column_of(*index)).collect();
+        slots.sort_unstable();
+        slots.dedup();
         let matched = |slot: &Slot| Some((*slot, cells.as_ref()?.get(*slot)?));
-        let values = Record::pack(self.lookup_slots.iter().filter_map(matched));
+        let values = Record::pack(slots.iter().filter_map(matched));
         self.know_by_id(RawRow { id, position, values, details: Details::default() }, version);
         Ok(())
     }

@@ -8,9 +8,11 @@ use rowmill_model::plan::{block_of, place_of};
 use rowmill_model::record::{Cells, Slot};
 use rowmill_model::{Record, RowId, value};
 
+use super::matched::{LeftoverFields, RowWrites, writes_into_guest, writes_into_match};
 use super::row_changes::{Fate, LoadedRow, RowChanges, bytes_of, not_loaded};
 use super::write_set::RawRow;
 use crate::error::{Result, StoreError};
+use crate::lookup::{self, column_of};
 use crate::types::{CellWrite, GuestWrite, NewRow, RowAction};
 
 /// Where a guest's row lies, and when the last event came that was taken, in Unix milliseconds.
@@ -23,7 +25,7 @@ pub struct GuestRow {
 impl<V: Copy> RowChanges<V> {
     /// Inserts a row behind all others. Its block must be loaded if any column is processed.
     pub fn insert(&mut self, row: NewRow, now_ms: i64) -> Result<(RowId, RowAction)> {
-        let NewRow { id, values, cleared: _ } = row;
+        let NewRow { id, values, cleared: _, leftover_bytes_max: _ } = row;
         let position = self.next_position;
         let cells = values.cells()?;
         let by_hand: Vec<Slot> = match self.plan.slots().next() {
@@ -48,29 +50,44 @@ impl<V: Copy> RowChanges<V> {
         Ok((id, RowAction::Inserted))
     }
 
-    /// Updates the row whose value in `slot` is the same, or inserts one; `None` if several rows match.
-    pub fn upsert(&mut self, slot: Slot, row: NewRow, now_ms: i64) -> Result<Option<(RowId, RowAction)>> {
-        let matching = match row.values.cells()?.get(slot) {
-            Some(raw) => self.matching(slot, raw)?,
+    /// Updates the row whose value in an index is the same, or inserts one; `None` if several rows match.
+    pub fn upsert(
+        &mut self,
+        index: Slot,
+        row: NewRow,
+        leftover: &mut LeftoverFields,
+        now_ms: i64,
+    ) -> Result<Option<(RowId, RowAction)>> {
+        let matching = match row.values.cells()?.get(column_of(index)) {
+            Some(raw) => self.matching(index, &row.values.cells()?, raw)?,
             None => Vec::new(),
         };
+        let project = Arc::clone(&self.project);
         match matching.as_slice() {
-            [] => self.insert(row, now_ms).map(Some),
-            [position] => self.update(*position, &row, now_ms).map(Some),
+            [] => {
+                leftover.insert(&project.table, &row)?;
+                self.insert(row, now_ms).map(Some)
+            }
+            [position] => {
+                let stored = self.row(*position).ok_or_else(not_loaded)?.values.clone();
+                let writes = writes_into_match(&project.table, index, &stored.cells()?, &row, leftover)?;
+                self.update(*position, &writes, now_ms).map(Some)
+            }
             _ => Ok(None),
         }
     }
 
-    /// The positions of the rows whose value in `slot` is the same as `raw`, the first two of them: more would
-    /// say no more. An empty value matches nothing.
-    fn matching(&self, slot: Slot, raw: &str) -> Result<Vec<u64>> {
-        let Some(hash) = value::match_key(raw) else { return Ok(Vec::new()) };
-        let candidates = self.matches.get(&(slot, hash.cast_signed())).ok_or_else(not_loaded)?;
+    /// The positions of the rows whose value in an index is the same as that of `sent`, the first two of them: more
+    /// would say no more. An empty value matches nothing.
+    fn matching(&self, index: Slot, sent: &Cells<'_>, raw: &str) -> Result<Vec<u64>> {
+        let Some(hash) = lookup::hash_of(index, sent) else { return Ok(Vec::new()) };
+        let candidates = self.matches.get(&(index, hash)).ok_or_else(not_loaded)?;
         let mut matching = Vec::new();
         for position in candidates {
             let Some(row) = self.row(*position) else { continue };
             // Two values may share a hash; the row itself decides.
-            if row.values.cells()?.get(slot).is_some_and(|stored| value::same(stored, raw)) {
+            let stored = row.values.cells()?.get(column_of(index));
+            if stored.is_some_and(|stored| lookup::matches(index, stored, raw)) {
                 matching.push(*position);
                 if matching.len() == 2 {
                     break;
@@ -81,14 +98,17 @@ impl<V: Copy> RowChanges<V> {
     }
 
     /// Writes what was sent over a stored row, unless that changes nothing.
-    pub fn update(&mut self, position: u64, sent: &NewRow, now_ms: i64) -> Result<(RowId, RowAction)> {
+    pub fn update(
+        &mut self,
+        position: u64,
+        writes: &RowWrites<'_>,
+        now_ms: i64,
+    ) -> Result<(RowId, RowAction)> {
         let stored = self.row(position).ok_or_else(not_loaded)?.clone();
         let old = stored.values.cells()?;
-        let sent_cells = sent.values.cells()?;
-        let cleared = sent.cleared.iter().map(|slot| (*slot, "null"));
-        let changed: Vec<(Slot, &str)> = sent_cells
+        let changed: Vec<(Slot, &str)> = writes
             .iter()
-            .chain(cleared)
+            .map(|(slot, raw)| (*slot, &**raw))
             .filter(|(slot, raw)| !value::same(old.get(*slot).unwrap_or("null"), raw))
             .collect();
         if changed.is_empty() {
@@ -105,7 +125,7 @@ impl<V: Copy> RowChanges<V> {
         known: Option<GuestRow>,
         guest: &GuestWrite,
     ) -> Result<Option<(GuestRow, RowAction)>> {
-        let GuestWrite { project: _, version: _, guest_id: _, event_at_ms, may_create, now_ms, row } = guest;
+        let GuestWrite { event_at_ms, may_create, now_ms, row, .. } = guest;
         let last_event_at_ms = known.map_or(i64::MIN, |known| known.event_at_ms);
         let event_at_ms = event_at_ms.unwrap_or(last_event_at_ms.max(*now_ms));
         if event_at_ms < last_event_at_ms {
@@ -113,7 +133,12 @@ impl<V: Copy> RowChanges<V> {
         }
         let position = known.map(|known| known.position).filter(|position| self.has_row(*position));
         let (position, (_, action)) = match position {
-            Some(position) => (position, self.update(position, row, *now_ms)?),
+            Some(position) => {
+                let stored = self.row(position).ok_or_else(not_loaded)?.values.clone();
+                let project = Arc::clone(&self.project);
+                let writes = writes_into_guest(&project.table, &stored.cells()?, guest)?;
+                (position, self.update(position, &writes, *now_ms)?)
+            }
             None if !may_create => return Err(StoreError::Full),
             None => (self.next_position, self.insert(row.clone(), *now_ms)?),
         };
@@ -184,10 +209,7 @@ impl<V: Copy> RowChanges<V> {
     /// Keeps the lookups over a row that changed from `old` to `new`.
     fn reindex(&mut self, position: u64, old: Option<&Cells<'_>>, new: Option<&Cells<'_>>) {
         for slot in &self.lookup_slots {
-            let hash_of = |cells: Option<&Cells<'_>>| {
-                let raw = cells.and_then(|cells| cells.get(*slot))?;
-                value::match_key(raw).map(u64::cast_signed)
-            };
+            let hash_of = |cells: Option<&Cells<'_>>| lookup::hash_of(*slot, cells?);
             let (old, new) = (hash_of(old), hash_of(new));
             if old == new {
                 continue;

@@ -1,5 +1,6 @@
 //! Guests of events.
 
+use rowmill_model::guest::CarriedFields;
 use rowmill_model::integration::EVENT_INTEGRATION;
 use rowmill_model::{Project, ProjectId};
 use serde_json::json;
@@ -28,6 +29,8 @@ fn guest(project: ProjectId, version: u64, guest_id: &str, event_at_ms: i64, num
         may_create: true,
         now_ms: 15,
         row,
+        carried: CarriedFields::default(),
+        cell_bytes_max: 1_000,
     }
 }
 

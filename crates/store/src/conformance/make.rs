@@ -11,8 +11,8 @@ use uuid::Uuid;
 
 use crate::store::Store;
 use crate::types::{
-    ApiKey, CellWrite, IdempotentRequest, NewRow, NewRows, ProjectSave, SavedProject, StoredProject,
-    StoredRow, Team, WriteCells,
+    ApiKey, CellWrite, IdempotentRequest, KeptInput, NewRow, NewRows, ProjectSave, SavedProject,
+    StoredProject, StoredRow, Team, WriteCells,
 };
 
 /// The slots of the columns a made project has beside its input column.
@@ -105,6 +105,7 @@ pub(super) fn row(number: u128, cells: &[(Slot, &str)]) -> NewRow {
         id: row_id(number),
         values: Record::pack(cells.iter().copied()),
         cleared: cells.iter().filter(|(_, text)| *text == "null").map(|(slot, _)| *slot).collect(),
+        leftover_bytes_max: None,
     }
 }
 
@@ -122,6 +123,7 @@ pub(super) fn batch(project: ProjectId, version: u64, rows: Vec<NewRow>) -> NewR
         project_save: None,
         ignored_keys: Vec::new(),
         new_rows_max: None,
+        kept_input: KeptInput::default(),
         now_ms: 0,
         once: None,
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use rowmill_model::record::Slot;
+use rowmill_model::value::MatchCase;
 use rowmill_model::{ProjectId, value};
 
 use super::make::{MAIL, batch, create, load, project, row, row_id, write, writes};
@@ -133,12 +134,17 @@ impl Plain {
     ) -> Option<(Vec<(u128, Cells)>, Vec<(u128, RowAction)>)> {
         let mut rows = self.rows.clone();
         let mut actions = Vec::new();
-        for (cells, number) in sent.into_iter().zip(first..) {
+        for (mut cells, number) in sent.into_iter().zip(first..) {
             let wanted =
                 match_on.and_then(|slot| Some((slot, cells.get(&slot).filter(|text| !is_empty(text))?)));
             let matches: Vec<usize> = match wanted {
                 Some((slot, wanted)) => (0..rows.len())
-                    .filter(|at| rows[*at].1.get(&slot).is_some_and(|text| value::same(text, wanted)))
+                    .filter(|at| {
+                        rows[*at]
+                            .1
+                            .get(&slot)
+                            .is_some_and(|text| value::matches(text, wanted, MatchCase::Counts))
+                    })
                     .collect(),
                 None => Vec::new(),
             };
@@ -150,6 +156,8 @@ impl Plain {
                     actions.push((number, RowAction::Inserted));
                 }
                 [at] => {
+                    // What matches stays as it was written.
+                    cells.retain(|slot, _| Some(*slot) != match_on);
                     let action = if overwrite(&mut rows[at].1, cells) {
                         RowAction::Updated
                     } else {

@@ -102,7 +102,7 @@ fn references_are_corrected(api: &Api) {
     let column = corrected(&table, &reference, config, &["Rewrote", "Added"]);
     assert_eq!(column["referenceConfig"], json!({ "columnId": site, "path": "$.a[0]" }));
     let unknown = json!({ "referenceConfig": { "columnId": "col_unknown00000" } });
-    table.patch(&format!("/columns/{reference}"), unknown).ok();
+    table.patch(&format!("/columns/{reference}?fix=true"), unknown).ok();
     assert_eq!(table.full_column(&reference)["referenceConfig"]["columnId"], "");
 }
 

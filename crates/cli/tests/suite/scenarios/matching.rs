@@ -15,7 +15,9 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("matching", Versions:
     an_empty_value_matches_nothing,
     of_twins_in_one_body_the_later_updates_the_earlier,
     several_stored_matches_are_400_and_change_nothing,
-    equal_is_by_value_and_kind,
+    equal_is_the_same_text,
+    letter_case_counts_unless_it_is_ignored,
+    unknown_fields_never_overwrite_a_value,
     callers_at_once_never_make_twins,
 );
 
@@ -122,7 +124,7 @@ fn several_stored_matches_are_400_and_change_nothing(api: &Api) {
     assert_eq!(table.values("Name", &[]), [Value::Null, Value::Null, Value::Null]);
 }
 
-fn equal_is_by_value_and_kind(api: &Api) {
+fn equal_is_the_same_text(api: &Api) {
     let table = api.table(&["Key", "Note"]);
     let rows = json!([{ "Key": "Text" }, { "Key": 7 }, { "Key": true }, { "Key": [1, "a"] }, { "Key": { "a": 1, "b": [2] } }]);
     table.insert(rows.clone());
@@ -136,6 +138,61 @@ fn equal_is_by_value_and_kind(api: &Api) {
     assert_eq!(actions(&upsert(&table, "Key", json!({ "Key": "Text" })).created()), "in");
     table.delete_rows(&[first]).ok();
     assert_eq!(actions(&upsert(&table, "Key", json!({ "Key": "Changed" })).created()), "in");
+}
+
+fn letter_case_counts_unless_it_is_ignored(api: &Api) {
+    let table = api.table(&["Key", "Note"]);
+    table.insert(
+        json!([{ "Key": "Ada@Example.com" }, { "Key": 1 }, { "Key": "2" }, { "Key": { "a": 1, "b": 2 } }]),
+    );
+    let rows =
+        json!([{ "Key": "1" }, { "Key": 1.0 }, { "Key": 2 }, { "Key": 2.0 }, { "Key": { "b": 2, "a": 1 } }]);
+    assert_eq!(actions(&upsert(&table, "Key", rows).ok()), "un un un un un");
+    assert_eq!(
+        table.values("Key", &[])[1..3],
+        [json!(1), json!("2")],
+        "what matches stays as it was written"
+    );
+    let written = json!({ "Key": " ada@example.COM ", "Note": "x" });
+    let ignoring = |rows: &Value| table.post("/rows?matchOn=Key&matchCase=false", rows.clone());
+    assert_eq!(actions(&ignoring(&written).ok()), "up");
+    assert_eq!(table.values("Key", &[])[0], "Ada@Example.com");
+    assert_eq!(actions(&ignoring(&json!({ "Key": "  " })).created()), "in", "blanks are empty");
+    assert_eq!(actions(&upsert(&table, "Key", written.clone()).created()), "in", "case counts");
+    ignoring(&written).offends(&[""]);
+    table.post("/rows?matchOn=Key&matchCase=no", written).offends(&["matchCase"]);
+    // Both indexes are kept over changes.
+    let row = table.insert(json!({ "Key": "Old" }))[0].clone();
+    table.patch(&format!("/rows/{row}"), json!({ "Key": "New" })).ok();
+    assert_eq!(actions(&ignoring(&json!({ "Key": "NEW" })).ok()), "un");
+    assert_eq!(actions(&ignoring(&json!({ "Key": "old" })).created()), "in");
+}
+
+fn unknown_fields_never_overwrite_a_value(api: &Api) {
+    let table = api.table(&["Email", "City"]);
+    let rows = json!([
+        { "Email": "object", "_trigger": { "kept": 12345678901234567890123_f64, "was": 1 } },
+        { "Email": "text", "_trigger": "mine" },
+        { "Email": "none" },
+    ]);
+    let ids = table.insert(rows);
+    let sent = json!([
+        { "Email": "object", "was": 2, "Ctiy": "Bonn" }, { "Email": "text", "Ctiy": "Bonn" },
+        { "Email": "none", "other": 1 }, { "Email": "new", "fresh": true },
+    ]);
+    let answer = upsert(&table, "Email", sent).created();
+    assert_eq!(actions(&answer), "up un un in");
+    assert_eq!(answer["ignoredKeys"], json!(["Ctiy", "other"]));
+    assert_eq!(answer["keptAsInput"], json!(["was", "Ctiy", "fresh"]));
+    assert_eq!(answer["hints"], json!({ "Ctiy": "City" }));
+    assert_eq!(
+        table.value(&ids[0], "_trigger"),
+        json!({ "kept": 12345678901234567890123_f64, "was": 2, "Ctiy": "Bonn" })
+    );
+    assert_eq!(table.value(&ids[1], "_trigger"), "mine");
+    assert_eq!(table.value(&ids[2], "_trigger"), Value::Null);
+    let again = upsert(&table, "Email", json!({ "Email": "object", "was": 2 })).ok();
+    assert_eq!((actions(&again).as_str(), &again["keptAsInput"]), ("un", &json!(["was"])));
 }
 
 fn callers_at_once_never_make_twins(api: &Api) {

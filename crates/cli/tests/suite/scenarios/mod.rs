@@ -27,6 +27,7 @@ mod large_rows;
 mod lists;
 mod matching;
 mod moving;
+mod names;
 mod neighbours;
 mod nodes;
 mod operators;
@@ -108,6 +109,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         system::OWN,
         sizes::OWN,
         projects::OWN,
+        names::OWN,
         idempotency::OWN,
         large_rows::SHARED,
         files::SHARED,
@@ -122,6 +124,8 @@ pub(crate) fn all() -> Vec<Scenario> {
         corrections::SHARED,
         rows::SHARED,
         matching::SHARED,
+        names::SHARED,
+        names::V4,
         cells::SHARED,
         turmoil::SHARED,
         lists::SHARED,

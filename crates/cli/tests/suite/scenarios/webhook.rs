@@ -13,6 +13,8 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("webhook", Shared:
     every_project_that_follows_the_event_is_served,
     what_is_not_for_us_is_ignored,
     failures_are_bare,
+    a_partial_update_keeps_the_rest,
+    parameters_of_the_sender_are_ignored,
     deliveries_at_once_make_one_row_a_guest,
     a_signed_project_takes_only_what_is_signed,
     a_deleted_row_comes_back_and_a_disabled_api_closes_nothing,
@@ -187,6 +189,54 @@ fn failures_are_bare(api: &Api) {
             (response.status, response.body.as_slice()),
             (400, br#"{"error":"Missing teamId"}"#.as_slice())
         );
+    }
+}
+
+fn a_partial_update_keeps_the_rest(api: &Api) {
+    let table = following(api, "evt-part", &json!({ "addApprovalColumn": true }));
+    assert_eq!(counts(deliver(api, &guest("evt-part", "g", "approved", None))), [1, 1, 0]);
+    let before = only_row(&table)["cells"].clone();
+    let partial = |data: Value| {
+        let mut data = data;
+        data["id"] = json!("g");
+        data["event_id"] = json!("evt-part");
+        counts(deliver(api, &json!({ "type": "guest.updated", "data": data })))
+    };
+    assert_eq!(partial(json!({})), [1, 0, 0], "nothing is carried, nothing changes");
+    assert_eq!(partial(json!({ "user_email": "new@example.com" })), [1, 0, 1]);
+    let mut expected = before.clone();
+    expected["_trigger"]["user_email"] = json!("new@example.com");
+    expected["_trigger"]["guest"]["email"] = json!("new@example.com");
+    assert_eq!(only_row(&table)["cells"], expected);
+    assert_eq!(partial(json!({ "approval_status": "declined" })), [1, 0, 1]);
+    expected["_trigger"]["approval_status"] = json!("declined");
+    expected["guest_status"] = json!("declined");
+    assert_eq!(only_row(&table)["cells"], expected);
+    // A new guest without a time is registered when the delivery was made, or else now.
+    let new = json!({ "type": "guest.updated", "created_at": "2026-11-05T00:00:00Z",
+        "data": { "id": "h", "event_id": "evt-part", "registered_at": "soon" } });
+    assert_eq!(counts(deliver(api, &new)), [1, 1, 0]);
+    assert_eq!(table.rows(&[])["rows"][1]["cells"]["_trigger"]["registered_at"], "2026-11-05T00:00:00Z");
+    let timeless = json!({ "type": "guest.updated", "data": { "id": "i", "event_id": "evt-part" } });
+    assert_eq!(counts(deliver(api, &timeless)), [1, 1, 0]);
+    assert_eq!(counts(deliver(api, &timeless)), [1, 0, 0]);
+    let arrived = table.rows(&[])["rows"][2]["cells"]["_trigger"]["registered_at"].clone();
+    assert!(arrived.as_str().unwrap().ends_with('Z'), "{arrived}");
+}
+
+fn parameters_of_the_sender_are_ignored(api: &Api) {
+    following(api, "evt-query", &json!({}));
+    let path = format!("{}?source=platform&source=2&x", address(api));
+    assert_eq!(counts(api.post(path, guest("evt-query", "g", "a", None))), [1, 1, 0]);
+    for (request, status) in [
+        (Request::get(address(api)), 405),
+        (Request::get("/webhooks/elsewhere"), 404),
+        (Request::post("/webhooks/").text("{}"), 404),
+    ] {
+        let response = crate::harness::http::exchange(&api.address, &request).unwrap();
+        let body: Value = serde_json::from_slice(&response.body).unwrap();
+        assert_eq!(response.status, status, "{body}");
+        assert_eq!(body.as_object().unwrap().keys().collect::<Vec<_>>(), ["error"]);
     }
 }
 

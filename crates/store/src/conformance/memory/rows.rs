@@ -12,7 +12,9 @@ use rowmill_model::{ProjectId, Record, RowId};
 use super::change::Changes;
 use super::project::Row;
 use super::state::State;
+use crate::changes::{LeftoverFields, RowWrites, writes_into_guest, writes_into_match};
 use crate::error::{Result, StoreError};
+use crate::lookup::{self, column_of};
 use crate::types::{
     GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, RowAction, WriteCells, WrittenCells,
 };
@@ -20,26 +22,40 @@ use crate::types::{
 impl State {
     pub(super) fn insert_rows(&mut self, changes: &mut Changes, batch: NewRows) -> Result<Inserted> {
         let NewRows { project: id, version, rows, match_on, project_save, .. } = batch;
-        let NewRows { ignored_keys, new_rows_max, now_ms, once, .. } = batch;
+        let NewRows { ignored_keys, kept_input, new_rows_max, now_ms, once, .. } = batch;
         self.once(once, |state| {
             state.entry_at(id, version)?;
             if let Some(project) = project_save {
                 state.write_document(changes, &project)?;
             }
             let (mut outcomes, mut ambiguous) = (Vec::new(), Vec::new());
+            let mut leftover = LeftoverFields::default();
             for (index, row) in rows.iter().enumerate() {
                 let matches = match match_on {
                     Some(slot) => state.matches(id, slot, row)?,
                     None => Vec::new(),
                 };
                 match matches.as_slice() {
-                    [] => outcomes.push(state.insert_row(changes, id, row, now_ms)?),
-                    [position] => outcomes.push(state.update_row(changes, (id, *position), row, now_ms)?),
+                    [] => {
+                        leftover.insert(&state.entry(id)?.project.table, row)?;
+                        outcomes.push(state.insert_row(changes, id, row, now_ms)?);
+                    }
+                    [position] => {
+                        let entry = state.entry(id)?;
+                        let Some(stored) = entry.rows.get(position) else { continue };
+                        let (table, index) = (&entry.project.table, match_on.unwrap_or_default());
+                        let writes =
+                            writes_into_match(table, index, &stored.values.cells()?, row, &mut leftover)?;
+                        outcomes.push(state.update_row(changes, (id, *position), &writes, now_ms)?);
+                    }
                     _ => ambiguous.push(index),
                 }
             }
             Inserted::check_new(&outcomes, new_rows_max)?;
-            let inserted = Inserted { rows: outcomes, ignored_keys };
+            let inserted = match match_on {
+                Some(_) => leftover.into_inserted(outcomes, ignored_keys, kept_input),
+                None => Inserted { rows: outcomes, ignored_keys, kept_input },
+            };
             if ambiguous.is_empty() { Ok(inserted) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
         })
     }
@@ -47,12 +63,13 @@ impl State {
     /// The rows whose value in a slot is the sent one. An empty value matches nothing.
     fn matches(&self, id: ProjectId, slot: Slot, sent: &NewRow) -> Result<Vec<u64>> {
         let cells = sent.values.cells()?;
-        let Some(wanted) = cells.get(slot).filter(|raw| !Value::parse(raw).is_empty()) else {
+        let Some(wanted) = cells.get(column_of(slot)).filter(|raw| !Value::parse(raw).is_empty()) else {
             return Ok(Vec::new());
         };
         let mut found = Vec::new();
         for (position, row) in &self.entry(id)?.rows {
-            if row.values.cells()?.get(slot).is_some_and(|raw| value::same(raw, wanted)) {
+            let stored = row.values.cells()?.get(column_of(slot));
+            if stored.is_some_and(|raw| lookup::matches(slot, raw, wanted)) {
                 found.push(*position);
             }
         }
@@ -89,16 +106,14 @@ impl State {
         &mut self,
         changes: &mut Changes,
         (id, position): (ProjectId, u64),
-        sent: &NewRow,
+        writes: &RowWrites<'_>,
         now_ms: i64,
     ) -> Result<(RowId, RowAction)> {
         let stored = self.entry(id)?.rows.get(&position).cloned().ok_or(StoreError::UnknownProject)?;
         let old = stored.values.cells()?;
-        let sent_cells = sent.values.cells()?;
-        let cleared = sent.cleared.iter().map(|slot| (*slot, "null"));
-        let differing = sent_cells
+        let differing = writes
             .iter()
-            .chain(cleared)
+            .map(|(slot, raw)| (*slot, &**raw))
             .filter(|(slot, raw)| !value::same(old.get(*slot).unwrap_or("null"), raw));
         let differing: Vec<(Slot, &str)> = differing.collect();
         if differing.is_empty() {
@@ -213,9 +228,11 @@ impl State {
 
     /// What became of a guest's row; none if its event is older than the one last taken.
     fn upsert_guest(&mut self, changes: &mut Changes, guest: GuestWrite) -> Result<Option<RowAction>> {
-        let GuestWrite { project: id, version, guest_id, event_at_ms, may_create, now_ms, row } = guest;
+        let GuestWrite {
+            project: id, version, ref guest_id, event_at_ms, may_create, now_ms, ref row, ..
+        } = guest;
         let entry = self.entry_at(id, version)?;
-        let known = entry.guests.get(&guest_id).copied();
+        let known = entry.guests.get(guest_id).copied();
         let last_event_at = known.map_or(i64::MIN, |(_, event_at)| event_at);
         let event_at = event_at_ms.unwrap_or(last_event_at.max(now_ms));
         if event_at < last_event_at {
@@ -223,11 +240,15 @@ impl State {
         }
         let position = known.and_then(|(row, _)| entry.position(row));
         let (row, action) = match position {
-            Some(position) => self.update_row(changes, (id, position), &row, now_ms)?,
+            Some(position) => {
+                let stored = entry.rows.get(&position).map(|row| row.values.clone()).unwrap_or_default();
+                let writes = writes_into_guest(&entry.project.table, &stored.cells()?, &guest)?;
+                self.update_row(changes, (id, position), &writes, now_ms)?
+            }
             None if !may_create => return Err(StoreError::Full),
-            None => self.insert_row(changes, id, &row, now_ms)?,
+            None => self.insert_row(changes, id, row, now_ms)?,
         };
-        self.entry_mut(id)?.guests.insert(guest_id, (row, event_at));
+        self.entry_mut(id)?.guests.insert(guest_id.clone(), (row, event_at));
         Ok(Some(action))
     }
 

@@ -1,0 +1,14 @@
+//! What an empty cell of CSV means.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum EmptyCells {
+    /// It says nothing: what is stored stays.
+    Keep,
+    /// It clears what is stored.
+    Clear,
+}

@@ -1,0 +1,38 @@
+//! How columns are indexed for matching rows (`matchOn`).
+//!
+//! An index is named by a number: that of its column's slot, or, for an index in which case does not count, that
+//! number with [`ANY_CASE`] added.
+
+use rowmill_model::record::{Cells, Slot};
+use rowmill_model::value::{self, MatchCase};
+
+/// Added to a slot, it names the index in which letter case and outer blanks do not count.
+const ANY_CASE: Slot = 1 << 30;
+
+/// The index over a column.
+pub fn index_of(column: Slot, case: MatchCase) -> Slot {
+    match case {
+        MatchCase::Counts => column,
+        MatchCase::Ignored => column | ANY_CASE,
+    }
+}
+
+/// The column that an index is over.
+pub fn column_of(index: Slot) -> Slot {
+    index & !ANY_CASE
+}
+
+/// The hash under which an index has a row; none if the row's cell is empty.
+pub fn hash_of(index: Slot, cells: &Cells<'_>) -> Option<i64> {
+    let raw = cells.get(column_of(index))?;
+    value::match_key(raw, case_of(index)).map(u64::cast_signed)
+}
+
+/// Whether two values are the same for an index.
+pub fn matches(index: Slot, stored: &str, sent: &str) -> bool {
+    value::matches(stored, sent, case_of(index))
+}
+
+fn case_of(index: Slot) -> MatchCase {
+    if index & ANY_CASE == 0 { MatchCase::Counts } else { MatchCase::Ignored }
+}
