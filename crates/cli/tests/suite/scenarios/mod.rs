@@ -12,15 +12,12 @@ mod credentials;
 mod cursors;
 mod damage;
 mod disk_faults;
->>>>>>> h-disk
 mod events;
 mod exhaustion;
 mod failover;
 mod files;
-<<<<<<< HEAD
-mod heads;
-=======
 mod first_start;
+mod heads;
 mod idempotency;
 mod ids;
 mod large_rows;
