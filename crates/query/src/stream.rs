@@ -96,25 +96,14 @@ impl Stream<'_> {
             let Filtered { rows, positions, matched, .. } = found;
             let left = positions.get(rows.len()..).unwrap_or_default().to_vec();
             let read = RowsAt { rows, rest: left, change_seq: seq };
-            let next = self.next(&of, positions.last().copied(), positions.len(), more, None);
+            let next = next_cursor(&of, positions.last().copied(), positions.len(), more, None);
             return Ok(self.finish(&of, next, (read, None), matched));
         }
         // What did not fit is read in a snapshot, and all the rest with it.
         let Filtered { positions, matched, .. } = found;
-        let next = self.next(&of, positions.last().copied(), positions.len(), more, None);
+        let next = next_cursor(&of, positions.last().copied(), positions.len(), more, None);
         let read = rest::rows_at(self.store, self.project.project.id, positions, extent).await?;
         Ok(self.finish(&of, next, read, matched))
-    }
-
-    fn next(
-        &self,
-        of: &PageOf,
-        last: Option<u64>,
-        count: usize,
-        more: bool,
-        sorted: Option<SortedBy>,
-    ) -> Option<Cursor> {
-        more.then(|| cursor_behind(last, count, rank_before(&of.start), sorted)).flatten()
     }
 
     fn finish(
@@ -157,7 +146,7 @@ impl Stream<'_> {
         let more = behind.is_some();
         found.truncate(limit);
         let positions: Vec<u64> = found.into_iter().map(|(_, position)| position).collect();
-        let next = self.next(&of, positions.last().copied(), positions.len(), more, sorted);
+        let next = next_cursor(&of, positions.last().copied(), positions.len(), more, sorted);
         let read = rest::rows_at(self.store, self.project.project.id, positions, extent).await?;
         Ok(self.finish(&of, next, read, total))
     }
@@ -219,6 +208,17 @@ impl Stream<'_> {
         let rows = (Spans::after(after), ScanDetail::Whole);
         scan::fold(&**self.store, self.project.project.id, rows, self.until, kept, look).await
     }
+}
+
+/// Where the page behind this one starts.
+fn next_cursor(
+    of: &PageOf,
+    last: Option<u64>,
+    count: usize,
+    more: bool,
+    sorted: Option<SortedBy>,
+) -> Option<Cursor> {
+    more.then(|| cursor_behind(last, count, rank_before(&of.start), sorted)).flatten()
 }
 
 fn key_of(table: &Table, order: &Order, row: &StoredRow) -> Result<Key> {
