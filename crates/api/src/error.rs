@@ -97,8 +97,9 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
 fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
     match error {
         AppError::Invalid { .. } => (StatusCode::BAD_REQUEST, "invalid_request"),
-        AppError::LimitExceeded { .. } => (StatusCode::BAD_REQUEST, "limit_exceeded"),
-        AppError::QuotaExceeded(_) => (StatusCode::BAD_REQUEST, "limit_exceeded"),
+        AppError::LimitExceeded { .. } | AppError::QuotaExceeded(_) => {
+            (StatusCode::BAD_REQUEST, "limit_exceeded")
+        }
         AppError::Unauthenticated => (StatusCode::UNAUTHORIZED, "unauthenticated"),
         AppError::InvalidKey => (StatusCode::FORBIDDEN, "invalid_api_key"),
         AppError::NotOperator => (StatusCode::FORBIDDEN, "not_operator"),

@@ -80,7 +80,8 @@ impl TrustedProxies {
         let elements: Vec<_> = list(headers, &FORWARDED)?.iter().map(|text| Element::parse(text)).collect();
         let hops: Vec<_> = elements.iter().map(|element| element.hop).collect();
         let (client, trusted) = self.client(peer, &hops);
-        let outermost = elements.into_iter().rev().take(trusted).last()?;
+        let place = elements.len().saturating_sub(trusted);
+        let outermost = elements.into_iter().nth(place)?;
         let Element { hop: _, host, proto } = outermost;
         Some(Told { client, host, proto, prefix: None })
     }

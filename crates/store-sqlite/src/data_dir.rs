@@ -65,7 +65,7 @@ fn restrict(path: &Path, mode: u32) {
     #[cfg(unix)]
     match std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)) {
         Ok(()) => {
-            tracing::info!(path = %path.display(), "other users could read this; now only its owner can")
+            tracing::info!(path = %path.display(), "other users could read this; now only its owner can");
         }
         Err(error) => {
             tracing::warn!(path = %path.display(), %error, "other users can read this, and its mode cannot be changed");

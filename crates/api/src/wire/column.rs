@@ -44,15 +44,18 @@ fn hide_values(column: &mut Map<String, Value>) {
         if let Some(body) = request.get_mut("body").filter(|body| !body.is_null()) {
             *body = HIDDEN.into();
         }
-        hide_in_url(request.get_mut("url"));
+        if let Some(url) = request.get_mut("url") {
+            hide_in_url(url);
+        }
     }
-    if let Some(task) = column.get_mut("taskConfig") {
-        hide_in_url(task.get_mut("webScraper").and_then(|scraper| scraper.get_mut("url")));
+    let scraper = column.get_mut("taskConfig").and_then(|task| task.get_mut("webScraper"));
+    if let Some(url) = scraper.and_then(|scraper| scraper.get_mut("url")) {
+        hide_in_url(url);
     }
 }
 
-fn hide_in_url(url: Option<&mut Value>) {
-    if let Some(Value::String(url)) = url {
+fn hide_in_url(url: &mut Value) {
+    if let Value::String(url) = url {
         *url = hidden_url(url);
     }
 }
