@@ -52,7 +52,7 @@ impl CellState {
                 .as_ref()
                 .filter(|_| mark.phase == Phase::Later)
                 .map(|trying| trying.retry_at_ms),
-            error: trying.map(|trying| trying.error).or(error),
+            error: trying.and_then(|trying| trying.error).or(error),
             updated_at_ms,
             meta,
         }
@@ -86,7 +86,12 @@ pub struct Trying {
     /// Unix milliseconds.
     #[serde(rename = "retryAt")]
     pub retry_at_ms: i64,
-    pub error: CellError,
+    /// Why it is tried again; none if it only waits for its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<CellError>,
+    /// When it first failed or was put off in this run, in Unix milliseconds.
+    #[serde(rename = "since", default, skip_serializing_if = "Option::is_none")]
+    pub since_ms: Option<i64>,
 }
 
 /// The details of a row's cells, packed as its values are: a JSON text a cell, which is read when somebody
@@ -124,6 +129,11 @@ impl Details {
     /// How many tries of a cell's present run have failed.
     pub fn tries(&self, slot: Slot, mark: Mark) -> u32 {
         if mark.tried { self.trying(slot).map_or(0, |trying| trying.attempts) } else { 0 }
+    }
+
+    /// When a cell first failed or was put off in its present run, in Unix milliseconds.
+    pub fn waiting_since_ms(&self, slot: Slot, mark: Mark) -> Option<i64> {
+        if mark.tried { self.trying(slot)?.since_ms } else { None }
     }
 
     /// Sets what is known of a cell; nothing is not kept.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::fill::Fill;
 use super::{ProviderCalls, access, api, scrape, waterfall};
-use crate::cell_runner::{CallOutcome, Cell, CellRunner as _};
+use crate::cell_runner::{CallOutcome, Cause, Cell, CellRunner as _};
 use crate::credentials::TeamCredentials;
 
 /// Nobody watches a try for longer.
@@ -28,7 +28,8 @@ impl ProviderCalls {
     pub async fn resolve(&self, cell: &Cell) -> Result<Map<String, Json>, CellError> {
         let credentials = self.credentials.of(cell.project.team).await.map_err(|words| unread(&words))?;
         resolved(cell, &credentials).map_err(|outcome| match outcome {
-            CallOutcome::Skipped(error) | CallOutcome::Later(_, error) => error,
+            CallOutcome::Skipped(error) => error,
+            CallOutcome::Later(_, cause) => busy(cause),
             CallOutcome::Failed(call_failure) => call_failure.error,
             CallOutcome::Value(..) | CallOutcome::NoData(_) => unread("a value is no error"),
         })
@@ -85,6 +86,17 @@ impl ProviderCalls {
             }
         }
     }
+}
+
+/// Why a try has to wait, which nobody does.
+pub fn busy(cause: Option<Box<Cause>>) -> CellError {
+    cause.map_or_else(
+        || {
+            let message = "The rate limit of the column or its provider is reached. Try again later.".to_owned();
+            CellError { code: ErrorCode::RateLimited, message }
+        },
+        |cause| cause.error,
+    )
 }
 
 fn resolved(cell: &Cell, credentials: &TeamCredentials) -> Result<Map<String, Json>, CallOutcome> {

@@ -18,6 +18,9 @@ pub struct Tally {
     columns: BTreeMap<Slot, ColumnCounts>,
     #[serde(default, skip_serializing_if = "RunTally::is_blank")]
     run: RunTally,
+    /// How many runs have begun.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    runs: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,7 +73,7 @@ impl Tally {
     /// With nothing counted yet, and the run as it is.
     #[must_use]
     pub fn recounting(&self) -> Self {
-        Self { run: self.run, ..Self::default() }
+        Self { run: self.run, runs: self.runs, ..Self::default() }
     }
 
     /// Takes one row's cells through something and counts what came of it; says from which running cells the
@@ -90,6 +93,7 @@ impl Tally {
         self.add(plan, block, place);
         if !was_processing && self.is_processing() {
             self.run = RunTally::default();
+            self.runs = self.runs.saturating_add(1);
         }
         self.run.join(ended);
         (outcome, revoked)
@@ -124,6 +128,11 @@ impl Tally {
     /// What came of the present run, or of the last one.
     pub fn run(&self) -> RunTally {
         self.run
+    }
+
+    /// The number of the present run, or of the last one.
+    pub fn run_number(&self) -> u64 {
+        self.runs
     }
 
     /// How many cells wait or run.
@@ -178,6 +187,11 @@ impl ColumnCounts {
             CellStatus::Skipped => Some(&mut self.skipped),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Change {

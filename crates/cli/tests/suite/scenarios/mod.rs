@@ -9,6 +9,7 @@ mod corrections;
 mod costs;
 mod crashes;
 mod credentials;
+mod dead_hosts;
 mod events;
 mod exhaustion;
 mod failover;
@@ -61,6 +62,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         crashes::OWN,
         exhaustion::OWN,
         power_cuts::EMBEDDED,
+        dead_hosts::OWN,
         moving::OWN,
         upgrading::OWN,
         scraping::OWN,

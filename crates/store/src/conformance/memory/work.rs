@@ -184,8 +184,16 @@ impl State {
                     *count_left -= 1;
                     *bytes_left = bytes_left.saturating_sub(values.as_bytes().len());
                     let ticket = Ticket { token, lane, position };
-                    let attempts = self.tries(lane, position);
-                    claimed.push(Claimed { ticket, row, values, attempts, project: Arc::clone(&project) });
+                    let trying = self.trying(lane, position);
+                    claimed.push(Claimed {
+                        ticket,
+                        row,
+                        values,
+                        attempts: trying.as_ref().map_or(0, |trying| trying.attempts),
+                        waiting_since_ms: trying.and_then(|trying| trying.since_ms),
+                        run: self.entry(lane.project)?.tally.run_number(),
+                        project: Arc::clone(&project),
+                    });
                 }
                 Verdict::Skip(error) => {
                     self.end(changes, lane, position, now_ms, CellResult::Skipped(error))?;
@@ -199,10 +207,10 @@ impl State {
         Ok(())
     }
 
-    /// Tries of a cell's run that failed.
-    fn tries(&self, lane: Lane, position: u64) -> u32 {
+    /// How far a cell has come that is tried again.
+    fn trying(&self, lane: Lane, position: u64) -> Option<Trying> {
         let row = self.projects.get(&lane.project).and_then(|entry| entry.rows.get(&position));
-        row.and_then(|row| row.details.trying(lane.slot)).map_or(0, |trying| trying.attempts)
+        row.and_then(|row| row.details.trying(lane.slot))
     }
 
     pub(super) fn settle(&mut self, changes: &mut Changes, settle: Settle) -> Result<Settled> {
@@ -235,7 +243,7 @@ impl State {
     ) -> Result<()> {
         let Lane { project: id, slot } = lane;
         let Some(old) = self.values(id, position).cloned() else { return Ok(()) };
-        let tries = self.tries(lane, position);
+        let tries = self.trying(lane, position).map_or(0, |trying| trying.attempts);
         let ended = Detail { attempts: tries + 1, updated_at_ms: Some(now_ms), ..Detail::default() };
         let kept_meta = |meta: Meta| (!meta.is_empty()).then_some(meta);
         let spent = result.spent();
@@ -257,7 +265,7 @@ impl State {
                 (Ending::Skipped(code), None, Detail { message: Some(message), attempts: 0, ..ended })
             }
             CellResult::Retry { at_ms: at, error, .. } => {
-                return self.put_off(changes, lane, position, now_ms, (tries + 1, at, error), spent);
+                return self.put_off(changes, lane, position, now_ms, (tries + 1, at, Some(error)), spent);
             }
             CellResult::Later { at_ms: at, error } => {
                 return self.put_off(changes, lane, position, now_ms, (tries, at, error), spent);
@@ -287,7 +295,7 @@ impl State {
         lane: Lane,
         position: u64,
         now_ms: i64,
-        (attempts, retry_at_ms, error): (u32, i64, CellError),
+        (attempts, retry_at_ms, error): (u32, i64, Option<CellError>),
         spent: Spent,
     ) -> Result<()> {
         let Lane { project: id, slot } = lane;
@@ -295,7 +303,9 @@ impl State {
         let project = Arc::clone(&entry.project);
         let Some(row) = entry.rows.get_mut(&position) else { return Ok(()) };
         let detail = row.details.get(slot).unwrap_or_default();
-        row.details.set(slot, &Detail { trying: Some(Trying { attempts, retry_at_ms, error }), ..detail })?;
+        let since_ms = detail.trying.as_ref().and_then(|trying| trying.since_ms).or(Some(now_ms));
+        let trying = Some(Trying { attempts, retry_at_ms, error, since_ms });
+        row.details.set(slot, &Detail { trying, ..detail })?;
         let values = row.values.clone();
         let cells = values.cells()?;
         self.retries.insert((retry_at_ms, lane, position));
