@@ -10,8 +10,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use rowmill_clock::Clock;
-use rowmill_model::column::RateLimit;
 use rowmill_model::CellError;
+use rowmill_model::column::RateLimit;
 use rowmill_providers::{Failure, FailureKind};
 use rowmill_store::SharedRates;
 use tokio::sync::Notify;
@@ -135,11 +135,8 @@ impl CallLimits {
         loop {
             let now = clock.now();
             // Taken away: what comes of it is dropped, but nothing may begin.
-            let limit_reached = if cell.is_revoked() {
-                Err(LimitReached::default())
-            } else {
-                self.try_acquire(limits, now)
-            };
+            let limit_reached =
+                if cell.is_revoked() { Err(LimitReached::default()) } else { self.try_acquire(limits, now) };
             let LimitReached { available_at, cause } = match limit_reached {
                 Ok(permit) => return Ok(permit),
                 Err(limit_reached) => limit_reached,
@@ -206,29 +203,26 @@ impl CallPermit {
         self.is_reported = true;
         self.end(|entry| {
             let Some(breaker) = &mut entry.breaker else { return };
-            match outcome {
-                Err(failure @ Failure { kind, is_transient: true, retry_after, .. }) => {
-                    entry.last_failure = Some(Box::new(cause_of(failure)));
-                    if let Some(pause) = retry_after.map(|pause| pause.min(PAUSE_MAX)) {
-                        entry.rate_limiter.pause(now, pause);
-                        entry.unsent_pause = entry.unsent_pause.max(pause);
-                    }
-                    // To be told when to come back is an answer.
-                    if *kind == FailureKind::RateLimited && retry_after.is_some() {
-                        breaker.answered();
-                    } else {
-                        if breaker.failed(now) {
-                            entry.put_off = 0;
-                        }
-                        if let Some(available_at) = breaker.available_at(now) {
-                            entry.unsent_pause = entry.unsent_pause.max(time_left(now, available_at));
-                        }
-                    }
-                }
-                Ok(_) | Err(_) => {
-                    breaker.answered();
-                    entry.last_failure = None;
-                }
+            let Err(failure @ Failure { kind, is_transient: true, retry_after, .. }) = outcome else {
+                breaker.answered();
+                entry.last_failure = None;
+                return;
+            };
+            entry.last_failure = Some(Box::new(cause_of(failure)));
+            if let Some(pause) = retry_after.map(|pause| pause.min(PAUSE_MAX)) {
+                entry.rate_limiter.pause(now, pause);
+                entry.unsent_pause = entry.unsent_pause.max(pause);
+            }
+            // To be told when to come back is an answer.
+            if *kind == FailureKind::RateLimited && retry_after.is_some() {
+                breaker.answered();
+                return;
+            }
+            if breaker.failed(now) {
+                entry.put_off = 0;
+            }
+            if let Some(available_at) = breaker.available_at(now) {
+                entry.unsent_pause = entry.unsent_pause.max(time_left(now, available_at));
             }
         });
     }

@@ -86,6 +86,18 @@ pub struct Cause {
     pub is_unreachable: bool,
 }
 
+/// Why a cell cannot run at once, for a trial: nobody waits for one.
+pub fn busy(cause: Option<Box<Cause>>) -> CellError {
+    cause.map_or_else(
+        || {
+            let message =
+                "A rate limit of the column or its provider is reached. Try again later.".to_owned();
+            CellError { code: ErrorCode::RateLimited, message }
+        },
+        |cause| cause.error,
+    )
+}
+
 /// How a try failed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallFailure {

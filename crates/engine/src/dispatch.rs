@@ -182,8 +182,17 @@ pub(crate) fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
         shared.in_flight.admit(ticket, project.team, |revoked| {
             let waiting_since = waiting_since_ms.and_then(|since| Timestamp::from_millisecond(since).ok());
             let run_number = Some(number);
-            let cell =
-                Cell { ticket, row, values, attempts, waiting_since, run: run_number, project, column, revoked };
+            let cell = Cell {
+                ticket,
+                row,
+                values,
+                attempts,
+                waiting_since,
+                run: run_number,
+                project,
+                column,
+                revoked,
+            };
             tokio::spawn(run(Arc::clone(shared), cell)).abort_handle()
         });
     }

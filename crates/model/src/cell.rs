@@ -34,7 +34,7 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 impl CellState {
     /// Puts together what a mark says and what the row keeps beside it.
     pub fn of(mark: Mark, detail: Detail) -> Self {
-        let Detail { message, attempts, updated_at_ms, meta, trying } = detail;
+        let Detail { message, attempts, updated_at_ms, meta, made_from: _, trying } = detail;
         let trying = trying.filter(|_| mark.is_pending() && mark.tried);
         let message = message.unwrap_or_default();
         let error = mark.error.filter(|_| !mark.is_pending()).map(|code| CellError { code, message });
@@ -73,6 +73,9 @@ pub struct Detail {
     pub updated_at_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
+    /// A number for what the result was made from, see [`crate::plan::Plan::made_from`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_from: Option<u64>,
     /// The tries of a run that had not ended when this was written. They count where the mark says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trying: Option<Trying>,

@@ -208,7 +208,10 @@ impl CellResult {
                 last(Ending::NoData, Some("null".into()), Detail { meta: known(meta), ..ended })
             }
             Self::Retry { at_ms: retry_at_ms, error, .. } => again(attempts, retry_at_ms, Some(error)),
-            Self::Later { at_ms: retry_at_ms, error } => again(tries, retry_at_ms, error),
+            Self::Later { at_ms: retry_at_ms, error } => {
+                let last = || kept.trying(slot).filter(|_| mark.tried)?.error;
+                again(tries, retry_at_ms, error.or_else(last))
+            }
             Self::Skipped(CellError { code, message }) => {
                 let detail = Detail { message: Some(message), attempts: 0, ..ended };
                 last(Ending::Skipped(code), None, detail)

@@ -33,7 +33,6 @@ use crate::credentials::{Credentials, TeamCredentials};
 use crate::digest::Digest;
 use crate::single_flight::{Origin, SingleFlight};
 use rejected_credentials::RejectedCredentials;
-pub use trial::busy;
 
 /// Calls providers.
 #[derive(Debug)]

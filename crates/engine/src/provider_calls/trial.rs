@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::fill::Fill;
 use super::{ProviderCalls, access, api, scrape, waterfall};
-use crate::cell_runner::{CallOutcome, Cause, Cell, CellRunner as _};
+use crate::cell_runner::{CallOutcome, Cell, CellRunner as _, busy};
 use crate::credentials::TeamCredentials;
 
 /// Nobody watches a try for longer.
@@ -86,17 +86,6 @@ impl ProviderCalls {
             }
         }
     }
-}
-
-/// Why a try has to wait, which nobody does.
-pub fn busy(cause: Option<Box<Cause>>) -> CellError {
-    cause.map_or_else(
-        || {
-            let message = "The rate limit of the column or its provider is reached. Try again later.".to_owned();
-            CellError { code: ErrorCode::RateLimited, message }
-        },
-        |cause| cause.error,
-    )
 }
 
 fn resolved(cell: &Cell, credentials: &TeamCredentials) -> Result<Map<String, Json>, CallOutcome> {

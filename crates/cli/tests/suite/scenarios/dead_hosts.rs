@@ -66,7 +66,10 @@ fn rows_of_a_dead_host_end_together_and_say_why() {
         });
         for row in rows(table) {
             let cell = cell(&row, column);
-            assert_eq!((&cell["status"], &cell["error"]["code"]), (&json!("error"), &json!("provider_error")));
+            assert_eq!(
+                (&cell["status"], &cell["error"]["code"]),
+                (&json!("error"), &json!("provider_error"))
+            );
             assert!(cell["error"]["message"].as_str().unwrap().contains(host.split(':').next().unwrap()));
         }
     }
@@ -75,9 +78,11 @@ fn rows_of_a_dead_host_end_together_and_say_why() {
 
 fn a_host_that_answers_with_errors_is_waited_for() {
     // It fails until it has been seen to rest, and then is well.
-    let host = StubServer::start(|_, number| {
-        if number < 10 { Reply::Json(500, json!("Down.")) } else { ok(json!(1)) }
-    });
+    let host = StubServer::start(
+        |_, number| {
+            if number < 10 { Reply::Json(500, json!("Down.")) } else { ok(json!(1)) }
+        },
+    );
     let server = started(&[("ROWMILL_WORKER_CONCURRENCY", "10")]);
     let table = server.api().table(&["Name"]);
     let column = asks(&table, "Answer", &host, "/@{Name}", json!({ "retry": { "maxAttempts": 10 } }));

@@ -36,6 +36,7 @@ mod sessions;
 mod shared_rates;
 mod site;
 mod sizes;
+mod stale;
 mod stopping;
 mod streams;
 mod system;
@@ -69,6 +70,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         writers::EMBEDDED,
         writers::OWN,
         processing::OWN,
+        stale::OWN,
         provider_columns::OWN,
         paid::OWN,
         connections::OWN,

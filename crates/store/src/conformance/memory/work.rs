@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rowmill_model::cell::{Detail, Meta, Trying};
+use rowmill_model::cell::{Detail, Details, Meta, Trying};
 use rowmill_model::plan::{Block, Ending, Phase, RowTransitions, Verdict, block_of, place_of, position_of};
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, ProjectId, Spent};
@@ -247,7 +247,7 @@ impl State {
         let ended = Detail { attempts: tries + 1, updated_at_ms: Some(now_ms), ..Detail::default() };
         let kept_meta = |meta: Meta| (!meta.is_empty()).then_some(meta);
         let spent = result.spent();
-        let (ending, raw, detail) = match result {
+        let (ending, raw, mut detail) = match result {
             CellResult::Value(raw, meta) if &*raw == "null" => {
                 (Ending::NoData, Some(raw), Detail { meta: kept_meta(meta), ..ended })
             }
@@ -275,16 +275,24 @@ impl State {
             Some(raw) => old.with([(slot, &**raw)])?,
             None => old.clone(),
         };
+        let is_outdated = self.entry(id)?.mark(slot, position).outdated;
         let entry = self.entry_mut(id)?;
         let project = Arc::clone(&entry.project);
+        if matches!(ending, Ending::Value | Ending::NoData) && !is_outdated {
+            let states = &CellStates::IDLE;
+            let row = RowView::new(&project.table, new.cells()?, states);
+            detail.made_from = entry.plan.made_from(slot, &row);
+        }
+        let mut details = Details::default();
         if let Some(row) = entry.rows.get_mut(&position) {
             row.values = new.clone();
             row.details.set(slot, &detail)?;
+            details = row.details.clone();
         }
         let (old, new) = (old.cells()?, new.cells()?);
         self.step(changes, (id, position), Some(now_ms), |steps| {
             steps.spend(spent);
-            steps.settle(&project.table, slot, ending, &old, &new);
+            steps.settle(&project.table, slot, ending, &old, &new, &details);
         })
     }
 
@@ -304,14 +312,19 @@ impl State {
         let Some(row) = entry.rows.get_mut(&position) else { return Ok(()) };
         let detail = row.details.get(slot).unwrap_or_default();
         let since_ms = detail.trying.as_ref().and_then(|trying| trying.since_ms).or(Some(now_ms));
+        let error = error.or_else(|| detail.trying.as_ref()?.error.clone());
+        let waits_for = error.clone();
         let trying = Some(Trying { attempts, retry_at_ms, error, since_ms });
         row.details.set(slot, &Detail { trying, ..detail })?;
         let values = row.values.clone();
         let cells = values.cells()?;
+        if let Some(error) = waits_for {
+            entry.tally.put_off(error, retry_at_ms);
+        }
         self.retries.insert((retry_at_ms, lane, position));
         self.step(changes, (id, position), Some(now_ms), |steps| {
             steps.spend(spent);
-            steps.settle(&project.table, slot, Ending::Retry, &cells, &cells);
+            steps.settle(&project.table, slot, Ending::Retry, &cells, &cells, &Details::default());
         })
     }
 
