@@ -39,7 +39,7 @@ impl App {
 }
 
 const NONE: ColumnTally =
-    ColumnTally { idle: 0, queued: 0, generating: 0, completed: 0, error: 0, skipped: 0 };
+    ColumnTally { idle: 0, queued: 0, generating: 0, completed: 0, error: 0, skipped: 0, stale: 0 };
 
 fn sum(one: ColumnTally, other: ColumnTally) -> ColumnTally {
     ColumnTally {
@@ -49,5 +49,6 @@ fn sum(one: ColumnTally, other: ColumnTally) -> ColumnTally {
         completed: one.completed + other.completed,
         error: one.error + other.error,
         skipped: one.skipped + other.skipped,
+        stale: one.stale + other.stale,
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rowmill_app::{Trial, TrialCell, TrialOutcome};
-use rowmill_engine::{CallOutcome, Cell, ProviderCalls};
+use rowmill_engine::{CallOutcome, Cell, ProviderCalls, busy};
 use rowmill_model::{CellError, Provider, TeamId};
 use serde_json::{Map, Value};
 
@@ -23,7 +23,7 @@ impl Trial for Trials {
             CallOutcome::NoData(meta) => TrialOutcome::Completed("null".into(), meta),
             CallOutcome::Skipped(error) => TrialOutcome::Skipped(error),
             CallOutcome::Failed(call_failure) => TrialOutcome::Failed(call_failure.error, call_failure.meta),
-            CallOutcome::Later(_, error) => TrialOutcome::Failed(error, Map::new()),
+            CallOutcome::Later(_, cause) => TrialOutcome::Failed(busy(cause), Map::new()),
         }
     }
 

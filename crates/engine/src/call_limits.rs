@@ -10,13 +10,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
 use rowmill_clock::Clock;
+use rowmill_model::CellError;
 use rowmill_model::column::RateLimit;
-use rowmill_model::{CellError, ErrorCode};
 use rowmill_providers::{Failure, FailureKind};
 use rowmill_store::SharedRates;
 use tokio::sync::Notify;
 
-use crate::cell_runner::{CallOutcome, Capacity, Cell};
+use crate::cell_runner::{CallOutcome, Capacity, Cause, Cell};
 use crate::digest::Digest;
 use crate::limit_state::{LimitState, LimitStates};
 use crate::rate_limiter::RateLimiter;
@@ -44,10 +44,12 @@ pub struct CallLimit {
 }
 
 /// Why nothing can begin now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LimitReached {
     /// When to ask again; `None` if another call must end first.
     pub available_at: Option<Timestamp>,
+    /// How the last call failed, if that is why.
+    pub cause: Option<Box<Cause>>,
 }
 
 /// The longest pause the other side can ask for.
@@ -71,7 +73,9 @@ impl CallLimits {
         let mut known = self.lock();
         let mut capacity = Capacity::default();
         for limit in limits {
-            let stands = |entry: &LimitState| (entry.available(now), entry.available_at(now));
+            let stands = |entry: &LimitState| {
+                (entry.available(now).max(entry.put_off_room(now)), entry.available_at(now))
+            };
             let entry = known.entries.get(&limit.key);
             let (available, available_at) = entry.map_or_else(|| stands(&self.entry(limit)), stands);
             if available == 0 {
@@ -98,9 +102,9 @@ impl CallLimits {
         for limit in limits {
             let entry = known.entries.entry(limit.key).or_insert_with(|| self.entry(limit));
             if entry.available(now) == 0 {
-                let limit_reached: &mut LimitReached =
-                    limit_reached.get_or_insert(LimitReached { available_at: None });
+                let limit_reached: &mut LimitReached = limit_reached.get_or_insert_default();
                 limit_reached.available_at = limit_reached.available_at.max(entry.available_at(now));
+                limit_reached.cause = limit_reached.cause.take().or_else(|| entry.cause(now));
                 self.ask(&mut known, limit, now);
             }
         }
@@ -131,12 +135,9 @@ impl CallLimits {
         loop {
             let now = clock.now();
             // Taken away: what comes of it is dropped, but nothing may begin.
-            let limit_reached = if cell.is_revoked() {
-                Err(LimitReached { available_at: None })
-            } else {
-                self.try_acquire(limits, now)
-            };
-            let LimitReached { available_at } = match limit_reached {
+            let limit_reached =
+                if cell.is_revoked() { Err(LimitReached::default()) } else { self.try_acquire(limits, now) };
+            let LimitReached { available_at, cause } = match limit_reached {
                 Ok(permit) => return Ok(permit),
                 Err(limit_reached) => limit_reached,
             };
@@ -144,15 +145,21 @@ impl CallLimits {
             waited = waited.saturating_add(wait);
             if waited > wait_max || cell.is_revoked() {
                 let requeue_at = now.saturating_add(REQUEUE_AFTER).unwrap_or(now);
-                let at = available_at.unwrap_or(requeue_at);
-                let message =
-                    "Waiting: the provider is paused after repeated failures, or its rate limit is reached.";
-                return Err(CallOutcome::Later(
-                    at,
-                    CellError { code: ErrorCode::RateLimited, message: message.into() },
-                ));
+                if cause.is_some() {
+                    self.count_put_off(limits);
+                }
+                return Err(CallOutcome::Later(available_at.unwrap_or(requeue_at), cause));
             }
             clock.sleep(wait).await;
+        }
+    }
+
+    fn count_put_off(&self, limits: &[CallLimit]) {
+        let mut known = self.lock();
+        for limit in limits {
+            if let Some(entry) = known.entries.get_mut(&limit.key) {
+                entry.put_off = entry.put_off.saturating_add(1);
+            }
         }
     }
 
@@ -176,6 +183,11 @@ impl CallLimits {
     }
 }
 
+fn cause_of(failure: &Failure) -> Cause {
+    let error = CellError { code: failure.kind.code(), message: failure.message.clone() };
+    Cause { error, is_unreachable: failure.is_unreachable }
+}
+
 /// The right to make one call. Dropped without a word, it says nothing about the other side.
 #[derive(Debug)]
 #[must_use]
@@ -191,23 +203,26 @@ impl CallPermit {
         self.is_reported = true;
         self.end(|entry| {
             let Some(breaker) = &mut entry.breaker else { return };
-            match outcome {
-                Err(Failure { kind, is_transient: true, retry_after, .. }) => {
-                    if let Some(pause) = retry_after.map(|pause| pause.min(PAUSE_MAX)) {
-                        entry.rate_limiter.pause(now, pause);
-                        entry.unsent_pause = entry.unsent_pause.max(pause);
-                    }
-                    // To be told when to come back is an answer.
-                    if *kind == FailureKind::RateLimited && retry_after.is_some() {
-                        breaker.answered();
-                    } else {
-                        breaker.failed(now);
-                        if let Some(available_at) = breaker.available_at(now) {
-                            entry.unsent_pause = entry.unsent_pause.max(time_left(now, available_at));
-                        }
-                    }
-                }
-                Ok(_) | Err(_) => breaker.answered(),
+            let Err(failure @ Failure { kind, is_transient: true, retry_after, .. }) = outcome else {
+                breaker.answered();
+                entry.last_failure = None;
+                return;
+            };
+            entry.last_failure = Some(Box::new(cause_of(failure)));
+            if let Some(pause) = retry_after.map(|pause| pause.min(PAUSE_MAX)) {
+                entry.rate_limiter.pause(now, pause);
+                entry.unsent_pause = entry.unsent_pause.max(pause);
+            }
+            // To be told when to come back is an answer.
+            if *kind == FailureKind::RateLimited && retry_after.is_some() {
+                breaker.answered();
+                return;
+            }
+            if breaker.failed(now) {
+                entry.put_off = 0;
+            }
+            if let Some(available_at) = breaker.available_at(now) {
+                entry.unsent_pause = entry.unsent_pause.max(time_left(now, available_at));
             }
         });
     }
@@ -243,9 +258,11 @@ impl Drop for CallPermit {
 
 #[cfg(test)]
 mod tests {
+    use rowmill_model::ErrorCode;
+
     use super::*;
     use crate::circuit_breaker::FAILURES_MAX;
-    use crate::limit_state::LIMITS_MAX;
+    use crate::limit_state::{LIMITS_MAX, PUT_OFF_MAX};
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(1_000 + seconds).unwrap()
@@ -264,7 +281,7 @@ mod tests {
         let permit = call_limits.try_acquire(&both, at(0)).unwrap();
         assert_eq!(
             call_limits.try_acquire(&both, at(0)).unwrap_err(),
-            LimitReached { available_at: Some(at(10)) }
+            LimitReached { available_at: Some(at(10)), cause: None }
         );
         let capacity = call_limits.capacity(&both, at(0));
         assert_eq!(capacity.limits, [(wide.key, 99), (narrow.key, 0)]);
@@ -292,12 +309,33 @@ mod tests {
             call_limits.is_limited_after(&host[0], at(4)) && !call_limits.is_limited_after(&host[0], at(5))
         );
         let probe = call_limits.try_acquire(&host, at(5)).unwrap();
-        assert_eq!(call_limits.try_acquire(&host, at(5)).unwrap_err(), LimitReached { available_at: None });
+        let probing = call_limits.try_acquire(&host, at(5)).unwrap_err();
+        assert_eq!(probing.available_at, None);
+        assert_eq!(probing.cause.unwrap().error.code, ErrorCode::ProviderError);
+        assert_eq!(call_limits.capacity(&host, at(5)).limits[0].1, 0, "the probe tells");
         probe.report(&Ok(()), at(5));
         let mut told = Failure::new(FailureKind::RateLimited, "");
         told.retry_after = Some(Duration::from_hours(9));
         call_limits.try_acquire(&host, at(6)).unwrap().report::<()>(&Err(told), at(6));
         assert_eq!(call_limits.try_acquire(&host, at(7)).unwrap_err().available_at, Some(at(3_606)));
+    }
+
+    #[test]
+    fn cells_are_taken_to_be_told_why_they_wait() {
+        for (is_unreachable, room) in [(true, usize::MAX), (false, PUT_OFF_MAX)] {
+            let call_limits = CallLimits::default();
+            let host = [limit("host", 1_000_000, true)];
+            for _ in 0..FAILURES_MAX {
+                let failure = Failure { is_unreachable, ..Failure::transient("Gone.") };
+                call_limits.try_acquire(&host, at(0)).unwrap().report::<()>(&Err(failure), at(0));
+            }
+            assert_eq!(call_limits.capacity(&host, at(1)).limits[0].1, room);
+            let cause = call_limits.try_acquire(&host, at(1)).unwrap_err().cause.unwrap();
+            assert_eq!((cause.error.message.as_str(), cause.is_unreachable), ("Gone.", is_unreachable));
+            call_limits.count_put_off(&host);
+            let left = if is_unreachable { room } else { room - 1 };
+            assert_eq!(call_limits.capacity(&host, at(1)).limits[0].1, left);
+        }
     }
 
     #[test]

@@ -32,6 +32,10 @@ pub struct Cell {
     pub values: Record,
     /// Tries of this run that failed.
     pub attempts: u32,
+    /// When it first failed or was put off in this run.
+    pub waiting_since: Option<Timestamp>,
+    /// The number of the project's run; none for a trial.
+    pub run: Option<u64>,
     pub project: Arc<Project>,
     pub column: Arc<Column>,
     pub(crate) revoked: Arc<AtomicBool>,
@@ -46,6 +50,8 @@ impl Cell {
             row,
             values,
             attempts: 0,
+            waiting_since: None,
+            run: None,
             project,
             column,
             revoked: Arc::default(),
@@ -69,7 +75,27 @@ pub enum CallOutcome {
     Skipped(CellError),
     Failed(Box<CallFailure>),
     /// The way out is closed until then. No try is counted.
-    Later(Timestamp, CellError),
+    Later(Timestamp, Option<Box<Cause>>),
+}
+
+/// Why a provider or host rests: how its last call failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    pub error: CellError,
+    /// Whether nobody was there at all.
+    pub is_unreachable: bool,
+}
+
+/// Why a cell cannot run at once, for a trial: nobody waits for one.
+pub fn busy(cause: Option<Box<Cause>>) -> CellError {
+    cause.map_or_else(
+        || {
+            let message =
+                "A rate limit of the column or its provider is reached. Try again later.".to_owned();
+            CellError { code: ErrorCode::RateLimited, message }
+        },
+        |cause| cause.error,
+    )
 }
 
 /// How a try failed.
@@ -80,6 +106,8 @@ pub struct CallFailure {
     pub is_transient: bool,
     /// How long the other side asks to be left alone.
     pub retry_after: Option<Duration>,
+    /// Whether nobody was there at all.
+    pub is_unreachable: bool,
     pub meta: Meta,
 }
 
@@ -91,6 +119,7 @@ impl CallOutcome {
             error,
             is_transient: false,
             retry_after: None,
+            is_unreachable: false,
             meta: Meta::new(),
         }))
     }
@@ -98,10 +127,11 @@ impl CallOutcome {
 
 impl From<Failure> for CallFailure {
     fn from(failure: Failure) -> Self {
-        let Failure { kind, message, is_transient, retry_after, spent } = failure;
+        let Failure { kind, message, is_transient, retry_after, is_unreachable, spent } = failure;
         let mut meta = Meta::new();
         spent.note(&mut meta);
-        Self { error: CellError { code: kind.code(), message }, is_transient, retry_after, meta }
+        let error = CellError { code: kind.code(), message };
+        Self { error, is_transient, retry_after, is_unreachable, meta }
     }
 }
 

@@ -60,8 +60,8 @@ impl CircuitBreaker {
         *self = Self::default();
     }
 
-    /// There was none, or one that says: not now.
-    pub(crate) fn failed(&mut self, now: Timestamp) {
+    /// There was none, or one that says: not now. Says whether it opened.
+    pub(crate) fn failed(&mut self, now: Timestamp) -> bool {
         self.failures = self.failures.saturating_add(1);
         let opens = match self.state {
             State::Closed => self.failures >= FAILURES_MAX,
@@ -74,6 +74,7 @@ impl CircuitBreaker {
             self.openings = self.openings.saturating_add(1);
             self.state = State::Open { until: now.saturating_add(open_for).unwrap_or(Timestamp::MAX) };
         }
+        opens
     }
 
     /// A call was given up: nothing is known. If it was the probe, another one may go.

@@ -24,6 +24,9 @@ pub struct Config {
     pub store_pause: Duration,
     /// The longest a cell may run, whatever it does.
     pub cell_deadline: Duration,
+    /// How long, and how often, somebody is tried who cannot be reached at all.
+    pub unreachable_max: Duration,
+    pub unreachable_attempts_max: u32,
     /// The longest value a cell can have.
     pub value_bytes_max: usize,
     /// How deep a cell's value may nest.
@@ -43,6 +46,8 @@ impl Default for Config {
             look_every: Duration::from_secs(1),
             store_pause: Duration::from_millis(250),
             cell_deadline: Duration::from_mins(15),
+            unreachable_max: Duration::from_secs(30),
+            unreachable_attempts_max: 3,
             value_bytes_max: 1024 * 1024,
             nesting_max: 64,
         }

@@ -170,7 +170,7 @@ fn group_by_project(asks: Vec<(Lane, u32)>) -> Vec<Vec<(Lane, u32)>> {
 /// Starts the tasks of claimed cells.
 pub(crate) fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
     let mut columns: BTreeMap<Lane, Arc<Column>> = BTreeMap::new();
-    for Claimed { ticket, row, values, attempts, project } in claimed {
+    for Claimed { ticket, row, values, attempts, waiting_since_ms, run: number, project } in claimed {
         let lane = ticket.lane;
         let column = match columns.get(&lane) {
             Some(column) => Arc::clone(column),
@@ -180,7 +180,19 @@ pub(crate) fn start(shared: &Arc<Shared>, claimed: Vec<Claimed>) {
             },
         };
         shared.in_flight.admit(ticket, project.team, |revoked| {
-            let cell = Cell { ticket, row, values, attempts, project, column, revoked };
+            let waiting_since = waiting_since_ms.and_then(|since| Timestamp::from_millisecond(since).ok());
+            let run_number = Some(number);
+            let cell = Cell {
+                ticket,
+                row,
+                values,
+                attempts,
+                waiting_since,
+                run: run_number,
+                project,
+                column,
+                revoked,
+            };
             tokio::spawn(run(Arc::clone(shared), cell)).abort_handle()
         });
     }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rowmill_model::{CellError, ErrorCode};
 use rowmill_store::{CellResult, Settlement, Ticket};
 
 use crate::in_flight::OrphanedTickets;
@@ -38,9 +37,7 @@ pub(crate) async fn send_heartbeats(shared: Arc<Shared>) {
 fn give_back_orphans(shared: &Shared, before: &OrphanedTickets, held: &BTreeSet<Ticket>) -> OrphanedTickets {
     let (lost, orphans) = shared.in_flight.orphans(held, before);
     for ticket in lost {
-        let message = "The worker was lost. The cell is queued again.".to_owned();
-        let error = CellError { code: ErrorCode::ProviderError, message };
-        let result = CellResult::Later { at_ms: shared.clock.now().as_millisecond(), error };
+        let result = CellResult::Later { at_ms: shared.clock.now().as_millisecond(), error: None };
         shared.in_flight.give_back(Settlement { ticket, result });
     }
     orphans

@@ -48,7 +48,7 @@ mod time_left;
 mod value_check;
 
 pub use call_limits::{CallLimit, CallLimits, CallPermit, LimitReached};
-pub use cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner};
+pub use cell_runner::{CallFailure, CallOutcome, Capacity, Cause, Cell, CellRunner, busy};
 pub use config::Config;
 pub use credentials::{CredentialFrom, Credentials, ProviderCredential, TeamCredentials};
 pub use digest::Digest;

@@ -5,12 +5,20 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use rowmill_model::ErrorCode;
+
+use crate::cell_runner::Cause;
 use crate::circuit_breaker::CircuitBreaker;
 use crate::digest::Digest;
 use crate::rate_limiter::RateLimiter;
 
 /// How many limits are remembered. Those that behave as new ones would are forgotten first.
 pub(crate) const LIMITS_MAX: usize = 10_000;
+
+/// Cells that are taken to be told why they wait, in one rest. Each is a row to write, so a large table whose
+/// provider is down shows it in so many of its cells. Where nobody is there at all every cell is told, because
+/// it ends soon.
+pub(crate) const PUT_OFF_MAX: usize = 10_000;
 
 #[derive(Debug, Default)]
 pub(crate) struct LimitStates {
@@ -28,6 +36,10 @@ pub(crate) struct LimitState {
     pub(crate) used_at: Timestamp,
     /// A pause that other nodes have not heard of.
     pub(crate) unsent_pause: Duration,
+    /// How the last call failed, if it did.
+    pub(crate) last_failure: Option<Box<Cause>>,
+    /// Cells put off in this rest.
+    pub(crate) put_off: usize,
 }
 
 impl LimitStates {
@@ -48,7 +60,14 @@ impl LimitStates {
 impl LimitState {
     pub(crate) fn new(rate_limiter: RateLimiter, has_circuit_breaker: bool) -> Self {
         let breaker = has_circuit_breaker.then(CircuitBreaker::default);
-        Self { rate_limiter, breaker, used_at: Timestamp::MIN, unsent_pause: Duration::ZERO }
+        Self {
+            rate_limiter,
+            breaker,
+            used_at: Timestamp::MIN,
+            unsent_pause: Duration::ZERO,
+            last_failure: None,
+            put_off: 0,
+        }
     }
 
     pub(crate) fn available(&self, now: Timestamp) -> usize {
@@ -59,6 +78,25 @@ impl LimitState {
     pub(crate) fn available_at(&self, now: Timestamp) -> Option<Timestamp> {
         let paused = self.breaker.as_ref().and_then(|breaker| breaker.available_at(now));
         self.rate_limiter.available_at(now).max(paused)
+    }
+
+    /// Why nothing may begin, if a failure is why.
+    pub(crate) fn cause(&self, now: Timestamp) -> Option<Box<Cause>> {
+        let is_broken = self.breaker.as_ref().is_some_and(|breaker| breaker.available(now) == 0);
+        if is_broken || self.rate_limiter.is_paused(now) { self.last_failure.clone() } else { None }
+    }
+
+    /// How many cells may be taken only to be told why they wait, and until when.
+    pub(crate) fn put_off_room(&self, now: Timestamp) -> usize {
+        let opens_at = self.breaker.as_ref().and_then(|breaker| breaker.available_at(now));
+        match &self.last_failure {
+            _ if opens_at.is_none() && !self.rate_limiter.is_paused(now) => 0,
+            Some(cause) if cause.is_unreachable => usize::MAX,
+            Some(cause) if cause.error.code != ErrorCode::RateLimited => {
+                PUT_OFF_MAX.saturating_sub(self.put_off)
+            }
+            Some(_) | None => 0,
+        }
     }
 
     pub(crate) fn begin(&mut self, now: Timestamp) {

@@ -112,6 +112,10 @@ impl RateLimiter {
         self.paused_until = self.paused_until.max(after(now, pause));
     }
 
+    pub(crate) fn is_paused(&self, now: Timestamp) -> bool {
+        now < self.paused_until
+    }
+
     /// Notes that calls are needed; says whether it is time to ask for some.
     pub(crate) fn needs_grant(&mut self, now: Timestamp) -> bool {
         match &mut self.counters {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use rowmill_fairness::Tenant;
 use rowmill_model::cell::Meta;
 use rowmill_model::{CellError, ErrorCode};
@@ -12,7 +13,7 @@ use rowmill_store::{CellResult, Settlement, Ticket};
 use crate::cell_runner::{CallFailure, CallOutcome, Cell};
 use crate::config::Config;
 use crate::results::Finished;
-use crate::retry;
+use crate::retry::{self, Tries};
 use crate::shared::Shared;
 use crate::value_check::{self, InvalidValue};
 
@@ -26,6 +27,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     };
     let mut panic_guard = PanicGuard { shared: &shared, ticket: cell.ticket, is_armed: true };
     let deadline = shared.config.cell_deadline;
+    let started = shared.clock.now();
     let outcome = tokio::select! {
         biased;
         outcome = tenant.scope(shared.runner.call(&cell)) => outcome,
@@ -34,7 +36,7 @@ pub(crate) async fn run(shared: Arc<Shared>, cell: Cell) {
     drop(permit);
     shared.claim_ahead.finished();
     panic_guard.is_armed = false;
-    let result = to_cell_result(&shared, &cell, outcome);
+    let result = to_cell_result(&shared, &cell, outcome, started);
     let settlement = Settlement { ticket: cell.ticket, result };
     let running = shared.in_flight.finish(Finished { settlement, project: Some(cell.project) });
     if running <= shared.wanted.load(Ordering::Relaxed) {
@@ -49,12 +51,18 @@ fn timed_out(deadline: Duration) -> CallOutcome {
         error,
         is_transient: true,
         retry_after: None,
+        is_unreachable: false,
         meta: Meta::new(),
     }))
 }
 
 /// What is to be written of a try's outcome.
-fn to_cell_result(shared: &Shared, cell: &Cell, outcome: CallOutcome) -> CellResult {
+fn to_cell_result(shared: &Shared, cell: &Cell, outcome: CallOutcome, started: Timestamp) -> CellResult {
+    let tries = Tries {
+        attempts: cell.attempts,
+        attempts_max: cell.column.retry.max_attempts,
+        since: cell.waiting_since.unwrap_or(started),
+    };
     match outcome {
         CallOutcome::Value(raw, meta) => {
             let Config { value_bytes_max, nesting_max, .. } = shared.config;
@@ -77,14 +85,12 @@ fn to_cell_result(shared: &Shared, cell: &Cell, outcome: CallOutcome) -> CellRes
         }
         CallOutcome::NoData(meta) => CellResult::NoData(meta),
         CallOutcome::Skipped(error) => CellResult::Skipped(error),
-        CallOutcome::Later(at, error) => {
-            CellResult::Later { at_ms: at.as_millisecond().saturating_add(1), error }
+        CallOutcome::Later(at, cause) => {
+            retry::put_off(&shared.config, at, cause.map(|cause| *cause), &tries, shared.clock.now())
         }
         CallOutcome::Failed(call_failure) => {
-            let attempts_max = cell.column.retry.max_attempts;
             let now = shared.clock.now();
-            let random = &mut shared.random();
-            retry::decide(&shared.config, *call_failure, cell.attempts, attempts_max, now, random)
+            retry::decide(&shared.config, *call_failure, &tries, now, &mut shared.random())
         }
     }
 }

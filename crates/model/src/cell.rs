@@ -34,7 +34,7 @@ pub type Meta = serde_json::Map<String, serde_json::Value>;
 impl CellState {
     /// Puts together what a mark says and what the row keeps beside it.
     pub fn of(mark: Mark, detail: Detail) -> Self {
-        let Detail { message, attempts, updated_at_ms, meta, trying } = detail;
+        let Detail { message, attempts, updated_at_ms, meta, made_from: _, trying } = detail;
         let trying = trying.filter(|_| mark.is_pending() && mark.tried);
         let message = message.unwrap_or_default();
         let error = mark.error.filter(|_| !mark.is_pending()).map(|code| CellError { code, message });
@@ -52,7 +52,7 @@ impl CellState {
                 .as_ref()
                 .filter(|_| mark.phase == Phase::Later)
                 .map(|trying| trying.retry_at_ms),
-            error: trying.map(|trying| trying.error).or(error),
+            error: trying.and_then(|trying| trying.error).or(error),
             updated_at_ms,
             meta,
         }
@@ -73,6 +73,9 @@ pub struct Detail {
     pub updated_at_ms: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<Meta>,
+    /// A number for what the result was made from, see [`crate::plan::Plan::made_from`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub made_from: Option<u64>,
     /// The tries of a run that had not ended when this was written. They count where the mark says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trying: Option<Trying>,
@@ -86,7 +89,12 @@ pub struct Trying {
     /// Unix milliseconds.
     #[serde(rename = "retryAt")]
     pub retry_at_ms: i64,
-    pub error: CellError,
+    /// Why it is tried again; none if it only waits for its turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<CellError>,
+    /// When it first failed or was put off in this run, in Unix milliseconds.
+    #[serde(rename = "since", default, skip_serializing_if = "Option::is_none")]
+    pub since_ms: Option<i64>,
 }
 
 /// The details of a row's cells, packed as its values are: a JSON text a cell, which is read when somebody
@@ -124,6 +132,11 @@ impl Details {
     /// How many tries of a cell's present run have failed.
     pub fn tries(&self, slot: Slot, mark: Mark) -> u32 {
         if mark.tried { self.trying(slot).map_or(0, |trying| trying.attempts) } else { 0 }
+    }
+
+    /// When a cell first failed or was put off in its present run, in Unix milliseconds.
+    pub fn waiting_since_ms(&self, slot: Slot, mark: Mark) -> Option<i64> {
+        if mark.tried { self.trying(slot)?.since_ms } else { None }
     }
 
     /// Sets what is known of a cell; nothing is not kept.

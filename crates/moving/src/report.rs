@@ -59,7 +59,7 @@ impl Cells {
     pub(crate) fn of(plan: &Plan, tally: &Tally, rows: u64) -> Self {
         let mut cells = Self::default();
         for column in plan.slots().map(|slot| tally.column(slot, rows)) {
-            let ColumnTally { idle, queued, generating, completed, error, skipped } = column;
+            let ColumnTally { idle, queued, generating, completed, error, skipped, stale: _ } = column;
             cells.join(Self { idle, queued: queued + generating, completed, error, skipped });
         }
         cells

@@ -20,6 +20,8 @@ pub struct Failure {
     pub is_transient: bool,
     /// How long the provider asks to be left alone.
     pub retry_after: Option<Duration>,
+    /// Whether nobody was there: the name does not resolve, the connection is refused, or TLS fails.
+    pub is_unreachable: bool,
     /// What was paid all the same.
     pub spent: Spent,
 }
@@ -81,12 +83,24 @@ impl Failure {
     /// A failure that will not pass, unless it is one of time or rate.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
         let is_transient = matches!(kind, FailureKind::RateLimited | FailureKind::TimedOut);
-        Self { kind, message: message.into(), is_transient, retry_after: None, spent: Spent::NOTHING }
+        Self {
+            kind,
+            message: message.into(),
+            is_transient,
+            retry_after: None,
+            is_unreachable: false,
+            spent: Spent::NOTHING,
+        }
     }
 
     /// A provider's failure that may pass: a lost connection, a 5xx.
     pub fn transient(message: impl Into<String>) -> Self {
         Self { is_transient: true, ..Self::new(FailureKind::ProviderError, message) }
+    }
+
+    /// A connection that was never made. It may pass, but is not waited for as long as a busy server.
+    pub fn unreachable(message: impl Into<String>) -> Self {
+        Self { is_unreachable: true, ..Self::transient(message) }
     }
 
     /// What an HTTP status means where a provider has said nothing better.

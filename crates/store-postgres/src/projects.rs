@@ -36,8 +36,8 @@ pub(crate) async fn save(
                 vec![Box::new(num), Box::new(to_text(views)?)],
             );
             let mut open = OpenProject::open_saved(tx, state, project.clone())?;
-            if !old.is_like(&open.changes.plan) {
-                open.replan(tx).await?;
+            if let Some(change) = open.changes.plan.change_since(&old) {
+                open.replan(tx, &change).await?;
             }
             changes.push(open.finish(tx, project.updated_at_ms)?);
         }

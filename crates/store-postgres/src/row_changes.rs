@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rowmill_model::plan::{Plan, Tally, block_of};
+use rowmill_model::plan::{Plan, PlanChange, Tally, block_of};
 use rowmill_model::{Project, ProjectId, Record, RowId};
 use rowmill_store::changes::{CellClaim, Finished, ProjectAtStart, RowChanges};
 use rowmill_store::{Change, Result, StoreError};
@@ -169,10 +169,10 @@ impl OpenProject {
     }
 
     /// Goes over every block after the columns changed.
-    pub(crate) async fn replan(&mut self, tx: &mut Tx) -> Result<()> {
-        self.changes.begin_replan()?;
+    pub(crate) async fn replan(&mut self, tx: &mut Tx, change: &PlanChange) -> Result<()> {
+        self.changes.begin_replan(change)?;
         self.load_blocks_from(tx, 0, u64::MAX >> 1).await?;
-        self.changes.replan_loaded()
+        self.changes.replan_loaded(change)
     }
 
     /// Adds all writes to the transaction, and returns the change to tell listeners. Without a time, the time of the

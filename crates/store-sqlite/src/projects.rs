@@ -31,8 +31,8 @@ pub(crate) fn save(
                 write_views(connection, state.head, &views)?;
                 documents::write_document(connection, state.head, &project)?;
                 let mut open = OpenProject::open_saved(connection, state, project.clone())?;
-                if !old.is_like(&open.changes.plan) {
-                    open.replan()?;
+                if let Some(change) = open.changes.plan.change_since(&old) {
+                    open.replan(&change)?;
                 }
                 changes.push(open.finish(project.updated_at_ms)?);
             }

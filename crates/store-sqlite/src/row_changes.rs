@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rowmill_model::plan::{Plan, block_of};
+use rowmill_model::plan::{Plan, PlanChange, block_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, RowId};
 use rowmill_store::changes::{BLOCKS_AT_ONCE, CellClaim, Finished, Places, ProjectAtStart, RowChanges};
@@ -157,14 +157,14 @@ impl<'c> OpenProject<'c> {
     }
 
     /// Goes over every block after the columns changed, some at a time.
-    pub(crate) fn replan(&mut self) -> Result<()> {
+    pub(crate) fn replan(&mut self, change: &PlanChange) -> Result<()> {
         let tally = read_tally_text(self.connection, self.num)?;
         self.changes.open_tally(tally.map(|(text, _)| text));
-        self.changes.begin_replan()?;
+        self.changes.begin_replan(change)?;
         let mut next = Some(0);
         while let Some(first) = next {
             let blocks = self.load_blocks_from(first)?;
-            self.changes.replan_loaded()?;
+            self.changes.replan_loaded(change)?;
             self.flush()?;
             next = blocks.last().map(|last| last + 1);
         }

@@ -114,6 +114,10 @@ pub struct Claimed {
     pub values: Record,
     /// Tries of this run that failed.
     pub attempts: u32,
+    /// When it first failed or was put off in this run, in Unix milliseconds.
+    pub waiting_since_ms: Option<i64>,
+    /// The number of the project's run that the cell belongs to.
+    pub run: u64,
     /// The project whose columns the cell belongs to.
     pub project: Arc<Project>,
 }
@@ -158,7 +162,8 @@ pub enum CellResult {
     /// Not tried, because whoever would be asked rests: as [`CellResult::Retry`], but no try is counted.
     Later {
         at_ms: i64,
-        error: CellError,
+        /// Why it rests; none if the cell only waits for its turn.
+        error: Option<CellError>,
     },
     /// An input turned out to be missing only when it was looked at closely.
     Skipped(CellError),
@@ -193,12 +198,13 @@ impl CellResult {
         let ended = Detail { attempts, updated_at_ms: Some(now_ms), ..Detail::default() };
         let known = |meta: Meta| Some(meta).filter(|meta| !meta.is_empty());
         let last = |ending, value, detail| Ended { ending, value, detail, retry_at_ms: None };
+        let since_ms = kept.waiting_since_ms(slot, mark).or(Some(now_ms));
         // What the cell had before stays until the run ends.
         let again = |attempts, retry_at_ms, error| Ended {
             ending: Ending::Retry,
             value: None,
             detail: Detail {
-                trying: Some(Trying { attempts, retry_at_ms, error }),
+                trying: Some(Trying { attempts, retry_at_ms, error, since_ms }),
                 ..kept.get(slot).unwrap_or_default()
             },
             retry_at_ms: Some(retry_at_ms),
@@ -210,8 +216,11 @@ impl CellResult {
             Self::Value(_, meta) | Self::NoData(meta) => {
                 last(Ending::NoData, Some("null".into()), Detail { meta: known(meta), ..ended })
             }
-            Self::Retry { at_ms: retry_at_ms, error, .. } => again(attempts, retry_at_ms, error),
-            Self::Later { at_ms: retry_at_ms, error } => again(tries, retry_at_ms, error),
+            Self::Retry { at_ms: retry_at_ms, error, .. } => again(attempts, retry_at_ms, Some(error)),
+            Self::Later { at_ms: retry_at_ms, error } => {
+                let last = || kept.trying(slot).filter(|_| mark.tried)?.error;
+                again(tries, retry_at_ms, error.or_else(last))
+            }
             Self::Skipped(CellError { code, message }) => {
                 let detail = Detail { message: Some(message), attempts: 0, ..ended };
                 last(Ending::Skipped(code), None, detail)

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Status } from '../../src/api/types';
 import { countEnded, type Progress, NO_RUN, RunMeter } from '../../src/table/runs/progress';
-import { isAllEmpty, summary } from '../../src/table/runs/summary';
+import { isAllEmpty, summary, waitingText } from '../../src/table/runs/summary';
 
 type Run = NonNullable<Status['run']>;
 
 function status(queued: number, run?: Partial<Run>): Status {
-  const counts = { header: 'A', type: 'ai' as const, idle: 0, queued, generating: 0, complete: 0, error: 0, skipped: 0 };
+  const counts = { header: 'A', type: 'ai' as const, idle: 0, queued, generating: 0, complete: 0, error: 0, skipped: 0, stale: 0 };
   const rows = { total: 0, idle: 0, queued: 0, generating: 0, complete: 0, error: 0 };
   const told = run && { cells: 0, done: 0, empty: 0, failed: 0, skipped: 0, stopped: 0, ...run };
   return { success: true, rows, columns: { a: counts }, processing: queued > 0, updatedAt: '', ...(told && { run: told }) };
@@ -56,4 +56,14 @@ test('a run is all empty only once it has ended, and only if every cell is', () 
   expect(isAllEmpty(progress({ empty: 3, done: 1 }))).toBe(false);
   expect(isAllEmpty(progress({ empty: 3, isRunning: true }))).toBe(false);
   expect(isAllEmpty(NO_RUN)).toBe(false);
+});
+
+test('a run says what it waits for', () => {
+  const until = '2026-01-01T12:00:05.000Z';
+  const reason = { code: 'provider_error' as const, message: 'The connection to geo.example failed.' };
+  const waiting = { cells: 2, reason, until };
+  const progress = new RunMeter().read(status(3, { cells: 3, waiting }), 0);
+  expect(waitingText(progress)).toMatch(/^2 cells wait until .*: The connection to geo\.example failed\.$/);
+  expect(waitingText({ ...progress, waiting: { ...waiting, cells: 1 } })).toMatch(/^1 cell waits until /);
+  expect(waitingText(NO_RUN)).toBe('');
 });

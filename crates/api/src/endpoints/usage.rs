@@ -51,7 +51,7 @@ struct CellCounts {
 
 impl From<ColumnTally> for CellCounts {
     fn from(tally: ColumnTally) -> Self {
-        let ColumnTally { idle, queued, generating, completed, error, skipped } = tally;
+        let ColumnTally { idle, queued, generating, completed, error, skipped, stale: _ } = tally;
         Self { idle, queued, generating, completed, error, skipped }
     }
 }

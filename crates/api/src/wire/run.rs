@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use rowmill_app::{IdempotencyKey, ProcessingStatus, StopRows, TriggerRows};
-use rowmill_model::plan::{RunTally, Tally};
-use rowmill_model::{Amount, CellStatus, ColumnType, ErrorCode, Spent};
+use rowmill_model::plan::{RunTally, Tally, WaitsFor};
+use rowmill_model::{Amount, CellError, CellStatus, ColumnType, ErrorCode, Spent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -130,6 +130,8 @@ struct ColumnCounts {
     complete: u64,
     error: u64,
     skipped: u64,
+    /// Completed cells that are out of date (`stale`). They are part of `complete`.
+    stale: u64,
 }
 
 /// The results of a run so far. A run starts when a cell is queued while none is waiting or running, and lasts
@@ -154,6 +156,29 @@ struct RunCounts {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0))]
     credits: Option<f64>,
+    /// What cells wait for that are tried again. Omitted if none waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "RunWaiting")]
+    waiting: Option<RunWaiting>,
+}
+
+/// What the cells of a run wait for.
+#[derive(Debug, Serialize, JsonSchema)]
+struct RunWaiting {
+    /// How many cells wait for another try.
+    cells: u64,
+    /// How the last try failed.
+    reason: CellError,
+    /// When the next try is.
+    #[schemars(extend("format" = "date-time"))]
+    until: String,
+}
+
+impl RunWaiting {
+    fn of(tally: &Tally) -> Option<Self> {
+        let (cells, WaitsFor { error, until_ms }) = tally.waiting()?;
+        Some(Self { cells, reason: error.clone(), until: timestamp(*until_ms) })
+    }
 }
 
 impl RunCounts {
@@ -169,6 +194,7 @@ impl RunCounts {
             stopped,
             cost: cost.map(Amount::number),
             credits: credits.map(Amount::number),
+            waiting: RunWaiting::of(tally),
         })
     }
 }
@@ -189,6 +215,7 @@ impl Status {
                 complete: cells.completed,
                 error: cells.error,
                 skipped: cells.skipped,
+                stale: cells.stale,
             };
             (column.id.to_string(), counts)
         });

@@ -122,10 +122,26 @@ impl ProviderCalls {
     }
 
     async fn ask_once(&self, cell: &Cell, model: &Model, question: &Question) -> Result<Reply, CallOutcome> {
+        let account = identity(model.provider, &model.access);
+        let is_rejected = || match self.rejected_credentials.recall(cell, account) {
+            Some(failure) => Err(CallOutcome::from(failure)),
+            None => Ok(()),
+        };
+        is_rejected()?;
         let mut limits = vec![self.credential_limit(model.provider, &model.access)];
         limits.extend(column_limit(&cell.project, &cell.column));
-        let ask = llm::ask(&self.client, model.ai, &model.access, question, self.config.ai_deadline);
-        self.attempt(cell, &limits, model.provider.about.id, ask).await
+        let permit = self.call_limits.acquire(&limits, cell, self.clock(), self.config.wait_max).await?;
+        // Another cell may have been refused while this one waited for its turn.
+        is_rejected()?;
+        let ask = async {
+            let deadline = self.config.ai_deadline;
+            let reply = llm::ask(&self.client, model.ai, &model.access, question, deadline).await;
+            if let Err(failure) = &reply {
+                self.rejected_credentials.remember(cell, account, failure);
+            }
+            reply
+        };
+        self.attempt_with(permit, model.provider.about.id, ask).await
     }
 
     fn ai_meta(

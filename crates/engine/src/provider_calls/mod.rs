@@ -27,7 +27,7 @@ use rowmill_providers::email::Finders;
 use rowmill_providers::scrape::Scraper;
 use rowmill_providers::{Access, Client, Failure, NetworkPolicy};
 
-use crate::call_limits::{CallLimit, CallLimits};
+use crate::call_limits::{CallLimit, CallLimits, CallPermit};
 use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner};
 use crate::credentials::{Credentials, TeamCredentials};
 use crate::digest::Digest;
@@ -108,6 +108,7 @@ impl CellRunner for ProviderCalls {
                     error,
                     is_transient: true,
                     retry_after: None,
+                    is_unreachable: false,
                     meta: Meta::new(),
                 }))
             }
@@ -169,6 +170,16 @@ impl ProviderCalls {
         asked: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, CallOutcome> {
         let permit = self.call_limits.acquire(limits, cell, self.clock(), self.config.wait_max).await?;
+        self.attempt_with(permit, provider, asked).await
+    }
+
+    /// Makes one call whose turn has come.
+    async fn attempt_with<T>(
+        &self,
+        permit: CallPermit,
+        provider: &'static str,
+        asked: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, CallOutcome> {
         let started = self.now();
         let outcome = asked.await;
         permit.report(&outcome, self.now());

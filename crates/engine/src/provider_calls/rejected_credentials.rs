@@ -1,41 +1,40 @@
 //! Credentials that a provider has rejected, so that it is not asked with them again and again.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use jiff::Timestamp;
 use parking_lot::Mutex;
-use rowmill_model::Spent;
+use rowmill_model::{ProjectId, Spent};
 use rowmill_providers::Failure;
-use rowmill_store::Lane;
 
+use crate::cell_runner::Cell;
 use crate::digest::Digest;
 
-/// Credentials that are not asked again in a run: they are wrong, or their account is empty. A run has no
-/// end that can be seen from here, so they are forgotten after a while, and a new credential is another one.
+/// Credentials that are not asked again in a run: they are wrong, or their account is empty. The project's next
+/// run asks again, and a new credential is another one. Each process finds out for itself.
 #[derive(Debug, Default)]
-pub(super) struct RejectedCredentials(Mutex<BTreeMap<(Lane, Digest), (Timestamp, Failure)>>);
+pub(super) struct RejectedCredentials(Mutex<BTreeMap<(ProjectId, Digest), (u64, Failure)>>);
 
 impl RejectedCredentials {
     const LEN_MAX: usize = 10_000;
-    const REMEMBERED_FOR: Duration = Duration::from_secs(10);
 
-    pub(super) fn recall(&self, account: (Lane, Digest), now: Timestamp) -> Option<Failure> {
+    /// How the credential was refused before in the run that the cell belongs to.
+    pub(super) fn recall(&self, cell: &Cell, account: Digest) -> Option<Failure> {
+        let run = cell.run?;
         let accounts = self.0.lock();
-        let (_, failure) = accounts.get(&account).filter(|(until, _)| *until > now)?;
+        let (_, failure) =
+            accounts.get(&(cell.project.id, account)).filter(|(rejected_in, _)| *rejected_in == run)?;
         let message = format!("Not called again because of an earlier error: {}", failure.message);
         Some(Failure { message, spent: Spent::NOTHING, ..failure.clone() })
     }
 
-    pub(super) fn remember(&self, account: (Lane, Digest), failure: Failure, now: Timestamp) {
+    /// Notes how a call failed, if the credential is why.
+    pub(super) fn remember(&self, cell: &Cell, account: Digest, failure: &Failure) {
+        let Some(run) = cell.run.filter(|_| failure.kind.rejects_credential()) else { return };
         let mut accounts = self.0.lock();
         if accounts.len() >= Self::LEN_MAX {
-            accounts.retain(|_, (until, _)| *until > now);
-        }
-        if accounts.len() >= Self::LEN_MAX {
+            // To forget one costs a call.
             accounts.clear();
         }
-        let until = now.saturating_add(Self::REMEMBERED_FOR).unwrap_or(now);
-        accounts.insert(account, (until, failure));
+        accounts.entry((cell.project.id, account)).insert_entry((run, failure.clone()));
     }
 }

@@ -51,6 +51,8 @@ pub(super) fn cell_of(values: &[(Slot, &str)]) -> Cell {
         row: RowId::from_uuid(Uuid::from_u128(9)),
         values: Record::pack(values.iter().copied()),
         attempts: 0,
+        waiting_since: None,
+        run: Some(1),
         project: Arc::new(project),
         column,
         revoked: Arc::default(),
@@ -263,6 +265,41 @@ async fn what_is_not_filled_in_is_told() {
     assert!(server.seen().is_empty());
 }
 
+#[tokio::test]
+async fn a_refused_key_is_not_asked_again_in_the_run() {
+    let refusal = |status| (status, "", json!({"error": {"message": "No."}}));
+    let server = Server::start(vec![refusal(401), refusal(402), (200, "", reply("Yes."))]).await;
+    let provider_calls = provider_calls(&[("openai", &server)], &[]);
+    let cell = asks(json!({"prompt": "@{a}", "model": "tiny"}), DataShape::Text);
+    let in_run = |run| Cell { run, ..cell.clone() };
+    for (run, expected, seen) in [
+        (Some(1), ErrorCode::InvalidCredentials, 1),
+        (Some(1), ErrorCode::InvalidCredentials, 1),
+        (Some(2), ErrorCode::OutOfCredits, 2),
+        (Some(2), ErrorCode::OutOfCredits, 2),
+    ] {
+        assert_eq!(code(&provider_calls.call(&in_run(run)).await), expected);
+        assert_eq!(server.seen().len(), seen);
+    }
+    // Whoever tries something wants to know how it is now.
+    assert_eq!(value(provider_calls.call(&in_run(None)).await).0, "\"Yes.\"");
+}
+
+#[tokio::test]
+async fn who_is_not_there_is_named() {
+    let provider_calls = provider_calls(&[], &[]);
+    for (url, words) in [
+        ("http://127.0.0.1:1/", "The connection to 127.0.0.1 failed: "),
+        ("http://does-not-exist.invalid/", "The connection to does-not-exist.invalid failed: "),
+    ] {
+        let outcome = provider_calls.call(&requests(json!({"url": url}), 0)).await;
+        let CallOutcome::Failed(call_failure) = outcome else { panic!("{outcome:?}") };
+        assert_eq!(call_failure.error.code, ErrorCode::ProviderError);
+        assert!(call_failure.error.message.starts_with(words), "{}", call_failure.error.message);
+        assert!(call_failure.is_unreachable && call_failure.is_transient);
+    }
+}
+
 fn requests(config: Json, cache_ttl_seconds: u32) -> Cell {
     let config: ApiConfig = serde_json::from_value(config).unwrap();
     cell_of(&[(1, "\"a b\""), (2, "1.50")]).with(|column| {
@@ -431,6 +468,9 @@ async fn a_waterfall_without_luck_says_why() {
     assert_eq!(empty.seen().len(), 1);
     provider_calls.clock().sleep(Duration::from_mins(1)).await;
     let _ = provider_calls.call(&broke).await;
+    assert_eq!(empty.seen().len(), 1, "nor later in the run");
+    let next_run = Cell { run: Some(2), ..broke };
+    let _ = provider_calls.call(&next_run).await;
     assert_eq!(empty.seen().len(), 2, "it may have been filled up since");
     // One clean miss is enough for there to be nothing.
     let unlucky = finds(&[entry("wiza", 0, true), entry("hunter", 1, true)]);

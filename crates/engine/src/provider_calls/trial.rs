@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::fill::Fill;
 use super::{ProviderCalls, access, api, scrape, waterfall};
-use crate::cell_runner::{CallOutcome, Cell, CellRunner as _};
+use crate::cell_runner::{CallOutcome, Cell, CellRunner as _, busy};
 use crate::credentials::TeamCredentials;
 
 /// Nobody watches a try for longer.
@@ -28,7 +28,8 @@ impl ProviderCalls {
     pub async fn resolve(&self, cell: &Cell) -> Result<Map<String, Json>, CellError> {
         let credentials = self.credentials.of(cell.project.team).await.map_err(|words| unread(&words))?;
         resolved(cell, &credentials).map_err(|outcome| match outcome {
-            CallOutcome::Skipped(error) | CallOutcome::Later(_, error) => error,
+            CallOutcome::Skipped(error) => error,
+            CallOutcome::Later(_, cause) => busy(cause),
             CallOutcome::Failed(call_failure) => call_failure.error,
             CallOutcome::Value(..) | CallOutcome::NoData(_) => unread("a value is no error"),
         })

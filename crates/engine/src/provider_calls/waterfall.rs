@@ -16,10 +16,13 @@ use serde_json::Value as Json;
 use super::fill::Fill;
 use super::{ProviderCalls, access, column_limit, identity, invalid, millis_since, team_part};
 use crate::call_limits::{CallLimit, CallLimits, LimitReached};
-use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell};
+use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cause, Cell};
 use crate::credentials::TeamCredentials;
 use crate::digest::Digest;
 use crate::time_left::time_left;
+
+/// When a finder that rests may be asked, and why it rests.
+type PutOff = (Timestamp, Option<Box<Cause>>);
 
 /// A finder with a credential, and how it is reached.
 struct FinderAccess {
@@ -127,7 +130,7 @@ impl ProviderCalls {
         credentials: &TeamCredentials,
         entry: &WaterfallProvider,
         person: &Person,
-        put_off: &mut Vec<(Timestamp, CellError)>,
+        put_off: &mut Vec<PutOff>,
     ) -> Result<Search, Failure> {
         if entry.task_type == template::Finder::PATTERN {
             return self.guess(cell, person).await.map(Search::from);
@@ -153,11 +156,11 @@ impl ProviderCalls {
         cell: &Cell,
         finder_access: &FinderAccess,
         person: &Person,
-        put_off: &mut Vec<(Timestamp, CellError)>,
+        put_off: &mut Vec<PutOff>,
     ) -> Result<Search, Failure> {
         let FinderAccess { provider, finder, access } = finder_access;
-        let account = (cell.ticket.lane, identity(provider, access));
-        if let Some(failure) = self.rejected_credentials.recall(account, self.now()) {
+        let account = identity(provider, access);
+        if let Some(failure) = self.rejected_credentials.recall(cell, account) {
             return Err(failure);
         }
         let [search, calls] = self.finder_limit(provider, access);
@@ -166,8 +169,8 @@ impl ProviderCalls {
             Ok(permit) => permit,
             Err(closed) => {
                 let failure = resting(provider, &closed, self.now());
-                if let CallOutcome::Later(at, error) = closed {
-                    put_off.push((at, error));
+                if let CallOutcome::Later(at, cause) = closed {
+                    put_off.push((at, cause));
                 }
                 return Err(failure);
             }
@@ -179,10 +182,8 @@ impl ProviderCalls {
             self.finders.find(*finder, access, person, &request_gate, self.config.finder_wait_max).await;
         permit.report(&found, self.now());
         self.measure(provider.about.id, started, &found);
-        if let Err(failure) = &found
-            && failure.kind.rejects_credential()
-        {
-            self.rejected_credentials.remember(account, failure.clone(), self.now());
+        if let Err(failure) = &found {
+            self.rejected_credentials.remember(cell, account, failure);
         }
         found
     }
@@ -310,12 +311,22 @@ fn most_telling(failures: Vec<Failure>, entries: usize) -> Option<Failure> {
 
 /// A finder that was not asked because it rests.
 fn resting(provider: &Provider, closed: &CallOutcome, now: Timestamp) -> Failure {
-    let words = format!("{} is paused after repeated failures and was not called.", provider.about.label);
-    let mut failure = Failure::new(FailureKind::RateLimited, words);
-    if let CallOutcome::Later(at, _) = closed {
-        failure.retry_after = Some(time_left(now, *at));
-    }
-    failure
+    let CallOutcome::Later(at, cause) = closed else {
+        return Failure::transient(format!("{} was not called.", provider.about.label));
+    };
+    let retry_after = Some(time_left(now, *at));
+    let Some(Cause { error, is_unreachable }) = cause.as_deref() else {
+        let words = format!("{} is busy and was not called.", provider.about.label);
+        return Failure { retry_after, ..Failure::transient(words) };
+    };
+    let words = format!("{} is paused and was not called. {}", provider.about.label, error.message);
+    let kind = match error.code {
+        ErrorCode::RateLimited => FailureKind::RateLimited,
+        ErrorCode::TimedOut => FailureKind::TimedOut,
+        _ => FailureKind::ProviderError,
+    };
+    let is_unreachable = *is_unreachable;
+    Failure { is_transient: true, retry_after, is_unreachable, ..Failure::new(kind, words) }
 }
 
 /// Where each request of a search waits its turn.
@@ -337,7 +348,7 @@ impl Gate for RequestGate<'_> {
             let now = self.clock.now();
             match self.call_limits.try_acquire(&self.limits, now) {
                 Ok(permit) => return drop(permit),
-                Err(LimitReached { available_at }) => {
+                Err(LimitReached { available_at, cause: _ }) => {
                     let wait = available_at
                         .map_or(Duration::from_millis(100), |available_at| time_left(now, available_at));
                     self.clock.sleep(wait).await;

@@ -64,6 +64,7 @@ impl CellRunner for FakeProviders {
                 message: String::new(),
                 is_transient: call_failure.is_transient,
                 retry_after: call_failure.retry_after,
+                is_unreachable: call_failure.is_unreachable,
                 spent: Spent::NOTHING,
             }),
             _ => Ok(()),

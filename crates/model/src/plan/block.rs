@@ -63,6 +63,19 @@ impl Block {
         }
     }
 
+    /// Marks what a column's cells hold as out of date, because the column asks something else now. Says how many
+    /// became stale.
+    pub fn outdate(&mut self, slot: Slot) -> u64 {
+        let mut count = 0;
+        for bits in self.lanes.get_mut(&slot).into_iter().flat_map(|lane| lane.iter_mut()) {
+            let Some(mark) = Mark::from_bits(*bits).filter(|mark| !mark.is_idle()) else { continue };
+            let outdated = mark.outdated();
+            count += u64::from(outdated.is_stale() && !mark.is_stale());
+            *bits = outdated.to_bits();
+        }
+        count
+    }
+
     /// The places of a column's cells that a worker may take, in order.
     pub fn ready(&self, slot: Slot) -> impl Iterator<Item = u8> {
         let lane: &[u16] = self.lanes.get(&slot).map_or(&[], |lane| lane.as_slice());

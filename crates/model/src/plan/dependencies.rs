@@ -2,12 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::asking::asking;
 use crate::column::Column;
 use crate::filter::Predicate;
+use crate::ids::ColumnId;
 use crate::project::Project;
 use crate::record::Slot;
-use crate::row::Source;
+use crate::row::{RowView, Source};
 use crate::table::Table;
+use crate::value::canonical;
 
 /// A project's processed columns and what each waits for.
 #[derive(Debug, Clone)]
@@ -16,12 +21,25 @@ pub struct Plan {
     pub(super) columns: Vec<Planned>,
     /// Who reads a slot, directly or through a reference: a column and one of its inputs.
     pub(super) readers: BTreeMap<Slot, Vec<(usize, usize)>>,
+    /// Whose condition looks at a slot.
+    pub(super) watchers: BTreeMap<Slot, BTreeSet<usize>>,
+}
+
+/// What is another between two plans of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanChange {
+    /// Whether other columns are processed, or they wait for others.
+    pub graph: bool,
+    /// The columns that ask something else.
+    pub asked: Vec<Slot>,
 }
 
 /// One processed column.
 #[derive(Debug, Clone)]
 pub(super) struct Planned {
     pub(super) slot: Slot,
+    /// What it asks, as one number.
+    pub(super) asked: u64,
     pub(super) inputs: Vec<Input>,
     pub(super) condition: Option<Predicate>,
     /// The processed columns that must have settled first, by their place in the plan.
@@ -31,6 +49,7 @@ pub(super) struct Planned {
 /// A dependency, followed to where its value stands.
 #[derive(Debug, Clone)]
 pub(super) struct Input {
+    pub(super) column: ColumnId,
     pub(super) header: String,
     pub(super) source: Source,
     pub(super) required: bool,
@@ -52,12 +71,17 @@ impl Plan {
                 wait(&mut columns, index, root);
             }
         }
+        let mut watchers: BTreeMap<Slot, BTreeSet<usize>> = BTreeMap::new();
         // A condition waits for what it looks at, too; but dependencies come first.
         for (index, column) in processed.iter().enumerate() {
             for looked_at in column.run_condition.columns() {
                 let looked_at = table.by_id(looked_at.as_str()).and_then(|column| root(column, table));
                 if let Some(root) = looked_at.and_then(place) {
                     wait(&mut columns, index, root);
+                }
+                // Its own end is no reason to run again.
+                if let Some(slot) = looked_at.filter(|slot| *slot != column.slot) {
+                    watchers.entry(slot).or_default().insert(index);
                 }
             }
         }
@@ -69,7 +93,7 @@ impl Plan {
                 }
             }
         }
-        Self { autoplay: project.autoplay, columns, readers }
+        Self { autoplay: project.autoplay, columns, readers, watchers }
     }
 
     /// The slots of the processed columns, in order.
@@ -84,7 +108,7 @@ impl Plan {
 
     /// Whether writing this slot may concern a processed cell.
     pub fn concerns(&self, slot: Slot) -> bool {
-        self.readers.contains_key(&slot) || self.column(slot).is_some()
+        self.readers.contains_key(&slot) || self.watchers.contains_key(&slot) || self.column(slot).is_some()
     }
 
     /// Whether a column's cells run on a condition.
@@ -93,8 +117,34 @@ impl Plan {
         column.is_some_and(|column| column.condition.is_some())
     }
 
+    /// What is another since an older plan; nothing if cells stand the same.
+    pub fn change_since(&self, old: &Self) -> Option<PlanChange> {
+        let asked_before =
+            |slot: Slot| old.columns.iter().find(|column| column.slot == slot).map(|old| old.asked);
+        let is_changed =
+            |column: &&Planned| asked_before(column.slot).is_some_and(|before| before != column.asked);
+        let asked: Vec<Slot> = self.columns.iter().filter(is_changed).map(|column| column.slot).collect();
+        let graph = !self.is_like(old);
+        (graph || !asked.is_empty()).then_some(PlanChange { graph, asked })
+    }
+
+    /// A number for what a cell's result is made from: what its column asks, and its inputs.
+    pub fn made_from(&self, slot: Slot, row: &RowView<'_>) -> Option<u64> {
+        let column = self.column(slot).and_then(|index| self.columns.get(index))?;
+        let mut inputs: Vec<&Input> = column.inputs.iter().collect();
+        inputs.sort_by(|a, b| a.column.cmp(&b.column));
+        let mut bytes = column.asked.to_be_bytes().to_vec();
+        for input in inputs {
+            let id = input.column.as_str();
+            bytes.extend_from_slice(&(id.len() as u64).to_be_bytes());
+            bytes.extend_from_slice(id.as_bytes());
+            bytes.extend(canonical(input.source.value(row).as_deref().unwrap_or("null")));
+        }
+        Some(xxh3_64(&bytes))
+    }
+
     /// Whether rows planned by the other would be planned the same way by this.
-    pub fn is_like(&self, other: &Self) -> bool {
+    pub(super) fn is_like(&self, other: &Self) -> bool {
         let graph = |plan: &Self| -> Vec<(Slot, Vec<Slot>)> {
             let waits = |column: &Planned| {
                 column.waits.iter().filter_map(|index| Some(plan.columns.get(*index)?.slot)).collect()
@@ -114,11 +164,18 @@ fn planned(column: &Column, table: &Table, place: &impl Fn(Slot) -> Option<usize
         let column = table.by_id(dependency.column_id.as_str())?;
         let source = Source::compile(table, column);
         let processed = source.slot().and_then(place);
-        Some(Input { header: column.header.clone(), source, required: dependency.required, processed })
+        Some(Input {
+            column: column.id.clone(),
+            header: column.header.clone(),
+            source,
+            required: dependency.required,
+            processed,
+        })
     });
     let condition = &column.run_condition;
     Planned {
         slot: column.slot,
+        asked: asking(column, table),
         inputs: inputs.collect(),
         condition: (!condition.is_empty()).then(|| Predicate::compile(condition, table)),
         waits: BTreeSet::new(),

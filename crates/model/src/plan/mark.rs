@@ -12,6 +12,8 @@ pub struct Mark {
     pub status: CellStatus,
     /// What a queued cell waits for.
     pub phase: Phase,
+    /// Of a running cell: what its column asks changed meanwhile, so its result is stale.
+    pub outdated: bool,
     /// The status to go back to when a queued or running cell is stopped.
     pub prior: CellStatus,
     /// Whether a try of this run has failed: what the row keeps of tries is of this run.
@@ -57,15 +59,33 @@ impl Mark {
         Self { status: self.prior, phase: Phase::Waiting, prior: CellStatus::Idle, tried: false, ..self }
     }
 
+    /// After what the column asks changed.
+    pub(super) fn outdated(self) -> Self {
+        let has_result = match self.status {
+            CellStatus::Completed => true,
+            CellStatus::Queued | CellStatus::Generating => self.prior == CellStatus::Completed,
+            CellStatus::Idle | CellStatus::Error | CellStatus::Skipped => false,
+        };
+        let stale = self.stale || has_result && !self.manual;
+        Self { stale, outdated: self.status == CellStatus::Generating, ..self }
+    }
+
+    /// Whether the cell's value is out of date and nothing is done about it yet.
+    pub(super) fn is_stale(self) -> bool {
+        self.status == CellStatus::Completed && self.stale
+    }
+
     pub(super) fn settled(status: CellStatus) -> Self {
         Self { status, ..Self::default() }
     }
 
     pub(super) fn to_bits(self) -> u16 {
-        let phase = match self.phase {
-            Phase::Waiting => 0,
-            Phase::Ready => 1,
-            Phase::Later => 2,
+        // A running cell has no phase.
+        let phase = match (self.status, self.phase) {
+            (CellStatus::Generating, _) => u16::from(self.outdated),
+            (_, Phase::Waiting) => 0,
+            (_, Phase::Ready) => 1,
+            (_, Phase::Later) => 2,
         };
         let error = self.error.map_or(0, |error| number_of(&ErrorCode::ALL, error) + 1);
         number_of(&CellStatus::ALL, self.status)
@@ -88,14 +108,18 @@ impl Mark {
     /// `None` for bits that no mark has.
     pub(super) fn from_bits(bits: u16) -> Option<Self> {
         let field = |shift: u32, mask: u16| bits >> shift & mask;
+        let status = *CellStatus::ALL.get(usize::from(field(0, 7)))?;
+        let is_running = status == CellStatus::Generating;
         Some(Self {
-            status: *CellStatus::ALL.get(usize::from(field(0, 7)))?,
+            status,
             phase: match field(3, 3) {
+                _ if is_running => Phase::Waiting,
                 0 => Phase::Waiting,
                 1 => Phase::Ready,
                 2 => Phase::Later,
                 _ => return None,
             },
+            outdated: is_running && field(3, 3) == 1,
             prior: *PRIORS.get(usize::from(field(5, 3)))?,
             tried: field(7, 1) == 1,
             stale: field(8, 1) == 1,
@@ -129,10 +153,12 @@ mod tests {
             for status in CellStatus::ALL {
                 for prior in PRIORS {
                     for phase in [Phase::Waiting, Phase::Ready, Phase::Later] {
+                        let is_running = status == CellStatus::Generating;
                         for flags in 0..16 {
                             let mark = Mark {
                                 status,
-                                phase,
+                                phase: if is_running { Phase::Waiting } else { phase },
+                                outdated: is_running && phase == Phase::Later,
                                 prior,
                                 stale: flags & 1 > 0,
                                 manual: flags & 2 > 0,

@@ -5,6 +5,7 @@
 //! stop, a write, a result. Nothing here reads a clock or a database; whoever stores blocks calls it in
 //! the transaction that stores what it decides.
 
+mod asking;
 pub(crate) mod block;
 mod dependencies;
 mod ending;
@@ -17,10 +18,10 @@ mod tests;
 mod transitions;
 
 pub use block::{BLOCK_BITS, BLOCK_ROWS, Block, block_of, place_of, position_of};
-pub use dependencies::Plan;
+pub use dependencies::{Plan, PlanChange};
 pub use ending::Ending;
 pub use judge::{Verdict, condition_not_met, missing_input};
 pub use mark::{Mark, Phase};
 pub use run::RunTally;
-pub use tally::{ColumnTally, RowTally, Tally};
+pub use tally::{ColumnTally, RowTally, Tally, WaitsFor};
 pub use transitions::{Pick, RowTransitions};

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::block::Block;
 use super::dependencies::Plan;
+use super::mark::Phase;
 use super::run::RunTally;
 use super::transitions::RowTransitions;
-use crate::cell_status::CellStatus;
+use crate::cell_status::{CellError, CellStatus};
 use crate::record::Slot;
 
 /// Counts of everything but idle cells and rows: those are the rest.
@@ -18,6 +19,25 @@ pub struct Tally {
     columns: BTreeMap<Slot, ColumnCounts>,
     #[serde(default, skip_serializing_if = "RunTally::is_blank")]
     run: RunTally,
+    /// How many runs have begun.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    runs: u64,
+    /// Queued cells that wait for the time of their next try.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    later: u64,
+    /// What the last of them to be put off waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    waits_for: Option<WaitsFor>,
+}
+
+/// What cells wait for that are tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WaitsFor {
+    /// How the last try failed.
+    pub error: CellError,
+    /// When the next try is, in Unix milliseconds.
+    pub until_ms: i64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +55,9 @@ struct ColumnCounts {
     completed: u64,
     error: u64,
     skipped: u64,
+    /// Of the completed ones.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    stale: u64,
 }
 
 /// Number of rows in each state. Each row counts once, in the first state that applies: generating, queued,
@@ -58,6 +81,8 @@ pub struct ColumnTally {
     pub completed: u64,
     pub error: u64,
     pub skipped: u64,
+    /// Those of the completed ones that are out of date.
+    pub stale: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -70,7 +95,7 @@ impl Tally {
     /// With nothing counted yet, and the run as it is.
     #[must_use]
     pub fn recounting(&self) -> Self {
-        Self { run: self.run, ..Self::default() }
+        Self { run: self.run, runs: self.runs, waits_for: self.waits_for.clone(), ..Self::default() }
     }
 
     /// Takes one row's cells through something and counts what came of it; says from which running cells the
@@ -90,9 +115,29 @@ impl Tally {
         self.add(plan, block, place);
         if !was_processing && self.is_processing() {
             self.run = RunTally::default();
+            self.runs = self.runs.saturating_add(1);
+            self.waits_for = None;
         }
         self.run.join(ended);
         (outcome, revoked)
+    }
+
+    /// So many completed cells of a column became stale.
+    pub fn add_stale(&mut self, slot: Slot, count: u64) {
+        if count > 0 {
+            let counts = self.columns.entry(slot).or_default();
+            counts.stale = counts.stale.saturating_add(count);
+        }
+    }
+
+    /// A cell was put off.
+    pub fn put_off(&mut self, error: CellError, until_ms: i64) {
+        self.waits_for = Some(WaitsFor { error, until_ms });
+    }
+
+    /// How many cells wait for another try, and what the last of them waits for; `None` if none does.
+    pub fn waiting(&self) -> Option<(u64, &WaitsFor)> {
+        self.waits_for.as_ref().filter(|_| self.later > 0).map(|waits_for| (self.later, waits_for))
     }
 
     /// Counts a row in.
@@ -116,14 +161,19 @@ impl Tally {
     /// Where a column's cells stand, of which there are `total`.
     pub fn column(&self, slot: Slot, total: u64) -> ColumnTally {
         let counts = self.columns.get(&slot).copied().unwrap_or_default();
-        let ColumnCounts { queued, generating, completed, error, skipped } = counts;
+        let ColumnCounts { queued, generating, completed, error, skipped, stale } = counts;
         let idle = total.saturating_sub(queued + generating + completed + error + skipped);
-        ColumnTally { idle, queued, generating, completed, error, skipped }
+        ColumnTally { idle, queued, generating, completed, error, skipped, stale }
     }
 
     /// What came of the present run, or of the last one.
     pub fn run(&self) -> RunTally {
         self.run
+    }
+
+    /// The number of the present run, or of the last one.
+    pub fn run_number(&self) -> u64 {
+        self.runs
     }
 
     /// How many cells wait or run.
@@ -139,7 +189,8 @@ impl Tally {
     fn change(&mut self, plan: &Plan, block: &Block, place: u8, change: Change) {
         let mut statuses = [0_usize; CellStatus::ALL.len()];
         for column in &plan.columns {
-            let status = block.get(column.slot, place).status;
+            let mark = block.get(column.slot, place);
+            let status = mark.status;
             if let Some(seen) = statuses.get_mut(status as usize) {
                 *seen += 1;
             }
@@ -147,6 +198,12 @@ impl Tally {
                 let counts = self.columns.entry(column.slot).or_default();
                 if let Some(count) = counts.of(status) {
                     change.apply(count);
+                }
+                if mark.is_stale() {
+                    change.apply(&mut counts.stale);
+                }
+                if status == CellStatus::Queued && mark.phase == Phase::Later {
+                    change.apply(&mut self.later);
                 }
             }
         }
@@ -178,6 +235,11 @@ impl ColumnCounts {
             CellStatus::Skipped => Some(&mut self.skipped),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature is serde's")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Change {

@@ -1,5 +1,7 @@
 //! The state machine of the contract, row by row, and what it says of dependencies.
 
+mod stale;
+
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -57,6 +59,7 @@ struct World {
     plan: Plan,
     block: Block,
     values: Record,
+    details: Details,
     revoked: Vec<Slot>,
 }
 
@@ -64,7 +67,14 @@ impl World {
     fn new(autoplay: bool) -> Self {
         let project = project(autoplay);
         let values = Record::pack([(INPUT, r#"{"email":"a@b.c","n":1}"#)]);
-        Self { plan: Plan::of(&project), project, block: Block::default(), values, revoked: Vec::new() }
+        Self {
+            plan: Plan::of(&project),
+            project,
+            block: Block::default(),
+            values,
+            details: Details::default(),
+            revoked: Vec::new(),
+        }
     }
 
     fn step<T>(&mut self, step: impl FnOnce(&mut RowTransitions<'_>) -> T) -> T {
@@ -89,9 +99,9 @@ impl World {
     fn write(&mut self, slot: Slot, raw: &str) {
         let (old, table) = (self.values.clone(), self.project.table.clone());
         self.values = old.with([(slot, raw)]).unwrap();
-        let new = self.values.clone();
+        let (new, details) = (self.values.clone(), self.details.clone());
         let (old, new) = (old.cells().unwrap(), new.cells().unwrap());
-        self.step(|steps| steps.written(&table, &[slot], &old, &new));
+        self.step(|steps| steps.written(&table, &[slot], &old, &new, &details));
     }
 
     fn settle(&mut self, slot: Slot, ending: Ending, raw: Option<&str>) {
@@ -101,7 +111,13 @@ impl World {
         }
         let new = self.values.clone();
         let (old, new) = (old.cells().unwrap(), new.cells().unwrap());
-        self.step(|steps| steps.settle(&table, slot, ending, &old, &new));
+        let states = &CellStates::IDLE;
+        let row = RowView::new(&table, new.clone(), states);
+        let is_outdated = self.mark(slot).outdated;
+        let made_from = self.plan.made_from(slot, &row).filter(|_| !is_outdated);
+        self.details.set(slot, &Detail { made_from, ..Detail::default() }).unwrap();
+        let details = self.details.clone();
+        self.step(|steps| steps.settle(&table, slot, ending, &old, &new, &details));
     }
 
     /// Takes a cell that must be ready and ends it.

@@ -5,6 +5,7 @@ use super::dependencies::Plan;
 use super::ending::Ending;
 use super::mark::{Mark, Phase};
 use super::run::RunTally;
+use crate::cell::{CellStates, Details};
 use crate::cell_status::{CellStatus, ErrorCode};
 use crate::record::{Cells, Slot};
 use crate::row::RowView;
@@ -60,6 +61,21 @@ enum Cause {
     Written,
     /// A run gave an input another value: it goes on to what was made from the old one.
     Run,
+}
+
+/// A change of a row's values.
+#[derive(Clone, Copy)]
+struct Edit<'a> {
+    table: &'a Table,
+    old: &'a Cells<'a>,
+    new: &'a Cells<'a>,
+    /// What is known of the row's cells.
+    details: &'a Details,
+    cause: Cause,
+}
+
+fn is_changed(slot: Slot, old: &Cells<'_>, new: &Cells<'_>) -> bool {
+    !same(old.get(slot).unwrap_or("null"), new.get(slot).unwrap_or("null"))
 }
 
 impl<'a> RowTransitions<'a> {
@@ -120,12 +136,21 @@ impl<'a> RowTransitions<'a> {
     }
 
     /// Cells were written by hand. `null` makes a processed cell idle, any other value completes it.
-    pub fn written(&mut self, table: &Table, slots: &[Slot], old: &Cells<'_>, new: &Cells<'_>) {
+    pub fn written(
+        &mut self,
+        table: &Table,
+        slots: &[Slot],
+        old: &Cells<'_>,
+        new: &Cells<'_>,
+        details: &Details,
+    ) {
         for slot in slots {
             self.write(*slot, new.get(*slot).is_none());
         }
         for slot in slots {
-            self.follow(table, *slot, old, new, Cause::Written);
+            let edit = Edit { table, old, new, details, cause: Cause::Written };
+            self.follow(*slot, &edit);
+            self.watch(*slot, is_changed(*slot, old, new));
         }
         self.look_around();
     }
@@ -143,19 +168,31 @@ impl<'a> RowTransitions<'a> {
         self.look_around();
     }
 
-    /// A cell ends. `old` and `new` are the row's values before and after.
-    pub fn settle(&mut self, table: &Table, slot: Slot, ending: Ending, old: &Cells<'_>, new: &Cells<'_>) {
+    /// A cell ends. `old` and `new` are the row's values before and after, `details` what is known of its cells.
+    pub fn settle(
+        &mut self,
+        table: &Table,
+        slot: Slot,
+        ending: Ending,
+        old: &Cells<'_>,
+        new: &Cells<'_>,
+        details: &Details,
+    ) {
         let mark = self.mark(slot);
+        let completed = Mark { stale: mark.outdated, ..Mark::settled(CellStatus::Completed) };
         let settled = match ending {
-            Ending::Value => Mark::settled(CellStatus::Completed),
-            Ending::NoData => Mark { no_data: true, ..Mark::settled(CellStatus::Completed) },
+            Ending::Value => completed,
+            Ending::NoData => Mark { no_data: true, ..completed },
             Ending::Retry => Mark { status: CellStatus::Queued, phase: Phase::Later, tried: true, ..mark },
             Ending::Failed(code) => Mark { error: Some(code), ..Mark::settled(CellStatus::Error) },
             Ending::Skipped(code) => Mark { error: Some(code), ..Mark::settled(CellStatus::Skipped) },
         };
         self.set(slot, settled);
         self.ended.count(ending);
-        self.follow(table, slot, old, new, Cause::Run);
+        self.follow(slot, &Edit { table, old, new, details, cause: Cause::Run });
+        if !settled.is_pending() {
+            self.watch(slot, settled.status != mark.prior || is_changed(slot, old, new));
+        }
         self.look_around();
     }
 
@@ -184,30 +221,40 @@ impl<'a> RowTransitions<'a> {
     }
 
     /// Takes a change of one slot to the cells made from it.
-    fn follow(&mut self, table: &Table, slot: Slot, old: &Cells<'_>, new: &Cells<'_>, cause: Cause) {
-        let readers = self.plan.readers.get(&slot).map(Vec::as_slice).unwrap_or_default();
+    fn follow(&mut self, slot: Slot, edit: &Edit<'_>) {
+        let Edit { table, old, new, details, cause } = *edit;
+        let plan = self.plan;
+        let readers = plan.readers.get(&slot).map(Vec::as_slice).unwrap_or_default();
         for (column, input) in readers {
-            let Some(column) = self.plan.columns.get(*column) else { continue };
+            let Some(column) = plan.columns.get(*column) else { continue };
             let Some(input) = column.inputs.get(*input) else { continue };
-            let states = &crate::cell::CellStates::IDLE;
+            let states = &CellStates::IDLE;
             let before = input.source.value(&RowView::new(table, old.clone(), states));
-            let after = input.source.value(&RowView::new(table, new.clone(), states));
+            let row = RowView::new(table, new.clone(), states);
+            let after = input.source.value(&row);
             if !same(before.as_deref().unwrap_or("null"), after.as_deref().unwrap_or("null")) {
-                self.input_changed(column.slot, cause);
+                let made_from = details.get(column.slot).and_then(|detail| detail.made_from);
+                let is_same = made_from.is_some() && made_from == plan.made_from(column.slot, &row);
+                self.input_changed(column.slot, cause, !is_same);
             }
         }
     }
 
-    fn input_changed(&mut self, slot: Slot, cause: Cause) {
+    /// `differs`: the inputs are not those that the cell's result was made from.
+    fn input_changed(&mut self, slot: Slot, cause: Cause, differs: bool) {
         let mark = self.mark(slot);
+        // What a stop would bring back.
+        let has_result = mark.prior == CellStatus::Completed && !mark.manual;
+        let stale = if has_result { differs } else { mark.stale };
         match mark.status {
             // It runs on what is not so any more: its result would be wrong.
             CellStatus::Generating => {
                 self.revoke(slot, mark);
-                self.set(slot, Mark { status: CellStatus::Queued, phase: Phase::Waiting, ..mark });
+                self.set(slot, Mark { status: CellStatus::Queued, phase: Phase::Waiting, stale, ..mark });
             }
-            CellStatus::Queued => {}
+            CellStatus::Queued => self.set(slot, Mark { stale, ..mark }),
             _ if mark.manual => {}
+            CellStatus::Completed if !differs => self.set(slot, Mark { stale: false, ..mark }),
             CellStatus::Completed => {
                 let stale = Mark { stale: true, ..mark };
                 let runs = self.plan.autoplay || cause == Cause::Run;
@@ -217,6 +264,21 @@ impl<'a> RowTransitions<'a> {
                 self.set(slot, mark.queued());
             }
             CellStatus::Idle | CellStatus::Error | CellStatus::Skipped => {}
+        }
+    }
+
+    /// Takes a change of one slot to the cells that were skipped and whose condition looks at it.
+    fn watch(&mut self, slot: Slot, is_changed: bool) {
+        let plan = self.plan;
+        if !plan.autoplay || !is_changed {
+            return;
+        }
+        let watchers = plan.watchers.get(&slot).into_iter().flatten();
+        for column in watchers.filter_map(|index| plan.columns.get(*index)) {
+            let mark = self.mark(column.slot);
+            if mark.status == CellStatus::Skipped && !mark.manual {
+                self.set(column.slot, mark.queued());
+            }
         }
     }
 

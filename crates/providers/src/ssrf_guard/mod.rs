@@ -140,7 +140,7 @@ impl Client {
             _ if request.method != Method::GET => builder = builder.header(CONTENT_LENGTH, 0),
             _ => {}
         }
-        builder.send().await.map_err(lost)
+        builder.send().await.map_err(|error| lost(error, request.url.host_str()))
     }
 
     async fn read(
@@ -159,7 +159,7 @@ impl Client {
             return Err(too_large());
         }
         let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(lost)? {
+        while let Some(chunk) = answer.chunk().await.map_err(|error| lost(error, None))? {
             // After decompression, so that a small bomb is stopped as well.
             let room = bytes_max - body.len();
             if chunk.len() > room {
@@ -201,7 +201,7 @@ fn blocked(words: &str) -> Failure {
 }
 
 /// What a call that never got its whole answer died of. The URL is left out: it may hold a key.
-fn lost(error: reqwest::Error) -> Failure {
+fn lost(error: reqwest::Error, host: Option<&str>) -> Failure {
     let error = error.without_url();
     let mut causes: Vec<&(dyn Error + 'static)> = vec![&error];
     let mut next = error.source();
@@ -219,6 +219,10 @@ fn lost(error: reqwest::Error) -> Failure {
         return Failure::new(FailureKind::InvalidInput, "The request cannot be sent.");
     }
     let root = causes.last().map(ToString::to_string).unwrap_or_default();
-    let step = if error.is_connect() { "failed" } else { "was lost" };
-    Failure::transient(format!("The connection {step}: {root}."))
+    match host {
+        Some(host) if error.is_connect() => {
+            Failure::unreachable(format!("The connection to {host} failed: {root}."))
+        }
+        _ => Failure::transient(format!("The connection was lost: {root}.")),
+    }
 }

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rowmill_model::CellStatus;
-use rowmill_model::plan::{Phase, Pick, RowTransitions, block_of, place_of, position_of};
+use rowmill_model::plan::{Ending, Phase, Pick, PlanChange, RowTransitions, block_of, place_of, position_of};
 use rowmill_model::record::Slot;
+use rowmill_model::row::RowView;
+use rowmill_model::{CellStates, CellStatus};
 use uuid::Uuid;
 
 use super::row_changes::{LoadedTally, OpenClaim, RowChanges, not_loaded, unreadable};
@@ -107,20 +108,30 @@ impl<V: Copy> RowChanges<V> {
         let mark = self.block(block_of(position))?.get(slot, place_of(position));
         let row = self.row(position).ok_or_else(not_loaded)?;
         let spent = result.spent();
-        let Ended { ending, value, detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
+        let Ended { ending, value, mut detail, retry_at_ms } = result.end(&row.details, slot, mark, now_ms);
         let values = row.values.with(value.as_deref().map(|raw| (slot, raw)))?;
+        if matches!(ending, Ending::Value | Ending::NoData) && !mark.outdated {
+            let states = &CellStates::IDLE;
+            let row = RowView::new(&self.project.table, values.cells()?, states);
+            detail.made_from = self.plan.made_from(slot, &row);
+        }
         let mut details = row.details.clone();
         details.set(slot, &detail)?;
         if let Some(at_ms) = retry_at_ms {
             self.writes.retries_made.push((at_ms, slot, position));
+            let error = detail.trying.as_ref().and_then(|trying| trying.error.clone());
+            let (_, tally) = self.open(block_of(position))?;
+            if let Some(error) = error {
+                tally.put_off(error, at_ms);
+            }
         }
-        let new = values.clone();
+        let (new, kept) = (values.clone(), details.clone());
         let old = self.put(position, values, details)?;
         let (old, new) = (old.cells()?, new.cells()?);
         let project = Arc::clone(&self.project);
         self.step(position, |steps| {
             steps.spend(spent);
-            steps.settle(&project.table, slot, ending, &old, &new);
+            steps.settle(&project.table, slot, ending, &old, &new, &kept);
         })
     }
 
@@ -194,7 +205,7 @@ impl<V: Copy> RowChanges<V> {
 
     /// Begins to go over every block after the columns changed; the counts must be loaded. Then load blocks with their
     /// claims, [`RowChanges::replan_loaded`], flush, and so on.
-    pub fn begin_replan(&mut self) -> Result<()> {
+    pub fn begin_replan(&mut self, change: &PlanChange) -> Result<()> {
         let known = match std::mem::replace(&mut self.tally, LoadedTally::Missing) {
             LoadedTally::Missing => return Err(not_loaded()),
             LoadedTally::Parsed(tally) => tally,
@@ -203,6 +214,10 @@ impl<V: Copy> RowChanges<V> {
                 tally.map_err(unreadable)?.unwrap_or_default()
             }
         };
+        if !change.graph {
+            self.tally = LoadedTally::Parsed(known);
+            return Ok(());
+        }
         self.tally = LoadedTally::Parsed(known.recounting());
         // The columns that were ready may be gone: all entries are written anew.
         self.writes.ready_anew = true;
@@ -212,9 +227,32 @@ impl<V: Copy> RowChanges<V> {
         Ok(())
     }
 
-    /// Works out anew what waits in the loaded blocks, counts them again, and takes cells of columns that are gone away
-    /// from whoever runs them.
-    pub fn replan_loaded(&mut self) -> Result<()> {
+    /// Marks what columns hold that ask something else now. If the graph changed, works out anew what waits in the loaded
+    /// blocks, counts them again, and takes cells of columns that are gone away from whoever runs them.
+    pub fn replan_loaded(&mut self, change: &PlanChange) -> Result<()> {
+        let became_stale = self.outdate_loaded(&change.asked);
+        if change.graph {
+            return self.replan_graph();
+        }
+        let LoadedTally::Parsed(tally) = &mut self.tally else { return Err(not_loaded()) };
+        for (slot, count) in became_stale {
+            tally.add_stale(slot, count);
+            if count > 0 {
+                self.changed = ChangedRows::Many;
+                self.restated = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks what these columns hold in the loaded blocks as out of date; says how many cells became stale.
+    fn outdate_loaded(&mut self, slots: &[Slot]) -> Vec<(Slot, u64)> {
+        let blocks = &mut self.blocks;
+        let outdate = |slot: &Slot| (*slot, blocks.values_mut().map(|open| open.block.outdate(*slot)).sum());
+        slots.iter().map(outdate).collect()
+    }
+
+    fn replan_graph(&mut self) -> Result<()> {
         let plan = Arc::clone(&self.plan);
         let slots: BTreeSet<Slot> = plan.slots().collect();
         let project = self.project.id;

@@ -291,6 +291,14 @@ impl<V: Copy> RowChanges<V> {
         is_named || !self.writes.retries_done.is_empty() || self.claims.values().any(|open| open.is_changed)
     }
 
+    /// The number of the present run, as far as a cell's state changed here.
+    pub(super) fn run_number(&self) -> u64 {
+        match &self.tally {
+            LoadedTally::Parsed(tally) => tally.run_number(),
+            LoadedTally::Missing | LoadedTally::Text(_) => 0,
+        }
+    }
+
     pub fn lane(&self, slot: Slot) -> Lane {
         Lane { project: self.project.id, slot }
     }

@@ -157,11 +157,12 @@ impl<V: Copy> RowChanges<V> {
         }
         let concerns = self.concerns(&slots);
         let new = concerns.then(|| values.clone());
+        let kept = if concerns { details.clone() } else { Details::default() };
         let old = self.put(position, values, details)?;
         if let Some(new) = new {
             let (old, new) = (old.cells()?, new.cells()?);
             let project = Arc::clone(&self.project);
-            self.step(position, |steps| steps.written(&project.table, &slots, &old, &new))?;
+            self.step(position, |steps| steps.written(&project.table, &slots, &old, &new, &kept))?;
         }
         Ok(())
     }

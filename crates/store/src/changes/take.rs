@@ -54,8 +54,11 @@ impl<'a> CellTaker<'a> {
         let mark = changes.block(block_of(position))?.get(slot, place_of(position));
         let row = changes.row(position).ok_or_else(not_loaded)?;
         self.bytes += row.values.as_bytes().len();
-        let (attempts, project) = (row.details.tries(slot, mark), Arc::clone(&changes.project));
-        self.claimed.push(Claimed { ticket, row: row.id, values: row.values.clone(), attempts, project });
+        let attempts = row.details.tries(slot, mark);
+        let waiting_since_ms = row.details.waiting_since_ms(slot, mark);
+        let (row, values) = (row.id, row.values.clone());
+        let (run, project) = (changes.run_number(), Arc::clone(&changes.project));
+        self.claimed.push(Claimed { ticket, row, values, attempts, waiting_since_ms, run, project });
         Ok(true)
     }
 

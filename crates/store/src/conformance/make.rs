@@ -96,6 +96,16 @@ pub(super) async fn load(store: &dyn Store, id: ProjectId) -> StoredProject {
     store.project(id).await.unwrap().unwrap()
 }
 
+pub(super) async fn change(store: &dyn Store, id: ProjectId, change: impl FnOnce(&mut Project)) {
+    let stored = load(store, id).await;
+    let mut project = Project::clone(&stored.project);
+    change(&mut project);
+    let views = Vec::new();
+    let version = Some(stored.version);
+    let save = ProjectSave { project, views, version, subject: None, fixes: Vec::new(), once: None };
+    store.save_project(save).await.unwrap();
+}
+
 pub(super) fn row_id(number: u128) -> RowId {
     RowId::from_uuid(Uuid::from_u128(number))
 }

@@ -20,6 +20,7 @@ mod projects;
 mod recount;
 mod rows;
 mod sealed;
+mod stale;
 mod teams;
 
 use std::pin::Pin;
@@ -89,4 +90,7 @@ pub const CASES: &[(&str, Case)] = cases![
     processing::rows_play_by_themselves,
     processing::a_deleted_column_holds_nothing_up,
     processing::a_deleted_project_takes_the_work_along,
+    stale::a_column_that_asks_something_else_has_stale_results,
+    stale::an_edit_that_is_undone_leaves_nothing_stale,
+    stale::cells_that_wait_say_since_when_and_what_for,
 ];

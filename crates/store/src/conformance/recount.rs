@@ -4,13 +4,14 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use rowmill_model::cell::Meta;
+use rowmill_model::column::DataShape;
 use rowmill_model::plan::{ColumnTally, Pick, RowTally};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellError, CellStatus, ErrorCode, ProjectId, Spent};
 use uuid::Uuid;
 
 use super::make::{
-    ANSWER, MAIL, NAME, SECOND, create, insert, load, numbered, processed, row_id, write, writes,
+    ANSWER, MAIL, NAME, SECOND, change, create, insert, load, numbered, processed, row_id, write, writes,
 };
 use crate::store::Store;
 use crate::types::{PageStart, StoredRow};
@@ -35,6 +36,8 @@ pub enum Event {
     Lose,
     Wait(u16),
     Autoplay(bool),
+    /// The column asks something else.
+    Reask(Slot),
     Reopen,
 }
 
@@ -54,6 +57,7 @@ pub fn events() -> impl Strategy<Value = Vec<Event>> {
         1 => Just(Event::Lose),
         2 => (0..3_000_u16).prop_map(Event::Wait),
         1 => any::<bool>().prop_map(Event::Autoplay),
+        1 => slot().prop_map(Event::Reask),
         1 => Just(Event::Reopen),
     ];
     prop::collection::vec(event, 1..60)
@@ -140,14 +144,18 @@ impl World {
             }
             Event::Wait(ms) => self.now_ms += i64::from(ms),
             Event::Autoplay(autoplay) => {
-                let stored = load(store, id).await;
-                let mut project = rowmill_model::Project::clone(&stored.project);
-                project.autoplay = autoplay;
-                let save = crate::types::ProjectSave {
-                    version: Some(stored.version),
-                    ..super::make::creation(project)
-                };
-                store.save_project(save).await.unwrap();
+                change(store, id, |project| project.autoplay = autoplay).await;
+            }
+            Event::Reask(slot) => {
+                change(store, id, |project| {
+                    for column in project.table.columns.iter_mut().filter(|column| column.slot == slot) {
+                        column.data_shape = match column.data_shape {
+                            DataShape::Text => DataShape::Json,
+                            _ => DataShape::Text,
+                        };
+                    }
+                })
+                .await;
             }
             Event::Reopen => {}
         }
@@ -198,6 +206,10 @@ fn status(row: &StoredRow, slot: Slot) -> CellStatus {
     row.states.get(slot).map_or(CellStatus::Idle, |state| state.status)
 }
 
+fn is_stale(row: &StoredRow, slot: Slot) -> bool {
+    row.states.get(slot).is_some_and(|state| state.status == CellStatus::Completed && state.stale)
+}
+
 /// Counts every cell and every row, and compares.
 pub(super) async fn check_counts(store: &dyn Store, id: ProjectId) {
     let standing = store.processing_status(id).await.unwrap().unwrap();
@@ -226,6 +238,7 @@ pub(super) async fn check_counts(store: &dyn Store, id: ProjectId) {
             completed: of(CellStatus::Completed),
             error: of(CellStatus::Error),
             skipped: of(CellStatus::Skipped),
+            stale: count(&|row| is_stale(row, *slot)),
         };
         assert_eq!(standing.tally.column(*slot, total), counted, "slot {slot}");
     }

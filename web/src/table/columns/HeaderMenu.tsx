@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { Column } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { ConfirmDialog } from '../../ui/ConfirmDialog';
+import { formatNumber } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import classes from '../../ui/Menu.module.css';
 import { NameDialog } from '../../ui/NameDialog';
@@ -11,6 +12,7 @@ import type { Table } from '../state/useTable';
 import { openFilters } from '../views/openFilters';
 import { DeletionImpact } from './DeletionImpact';
 import { FreezeItem } from './FreezeItem';
+import { useStaleCount } from './StaleNote';
 import type { ColumnActions } from './useColumnActions';
 
 export interface HeaderMenuTarget {
@@ -52,7 +54,7 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
           <Menu.Item leftSection={<Icon name="pencil" />} closeMenuOnClick={false} onClick={() => setDialog('rename')}>
             Rename
           </Menu.Item>
-          {isProcessed(column) && <RunItems onRun={run} />}
+          {isProcessed(column) && <RunItems projectId={table.project.id} columnId={column.id} onRun={run} />}
           <Menu.Divider />
           <Menu.Item leftSection={<Icon name="sort" />} onClick={() => sort('asc')}>
             Sort A to Z
@@ -94,7 +96,14 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
   );
 }
 
-function RunItems({ onRun }: { onRun: (body: object) => void }) {
+interface RunItemsProps {
+  projectId: string;
+  columnId: string;
+  onRun: (body: object) => void;
+}
+
+function RunItems({ projectId, columnId, onRun }: RunItemsProps) {
+  const staleCount = useStaleCount(projectId, columnId);
   return (
     <>
       <Menu.Divider />
@@ -104,6 +113,11 @@ function RunItems({ onRun }: { onRun: (body: object) => void }) {
       <Menu.Item leftSection={<Icon name="warn" />} onClick={() => onRun({ statuses: ['error'] })}>
         Run failed cells
       </Menu.Item>
+      {staleCount > 0 && (
+        <Menu.Item leftSection={<Icon name="redo" />} onClick={() => onRun({ statuses: ['completed'] })}>
+          Run outdated cells ({formatNumber(staleCount)})
+        </Menu.Item>
+      )}
       <Menu.Item leftSection={<Icon name="redo" />} onClick={() => onRun({ force: true })}>
         Rerun all cells
       </Menu.Item>

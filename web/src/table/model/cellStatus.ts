@@ -35,7 +35,7 @@ export function describeCell(cell: Cell, now = Date.now()): string {
   if (cell.status === 'queued') return cell.retryAt ? retryText(cell, cell.retryAt, now) : 'Queued';
   if (cell.status === 'generating') return 'Running';
   if (cell.manual) return 'Edited manually. Runs keep this value unless you rerun all cells.';
-  if (cell.stale) return 'Out of date: an input has changed. Run the cell again.';
+  if (cell.stale) return 'Out of date: an input or the column has changed. Run the cell again.';
   if (isEmptyResult(cell)) return emptyReason(cell.meta);
   return cell.status === 'completed' ? 'Done' : 'Not run yet';
 }

@@ -17,6 +17,8 @@ export interface Progress {
   /** Recent cells per second; undefined until it can be measured. */
   rate?: number;
   secondsLeft?: number;
+  /** What cells that are tried again wait for. */
+  waiting?: NonNullable<Status['run']>['waiting'];
 }
 
 interface Moment {

@@ -6,6 +6,13 @@ export function isAllEmpty({ isRunning, total, empty }: Progress): boolean {
   return !isRunning && empty > 0 && empty === total;
 }
 
+/** What the cells of a run wait for, and until when: `12 cells wait until 18:30:05`. */
+export function waitingText({ waiting }: Progress): string {
+  if (!waiting) return '';
+  const time = new Date(waiting.until).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+  return `${pluralize(waiting.cells, 'cell')} ${waiting.cells === 1 ? 'waits' : 'wait'} until ${time}: ${waiting.reason.message}`;
+}
+
 /** A running or finished run in one line. The counts add up to the total. */
 export function summary(progress: Progress): string {
   const { isRunning, rate, secondsLeft, failed, total } = progress;

@@ -85,6 +85,7 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
 
 function nothingRan(body: TriggerBody): string {
   if (body.statuses?.includes('error')) return 'No cells have failed.';
+  if (body.statuses?.includes('completed')) return 'No cells are out of date.';
   if (body.force) return 'There is nothing to run.';
   return 'All cells are done. To run finished cells again, choose “Rerun all cells”.';
 }

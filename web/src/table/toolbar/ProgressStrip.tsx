@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import { formatNumber, formatCost } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
 import { countEnded, type Progress } from '../runs/progress';
-import { isAllEmpty, summary } from '../runs/summary';
+import { isAllEmpty, summary, waitingText } from '../runs/summary';
 import type { Table } from '../state/useTable';
 import classes from './Toolbar.module.css';
 
@@ -39,6 +39,11 @@ export function ProgressStrip({ table }: { table: Table }) {
       >
         {summary(progress)}
       </Text>
+      {progress.isRunning && progress.waiting && (
+        <Text size="sm" c="dimmed" truncate style={{ maxWidth: 420 }} title={waitingText(progress)}>
+          {waitingText(progress)}
+        </Text>
+      )}
       {progress.isRunning && (
         <Button
           size="xs"

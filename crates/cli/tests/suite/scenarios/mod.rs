@@ -12,6 +12,7 @@ mod credentials;
 mod cursors;
 mod damage;
 mod disk_faults;
+mod dead_hosts;
 mod events;
 mod exhaustion;
 mod failover;
@@ -44,6 +45,7 @@ mod sessions;
 mod shared_rates;
 mod site;
 mod sizes;
+mod stale;
 mod stopping;
 mod streams;
 mod system;
@@ -75,12 +77,14 @@ pub(crate) fn all() -> Vec<Scenario> {
         damage::EMBEDDED,
         disk_faults::EMBEDDED,
         disk_faults::NODES,
+        dead_hosts::OWN,
         moving::OWN,
         upgrading::OWN,
         scraping::OWN,
         writers::EMBEDDED,
         writers::OWN,
         processing::OWN,
+        stale::OWN,
         provider_columns::OWN,
         paid::OWN,
         connections::OWN,

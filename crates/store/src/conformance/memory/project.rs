@@ -90,10 +90,15 @@ impl MemoryProject {
     }
 
     /// Goes over every row after the columns were changed.
-    pub(super) fn replan(&mut self) {
+    pub(super) fn replan(&mut self, asked: &[Slot]) {
         self.tally = self.tally.recounting();
         let plan = Arc::clone(&self.plan);
         self.blocks.values_mut().for_each(|block| block.keep_only(plan.slots()));
+        for block in self.blocks.values_mut() {
+            for slot in asked {
+                block.outdate(*slot);
+            }
+        }
         for position in self.rows.keys() {
             let block = self.blocks.entry(block_of(*position)).or_default();
             RowTransitions::new(&plan, block, place_of(*position)).look_around();

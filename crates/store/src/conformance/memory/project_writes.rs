@@ -54,8 +54,8 @@ impl State {
         let before = std::mem::replace(&mut entry.plan, Arc::clone(&plan));
         entry.project = Arc::new(project.clone());
         entry.version += 1;
-        if !plan.is_like(&before) {
-            entry.replan();
+        if let Some(change) = plan.change_since(&before) {
+            entry.replan(&change.asked);
             changes.of(project.id).all = true;
             let is_gone =
                 |lane: Lane| lane.project == project.id && !plan.slots().any(|slot| slot == lane.slot);

@@ -143,10 +143,11 @@ impl State {
             let detail = Detail { updated_at_ms: (!is_null).then_some(now_ms), ..Detail::default() };
             row.details.set(*slot, &detail)?;
         }
+        let details = row.details.clone();
         changes.of(id).written.insert(position);
         if slots.iter().any(|slot| plan.concerns(*slot)) {
             self.step(changes, (id, position), Some(now_ms), |steps| {
-                steps.written(&project.table, &slots, &old, &new);
+                steps.written(&project.table, &slots, &old, &new, &details);
             })?;
         }
         Ok(())

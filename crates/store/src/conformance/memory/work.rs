@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rowmill_model::cell::{Detail, Meta, Trying};
+use rowmill_model::cell::{Detail, Details, Meta, Trying};
 use rowmill_model::plan::{Block, Ending, Phase, RowTransitions, Verdict, block_of, place_of, position_of};
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, ProjectId, Spent};
@@ -184,8 +184,16 @@ impl State {
                     *count_left -= 1;
                     *bytes_left = bytes_left.saturating_sub(values.as_bytes().len());
                     let ticket = Ticket { token, lane, position };
-                    let attempts = self.tries(lane, position);
-                    claimed.push(Claimed { ticket, row, values, attempts, project: Arc::clone(&project) });
+                    let trying = self.trying(lane, position);
+                    claimed.push(Claimed {
+                        ticket,
+                        row,
+                        values,
+                        attempts: trying.as_ref().map_or(0, |trying| trying.attempts),
+                        waiting_since_ms: trying.and_then(|trying| trying.since_ms),
+                        run: self.entry(lane.project)?.tally.run_number(),
+                        project: Arc::clone(&project),
+                    });
                 }
                 Verdict::Skip(error) => {
                     self.end(changes, lane, position, now_ms, CellResult::Skipped(error))?;
@@ -199,10 +207,10 @@ impl State {
         Ok(())
     }
 
-    /// Tries of a cell's run that failed.
-    fn tries(&self, lane: Lane, position: u64) -> u32 {
+    /// How far a cell has come that is tried again.
+    fn trying(&self, lane: Lane, position: u64) -> Option<Trying> {
         let row = self.projects.get(&lane.project).and_then(|entry| entry.rows.get(&position));
-        row.and_then(|row| row.details.trying(lane.slot)).map_or(0, |trying| trying.attempts)
+        row.and_then(|row| row.details.trying(lane.slot))
     }
 
     pub(super) fn settle(&mut self, changes: &mut Changes, settle: Settle) -> Result<Settled> {
@@ -235,11 +243,11 @@ impl State {
     ) -> Result<()> {
         let Lane { project: id, slot } = lane;
         let Some(old) = self.values(id, position).cloned() else { return Ok(()) };
-        let tries = self.tries(lane, position);
+        let tries = self.trying(lane, position).map_or(0, |trying| trying.attempts);
         let ended = Detail { attempts: tries + 1, updated_at_ms: Some(now_ms), ..Detail::default() };
         let kept_meta = |meta: Meta| (!meta.is_empty()).then_some(meta);
         let spent = result.spent();
-        let (ending, raw, detail) = match result {
+        let (ending, raw, mut detail) = match result {
             CellResult::Value(raw, meta) if &*raw == "null" => {
                 (Ending::NoData, Some(raw), Detail { meta: kept_meta(meta), ..ended })
             }
@@ -257,7 +265,7 @@ impl State {
                 (Ending::Skipped(code), None, Detail { message: Some(message), attempts: 0, ..ended })
             }
             CellResult::Retry { at_ms: at, error, .. } => {
-                return self.put_off(changes, lane, position, now_ms, (tries + 1, at, error), spent);
+                return self.put_off(changes, lane, position, now_ms, (tries + 1, at, Some(error)), spent);
             }
             CellResult::Later { at_ms: at, error } => {
                 return self.put_off(changes, lane, position, now_ms, (tries, at, error), spent);
@@ -267,16 +275,24 @@ impl State {
             Some(raw) => old.with([(slot, &**raw)])?,
             None => old.clone(),
         };
+        let is_outdated = self.entry(id)?.mark(slot, position).outdated;
         let entry = self.entry_mut(id)?;
         let project = Arc::clone(&entry.project);
+        if matches!(ending, Ending::Value | Ending::NoData) && !is_outdated {
+            let states = &CellStates::IDLE;
+            let row = RowView::new(&project.table, new.cells()?, states);
+            detail.made_from = entry.plan.made_from(slot, &row);
+        }
+        let mut details = Details::default();
         if let Some(row) = entry.rows.get_mut(&position) {
             row.values = new.clone();
             row.details.set(slot, &detail)?;
+            details = row.details.clone();
         }
         let (old, new) = (old.cells()?, new.cells()?);
         self.step(changes, (id, position), Some(now_ms), |steps| {
             steps.spend(spent);
-            steps.settle(&project.table, slot, ending, &old, &new);
+            steps.settle(&project.table, slot, ending, &old, &new, &details);
         })
     }
 
@@ -287,7 +303,7 @@ impl State {
         lane: Lane,
         position: u64,
         now_ms: i64,
-        (attempts, retry_at_ms, error): (u32, i64, CellError),
+        (attempts, retry_at_ms, error): (u32, i64, Option<CellError>),
         spent: Spent,
     ) -> Result<()> {
         let Lane { project: id, slot } = lane;
@@ -295,13 +311,20 @@ impl State {
         let project = Arc::clone(&entry.project);
         let Some(row) = entry.rows.get_mut(&position) else { return Ok(()) };
         let detail = row.details.get(slot).unwrap_or_default();
-        row.details.set(slot, &Detail { trying: Some(Trying { attempts, retry_at_ms, error }), ..detail })?;
+        let since_ms = detail.trying.as_ref().and_then(|trying| trying.since_ms).or(Some(now_ms));
+        let error = error.or_else(|| detail.trying.as_ref()?.error.clone());
+        let waits_for = error.clone();
+        let trying = Some(Trying { attempts, retry_at_ms, error, since_ms });
+        row.details.set(slot, &Detail { trying, ..detail })?;
         let values = row.values.clone();
         let cells = values.cells()?;
+        if let Some(error) = waits_for {
+            entry.tally.put_off(error, retry_at_ms);
+        }
         self.retries.insert((retry_at_ms, lane, position));
         self.step(changes, (id, position), Some(now_ms), |steps| {
             steps.spend(spent);
-            steps.settle(&project.table, slot, Ending::Retry, &cells, &cells);
+            steps.settle(&project.table, slot, Ending::Retry, &cells, &cells, &Details::default());
         })
     }
 

@@ -1,0 +1,135 @@
+//! What a column asks, as one number, so that a change of it is noticed.
+
+use serde::Serialize;
+use serde_json::Value as Json;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::column::{Column, ColumnType, TaskConfig, WaterfallEmail};
+use crate::table::Table;
+use crate::value::canonical;
+
+/// A number for all of a column that decides what its results are. What only says how often, how fast or how long
+/// to ask is left out, and so is what the column is called.
+pub(super) fn asking(column: &Column, table: &Table) -> u64 {
+    let Column {
+        id: _,
+        slot: _,
+        header: _,
+        kind,
+        data_shape,
+        dependencies,
+        ai_config,
+        task_config,
+        api_config,
+        reference_config: _,
+        run_condition,
+        retry: _,
+        rate_limit: _,
+        cache_ttl_seconds: _,
+    } = column;
+    let inputs = dependencies.iter().filter_map(|dependency| table.by_id(dependency.column_id.as_str()));
+    let references: Json = inputs.filter_map(|input| reference(input, table)).collect();
+    let parts = [
+        json(kind),
+        json(data_shape),
+        json(ai_config),
+        task_config.as_ref().map(task).unwrap_or_default(),
+        without_timeout(json(api_config)),
+        json(run_condition),
+        references,
+    ];
+    xxh3_64(&canonical(&Json::from_iter(parts).to_string()))
+}
+
+fn json(part: &impl Serialize) -> Json {
+    serde_json::to_value(part).unwrap_or_default()
+}
+
+fn without_timeout(mut config: Json) -> Json {
+    if let Json::Object(fields) = &mut config {
+        fields.remove("timeoutSeconds");
+    }
+    config
+}
+
+/// Of finders only those that are asked, in order.
+fn task(config: &TaskConfig) -> Json {
+    let TaskConfig { task_type, waterfall_email, web_scraper } = config;
+    let waterfall = waterfall_email.as_ref().map(|config| {
+        let WaterfallEmail { waterfall_type, providers, input_mapping } = config;
+        let mut entries: Vec<_> = providers.iter().filter(|entry| entry.enabled).collect();
+        entries.sort_by_key(|entry| entry.order);
+        let entries: Vec<_> = entries.iter().map(|entry| (&entry.id, &entry.task_type)).collect();
+        json(&(waterfall_type, entries, input_mapping))
+    });
+    Json::from_iter([json(task_type), json(&waterfall), without_timeout(json(web_scraper))])
+}
+
+/// The paths that a reference column follows to its value.
+fn reference(column: &Column, table: &Table) -> Option<Json> {
+    let mut links = Vec::new();
+    let mut current = Some(column);
+    while let Some(column) = current.filter(|column| column.kind == ColumnType::Reference)
+        && links.len() <= table.columns.len()
+    {
+        links.push(json(&(&column.id, &column.reference_config)));
+        let next = column.reference_config.as_ref();
+        current = next.and_then(|config| table.by_id(&config.column_id));
+    }
+    (!links.is_empty()).then(|| links.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ids::ColumnId;
+
+    #[test]
+    fn what_decides_the_results_counts_and_nothing_else() {
+        let mut table = Table::new();
+        table.push_manual(ColumnId::new("run"), "Run");
+        let base = json!({
+            "id": "run", "slot": 1, "header": "Run", "type": "task", "dataShape": "text",
+            "aiConfig": {"prompt": "Who is @{_trigger}?", "outputSchema": {"a": 1, "b": 2}},
+            "apiConfig": {"url": "http://a", "timeoutSeconds": 30},
+            "taskConfig": {"taskType": "waterfallEmail", "waterfallEmail": {"waterfallType": "email",
+                "providers": [{"id": "x", "taskType": "hunter", "enabled": true, "order": 0},
+                    {"id": "y", "taskType": "wiza", "enabled": false, "order": 1}],
+                "inputMapping": {"domain": "@{_trigger}"}}},
+        });
+        let asked = |column: &Json| asking(&serde_json::from_value(column.clone()).unwrap(), &table);
+        for (path, value, counts) in [
+            ("/aiConfig/prompt", json!("What is @{_trigger}?"), true),
+            ("/aiConfig/model", json!("big"), true),
+            ("/aiConfig/provider", json!("anthropic"), true),
+            ("/aiConfig/system", json!("Be brief."), true),
+            ("/aiConfig/temperature", json!(0.5), true),
+            ("/aiConfig/maxTokens", json!(5), true),
+            ("/aiConfig/outputSchema", json!({"a": 1}), true),
+            ("/aiConfig/outputSchema", json!({"b": 2, "a": 1}), false),
+            ("/apiConfig/url", json!("http://b"), true),
+            ("/apiConfig/method", json!("POST"), true),
+            ("/apiConfig/headers", json!({"X": "1"}), true),
+            ("/apiConfig/query", json!({"q": "1"}), true),
+            ("/apiConfig/body", json!({"q": "1"}), true),
+            ("/apiConfig/responsePath", json!("a.b"), true),
+            ("/apiConfig/timeoutSeconds", json!(60), false),
+            ("/taskConfig/waterfallEmail/providers/1/enabled", json!(true), true),
+            ("/taskConfig/waterfallEmail/providers/1/id", json!("z"), false),
+            ("/taskConfig/waterfallEmail/inputMapping/domain", json!(""), true),
+            ("/runCondition", json!([{"columnId": "_trigger", "operator": "isNotEmpty"}]), true),
+            ("/dataShape", json!("json"), true),
+            ("/header", json!("Walk"), false),
+            ("/retry", json!({"maxAttempts": 9}), false),
+            ("/rateLimit", json!({"requests": 9, "perSeconds": 1}), false),
+            ("/cacheTtlSeconds", json!(9), false),
+        ] {
+            let mut column = base.clone();
+            let (parent, key) = path.rsplit_once('/').unwrap();
+            column.pointer_mut(parent).unwrap()[key] = value.clone();
+            assert_eq!(asked(&base) != asked(&column), counts, "{path} {value}");
+        }
+    }
+}
