@@ -133,6 +133,7 @@ pub(crate) fn at_the_store(
                     id,
                     values: values.clone(),
                     cleared: Vec::new(),
+                    leftover_bytes_max: None,
                 };
                 sample::new_rows(project, ids.by_ref().zip(call).map(row).collect())
             })

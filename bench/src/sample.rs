@@ -1,7 +1,7 @@
 //! What is measured: made-up rows of ten short text columns, about 400 bytes of JSON, and a project for them.
 
 use rowmill_model::{Project, ProjectId, ProjectSettings, Table, TeamId};
-use rowmill_store::{NewRow, NewRows, ProjectSave};
+use rowmill_store::{KeptInput, NewRow, NewRows, ProjectSave};
 use uuid::Uuid;
 
 use crate::random::Random;
@@ -94,6 +94,7 @@ pub(crate) fn new_rows(project: ProjectId, rows: Vec<NewRow>) -> NewRows {
         match_on: None,
         project_save: None,
         ignored_keys: Vec::new(),
+        kept_input: KeptInput::default(),
         new_rows_max: None,
         now_ms: 0,
         once: None,

@@ -181,6 +181,7 @@ async fn insert(store: &Arc<dyn Store>, number: usize, rows: usize) -> AnyResult
             id: RowId::from_uuid(Uuid::from_u128(((1 + number as u128) << 64) + row as u128)),
             values: Record::pack([(0, format!("\"row {row}\"").as_str())]),
             cleared: Vec::new(),
+            leftover_bytes_max: None,
         });
         store.insert_rows(sample::new_rows(project(number), batch.collect())).await?;
     }

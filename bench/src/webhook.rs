@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use rowmill_model::guest::CarriedFields;
 use rowmill_model::{ProjectId, Record, RowId, Table};
 use rowmill_store::{GuestWrite, NewRow, Store};
 use serde_json::{Value, json};
@@ -136,6 +137,9 @@ fn guest(project: ProjectId, id: usize) -> GuestWrite {
             id: RowId::from_uuid(Uuid::from_u128(id as u128)),
             values: Record::pack([(0, payload.as_str())]),
             cleared: Vec::new(),
+            leftover_bytes_max: None,
         },
+        carried: CarriedFields::default(),
+        cell_bytes_max: 1_048_576,
     }
 }

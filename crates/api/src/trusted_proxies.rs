@@ -13,31 +13,47 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// More proxies than stand in a row anywhere.
 const HOPS_MAX: usize = 64;
 
-/// Addresses and ranges such as `127.0.0.1,10.0.0.0/8`. The default trusts nobody.
+/// Addresses and ranges such as `127.0.0.1,10.0.0.0/8`.
+///
+/// If none are named, a proxy on this machine may say where the service is reached, which only makes links. Nobody's word
+/// counts for a client's address then: limits depend on it.
 #[derive(Debug, Default)]
 pub struct TrustedProxies {
-    ranges: Vec<Range>,
+    /// None: nobody has set them.
+    ranges: Option<Vec<Range>>,
     /// Whether it was logged that headers were ignored.
     has_warned: AtomicBool,
 }
 
 impl TrustedProxies {
-    /// Reads addresses and ranges separated by commas. The error is a sentence.
+    /// Reads addresses and ranges separated by commas, or `none`. An empty text sets nothing. The error is a sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        let ranges = words.map(Range::parse).collect::<Result<_, _>>()?;
+        let words = text.split(',').map(str::trim).filter(|word| !matches!(*word, "" | "none"));
+        let ranges: Vec<_> = words.map(Range::parse).collect::<Result<_, _>>()?;
+        let ranges = (!text.trim().is_empty()).then_some(ranges);
         Ok(Self { ranges, has_warned: AtomicBool::new(false) })
     }
 
     pub fn is_trusted(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.ranges.iter().any(|range| range.holds(address))
+        self.ranges.iter().flatten().any(|range| range.holds(address))
+    }
+
+    /// Whether a peer that is not trusted may still say where the service is reached.
+    fn may_tell_address(&self, peer: IpAddr) -> bool {
+        self.ranges.is_none() && peer.to_canonical().is_loopback()
     }
 
     /// The client that a request of this peer comes from. Of the headers it leaves only what may be believed:
     /// host, scheme and prefix, each with one value.
     pub(crate) fn resolve(&self, peer: IpAddr, headers: &mut HeaderMap) -> IpAddr {
-        let told = if self.is_trusted(peer) { self.told(peer, headers) } else { None };
+        let told = if self.is_trusted(peer) {
+            self.told(peer, headers)
+        } else if self.may_tell_address(peer) {
+            self.told(peer, headers).map(|told| Told { client: peer, ..told })
+        } else {
+            None
+        };
         let mut is_ignored = false;
         for name in [FORWARDED, FORWARDED_FOR, FORWARDED_HOST, FORWARDED_PROTO, FORWARDED_PREFIX] {
             is_ignored |= headers.remove(name).is_some() && told.is_none();
@@ -266,8 +282,15 @@ mod tests {
             ("x-forwarded-prefix", "/evil"),
             ("forwarded", "for=192.0.2.1"),
         ]);
-        let peer: IpAddr = "127.0.0.1".parse().unwrap();
-        assert_eq!(TrustedProxies::default().resolve(peer, &mut sent), peer);
-        assert_eq!(sent.len(), 1, "{sent:?}");
+        let (here, elsewhere): (IpAddr, IpAddr) =
+            ("127.0.0.1".parse().unwrap(), "192.0.2.7".parse().unwrap());
+        for (proxies, peer) in [("", elsewhere), ("none", here), ("10.0.0.0/8", here)] {
+            let mut sent = sent.clone();
+            assert_eq!(TrustedProxies::parse(proxies).unwrap().resolve(peer, &mut sent), peer);
+            assert_eq!(sent.len(), 1, "{proxies:?} {sent:?}");
+        }
+        // If none are named, one on this machine tells where the service is, and no more.
+        assert_eq!(TrustedProxies::default().resolve(here, &mut sent), here);
+        assert!(sent.contains_key(FORWARDED_HOST) && !sent.contains_key(FORWARDED_FOR), "{sent:?}");
     }
 }

@@ -90,6 +90,7 @@ fn rows(project: ProjectId, first: u128, count: u128) -> NewRows {
         project_save: None,
         ignored_keys: Vec::new(),
         kept_input: KeptInput::default(),
+        new_rows_max: None,
         now_ms: 1,
         once: None,
     }

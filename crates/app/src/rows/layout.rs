@@ -311,10 +311,14 @@ impl<'a> Layout<'a> {
         let trigger = cells.iter().position(|(slot, _)| *slot == self.trigger);
         let is_free = trigger.is_none_or(|index| cells.get(index).is_some_and(|(_, value)| value == "null"));
         if self.leftover == Leftover::Ignored || !is_free {
-            leftover.iter().for_each(|(field, _)| self.ignored.add(field));
+            for (field, _) in &leftover {
+                self.ignored.add(field);
+            }
             return;
         }
-        leftover.iter().for_each(|(field, _)| self.kept.add(field));
+        for (field, _) in &leftover {
+            self.kept.add(field);
+        }
         self.took_leftover = true;
         if let Some(index) = trigger {
             cells.remove(index);

@@ -47,15 +47,16 @@ pub fn matches(a: &str, b: &str, case: MatchCase) -> bool {
 pub fn match_key(raw: &str, case: MatchCase) -> Option<u64> {
     let bytes = match Matched::of(raw, case)? {
         Matched::Number(number, _) => number_bytes(&number),
-        Matched::Text(text) => match Number::parse(&text) {
-            // What does not match in spite of the same key is told apart by `matches`.
-            Some(number) => number_bytes(&number),
-            None => {
+        Matched::Text(text) => {
+            if let Some(number) = Number::parse(&text) {
+                // What does not match in spite of the same key is told apart by `matches`.
+                number_bytes(&number)
+            } else {
                 let mut bytes = Vec::with_capacity(text.len() + 16);
                 push_text(&mut bytes, &text);
                 bytes
             }
-        },
+        }
         Matched::Json(bytes) => bytes,
     };
     Some(xxh3_64(&bytes))

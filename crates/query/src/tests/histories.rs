@@ -104,6 +104,7 @@ impl World {
             project_save: None,
             ignored_keys: Vec::new(),
             kept_input: KeptInput::default(),
+            new_rows_max: None,
             now_ms: self.now_ms,
             once: None,
         };

@@ -37,6 +37,7 @@ async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
         project_save: None,
         ignored_keys: Vec::new(),
         kept_input: KeptInput::default(),
+        new_rows_max: None,
         now_ms: 1,
         once: None,
     };

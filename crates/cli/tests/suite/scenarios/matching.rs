@@ -171,7 +171,7 @@ fn letter_case_counts_unless_it_is_ignored(api: &Api) {
 fn unknown_fields_never_overwrite_a_value(api: &Api) {
     let table = api.table(&["Email", "City"]);
     let rows = json!([
-        { "Email": "object", "_trigger": { "kept": 12345678901234567890123_f64, "was": 1 } },
+        { "Email": "object", "_trigger": { "kept": 12_345_678_901_234_567_890_123_f64, "was": 1 } },
         { "Email": "text", "_trigger": "mine" },
         { "Email": "none" },
     ]);
@@ -187,7 +187,7 @@ fn unknown_fields_never_overwrite_a_value(api: &Api) {
     assert_eq!(answer["hints"], json!({ "Ctiy": "City" }));
     assert_eq!(
         table.value(&ids[0], "_trigger"),
-        json!({ "kept": 12345678901234567890123_f64, "was": 2, "Ctiy": "Bonn" })
+        json!({ "kept": 12_345_678_901_234_567_890_123_f64, "was": 2, "Ctiy": "Bonn" })
     );
     assert_eq!(table.value(&ids[1], "_trigger"), "mine");
     assert_eq!(table.value(&ids[2], "_trigger"), Value::Null);

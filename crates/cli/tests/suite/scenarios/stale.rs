@@ -17,7 +17,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("stale", Own:
     many_rows_become_stale_at_once,
 );
 
-const TIME_MAX: Duration = Duration::from_secs(60);
+const TIME_MAX: Duration = Duration::from_mins(1);
 
 fn patch(table: &Table, column: &str, body: Value) {
     table.patch(&format!("/columns/{column}"), body).ok();

@@ -137,12 +137,11 @@ fn answers_are_kept_by_nobody_else_and_taken_for_nothing_else(api: &Api) {
     }
     for path in ["/v4/team", "/", "/session"] {
         let request = Request::get(path).header("Cookie", "none=1");
-        let answer = match path {
-            "/v4/team" => api.get(path).header("Vary").map(str::to_owned),
-            _ => {
-                let answer = http::exchange(&api.address, &request).unwrap();
-                answer.header("Vary").map(str::to_owned)
-            }
+        let answer = if path == "/v4/team" {
+            api.get(path).header("Vary").map(str::to_owned)
+        } else {
+            let answer = http::exchange(&api.address, &request).unwrap();
+            answer.header("Vary").map(str::to_owned)
         };
         let names = answer.unwrap_or_default().to_lowercase();
         assert!(names.contains("x-forwarded-host") && names.contains("forwarded"), "{path}: {names}");

@@ -89,18 +89,16 @@ fn a_reference_that_leads_elsewhere_makes_what_reads_it_stale() {
 fn skipped_cells_run_when_what_their_condition_looks_at_changes() {
     for autoplay in [false, true] {
         let mut world = World::new(autoplay);
-        let looks_at = |column: &str| {
-            Filters(vec![FilterNode::Filter(Filter {
-                column_id: ColumnId::new(column),
-                operator: crate::filter::Operator::IsNotEmpty,
-                value: serde_json::Value::Null,
-                path: None,
-                case_sensitive: false,
-                time_zone: None,
-            })])
-        };
+        let has_a_value = Filters(vec![FilterNode::Filter(Filter {
+            column_id: ColumnId::new("a"),
+            operator: crate::filter::Operator::IsNotEmpty,
+            value: serde_json::Value::Null,
+            path: None,
+            case_sensitive: false,
+            time_zone: None,
+        })]);
         // The last column runs where the first has a value.
-        world.project.table.columns[4].run_condition = looks_at("a");
+        world.project.table.columns[4].run_condition = has_a_value;
         world.plan = Plan::of(&world.project);
         world.put(A, settled(CellStatus::Error));
         world.put(C, Mark { error: Some(ErrorCode::ConditionNotMet), ..settled(CellStatus::Skipped) });

@@ -218,7 +218,7 @@ impl State {
     ) -> Result<GuestsWritten> {
         let mut written = GuestsWritten::default();
         for guest in guests {
-            match self.upsert_guest(changes, guest)? {
+            match self.upsert_guest(changes, &guest)? {
                 Some(RowAction::Inserted) => written.rows_created += 1,
                 Some(RowAction::Updated) => written.rows_updated += 1,
                 Some(RowAction::Unchanged) | None => {}
@@ -228,11 +228,10 @@ impl State {
     }
 
     /// What became of a guest's row; none if its event is older than the one last taken.
-    fn upsert_guest(&mut self, changes: &mut Changes, guest: GuestWrite) -> Result<Option<RowAction>> {
-        let GuestWrite {
-            project: id, version, ref guest_id, event_at_ms, may_create, now_ms, ref row, ..
-        } = guest;
-        let entry = self.entry_at(id, version)?;
+    fn upsert_guest(&mut self, changes: &mut Changes, guest: &GuestWrite) -> Result<Option<RowAction>> {
+        let (id, now_ms) = (guest.project, guest.now_ms);
+        let GuestWrite { version, guest_id, event_at_ms, may_create, row, .. } = guest;
+        let entry = self.entry_at(id, *version)?;
         let known = entry.guests.get(guest_id).copied();
         let last_event_at = known.map_or(i64::MIN, |(_, event_at)| event_at);
         let event_at = event_at_ms.unwrap_or(last_event_at.max(now_ms));
@@ -243,7 +242,7 @@ impl State {
         let (row, action) = match position {
             Some(position) => {
                 let stored = entry.rows.get(&position).map(|row| row.values.clone()).unwrap_or_default();
-                let writes = writes_into_guest(&entry.project.table, &stored.cells()?, &guest)?;
+                let writes = writes_into_guest(&entry.project.table, &stored.cells()?, guest)?;
                 self.update_row(changes, (id, position), &writes, now_ms)?
             }
             None if !may_create => return Err(StoreError::Full),
