@@ -162,7 +162,10 @@ mod tests {
         check("page=0", &["page must be at least 1"]);
         check("page=99999999999", &["page must be at most 4294967295"]);
         check("page=99999999999999999999999", &["page must be at most 4294967295"]);
-        check("pageSize=1001&page=-1", &["pageSize must be at most 1000", "page must be at least 1"]);
+        check(
+            "pageSize=1001&page=-1",
+            &["pageSize must be at most 1000 (pageSizeMax)", "page must be at least 1"],
+        );
         check("page=1&page=2", &["page must be given only once"]);
         check("withStatus=yes", &["withStatus must be true or false"]);
         check("search=%00", &["search must not contain the character U+0000"]);

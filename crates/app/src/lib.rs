@@ -24,6 +24,7 @@ mod imports;
 mod key_cache;
 mod projects;
 mod providers;
+mod quota_check;
 mod quotas;
 mod rows;
 mod runs;

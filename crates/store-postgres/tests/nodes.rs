@@ -133,7 +133,7 @@ fn nodes_that_start_at_once_migrate_once() {
         }
         let sql = "SELECT count(*) FROM rowmill.migrations";
         let migrations: i64 = client(&address).await.query_one(sql, &[]).await.unwrap().get(0);
-        assert_eq!(migrations, 3);
+        assert_eq!(migrations, 4);
     });
 }
 
@@ -211,10 +211,10 @@ fn a_newer_or_altered_database_is_refused() {
         drop(open(&address).await);
         let beside = client(&address).await;
         let refused = async || PostgresStore::connect(&address, Options::default()).await.unwrap_err();
-        beside.batch_execute("INSERT INTO rowmill.migrations VALUES (4, 'later', '')").await.unwrap();
-        assert!(matches!(refused().await, StoreError::Newer { found: 4, known: 3 }));
+        beside.batch_execute("INSERT INTO rowmill.migrations VALUES (5, 'later', '')").await.unwrap();
+        assert!(matches!(refused().await, StoreError::Newer { found: 5, known: 4 }));
         let alter =
-            "DELETE FROM rowmill.migrations WHERE version = 4; UPDATE rowmill.migrations SET sql = ''";
+            "DELETE FROM rowmill.migrations WHERE version = 5; UPDATE rowmill.migrations SET sql = ''";
         beside.batch_execute(alter).await.unwrap();
         assert!(matches!(refused().await, StoreError::Damaged(_)));
     });

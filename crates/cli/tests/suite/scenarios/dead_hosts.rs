@@ -1,5 +1,7 @@
 //! Contract section 7: hosts that are not there, and credentials that are refused, cost little time and few calls.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -80,11 +82,11 @@ fn rows_of_a_dead_host_end_together_and_say_why() {
 
 fn a_host_that_answers_with_errors_is_waited_for() {
     // It fails until it has been seen to rest, and then is well.
-    let host = StubServer::start(
-        |_, number| {
-            if number < 10 { Reply::Json(500, json!("Down.")) } else { ok(json!(1)) }
-        },
-    );
+    let is_well = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_well);
+    let host = StubServer::start(move |_, _| {
+        if seen.load(Ordering::Relaxed) { ok(json!(1)) } else { Reply::Json(500, json!("Down.")) }
+    });
     let server = started(&[("ROWMILL_WORKER_CONCURRENCY", "10")]);
     let table = server.api().table(&["Name"]);
     let column = asks(&table, "Answer", &host, "/@{Name}", json!({ "retry": { "maxAttempts": 10 } }));
@@ -100,6 +102,7 @@ fn a_host_that_answers_with_errors_is_waited_for() {
         }
         (waiting.len() >= 20).then_some(())
     });
+    is_well.store(true, Ordering::Relaxed);
     ended(&table);
     assert!(rows(&table).iter().all(|row| cell(row, &column)["value"] == 1));
 }

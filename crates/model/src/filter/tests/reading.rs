@@ -39,7 +39,7 @@ fn the_frame_is_checked() {
             ("filters[0].operator", "startsWith"),
         ],
     );
-    check(&json!([{"columnId": "name", "operator": "isEmpty"}]), &[("filters[0].columnId", "`col_a`")]);
+    check(&json!([{"columnId": "nobody", "operator": "isEmpty"}]), &[("filters[0].columnId", "`nobody`")]);
     check(
         &json!([{"columnId": 1, "operator": ["isEmpty"]}]),
         &[("filters[0].columnId", "requires"), ("filters[0].operator", "one of")],
