@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::table::ColumnNames;
 use rowmill_model::value::quote_long_numbers;
 use rowmill_model::{Column, Limits, Offence, Table};
@@ -41,6 +42,8 @@ pub(crate) fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<
         match names.get(name) {
             Some(column) => drop(chosen.insert(column.slot)),
             None => {
+                // No header is longer, and an answer need not repeat the whole query.
+                let name: String = name.chars().take(NAME_CHARS_MAX).collect();
                 unknown.push(Offence::new("columnIds", format!("{name:?} is not a column of this project")));
             }
         }

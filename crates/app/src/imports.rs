@@ -123,6 +123,7 @@ impl App {
             let path = format!("mapping.{field}");
             match names.get(name) {
                 None => {
+                    let name: String = name.chars().take(NAME_CHARS_MAX).collect();
                     offences.push(Offence::new(path, format!("{name:?} is not a column of this project")));
                 }
                 Some(column) if column.kind == ColumnType::Reference => offences.push(Offence::new(

@@ -131,7 +131,7 @@ impl<V: Version> Endpoint<ApiState> for GetStatus<V> {
                 "columns": {
                     "col_4fJq0ZtR9xWb": {
                         "header": "Summary", "type": "ai", "idle": 1, "queued": 1, "generating": 0, "complete": 1,
-                        "error": 0, "skipped": 0,
+                        "error": 0, "skipped": 0, "stale": 0,
                     },
                 },
                 "processing": true,
