@@ -10,6 +10,20 @@ const PREFIX: &str = "ROWMILL_";
 /// What the tests of this repository read.
 const TEST_PREFIX: &str = "ROWMILL_TEST_";
 
+/// What scripts and programs that use Rowmill call their own variables: where it is, and how to get in.
+const OF_CLIENTS: &[&str] = &[
+    "ROWMILL_API_KEY",
+    "ROWMILL_BASE_URL",
+    "ROWMILL_BIN",
+    "ROWMILL_BINARY",
+    "ROWMILL_HOME",
+    "ROWMILL_KEY",
+    "ROWMILL_TOKEN",
+    "ROWMILL_URL",
+    "ROWMILL_VERSION",
+    "ROWMILL_WEB_DIST",
+];
+
 /// A variable that sets nothing.
 #[derive(Debug)]
 pub(crate) struct UnknownVariables(String);
@@ -34,7 +48,8 @@ pub(crate) fn check(
     let mut names: Vec<String> = names.filter_map(|name| name.into_string().ok()).collect();
     names.sort_unstable();
     for name in names {
-        if !name.starts_with(PREFIX) || name.starts_with(TEST_PREFIX) || known.contains(&name) {
+        let is_not_ours = !name.starts_with(PREFIX) || name.starts_with(TEST_PREFIX);
+        if is_not_ours || OF_CLIENTS.contains(&name.as_str()) || known.contains(&name) {
             continue;
         }
         if is_service_variable(&name) {
@@ -95,6 +110,7 @@ mod tests {
             "ROWMILL_OPENAI_BASE_URL",
             "ROWMILL_COLUMNS_MAX",
             "ROWMILL_TEST_POSTGRES",
+            "ROWMILL_BIN",
         ];
         assert_eq!(checked(&ours), Ok(Vec::new()));
         let told = checked(&["ROWMILL_LISTN", "ROWMILL_HUNTR_API_KEY", "ROWMILL_SPEED"]).unwrap_err();
