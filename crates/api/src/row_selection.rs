@@ -39,13 +39,12 @@ pub(crate) fn columns_of<'t>(table: &'t Table, ids: Option<&str>) -> Result<Vec<
     let mut chosen = HashSet::new();
     let mut unknown = Vec::new();
     for name in ids.split(',').map(str::trim).filter(|name| !name.is_empty()) {
-        match names.get(name) {
-            Some(column) => drop(chosen.insert(column.slot)),
-            None => {
-                // No header is longer, and an answer need not repeat the whole query.
-                let name: String = name.chars().take(NAME_CHARS_MAX).collect();
-                unknown.push(Offence::new("columnIds", format!("{name:?} is not a column of this project")));
-            }
+        if let Some(column) = names.get(name) {
+            chosen.insert(column.slot);
+        } else {
+            // No header is longer, and an answer need not repeat the whole query.
+            let name: String = name.chars().take(NAME_CHARS_MAX).collect();
+            unknown.push(Offence::new("columnIds", format!("{name:?} is not a column of this project")));
         }
     }
     if !unknown.is_empty() {
