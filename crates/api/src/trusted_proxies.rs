@@ -4,6 +4,7 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::http::header::{FORWARDED, HeaderMap, HeaderName, HeaderValue};
+use rowmill_model::address_range::AddressRange;
 
 pub(crate) const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 pub(crate) const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -20,7 +21,7 @@ const HOPS_MAX: usize = 64;
 #[derive(Debug, Default)]
 pub struct TrustedProxies {
     /// None: nobody has set them.
-    ranges: Option<Vec<Range>>,
+    ranges: Option<Vec<AddressRange>>,
     /// Whether it was logged that headers were ignored.
     has_warned: AtomicBool,
 }
@@ -29,14 +30,14 @@ impl TrustedProxies {
     /// Reads addresses and ranges separated by commas, or `none`. An empty text sets nothing. The error is a sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words = text.split(',').map(str::trim).filter(|word| !matches!(*word, "" | "none"));
-        let ranges: Vec<_> = words.map(Range::parse).collect::<Result<_, _>>()?;
+        let ranges: Vec<_> = words.map(range).collect::<Result<_, _>>()?;
         let ranges = (!text.trim().is_empty()).then_some(ranges);
         Ok(Self { ranges, has_warned: AtomicBool::new(false) })
     }
 
     pub fn is_trusted(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.ranges.iter().flatten().any(|range| range.holds(address))
+        self.ranges.iter().flatten().any(|range| range.contains(address))
     }
 
     /// Whether a peer that is not trusted may still say where the service is reached.
@@ -175,30 +176,9 @@ fn address(text: &str) -> Option<IpAddr> {
     parsed.ok().map(|address: IpAddr| address.to_canonical())
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Range {
-    base: IpAddr,
-    prefix: u32,
-}
-
-impl Range {
-    fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not an address such as 127.0.0.1 or a range such as 10.0.0.0/8");
-        let (base, prefix) = text.split_once('/').map_or((text, None), |(base, prefix)| (base, Some(prefix)));
-        let base: IpAddr = base.parse().map_err(|_| wrong())?;
-        let bits = if base.is_ipv4() { 32 } else { 128 };
-        let prefix = prefix.map_or(Ok(bits), |prefix| prefix.parse().map_err(|_| wrong()))?;
-        if prefix > bits { Err(wrong()) } else { Ok(Self { base, prefix }) }
-    }
-
-    fn holds(&self, address: IpAddr) -> bool {
-        let differs = match (self.base, address) {
-            (IpAddr::V4(base), IpAddr::V4(address)) => u128::from(base.to_bits() ^ address.to_bits()) << 96,
-            (IpAddr::V6(base), IpAddr::V6(address)) => base.to_bits() ^ address.to_bits(),
-            _ => return false,
-        };
-        differs.leading_zeros() >= self.prefix
-    }
+fn range(text: &str) -> Result<AddressRange, String> {
+    AddressRange::parse(text)
+        .ok_or_else(|| format!("{text:?} is not an address such as 127.0.0.1 or a range such as 10.0.0.0/8"))
 }
 
 #[cfg(test)]

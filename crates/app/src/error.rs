@@ -61,8 +61,8 @@ pub enum Error {
     StorageFailed(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// What is stored is not what was written.
     #[error(
-        "The database is damaged ({0}), so this cannot be told for sure; the operator should run `rowmill check`, and \
-         restore a backup"
+        "The database is damaged ({0}), so no answer would be reliable; the operator should stop the server and restore \
+         a backup"
     )]
     Damaged(String),
     /// The database is away for now. Nothing was written.

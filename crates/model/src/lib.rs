@@ -5,6 +5,7 @@
 //! view's filters, a cell's state) is defined here once, with serde; how an HTTP answer is laid out is
 //! not known here.
 
+pub mod address_range;
 pub mod answer_schema;
 pub mod bounded_json;
 pub mod cell;

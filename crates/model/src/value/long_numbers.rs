@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::number::Number;
+use super::raw::string_len;
 
 /// The same JSON, with the numbers that parsing would round put in quotation marks. Filters read them as the same
 /// numbers, with all their digits.
@@ -47,20 +48,6 @@ fn is_rounded(number: &str) -> bool {
 fn number_len(text: &str) -> usize {
     let is_part = |byte: &u8| byte.is_ascii_digit() || matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E');
     text.as_bytes().iter().position(|byte| !is_part(byte)).unwrap_or(text.len())
-}
-
-/// The length of the string that `text` starts with, quotation marks included.
-fn string_len(text: &str) -> usize {
-    let mut escaped = false;
-    for (index, byte) in text.bytes().enumerate().skip(1) {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return index + 1,
-            _ => {}
-        }
-    }
-    text.len()
 }
 
 #[cfg(test)]

@@ -102,7 +102,7 @@ fn push_string(out: &mut String, string: &str) {
 }
 
 /// The length of the string that `text` starts with, quotes included.
-fn string_len(text: &str) -> usize {
+pub(crate) fn string_len(text: &str) -> usize {
     let mut escaped = false;
     for (index, byte) in text.bytes().enumerate().skip(1) {
         match byte {

@@ -3,15 +3,17 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use rowmill_model::address_range::AddressRange;
+
 /// Private ranges the operator has opened, such as `127.0.0.1/32,10.0.0.0/8`. The default opens none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AllowList(Vec<Range>);
+pub struct AllowList(Vec<AddressRange>);
 
 impl AllowList {
     /// Reads ranges separated by commas; a bare address is itself alone. The error is a sentence.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words = text.split(',').map(str::trim).filter(|word| !word.is_empty());
-        words.map(Range::parse).collect::<Result<_, _>>().map(Self)
+        words.map(range).collect::<Result<_, _>>().map(Self)
     }
 
     /// Whether a request that a table makes may go to this address.
@@ -19,44 +21,20 @@ impl AllowList {
         // A mapped address is the IPv4 address itself. A translated one is that address in whatever
         // network the translator stands, which is not the one the operator meant.
         let canonical = address.to_canonical();
-        is_public(meant(address)) || self.0.iter().any(|range| range.holds(canonical) || range.holds(address))
+        is_public(meant(address))
+            || self.0.iter().any(|range| range.contains(canonical) || range.contains(address))
     }
 }
 
 impl fmt::Display for AllowList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words: Vec<String> =
-            self.0.iter().map(|range| format!("{}/{}", range.base, range.prefix)).collect();
+        let words: Vec<String> = self.0.iter().map(ToString::to_string).collect();
         f.write_str(&words.join(","))
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Range {
-    base: IpAddr,
-    prefix: u32,
-}
-
-impl Range {
-    fn parse(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not an address range such as 10.0.0.0/8.");
-        let (address, prefix) = text.split_once('/').map_or((text, None), |(a, p)| (a, Some(p)));
-        let base: IpAddr = address.parse().map_err(|_| wrong())?;
-        let bits = if base.is_ipv4() { 32 } else { 128 };
-        let prefix = prefix.map_or(Ok(bits), |prefix| prefix.parse().map_err(|_| wrong()))?;
-        if prefix > bits {
-            return Err(wrong());
-        }
-        Ok(Self { base, prefix })
-    }
-
-    fn holds(&self, address: IpAddr) -> bool {
-        match (self.base, address) {
-            (IpAddr::V4(base), IpAddr::V4(address)) => in_v4(address, base, self.prefix),
-            (IpAddr::V6(base), IpAddr::V6(address)) => in_v6(address, base, self.prefix),
-            _ => false,
-        }
-    }
+fn range(text: &str) -> Result<AddressRange, String> {
+    AddressRange::parse(text).ok_or_else(|| format!("`{text}` is not an address range such as 10.0.0.0/8."))
 }
 
 fn in_v4(address: Ipv4Addr, base: Ipv4Addr, prefix: u32) -> bool {

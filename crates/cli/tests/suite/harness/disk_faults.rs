@@ -2,8 +2,9 @@
 //! says which.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
+
+use super::preload;
 
 /// What is the matter with the disk.
 #[derive(Debug, Clone, Copy)]
@@ -25,16 +26,8 @@ impl DiskFault {
     }
 }
 
-/// The library, compiled once. It lies beside the test program, and goes with the build.
+/// The library, compiled once.
 pub(crate) fn library() -> &'static Path {
-    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/harness/disk_faults.c");
-        let library = std::env::current_exe().unwrap().with_extension("disk_faults.so");
-        let mut compiler = Command::new("cc");
-        compiler.args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-ldl");
-        let compiled = compiler.status().expect("a C compiler, which the build needs, too");
-        assert!(compiled.success());
-        library
-    });
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| preload::compile("disk_faults"));
     &LIBRARY
 }

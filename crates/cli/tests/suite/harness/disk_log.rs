@@ -3,23 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
+
+use super::preload;
 
 /// What a disk writes whole or not at all.
 const SECTOR_BYTES: usize = 512;
 
-/// The library, compiled once. It lies beside the test program, and goes with the build.
+/// The library, compiled once.
 pub(crate) fn library() -> &'static Path {
-    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| {
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/harness/disk_log.c");
-        let library = std::env::current_exe().unwrap().with_extension("disk_log.so");
-        let mut compiler = Command::new("cc");
-        compiler.args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-ldl");
-        let compiled = compiler.status().expect("a C compiler, which the build needs, too");
-        assert!(compiled.success());
-        library
-    });
+    static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| preload::compile("disk_log"));
     &LIBRARY
 }
 

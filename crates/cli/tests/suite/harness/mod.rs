@@ -8,6 +8,7 @@ pub(crate) mod disk_log;
 pub(crate) mod document;
 pub(crate) mod faults;
 pub(crate) mod http;
+pub(crate) mod preload;
 pub(crate) mod runner;
 pub(crate) mod server;
 pub(crate) mod stub_server;
