@@ -209,12 +209,11 @@ impl App {
 
     /// All fields are remembered while a file is read.
     fn check_fields(&self, count: usize, names_bytes: usize) -> Result<()> {
-        let exceeds = |number: usize, most: u32| u32::try_from(number).map_or(true, |number| number > most);
+        let exceeds = |number: usize, most: u32| !u32::try_from(number).is_ok_and(|number| number <= most);
         let (fields_max, bytes_max) =
             (self.limits.import_fields_max, self.limits.import_field_names_bytes_max);
         if exceeds(count, fields_max) {
-            let message =
-                format!("the file has more than {fields_max} different fields (importFieldsMax)");
+            let message = format!("the file has more than {fields_max} different fields (importFieldsMax)");
             return Err(Error::limit("", message));
         }
         if exceeds(names_bytes, bytes_max) {

@@ -51,8 +51,7 @@ impl App {
         let ended = self.store.ended_runs(stored.project.id, below, limit.saturating_add(1)).await?;
         let oldest_ms = self.clock.now_ms() - ENDED_RUNS_KEPT_MS;
         let ended = ended.into_iter().filter(|run| run.ended_at_ms >= oldest_ms).map(Run::from);
-        let mut runs: Vec<Run> =
-            present.into_iter().filter(|run| run.id.0 < before).chain(ended).collect();
+        let mut runs: Vec<Run> = present.into_iter().filter(|run| run.id.0 < before).chain(ended).collect();
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let more = runs.len() > limit;
         runs.truncate(limit);

@@ -80,7 +80,12 @@ const UNKNOWN_NAMED_MAX: usize = OFFENCES_MAX;
 
 impl App {
     /// Queues cells; says in how many rows, and in which run.
-    pub async fn trigger(&self, caller: Caller, project: &str, trigger: TriggerRows) -> Result<TriggeredRows> {
+    pub async fn trigger(
+        &self,
+        caller: Caller,
+        project: &str,
+        trigger: TriggerRows,
+    ) -> Result<TriggeredRows> {
         let once = trigger.once;
         let queue = async || {
             let stored = self.project_to_change(caller, project).await?;

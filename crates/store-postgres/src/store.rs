@@ -12,8 +12,8 @@ use rowmill_store::{
     ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, Listener, NewRows,
     PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, RowsAt,
     RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, Settle, Settled, SharedRates, Snapshot, Spans,
-    Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, Triggered, WorkerId,
-    WriteCells, WrittenCells,
+    Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, Triggered, WorkerId, WriteCells,
+    WrittenCells,
 };
 use tokio::task::JoinHandle;
 
@@ -28,8 +28,8 @@ use crate::scans::Scan;
 use crate::shared_rates::PostgresSharedRates;
 use crate::snapshot::HeldSnapshot;
 use crate::{
-    change_notifications, documents, ended_runs, guests, leases, node, pages, project_state, projects, receipts, rows,
-    run_parts, runs, sealed, state_batcher, teams, work,
+    change_notifications, documents, ended_runs, guests, leases, node, pages, project_state, projects,
+    receipts, rows, run_parts, runs, sealed, state_batcher, teams, work,
 };
 
 /// How long other nodes are still told of changes when the store is closed.

@@ -26,8 +26,8 @@ use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
 use crate::writer::{Weight, Writer};
 use crate::{
-    carry, documents, ended_runs, guests, page_checksums, page_reads, project_state, projects, receipts, rows, runs, schema, sealed,
-    teams, work,
+    carry, documents, ended_runs, guests, page_checksums, page_reads, project_state, projects, receipts,
+    rows, runs, schema, sealed, teams, work,
 };
 
 /// Checkpoint: the write-ahead log is folded into the file when it has this many pages.

@@ -17,7 +17,12 @@ const HINTS_MAX: usize = 100;
 impl App {
     /// Whether several stored rows match a row. Of the row only what it is matched by is looked at, and it may not be
     /// inserted: nothing is written, but for the spelling of a value that matches in any letter case.
-    pub(super) async fn is_ambiguous(&self, stored: &StoredProject, import: &Import, mut row: ImportRow) -> Result<bool> {
+    pub(super) async fn is_ambiguous(
+        &self,
+        stored: &StoredProject,
+        import: &Import,
+        mut row: ImportRow,
+    ) -> Result<bool> {
         let Some(name) = &import.options.match_on else { return Ok(false) };
         let slot = match_column(stored, name)?;
         row.retain(|(column, _)| column.slot == slot);

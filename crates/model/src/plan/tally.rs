@@ -158,7 +158,9 @@ impl Tally {
                 *open.at_ms.insert(now_ms)
             }
         };
-        self.open.as_mut().map(note);
+        if let Some(open) = &mut self.open {
+            note(open);
+        }
         let end = |(number, mut open, tally): (u64, OpenRun, RunTally)| {
             let started_at_ms = note(&mut open);
             let ended_at_ms = now_ms.max(started_at_ms);

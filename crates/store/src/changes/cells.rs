@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rowmill_model::plan::{Ending, Phase, Pick, PlanChange, RowTransitions, StaleChange, block_of, place_of, position_of};
+use rowmill_model::plan::{
+    Ending, Phase, Pick, PlanChange, RowTransitions, StaleChange, block_of, place_of, position_of,
+};
 use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellStates, CellStatus};

@@ -148,7 +148,11 @@ pub(super) async fn a_column_that_asks_the_same_again_has_no_stale_results(store
     settle(store, &cells).await;
     assert_eq!(stale(store, id, ANSWER).await, 599);
     shape(before).await;
-    assert_eq!(stale(store, id, ANSWER).await, 2, "the one whose input is another, and the one that ran meanwhile");
+    assert_eq!(
+        stale(store, id, ANSWER).await,
+        2,
+        "the one whose input is another, and the one that ran meanwhile"
+    );
     shape(DataShape::Json).await;
     assert_eq!(stale(store, id, ANSWER).await, 599);
 }

@@ -320,7 +320,8 @@ fn a_rejected_line_makes_no_column(api: &Api) {
 fn a_line_that_matches_several_rows_makes_no_column(api: &Api) {
     let table = api.table(&["City"]);
     table.insert(json!([{ "City": "Ulm" }, { "City": "Ulm" }, { "City": "Bonn" }]));
-    let lines = "{\"City\":\"Ulm\",\"Left\":1}\n{\"City\":\"Bonn\",\"Kept\":1}\n{\"City\":\"Jena\",\"More\":2}\n";
+    let lines =
+        "{\"City\":\"Ulm\",\"Left\":1}\n{\"City\":\"Bonn\",\"Kept\":1}\n{\"City\":\"Jena\",\"More\":2}\n";
     let told = import(&table, "matchOn=City", "application/x-ndjson", lines);
     assert_eq!([&told["importedCount"], &told["updatedCount"], &told["rejectedCount"]], [1, 1, 1], "{told}");
     assert_eq!(told["rejected"][0]["reason"], "matches several rows");
@@ -337,15 +338,17 @@ fn misspelt_fields_of_a_file_are_told(api: &Api) {
     assert_eq!(told["hints"], json!({ "Ctiy": "City", "Emial": "Email" }));
     let table = api.table(&["City", "Email"]);
     let mapping = encoded(&json!({ "Emial": null }).to_string());
-    let told = import(&table, &format!("createColumns=false&mapping={mapping}"), "text/csv", "Ctiy,Emial\nBonn,a\n");
-    assert_eq!((&told["hints"], &told["fieldsIgnored"]), (&json!({ "Ctiy": "City" }), &json!(["Ctiy", "Emial"])));
+    let told =
+        import(&table, &format!("createColumns=false&mapping={mapping}"), "text/csv", "Ctiy,Emial\nBonn,a\n");
+    assert_eq!(
+        (&told["hints"], &told["fieldsIgnored"]),
+        (&json!({ "Ctiy": "City" }), &json!(["Ctiy", "Emial"]))
+    );
 }
 
 fn too_many_fields_of_a_file_are_refused_by_name() {
-    let server = Server::start(&[
-        ("ROWMILL_IMPORT_FIELDS_MAX", "3"),
-        ("ROWMILL_IMPORT_FIELD_NAMES_BYTES_MAX", "20"),
-    ]);
+    let server =
+        Server::start(&[("ROWMILL_IMPORT_FIELDS_MAX", "3"), ("ROWMILL_IMPORT_FIELD_NAMES_BYTES_MAX", "20")]);
     let api = server.api();
     let table = api.table(&["A", "B"]);
     let send = |text: &str| {

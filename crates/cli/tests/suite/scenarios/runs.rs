@@ -40,7 +40,9 @@ fn told(run: &Value, fields: &[&str]) -> Vec<Value> {
 
 fn a_run_has_an_id(api: &Api) {
     let table = api.table(&["Name"]);
-    table.add_column(json!({ "templateId": "ai-text", "header": "Answer", "aiConfig": { "prompt": "@{Name}" } }));
+    table.add_column(
+        json!({ "templateId": "ai-text", "header": "Answer", "aiConfig": { "prompt": "@{Name}" } }),
+    );
     assert_eq!(table.get("/runs").ok()["runs"], json!([]));
     assert_eq!(table.get("/status").ok().get("runId"), None);
     let ids = table.insert(json!([{ "Name": "a" }, { "Name": "b" }]));
@@ -107,7 +109,17 @@ fn a_run_tells_what_came_of_it_and_outlives_a_crash() {
     table.insert(names.to_vec().into());
     run(&table, json!({}));
     let fields = ["id", "status", "cells", "queued", "done", "empty", "failed", "skipped", "stopped"];
-    let finished = vec![json!("run_1"), json!("finished"), json!(4), json!(0), json!(1), json!(1), json!(1), json!(1), json!(0)];
+    let finished = vec![
+        json!("run_1"),
+        json!("finished"),
+        json!(4),
+        json!(0),
+        json!(1),
+        json!(1),
+        json!(1),
+        json!(1),
+        json!(0),
+    ];
     let run = newest(&table);
     assert_eq!(told(&run, &fields), finished, "{run}");
     assert_eq!(run["usage"], json!({ "attempts": 3, "inputTokens": 0, "outputTokens": 0 }));
@@ -116,11 +128,17 @@ fn a_run_tells_what_came_of_it_and_outlives_a_crash() {
     table.insert(json!([{ "Name": "held" }, { "Name": "held" }]));
     assert_eq!(table.post("/trigger", json!({ "statuses": ["idle"] })).ok()["runId"], "run_2");
     let running = table.get("/runs/run_2").ok()["run"].clone();
-    assert_eq!(told(&running, &["status", "cells", "queued", "endedAt"]), [json!("running"), json!(2), json!(2), Value::Null]);
+    assert_eq!(
+        told(&running, &["status", "cells", "queued", "endedAt"]),
+        [json!("running"), json!(2), json!(2), Value::Null]
+    );
     assert_eq!(newest(&table)["id"], "run_2");
     table.post("/stop", json!({})).ok();
     let stopped = newest(&table);
-    assert_eq!(told(&stopped, &["id", "status", "cells", "stopped"]), [json!("run_2"), json!("stopped"), json!(2), json!(2)]);
+    assert_eq!(
+        told(&stopped, &["id", "status", "cells", "stopped"]),
+        [json!("run_2"), json!("stopped"), json!(2), json!(2)]
+    );
     let before = runs(&table);
     server.crash_and_restart();
     let table = table.through(&server.api());
@@ -160,7 +178,8 @@ fn a_run_says_who_started_it() {
     let made = server.command(&["key", "create", "--team", "default", "--name", "Ada's laptop"]);
     let key = String::from_utf8(made.stdout).unwrap().trim().to_owned();
     let own = |request: Request| request.header("Sec-Fetch-Site", "same-origin");
-    let signed_in = exchange(&server.address, &own(Request::post("/session").json(&json!({ "key": key })))).unwrap();
+    let signed_in =
+        exchange(&server.address, &own(Request::post("/session").json(&json!({ "key": key })))).unwrap();
     let cookie = signed_in.header("set-cookie").unwrap().split_once(';').unwrap().0.to_owned();
     let path = table.path("/trigger");
     let trigger = own(Request::post(path).json(&json!({ "force": true }))).header("Cookie", &cookie);
@@ -181,7 +200,9 @@ fn a_run_says_who_started_it() {
 fn strangers_read_no_names() {
     let server = started(&[]);
     let table = server.api().in_version(Version::V3).table(&["Name"]);
-    table.add_column(json!({ "templateId": "ai-text", "header": "Answer", "aiConfig": { "prompt": "@{Name}" } }));
+    table.add_column(
+        json!({ "templateId": "ai-text", "header": "Answer", "aiConfig": { "prompt": "@{Name}" } }),
+    );
     table.insert(json!({ "Name": "a" }));
     run(&table, json!({}));
     assert!(newest(&table)["startedBy"]["name"].is_string());
@@ -208,7 +229,11 @@ fn every_node_knows_the_runs() {
         assert_eq!(table.get("/status").ok()["runId"], triggered["runId"], "on every node at once");
         ended(&table);
         let run = there.get(&format!("/runs/run_{number}")).ok()["run"].clone();
-        assert_eq!(told(&run, &["status", "cells", "done"]), [json!("finished"), json!(300), json!(300)], "{run}");
+        assert_eq!(
+            told(&run, &["status", "cells", "done"]),
+            [json!("finished"), json!(300), json!(300)],
+            "{run}"
+        );
     }
     assert_eq!(runs(&table), runs(&there));
     assert_eq!(runs(&table).len(), 3);

@@ -73,7 +73,9 @@ fn every_node_shows_what_is_stale() {
     let ids = table.insert((0..300).map(|number| json!({ "Name": number })).collect());
     run(&table, json!({}));
     let filters = json!([{ "columnId": column, "operator": "isStale" }]).to_string();
-    for (node, other, path, count) in [(&table, &there, "/2/", 300), (&there, &table, "/1/", 0), (&table, &there, "/3/", 300)] {
+    for (node, other, path, count) in
+        [(&table, &there, "/2/", 300), (&there, &table, "/1/", 0), (&table, &there, "/3/", 300)]
+    {
         patch(node, &column, json!({ "apiConfig": { "url": stub_server.url(&format!("{path}@{{Name}}")) } }));
         for shown in [node, other] {
             assert_eq!(stale(shown, &column), count, "{path}");

@@ -14,9 +14,8 @@ fn a_column_that_asks_the_same_again_makes_its_results_up_to_date() {
         world.block.set(A, place, mark);
     }
     let stale = |world: &World| [1, 2, 3, 4].map(|place| world.block.get(A, place).stale);
-    let redefine = |world: &mut World, file_under, again| {
-        world.block.redefine(Refiling { slot: A, file_under, again })
-    };
+    let redefine =
+        |world: &mut World, file_under, again| world.block.redefine(Refiling { slot: A, file_under, again });
     assert_eq!(redefine(&mut world, 1, None), StaleChange { stale: 1, fresh: 0 });
     assert_eq!(stale(&world), [true, false, true, false]);
     // Meanwhile another one answers what is asked now.

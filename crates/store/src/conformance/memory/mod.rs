@@ -354,7 +354,8 @@ impl Store for MemoryStore {
 
     async fn ended_runs(&self, project: ProjectId, before: u64, limit: u32) -> Result<Vec<EndedRun>> {
         self.read(|state| {
-            let runs = state.projects.get(&project).into_iter().flat_map(|entry| entry.ended_runs.iter().rev());
+            let runs =
+                state.projects.get(&project).into_iter().flat_map(|entry| entry.ended_runs.iter().rev());
             Ok(runs.filter(|run| run.number < before).take(limit as usize).cloned().collect())
         })
     }

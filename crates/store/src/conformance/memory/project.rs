@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use rowmill_model::cell::{Detail, Details};
-use rowmill_model::plan::{Block, EndedRun, Mark, Plan, Redefined, RowTransitions, StaleChange, StartedBy, Tally, block_of, place_of};
+use rowmill_model::plan::{
+    Block, EndedRun, Mark, Plan, Redefined, RowTransitions, StaleChange, StartedBy, Tally, block_of, place_of,
+};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId, View};
 
@@ -99,7 +101,8 @@ impl MemoryProject {
             return;
         }
         self.ended_runs.extend(ended);
-        let spare = self.ended_runs.len().saturating_sub(usize::try_from(ENDED_RUNS_MAX).unwrap_or(usize::MAX));
+        let spare =
+            self.ended_runs.len().saturating_sub(usize::try_from(ENDED_RUNS_MAX).unwrap_or(usize::MAX));
         self.ended_runs.drain(..spare);
         self.ended_runs.retain(|run| run.ended_at_ms >= now_ms - ENDED_RUNS_KEPT_MS);
     }
