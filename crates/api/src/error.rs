@@ -130,6 +130,7 @@ fn not_found_code(noun: Noun) -> &'static str {
         Noun::Column => "column_not_found",
         Noun::Row => "row_not_found",
         Noun::View => "view_not_found",
+        Noun::Run => "run_not_found",
         Noun::Provider => "provider_not_found",
         Noun::Secret => "secret_not_found",
         Noun::Key => "key_not_found",

@@ -4,8 +4,8 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, imports, keys, projects, providers, rows, runs, secrets, team, trials,
-    usage, views, webhook,
+    cells, columns, events, exports, imports, keys, projects, providers, rows, run_history, runs, secrets,
+    team, trials, usage, views, webhook,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
@@ -86,6 +86,8 @@ fn add_project<V: Version>(api: &mut Api<ApiState>) {
         .add::<runs::Trigger<V>>(at("/trigger"))
         .add::<runs::Stop<V>>(at("/stop"))
         .add::<runs::GetStatus<V>>(at("/status"))
+        .add::<run_history::ListRuns<V>>(at("/runs"))
+        .add::<run_history::GetRun<V>>(at("/runs/{runId}"))
         .add::<views::ListViews<V>>(at("/views"))
         .add::<views::CreateView<V>>(at("/views"))
         .add::<views::PatchView<V>>(at("/views/{viewId}"))

@@ -161,6 +161,11 @@ impl Call<ApiState> {
         self.principal().copied()
     }
 
+    /// Whether a person in the browser calls, and not a program with a key.
+    pub(crate) fn is_session(&self) -> bool {
+        bearer(&self.headers).is_none()
+    }
+
     /// What names this request, if it is to be carried out once: whose it is, where it goes, its key.
     pub(crate) fn once(&self) -> Result<Option<IdempotencyKey>, Error> {
         let Some(idempotency) = &self.idempotency else { return Ok(None) };

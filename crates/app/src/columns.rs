@@ -121,6 +121,7 @@ fn allowed(
         Correcting::Never => {
             let fixes = corrected.fix_places.iter().zip(&corrected.fixes);
             fixes
+                .filter(|(place, _)| !place.is_empty())
                 .map(|(place, fix)| Offence::new(place.as_str(), format!("needs a correction: {fix}")))
                 .collect()
         }

@@ -1,5 +1,7 @@
 //! Rows from a file: which columns its fields go to, and batch after batch of them.
 
+mod guards;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rowmill_model::corrections::unique_header;
@@ -19,10 +21,8 @@ use crate::projects::{ATTEMPTS_MAX, Change};
 use crate::rows::layout::{RowCells, new_row, refusal};
 use crate::rows::{kept_changing, match_column};
 
-/// How many different fields a file may have: more than any table has columns. All are remembered while it is read.
-const FIELDS_MAX: usize = 50_000;
-const FIELD_NAMES_BYTES_MAX: usize = 4 * 1024 * 1024;
 const TWICE: &str = "names the same column twice";
+const MATCHES_SEVERAL: &str = "matches several rows";
 
 /// How a file's fields become cells.
 #[derive(Debug, Clone, Default)]
@@ -59,6 +59,8 @@ pub struct Import {
     pub created: Vec<(ColumnId, String)>,
     /// Fields that go nowhere.
     pub ignored: Vec<String>,
+    /// The headers of the table before.
+    headers: Vec<String>,
 }
 
 /// Where a field's values go.
@@ -150,6 +152,7 @@ impl App {
             names_bytes: 0,
             created: Vec::new(),
             ignored: Vec::new(),
+            headers: stored.project.table.columns.iter().map(|column| column.header.clone()).collect(),
         })
     }
 
@@ -169,14 +172,8 @@ impl App {
         if new.is_empty() {
             return Ok(());
         }
-        let names_bytes = import.names_bytes + new.iter().map(|field| field.name.len()).sum::<usize>();
-        if import.targets.len() + new.len() > FIELDS_MAX || names_bytes > FIELD_NAMES_BYTES_MAX {
-            let message = format!(
-                "has more than {FIELDS_MAX} different fields, or {FIELD_NAMES_BYTES_MAX} bytes of their names"
-            );
-            return Err(Error::limit("", message));
-        }
-        import.names_bytes = names_bytes;
+        import.names_bytes += new.iter().map(|field| field.name.len()).sum::<usize>();
+        self.check_fields(import.targets.len() + new.len(), import.names_bytes)?;
         let stored = self.project_to_change(import.caller, &import.project).await?;
         let mut taken: HashSet<ColumnId> =
             import.targets.values().flatten().map(|column| column.id.clone()).collect();
@@ -210,6 +207,24 @@ impl App {
         self.make_columns(import, missing).await
     }
 
+    /// All fields are remembered while a file is read.
+    fn check_fields(&self, count: usize, names_bytes: usize) -> Result<()> {
+        let exceeds = |number: usize, most: u32| !u32::try_from(number).is_ok_and(|number| number <= most);
+        let (fields_max, bytes_max) =
+            (self.limits.import_fields_max, self.limits.import_field_names_bytes_max);
+        if exceeds(count, fields_max) {
+            let message = format!("the file has more than {fields_max} different fields (importFieldsMax)");
+            return Err(Error::limit("", message));
+        }
+        if exceeds(names_bytes, bytes_max) {
+            let message = format!(
+                "the names of the file's fields have more than {bytes_max} bytes (importFieldNamesBytesMax)"
+            );
+            return Err(Error::limit("", message));
+        }
+        Ok(())
+    }
+
     /// Why a row of named values is not taken, if that is plain before its fields have found their columns: a row that
     /// is rejected makes no column.
     pub async fn early_refusal(&self, import: &Import, row: &[(&str, &str)]) -> Result<Option<String>> {
@@ -218,7 +233,7 @@ impl App {
         }
         let stored = self.project_to_change(import.caller, &import.project).await?;
         let names = ColumnNames::of(&stored.project.table);
-        let mut taken = HashSet::new();
+        let (mut taken, mut known, mut makes_columns) = (HashSet::new(), Vec::new(), false);
         for (field, value) in row {
             let column = match (import.targets.get(*field), import.options.mapping.get(*field)) {
                 (Some(None), _) | (None, Some(None)) => continue,
@@ -228,8 +243,14 @@ impl App {
             };
             let target = match column {
                 Some(column) if column.kind == ColumnType::Reference => continue,
-                Some(column) => column.id.as_str().to_owned(),
-                None if import.options.create_columns => header_key(field),
+                Some(column) => {
+                    known.push((ImportColumn::of(column), (*value).to_owned()));
+                    column.id.as_str().to_owned()
+                }
+                None if import.options.create_columns => {
+                    makes_columns = true;
+                    header_key(field)
+                }
                 None => continue,
             };
             if !taken.insert(target) {
@@ -239,7 +260,8 @@ impl App {
                 return Ok(Some(format!("a cell {words}")));
             }
         }
-        Ok(None)
+        let is_ambiguous = makes_columns && self.is_ambiguous(&stored, import, known).await?;
+        Ok(is_ambiguous.then(|| MATCHES_SEVERAL.to_owned()))
     }
 
     async fn make_columns(&self, import: &mut Import, fields: Vec<ImportField>) -> Result<()> {
@@ -297,7 +319,7 @@ impl App {
                         let is_ambiguous = places.contains(&place);
                         place += 1;
                         if is_ambiguous {
-                            batch.refused.push((*index, "matches several rows".to_owned()));
+                            batch.refused.push((*index, MATCHES_SEVERAL.to_owned()));
                         }
                         !is_ambiguous
                     });

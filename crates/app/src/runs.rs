@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 
 use rowmill_model::limits::OFFENCES_MAX;
-use rowmill_model::plan::Pick;
+use rowmill_model::plan::{Pick, StartedBy};
 use rowmill_model::record::Slot;
 use rowmill_model::table::ColumnNames;
-use rowmill_model::{CellStatus, ErrorCode, Offence, RowId};
-use rowmill_store::{ProcessingStatus, Rows, Stop, Stopped, StoredProject, Trigger};
-use serde::Serialize;
+use rowmill_model::{CellStatus, ErrorCode, Offence, RowId, RunId};
+use rowmill_store::{ProcessingStatus, Rows, Stop, Stopped, StoredProject, Trigger, Triggered};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::app::App;
@@ -37,7 +37,27 @@ pub struct TriggerRows {
     pub limit: Option<u64>,
     pub force: bool,
     pub dry_run: bool,
+    /// Whether a person in the browser asks for it.
+    pub is_session: bool,
     pub once: Option<IdempotencyKey>,
+}
+
+/// What a trigger queued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TriggeredRows {
+    /// Rows with at least one queued cell.
+    pub count: u64,
+    /// The run they belong to; `None` if nothing was queued.
+    pub run: Option<RunId>,
+}
+
+/// The same as it is kept for when the answer is given again.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+enum KeptTrigger {
+    Run(u64, Option<u64>),
+    /// As earlier versions kept it.
+    Count(u64),
 }
 
 impl TriggerRows {
@@ -59,10 +79,15 @@ pub struct StopRows {
 const UNKNOWN_NAMED_MAX: usize = OFFENCES_MAX;
 
 impl App {
-    /// Queues cells; says in how many rows.
-    pub async fn trigger(&self, caller: Caller, project: &str, trigger: TriggerRows) -> Result<u64> {
+    /// Queues cells; says in how many rows, and in which run.
+    pub async fn trigger(
+        &self,
+        caller: Caller,
+        project: &str,
+        trigger: TriggerRows,
+    ) -> Result<TriggeredRows> {
         let once = trigger.once;
-        self.only_once(once, async || {
+        let queue = async || {
             let stored = self.project_to_change(caller, project).await?;
             let slots = trigger.column_ids.as_deref().map(|ids| processed_slots(&stored, ids)).transpose()?;
             let named = match &trigger.row_ids {
@@ -80,6 +105,7 @@ impl App {
                 error_codes: trigger.error_codes.clone(),
                 force: trigger.force,
             };
+            let by = self.starter(caller, trigger.is_session).await?;
             let trigger = Trigger {
                 project: stored.project.id,
                 rows,
@@ -88,9 +114,20 @@ impl App {
                 dry_run: trigger.dry_run,
                 now_ms: self.clock.now_ms(),
             };
-            Ok(self.store.trigger(trigger).await?)
+            let Triggered { rows, run } = self.store.start_run(trigger, by).await?;
+            Ok(KeptTrigger::Run(rows, run))
+        };
+        Ok(match self.only_once(once, queue).await? {
+            KeptTrigger::Run(count, run) => TriggeredRows { count, run: run.map(RunId) },
+            KeptTrigger::Count(count) => TriggeredRows { count, run: None },
         })
-        .await
+    }
+
+    /// Who starts a run, by the name of the key.
+    async fn starter(&self, caller: Caller, is_session: bool) -> Result<StartedBy> {
+        let key = self.store.key(caller.with_key()?.key).await?;
+        let name = key.map(|key| key.name).unwrap_or_default();
+        Ok(if is_session { StartedBy::Session(name) } else { StartedBy::Key(name) })
     }
 
     /// Puts what waits or runs back to what it was.

@@ -185,6 +185,10 @@ limit_args! {
     import_row_bytes_max, "ROWMILL_IMPORT_ROW_BYTES_MAX";
     /// Number of rejected rows after which an import stops.
     import_rejected_max, "ROWMILL_IMPORT_REJECTED_MAX";
+    /// Maximum number of different fields of an imported file.
+    import_fields_max, "ROWMILL_IMPORT_FIELDS_MAX";
+    /// Maximum size of the names of those fields together, in bytes.
+    import_field_names_bytes_max, "ROWMILL_IMPORT_FIELD_NAMES_BYTES_MAX";
     /// Connections at once; fewer if the process may open fewer files. Beyond it, an idle connection gives way,
     /// or the newcomer is told 503; /healthz, /readyz and /metrics are answered all the same.
     connections_max, "ROWMILL_CONNECTIONS_MAX";

@@ -50,7 +50,8 @@ pub struct Corrected {
     pub column: ColumnId,
     /// What was corrected, each in one past-tense sentence.
     pub fixes: Vec<String>,
-    /// Where each correction was made, such as `aiConfig.prompt`; as many as there are `fixes`.
+    /// Where each correction was made, such as `aiConfig.prompt`; as many as there are `fixes`. Empty for those that only
+    /// tell how something right is kept: a header in place of an id, a dependency that follows from a reference.
     pub fix_places: Vec<String>,
     /// References that would be lost: what the change says in their place names no column.
     pub losses: Vec<Offence>,

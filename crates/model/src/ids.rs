@@ -87,6 +87,31 @@ prefixed_id!(
     "key_"
 );
 
+/// A run's id, written `run_<number>`: the runs of a project are numbered from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct RunId(pub u64);
+
+impl RunId {
+    pub const PREFIX: &str = "run_";
+
+    /// Reads an id with or without its prefix, in any letter case; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bare = match text.get(..Self::PREFIX.len()) {
+            Some(head) if head.eq_ignore_ascii_case(Self::PREFIX) => text.get(Self::PREFIX.len()..)?,
+            _ => text,
+        };
+        // One number has one spelling.
+        let is_number = bare.bytes().all(|byte| byte.is_ascii_digit()) && !bare.starts_with('0');
+        bare.parse().ok().filter(|_| is_number).map(Self)
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", Self::PREFIX, self.0)
+    }
+}
+
 /// A team's id: a plain UUID, because it is part of the webhook address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(transparent)]

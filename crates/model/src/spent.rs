@@ -48,28 +48,65 @@ pub struct Spent {
     /// A provider's own credits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credits: Option<Amount>,
+    #[serde(skip_serializing_if = "Usage::is_none")]
+    pub usage: Usage,
+}
+
+/// What was used, whatever it cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Usage {
+    /// Tries to fill a cell, those that failed included.
+    pub attempts: u64,
+    /// Of language models.
+    pub input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+impl Usage {
+    pub const NONE: Self = Self { attempts: 0, input_tokens: 0, output_tokens: 0 };
+
+    pub fn is_none(&self) -> bool {
+        *self == Self::NONE
+    }
 }
 
 const COST: &str = "cost";
 const CREDITS: &str = "credits";
 const TRIED: &str = "tried";
+/// Whoever names more for one answer is mistaken.
+const TOKENS_EACH_MAX: u64 = 1_000_000_000;
+const CACHED: &str = "cached";
+const INPUT_TOKENS: &str = "inputTokens";
+const OUTPUT_TOKENS: &str = "outputTokens";
 
 impl Spent {
-    pub const NOTHING: Self = Self { cost: None, credits: None };
+    pub const NOTHING: Self = Self { cost: None, credits: None, usage: Usage::NONE };
 
     pub fn cost(amount: Option<Amount>) -> Self {
-        Self { cost: amount, credits: None }
+        Self { cost: amount, ..Self::NOTHING }
     }
 
     pub fn credits(amount: Option<Amount>) -> Self {
-        Self { cost: None, credits: amount }
+        Self { credits: amount, ..Self::NOTHING }
     }
 
     /// As a cell's provenance tells it.
     pub fn of(meta: &Meta) -> Self {
+        // Nobody was asked for a value that is given once more.
+        let is_cached = meta.get(CACHED).is_some();
+        let tokens = |name: &str| {
+            let told = meta.get(name).filter(|_| !is_cached).and_then(Value::as_u64);
+            told.filter(|tokens| *tokens <= TOKENS_EACH_MAX).unwrap_or_default()
+        };
         Self {
             cost: meta.get(COST).and_then(Amount::read),
             credits: meta.get(CREDITS).and_then(Amount::read),
+            usage: Usage {
+                attempts: u64::from(!is_cached),
+                input_tokens: tokens(INPUT_TOKENS),
+                output_tokens: tokens(OUTPUT_TOKENS),
+            },
         }
     }
 
@@ -98,7 +135,16 @@ impl std::ops::AddAssign for Spent {
             (Some(one), Some(other)) => Some(Amount(one.0.saturating_add(other.0))),
             (one, other) => one.or(other),
         };
-        *self = Self { cost: sum(self.cost, other.cost), credits: sum(self.credits, other.credits) };
+        let (used, more) = (self.usage, other.usage);
+        *self = Self {
+            cost: sum(self.cost, other.cost),
+            credits: sum(self.credits, other.credits),
+            usage: Usage {
+                attempts: used.attempts.saturating_add(more.attempts),
+                input_tokens: used.input_tokens.saturating_add(more.input_tokens),
+                output_tokens: used.output_tokens.saturating_add(more.output_tokens),
+            },
+        };
     }
 }
 
@@ -139,7 +185,21 @@ mod tests {
         let mut meta = Meta::new();
         sum.note(&mut meta);
         assert_eq!(Value::Object(meta.clone()), json!({"cost": 100.0, "credits": 0.5}));
-        assert_eq!(Spent::of(&meta), sum);
+        let read = Spent::of(&meta);
+        assert_eq!((read.cost, read.credits), (sum.cost, sum.credits));
+    }
+
+    #[test]
+    fn tokens_and_attempts_are_counted_unless_nobody_was_asked() {
+        let usage = |meta: Value| match meta {
+            Value::Object(meta) => Spent::of(&meta).usage,
+            _ => Usage::NONE,
+        };
+        let told = json!({"inputTokens": 7, "outputTokens": 2});
+        assert_eq!(usage(told), Usage { attempts: 1, input_tokens: 7, output_tokens: 2 });
+        assert_eq!(usage(json!({})), Usage { attempts: 1, ..Usage::NONE });
+        assert_eq!(usage(json!({"inputTokens": 7, "cached": true})), Usage::NONE);
+        assert_eq!(usage(json!({"inputTokens": -7, "outputTokens": u64::MAX})).output_tokens, 0);
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::report::{Moved, Options, Phase};
 
 /// The processed column of every project here.
 const ANSWER: Slot = 2;
+const ENDED_RUN: &str = r#"{"number": 1, "startedAtMs": 2, "endedAtMs": 3, "tally": {}}"#;
 const OPTIONS: Options = Options { batch_rows: 7 };
 
 #[derive(Debug)]
@@ -251,6 +252,7 @@ fn fill_project(store: &MemoryCarrier, team: TeamId, id: ProjectId) {
         change_seq: 77,
         lookup_slots: vec![],
         tally: Some((tally, 4)),
+        ended_runs: vec![serde_json::from_str(ENDED_RUN).unwrap()],
     };
     store.held().projects.push((project, Vec::new()));
     let row = |position: &u64| CarriedRow {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rowmill_model::plan::block_of;
+use rowmill_model::plan::{StartedBy, block_of};
 use rowmill_model::{ProjectId, TeamId};
 use rowmill_store::changes::GuestRow;
 use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoreError, StoredProject};
@@ -49,7 +49,8 @@ pub(crate) async fn upsert(
         if guests.iter().any(|guest| guest.version != state.version) {
             return Err(StoreError::Stale);
         }
-        let open = OpenProject::open(tx, documents, state).await?;
+        let mut open = OpenProject::open(tx, documents, state).await?;
+        open.changes.started_by = StartedBy::Webhook;
         changes.extend(upsert_into(tx, open, &guests, &mut written).await?);
     }
     Ok((written, changes))

@@ -17,6 +17,7 @@ mod convert;
 mod copy;
 mod database;
 mod documents;
+mod ended_runs;
 mod guests;
 mod leases;
 mod lookups;

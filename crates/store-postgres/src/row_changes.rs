@@ -11,7 +11,6 @@ use rowmill_store::{Change, Result, StoreError};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
-use crate::apply;
 use crate::claimed_rows::{ClaimedRows, VersionedRow};
 use crate::convert::{narrow, signed, unexpected_answer, unsigned};
 use crate::documents::{self, Documents};
@@ -19,6 +18,7 @@ use crate::project_state::{self, Busy, State};
 use crate::row_version::RowVersion;
 use crate::stored_rows::raw_row;
 use crate::transaction::Tx;
+use crate::{apply, ended_runs};
 
 /// Rows in runs of positions: neighbours are found at the cost of one. OFFSET keeps the planner from going over all
 /// rows of a project and comparing each with the runs.
@@ -172,17 +172,22 @@ impl OpenProject {
     pub(crate) async fn replan(&mut self, tx: &mut Tx, change: &PlanChange) -> Result<()> {
         self.changes.begin_replan(change)?;
         self.load_blocks_from(tx, 0, u64::MAX >> 1).await?;
-        self.changes.replan_loaded(change)
+        self.changes.replan_loaded(change)?;
+        self.changes.end_replan();
+        Ok(())
     }
 
     /// Adds all writes to the transaction, and returns the change to tell listeners. Without a time, the time of the
     /// counts stays.
     pub(crate) fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>>) -> Result<Change> {
         let Self { mut state, changes } = self;
-        let Finished { writes, row_count, next_position, lookup_slots, tally, change } = changes.finish()?;
+        let now_ms = now_ms.into();
+        // Without a time, the last one that is known.
+        let at_ms = now_ms.or(state.tallied_at_ms).unwrap_or_default();
+        let Finished { writes, row_count, next_position, lookup_slots, tally, ended_runs: runs, change } =
+            changes.finish(at_ms)?;
         (state.row_count, state.next_position) = (row_count, next_position);
         (state.lookup_slots, state.change_seq) = (lookup_slots, change.seq);
-        let now_ms = now_ms.into();
         if tally.is_some() || now_ms.is_some() {
             state.tallied_at_ms = now_ms.or(state.tallied_at_ms).or(Some(0));
         }
@@ -192,6 +197,7 @@ impl OpenProject {
             let none = serde_json::to_string(&Tally::default());
             state.tally = Some(none.map_err(|error| StoreError::Damaged(error.to_string()))?);
         }
+        runs.iter().try_for_each(|run| ended_runs::keep(tx, state.num, run))?;
         apply::writes(tx, &state, writes);
         Ok(change)
     }

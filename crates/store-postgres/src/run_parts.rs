@@ -4,30 +4,31 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rowmill_model::plan::StartedBy;
 use rowmill_store::changes::{Part, Parts};
-use rowmill_store::{Result, Rows, Stop, Stopped, Trigger};
+use rowmill_store::{Result, Rows, Stop, Stopped, Trigger, Triggered};
 
 use crate::database::CommitDoubt;
 use crate::node::Node;
 use crate::retryable::Attempt;
 use crate::runs;
 
-pub(crate) async fn trigger(node: &Arc<Node>, mut trigger: Trigger) -> Result<u64> {
+pub(crate) async fn trigger(node: &Arc<Node>, mut trigger: Trigger, by: StartedBy) -> Result<Triggered> {
     let mut parts = Parts::of(std::mem::replace(&mut trigger.rows, Rows::All));
     let (project, dry_run) = (trigger.project, trigger.dry_run);
     let limit = trigger.limit.unwrap_or(u64::MAX);
-    let trigger = Arc::new(trigger);
-    let attempt: Attempt<(Arc<Node>, Arc<Trigger>, Part, u64), _> =
+    let trigger = Arc::new((trigger, by));
+    let attempt: Attempt<(Arc<Node>, Arc<(Trigger, StartedBy)>, Part, u64), _> =
         |tx, (node, trigger, part, left)| Box::pin(runs::trigger(tx, &node.documents, trigger, part, *left));
-    let mut triggered = 0;
-    while let Some(part) = parts.next_part().filter(|_| triggered < limit) {
-        let input = (Arc::clone(node), Arc::clone(&trigger), part, limit - triggered);
+    let mut triggered = Triggered::default();
+    while let Some(part) = parts.next_part().filter(|_| triggered.rows < limit) {
+        let input = (Arc::clone(node), Arc::clone(&trigger), part, limit - triggered.rows);
         let done = if dry_run {
             node.read(input, attempt).await?.0
         } else {
             node.change(vec![project], CommitDoubt::Tell, input, attempt).await?
         };
-        triggered += done.count;
+        triggered = triggered.and(done.count);
         parts.resume_at(done.next_block);
     }
     Ok(triggered)

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use rowmill_model::ProjectId;
-use rowmill_model::plan::{BLOCK_BITS, block_of, position_of};
+use rowmill_model::plan::{BLOCK_BITS, StartedBy, block_of, position_of};
 use rowmill_store::changes::{BLOCKS_AT_ONCE, Part, PartDone, block_after};
-use rowmill_store::{Change, ProcessingStatus, Result, Stop, Stopped, Trigger};
+use rowmill_store::{Change, ProcessingStatus, Result, Stop, Stopped, Trigger, Triggered};
 use uuid::Uuid;
 
 use crate::convert::{signed, unsigned};
@@ -18,10 +18,10 @@ use crate::transaction::Tx;
 pub(crate) async fn trigger(
     tx: &mut Tx,
     documents: &Documents,
-    trigger: &Trigger,
+    (trigger, by): &(Trigger, StartedBy),
     part: &Part,
     limit: u64,
-) -> Result<(PartDone<u64>, Vec<Change>)> {
+) -> Result<(PartDone<Triggered>, Vec<Change>)> {
     let state = if trigger.dry_run {
         project_state::existing(tx, trigger.project).await?
     } else {
@@ -37,9 +37,12 @@ pub(crate) async fn trigger(
     };
     let mut open = OpenProject::open(tx, documents, state).await?;
     open.load(tx, [], positions.iter().copied().map(block_of)).await?;
+    open.changes.started_by = by.clone();
     let count = open.changes.trigger(positions, &trigger.pick, limit)?;
-    let is_idle = count == 0 || trigger.dry_run;
-    let changes = if is_idle { Vec::new() } else { vec![open.finish(tx, trigger.now_ms)?] };
+    if trigger.dry_run {
+        return Ok((PartDone { count: Triggered { run: None, ..count }, next_block }, Vec::new()));
+    }
+    let changes = if count.rows == 0 { Vec::new() } else { vec![open.finish(tx, trigger.now_ms)?] };
     Ok((PartDone { count, next_block }, changes))
 }
 
@@ -64,7 +67,7 @@ pub(crate) async fn stop(
             (blocks.iter().flat_map(places).collect(), block_after(&blocks))
         }
     };
-    let stopped = open.changes.stop(positions, stop.slots.as_deref())?;
+    let stopped = open.changes.stop(positions, stop.slots.as_deref(), matches!(part, Part::From(_)))?;
     let workers = open.changes.workers_revoked();
     let changes = if stopped.cells == 0 { Vec::new() } else { vec![open.finish(tx, stop.now_ms)?] };
     Ok((PartDone { count: (stopped, workers), next_block }, changes))

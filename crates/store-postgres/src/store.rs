@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
+use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
     ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, Listener, NewRows,
     PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, RowsAt,
     RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, Settle, Settled, SharedRates, Snapshot, Spans,
-    Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, WorkerId, WriteCells,
+    Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, Triggered, WorkerId, WriteCells,
     WrittenCells,
 };
 use tokio::task::JoinHandle;
@@ -27,8 +28,8 @@ use crate::scans::Scan;
 use crate::shared_rates::PostgresSharedRates;
 use crate::snapshot::HeldSnapshot;
 use crate::{
-    change_notifications, documents, guests, leases, node, pages, project_state, projects, receipts, rows,
-    run_parts, runs, sealed, state_batcher, teams, work,
+    change_notifications, documents, ended_runs, guests, leases, node, pages, project_state, projects,
+    receipts, rows, run_parts, runs, sealed, state_batcher, teams, work,
 };
 
 /// How long other nodes are still told of changes when the store is closed.
@@ -343,8 +344,12 @@ impl Store for PostgresStore {
         Ok(state.change_seq)
     }
 
-    async fn trigger(&self, trigger: Trigger) -> Result<u64> {
-        run_parts::trigger(&self.node, trigger).await
+    async fn start_run(&self, trigger: Trigger, by: StartedBy) -> Result<Triggered> {
+        run_parts::trigger(&self.node, trigger, by).await
+    }
+
+    async fn ended_runs(&self, project: ProjectId, before: u64, limit: u32) -> Result<Vec<EndedRun>> {
+        ended_runs::read(&self.node.database, project, before, limit).await
     }
 
     async fn stop(&self, stop: Stop) -> Result<Stopped> {

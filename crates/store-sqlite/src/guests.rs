@@ -1,6 +1,7 @@
 //! Guests of events: one row each in every project that follows the event.
 
 use rowmill_model::TeamId;
+use rowmill_model::plan::StartedBy;
 use rowmill_store::changes::GuestRow;
 use rowmill_store::{Change, GuestWrite, GuestsWritten, Result, RowAction, StoredProject};
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -64,6 +65,7 @@ fn upsert_one(
         })
         .map_err(backend)?;
     let mut open = OpenProject::open(connection, documents, state)?;
+    open.changes.started_by = StartedBy::Webhook;
     open.load_block_of_new()?;
     if let Some(known) = known {
         open.load_row_and_block(known.position)?;

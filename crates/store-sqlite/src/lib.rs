@@ -11,6 +11,7 @@ mod connection;
 mod convert;
 mod data_dir;
 mod documents;
+mod ended_runs;
 mod fair_queue;
 mod guests;
 mod lookups;

@@ -15,7 +15,7 @@ use crate::convert::{backend, uuid_of};
 use crate::documents::{self, Documents};
 use crate::positions::key;
 use crate::project_state::{self, State};
-use crate::{apply, lookups, pages};
+use crate::{apply, ended_runs, lookups, pages};
 
 /// Changed rows are written when they reach this size, so that a batch of large rows is never held in memory whole.
 const FLUSH_BYTES: usize = 4 * 1024 * 1024;
@@ -168,15 +168,23 @@ impl<'c> OpenProject<'c> {
             self.flush()?;
             next = blocks.last().map(|last| last + 1);
         }
+        self.changes.end_replan();
         Ok(())
     }
 
     /// Writes what is left, and returns the change to tell listeners. Without a time, the time of the counts stays.
     pub(crate) fn finish(self, now_ms: impl Into<Option<i64>>) -> Result<Change> {
-        let Finished { writes, row_count, next_position, lookup_slots: _, tally, change } =
-            self.changes.finish()?;
+        let now_ms = now_ms.into();
+        let at_ms = match now_ms {
+            Some(now_ms) => now_ms,
+            // The last time that is known.
+            None => read_tally_text(self.connection, self.num)?.map(|(_, at_ms)| at_ms).unwrap_or_default(),
+        };
+        let Finished { writes, row_count, next_position, lookup_slots: _, tally, ended_runs: runs, change } =
+            self.changes.finish(at_ms)?;
         apply::writes(self.connection, self.num, &writes)?;
-        match (tally, now_ms.into()) {
+        runs.iter().try_for_each(|run| ended_runs::keep(self.connection, self.num, run))?;
+        match (tally, now_ms) {
             (Some(tally), now_ms) => apply::tally(self.connection, self.num, &tally, now_ms)?,
             (None, Some(now_ms)) => apply::tallied_at(self.connection, self.num, now_ms)?,
             (None, None) => {}

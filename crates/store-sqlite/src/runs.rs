@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use rowmill_model::ProjectId;
-use rowmill_model::plan::{BLOCK_BITS, block_of, place_of, position_of};
+use rowmill_model::plan::{BLOCK_BITS, StartedBy, block_of, place_of, position_of};
 use rowmill_store::changes::{BLOCKS_AT_ONCE, Part, PartDone, Places, block_after};
-use rowmill_store::{Change, ProcessingStatus, Result, Stop, Stopped, StoreError, Trigger};
+use rowmill_store::{Change, ProcessingStatus, Result, Stop, Stopped, StoreError, Trigger, Triggered};
 use rusqlite::Connection;
 
 use crate::blocks::read_tally;
@@ -19,10 +19,10 @@ use crate::row_changes::OpenProject;
 pub(crate) fn trigger(
     connection: &Connection,
     documents: &Documents,
-    trigger: &Trigger,
+    (trigger, by): (&Trigger, &StartedBy),
     part: Part,
     limit: u64,
-) -> Result<(PartDone<u64>, Vec<Change>)> {
+) -> Result<(PartDone<Triggered>, Vec<Change>)> {
     let state = project_state::state(connection, trigger.project)?.ok_or(StoreError::UnknownProject)?;
     let mut open = OpenProject::open(connection, documents, state)?;
     let (positions, next_block) = match part {
@@ -40,8 +40,12 @@ pub(crate) fn trigger(
     for position in &positions {
         open.load_block(block_of(*position))?;
     }
+    open.changes.started_by = by.clone();
     let count = open.changes.trigger(positions, &trigger.pick, limit)?;
-    let changes = if count == 0 || trigger.dry_run { Vec::new() } else { vec![open.finish(trigger.now_ms)?] };
+    if trigger.dry_run {
+        return Ok((PartDone { count: Triggered { run: None, ..count }, next_block }, Vec::new()));
+    }
+    let changes = if count.rows == 0 { Vec::new() } else { vec![open.finish(trigger.now_ms)?] };
     Ok((PartDone { count, next_block }, changes))
 }
 
@@ -54,6 +58,7 @@ pub(crate) fn stop(
 ) -> Result<(PartDone<Stopped>, Vec<Change>)> {
     let state = project_state::state(connection, stop.project)?.ok_or(StoreError::UnknownProject)?;
     let mut open = OpenProject::open(connection, documents, state)?;
+    let is_all = matches!(part, Part::From(_));
     let (positions, next_block) = match part {
         Part::These(positions) => {
             for position in &positions {
@@ -68,7 +73,7 @@ pub(crate) fn stop(
             (blocks.iter().flat_map(places).collect(), block_after(&blocks))
         }
     };
-    let stopped = open.changes.stop(positions, stop.slots.as_deref())?;
+    let stopped = open.changes.stop(positions, stop.slots.as_deref(), is_all)?;
     let changes = if stopped.cells == 0 { Vec::new() } else { vec![open.finish(stop.now_ms)?] };
     Ok((PartDone { count: stopped, next_block }, changes))
 }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::changes::Parts;
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, Listener,
     NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, Rows,
     RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, Settle, Settled, SharedRates, Snapshot,
-    Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, WorkerId, WriteCells,
-    WrittenCells,
+    Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, Triggered, WorkerId,
+    WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 
@@ -25,8 +26,8 @@ use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
 use crate::writer::{Weight, Writer};
 use crate::{
-    carry, documents, guests, page_checksums, page_reads, projects, receipts, rows, runs, schema, sealed,
-    teams, work,
+    carry, documents, ended_runs, guests, page_checksums, page_reads, project_state, projects, receipts,
+    rows, runs, schema, sealed, teams, work,
 };
 
 /// Checkpoint: the write-ahead log is folded into the file when it has this many pages.
@@ -276,30 +277,39 @@ impl Store for SqliteStore {
         page_reads::scan(&self.readers, project, (spans, look), visit).await
     }
 
-    async fn trigger(&self, mut trigger: Trigger) -> Result<u64> {
+    async fn start_run(&self, mut trigger: Trigger, by: StartedBy) -> Result<Triggered> {
         let rows = std::mem::replace(&mut trigger.rows, Rows::All);
-        let trigger = Arc::new(trigger);
+        let dry_run = trigger.dry_run;
         let limit = trigger.limit.unwrap_or(u64::MAX);
+        let trigger = Arc::new((trigger, by));
         let mut parts = Parts::of(rows);
-        let mut triggered = 0;
-        while let Some(part) = parts.next_part().filter(|_| triggered < limit) {
-            let (asked, left) = (Arc::clone(&trigger), limit - triggered);
-            let done = if trigger.dry_run {
+        let mut triggered = Triggered::default();
+        while let Some(part) = parts.next_part().filter(|_| triggered.rows < limit) {
+            let (asked, left) = (Arc::clone(&trigger), limit - triggered.rows);
+            let done = if dry_run {
                 let documents = Arc::clone(&self.documents);
                 let look = move |connection: &Connection| {
-                    runs::trigger(connection, &documents, &asked, part, left).map(|(done, _)| done)
+                    runs::trigger(connection, &documents, (&asked.0, &asked.1), part, left)
+                        .map(|(done, _)| done)
                 };
                 self.readers.read_long(ReadKind::Scan, look).await?
             } else {
                 let queue = move |connection: &Connection, documents: &Documents| {
-                    runs::trigger(connection, documents, &asked, part, left)
+                    runs::trigger(connection, documents, (&asked.0, &asked.1), part, left)
                 };
                 self.change_by(Weight::Bulk, queue).await?
             };
-            triggered += done.count;
+            triggered = triggered.and(done.count);
             parts.resume_at(done.next_block);
         }
         Ok(triggered)
+    }
+
+    async fn ended_runs(&self, project: ProjectId, before: u64, limit: u32) -> Result<Vec<EndedRun>> {
+        self.readers.read(|connection| {
+            let Some(head) = project_state::head(connection, project)? else { return Ok(Vec::new()) };
+            ended_runs::read(connection, head.num, before, limit)
+        })
     }
 
     async fn stop(&self, mut stop: Stop) -> Result<Stopped> {

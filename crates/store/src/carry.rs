@@ -6,7 +6,7 @@
 //! things are written. Who holds which cell, and what is left of deleted projects, stays behind.
 
 use async_trait::async_trait;
-use rowmill_model::plan::{Block, Tally};
+use rowmill_model::plan::{Block, EndedRun, Tally};
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, RowId, TeamId};
 use serde::{Deserialize, Serialize};
@@ -198,6 +198,8 @@ pub struct CarriedProject {
     pub lookup_slots: Vec<Slot>,
     /// The counts and when they last changed; `None` if nothing was ever processed.
     pub tally: Option<(Tally, i64)>,
+    /// Its runs that are over, newest first.
+    pub ended_runs: Vec<EndedRun>,
 }
 
 /// Counts of what a store makes for itself.

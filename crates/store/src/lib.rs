@@ -30,7 +30,8 @@ pub use crate::types::{
     ScanDetail, Sealed, SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::work::{
-    CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, ProcessingStatus,
-    RETRY_WAIT_MS_MAX, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket, Trigger, WorkerId, is_due,
+    CellResult, Change, ChangedRows, Claim, Claimed, ENDED_RUNS_KEPT_MS, ENDED_RUNS_MAX, Ended, Lane, Lanes,
+    Listener, ProcessingStatus, RETRY_WAIT_MS_MAX, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket,
+    Trigger, Triggered, WorkerId, is_due,
 };
 pub use crate::write_health::WriteHealth;

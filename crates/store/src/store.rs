@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 use crate::error::Result;
@@ -16,7 +17,7 @@ use crate::types::{
 };
 use crate::work::{
     Claim, Claimed, Lanes, Listener, ProcessingStatus, Settle, Settled, Settlement, Stop, Stopped, Ticket,
-    Trigger, WorkerId,
+    Trigger, Triggered, WorkerId,
 };
 
 /// Called with each row of a scan, in order of creation; may stop it. A scan whose caller has gone away goes
@@ -170,9 +171,20 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
         visit: RowVisitor,
     ) -> Result<u64>;
 
-    /// Queues cells and says in how many rows. Over many rows it takes several transactions, so that other
-    /// writers are let in between; each leaves everything consistent.
-    async fn trigger(&self, trigger: Trigger) -> Result<u64>;
+    /// Queues cells and says in how many rows, and to which run they belong: the present one, or one that this
+    /// starts. Over many rows it takes several transactions, so that other writers are let in between; each leaves
+    /// everything consistent.
+    async fn start_run(&self, trigger: Trigger, by: StartedBy) -> Result<Triggered>;
+
+    /// The same for those who need only the number of rows.
+    async fn trigger(&self, trigger: Trigger) -> Result<u64> {
+        Ok(self.start_run(trigger, StartedBy::Autoplay).await?.rows)
+    }
+
+    /// Runs of a project that are over, newest first: those with a number below `before`. The newest
+    /// [`ENDED_RUNS_MAX`](crate::ENDED_RUNS_MAX) are kept, and none for longer than
+    /// [`ENDED_RUNS_KEPT_MS`](crate::ENDED_RUNS_KEPT_MS) once a newer one ends.
+    async fn ended_runs(&self, project: ProjectId, before: u64, limit: u32) -> Result<Vec<EndedRun>>;
 
     /// Puts queued and running cells back to what they were. Once it has answered, none of them can be
     /// claimed or settled. Over many rows it takes several transactions, like a trigger.

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rowmill_model::cell::{Detail, Details, Meta, Trying};
 use rowmill_model::plan::{Ending, Mark, Pick, Plan, Tally};
 use rowmill_model::record::Slot;
-use rowmill_model::{CellError, Project, ProjectId, Record, RowId, Spent};
+use rowmill_model::{CellError, Project, ProjectId, Record, RowId, Spent, Usage};
 use uuid::Uuid;
 
 use crate::spans::Spans;
@@ -30,6 +30,28 @@ pub struct Trigger {
     pub dry_run: bool,
     pub now_ms: i64,
 }
+
+/// What a trigger queued.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Triggered {
+    /// Rows with at least one queued cell.
+    pub rows: u64,
+    /// The number of the run that they belong to; `None` if nothing was queued.
+    pub run: Option<u64>,
+}
+
+impl Triggered {
+    /// With what another transaction queued. If the run ended in between, the last one counts.
+    #[must_use]
+    pub fn and(self, later: Self) -> Self {
+        Self { rows: self.rows + later.rows, run: later.run.or(self.run) }
+    }
+}
+
+/// Ended runs are kept until a project has this many newer ones.
+pub const ENDED_RUNS_MAX: u64 = 1_000;
+/// And not for longer than this, in milliseconds: 90 days.
+pub const ENDED_RUNS_KEPT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
 
 #[derive(Debug, Clone)]
 pub struct Stop {
@@ -186,7 +208,10 @@ impl CellResult {
     pub fn spent(&self) -> Spent {
         match self {
             Self::Value(_, meta) | Self::NoData(meta) | Self::Failed(_, meta) => Spent::of(meta),
-            Self::Retry { spent, .. } => *spent,
+            // A try that failed was a try, whatever it cost.
+            Self::Retry { spent, .. } => {
+                Spent { usage: Usage { attempts: spent.usage.attempts.max(1), ..spent.usage }, ..*spent }
+            }
             Self::Later { .. } | Self::Skipped(_) => Spent::NOTHING,
         }
     }

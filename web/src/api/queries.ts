@@ -1,4 +1,4 @@
-import { QueryClient, queryOptions } from '@tanstack/react-query';
+import { infiniteQueryOptions, QueryClient, queryOptions } from '@tanstack/react-query';
 import { client, data } from './client';
 import { ApiError } from './error';
 import { readSession } from './session';
@@ -39,6 +39,20 @@ export const statusQuery = (projectId: string) =>
   queryOptions({
     queryKey: ['status', projectId],
     queryFn: () => data(client.GET('/v4/projects/{projectId}/status', path(projectId))),
+  });
+
+export const runsQuery = (projectId: string) =>
+  infiniteQueryOptions({
+    queryKey: ['runs', projectId],
+    queryFn: ({ pageParam }) =>
+      data(
+        client.GET('/v4/projects/{projectId}/runs', {
+          params: { path: { projectId }, query: { pageSize: 30, ...(pageParam && { cursor: pageParam }) } },
+        }),
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ pagination }) => pagination.nextCursor ?? undefined,
+    staleTime: 0,
   });
 
 export const templatesQuery = (projectId: string) =>

@@ -13,6 +13,7 @@ export type CellStatus = Schemas['CellStatus'];
 export type ErrorCode = Schemas['ErrorCode'];
 export type CellError = Schemas['CellError'];
 export type Status = Schemas['Status'];
+export type Run = Schemas['RunOut'];
 export type View = Schemas['ViewFull'];
 export type Provider = Schemas['ProviderOut'];
 export type WaterfallProvider = Schemas['WaterfallProvider'];

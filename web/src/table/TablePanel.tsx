@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { CellPanel } from './cell/CellPanel';
 import { ColumnPanel } from './columns/ColumnPanel';
 import { GalleryPanel } from './columns/GalleryPanel';
+import { RunsPanel } from './runs/RunsPanel';
 import type { PanelTarget } from './state/panelTarget';
 import type { Table } from './state/useTable';
 
@@ -34,6 +35,8 @@ export default function TablePanel({ table, target, onOpen, onMade, onClose }: P
           onClose={onClose}
         />
       );
+    case 'runs':
+      return <RunsPanel table={table} onClose={onClose} />;
     case 'newColumn':
       return (
         <ColumnPanel

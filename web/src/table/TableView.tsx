@@ -37,6 +37,7 @@ export function TableView({ table }: { table: Table }) {
   const openDetails = (rowId: string, columnId: string) => setPanel({ kind: 'cell', rowId, columnId });
   const openGallery = () => setPanel({ kind: 'gallery' });
   const openImport = () => setImporting({});
+  const openRuns = () => setPanel({ kind: 'runs' });
   const closePanel = () => {
     if (!panel) return;
     setPanel(undefined);
@@ -50,7 +51,7 @@ export function TableView({ table }: { table: Table }) {
   useScrollToColumn(grid, panel?.kind === 'column' ? panel.columnId : undefined, table.shownColumns.length);
 
   return (
-    <Shell trail={<ProjectTrail projectId={project.id} title={project.title} />} actions={<RunControl table={table} onImport={openImport} />}>
+    <Shell trail={<ProjectTrail projectId={project.id} title={project.title} />} actions={<RunControl table={table} onImport={openImport} onRuns={openRuns} />}>
       <div className={classes.page} {...drop.handlers}>
         <ViewTabs views={table.views} />
         <TableTools table={table} onAddColumn={openGallery} onConfigure={actions.open} onImport={openImport} />
@@ -72,7 +73,7 @@ export function TableView({ table }: { table: Table }) {
             </Suspense>
           )}
         </div>
-        <ProgressStrip table={table} />
+        <ProgressStrip table={table} onRuns={openRuns} />
         <StatusBar table={table} />
         {drop.isDropping && <div className={classes.drop}>Drop a CSV or JSON Lines file to import it</div>}
       </div>

@@ -84,6 +84,9 @@ pub(crate) struct FileOutcome {
     /// Fields of the file that were ignored.
     #[schemars(inner(length(max = 1_048_576)))]
     fields_ignored: Vec<String>,
+    /// Fields that were ignored or became columns and may be misspelt, and the headers they resemble.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    hints: BTreeMap<String, String>,
     /// Number of rejected rows.
     #[schemars(extend("x-limit" = { "maxItems": "importRejectedMax" }))]
     rejected: Vec<Rejected>,
@@ -133,8 +136,7 @@ impl Endpoint<ApiState> for ImportFile {
             answer: Some(json!({
                 "importedCount": 2, "updatedCount": 0, "unchangedCount": 0, "rejectedCount": 1,
                 "columnsCreated": [{ "id": "col_4fJq0ZtR9xWb", "header": "City" }], "fieldsIgnored": [],
-                "rejected": [{ "line": 3, "reason": "has 4 cells, but the header has 2", "values": ["a", "b", "c", "d"] }],
-                "stopped": false,
+                "rejected": [{ "line": 3, "reason": "has 4 cells, but the header has 2", "values": ["a", "b", "c", "d"] }], "stopped": false,
             })),
         }
     }
@@ -436,6 +438,7 @@ impl<'c> RowImporter<'c> {
     fn finish(mut self) -> FileOutcome {
         self.told.stopped = self.is_stopped();
         self.told.rejected.sort_by_key(|rejected| rejected.line);
+        self.told.hints = self.import.hints();
         let Import { created, ignored, .. } = self.import;
         self.told.columns_created = created
             .into_iter()

@@ -10,6 +10,7 @@ pub(crate) mod projects;
 pub(crate) mod providers;
 pub(crate) mod row_queries;
 pub(crate) mod rows;
+pub(crate) mod run_history;
 pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod team;

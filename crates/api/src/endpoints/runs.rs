@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::http::Method;
+use rowmill_app::TriggerRows;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -25,6 +26,10 @@ pub(crate) struct Trigger<V>(PhantomData<V>);
 pub(crate) struct Triggered {
     /// Number of rows with at least one queued cell.
     triggered_count: u64,
+    /// The run that the queued cells belong to. Omitted if none was queued.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 64))]
+    run_id: Option<String>,
 }
 
 impl<V: Version> Endpoint<ApiState> for Trigger<V> {
@@ -36,7 +41,7 @@ impl<V: Version> Endpoint<ApiState> for Trigger<V> {
     const SUMMARY: &'static str = "Process rows";
     const DESCRIPTION: &'static str = "Queues cells that never ran, failed, were skipped or are stale. Cells that are already queued or \
      running are not affected, so triggering twice runs them once. Manual values are replaced only with \
-     `force`.";
+     `force`. The cells join the current run if there is one, else they start a new one.";
     const READS_ROWS: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
@@ -46,7 +51,7 @@ impl<V: Version> Endpoint<ApiState> for Trigger<V> {
     fn examples() -> Examples {
         Examples {
             body: Some(json!({ "statuses": ["error"], "errorCodes": ["rate_limited"], "limit": 100 })),
-            answer: Some(json!({ "triggeredCount": 42 })),
+            answer: Some(json!({ "triggeredCount": 42, "runId": "run_17" })),
         }
     }
 
@@ -57,9 +62,10 @@ impl<V: Version> Endpoint<ApiState> for Trigger<V> {
         Optional(body): Optional<TriggerBody>,
     ) -> Result<Answer<Triggered>, Error> {
         let path = V::within(path);
-        let trigger = body.into_trigger(call.once()?);
-        let triggered_count = call.app().trigger(call.caller()?, &path.project_id, trigger).await?;
-        Ok(Answer::new(Triggered { triggered_count }))
+        let trigger = TriggerRows { is_session: call.is_session(), ..body.into_trigger(call.once()?) };
+        let triggered = call.app().trigger(call.caller()?, &path.project_id, trigger).await?;
+        let run_id = triggered.run.map(|id| id.to_string());
+        Ok(Answer::new(Triggered { triggered_count: triggered.count, run_id }))
     }
 }
 
@@ -135,6 +141,7 @@ impl<V: Version> Endpoint<ApiState> for GetStatus<V> {
                     },
                 },
                 "processing": true,
+                "runId": "run_17",
                 "updatedAt": "2026-11-15T09:30:00.000Z",
             })),
         }

@@ -7,6 +7,7 @@ pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod filter;
 pub(crate) mod key_by;
+pub(crate) mod past_run;
 pub(crate) mod patch;
 pub(crate) mod project;
 pub(crate) mod row;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rowmill_app::{IdempotencyKey, ProcessingStatus, StopRows, TriggerRows};
 use rowmill_model::plan::{RunTally, Tally, WaitsFor};
-use rowmill_model::{Amount, CellError, CellStatus, ColumnType, ErrorCode, Spent};
+use rowmill_model::{Amount, CellError, CellStatus, ColumnType, ErrorCode, RunId, Spent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -65,6 +65,7 @@ impl TriggerBody {
             limit: self.limit,
             force: self.force,
             dry_run: self.dry_run,
+            is_session: false,
             once,
         }
     }
@@ -101,6 +102,10 @@ pub(crate) struct Status {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "RunCounts")]
     run: Option<RunCounts>,
+    /// The id of that run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String", length(max = 64))]
+    run_id: Option<String>,
     #[schemars(extend("format" = "date-time"))]
     updated_at: String,
 }
@@ -184,7 +189,8 @@ impl RunWaiting {
 impl RunCounts {
     fn of(tally: &Tally) -> Option<Self> {
         let run = tally.run();
-        let RunTally { done, empty, failed, skipped, stopped, spent: Spent { cost, credits } } = run;
+        let RunTally { done, empty, failed, skipped, stopped, spent: Spent { cost, credits, usage: _ } } =
+            run;
         (tally.is_processing() || !run.is_blank()).then(|| Self {
             cells: tally.pending() + run.ended(),
             done,
@@ -219,6 +225,8 @@ impl Status {
             };
             (column.id.to_string(), counts)
         });
+        let run = RunCounts::of(tally);
+        let run_id = run.as_ref().map(|_| RunId(tally.run_number()).to_string());
         Self {
             rows: RowCounts {
                 total: rows.total,
@@ -230,7 +238,8 @@ impl Status {
             },
             columns: columns.collect(),
             processing: tally.is_processing(),
-            run: RunCounts::of(tally),
+            run,
+            run_id,
             updated_at: timestamp(updated_at_ms.unwrap_or(project.updated_at_ms)),
         }
     }

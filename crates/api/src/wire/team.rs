@@ -153,6 +153,10 @@ pub(crate) struct LimitsOut {
     import_row_bytes_max: u32,
     /// Number of rejected rows after which an import stops.
     import_rejected_max: u32,
+    /// Maximum number of different fields of an imported file.
+    import_fields_max: u32,
+    /// Maximum size of the names of those fields together, in bytes.
+    import_field_names_bytes_max: u32,
     /// Connections at once, as far as the process may open as many files.
     connections_max: u32,
     /// Connections at once from one client address.
@@ -229,6 +233,8 @@ impl LimitsOut {
             import_bytes_max,
             import_row_bytes_max,
             import_rejected_max,
+            import_fields_max,
+            import_field_names_bytes_max,
             connections_max,
             connections_per_address_max,
             head_seconds_max,
@@ -258,6 +264,8 @@ impl LimitsOut {
             import_bytes_max,
             import_row_bytes_max,
             import_rejected_max,
+            import_fields_max,
+            import_field_names_bytes_max,
             connections_max,
             connections_per_address_max,
             head_seconds_max,

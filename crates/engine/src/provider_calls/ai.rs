@@ -128,6 +128,7 @@ impl ProviderCalls {
             None => Ok(()),
         };
         is_rejected()?;
+        let _first = self.rejected_credentials.wait_for_first(cell, account, self.clock()).await;
         let mut limits = vec![self.credential_limit(model.provider, &model.access)];
         limits.extend(column_limit(&cell.project, &cell.column));
         let permit = self.call_limits.acquire(&limits, cell, self.clock(), self.config.wait_max).await?;
@@ -136,9 +137,7 @@ impl ProviderCalls {
         let ask = async {
             let deadline = self.config.ai_deadline;
             let reply = llm::ask(&self.client, model.ai, &model.access, question, deadline).await;
-            if let Err(failure) = &reply {
-                self.rejected_credentials.remember(cell, account, failure);
-            }
+            self.rejected_credentials.note(cell, account, &reply);
             reply
         };
         self.attempt_with(permit, model.provider.about.id, ask).await

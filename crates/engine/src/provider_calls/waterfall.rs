@@ -160,9 +160,10 @@ impl ProviderCalls {
     ) -> Result<Search, Failure> {
         let FinderAccess { provider, finder, access } = finder_access;
         let account = identity(provider, access);
-        if let Some(failure) = self.rejected_credentials.recall(cell, account) {
-            return Err(failure);
-        }
+        let is_rejected = || self.rejected_credentials.recall(cell, account).map_or(Ok(()), Err);
+        is_rejected()?;
+        let _first = self.rejected_credentials.wait_for_first(cell, account, self.clock()).await;
+        is_rejected()?;
         let [search, calls] = self.finder_limit(provider, access);
         let entered = self.call_limits.acquire(&[search], cell, self.clock(), self.config.wait_max).await;
         let permit = match entered {
@@ -175,6 +176,8 @@ impl ProviderCalls {
                 return Err(failure);
             }
         };
+        // Another cell may have been refused while this one waited for its turn.
+        is_rejected()?;
         let limits = std::iter::once(calls).chain(column_limit(&cell.project, &cell.column)).collect();
         let request_gate = RequestGate { call_limits: &self.call_limits, limits, clock: self.clock(), cell };
         let started = self.now();
@@ -182,9 +185,7 @@ impl ProviderCalls {
             self.finders.find(*finder, access, person, &request_gate, self.config.finder_wait_max).await;
         permit.report(&found, self.now());
         self.measure(provider.about.id, started, &found);
-        if let Err(failure) = &found {
-            self.rejected_credentials.remember(cell, account, failure);
-        }
+        self.rejected_credentials.note(cell, account, &found);
         found
     }
 

@@ -6,7 +6,8 @@ use std::collections::HashSet;
 #[derive(Debug, Default)]
 pub(super) struct Fixes {
     sentences: Vec<String>,
-    /// Where each correction was made, such as `aiConfig.prompt`; as many as there are sentences.
+    /// Where each correction was made, such as `aiConfig.prompt`, or nothing if nothing was wrong; as many as there are
+    /// sentences.
     places: Vec<String>,
     /// References that name no column, with their place.
     pub(super) unresolved: Vec<(String, String)>,
@@ -28,6 +29,11 @@ impl Fixes {
             self.sentences.push(sentence);
             self.places.push(place.to_owned());
         }
+    }
+
+    /// The same about something that was not wrong, only said otherwise than it is kept.
+    pub(super) fn note(&mut self, sentence: impl Into<String>) {
+        self.add("", sentence);
     }
 
     /// Where each correction was made.

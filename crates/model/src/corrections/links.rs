@@ -101,7 +101,7 @@ impl Links<'_> {
             }
         }
         if id != name {
-            self.fixes.add("dependencies", format!("Rewrote dependency {} to {}", quoted(name), quoted(id)));
+            self.fixes.note(format!("Rewrote dependency {} to {}", quoted(name), quoted(id)));
         }
         Some(ColumnId::new(id))
     }
@@ -134,7 +134,7 @@ impl Links<'_> {
         let right = reference.inner();
         if right != inner {
             let (old, new) = (quoted(&format!("@{{{inner}}}")), quoted(&format!("@{{{right}}}")));
-            self.fixes.add(place, format!("Rewrote reference {old} to {new} in {place}"));
+            self.fixes.note(format!("Rewrote reference {old} to {new} in {place}"));
         }
         Some(right)
     }
@@ -156,7 +156,7 @@ impl Links<'_> {
         }
         self.refer_to(id);
         if id != name {
-            self.fixes.add(PLACE, format!("Rewrote {} to {} in {PLACE}", quoted(&name), quoted(id)));
+            self.fixes.note(format!("Rewrote {} to {} in {PLACE}", quoted(&name), quoted(id)));
         }
         id.clone_into(&mut config.column_id);
     }
@@ -168,7 +168,7 @@ impl Links<'_> {
             if depended.insert(column_id.clone()) {
                 let name = quoted(column_id.as_str());
                 let sentence = format!("Added required dependency on {name}, which the column refers to");
-                self.fixes.add("dependencies", sentence);
+                self.fixes.note(sentence);
                 column.dependencies.push(Dependency { column_id, required: true });
             }
         }
@@ -240,7 +240,7 @@ pub(super) fn name_by_id(condition: &mut Value, names: &Names<'_>, depth: usize,
         if let Some(Value::String(name)) = filter.get_mut("columnId")
             && let Some(id) = names.column(name).filter(|id| id != name)
         {
-            fixes.add("runCondition", format!("Rewrote {} to {} in runCondition", quoted(name), quoted(id)));
+            fixes.note(format!("Rewrote {} to {} in runCondition", quoted(name), quoted(id)));
             id.clone_into(name);
         }
         if let Some(inner) = filter.get_mut("filters") {

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::askings::Refiling;
 use super::mark::Mark;
 use crate::record::{Damaged, Slot, push_varint, take_varint};
 
@@ -32,6 +33,20 @@ pub fn position_of(block: u64, place: u8) -> u64 {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Block {
     lanes: BTreeMap<Slot, Box<[u16; BLOCK_ROWS]>>,
+}
+
+/// How many completed cells became stale, and how many up to date.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StaleChange {
+    pub stale: u64,
+    pub fresh: u64,
+}
+
+impl std::ops::AddAssign for StaleChange {
+    fn add_assign(&mut self, other: Self) {
+        self.stale += other.stale;
+        self.fresh += other.fresh;
+    }
 }
 
 /// How a column's marks are written: all alike, or one by one.
@@ -63,17 +78,18 @@ impl Block {
         }
     }
 
-    /// Marks what a column's cells hold as out of date, because the column asks something else now. Says how many
-    /// became stale.
-    pub fn outdate(&mut self, slot: Slot) -> u64 {
-        let mut count = 0;
-        for bits in self.lanes.get_mut(&slot).into_iter().flat_map(|lane| lane.iter_mut()) {
+    /// Marks what a column's cells hold as out of date, because the column asks something else now; or as up to date,
+    /// if it asks what they answer. Says how many became which.
+    pub fn redefine(&mut self, refiling: Refiling) -> StaleChange {
+        let mut change = StaleChange::default();
+        for bits in self.lanes.get_mut(&refiling.slot).into_iter().flat_map(|lane| lane.iter_mut()) {
             let Some(mark) = Mark::from_bits(*bits).filter(|mark| !mark.is_idle()) else { continue };
-            let outdated = mark.outdated();
-            count += u64::from(outdated.is_stale() && !mark.is_stale());
-            *bits = outdated.to_bits();
+            let redefined = mark.redefined(refiling);
+            change.stale += u64::from(redefined.is_stale() && !mark.is_stale());
+            change.fresh += u64::from(mark.is_stale() && !redefined.is_stale());
+            *bits = redefined.to_bits();
         }
-        count
+        change
     }
 
     /// The places of a column's cells that a worker may take, in order.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::asking::asking;
+use super::askings::Redefined;
 use crate::column::Column;
 use crate::filter::Predicate;
 use crate::ids::ColumnId;
@@ -31,7 +32,7 @@ pub struct PlanChange {
     /// Whether other columns are processed, or they wait for others.
     pub graph: bool,
     /// The columns that ask something else.
-    pub asked: Vec<Slot>,
+    pub redefined: Vec<Redefined>,
 }
 
 /// One processed column.
@@ -121,11 +122,13 @@ impl Plan {
     pub fn change_since(&self, old: &Self) -> Option<PlanChange> {
         let asked_before =
             |slot: Slot| old.columns.iter().find(|column| column.slot == slot).map(|old| old.asked);
-        let is_changed =
-            |column: &&Planned| asked_before(column.slot).is_some_and(|before| before != column.asked);
-        let asked: Vec<Slot> = self.columns.iter().filter(is_changed).map(|column| column.slot).collect();
+        let redefined = |column: &Planned| {
+            let before = asked_before(column.slot).filter(|before| *before != column.asked)?;
+            Some(Redefined { slot: column.slot, before, now: column.asked })
+        };
+        let redefined: Vec<Redefined> = self.columns.iter().filter_map(redefined).collect();
         let graph = !self.is_like(old);
-        (graph || !asked.is_empty()).then_some(PlanChange { graph, asked })
+        (graph || !redefined.is_empty()).then_some(PlanChange { graph, redefined })
     }
 
     /// A number for what a cell's result is made from: what its column asks, and its inputs.

@@ -1,5 +1,6 @@
 //! Where one cell stands, in two bytes.
 
+use super::askings::{ANSWERS_MAX, Refiling};
 use crate::cell_status::{CellStatus, ErrorCode};
 
 /// A cell's status and all that processing must know of it without reading its row.
@@ -22,6 +23,9 @@ pub struct Mark {
     pub manual: bool,
     pub no_data: bool,
     pub error: Option<ErrorCode>,
+    /// Of a completed cell that is stale only because its column asks something else now: which of the things that it
+    /// asked before (see [`super::askings`]) the result answers. 0 if that is not known.
+    pub answers: u8,
 }
 
 /// What a queued cell waits for.
@@ -51,7 +55,8 @@ impl Mark {
     }
 
     pub(super) fn queued(self) -> Self {
-        Self { status: CellStatus::Queued, phase: Phase::Waiting, prior: self.status, tried: false, ..self }
+        let (phase, prior) = (Phase::Waiting, self.status);
+        Self { status: CellStatus::Queued, phase, prior, tried: false, answers: 0, ..self }
     }
 
     /// As it was before it was queued.
@@ -70,6 +75,20 @@ impl Mark {
         Self { stale, outdated: self.status == CellStatus::Generating, ..self }
     }
 
+    /// After what the column asks changed, told what becomes of results. What is pending is only marked.
+    pub(super) fn redefined(self, refiling: Refiling) -> Self {
+        let Refiling { file_under, again, .. } = refiling;
+        match self.status {
+            CellStatus::Completed if self.manual => self,
+            CellStatus::Completed if !self.stale => Self { stale: true, answers: file_under, ..self },
+            CellStatus::Completed if self.answers == 0 => self,
+            CellStatus::Completed if again == Some(self.answers) => Self { stale: false, answers: 0, ..self },
+            CellStatus::Completed if self.answers == file_under => Self { answers: 0, ..self },
+            CellStatus::Completed => self,
+            _ => self.outdated(),
+        }
+    }
+
     /// Whether the cell's value is out of date and nothing is done about it yet.
     pub(super) fn is_stale(self) -> bool {
         self.status == CellStatus::Completed && self.stale
@@ -83,6 +102,8 @@ impl Mark {
         // A running cell has no phase.
         let phase = match (self.status, self.phase) {
             (CellStatus::Generating, _) => u16::from(self.outdated),
+            // Nor has one that is done.
+            (CellStatus::Completed, _) => u16::from(self.answers & ANSWERS_MAX),
             (_, Phase::Waiting) => 0,
             (_, Phase::Ready) => 1,
             (_, Phase::Later) => 2,
@@ -110,10 +131,11 @@ impl Mark {
         let field = |shift: u32, mask: u16| bits >> shift & mask;
         let status = *CellStatus::ALL.get(usize::from(field(0, 7)))?;
         let is_running = status == CellStatus::Generating;
+        let is_done = status == CellStatus::Completed;
         Some(Self {
             status,
             phase: match field(3, 3) {
-                _ if is_running => Phase::Waiting,
+                _ if is_running || is_done => Phase::Waiting,
                 0 => Phase::Waiting,
                 1 => Phase::Ready,
                 2 => Phase::Later,
@@ -129,6 +151,7 @@ impl Mark {
                 0 => None,
                 code => Some(*ErrorCode::ALL.get(usize::from(code) - 1)?),
             },
+            answers: if is_done { u8::try_from(field(3, 3)).unwrap_or_default() } else { 0 },
         })
     }
 }
@@ -154,10 +177,12 @@ mod tests {
                 for prior in PRIORS {
                     for phase in [Phase::Waiting, Phase::Ready, Phase::Later] {
                         let is_running = status == CellStatus::Generating;
+                        let is_done = status == CellStatus::Completed;
                         for flags in 0..16 {
                             let mark = Mark {
                                 status,
-                                phase: if is_running { Phase::Waiting } else { phase },
+                                phase: if is_running || is_done { Phase::Waiting } else { phase },
+                                answers: if is_done { 1 + phase as u8 } else { 0 },
                                 outdated: is_running && phase == Phase::Later,
                                 prior,
                                 stale: flags & 1 > 0,

@@ -6,6 +6,7 @@
 //! the transaction that stores what it decides.
 
 mod asking;
+mod askings;
 pub(crate) mod block;
 mod dependencies;
 mod ending;
@@ -17,11 +18,12 @@ mod tally;
 mod tests;
 mod transitions;
 
-pub use block::{BLOCK_BITS, BLOCK_ROWS, Block, block_of, place_of, position_of};
+pub use askings::{Askings, Redefined, Refiling};
+pub use block::{BLOCK_BITS, BLOCK_ROWS, Block, StaleChange, block_of, place_of, position_of};
 pub use dependencies::{Plan, PlanChange};
 pub use ending::Ending;
 pub use judge::{Verdict, condition_not_met, missing_input};
 pub use mark::{Mark, Phase};
-pub use run::RunTally;
+pub use run::{EndedRun, RunTally, StartedBy};
 pub use tally::{ColumnTally, RowTally, Tally, WaitsFor};
 pub use transitions::{Pick, RowTransitions};

@@ -53,3 +53,49 @@ impl RunTally {
         self.spent += spent;
     }
 }
+
+/// Who started a run: whoever queued its first cell.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "type", content = "name", rename_all = "lowercase")]
+pub enum StartedBy {
+    /// A program, with the API key of this name.
+    Key(String),
+    /// A person in the browser, who signed in with the API key of this name.
+    Session(String),
+    /// Rows were made or inputs changed in a project whose autoplay is on.
+    Autoplay,
+    /// The same, by the event platform.
+    Webhook,
+}
+
+/// A run that goes on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct OpenRun {
+    /// In Unix milliseconds; `None` until the transaction it began in ends.
+    pub(super) at_ms: Option<i64>,
+    /// `None` of a run that began before this was noted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) by: Option<StartedBy>,
+    /// Somebody stopped all of it, and nobody has triggered anything since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_stopped: bool,
+}
+
+/// A run that is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EndedRun {
+    /// Which of the project's runs it was, from 1.
+    pub number: u64,
+    /// In Unix milliseconds.
+    pub started_at_ms: i64,
+    pub ended_at_ms: i64,
+    /// `None` of a run that began before this was noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_by: Option<StartedBy>,
+    /// Somebody stopped what was left of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_stopped: bool,
+    pub tally: RunTally,
+}

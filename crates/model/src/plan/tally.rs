@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::block::Block;
+use super::askings::Askings;
+use super::block::{Block, StaleChange};
 use super::dependencies::Plan;
 use super::mark::Phase;
-use super::run::RunTally;
+use super::run::{EndedRun, OpenRun, RunTally, StartedBy};
 use super::transitions::RowTransitions;
 use crate::cell_status::{CellError, CellStatus};
 use crate::record::Slot;
@@ -22,6 +23,15 @@ pub struct Tally {
     /// How many runs have begun.
     #[serde(default, skip_serializing_if = "is_zero")]
     runs: u64,
+    /// The present run; `None` if nothing runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    open: Option<OpenRun>,
+    /// Runs that ended since the counts were stored, with their numbers.
+    #[serde(skip)]
+    ended: Vec<(u64, OpenRun, RunTally)>,
+    /// What columns asked before, and cells still answer.
+    #[serde(default, skip_serializing_if = "Askings::is_empty")]
+    pub askings: Askings,
     /// Queued cells that wait for the time of their next try.
     #[serde(default, skip_serializing_if = "is_zero")]
     later: u64,
@@ -95,7 +105,15 @@ impl Tally {
     /// With nothing counted yet, and the run as it is.
     #[must_use]
     pub fn recounting(&self) -> Self {
-        Self { run: self.run, runs: self.runs, waits_for: self.waits_for.clone(), ..Self::default() }
+        Self {
+            run: self.run,
+            runs: self.runs,
+            open: self.open.clone(),
+            ended: self.ended.clone(),
+            askings: self.askings.clone(),
+            waits_for: self.waits_for.clone(),
+            ..Self::default()
+        }
     }
 
     /// Takes one row's cells through something and counts what came of it; says from which running cells the
@@ -114,19 +132,63 @@ impl Tally {
         let (revoked, ended) = steps.finish();
         self.add(plan, block, place);
         if !was_processing && self.is_processing() {
+            self.close_run(false);
             self.run = RunTally::default();
             self.runs = self.runs.saturating_add(1);
+            self.open = Some(OpenRun::default());
             self.waits_for = None;
         }
         self.run.join(ended);
         (outcome, revoked)
     }
 
-    /// So many completed cells of a column became stale.
-    pub fn add_stale(&mut self, slot: Slot, count: u64) {
-        if count > 0 {
+    /// Says when and by whom the run was started that began since the counts were stored, and hands out those that
+    /// ended. To be called before they are stored. `is_stop`: what happened is that somebody stopped cells.
+    pub fn note_runs(&mut self, now_ms: i64, by: &StartedBy, is_stop: bool) -> Vec<EndedRun> {
+        if self.is_processing() {
+            // One that began before this was noted.
+            self.open.get_or_insert_with(|| OpenRun { at_ms: Some(now_ms), ..OpenRun::default() });
+        } else {
+            self.close_run(is_stop);
+        }
+        let note = |open: &mut OpenRun| match open.at_ms {
+            Some(at_ms) => at_ms,
+            None => {
+                open.by = Some(by.clone());
+                *open.at_ms.insert(now_ms)
+            }
+        };
+        if let Some(open) = &mut self.open {
+            note(open);
+        }
+        let end = |(number, mut open, tally): (u64, OpenRun, RunTally)| {
+            let started_at_ms = note(&mut open);
+            let ended_at_ms = now_ms.max(started_at_ms);
+            let OpenRun { by: started_by, is_stopped, .. } = open;
+            EndedRun { number, started_at_ms, ended_at_ms, started_by, is_stopped, tally }
+        };
+        std::mem::take(&mut self.ended).into_iter().map(end).collect()
+    }
+
+    /// Somebody stopped all of the present run, or triggered something in it.
+    pub fn set_stopped(&mut self, is_stopped: bool) {
+        if let Some(open) = &mut self.open {
+            open.is_stopped = is_stopped;
+        }
+    }
+
+    fn close_run(&mut self, is_stop: bool) {
+        if let Some(mut open) = self.open.take() {
+            open.is_stopped |= is_stop;
+            self.ended.push((self.runs, open, self.run));
+        }
+    }
+
+    /// Completed cells of a column became stale, or up to date.
+    pub fn count_stale(&mut self, slot: Slot, StaleChange { stale, fresh }: StaleChange) {
+        if stale + fresh > 0 {
             let counts = self.columns.entry(slot).or_default();
-            counts.stale = counts.stale.saturating_add(count);
+            counts.stale = counts.stale.saturating_add(stale).saturating_sub(fresh);
         }
     }
 
@@ -174,6 +236,11 @@ impl Tally {
     /// The number of the present run, or of the last one.
     pub fn run_number(&self) -> u64 {
         self.runs
+    }
+
+    /// When the present run began, in Unix milliseconds, and who started it; `None` if nothing runs.
+    pub fn running(&self) -> Option<(i64, Option<&StartedBy>)> {
+        self.open.as_ref().map(|open| (open.at_ms.unwrap_or_default(), open.by.as_ref()))
     }
 
     /// How many cells wait or run.

@@ -254,9 +254,10 @@ impl<'a> RowTransitions<'a> {
             }
             CellStatus::Queued => self.set(slot, Mark { stale, ..mark }),
             _ if mark.manual => {}
-            CellStatus::Completed if !differs => self.set(slot, Mark { stale: false, ..mark }),
+            CellStatus::Completed if !differs => self.set(slot, Mark { stale: false, answers: 0, ..mark }),
             CellStatus::Completed => {
-                let stale = Mark { stale: true, ..mark };
+                // Whatever its column asks, its input is another.
+                let stale = Mark { stale: true, answers: 0, ..mark };
                 let runs = self.plan.autoplay || cause == Cause::Run;
                 self.set(slot, if runs { stale.queued() } else { stale });
             }

@@ -30,6 +30,10 @@ pub(super) async fn project(client: &Client, id: ProjectId) -> Result<Option<Car
     let tally = tally.map(serde_json::from_str).transpose().map_err(damaged)?;
     let mut lookup_slots = row.get::<_, Vec<i64>>(6).into_iter().map(narrow).collect::<Result<Vec<_>>>()?;
     lookup_slots.sort_unstable();
+    let sql = "SELECT r.run FROM rowmill.runs r JOIN rowmill.counters c USING (project) WHERE c.id = $1 \
+               ORDER BY r.number DESC";
+    let runs = ask(client, sql, &[&id.uuid()]).await?;
+    let ended_runs = runs.iter().map(|row| serde_json::from_str(row.get(0)).map_err(damaged));
     Ok(Some(CarriedProject {
         id,
         document: row.get(0),
@@ -40,6 +44,7 @@ pub(super) async fn project(client: &Client, id: ProjectId) -> Result<Option<Car
         change_seq: unsigned(row.get(5)),
         lookup_slots,
         tally: tally.map(|tally| (tally, row.get::<_, Option<i64>>(8).unwrap_or_default())),
+        ended_runs: ended_runs.collect::<Result<_>>()?,
     }))
 }
 

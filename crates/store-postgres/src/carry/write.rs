@@ -6,6 +6,7 @@ use std::pin::pin;
 
 use rowmill_model::Project;
 use rowmill_model::integration::connected_event;
+use rowmill_model::plan::EndedRun;
 use rowmill_model::record::{Cells, Slot};
 use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Guest, Items, Receipt, Section};
 use rowmill_store::changes::LiveDelta;
@@ -45,6 +46,7 @@ pub(super) async fn project(client: &Client, carried: &CarriedProject) -> Result
         change_seq,
         lookup_slots,
         tally,
+        ended_runs,
     } = carried;
     let project: Project = serde_json::from_str(document).map_err(damaged)?;
     let lookup_slots: Vec<i64> = lookup_slots.iter().map(|slot| i64::from(*slot)).collect();
@@ -77,7 +79,17 @@ pub(super) async fn project(client: &Client, carried: &CarriedProject) -> Result
             &tallied_at,
         ],
     )
-    .await
+    .await?;
+    write_runs(client, number_of(client, *id).await?, ended_runs).await
+}
+
+async fn write_runs(client: &Client, num: i64, runs: &[EndedRun]) -> Result<()> {
+    let numbers: Vec<i64> = runs.iter().map(|run| signed(run.number)).collect();
+    let ended: Vec<i64> = runs.iter().map(|run| run.ended_at_ms).collect();
+    let texts = runs.iter().map(serde_json::to_string).collect::<serde_json::Result<Vec<_>>>();
+    let sql = "INSERT INTO rowmill.runs (project, number, ended_at, run) \
+               SELECT $1, * FROM unnest($2::int8[], $3::int8[], $4::text[])";
+    run(client, sql, &[&num, &numbers, &ended, &texts.map_err(damaged)?]).await
 }
 
 pub(super) async fn page(client: &Client, section: Section, items_page: &Items) -> Result<()> {

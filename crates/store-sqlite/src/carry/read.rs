@@ -14,7 +14,7 @@ use crate::blocks::{block_key, block_number, read_tally};
 use crate::convert::{backend, uuid_of};
 use crate::positions::{POSITION_MAX, key, split};
 use crate::project_state::{self, State};
-use crate::{lookups, pages, sealed, teams};
+use crate::{ended_runs, lookups, pages, sealed, teams};
 
 pub(super) fn is_empty(connection: &Connection) -> Result<bool> {
     connection
@@ -52,6 +52,7 @@ pub(super) fn project(connection: &Connection, id: ProjectId) -> Result<Option<C
         change_seq,
         lookup_slots: lookups::slots(connection, head.num)?,
         tally: read_tally(connection, head.num)?,
+        ended_runs: ended_runs::read(connection, head.num, u64::MAX, u32::MAX)?,
     }))
 }
 

@@ -16,7 +16,7 @@ use crate::blocks::block_key;
 use crate::connection::run_cached;
 use crate::convert::{backend, damaged};
 use crate::positions::{POSITION_MAX, PROJECT_MAX, key};
-use crate::{apply, lookups, teams};
+use crate::{apply, ended_runs, lookups, teams};
 
 pub(super) fn is_target(connection: &Connection) -> Result<bool> {
     connection
@@ -58,6 +58,7 @@ pub(super) fn project(connection: &Connection, carried: &CarriedProject) -> Resu
         change_seq,
         lookup_slots,
         tally,
+        ended_runs: runs,
     } = carried;
     let project: Project = serde_json::from_str(document).map_err(damaged)?;
     connection
@@ -103,7 +104,8 @@ pub(super) fn project(connection: &Connection, carried: &CarriedProject) -> Resu
             )
             .map_err(backend)?;
     }
-    Ok(())
+    // Oldest first: with each, those are forgotten that are too old.
+    runs.iter().rev().try_for_each(|run| ended_runs::keep(connection, num, run))
 }
 
 pub(super) fn page(connection: &Connection, section: Section, items_page: &Items) -> Result<()> {

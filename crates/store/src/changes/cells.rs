@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rowmill_model::plan::{Ending, Phase, Pick, PlanChange, RowTransitions, block_of, place_of, position_of};
+use rowmill_model::plan::{
+    Ending, Phase, Pick, PlanChange, RowTransitions, StaleChange, block_of, place_of, position_of,
+};
 use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellStates, CellStatus};
@@ -12,7 +14,7 @@ use uuid::Uuid;
 use super::row_changes::{LoadedTally, OpenClaim, RowChanges, not_loaded, unreadable};
 use super::write_set::CellClaim;
 use crate::error::Result;
-use crate::work::{CellResult, ChangedRows, Ended, Lane, Stopped, Ticket, is_due};
+use crate::work::{CellResult, ChangedRows, Ended, Lane, Stopped, Ticket, Triggered, is_due};
 
 impl<V: Copy> RowChanges<V> {
     /// Takes one row's cells through something, and keeps the counts and claims.
@@ -31,13 +33,13 @@ impl<V: Copy> RowChanges<V> {
         Ok(outcome)
     }
 
-    /// Queues cells of these rows, whose blocks are loaded, in `limit` rows at most; says in how many.
+    /// Queues cells of these rows, whose blocks are loaded, in `limit` rows at most; says in how many, and in which run.
     pub fn trigger(
         &mut self,
         positions: impl IntoIterator<Item = u64>,
         pick: &Pick,
         limit: u64,
-    ) -> Result<u64> {
+    ) -> Result<Triggered> {
         let mut count = 0;
         for position in positions {
             if count == limit {
@@ -47,14 +49,19 @@ impl<V: Copy> RowChanges<V> {
                 count += 1;
             }
         }
-        Ok(count)
+        if count == 0 {
+            return Ok(Triggered::default());
+        }
+        self.set_stopped(false);
+        Ok(Triggered { rows: count, run: Some(self.run_number()) })
     }
 
-    /// Puts cells of these rows, whose blocks are loaded, back to what they were.
+    /// Puts cells of these rows, whose blocks are loaded, back to what they were. `is_all`: the stop is about all rows.
     pub fn stop(
         &mut self,
         positions: impl IntoIterator<Item = u64>,
         slots: Option<&[Slot]>,
+        is_all: bool,
     ) -> Result<Stopped> {
         let mut stopped = Stopped::default();
         for position in positions {
@@ -64,7 +71,17 @@ impl<V: Copy> RowChanges<V> {
                 stopped.cells += cells;
             }
         }
+        self.is_stop = stopped.cells > 0;
+        if self.is_stop && is_all && slots.is_none() {
+            self.set_stopped(true);
+        }
         Ok(stopped)
+    }
+
+    fn set_stopped(&mut self, is_stopped: bool) {
+        if let LoadedTally::Parsed(tally) = &mut self.tally {
+            tally.set_stopped(is_stopped);
+        }
     }
 
     /// Queues a cell again whose time `at_ms` has come, if it still waits for it.
@@ -204,9 +221,9 @@ impl<V: Copy> RowChanges<V> {
     // When columns change.
 
     /// Begins to go over every block after the columns changed; the counts must be loaded. Then load blocks with their
-    /// claims, [`RowChanges::replan_loaded`], flush, and so on.
+    /// claims, [`RowChanges::replan_loaded`], flush, and so on; [`RowChanges::end_replan`] at last.
     pub fn begin_replan(&mut self, change: &PlanChange) -> Result<()> {
-        let known = match std::mem::replace(&mut self.tally, LoadedTally::Missing) {
+        let mut known = match std::mem::replace(&mut self.tally, LoadedTally::Missing) {
             LoadedTally::Missing => return Err(not_loaded()),
             LoadedTally::Parsed(tally) => tally,
             LoadedTally::Text(text) => {
@@ -214,6 +231,7 @@ impl<V: Copy> RowChanges<V> {
                 tally.map_err(unreadable)?.unwrap_or_default()
             }
         };
+        self.refilings = known.askings.change(&change.redefined);
         if !change.graph {
             self.tally = LoadedTally::Parsed(known);
             return Ok(());
@@ -230,26 +248,28 @@ impl<V: Copy> RowChanges<V> {
     /// Marks what columns hold that ask something else now. If the graph changed, works out anew what waits in the loaded
     /// blocks, counts them again, and takes cells of columns that are gone away from whoever runs them.
     pub fn replan_loaded(&mut self, change: &PlanChange) -> Result<()> {
-        let became_stale = self.outdate_loaded(&change.asked);
-        if change.graph {
-            return self.replan_graph();
-        }
-        let LoadedTally::Parsed(tally) = &mut self.tally else { return Err(not_loaded()) };
-        for (slot, count) in became_stale {
-            tally.add_stale(slot, count);
-            if count > 0 {
+        for refiling in self.refilings.clone() {
+            let mut count = StaleChange::default();
+            self.blocks.values_mut().for_each(|open| count += open.block.redefine(refiling));
+            *self.filed.entry(refiling.slot).or_default() += count.stale;
+            let LoadedTally::Parsed(tally) = &mut self.tally else { return Err(not_loaded()) };
+            if !change.graph && count != StaleChange::default() {
+                tally.count_stale(refiling.slot, count);
                 self.changed = ChangedRows::Many;
                 self.restated = true;
             }
         }
-        Ok(())
+        if change.graph { self.replan_graph() } else { Ok(()) }
     }
 
-    /// Marks what these columns hold in the loaded blocks as out of date; says how many cells became stale.
-    fn outdate_loaded(&mut self, slots: &[Slot]) -> Vec<(Slot, u64)> {
-        let blocks = &mut self.blocks;
-        let outdate = |slot: &Slot| (*slot, blocks.values_mut().map(|open| open.block.outdate(*slot)).sum());
-        slots.iter().map(outdate).collect()
+    /// Every block was gone over: forgets what columns asked before that no cell answers.
+    pub fn end_replan(&mut self) {
+        let LoadedTally::Parsed(tally) = &mut self.tally else { return };
+        for refiling in std::mem::take(&mut self.refilings) {
+            if self.filed.get(&refiling.slot).is_none_or(|count| *count == 0) {
+                tally.askings.forget(refiling);
+            }
+        }
     }
 
     fn replan_graph(&mut self) -> Result<()> {

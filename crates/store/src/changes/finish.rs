@@ -16,12 +16,16 @@ impl<V: Copy> RowChanges<V> {
         std::mem::take(&mut self.writes)
     }
 
-    /// What is to be written at last, and what is to be told.
-    pub fn finish(mut self) -> Result<Finished<V>> {
+    /// What is to be written at last, and what is to be told. `now_ms`, in Unix milliseconds, is when runs begin and
+    /// end here.
+    pub fn finish(mut self, now_ms: i64) -> Result<Finished<V>> {
         let writes = self.flush();
-        let tally = match &self.tally {
-            LoadedTally::Parsed(tally) => Some(serde_json::to_string(tally).map_err(unreadable)?),
-            LoadedTally::Missing | LoadedTally::Text(_) => None,
+        let (tally, ended_runs) = match &mut self.tally {
+            LoadedTally::Parsed(tally) => {
+                let ended = tally.note_runs(now_ms, &self.started_by, self.is_stop);
+                (Some(serde_json::to_string(tally).map_err(unreadable)?), ended)
+            }
+            LoadedTally::Missing | LoadedTally::Text(_) => (None, Vec::new()),
         };
         let change = Change {
             project: self.project.id,
@@ -33,7 +37,8 @@ impl<V: Copy> RowChanges<V> {
             ready: self.any_ready,
         };
         let (row_count, next_position) = (self.row_count, self.next_position);
-        Ok(Finished { writes, row_count, next_position, lookup_slots: self.lookup_slots, tally, change })
+        let lookup_slots = self.lookup_slots;
+        Ok(Finished { writes, row_count, next_position, lookup_slots, tally, ended_runs, change })
     }
 
     fn close_rows(&mut self) {

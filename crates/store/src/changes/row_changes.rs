@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use rowmill_model::cell::Details;
-use rowmill_model::plan::{Block, Plan, Tally, block_of, place_of};
+use rowmill_model::plan::{Block, Plan, Refiling, StartedBy, Tally, block_of, place_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId};
 
@@ -54,6 +54,13 @@ pub struct RowChanges<V> {
     pub(super) restated: bool,
     pub(super) revoked: Vec<Ticket>,
     pub(super) any_ready: bool,
+    /// What becomes of the results of columns that ask something else, and how many became stale.
+    pub(super) refilings: Vec<Refiling>,
+    pub(super) filed: BTreeMap<Slot, u64>,
+    /// Who starts a run that begins here.
+    pub started_by: StartedBy,
+    /// Somebody stopped cells.
+    pub(super) is_stop: bool,
 }
 
 #[derive(Debug)]
@@ -119,6 +126,10 @@ impl<V: Copy> RowChanges<V> {
             restated: false,
             revoked: Vec::new(),
             any_ready: false,
+            refilings: Vec::new(),
+            filed: BTreeMap::new(),
+            started_by: StartedBy::Autoplay,
+            is_stop: false,
         }
     }
 
@@ -292,7 +303,7 @@ impl<V: Copy> RowChanges<V> {
     }
 
     /// The number of the present run, as far as a cell's state changed here.
-    pub(super) fn run_number(&self) -> u64 {
+    pub fn run_number(&self) -> u64 {
         match &self.tally {
             LoadedTally::Parsed(tally) => tally.run_number(),
             LoadedTally::Missing | LoadedTally::Text(_) => 0,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use rowmill_model::cell::Details;
+use rowmill_model::plan::EndedRun;
 use rowmill_model::record::Slot;
 use rowmill_model::{Record, RowId};
 use uuid::Uuid;
@@ -84,5 +85,7 @@ pub struct Finished<V> {
     pub lookup_slots: Vec<Slot>,
     /// The counts as JSON, if they changed.
     pub tally: Option<String>,
+    /// Runs that ended, to be kept.
+    pub ended_runs: Vec<EndedRun>,
     pub change: Change,
 }

@@ -19,6 +19,7 @@ mod processing;
 mod projects;
 mod recount;
 mod rows;
+mod runs;
 mod sealed;
 mod stale;
 mod teams;
@@ -90,7 +91,11 @@ pub const CASES: &[(&str, Case)] = cases![
     processing::rows_play_by_themselves,
     processing::a_deleted_column_holds_nothing_up,
     processing::a_deleted_project_takes_the_work_along,
+    runs::a_run_that_is_over_is_kept,
+    runs::a_run_says_who_started_it_and_how_it_ended,
+    runs::runs_are_kept_newest_first_and_not_without_end,
     stale::a_column_that_asks_something_else_has_stale_results,
     stale::an_edit_that_is_undone_leaves_nothing_stale,
+    stale::a_column_that_asks_the_same_again_has_no_stale_results,
     stale::cells_that_wait_say_since_when_and_what_for,
 ];

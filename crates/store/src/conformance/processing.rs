@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use rowmill_model::cell::Meta;
 use rowmill_model::plan::{Pick, RunTally};
 use rowmill_model::record::Slot;
-use rowmill_model::{Amount, CellError, CellStatus, ErrorCode, ProjectId, Spent};
+use rowmill_model::{Amount, CellError, CellStatus, ErrorCode, ProjectId, Spent, Usage};
 use uuid::Uuid;
 
 use super::make::{
@@ -173,7 +173,11 @@ pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
         failed: 1,
         skipped: 2,
         stopped: 0,
-        spent: Spent { cost: Amount::told(0.75), credits: Amount::told(2.0) },
+        spent: Spent {
+            cost: Amount::told(0.75),
+            credits: Amount::told(2.0),
+            usage: Usage { attempts: 4, ..Usage::NONE },
+        },
     };
     assert_eq!(run().await, told);
     // The columns are changed meanwhile: all is counted anew, and the run goes on.

@@ -19,10 +19,12 @@ use crate::work::{CellResult, ChangedRows, Claim, Claimed, Lane, Rows, Settlemen
 
 const WORKER: WorkerId = WorkerId(Uuid::from_u128(1));
 
+fn everything(project: ProjectId) -> Trigger {
+    Trigger { project, rows: Rows::All, pick: Pick::default(), limit: None, dry_run: false, now_ms: 5 }
+}
+
 async fn trigger(store: &dyn Store, project: ProjectId) -> u64 {
-    let pick = Pick::default();
-    let trigger = Trigger { project, rows: Rows::All, pick, limit: None, dry_run: false, now_ms: 5 };
-    store.trigger(trigger).await.unwrap()
+    store.trigger(everything(project)).await.unwrap()
 }
 
 async fn claim(store: &dyn Store, project: ProjectId, slot: Slot, most: u32) -> Vec<Claimed> {
@@ -110,6 +112,49 @@ pub(super) async fn an_edit_that_is_undone_leaves_nothing_stale(store: &dyn Stor
     assert_eq!(stale(store, id, ANSWER).await, 3, "the column asks something else");
     let row = store.row(id, row_id(1)).await.unwrap().unwrap();
     assert_eq!(row.states.get(ANSWER).unwrap().status, CellStatus::Completed);
+}
+
+pub(super) async fn a_column_that_asks_the_same_again_has_no_stale_results(store: &dyn Store) {
+    let id = create(store, processed(1, 1)).await.project.id;
+    insert(store, id, numbered(1, 600)).await;
+    trigger(store, id).await;
+    let cells = claim(store, id, ANSWER, 600).await;
+    settle(store, &cells).await;
+    let version = load(store, id).await.version;
+    store.write_cells(writes(id, version, vec![write(9, NAME, "\"x\"")])).await.unwrap();
+    assert_eq!(stale(store, id, ANSWER).await, 1, "its input is another");
+    let shape = async |shape: DataShape| {
+        change(store, id, move |project| {
+            let columns = project.table.columns.iter_mut().filter(|column| column.slot == ANSWER);
+            columns.for_each(|column| column.data_shape = shape);
+        })
+        .await;
+    };
+    let columns = load(store, id).await.project.table.columns.clone();
+    let before = columns.iter().find(|column| column.slot == ANSWER).unwrap().data_shape;
+    // Back and forth, over something that nothing answers.
+    for _ in 0..5 {
+        shape(DataShape::Json).await;
+        assert_eq!(stale(store, id, ANSWER).await, 600);
+        shape(DataShape::Waterfall).await;
+        assert_eq!(stale(store, id, ANSWER).await, 600);
+        shape(before).await;
+        assert_eq!(stale(store, id, ANSWER).await, 1);
+    }
+    shape(DataShape::Json).await;
+    let one = Trigger { limit: Some(1), now_ms: 30, ..everything(id) };
+    store.trigger(one).await.unwrap();
+    let cells = claim(store, id, ANSWER, 9).await;
+    settle(store, &cells).await;
+    assert_eq!(stale(store, id, ANSWER).await, 599);
+    shape(before).await;
+    assert_eq!(
+        stale(store, id, ANSWER).await,
+        2,
+        "the one whose input is another, and the one that ran meanwhile"
+    );
+    shape(DataShape::Json).await;
+    assert_eq!(stale(store, id, ANSWER).await, 599);
 }
 
 pub(super) async fn cells_that_wait_say_since_when_and_what_for(store: &dyn Store) {

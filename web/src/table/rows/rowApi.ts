@@ -1,6 +1,8 @@
 import { client, data } from '../../api/client';
 import { ApiError } from '../../api/error';
 import type { Json, Row } from '../../api/types';
+import { notify } from '../../ui/notify';
+import { leftoverText } from '../model/misspelt';
 import { inBatches } from './batches';
 import { fetchPage } from './fetchRows';
 import { readRow } from './readRow';
@@ -40,6 +42,9 @@ export function rowApi(projectId: string): RowApi {
         const header = name && { 'Idempotency-Key': name(ids.length) };
         const answer = await data(client.POST('/v4/projects/{projectId}/rows', { params: { ...params, header }, body: { rows } }));
         ids.push(...answer.rows);
+        // A column that the page still shows may have been deleted.
+        const leftover = leftoverText(answer);
+        if (leftover) notify(leftover, 'Some values name no column');
         onSent?.(ids.length);
       }
     },

@@ -5,4 +5,5 @@ export type PanelTarget =
   | { kind: 'gallery' }
   | { kind: 'newColumn'; templateId: TemplateId; header: string }
   | { kind: 'column'; columnId: string }
-  | { kind: 'cell'; rowId: string; columnId: string };
+  | { kind: 'cell'; rowId: string; columnId: string }
+  | { kind: 'runs' };

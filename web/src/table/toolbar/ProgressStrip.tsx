@@ -11,7 +11,7 @@ import classes from './Toolbar.module.css';
 const LINGER_MILLISECONDS = 10_000;
 
 /** Progress of the current run. */
-export function ProgressStrip({ table }: { table: Table }) {
+export function ProgressStrip({ table, onRuns }: { table: Table; onRuns: () => void }) {
   const { progress, runs } = table;
   const isShown = useLinger(progress);
   if (!isShown) return null;
@@ -44,6 +44,9 @@ export function ProgressStrip({ table }: { table: Table }) {
           {waitingText(progress)}
         </Text>
       )}
+      <Button size="xs" variant="subtle" color="gray" visibleFrom="xs" onClick={onRuns}>
+        All runs
+      </Button>
       {progress.isRunning && (
         <Button
           size="xs"

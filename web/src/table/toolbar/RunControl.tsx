@@ -11,7 +11,7 @@ import type { Table } from '../state/useTable';
 import { ExportMenu } from '../transfer/ExportMenu';
 
 /** Import, export, and the run and stop buttons. */
-export function RunControl({ table, onImport }: { table: Table; onImport: () => void }) {
+export function RunControl({ table, onImport, onRuns }: { table: Table; onImport: () => void; onRuns: () => void }) {
   const { runs, progress, query, project } = table;
   const status = useQuery(statusQuery(project.id));
   const failed = status.data ? countCells(status.data).failed : 0;
@@ -66,6 +66,8 @@ export function RunControl({ table, onImport }: { table: Table; onImport: () => 
               <Menu.Item className={classes.danger} onClick={() => void runs.run({ force: true })}>
                 Rerun all cells
               </Menu.Item>
+              <Menu.Divider />
+              <Menu.Item onClick={onRuns}>Past runs</Menu.Item>
             </Menu.Dropdown>
           </Menu>
         </Button.Group>

@@ -3,11 +3,12 @@ import { withoutLimitNames } from '../../api/fieldMessages';
 import type { ImportResult } from '../../api/types';
 import { formatNumber, pluralize } from '../../ui/format';
 import { Icon } from '../../ui/Icon';
+import { misspeltText } from '../model/misspelt';
 import { formatCsv } from './csv';
 
 /** Import result with rejected rows. */
 export function ImportDone({ result, onClose }: { result: ImportResult; onClose: () => void }) {
-  const { rejectedCount, columnsCreated, rejected } = result;
+  const { rejectedCount, columnsCreated, rejected, fieldsIgnored, hints } = result;
   return (
     <Stack>
       <Group gap="sm">
@@ -20,6 +21,16 @@ export function ImportDone({ result, onClose }: { result: ImportResult; onClose:
         <Text size="sm" c="dimmed">
           New columns: {columnsCreated.map(({ header }) => header).join(', ')}
         </Text>
+      )}
+      {fieldsIgnored.length > 0 && (
+        <Text size="sm" c="dimmed">
+          Not imported: {fieldsIgnored.join(', ')}
+        </Text>
+      )}
+      {hints && (
+        <Alert color="blue" variant="light" title="Some columns of the file may be misspelt">
+          {misspeltText(hints)}
+        </Alert>
       )}
       {rejectedCount > 0 && (
         <Alert color="yellow" title={`${pluralize(rejectedCount, 'row')} could not be imported`} variant="light">

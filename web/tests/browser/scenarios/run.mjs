@@ -60,6 +60,15 @@ export default async function run({ server, page }) {
     const counted = words.match(/\d+/g).map(Number);
     assert.equal(counted.reduce((sum, number) => sum + number, 0), 391, `${words}: every cell of the run is told once`);
     await shot(page, 'table-stopped');
+    // The strip leads to the list of runs.
+    await strip.getByRole('button', { name: 'All runs' }).click();
+    const list = page.getByRole('complementary', { name: 'Runs' });
+    await list.getByRole('row').nth(1).getByText('391', { exact: true }).waitFor();
+    await list.getByRole('row').nth(1).getByText(/\(browser\) · stopped/).waitFor();
+    await list.getByRole('row').nth(2).getByText('10', { exact: true }).waitFor();
+    assert.deepEqual(await seriousFindings(page), []);
+    await shot(page, 'runs');
+    await list.getByRole('button', { name: 'Close the panel' }).click();
     await page.getByRole('button', { name: 'Run', exact: true }).waitFor();
     const asked = provider.asked.length;
     const { columns, processing } = await server.api('GET', `/projects/${project.id}/status`);

@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::processing::{asks, ended, started};
+use super::processing::{asks, ended, run, started};
+use super::provider_columns::waterfall;
 use crate::harness::runner::scenarios;
 use crate::harness::stub_server::{Reply, ok};
-use crate::harness::{Scenario, StubServer, Table, eventually};
+use crate::harness::{Request, Scenario, StubServer, Table, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("dead_hosts", Own:
     rows_of_a_dead_host_end_together_and_say_why,
     a_host_that_answers_with_errors_is_waited_for,
     a_refused_credential_is_not_asked_for_every_row,
+    a_finder_with_a_wrong_key_is_asked_once_in_a_run,
 );
 
 /// Half a minute is the promise; the rest is for a busy machine.
@@ -115,7 +117,6 @@ fn a_refused_credential_is_not_asked_for_every_row() {
             ("ROWMILL_OPENAI_BASE_URL", &model.url("/v1")),
             ("ROWMILL_OPENAI_API_KEY", "sk-1"),
             ("ROWMILL_AI_MODEL", "small-1"),
-            ("ROWMILL_WORKER_CONCURRENCY", "4"),
         ]);
         let table = server.api().table(&["Name"]);
         let column = table.add_column(json!({
@@ -135,10 +136,40 @@ fn a_refused_credential_is_not_asked_for_every_row() {
                     assert_eq!((&cell["status"], &cell["error"]["code"]), (&json!("error"), &json!(code)));
                 }
             }
-            // Those that were under way when the first was refused.
             let calls = model.seen().len() - asked;
-            assert!((1..=8).contains(&calls), "{calls} calls in run {run}");
+            assert_eq!(calls, 1, "run {run}");
             asked += calls;
         }
     }
+}
+
+fn a_finder_with_a_wrong_key_is_asked_once_in_a_run() {
+    let hunter = StubServer::start(|seen, _| {
+        if seen.headers.get("x-api-key").is_some_and(|key| key == "right") {
+            return ok(
+                json!({ "data": { "email": "ada@acme.test", "score": 99, "verification": { "status": "valid" } } }),
+            );
+        }
+        Reply::Json(
+            401,
+            json!({ "errors": [{ "id": "authentication_failed", "code": 401, "details": "No such key" }] }),
+        )
+    });
+    let server =
+        started(&[("ROWMILL_HUNTER_BASE_URL", &hunter.url("")), ("ROWMILL_HUNTER_API_KEY", "wrong")]);
+    let (table, column) = waterfall(&server, &["hunter"]);
+    let people = (0..60).map(|number| json!({ "Name": format!("Ada L{number}"), "Domain": "acme.test" }));
+    table.insert(people.collect());
+    for runs in 1..=2 {
+        run(&table, json!({}));
+        assert_eq!(hunter.seen().len(), runs, "once in each run");
+        assert!(rows(&table).iter().all(|row| cell(row, &column)["error"]["code"] == "invalid_credentials"));
+    }
+    for (key, calls) in [("another", 3), ("right", 63)] {
+        let credential = json!({ "apiKey": key, "baseUrl": hunter.url("") });
+        server.api().send(Request::new("PUT", "/v4/team/providers/hunter").json(&credential)).ok();
+        run(&table, json!({}));
+        assert_eq!(hunter.seen().len(), calls, "a new credential is another one");
+    }
+    assert!(rows(&table).iter().all(|row| cell(row, &column)["value"] == "ada@acme.test"));
 }

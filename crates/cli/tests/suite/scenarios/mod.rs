@@ -40,6 +40,7 @@ mod quotas;
 mod rates;
 mod refusals;
 mod rows;
+mod runs;
 mod scraping;
 mod sessions;
 mod shared_rates;
@@ -63,6 +64,8 @@ use crate::harness::Scenario;
 const ALL: &[&[Scenario]] = &[
     nodes::NODES,
     shared_rates::NODES,
+    runs::NODES,
+    stale::NODES,
     paid::NODES,
     failover::NODES,
     stopping::NODES,
@@ -110,6 +113,7 @@ const ALL: &[&[Scenario]] = &[
     sizes::OWN,
     projects::OWN,
     names::OWN,
+    runs::OWN,
     idempotency::OWN,
     large_rows::SHARED,
     files::SHARED,
@@ -135,6 +139,7 @@ const ALL: &[&[Scenario]] = &[
     idempotency::SHARED,
     costs::SHARED,
     processing::VERSIONS,
+    runs::VERSIONS,
     events::SHARED,
     webhook::SHARED,
 ];

@@ -21,10 +21,13 @@ pub(crate) const V4: &[Scenario] = &scenarios!("names", Shared:
     empty_cells_clear_if_asked,
     a_separator_line_is_understood,
     a_rejected_line_makes_no_column,
+    a_line_that_matches_several_rows_makes_no_column,
+    misspelt_fields_of_a_file_are_told,
     inserts_are_seen_in_the_status,
 );
 pub(crate) const OWN: &[Scenario] = &scenarios!("names", Own:
     the_approval_column_counts,
+    too_many_fields_of_a_file_are_refused_by_name,
 );
 
 fn filter(column: &str, operator: &str, value: Value) -> Value {
@@ -149,6 +152,11 @@ fn strict_columns_are_not_corrected(api: &Api) {
     let right = json!({ "templateId": "ai-text", "header": "Right", "aiConfig": { "prompt": "@{_trigger}" },
         "dependencies": [{ "columnId": "_trigger", "required": true }] });
     table.post("/columns?strict=true", right).created();
+    // A header that names a column is no mistake, and neither is what follows from it.
+    let by_header = json!({ "templateId": "ai-text", "header": "By header", "aiConfig": { "prompt": "@{ city }" },
+        "runCondition": [{ "columnId": "City", "operator": "isNotEmpty" }] });
+    let made = table.post("/columns?strict=true", by_header).created();
+    assert_eq!(made["appliedFixes"].as_array().unwrap().len(), 3, "it is told: {made}");
     let last = table.get("/columns").ok()["columns"][3].clone();
     let path = format!("/columns/{}?strict=true", last["id"].as_str().unwrap());
     table.patch(&path, json!({ "header": "CITY" })).offends(&["header"]);
@@ -307,6 +315,49 @@ fn a_rejected_line_makes_no_column(api: &Api) {
     assert_eq!([&told["importedCount"], &told["rejectedCount"]], [1, 3], "{}", told["columnsCreated"]);
     assert_eq!(told["columnsCreated"], json!([]));
     assert_eq!(table.get("/columns").ok()["columns"].as_array().unwrap().len(), 2);
+}
+
+fn a_line_that_matches_several_rows_makes_no_column(api: &Api) {
+    let table = api.table(&["City"]);
+    table.insert(json!([{ "City": "Ulm" }, { "City": "Ulm" }, { "City": "Bonn" }]));
+    let lines =
+        "{\"City\":\"Ulm\",\"Left\":1}\n{\"City\":\"Bonn\",\"Kept\":1}\n{\"City\":\"Jena\",\"More\":2}\n";
+    let told = import(&table, "matchOn=City", "application/x-ndjson", lines);
+    assert_eq!([&told["importedCount"], &told["updatedCount"], &told["rejectedCount"]], [1, 1, 1], "{told}");
+    assert_eq!(told["rejected"][0]["reason"], "matches several rows");
+    assert_eq!(told.get("hints"), None);
+    let made: Vec<&Value> =
+        told["columnsCreated"].as_array().unwrap().iter().map(|column| &column["header"]).collect();
+    assert_eq!(made, ["Kept", "More"]);
+    assert_eq!(table.get("/columns").ok()["columns"].as_array().unwrap().len(), 4);
+}
+
+fn misspelt_fields_of_a_file_are_told(api: &Api) {
+    let table = api.table(&["City", "Email"]);
+    let told = import(&table, "", "text/csv", "Ctiy,Emial,Phone\nBonn,a,1\n");
+    assert_eq!(told["hints"], json!({ "Ctiy": "City", "Emial": "Email" }));
+    let table = api.table(&["City", "Email"]);
+    let mapping = encoded(&json!({ "Emial": null }).to_string());
+    let told =
+        import(&table, &format!("createColumns=false&mapping={mapping}"), "text/csv", "Ctiy,Emial\nBonn,a\n");
+    assert_eq!(
+        (&told["hints"], &told["fieldsIgnored"]),
+        (&json!({ "Ctiy": "City" }), &json!(["Ctiy", "Emial"]))
+    );
+}
+
+fn too_many_fields_of_a_file_are_refused_by_name() {
+    let server =
+        Server::start(&[("ROWMILL_IMPORT_FIELDS_MAX", "3"), ("ROWMILL_IMPORT_FIELD_NAMES_BYTES_MAX", "20")]);
+    let api = server.api();
+    let table = api.table(&["A", "B"]);
+    let send = |text: &str| {
+        let path = table.path("/import?createColumns=false");
+        api.send(Request::post(path).bytes(text.as_bytes().to_vec()).header("Content-Type", "text/csv"))
+    };
+    send("A,B,C\n1,2,3\n").ok();
+    send("A,B,C,D\n1,2,3,4\n").exceeds("importFieldsMax");
+    send("A,B,a long name of 23 bytes\n1,2,3\n").exceeds("importFieldNamesBytesMax");
 }
 
 fn inserts_are_seen_in_the_status(api: &Api) {

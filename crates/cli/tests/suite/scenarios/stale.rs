@@ -13,8 +13,13 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("stale", Own:
     a_changed_column_makes_its_results_stale,
     a_cell_that_was_running_stores_a_stale_result,
     an_undone_edit_leaves_nothing_stale,
+    an_undone_change_of_a_column_leaves_nothing_stale,
     conditions_are_watched,
     many_rows_become_stale_at_once,
+);
+
+pub(crate) const NODES: &[Scenario] = &scenarios!("stale", Nodes:
+    every_node_shows_what_is_stale,
 );
 
 const TIME_MAX: Duration = Duration::from_mins(1);
@@ -25,6 +30,62 @@ fn patch(table: &Table, column: &str, body: Value) {
 
 fn stale(table: &Table, column: &str) -> u64 {
     table.get("/status").ok()["columns"][column]["stale"].as_u64().unwrap()
+}
+
+fn an_undone_change_of_a_column_leaves_nothing_stale() {
+    let stub_server = StubServer::start(|seen, _| ok(json!(seen.path)));
+    let mut server = started(&[]);
+    let table = server.api().table(&["Name"]);
+    let column = asks(&table, "Told", &stub_server, "/1/@{Name}", json!({}));
+    let ids = table.insert(json!([{ "Name": "a" }, { "Name": "b" }, { "Name": "c" }]));
+    run(&table, json!({}));
+    let url = |table: &Table, path: &str| {
+        patch(table, &column, json!({ "apiConfig": { "url": stub_server.url(path) } }));
+        stale(table, &column)
+    };
+    assert_eq!(url(&table, "/2/@{Name}"), 3);
+    assert_eq!(url(&table, "/1/@{Name}"), 0, "undone");
+    assert_eq!(url(&table, "/2/@{Name}"), 3);
+    assert_eq!(url(&table, "/3/@{Name}"), 3);
+    server.crash_and_restart();
+    let table = table.through(&server.api());
+    assert_eq!(url(&table, "/1/@{Name}"), 0, "undone after two changes and a crash");
+    assert_eq!(table.cells(&ids[0])[&column].get("stale"), None);
+    // One runs with what the column asks in between, and another has another input.
+    assert_eq!(url(&table, "/2/@{Name}"), 3);
+    assert_eq!(run(&table, json!({ "rowIds": [ids[0]] })), 1);
+    table.patch(&format!("/rows/{}", ids[1]), json!({ "Name": "other" })).ok();
+    assert_eq!(url(&table, "/1/@{Name}"), 2);
+    assert_eq!(table.cells(&ids[2])[&column].get("stale"), None);
+    assert_eq!(url(&table, "/2/@{Name}"), 2, "the first is up to date again, the third is not");
+    assert_eq!(table.cells(&ids[0])[&column].get("stale"), None);
+    assert_eq!(run(&table, json!({})), 2);
+    assert_eq!(stale(&table, &column), 0);
+}
+
+fn every_node_shows_what_is_stale() {
+    let stub_server = StubServer::start(|seen, _| ok(json!(seen.path)));
+    let here = super::nodes::first(&[]);
+    let other = here.beside("serve", &[]);
+    let table = here.api().table(&["Name"]);
+    let there = table.through(&other.api());
+    let column = asks(&table, "Told", &stub_server, "/1/@{Name}", json!({}));
+    let ids = table.insert((0..300).map(|number| json!({ "Name": number })).collect());
+    run(&table, json!({}));
+    let filters = json!([{ "columnId": column, "operator": "isStale" }]).to_string();
+    for (node, other, path, count) in
+        [(&table, &there, "/2/", 300), (&there, &table, "/1/", 0), (&table, &there, "/3/", 300)]
+    {
+        patch(node, &column, json!({ "apiConfig": { "url": stub_server.url(&format!("{path}@{{Name}}")) } }));
+        for shown in [node, other] {
+            assert_eq!(stale(shown, &column), count, "{path}");
+            assert_eq!(shown.cells(&ids[299])[&column].get("stale").is_some(), count > 0);
+            let listed = shown.rows(&[("filters", &filters), ("pageSize", "1000")]);
+            assert_eq!(listed["rows"].as_array().unwrap().len() as u64, count, "{path}");
+        }
+    }
+    assert_eq!(run(&there, json!({})), 300);
+    assert_eq!((stale(&table, &column), stale(&there, &column)), (0, 0));
 }
 
 fn a_changed_column_makes_its_results_stale() {

@@ -93,6 +93,8 @@ fn the_team_and_the_limits_are_told(api: &Api) {
         ("importBytesMax", 1 << 30),
         ("importRowBytesMax", 8 << 20),
         ("importRejectedMax", 10_000),
+        ("importFieldsMax", 50_000),
+        ("importFieldNamesBytesMax", 4 << 20),
         ("cellBytesMax", 1 << 20),
         ("bodyBytesMax", 32 << 20),
         ("nestingMax", 64),

@@ -2,6 +2,34 @@
 
 use super::*;
 
+/// Marks results as out of date for good.
+const FORGET: Refiling = Refiling { slot: A, file_under: 0, again: None };
+
+#[test]
+fn a_column_that_asks_the_same_again_makes_its_results_up_to_date() {
+    let mut world = World::new(false);
+    let done = settled(CellStatus::Completed);
+    let by_hand = Mark { manual: true, ..done };
+    for (place, mark) in [(1, done), (2, by_hand), (3, Mark { stale: true, ..done })] {
+        world.block.set(A, place, mark);
+    }
+    let stale = |world: &World| [1, 2, 3, 4].map(|place| world.block.get(A, place).stale);
+    let redefine =
+        |world: &mut World, file_under, again| world.block.redefine(Refiling { slot: A, file_under, again });
+    assert_eq!(redefine(&mut world, 1, None), StaleChange { stale: 1, fresh: 0 });
+    assert_eq!(stale(&world), [true, false, true, false]);
+    // Meanwhile another one answers what is asked now.
+    world.block.set(A, 4, done);
+    assert_eq!(redefine(&mut world, 2, Some(1)), StaleChange { stale: 1, fresh: 1 });
+    assert_eq!(stale(&world), [false, false, true, true], "what was stale before still is");
+    assert_eq!(redefine(&mut world, 1, Some(2)), StaleChange { stale: 1, fresh: 1 });
+    assert_eq!(stale(&world), [true, false, true, false]);
+    // Its number is given to others: it is not known any more.
+    assert_eq!(redefine(&mut world, 1, None), StaleChange { stale: 1, fresh: 0 });
+    assert_eq!(redefine(&mut world, 2, Some(1)), StaleChange { stale: 0, fresh: 1 });
+    assert_eq!(stale(&world), [true, false, true, false]);
+}
+
 #[test]
 fn what_the_column_asks_makes_results_stale_when_it_changes() {
     use CellStatus::{Completed, Error, Generating, Idle, Queued, Skipped};
@@ -19,10 +47,10 @@ fn what_the_column_asks_makes_results_stale_when_it_changes() {
     ] {
         let mut block = Block::default();
         block.set(A, 9, before);
-        let became_stale = u64::from(after.status == Completed && after.stale);
-        assert_eq!(block.outdate(A), became_stale, "{before:?}");
+        let stale = u64::from(after.status == Completed && after.stale);
+        assert_eq!(block.redefine(FORGET), StaleChange { stale, fresh: 0 }, "{before:?}");
         assert_eq!(block.get(A, 9), after);
-        assert_eq!(block.outdate(A), 0, "once");
+        assert_eq!(block.redefine(FORGET), StaleChange::default(), "once");
     }
 }
 
@@ -31,14 +59,14 @@ fn a_result_of_what_was_asked_before_is_stale() {
     let mut world = World::new(false);
     world.step(|steps| steps.trigger(&Pick::default()));
     world.step(|steps| steps.begin(A));
-    world.block.outdate(A);
+    world.block.redefine(FORGET);
     world.settle(A, Ending::Value, Some("1"));
     assert_eq!(world.mark(A), Mark { stale: true, ..settled(CellStatus::Completed) });
     // A try that failed is made again with what is asked now.
     world.run(B, Ending::Value, Some("2"));
     world.step(|steps| steps.trigger(&Pick::default()));
     world.step(|steps| steps.begin(A));
-    world.block.outdate(A);
+    world.block.redefine(FORGET);
     world.settle(A, Ending::Retry, None);
     world.step(|steps| steps.queue_again(A));
     world.run(A, Ending::Value, Some("1"));
@@ -60,11 +88,9 @@ fn an_edit_that_is_undone_leaves_nothing_stale() {
     world.write(INPUT, "{}");
     world.project.table.columns[1].data_shape = crate::column::DataShape::Json;
     let plan = Plan::of(&world.project);
-    assert_eq!(
-        plan.change_since(&world.plan),
-        Some(PlanChange { graph: false, asked: vec![A] }),
-        "only the column that changed"
-    );
+    let change = plan.change_since(&world.plan).unwrap();
+    let slots: Vec<_> = change.redefined.iter().map(|redefined| redefined.slot).collect();
+    assert_eq!((change.graph, slots), (false, vec![A]), "only the column that changed");
     assert_eq!(plan.change_since(&plan), None);
     world.plan = plan;
     world.write(INPUT, r#"{"email":"a@b.c","n":1}"#);
@@ -82,7 +108,8 @@ fn a_reference_that_leads_elsewhere_makes_what_reads_it_stale() {
     let mut project = world.project.clone();
     project.table.columns[3].reference_config.as_mut().unwrap().path = "n".to_owned();
     let change = Plan::of(&project).change_since(&world.plan).unwrap();
-    assert_eq!(change, PlanChange { graph: false, asked: vec![C] });
+    let slots: Vec<_> = change.redefined.iter().map(|redefined| redefined.slot).collect();
+    assert_eq!((change.graph, slots), (false, vec![C]));
 }
 
 #[test]

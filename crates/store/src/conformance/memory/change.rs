@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rowmill_model::plan::{block_of, place_of};
+use rowmill_model::plan::{StartedBy, block_of, place_of};
 use rowmill_model::{ProjectId, RowId};
 
 use super::project::MemoryProject;
@@ -15,6 +15,9 @@ pub(super) struct Changes(BTreeMap<ProjectId, Touched>);
 
 #[derive(Debug, Default)]
 pub(super) struct Touched {
+    /// Who starts a run that begins here; autoplay if nobody is named.
+    pub(super) started_by: Option<StartedBy>,
+    pub(super) is_stop: bool,
     pub(super) written: BTreeSet<u64>,
     pub(super) deleted: Vec<RowId>,
     /// Where those lay.
@@ -35,11 +38,14 @@ impl Changes {
             let (seq, ready) = match state.projects.get_mut(&id) {
                 Some(entry) => {
                     entry.change_seq += 1;
+                    let by = touched.started_by.clone().unwrap_or(StartedBy::Autoplay);
+                    let at_ms = entry.processed_at_ms.unwrap_or_default();
+                    entry.keep_runs(at_ms, &by, touched.is_stop);
                     (entry.change_seq, touched.is_ready(entry))
                 }
                 None => (0, false),
             };
-            let Touched { written, deleted, left, revoked, all } = touched;
+            let Touched { started_by: _, is_stop: _, written, deleted, left, revoked, all } = touched;
             let is_few = !all && written.len() + deleted.len() <= ChangedRows::NAMED_MAX;
             let mut spans = Spans::default();
             written.iter().chain(&left).for_each(|position| spans.push(*position));

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use rowmill_model::integration::connected_event;
+use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 use self::change::Changes;
@@ -33,7 +34,7 @@ use crate::types::{
 };
 use crate::work::{
     Claim, Claimed, Lanes, Listener, ProcessingStatus, Settle, Settled, Stop, Stopped, Ticket, Trigger,
-    WorkerId,
+    Triggered, WorkerId,
 };
 
 /// Keeps everything until it is dropped.
@@ -347,8 +348,16 @@ impl Store for MemoryStore {
         })
     }
 
-    async fn trigger(&self, trigger: Trigger) -> Result<u64> {
-        self.write(|state, changes| state.trigger(changes, &trigger))
+    async fn start_run(&self, trigger: Trigger, by: StartedBy) -> Result<Triggered> {
+        self.write(|state, changes| state.trigger(changes, &trigger, by))
+    }
+
+    async fn ended_runs(&self, project: ProjectId, before: u64, limit: u32) -> Result<Vec<EndedRun>> {
+        self.read(|state| {
+            let runs =
+                state.projects.get(&project).into_iter().flat_map(|entry| entry.ended_runs.iter().rev());
+            Ok(runs.filter(|run| run.number < before).take(limit as usize).cloned().collect())
+        })
     }
 
     async fn stop(&self, stop: Stop) -> Result<Stopped> {

@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use rowmill_model::cell::{Detail, Details};
-use rowmill_model::plan::{Block, Mark, Plan, RowTransitions, Tally, block_of, place_of};
+use rowmill_model::plan::{
+    Block, EndedRun, Mark, Plan, Redefined, RowTransitions, StaleChange, StartedBy, Tally, block_of, place_of,
+};
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId, View};
 
 use crate::error::Result;
 use crate::types::{ProjectSummary, StoredProject, StoredRow};
+use crate::work::{ENDED_RUNS_KEPT_MS, ENDED_RUNS_MAX};
 
 #[derive(Debug, Clone)]
 pub(super) struct MemoryProject {
@@ -26,6 +29,8 @@ pub(super) struct MemoryProject {
     pub(super) guests: HashMap<String, (RowId, i64)>,
     pub(super) blocks: BTreeMap<u64, Block>,
     pub(super) tally: Tally,
+    /// Oldest first.
+    pub(super) ended_runs: Vec<EndedRun>,
     pub(super) processed_at_ms: Option<i64>,
 }
 
@@ -89,14 +94,30 @@ impl MemoryProject {
         }
     }
 
+    /// Keeps the runs that ended, and forgets those that are too old.
+    pub(super) fn keep_runs(&mut self, now_ms: i64, by: &StartedBy, is_stop: bool) {
+        let ended = self.tally.note_runs(now_ms, by, is_stop);
+        if ended.is_empty() {
+            return;
+        }
+        self.ended_runs.extend(ended);
+        let spare =
+            self.ended_runs.len().saturating_sub(usize::try_from(ENDED_RUNS_MAX).unwrap_or(usize::MAX));
+        self.ended_runs.drain(..spare);
+        self.ended_runs.retain(|run| run.ended_at_ms >= now_ms - ENDED_RUNS_KEPT_MS);
+    }
+
     /// Goes over every row after the columns were changed.
-    pub(super) fn replan(&mut self, asked: &[Slot]) {
+    pub(super) fn replan(&mut self, redefined: &[Redefined]) {
         self.tally = self.tally.recounting();
+        let refilings = self.tally.askings.change(redefined);
         let plan = Arc::clone(&self.plan);
         self.blocks.values_mut().for_each(|block| block.keep_only(plan.slots()));
-        for block in self.blocks.values_mut() {
-            for slot in asked {
-                block.outdate(*slot);
+        for refiling in refilings {
+            let mut count = StaleChange::default();
+            self.blocks.values_mut().for_each(|block| count += block.redefine(refiling));
+            if count.stale == 0 {
+                self.tally.askings.forget(refiling);
             }
         }
         for position in self.rows.keys() {

@@ -42,6 +42,7 @@ impl State {
             guests: HashMap::new(),
             blocks: BTreeMap::new(),
             tally: Tally::default(),
+            ended_runs: Vec::new(),
             processed_at_ms: None,
         };
         self.projects.insert(project.id, entry);
@@ -55,7 +56,7 @@ impl State {
         entry.project = Arc::new(project.clone());
         entry.version += 1;
         if let Some(change) = plan.change_since(&before) {
-            entry.replan(&change.asked);
+            entry.replan(&change.redefined);
             changes.of(project.id).all = true;
             let is_gone =
                 |lane: Lane| lane.project == project.id && !plan.slots().any(|slot| slot == lane.slot);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rowmill_model::cell::{Detail, Details};
-use rowmill_model::plan::{block_of, place_of};
+use rowmill_model::plan::{StartedBy, block_of, place_of};
 use rowmill_model::record::Slot;
 use rowmill_model::value::{self, Value};
 use rowmill_model::{ProjectId, Record, RowId};
@@ -221,8 +221,9 @@ impl State {
             match self.upsert_guest(changes, &guest)? {
                 Some(RowAction::Inserted) => written.rows_created += 1,
                 Some(RowAction::Updated) => written.rows_updated += 1,
-                Some(RowAction::Unchanged) | None => {}
+                Some(RowAction::Unchanged) | None => continue,
             }
+            changes.of(guest.project).started_by = Some(StartedBy::Webhook);
         }
         Ok(written)
     }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use rowmill_model::cell::{Detail, Details, Meta, Trying};
-use rowmill_model::plan::{Block, Ending, Phase, RowTransitions, Verdict, block_of, place_of, position_of};
+use rowmill_model::plan::{
+    Block, Ending, Phase, RowTransitions, StartedBy, Verdict, block_of, place_of, position_of,
+};
 use rowmill_model::row::RowView;
 use rowmill_model::{CellError, CellStates, ProjectId, Spent};
 
@@ -14,11 +16,16 @@ use super::state::{MemoryClaim, State};
 use crate::error::Result;
 use crate::work::{
     CellResult, Claim, Claimed, Lane, Lanes, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket,
-    Trigger, WorkerId, is_due,
+    Trigger, Triggered, WorkerId, is_due,
 };
 
 impl State {
-    pub(super) fn trigger(&mut self, changes: &mut Changes, trigger: &Trigger) -> Result<u64> {
+    pub(super) fn trigger(
+        &mut self,
+        changes: &mut Changes,
+        trigger: &Trigger,
+        by: StartedBy,
+    ) -> Result<Triggered> {
         let Trigger { project: id, rows, pick, limit, dry_run, now_ms } = trigger;
         let mut count = 0;
         for position in self.meant(*id, rows)? {
@@ -36,7 +43,13 @@ impl State {
                 self.step(changes, (*id, position), Some(*now_ms), |steps| steps.trigger(pick))?;
             }
         }
-        Ok(count)
+        if count == 0 || *dry_run {
+            return Ok(Triggered { rows: count, run: None });
+        }
+        changes.of(*id).started_by = Some(by);
+        let tally = &mut self.entry_mut(*id)?.tally;
+        tally.set_stopped(false);
+        Ok(Triggered { rows: count, run: Some(tally.run_number()) })
     }
 
     pub(super) fn stop(&mut self, changes: &mut Changes, stop: &Stop) -> Result<Stopped> {
@@ -51,6 +64,12 @@ impl State {
                 self.step(changes, (*id, position), Some(*now_ms), |steps| steps.stop(slots.as_deref()))?;
             stopped.rows += u64::from(cells > 0);
             stopped.cells += cells;
+        }
+        if stopped.cells > 0 {
+            changes.of(*id).is_stop = true;
+            if *rows == Rows::All && slots.is_none() {
+                self.entry_mut(*id)?.tally.set_stopped(true);
+            }
         }
         Ok(stopped)
     }
