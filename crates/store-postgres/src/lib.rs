@@ -18,6 +18,7 @@ mod copy;
 mod database;
 mod documents;
 mod guests;
+mod inspect;
 mod leases;
 mod lookups;
 mod node;
@@ -52,4 +53,5 @@ mod work;
 
 pub use crate::carry::Carrier;
 pub use crate::connect::Options;
+pub use crate::inspect::Inspector;
 pub use crate::store::PostgresStore;

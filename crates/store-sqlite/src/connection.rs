@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use rowmill_store::Result;
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::convert::{backend, unusable};
 use crate::page_checksums;
@@ -29,6 +29,24 @@ pub(crate) fn connect(file: &Path, cache_kib: u32) -> Result<Connection> {
 pub(crate) fn read_only(file: &Path) -> Result<Connection> {
     let connection = connect(file, READER_CACHE_KIB)?;
     connection.pragma_update(None, "query_only", "on").map_err(backend)?;
+    Ok(connection)
+}
+
+/// Opens a file that nobody writes to, and leaves no trace beside it.
+pub(crate) fn immutable(file: &Path) -> Result<Connection> {
+    page_checksums::install()?;
+    let whole = file.canonicalize().map_err(|error| unusable(file, &error))?;
+    let path = whole.to_str().ok_or_else(|| unusable(file, &"its path is not text"))?;
+    // It is a URI, in which these have a meaning.
+    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let uri = format!("file:{path}?immutable=1");
+    let connection = Connection::open_with_flags(uri, flags).map_err(|error| unusable(file, &error))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    let pragmas = [("temp_store", "memory"), ("cell_size_check", "on")];
+    for (name, value) in pragmas {
+        connection.pragma_update(None, name, value).map_err(backend)?;
+    }
     Ok(connection)
 }
 

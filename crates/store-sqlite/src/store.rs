@@ -19,7 +19,7 @@ use rusqlite::Connection;
 
 use crate::connection::{WRITER_CACHE_KIB, connect, in_transaction};
 use crate::convert::{backend, unusable};
-use crate::data_dir::{DATABASE_FILE, make_private, restrict_files, take_lock};
+use crate::data_dir::{DATABASE_FILE, check_restored, make_private, restrict_files, take_lock};
 use crate::documents::Documents;
 use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
@@ -58,6 +58,7 @@ impl SqliteStore {
             Access::Serve => Some(take_lock(data_dir)?),
             Access::Visit => None,
         };
+        check_restored(data_dir)?;
         let file = data_dir.join(DATABASE_FILE);
         let mut connection = connect(&file, WRITER_CACHE_KIB)?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;

@@ -20,6 +20,8 @@ use crate::schema;
 use crate::server_error::backend;
 use crate::transaction::Tx;
 
+pub(crate) use self::read::{page, projects};
+
 /// The application name of a move, which tells it apart from nodes.
 const NAME: &str = "rowmill-move";
 /// How long a node that was just ended may still be seen by the server.
@@ -211,7 +213,7 @@ impl Carry for Carrier {
     }
 }
 
-const IS_TARGET: &str = "SELECT to_regclass('rowmill.moving') IS NOT NULL";
+pub(crate) const IS_TARGET: &str = "SELECT to_regclass('rowmill.moving') IS NOT NULL";
 
 /// Refuses a database that a move into it has not finished.
 pub(crate) async fn check_finished(tx: &mut Tx) -> Result<()> {
