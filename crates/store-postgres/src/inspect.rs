@@ -13,7 +13,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row};
 use uuid::Uuid;
 
-use crate::carry;
+use crate::carry::{IS_TARGET, read};
 use crate::connect::Server;
 use crate::convert::{narrow, signed, unsigned};
 use crate::schema;
@@ -46,7 +46,7 @@ impl Inspector {
             let words = format!("{} does not contain a Rowmill installation", inspector.place);
             return Err(StoreError::Missing(words));
         }
-        if inspector.ask(carry::IS_TARGET, &[]).await?.first().is_some_and(|row| row.get(0)) {
+        if inspector.ask(IS_TARGET, &[]).await?.first().is_some_and(|row| row.get(0)) {
             return Err(StoreError::Unfinished);
         }
         let found = inspector.ask("SELECT count(*) FROM rowmill.migrations", &[]).await?;
@@ -127,7 +127,7 @@ impl Inspect for Inspector {
     }
 
     async fn projects(&self) -> Result<Vec<ProjectId>> {
-        carry::projects(&self.client).await
+        read::projects(&self.client).await
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<InspectedProject>> {
@@ -139,7 +139,7 @@ impl Inspect for Inspector {
     }
 
     async fn read(&self, from: Section, after: Option<Key>, page_limit: PageLimit) -> Result<Items> {
-        carry::page(&self.client, from, after, page_limit).await
+        read::page(&self.client, from, after, page_limit).await
     }
 
     async fn rows(&self, id: ProjectId, first: u64, page_limit: PageLimit) -> Result<Vec<InspectedRow>> {
@@ -172,8 +172,7 @@ impl Inspect for Inspector {
         let sql = "SELECT segment, count FROM rowmill.live WHERE project = $1 AND level = $2 AND segment >= $3 \
                    ORDER BY segment LIMIT $4";
         let num = self.number_of(id).await?;
-        let found =
-            self.ask(sql, &[&num, &i64::from(level), &signed(first), &i64::from(count_max)]).await?;
+        let found = self.ask(sql, &[&num, &i64::from(level), &signed(first), &i64::from(count_max)]).await?;
         Ok(found.iter().map(|row| (unsigned(row.get(0)), row.get(1))).collect())
     }
 
@@ -196,7 +195,8 @@ impl Inspect for Inspector {
             if entries.is_empty() {
                 continue;
             }
-            let params: Vec<&(dyn ToSql + Sync)> = std::iter::once(&num as &(dyn ToSql + Sync)).chain(columns).collect();
+            let params: Vec<&(dyn ToSql + Sync)> =
+                std::iter::once(&num as &(dyn ToSql + Sync)).chain(columns).collect();
             let absent = self.absent(sql, &params).await?;
             missing.extend(absent.into_iter().filter_map(|index| entries.get(index).copied()));
         }

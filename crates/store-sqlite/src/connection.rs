@@ -39,7 +39,8 @@ pub(crate) fn immutable(file: &Path) -> Result<Connection> {
     let path = whole.to_str().ok_or_else(|| unusable(file, &"its path is not text"))?;
     // It is a URI, in which these have a meaning.
     let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let uri = format!("file:{path}?immutable=1");
     let connection = Connection::open_with_flags(uri, flags).map_err(|error| unusable(file, &error))?;
     connection.set_prepared_statement_cache_capacity(64);

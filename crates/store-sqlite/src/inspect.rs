@@ -17,14 +17,16 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Params, Row}
 use uuid::Uuid;
 
 use crate::blocks::{block_key, block_number, read_tally_text};
-use crate::carry::{self, number_of};
+use crate::carry::check_finished;
+use crate::carry::read::{self, number_of};
 use crate::connection::{immutable, read_only};
 use crate::convert::{backend, uuid_of};
 use crate::data_dir::{DATABASE_FILE, check_restored};
 use crate::integrity::integrity;
+use crate::page_scan::page_findings;
 use crate::positions::{POSITION_MAX, key, split};
 use crate::row_changes::StoredClaim;
-use crate::{lookups, page_scan, schema};
+use crate::{lookups, schema};
 
 /// How many findings of SQLite's own check are told.
 const FINDINGS_MAX: u32 = 100;
@@ -56,7 +58,7 @@ impl Inspector {
 
     fn open(connection: Connection, file: PathBuf) -> Result<Self> {
         schema::check_current(&connection)?;
-        carry::check_finished(&connection)?;
+        check_finished(&connection)?;
         let place = file.display().to_string();
         Ok(Self { connection: Arc::new(Mutex::new(connection)), file, place })
     }
@@ -91,7 +93,7 @@ impl Inspect for Inspector {
     async fn integrity(&self) -> Result<Vec<String>> {
         let file = self.file.clone();
         self.with(move |connection| {
-            let mut findings = page_scan::findings(&file)?;
+            let mut findings = page_findings(&file)?;
             match integrity(connection, FINDINGS_MAX) {
                 Ok(found) => findings.extend(found),
                 Err(StoreError::Damaged(words)) => findings.push(words),
@@ -107,7 +109,7 @@ impl Inspect for Inspector {
     }
 
     async fn projects(&self) -> Result<Vec<ProjectId>> {
-        self.with(carry::projects).await
+        self.with(read::projects).await
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<InspectedProject>> {
@@ -115,7 +117,7 @@ impl Inspect for Inspector {
     }
 
     async fn read(&self, from: Section, after: Option<Key>, page_limit: PageLimit) -> Result<Items> {
-        self.with(move |connection| carry::page(connection, from, after, page_limit)).await
+        self.with(move |connection| read::page(connection, from, after, page_limit)).await
     }
 
     async fn rows(&self, id: ProjectId, first: u64, page_limit: PageLimit) -> Result<Vec<InspectedRow>> {
@@ -163,9 +165,8 @@ impl Inspect for Inspector {
     async fn index_sizes(&self, id: ProjectId) -> Result<IndexSizes> {
         self.with(move |connection| {
             let num = number_of(connection, id)?;
-            let count = |sql: &str| {
-                prepare(connection, sql)?.query_row([num], |row| row.get(0)).map_err(backend)
-            };
+            let count =
+                |sql: &str| prepare(connection, sql)?.query_row([num], |row| row.get(0)).map_err(backend);
             Ok(IndexSizes {
                 lookups: count("SELECT count(*) FROM lookups WHERE project = ?1")?,
                 ready: count("SELECT count(*) FROM ready WHERE project = ?1")?,
@@ -190,18 +191,25 @@ fn project(connection: &Connection, id: ProjectId) -> Result<Option<InspectedPro
         };
         Ok((row.get(0)?, row.get(1)?, row.get(2)?, summary))
     };
-    let found = prepare(connection, sql)?.query_row([id.uuid().as_bytes()], read).optional().map_err(backend)?;
+    let found =
+        prepare(connection, sql)?.query_row([id.uuid().as_bytes()], read).optional().map_err(backend)?;
     let Some((num, document, views, summary)) = found else { return Ok(None) };
     let num: i64 = num;
     let sql = "SELECT row_count, next_position FROM counters WHERE project = ?1";
-    let counters = |row: &Row<'_>| Ok(InspectedCounters { row_count: row.get(0)?, next_position: row.get(1)? });
+    let counters =
+        |row: &Row<'_>| Ok(InspectedCounters { row_count: row.get(0)?, next_position: row.get(1)? });
     let counters = prepare(connection, sql)?.query_row([num], counters).optional().map_err(backend)?;
     let lookup_slots = lookups::slots(connection, num)?;
     let tally = read_tally_text(connection, num)?.map(|(tally, _)| tally);
     Ok(Some(InspectedProject { document, views, summary, counters, lookup_slots, tally }))
 }
 
-fn rows(connection: &Connection, id: ProjectId, first: u64, page_limit: PageLimit) -> Result<Vec<InspectedRow>> {
+fn rows(
+    connection: &Connection,
+    id: ProjectId,
+    first: u64,
+    page_limit: PageLimit,
+) -> Result<Vec<InspectedRow>> {
     let num = number_of(connection, id)?;
     if first > POSITION_MAX {
         return Ok(Vec::new());
@@ -233,12 +241,14 @@ fn rows(connection: &Connection, id: ProjectId, first: u64, page_limit: PageLimi
 
 fn missing(connection: &Connection, id: ProjectId, entries: Vec<IndexEntry>) -> Result<Vec<IndexEntry>> {
     let num = number_of(connection, id)?;
-    let mut by_id = prepare(connection, "SELECT 1 FROM rows INDEXED BY rows_by_id WHERE id = ?1 AND key = ?2")?;
+    let mut by_id =
+        prepare(connection, "SELECT 1 FROM rows INDEXED BY rows_by_id WHERE id = ?1 AND key = ?2")?;
     let mut lookups = prepare(
         connection,
         "SELECT 1 FROM lookups WHERE project = ?1 AND slot = ?2 AND hash = ?3 AND position = ?4",
     )?;
-    let mut ready = prepare(connection, "SELECT 1 FROM ready WHERE project = ?1 AND slot = ?2 AND block = ?3")?;
+    let mut ready =
+        prepare(connection, "SELECT 1 FROM ready WHERE project = ?1 AND slot = ?2 AND block = ?3")?;
     let mut retries = prepare(
         connection,
         "SELECT 1 FROM retries WHERE at = ?1 AND project = ?2 AND slot = ?3 AND position = ?4",

@@ -43,6 +43,6 @@ pub use crate::backup::{BackupContent, back_up, has_checksums, verify};
 pub use crate::carry::Carrier;
 pub use crate::data_dir::DATABASE_FILE;
 pub use crate::inspect::Inspector;
-pub use crate::page_scan::accept_checksums;
+pub use crate::page_scan::{accept_checksums, page_findings};
 pub use crate::restore::Restore;
 pub use crate::store::{Access, SqliteStore};

@@ -22,7 +22,7 @@ const BETWEEN_READS: Duration = Duration::from_millis(20);
 const FINDINGS_MAX: u32 = 100;
 
 /// The pages that do not match their checksum, in words.
-pub(crate) fn findings(file: &Path) -> Result<Vec<String>> {
+pub fn page_findings(file: &Path) -> Result<Vec<String>> {
     let failed = |error: std::io::Error| unusable(file, &error);
     let Some(mut pages) = Pages::open(file, false).map_err(failed)? else { return Ok(Vec::new()) };
     let (mut named, mut count) = (Vec::new(), 0_u64);

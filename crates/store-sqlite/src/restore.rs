@@ -127,7 +127,7 @@ fn log_name() -> String {
 
 fn copy_whole(from: &Path, to: &Path) -> Result<()> {
     let mut source = File::open(from).map_err(|error| unusable(from, &error))?;
-    let copy = || -> std::io::Result<()> {
+    let mut copy = || -> std::io::Result<()> {
         remove_if_there(to)?;
         let mut options = File::options();
         options.write(true).create_new(true);

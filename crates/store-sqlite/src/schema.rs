@@ -61,7 +61,8 @@ pub(crate) fn check_current(connection: &Connection) -> Result<()> {
 
 /// Whether a database of ours needs no migration. One that is not ours, or newer, is refused.
 pub(crate) fn is_current(connection: &Connection) -> Result<bool> {
-    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(backend);
+    let number =
+        |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(backend);
     let (owner, found) = (number("application_id")?, number("user_version")?);
     if owner != APPLICATION_ID || found < 1 {
         return Err(StoreError::Damaged("the file is not a Rowmill database".to_owned()));

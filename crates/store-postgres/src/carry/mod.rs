@@ -1,6 +1,6 @@
 //! Moves everything from or to a database (`rowmill move`), while no node uses it.
 
-mod read;
+pub(crate) mod read;
 mod write;
 
 use std::time::Duration;
@@ -19,8 +19,6 @@ use crate::database::{CommitDoubt, Database};
 use crate::schema;
 use crate::server_error::backend;
 use crate::transaction::Tx;
-
-pub(crate) use self::read::{page, projects};
 
 /// The application name of a move, which tells it apart from nodes.
 const NAME: &str = "rowmill-move";

@@ -1,6 +1,6 @@
 //! Moves everything from or to a data folder (`rowmill move`), while no process serves it.
 
-mod read;
+pub(crate) mod read;
 mod write;
 
 use std::path::Path;
@@ -17,8 +17,6 @@ use crate::connection::{READER_CACHE_KIB, connect, in_transaction, run_cached};
 use crate::convert::{backend, unusable};
 use crate::data_dir::{DATABASE_FILE, check_restored, make_private, restrict_files, take_lock};
 use crate::schema;
-
-pub(crate) use self::read::{number_of, page, projects};
 
 /// Writing to indexes needs a large cache; reading everything once does not.
 const TARGET_CACHE_KIB: u32 = 64 * 1024;

@@ -34,7 +34,13 @@ impl<'a> LiveCounts<'a> {
     }
 
     /// Counts so many rows that lie in one block.
-    pub(super) async fn add(&mut self, position: u64, rows: u64, id: ProjectId, report: &mut Report) -> Result<()> {
+    pub(super) async fn add(
+        &mut self,
+        position: u64,
+        rows: u64,
+        id: ProjectId,
+        report: &mut Report,
+    ) -> Result<()> {
         let rows = i64::try_from(rows).unwrap_or(i64::MAX);
         for level in &mut self.levels {
             let run = position >> level.bits;

@@ -222,7 +222,8 @@ impl Walk<'_, '_> {
 
     fn decode_block(&mut self, number: u64, marks: &[u8]) -> Block {
         Block::decode(marks).unwrap_or_else(|_| {
-            let words = format!("the cell states of rows {} to {} cannot be read", number << 8, number << 8 | 255);
+            let words =
+                format!("the cell states of rows {} to {} cannot be read", number << 8, number << 8 | 255);
             self.problem(ProblemKind::Undecodable, words);
             Block::default()
         })
@@ -242,7 +243,10 @@ impl Walk<'_, '_> {
             self.tally.add(&self.plan, block, place);
             let is_marked = || block.slots().any(|slot| block.get(slot, place) != Mark::default());
             if !places.contains(place) && is_marked() {
-                let words = format!("there are cell states for a row at position {}, but no row", position_of(*number, place));
+                let words = format!(
+                    "there are cell states for a row at position {}, but no row",
+                    position_of(*number, place)
+                );
                 self.problem(ProblemKind::Stray, words);
             }
         }
@@ -254,15 +258,18 @@ impl Walk<'_, '_> {
                 self.index_sizes.ready += 1;
             }
             let runs = |place: u8| block.get(slot, place).status == CellStatus::Generating;
-            let is_held = |place: u8| {
-                claims.iter().any(|claim| claim.slot == slot && claim.places.contains(place))
-            };
+            let is_held =
+                |place: u8| claims.iter().any(|claim| claim.slot == slot && claim.places.contains(place));
             for place in (0..=u8::MAX).filter(|place| runs(*place) != is_held(*place)) {
                 let position = position_of(*number, place);
                 let words = if runs(place) {
-                    format!("the cell at position {position}, column slot {slot}, runs, but no worker holds it")
+                    format!(
+                        "the cell at position {position}, column slot {slot}, runs, but no worker holds it"
+                    )
                 } else {
-                    format!("a worker holds the cell at position {position}, column slot {slot}, but it does not run")
+                    format!(
+                        "a worker holds the cell at position {position}, column slot {slot}, but it does not run"
+                    )
                 };
                 self.problem(ProblemKind::Index, words);
             }
@@ -306,7 +313,8 @@ impl Walk<'_, '_> {
         self.look_for_entries().await?;
         let claims: Vec<u64> = self.claims.keys().copied().collect();
         for block in claims {
-            let words = format!("a worker holds cells of rows from {}, which do not run", position_of(block, 0));
+            let words =
+                format!("a worker holds cells of rows from {}, which do not run", position_of(block, 0));
             self.problem(ProblemKind::Index, words);
         }
         if counters.row_count != self.rows {
@@ -344,8 +352,9 @@ impl Walk<'_, '_> {
         for slot in slots {
             let (was, is) = (stored.column(slot, self.rows), self.tally.column(slot, self.rows));
             if was != is {
-                let words =
-                    format!("the counts of cells in column slot {slot} are {was:?}, but counting gives {is:?}");
+                let words = format!(
+                    "the counts of cells in column slot {slot} are {was:?}, but counting gives {is:?}"
+                );
                 self.problem(ProblemKind::WrongCount, words);
             }
         }
@@ -368,7 +377,12 @@ impl Walk<'_, '_> {
 }
 
 /// A guest whose row was deleted keeps its entry; but no entry is ahead of the rows.
-async fn check_guests(store: &dyn Inspect, id: ProjectId, next_position: u64, report: &mut Report) -> Result<()> {
+async fn check_guests(
+    store: &dyn Inspect,
+    id: ProjectId,
+    next_position: u64,
+    report: &mut Report,
+) -> Result<()> {
     for section in [Section::Guests(id), Section::Retries(id)] {
         let mut after = None;
         loop {
