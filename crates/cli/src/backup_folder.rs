@@ -49,6 +49,9 @@ pub(crate) struct Backup {
 /// Makes a backup of a data folder: as a file, or in a folder if that is what the path names.
 pub(crate) fn make(data_dir: &Path, to: &Path, key: KeyChoice, now: Timestamp) -> AnyResult<Backup> {
     let place = Place::of(to, now)?;
+    if key == KeyChoice::Copy {
+        place.check_key(&data_dir.join(secret_key::FILE)).map_err(|error| unusable(&place.path, &error))?;
+    }
     let work = WorkFolder::make(&place)?;
     let copy = work.path.join("copy");
     let content = back_up(data_dir, &copy)?;
@@ -69,7 +72,7 @@ pub(crate) fn database_of(backup: &Path) -> AnyResult<PathBuf> {
         let newest = names(backup).pop();
         return Err(match newest {
             Some(newest) => {
-                format!("{shown} holds several backups. Name one; the newest is {}", newest.display())
+                format!("{shown} holds backups. Name one of them; the newest is {}", newest.display())
             }
             None if backup.exists() => format!("{shown} is not a backup: it has no {DATABASE_FILE}"),
             None => format!("{shown} does not exist"),
@@ -146,6 +149,17 @@ impl Place {
         Ok(Self { path: to.to_owned(), parent: parent.to_owned(), is_folder: false })
     }
 
+    /// Refuses to write a key over another one.
+    fn check_key(&self, key: &Path) -> AnyResult<()> {
+        let there = self.parent.join(secret_key::FILE);
+        if self.is_folder || !key.exists() || !there.exists() || fs::read(&there)? == fs::read(key)? {
+            return Ok(());
+        }
+        let name = secret_key::FILE;
+        Err(format!("there is another {name} beside it: choose another folder, or use --without-secret-key")
+            .into())
+    }
+
     /// Puts what was made in its place; says where the key is.
     fn take(&self, work: &WorkFolder, copy: &Path, key: Option<&Path>) -> AnyResult<Option<PathBuf>> {
         if self.is_folder {
@@ -158,13 +172,7 @@ impl Place {
         }
         let key_place = self.parent.join(secret_key::FILE);
         if let Some(key) = key {
-            if key_place.exists() && fs::read(&key_place)? != fs::read(key)? {
-                return Err(format!(
-                    "there is another {} beside it: choose another folder, or use --without-secret-key",
-                    secret_key::FILE
-                )
-                .into());
-            }
+            self.check_key(key)?;
             fs::rename(key, &key_place)?;
         }
         // Unlike a rename, it never takes the place of a file.
