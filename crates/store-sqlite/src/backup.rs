@@ -10,10 +10,11 @@ use rowmill_store::{Result, StoreError};
 use rusqlite::Connection;
 
 use crate::carry::check_finished;
-use crate::connection::{READER_CACHE_KIB, connect, immutable};
+use crate::connection::{READER_CACHE_KIB, connect, immutable, uri};
 use crate::convert::{backend, unusable};
 use crate::data_dir::{DATABASE_FILE, check_restored};
 use crate::integrity::integrity;
+use crate::page_checksums::NEW_PARAMETER;
 use crate::{page_checksums, schema};
 
 /// What a backup holds.
@@ -38,12 +39,12 @@ pub fn back_up(data_dir: &Path, to: &Path) -> Result<BackupContent> {
     }
     let failed = |error: std::io::Error| unusable(to, &error);
     let made = new_file(to).map_err(failed)?;
-    let whole = to.canonicalize().map_err(failed)?;
-    let path = whole.to_str().ok_or_else(|| unusable(to, &"its path is not text"))?;
+    let has_checksums = i32::from(page_checksums::are_in(&file));
+    let target = uri(to, &format!("{}={has_checksums}", NEW_PARAMETER.to_string_lossy()))?;
     let connection = connect(&file, READER_CACHE_KIB)?;
     schema::is_current(&connection)?;
     check_finished(&connection)?;
-    connection.execute("VACUUM INTO ?1", [path]).map_err(backend)?;
+    connection.execute("VACUUM INTO ?1", [target]).map_err(backend)?;
     drop(connection);
     made.sync_all().map_err(failed)?;
     verify(to)

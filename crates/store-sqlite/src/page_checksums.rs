@@ -27,6 +27,9 @@ const HEADER_AMOUNT: c_int = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
 const PAGE_BYTES_AT: usize = 16;
 const PAGE_BYTES_MIN: usize = 512;
+/// In the URI of a file that is new and is to have checksums: its pages may be written before the first one is, which says
+/// so.
+pub(crate) const NEW_PARAMETER: &CStr = c"checksums";
 /// The last bytes of a page.
 pub(crate) const CHECKSUM_BYTES: usize = 8;
 
@@ -216,7 +219,9 @@ unsafe extern "C" fn open(
         methods.xWrite = Some(write);
         methods.xDeviceCharacteristics = Some(device_characteristics);
         let extra = file.byte_add(shim.extra_at).cast::<Extra>();
-        extra.write(Extra { methods, original, checksums: Checksums::Unknown });
+        let is_new = ffi::sqlite3_uri_boolean(name, NEW_PARAMETER.as_ptr(), 0) != 0;
+        let checksums = if is_new { Checksums::On } else { Checksums::Unknown };
+        extra.write(Extra { methods, original, checksums });
         (*file).pMethods = &raw const (*extra).methods;
     }
     opened

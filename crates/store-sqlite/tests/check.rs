@@ -289,6 +289,13 @@ fn checksums_are_made_anew_only_where_the_file_is_sound() {
 fn a_backup_is_the_database_with_its_checksums() {
     let dir = tempfile::tempdir().unwrap();
     run(dir.path(), LISTED);
+    // More than a cache holds, so that pages are written before the first one is.
+    let connection = Connection::open(dir.path().join(DATABASE_FILE)).unwrap();
+    let receipts = "INSERT INTO receipts (name, fingerprint, outcome, expires_at) \
+                    WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n WHERE n < 1000) \
+                    SELECT randomblob(32), randomblob(32), '\"' || hex(randomblob(6000)) || '\"', 1 FROM n";
+    connection.execute(receipts, ()).unwrap();
+    drop(connection);
     let store = SqliteStore::open(dir.path(), Access::Serve).unwrap();
     let copy = dir.path().join("copy#%?.db");
     let content = back_up(dir.path(), &copy).unwrap();

@@ -108,13 +108,11 @@ fn a_backup_under_writes_has_all_that_was_acknowledged_before() {
 fn names_in(table: &Table) -> Vec<String> {
     let mut names = Vec::new();
     for page in 1.. {
-        let rows = table.get(&format!("/rows?pageSize=1000&page={page}")).ok();
-        let rows = rows["rows"].as_array().unwrap().clone();
-        if rows.is_empty() {
+        let found = table.values("Name", &[("pageSize", "1000"), ("page", &page.to_string())]);
+        if found.is_empty() {
             break;
         }
-        let name = table.column("Name");
-        names.extend(rows.iter().filter_map(|row| Some(row["cells"][name]["value"].as_str()?.to_owned())));
+        names.extend(found.iter().filter_map(|name| Some(name.as_str()?.to_owned())));
     }
     names
 }
