@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use rowmill_model::nearest::nearest;
 
+use crate::backup::BackupArgs;
+use crate::check::CheckArgs;
 use crate::commands::{KeyCommand, TeamCommand};
 use crate::config::Serve;
 use crate::moving::MoveArgs;
+use crate::restore::RestoreArgs;
 
 const CONFIG_FILE: &str = "rowmill.toml";
 
@@ -41,6 +44,13 @@ pub(crate) enum Command {
     /// Move all data to another database. Stop every server that uses either database first. Run it again after
     /// a failure to resume.
     Move(MoveArgs),
+    /// Back up the SQLite database into a file or folder, and verify the copy. Works while the server runs.
+    Backup(BackupArgs),
+    /// Restore a backup into the data folder. Stop the server first.
+    Restore(RestoreArgs),
+    /// Check the database or a backup: read every row, count again what is counted, compare the indexes. Works while the
+    /// server runs. The exit status is 1 if there are problems.
+    Check(CheckArgs),
     /// Print the OpenAPI document.
     Openapi,
 }

@@ -8,6 +8,7 @@ use rowmill_api::{Cors, PublicUrl, Rate, TrustedProxies};
 use rowmill_app::QueryMemory;
 use rowmill_model::{Limits, Secret};
 
+use crate::backup_settings::ScheduleArgs;
 use crate::workers::WorkerArgs;
 
 /// Where data is kept.
@@ -100,6 +101,8 @@ pub(crate) struct Serve {
     /// Do not run workers in this process.
     #[arg(long, env = "ROWMILL_NO_WORKERS", default_value = "false", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) no_workers: bool,
+    #[command(flatten)]
+    pub(crate) backups: ScheduleArgs,
     #[command(flatten)]
     pub(crate) workers: WorkerArgs,
     #[command(flatten)]

@@ -51,8 +51,8 @@ fn check_not_lost(data_dir: &Path) -> Result<(), Box<dyn Error>> {
         return Ok(());
     };
     Err(format!(
-        "{} is {what}, but {} is there, so there was a database. Put it back from a backup. To start with a new \
-         one, choose another --data-dir, or move that file away. If the data is in PostgreSQL, set ROWMILL_DATABASE_URL",
+        "{} is {what}, but {} is there, so there was a database. Put it back from a backup with \
+         `rowmill restore BACKUP`. To start with a new one, choose another --data-dir, or move that file away. If the data is in PostgreSQL, set ROWMILL_DATABASE_URL",
         database.display(),
         left.display()
     )

@@ -1,5 +1,10 @@
 //! The `rowmill` binary.
 
+mod backup;
+mod backup_folder;
+mod backup_schedule;
+mod backup_settings;
+mod check;
 mod clock;
 mod command_line;
 mod commands;
@@ -9,6 +14,7 @@ mod database;
 mod logging;
 mod moving;
 mod request_id;
+mod restore;
 mod secret_key;
 mod serve;
 mod shutdown;
@@ -88,6 +94,9 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
         }
         Command::Key { command: KeyCommand::Revoke { id, store } } => commands::revoke_key(&store, &id).await,
         Command::Move(args) => moving::run(args).await,
+        Command::Backup(args) => backup::run(args).await,
+        Command::Restore(args) => restore::run(args).await,
+        Command::Check(args) => check::run(args).await,
         Command::Openapi => commands::openapi(),
     }
 }

@@ -13,6 +13,8 @@ use rowmill_store::Store;
 use rowmill_store_sqlite::Access;
 use tokio::net::TcpListener;
 
+use crate::backup::key_choice;
+use crate::backup_schedule::Schedule;
 use crate::clock::SharedClock;
 use crate::config::Serve;
 use crate::connections::{self, Caps, Deadlines, HttpService, Listener};
@@ -39,6 +41,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
                 .into(),
         );
     }
+    let backups = schedule(&serve)?;
     logging::start(&serve.log, serve.log_format)?;
     let mut limits = Limits::from(serve.limits.clone());
     connections::fit_to_files(&mut limits);
@@ -55,6 +58,9 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let settings = api_settings(&serve, &*database)?;
     if serve.store.url().is_none() {
         tokio::spawn(storage_space::watch(serve.store.data_dir.clone()));
+    }
+    if let Some(backups) = backups {
+        tokio::spawn(backups.run());
     }
     let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &*database, clock)?;
     app.try_with(Arc::new(Trials(Arc::clone(&provider_calls))));
@@ -93,6 +99,12 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     app.close().await?;
     eprintln!("Rowmill has stopped. All acknowledged writes are saved.");
     Ok(())
+}
+
+/// The backups that are made beside all else.
+fn schedule(serve: &Serve) -> Result<Option<Schedule>, String> {
+    let key = key_choice(serve.secret_key.as_ref());
+    Schedule::of(&serve.backups, &serve.store.data_dir, serve.store.url().is_some(), key)
 }
 
 /// The application on its database.

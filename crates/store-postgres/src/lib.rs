@@ -19,6 +19,7 @@ mod database;
 mod documents;
 mod ended_runs;
 mod guests;
+mod inspect;
 mod leases;
 mod lookups;
 mod node;
@@ -53,4 +54,5 @@ mod work;
 
 pub use crate::carry::Carrier;
 pub use crate::connect::Options;
+pub use crate::inspect::Inspector;
 pub use crate::store::PostgresStore;

@@ -16,6 +16,23 @@ const MIGRATIONS: &[(&str, &str)] = &[
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).
 const MIGRATION_LOCK: i64 = 0x726f_776d;
 
+/// Refuses a database that is newer, or still to be migrated.
+pub(crate) fn check_current(found: u64) -> Result<()> {
+    let known = MIGRATIONS.len() as u64;
+    let number = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    if found > known {
+        return Err(StoreError::Newer { found: number(found), known: number(known) });
+    }
+    if found < known {
+        return Err(StoreError::Missing(
+            "the database is of an older version of Rowmill: use that version, or start a node once, which migrates \
+             the database"
+                .to_owned(),
+        ));
+    }
+    Ok(())
+}
+
 /// Brings the database up to date, or refuses one that is newer or tampered with. All in one transaction,
 /// whose end also frees the lock: a session's lock would not survive a pooler.
 pub(crate) async fn migrate(tx: &mut Tx) -> Result<()> {

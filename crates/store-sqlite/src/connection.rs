@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use rowmill_store::Result;
-use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
 
 use crate::convert::{backend, unusable};
 use crate::page_checksums;
@@ -29,6 +29,30 @@ pub(crate) fn connect(file: &Path, cache_kib: u32) -> Result<Connection> {
 pub(crate) fn read_only(file: &Path) -> Result<Connection> {
     let connection = connect(file, READER_CACHE_KIB)?;
     connection.pragma_update(None, "query_only", "on").map_err(backend)?;
+    Ok(connection)
+}
+
+/// A file as SQLite is told of it together with parameters. It must exist.
+pub(crate) fn uri(file: &Path, parameters: &str) -> Result<String> {
+    let whole = file.canonicalize().map_err(|error| unusable(file, &error))?;
+    let path = whole.to_str().ok_or_else(|| unusable(file, &"its path is not text"))?;
+    // In a URI these have a meaning.
+    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    Ok(format!("file:{path}?{parameters}"))
+}
+
+/// Opens a file that nobody writes to, and leaves no trace beside it.
+pub(crate) fn immutable(file: &Path) -> Result<Connection> {
+    page_checksums::install()?;
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(uri(file, "immutable=1")?, flags)
+        .map_err(|error| unusable(file, &error))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    let pragmas = [("temp_store", "memory"), ("cell_size_check", "on")];
+    for (name, value) in pragmas {
+        connection.pragma_update(None, name, value).map_err(backend)?;
+    }
     Ok(connection)
 }
 

@@ -11,6 +11,8 @@ use crate::convert::unusable;
 pub const DATABASE_FILE: &str = "rowmill.db";
 /// Locked by the process that serves the data folder.
 const LOCK_FILE: &str = "rowmill.lock";
+/// A database that a restore has verified. While it has this name, what else is in the folder cannot be relied on.
+pub(crate) const RESTORED_FILE: &str = "rowmill.db.restored";
 
 /// Creates the folder, and lets only its owner use it: it holds the teams' data and secrets.
 pub(crate) fn make_private(data_dir: &Path) -> std::io::Result<()> {
@@ -83,6 +85,18 @@ fn restrict(path: &Path, mode: u32) {
             tracing::warn!(path = %path.display(), %error, "other users can read this, and its mode cannot be changed");
         }
     }
+}
+
+/// Refuses a folder into which a backup was being put when the process ended: what is there may be half old.
+pub(crate) fn check_restored(data_dir: &Path) -> Result<()> {
+    let unfinished = data_dir.join(RESTORED_FILE);
+    if unfinished.exists() {
+        return Err(StoreError::InUse(format!(
+            "a `rowmill restore` into {} was interrupted: run it again",
+            data_dir.display()
+        )));
+    }
+    Ok(())
 }
 
 /// Takes the lock that only one process that serves the data folder can hold. The system releases it when the process

@@ -4,6 +4,7 @@
 //! snapshot of their own. Everything acknowledged is on disk: the log is synced at every commit.
 
 mod apply;
+mod backup;
 mod blocks;
 mod carry;
 mod commit_health;
@@ -14,9 +15,12 @@ mod documents;
 mod ended_runs;
 mod fair_queue;
 mod guests;
+mod inspect;
+mod integrity;
 mod lookups;
 mod page_checksums;
 mod page_reads;
+mod page_scan;
 mod pages;
 mod positions;
 mod project_state;
@@ -24,6 +28,7 @@ mod projects;
 mod purge;
 mod readers;
 mod receipts;
+mod restore;
 mod row_changes;
 mod rows;
 mod runs;
@@ -35,6 +40,10 @@ mod teams;
 mod work;
 mod writer;
 
+pub use crate::backup::{BackupContent, back_up, has_checksums, verify};
 pub use crate::carry::Carrier;
 pub use crate::data_dir::DATABASE_FILE;
+pub use crate::inspect::Inspector;
+pub use crate::page_scan::{accept_checksums, page_findings};
+pub use crate::restore::Restore;
 pub use crate::store::{Access, SqliteStore};

@@ -8,7 +8,7 @@
 //! A file without reserved bytes was made by an earlier version. It is read and written without checksums.
 #![expect(unsafe_code, reason = "SQLite calls a VFS through pointers to C functions")]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::io::Read as _;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -25,7 +25,13 @@ const RESERVED_AT: usize = 20;
 const HEADER_BYTES: usize = 100;
 const HEADER_AMOUNT: c_int = 100;
 const MAGIC: &[u8] = b"SQLite format 3\0";
+const PAGE_BYTES_AT: usize = 16;
 const PAGE_BYTES_MIN: usize = 512;
+/// In the URI of a file that is new and is to have checksums: its pages may be written before the first one is, which says
+/// so.
+pub(crate) const NEW_PARAMETER: &CStr = c"checksums";
+/// The last bytes of a page.
+pub(crate) const CHECKSUM_BYTES: usize = 8;
 
 /// Makes this VFS the one that every connection of this process uses.
 pub(crate) fn install() -> Result<()> {
@@ -72,14 +78,33 @@ impl Checksums {
     }
 }
 
-/// A page's own checksum, and the one that it should have.
-fn checksums(page: &[u8], offset: u64) -> Option<([u8; 8], [u8; 8])> {
-    let (content, own) = page.split_last_chunk::<8>()?;
-    Some((*own, xxh3_64_with_seed(content, offset).to_le_bytes()))
+/// The checksum of a page that begins at an offset, of which this is all but the last bytes.
+pub(crate) fn checksum(content: &[u8], offset: u64) -> [u8; CHECKSUM_BYTES] {
+    xxh3_64_with_seed(content, offset).to_le_bytes()
 }
 
 fn is_right(page: &[u8], offset: u64) -> bool {
-    checksums(page, offset).is_some_and(|(own, right)| own == right)
+    let parts = page.split_last_chunk::<CHECKSUM_BYTES>();
+    parts.is_some_and(|(content, own)| *own == checksum(content, offset))
+}
+
+/// The size of the pages of a file that begins with these bytes; `None` if they carry no checksums.
+pub(crate) fn page_bytes(header: &[u8]) -> Option<usize> {
+    Checksums::of(header).filter(|checksums| *checksums == Checksums::On)?;
+    let size = header.get(PAGE_BYTES_AT..)?.first_chunk::<2>()?;
+    // The largest size does not fit into two bytes and is written as 1.
+    let size = match u16::from_be_bytes(*size) {
+        1 => 65_536,
+        size => usize::from(size),
+    };
+    is_page(size).then_some(size)
+}
+
+/// The name of SQLite's own VFS, which knows of no checksums.
+pub(crate) fn original_name() -> Result<&'static CStr> {
+    let shim = shim().ok_or_else(|| StoreError::Backend("SQLite has no VFS".into()))?;
+    // SAFETY: SQLite's own VFS and its name exist as long as the process.
+    Ok(unsafe { CStr::from_ptr((*shim.original).zName) })
 }
 
 /// Whether a first page that says it has no checksum has one all the same: then it is what it says that is damaged.
@@ -194,7 +219,9 @@ unsafe extern "C" fn open(
         methods.xWrite = Some(write);
         methods.xDeviceCharacteristics = Some(device_characteristics);
         let extra = file.byte_add(shim.extra_at).cast::<Extra>();
-        extra.write(Extra { methods, original, checksums: Checksums::Unknown });
+        let is_new = ffi::sqlite3_uri_boolean(name, NEW_PARAMETER.as_ptr(), 0) != 0;
+        let checksums = if is_new { Checksums::On } else { Checksums::Unknown };
+        extra.write(Extra { methods, original, checksums });
         (*file).pMethods = &raw const (*extra).methods;
     }
     opened
@@ -251,8 +278,8 @@ unsafe extern "C" fn write(
         // SAFETY: it belongs to this file.
         if unsafe { extra.known(file) } == Checksums::On {
             let mut page = bytes.to_vec();
-            if let Some((content, own)) = page.split_last_chunk_mut::<8>() {
-                *own = xxh3_64_with_seed(content, offset.cast_unsigned()).to_le_bytes();
+            if let Some((content, own)) = page.split_last_chunk_mut::<CHECKSUM_BYTES>() {
+                *own = checksum(content, offset.cast_unsigned());
             }
             // SAFETY: it has as many bytes as the one that SQLite gave.
             return unsafe { write(file, page.as_ptr().cast(), amount, offset) };

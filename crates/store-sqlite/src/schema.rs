@@ -48,6 +48,31 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<()> {
     transaction.commit().map_err(backend)
 }
 
+/// Refuses a database that is not one of ours, is newer, or is still to be migrated.
+pub(crate) fn check_current(connection: &Connection) -> Result<()> {
+    if is_current(connection)? {
+        return Ok(());
+    }
+    Err(StoreError::Missing(
+        "the database is of an older version of Rowmill: use that version, or start the server once, which migrates \
+         the database"
+            .to_owned(),
+    ))
+}
+
+/// Whether a database of ours needs no migration. One that is not ours, or newer, is refused.
+pub(crate) fn is_current(connection: &Connection) -> Result<bool> {
+    let number =
+        |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(backend);
+    let (owner, found) = (number("application_id")?, number("user_version")?);
+    if owner != APPLICATION_ID || found < 1 {
+        return Err(StoreError::Damaged("the file is not a Rowmill database".to_owned()));
+    }
+    let known = u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX);
+    let found = u32::try_from(found).unwrap_or(u32::MAX);
+    if found > known { Err(StoreError::Newer { found, known }) } else { Ok(found == known) }
+}
+
 fn check_owner(connection: &Connection, found: u32) -> Result<()> {
     let owner: i64 =
         connection.pragma_query_value(None, "application_id", |row| row.get(0)).map_err(backend)?;

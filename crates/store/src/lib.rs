@@ -9,9 +9,11 @@
 
 pub mod carry;
 pub mod changes;
+pub mod check;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+pub mod inspect;
 pub mod lookup;
 pub mod shared_rates;
 mod spans;

@@ -202,6 +202,11 @@ impl Tally {
         self.waits_for.as_ref().filter(|_| self.later > 0).map(|waits_for| (self.later, waits_for))
     }
 
+    /// How many queued cells wait for the time of their next try.
+    pub fn later(&self) -> u64 {
+        self.later
+    }
+
     /// Counts a row in.
     pub fn add(&mut self, plan: &Plan, block: &Block, place: u8) {
         self.change(plan, block, place, Change::More);

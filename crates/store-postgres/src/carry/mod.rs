@@ -1,6 +1,6 @@
 //! Moves everything from or to a database (`rowmill move`), while no node uses it.
 
-mod read;
+pub(crate) mod read;
 mod write;
 
 use std::time::Duration;
@@ -211,7 +211,7 @@ impl Carry for Carrier {
     }
 }
 
-const IS_TARGET: &str = "SELECT to_regclass('rowmill.moving') IS NOT NULL";
+pub(crate) const IS_TARGET: &str = "SELECT to_regclass('rowmill.moving') IS NOT NULL";
 
 /// Refuses a database that a move into it has not finished.
 pub(crate) async fn check_finished(tx: &mut Tx) -> Result<()> {

@@ -15,7 +15,7 @@ use crate::convert::{damaged, narrow, signed, unsigned};
 use crate::server_error::backend;
 use crate::{sealed, teams};
 
-pub(super) async fn projects(client: &Client) -> Result<Vec<ProjectId>> {
+pub(crate) async fn projects(client: &Client) -> Result<Vec<ProjectId>> {
     let found = ask(client, "SELECT id FROM rowmill.projects ORDER BY project", &[]).await?;
     Ok(found.iter().map(|row| ProjectId::from_uuid(row.get(0))).collect())
 }
@@ -68,7 +68,7 @@ pub(super) async fn number_of(client: &Client, id: ProjectId) -> Result<i64> {
 }
 
 /// Reads a page of a section. Text is ordered by its bytes, as in every store, and not by the rules of a language.
-pub(super) async fn page(
+pub(crate) async fn page(
     client: &Client,
     section: Section,
     after: Option<Key>,

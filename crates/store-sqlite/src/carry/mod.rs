@@ -1,6 +1,6 @@
 //! Moves everything from or to a data folder (`rowmill move`), while no process serves it.
 
-mod read;
+pub(crate) mod read;
 mod write;
 
 use std::path::Path;
@@ -15,7 +15,7 @@ use rusqlite::Connection;
 
 use crate::connection::{READER_CACHE_KIB, connect, in_transaction, run_cached};
 use crate::convert::{backend, unusable};
-use crate::data_dir::{DATABASE_FILE, make_private, restrict_files, take_lock};
+use crate::data_dir::{DATABASE_FILE, check_restored, make_private, restrict_files, take_lock};
 use crate::schema;
 
 /// Writing to indexes needs a large cache; reading everything once does not.
@@ -60,6 +60,7 @@ impl Carrier {
 
     fn open(data_dir: &Path, cache_kib: u32) -> Result<Self> {
         let lock = take_lock(data_dir)?;
+        check_restored(data_dir)?;
         let mut connection = connect(&data_dir.join(DATABASE_FILE), cache_kib)?;
         schema::migrate(&mut connection)?;
         restrict_files(data_dir);

@@ -27,7 +27,7 @@ pub(super) fn is_empty(connection: &Connection) -> Result<bool> {
         .map_err(backend)
 }
 
-pub(super) fn projects(connection: &Connection) -> Result<Vec<ProjectId>> {
+pub(crate) fn projects(connection: &Connection) -> Result<Vec<ProjectId>> {
     connection
         .prepare_cached("SELECT id FROM projects ORDER BY num")
         .and_then(|mut query| query.query_map((), |row| uuid_of(row, 0).map(ProjectId::from_uuid))?.collect())
@@ -73,12 +73,12 @@ pub(super) fn derived(connection: &Connection, id: ProjectId) -> Result<Derived>
 }
 
 /// The number of a project that must be there.
-pub(super) fn number_of(connection: &Connection, id: ProjectId) -> Result<i64> {
+pub(crate) fn number_of(connection: &Connection, id: ProjectId) -> Result<i64> {
     Ok(project_state::head(connection, id)?.ok_or(StoreError::UnknownProject)?.num)
 }
 
 /// Reads a page of a section.
-pub(super) fn page(
+pub(crate) fn page(
     connection: &Connection,
     section: Section,
     after: Option<Key>,

@@ -1,6 +1,7 @@
 //! What is promised, sentence by sentence of the contract.
 
 mod access;
+mod backups;
 mod cells;
 mod columns;
 mod commands;
@@ -71,6 +72,9 @@ const ALL: &[&[Scenario]] = &[
     stopping::NODES,
     cursors::NODES,
     first_start::NODES,
+    backups::NODES,
+    backups::EMBEDDED,
+    backups::OWN,
     large_rows::OWN,
     neighbours::OWN,
     crashes::OWN,

@@ -77,6 +77,13 @@ pub(super) struct Filled {
     rows: Vec<String>,
 }
 
+impl Filled {
+    /// Its table, on a server that has it.
+    pub(super) fn through(&self, server: &Server) -> Table {
+        self.table.through(&server.api_with(&self.keys[0]))
+    }
+}
+
 pub(super) const EVENT: &str = "evt-move";
 
 /// A bit of everything there is.
@@ -174,7 +181,7 @@ pub(super) fn settled(table: &Table, column: &str) {
 }
 
 /// Everything the API tells, as text, but for where the server is and when its newest keys were used.
-fn told(server: &Server, keys: &[String; 2]) -> String {
+pub(super) fn told(server: &Server, keys: &[String; 2]) -> String {
     let mut told = String::new();
     for key in keys {
         let api = server.api_with(key);
@@ -221,7 +228,7 @@ fn told(server: &Server, keys: &[String; 2]) -> String {
 }
 
 #[track_caller]
-fn assert_same(one: &str, other: &str) {
+pub(super) fn assert_same(one: &str, other: &str) {
     for (one, other) in one.lines().zip(other.lines()) {
         assert_eq!(one, other);
     }
