@@ -12,6 +12,8 @@ use crate::harness::{Request, Scenario, Server, eventually};
 pub(crate) const OWN: &[Scenario] = &scenarios!("sessions", Own:
     a_key_signs_in_and_the_cookie_opens_the_api,
     a_session_ends_with_its_key,
+    signing_out_ends_the_session_everywhere,
+    sessions_are_listed_and_ended,
     forged_sessions_open_nothing,
     what_another_site_sends_is_refused,
     the_first_link_signs_in_once,
@@ -122,6 +124,60 @@ fn a_session_ends_with_its_key() {
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(browser.own(Request::get("/v4/team")).status, 401);
     assert_eq!(browser.session(), json!({ "signedIn": false }));
+}
+
+fn signing_out_ends_the_session_everywhere() {
+    let mut server = Server::start(&[]);
+    let key = key_of(&server, "default", "browser");
+    let mut browser = Browser::new(&server);
+    browser.sign_in(&key);
+    let copied = browser.cookie.clone();
+    assert!(browser.session()["signedIn"] == true && copied.is_some());
+    assert_eq!(browser.own(Request::new("DELETE", "/session")).status, 204);
+    let mut thief = Browser { server: &server, cookie: copied.clone() };
+    assert_eq!(thief.session(), json!({ "signedIn": false }));
+    assert_eq!(thief.own(Request::get("/v4/team")).status, 401);
+    let mut again = Browser::new(&server);
+    again.sign_in(&key);
+    let kept = again.cookie.clone();
+    server.crash_and_restart();
+    assert_eq!(
+        Browser { server: &server, cookie: kept }.session()["signedIn"],
+        true,
+        "it survives a restart"
+    );
+    assert_eq!(Browser { server: &server, cookie: copied }.session()["signedIn"], false);
+}
+
+fn sessions_are_listed_and_ended() {
+    let server = Server::start(&[]);
+    let (api, other) = (server.api(), server.team("other"));
+    let key = key_of(&server, "default", "browser");
+    let mut browsers: Vec<Browser<'_>> = (0..3).map(|_| Browser::new(&server)).collect();
+    for (number, browser) in browsers.iter_mut().enumerate() {
+        let sign_in = Request::post("/session").json(&json!({ "key": key }));
+        assert_eq!(browser.own(sign_in.header("User-Agent", &format!("Browser {number}"))).status, 200);
+    }
+    let listed = body(&browsers[1].own(Request::get("/v4/sessions")))["sessions"].clone();
+    let names: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|session| session["browser"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Browser 2", "Browser 1", "Browser 0"]);
+    let current: Vec<bool> =
+        listed.as_array().unwrap().iter().map(|session| session["current"] == true).collect();
+    assert_eq!(current, [false, true, false]);
+    assert_eq!(api.get("/v4/sessions").ok()["sessions"].as_array().unwrap().len(), 3, "a key sees them, too");
+    assert_eq!(other.get("/v4/sessions").ok()["sessions"], json!([]), "another team's are its own");
+
+    let id = listed[0]["id"].as_str().unwrap();
+    other.delete(format!("/v4/sessions/{id}")).refused(404, "session_not_found");
+    api.delete("/v4/sessions/nonsense").refused(404, "session_not_found");
+    assert_eq!(api.delete(format!("/v4/sessions/{id}")).ok()["deletedCount"], 1);
+    api.delete(format!("/v4/sessions/{id}")).refused(404, "session_not_found");
+    assert_eq!(browsers[2].own(Request::get("/v4/team")).status, 401);
+    let ended = browsers[1].own(Request::new("DELETE", "/v4/sessions"));
+    assert_eq!(body(&ended)["deletedCount"], 1);
+    assert_eq!(browsers[0].own(Request::get("/v4/team")).status, 401);
+    assert_eq!(browsers[1].own(Request::get("/v4/team")).status, 200, "its own goes on");
 }
 
 fn forged_sessions_open_nothing() {
