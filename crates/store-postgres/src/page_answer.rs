@@ -35,7 +35,11 @@ pub(crate) enum Source<'a> {
 }
 
 impl Source<'_> {
-    pub(crate) async fn ask(&mut self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+    pub(crate) async fn ask(
+        &mut self,
+        sql: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>> {
         match self {
             Self::Pool(database) => database.ask(sql, params).await,
             Self::Snapshot(tx) => tx.query(sql, params).await,

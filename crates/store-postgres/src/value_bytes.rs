@@ -20,7 +20,8 @@ impl ValueBytesStore for PostgresStore {
     async fn count_bytes(&self, project: ProjectId) -> Result<()> {
         let node = self.node();
         let _turn = node.long_turn(u64::MAX).await;
-        let Some(before) = node.read(project, |tx, project| Box::pin(count_before(tx, *project))).await? else {
+        let Some(before) = node.read(project, |tx, project| Box::pin(count_before(tx, *project))).await?
+        else {
             return Ok(());
         };
         let input = (project, before);
@@ -61,6 +62,7 @@ async fn count_before(tx: &mut Tx, project: ProjectId) -> Result<Option<i64>> {
 }
 
 async fn write_before(tx: &mut Tx, project: ProjectId, before: i64) -> Result<()> {
-    let sql = "UPDATE rowmill.counters SET value_bytes_before = $2 WHERE id = $1 AND value_bytes_before IS NULL";
+    let sql =
+        "UPDATE rowmill.counters SET value_bytes_before = $2 WHERE id = $1 AND value_bytes_before IS NULL";
     tx.query(sql, &[&project.uuid(), &before]).await.map(|_| ())
 }

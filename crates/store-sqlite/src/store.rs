@@ -184,9 +184,7 @@ impl Store for SqliteStore {
     }
 
     async fn projects_with_text(&self, text: String) -> Result<Vec<ProjectId>> {
-        self.readers
-            .read_long(ReadKind::Scan, move |connection| projects::with_text(connection, &text))
-            .await
+        self.readers.read_long(ReadKind::Scan, move |connection| projects::with_text(connection, &text)).await
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {

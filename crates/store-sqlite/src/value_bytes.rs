@@ -19,7 +19,9 @@ impl ValueBytesStore for SqliteStore {
     async fn count_bytes(&self, project: ProjectId) -> Result<()> {
         let count = move |connection: &Connection| count_before(connection, project);
         match self.readers.read_long(ReadKind::Scan, count).await? {
-            Some(before) => self.writer.write(move |connection| write_before(connection, project, before)).await,
+            Some(before) => {
+                self.writer.write(move |connection| write_before(connection, project, before)).await
+            }
             None => Ok(()),
         }
     }

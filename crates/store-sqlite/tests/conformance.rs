@@ -145,8 +145,9 @@ fn the_bytes_of_a_project_of_an_earlier_version_are_counted_once() {
     let case = CASES.iter().find(|(name, _)| *name == "rows_keep_the_order_they_were_sent_in").unwrap().1;
     runtime().block_on(case(&store));
     let connection = rusqlite::Connection::open(dir.path().join(DATABASE_FILE)).unwrap();
-    let (id, team): ([u8; 16], [u8; 16]) =
-        connection.query_row("SELECT id, team FROM projects", (), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let (id, team): ([u8; 16], [u8; 16]) = connection
+        .query_row("SELECT id, team FROM projects", (), |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
     let project = rowmill_model::ProjectId::from_uuid(uuid::Uuid::from_bytes(id));
     let team = rowmill_model::TeamId(uuid::Uuid::from_bytes(team));
     let counted = || runtime().block_on(store.team_bytes(team)).unwrap();

@@ -77,8 +77,7 @@ impl Endpoint<ApiState> for GetUsage {
     const ID: &'static str = "getUsage";
     const TAG: &'static str = "Team";
     const SUMMARY: &'static str = "Get usage";
-    const DESCRIPTION: &'static str =
-        "Returns the number of rows and processed cells for each project of the team, and the totals. Projects of an \
+    const DESCRIPTION: &'static str = "Returns the number of rows and processed cells for each project of the team, and the totals. Projects of an \
          earlier version are counted at the first call, which can take a while.";
     type Path = Nothing;
     type Query = Nothing;

@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use rowmill_clock::{Clock, SystemClock};
 use rowmill_model::{ProjectId, Spent};
-use rowmill_store::{Store as _, CellResult, Claim, Claimed, IdempotentRequest, Lane, NewRows, Settlement, WorkerId};
+use rowmill_store::{
+    CellResult, Claim, Claimed, IdempotentRequest, Lane, NewRows, Settlement, Store as _, WorkerId,
+};
 use rowmill_store_postgres::{Options, PostgresStore};
 use uuid::Uuid;
 
-use super::setup::{ANSWER, claim, on_a_database, open, project, rows, trigger};
+use super::setup::{ANSWER, on_a_database, project, rows, trigger};
 
 /// A clock that is minutes off.
 #[derive(Debug)]

@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use rowmill_store::{Store as _, StoreError};
 use rowmill_store::carry::Carry as _;
+use rowmill_store::{Store as _, StoreError};
 use rowmill_store_postgres::{Carrier, Options, PostgresStore};
 use rowmill_test_postgres::client;
 
 use super::setup::{heard_by, on_a_database, open, project, rows, until};
+
+/// How many there are.
+const MIGRATIONS: u32 = 6;
 
 #[test]
 fn nodes_that_start_at_once_migrate_once() {
@@ -19,7 +22,7 @@ fn nodes_that_start_at_once_migrate_once() {
         }
         let sql = "SELECT count(*) FROM rowmill.migrations";
         let migrations: i64 = client(&address).await.query_one(sql, &[]).await.unwrap().get(0);
-        assert_eq!(migrations, 4);
+        assert_eq!(migrations, i64::from(MIGRATIONS));
     });
 }
 
@@ -29,11 +32,18 @@ fn a_newer_or_altered_database_is_refused() {
         drop(open(&address).await);
         let beside = client(&address).await;
         let refused = async || PostgresStore::connect(&address, Options::default()).await.unwrap_err();
-        beside.batch_execute("INSERT INTO rowmill.migrations VALUES (7, 'later', '')").await.unwrap();
-        assert!(matches!(refused().await, StoreError::Newer { found: 7, known: 6 }));
-        let alter =
-            "DELETE FROM rowmill.migrations WHERE version = 7; UPDATE rowmill.migrations SET sql = ''";
-        beside.batch_execute(alter).await.unwrap();
+        let later = MIGRATIONS + 1;
+        let add = format!("INSERT INTO rowmill.migrations VALUES ({later}, 'later', '')");
+        beside.batch_execute(&add).await.unwrap();
+        let is_newer = |error: &StoreError| {
+            matches!(error, StoreError::Newer { found, known } if (*found, *known) == (later, MIGRATIONS))
+        };
+        let error = refused().await;
+        assert!(is_newer(&error), "{error}");
+        let alter = format!(
+            "DELETE FROM rowmill.migrations WHERE version = {later}; UPDATE rowmill.migrations SET sql = ''"
+        );
+        beside.batch_execute(&alter).await.unwrap();
         assert!(matches!(refused().await, StoreError::Damaged(_)));
     });
 }

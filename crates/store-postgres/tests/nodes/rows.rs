@@ -3,9 +3,12 @@
 use std::ops::ControlFlow;
 
 use futures_util::future::join_all;
-use rowmill_model::{RowId, TeamId};
 use rowmill_model::cell::Meta;
-use rowmill_store::{Store as _, CellResult, CellWrite, Claim, Claimed, IdempotentRequest, Lane, NewRows, PageStart, RowRef, ScanDetail, Settlement, Spans, StoreError, ValueBytesStore as _, WorkerId, WriteCells};
+use rowmill_model::{RowId, TeamId};
+use rowmill_store::{
+    CellResult, CellWrite, Claim, Claimed, IdempotentRequest, Lane, NewRows, PageStart, RowRef, ScanDetail,
+    Settlement, Spans, Store as _, StoreError, ValueBytesStore as _, WorkerId, WriteCells,
+};
 use rowmill_test_postgres::client;
 use uuid::Uuid;
 

@@ -3,13 +3,15 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rowmill_clock::SystemClock;
-use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Table, TeamId};
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::column::Dependency;
 use rowmill_model::plan::Pick;
 use rowmill_model::project::ProjectSettings;
 use rowmill_model::record::Slot;
-use rowmill_store::{Change, Claim, Claimed, KeptInput, Lane, NewRow, NewRows, ProjectSave, Rows, Store, Trigger, WorkerId};
+use rowmill_model::{ColumnId, ColumnType, Project, ProjectId, Record, RowId, Table, TeamId};
+use rowmill_store::{
+    Change, Claim, Claimed, KeptInput, Lane, NewRow, NewRows, ProjectSave, Rows, Store, Trigger, WorkerId,
+};
 use rowmill_store_postgres::{Options, PostgresStore};
 use rowmill_test_postgres::server;
 use uuid::Uuid;

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use rowmill_clock::SystemClock;
+use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_model::Spacing;
 use rowmill_model::cell::Meta;
-use rowmill_store::{Store as _, CellResult, Rows, Settlement, Stop, StoreError, Ticket, WorkerId};
 use rowmill_store::shared_rates::RateRequest;
+use rowmill_store::{CellResult, Rows, Settlement, Stop, Store as _, StoreError, Ticket, WorkerId};
 use uuid::Uuid;
 
 use super::setup::{ANSWER, claim, heard_by, on_a_database, open, project, rows, trigger, until};

@@ -157,7 +157,8 @@ impl State {
     }
 
     pub(super) fn write_cells(&mut self, changes: &mut Changes, batch: WriteCells) -> Result<WrittenCells> {
-        let WriteCells { project: id, version, project_save, cells, new_bytes_max, now_ms, returning } = batch;
+        let WriteCells { project: id, version, project_save, cells, new_bytes_max, now_ms, returning } =
+            batch;
         self.entry_at(id, version)?;
         if let Some(project) = project_save {
             self.write_document(changes, &project)?;
