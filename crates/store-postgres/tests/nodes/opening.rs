@@ -35,9 +35,7 @@ fn a_newer_or_altered_database_is_refused() {
         let later = MIGRATIONS + 1;
         let add = format!("INSERT INTO rowmill.migrations VALUES ({later}, 'later', '')");
         beside.batch_execute(&add).await.unwrap();
-        let is_newer = |error: &StoreError| {
-            matches!(error, StoreError::Newer { found, known } if (*found, *known) == (later, MIGRATIONS))
-        };
+        let is_newer = |error: &StoreError| matches!(error, StoreError::Newer { found, known } if (*found, *known) == (later, MIGRATIONS));
         let error = refused().await;
         assert!(is_newer(&error), "{error}");
         let alter = format!(

@@ -80,7 +80,7 @@ fn a_team_stores_no_more_bytes_than_its_quota() {
     second.insert(row(4_000));
     assert!((8_000..8_100).contains(&stored(&api)), "{}", stored(&api));
     refused(first.post("/rows", row(2_000)));
-    refused(first.post("/rows?matchOn=Name", json!([row(1_000), row(900)])));
+    refused(first.post("/rows?matchOn=Name", json!([row(1_100), row(1_050)])));
     let name = first.column("Name");
     let cell =
         |bytes: usize| json!({ "cells": [{ "rowId": id, "columnId": name, "value": "y".repeat(bytes) }] });
