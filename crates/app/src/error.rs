@@ -94,6 +94,7 @@ pub enum Noun {
     Provider,
     Secret,
     Key,
+    Session,
 }
 
 impl std::fmt::Display for Noun {
@@ -108,6 +109,7 @@ impl std::fmt::Display for Noun {
             Self::Provider => "Provider",
             Self::Secret => "Secret",
             Self::Key => "Key",
+            Self::Session => "Session",
         })
     }
 }

@@ -11,6 +11,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("versions", include_str!("migrations/0003_versions.sql")),
     ("matching", include_str!("migrations/0004_matching.sql")),
     ("runs", include_str!("migrations/0005_runs.sql")),
+    ("sessions", include_str!("migrations/0006_sessions.sql")),
+    ("value bytes", include_str!("migrations/0007_value_bytes.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

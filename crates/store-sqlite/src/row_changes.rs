@@ -180,8 +180,9 @@ impl<'c> OpenProject<'c> {
             // The last time that is known.
             None => read_tally_text(self.connection, self.num)?.map(|(_, at_ms)| at_ms).unwrap_or_default(),
         };
-        let Finished { writes, row_count, next_position, lookup_slots: _, tally, ended_runs: runs, change } =
-            self.changes.finish(at_ms)?;
+        let finished = self.changes.finish(at_ms)?;
+        let Finished { writes, row_count, next_position, value_bytes_change, .. } = finished;
+        let Finished { tally, ended_runs: runs, change, .. } = finished;
         apply::writes(self.connection, self.num, &writes)?;
         runs.iter().try_for_each(|run| ended_runs::keep(self.connection, self.num, run))?;
         match (tally, now_ms) {
@@ -190,7 +191,7 @@ impl<'c> OpenProject<'c> {
             (None, None) => {}
         }
         let counters = project_state::Counters { row_count, next_position };
-        project_state::write_counters(self.connection, self.num, counters, change.seq)?;
+        project_state::write_counters(self.connection, self.num, counters, value_bytes_change, change.seq)?;
         Ok(change)
     }
 }

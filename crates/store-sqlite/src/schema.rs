@@ -14,6 +14,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("checksums", include_str!("migrations/0005_checksums.sql")),
     ("matching", include_str!("migrations/0006_matching.sql")),
     ("runs", include_str!("migrations/0007_runs.sql")),
+    ("sessions", include_str!("migrations/0008_sessions.sql")),
+    ("value bytes", include_str!("migrations/0009_value_bytes.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
@@ -128,7 +130,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 7 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 9 })));
     }
 
     #[test]

@@ -15,14 +15,17 @@ pub mod conformance;
 mod error;
 pub mod inspect;
 pub mod lookup;
+mod sessions;
 pub mod shared_rates;
 mod spans;
 mod store;
 mod types;
+pub mod value_bytes;
 mod work;
 mod write_health;
 
 pub use crate::error::{Result, StoreError};
+pub use crate::sessions::{SESSIONS_MAX, Session, SessionStore};
 pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;
 pub use crate::store::{RowVisitor, Snapshot, Store};
@@ -31,6 +34,7 @@ pub use crate::types::{
     PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject,
     ScanDetail, Sealed, SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
+pub use crate::value_bytes::{TeamBytes, ValueBytesStore};
 pub use crate::work::{
     CellResult, Change, ChangedRows, Claim, Claimed, ENDED_RUNS_KEPT_MS, ENDED_RUNS_MAX, Ended, Lane, Lanes,
     Listener, ProcessingStatus, RETRY_WAIT_MS_MAX, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket,

@@ -13,6 +13,7 @@ pub(crate) mod rows;
 pub(crate) mod run_history;
 pub(crate) mod runs;
 pub(crate) mod secrets;
+pub(crate) mod sessions;
 pub(crate) mod team;
 pub(crate) mod trials;
 pub(crate) mod usage;
