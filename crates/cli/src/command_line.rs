@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use rowmill_model::nearest::nearest;
 
-use crate::commands::{KeyCommand, TeamCommand};
+use crate::commands::{KeyCommand, OpenapiArgs, TeamCommand};
 use crate::config::Serve;
 use crate::moving::MoveArgs;
 
@@ -41,8 +41,8 @@ pub(crate) enum Command {
     /// Move all data to another database. Stop every server that uses either database first. Run it again after
     /// a failure to resume.
     Move(MoveArgs),
-    /// Print the OpenAPI document.
-    Openapi,
+    /// Print the OpenAPI document, as a server with the same settings publishes it.
+    Openapi(Box<OpenapiArgs>),
 }
 
 /// What is wrong with the settings file.

@@ -88,7 +88,7 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
         }
         Command::Key { command: KeyCommand::Revoke { id, store } } => commands::revoke_key(&store, &id).await,
         Command::Move(args) => moving::run(args).await,
-        Command::Openapi => commands::openapi(),
+        Command::Openapi(args) => commands::openapi(*args),
     }
 }
 

@@ -65,6 +65,7 @@ pub(crate) struct StrictQuery {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ViewAnswer")]
 pub(crate) struct ViewOut {
     view: ViewFull,
 }

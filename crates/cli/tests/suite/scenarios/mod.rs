@@ -13,6 +13,7 @@ mod cursors;
 mod damage;
 mod dead_hosts;
 mod disk_faults;
+mod document;
 mod events;
 mod exhaustion;
 mod failover;
@@ -101,6 +102,7 @@ const ALL: &[&[Scenario]] = &[
     credentials::OWN,
     rates::OWN,
     proxies::OWN,
+    document::OWN,
     quotas::OWN,
     commands::OWN,
     commands::EMBEDDED,
@@ -119,6 +121,7 @@ const ALL: &[&[Scenario]] = &[
     ids::SHARED,
     refusals::SHARED,
     system::SHARED,
+    document::SHARED,
     projects::SHARED,
     columns::SHARED,
     corrections::SHARED,
