@@ -17,7 +17,7 @@ use crate::tools;
 const PAGE: &str = "docs/clients.md";
 const SCENARIOS: &str = "xtask/clients";
 /// The scenarios in TypeScript, one for each generator.
-const TYPESCRIPT: [&str; 3] = ["openapi-fetch", "hey-api", "orval"];
+const TYPESCRIPT: [&str; 3] = ["openapi-fetch", "hey-api", "oazapfts"];
 /// Ends a client that hangs.
 const TIME_LIMIT: Duration = Duration::from_mins(2);
 
@@ -104,7 +104,7 @@ impl Workshop {
         run_within(TIME_LIMIT, self.command("python").arg("scenario.py"))?;
         for name in TYPESCRIPT {
             println!("{name}");
-            let (source, bundle) = (format!("{name}.ts"), format!("--outfile={name}.mjs"));
+            let (source, bundle) = (format!("{name}.scenario.ts"), format!("--outfile={name}.mjs"));
             let options = ["--bundle", "--platform=node", "--format=esm", "--log-level=warning"];
             run(self.command("esbuild").arg(source).args(options).arg(bundle))?;
             run_within(TIME_LIMIT, self.command("node").arg(format!("{name}.mjs")))?;

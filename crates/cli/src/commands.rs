@@ -69,7 +69,6 @@ pub(crate) enum KeyCommand {
 #[derive(Debug, Args)]
 pub(crate) struct OpenapiArgs {
     #[command(flatten)]
-    #[expect(dead_code, reason = "the document is the same for every database")]
     store: StoreArgs,
     /// Public URL of the server: the document names it in `servers`.
     #[arg(long, env = "ROWMILL_PUBLIC_URL", value_parser = PublicUrl::parse)]

@@ -226,7 +226,8 @@ impl JsonSchema for InputMapping {
             WaterfallEmail::INPUT_KEYS.iter().map(|key| ((*key).to_owned(), text().to_value())).collect();
         let mut schema = json_schema!({
             "type": "object",
-            "description": "The inputs of the search: a text with references such as `@{col_name}`, or `\"\"`.",
+            "description": "The inputs of the search: a text with references such as `@{col_name}`, or `\"\"`. \
+             Other keys are dropped.",
             "properties": properties,
         });
         if generator.contract().is_serialize() {
@@ -234,6 +235,9 @@ impl JsonSchema for InputMapping {
             schema.insert("additionalProperties".to_owned(), false.into());
         } else {
             schema.insert("additionalProperties".to_owned(), text().to_value());
+            // In TypeScript, fields that may be missing do not go together with a type for all others.
+            let told = serde_json::json!({ "additionalProperties": true });
+            schema.insert("x-document".to_owned(), told);
         }
         schema
     }

@@ -37,6 +37,7 @@ pub(crate) struct ListQuery {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ProjectList")]
 pub(crate) struct Projects {
     projects: Vec<ProjectItem>,
     /// Present only if a page was requested.

@@ -23,6 +23,7 @@ const TAG: &str = "Views";
 pub(crate) struct ListViews<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ViewList")]
 pub(crate) struct Views {
     /// In order.
     views: Vec<ViewFull>,

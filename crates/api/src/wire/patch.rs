@@ -121,7 +121,7 @@ fn allow_null(schema: &mut Value) {
     {
         values.push(Value::Null);
     }
-    let null = json!({ "type": "null" });
+    let nothing = json!({ "type": "null" });
     match map.get_mut("type") {
         Some(Value::Array(types)) => {
             if !types.contains(&json!("null")) {
@@ -131,11 +131,11 @@ fn allow_null(schema: &mut Value) {
         Some(one) => *one = json!([one.clone(), "null"]),
         None => {
             if let Some(reference) = map.remove("$ref") {
-                map.insert("anyOf".to_owned(), json!([{ "$ref": reference }, null]));
+                map.insert("anyOf".to_owned(), json!([{ "$ref": reference }, nothing]));
             } else if let Some(Value::Array(branches)) = map.get_mut("anyOf")
-                && !branches.contains(&null)
+                && !branches.contains(&nothing)
             {
-                branches.push(null);
+                branches.push(nothing);
             }
         }
     }

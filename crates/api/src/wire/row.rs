@@ -261,6 +261,7 @@ impl Pagination {
 
 /// A list of rows.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RowList")]
 pub(crate) struct Rows {
     rows: Vec<RowItem>,
     pagination: Pagination,
