@@ -17,6 +17,11 @@ pub(crate) fn python_of_peers(program: &str) -> AnyResult<PathBuf> {
     Ok(venv("venv-peers", "requirements-peers.txt")?.join(program))
 }
 
+/// Where the programs of clients in Python lie: their generator, and what they need.
+pub(crate) fn python_of_clients() -> AnyResult<PathBuf> {
+    venv("venv-clients", "requirements-clients.txt")
+}
+
 /// A program of the databases that the bench compares with.
 pub(crate) fn python_of_bench(program: &str) -> AnyResult<PathBuf> {
     Ok(venv("venv-bench", "requirements-bench.txt")?.join(program))
@@ -37,8 +42,18 @@ fn venv(name: &str, list: &str) -> AnyResult<PathBuf> {
 
 /// A JavaScript tool's path, installed if need be.
 pub(crate) fn npm(tool: &str) -> AnyResult<PathBuf> {
-    let modules = folder()?.join("npm");
-    let manifests = ["package.json", "package-lock.json"].map(|name| root().join("xtask").join(name));
+    Ok(npm_packages("npm", "xtask")?.join("node_modules/.bin").join(tool))
+}
+
+/// The folder of the packages that make and run clients in TypeScript.
+pub(crate) fn npm_of_clients() -> AnyResult<PathBuf> {
+    npm_packages("npm-clients", "xtask/clients")
+}
+
+/// Installs the packages of a folder's lock file; says where.
+fn npm_packages(name: &str, manifests: &str) -> AnyResult<PathBuf> {
+    let modules = folder()?.join(name);
+    let manifests = ["package.json", "package-lock.json"].map(|name| root().join(manifests).join(name));
     let [manifest, lock] = &manifests;
     install(&modules, &[manifest, lock], || {
         for file in &manifests {
@@ -47,7 +62,7 @@ pub(crate) fn npm(tool: &str) -> AnyResult<PathBuf> {
         let quiet = ["ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"];
         run(program("npm").args(quiet).current_dir(&modules))
     })?;
-    Ok(modules.join("node_modules/.bin").join(tool))
+    Ok(modules)
 }
 
 /// The programs of a PostgreSQL server, where the system has none; `None` where it has.

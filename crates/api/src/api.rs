@@ -26,6 +26,7 @@ use crate::layers::{self, Arrival, Cors, RequestId};
 use crate::openapi::{self, AnswerSpec, BodySpec, Operation, Tag};
 use crate::payload::Presence;
 use crate::pipeline::{self, BodyPlan, Plan, Shared};
+use crate::public_url::PublicUrl;
 use crate::query::QueryReader;
 use crate::rate_limits::{RateLimiters, Rates};
 use crate::request_memory::RequestMemory;
@@ -138,7 +139,9 @@ impl<S: Service> Api<S> {
             description: definition.description,
             access: definition.access,
             reads_rows: definition.reads_rows,
-            may_be_unavailable: definition.access != Access::Open,
+            request_headers: definition.request_headers,
+            answer_headers: definition.answer_headers,
+            may_be_unavailable: true,
             statuses: std::iter::once(definition.status).chain(definition.status_also).collect(),
             path_params,
             query_params,
@@ -227,6 +230,15 @@ impl fmt::Debug for Settings {
 impl<S: Service> Finished<S> {
     pub fn document(&self) -> &Value {
         &self.document
+    }
+
+    /// The same service, whose document says where it is.
+    #[must_use]
+    pub fn at(mut self, public_url: Option<&PublicUrl>) -> Self {
+        if let (Some(public_url), Value::Object(document)) = (public_url, &mut self.document) {
+            document.insert("servers".to_owned(), openapi::servers(&public_url.base_url()));
+        }
+        self
     }
 
     /// The operations and what stands beside them. Serve it with `into_make_service_with_connect_info::<SocketAddr>()`, or clients

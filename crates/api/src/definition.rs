@@ -12,7 +12,7 @@ use rowmill_model::Offence;
 use serde_json::Value;
 
 use crate::answer::{Media, Reply};
-use crate::endpoint::{Access, Call, Endpoint, Examples, Service};
+use crate::endpoint::{Access, Call, Endpoint, Examples, RequestHeader, Service};
 use crate::error::Error;
 use crate::payload::{Payload, Presence};
 use crate::schema::TypeSchema;
@@ -32,6 +32,8 @@ pub(crate) struct Definition<S: Service> {
     pub media_also: Option<Media>,
     pub is_repeatable: bool,
     pub reads_rows: bool,
+    pub request_headers: &'static [RequestHeader],
+    pub answer_headers: &'static [&'static str],
     pub path: TypeSchema,
     pub query: TypeSchema,
     pub body: BodyDefinition,
@@ -66,6 +68,8 @@ impl<S: Service> Definition<S> {
             media_also: E::MEDIA_ALSO,
             is_repeatable: E::IS_REPEATABLE,
             reads_rows: E::READS_ROWS,
+            request_headers: E::REQUEST_HEADERS,
+            answer_headers: E::ANSWER_HEADERS,
             path: TypeSchema::of::<E::Path>(),
             query: TypeSchema::of::<E::Query>(),
             body: BodyDefinition {

@@ -42,6 +42,11 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const STATUS_ALSO: Option<StatusCode> = None;
     /// The largest body it takes, where that is less than [`Limits::body_bytes_max`].
     const BODY_BYTES_MAX: u32 = u32::MAX;
+    /// The headers it reads beside those that the kit reads, for the document.
+    const REQUEST_HEADERS: &'static [RequestHeader] = &[];
+    /// The headers of success beside those that every answer has, for the document. Each is defined in
+    /// `openapi/components.rs`.
+    const ANSWER_HEADERS: &'static [&'static str] = &[];
     /// Whether it may go over all rows of a project: it then takes [`SEQUENCE`], and may take too long.
     const READS_ROWS: bool = false;
 
@@ -118,6 +123,17 @@ pub enum Access {
     Webhook,
     /// Anybody, uncounted.
     Open,
+}
+
+/// A header that some operations read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RequestHeader {
+    /// Where a stream of events goes on.
+    LastEventId,
+    /// Who made a delivery.
+    WebhookSignature,
+    /// Which version of a document is known already.
+    IfNoneMatch,
 }
 
 /// Everything about a request that is not path, query or body.

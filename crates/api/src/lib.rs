@@ -43,11 +43,13 @@ mod wire;
 
 pub use answer::{Answer, Media, render};
 pub use api::{Api, Fault, Finished, Settings, health};
-pub use endpoint::{Access, Call, Endpoint, Examples, Idempotency, Principal, RateKey, Service};
+pub use endpoint::{
+    Access, Call, Endpoint, Examples, Idempotency, Principal, RateKey, RequestHeader, Service,
+};
 pub use error::Error;
 pub use layers::Cors;
 pub use measure::install_metrics;
-pub use payload::{File, FileText, Json, Nothing, Optional, Payload, Presence, Raw, not_json};
+pub use payload::{File, FileBytes, FileText, Json, Nothing, Optional, Payload, Presence, Raw, not_json};
 pub use public_url::PublicUrl;
 pub use rate_limits::{Rate, Rates};
 pub use service::service;

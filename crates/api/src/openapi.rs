@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use axum::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{Access, Examples, SEQUENCE};
+use crate::endpoint::{Access, Examples, RequestHeader, SEQUENCE};
 use crate::error::{Failure, WebhookFailure};
 use crate::schema::{LIMIT_KEY, Param, Schemas, TypeSchema};
 
@@ -49,6 +49,9 @@ pub(crate) struct Operation {
     pub access: Access,
     pub statuses: Vec<StatusCode>,
     pub reads_rows: bool,
+    pub request_headers: &'static [RequestHeader],
+    /// The headers of success beside those that every answer has.
+    pub answer_headers: &'static [&'static str],
     /// Whether it answers 503 while the server cannot serve.
     pub may_be_unavailable: bool,
     pub path_params: Vec<Param>,
@@ -109,7 +112,7 @@ pub(crate) fn assemble(
             "contact": { "name": "The Rowmill project" },
             "license": { "name": "Apache-2.0", "url": "https://www.apache.org/licenses/LICENSE-2.0" },
         },
-        "servers": [{ "url": "/", "description": "This server" }],
+        "servers": servers("/"),
         "tags": tags,
         "paths": paths,
         "components": {
@@ -124,6 +127,11 @@ pub(crate) fn assemble(
         faults.push(format!("an {LIMIT_KEY} names a limit that does not exist"));
     }
     document
+}
+
+/// Where the service is.
+pub(crate) fn servers(url: &str) -> Value {
+    json!([{ "url": url, "description": "This server" }])
 }
 
 fn describe(operation: &Operation) -> Value {
@@ -162,7 +170,8 @@ fn parameters(operation: &Operation) -> Vec<Value> {
         .then(|| json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     let is_read = operation.reads_rows && operation.method == Method::GET;
     let sequence = is_read.then(|| json!({ "$ref": "#/components/parameters/Sequence" }));
-    in_path.chain(in_query).chain(key).chain(sequence).collect()
+    let own = operation.request_headers.iter().map(|header| components::parameter_reference(*header));
+    in_path.chain(in_query).chain(key).chain(sequence).chain(own).collect()
 }
 
 fn parameter(param: &Param, place: &str, is_required: bool) -> Value {
@@ -201,11 +210,9 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
     let is_limited = operation.access != Access::Open;
     let mut described =
         json!({ "description": description, "headers": components::header_references(is_limited, false) });
-    if writes_rows(operation) {
-        let reference = json!({ "$ref": format!("#/components/headers/{SEQUENCE}") });
-        if let Some(Value::Object(headers)) = described.get_mut("headers") {
-            headers.insert(SEQUENCE.to_owned(), reference);
-        }
+    let own = writes_rows(operation).then_some(SEQUENCE).into_iter().chain(operation.answer_headers.iter().copied());
+    if let Some(Value::Object(headers)) = described.get_mut("headers") {
+        headers.extend(own.map(components::header_reference));
     }
     if status != StatusCode::NOT_MODIFIED
         && let Value::Object(map) = &mut described
@@ -232,18 +239,18 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
     let is_limited = operation.access != Access::Open;
     let has_body = operation.body.is_some();
     let is_webhook = operation.access == Access::Webhook;
-    let is_post = operation.method == Method::POST;
     [
         (StatusCode::BAD_REQUEST, is_limited),
         (StatusCode::UNAUTHORIZED, needs_key || is_webhook),
         (StatusCode::FORBIDDEN, needs_key),
         (StatusCode::NOT_FOUND, !operation.path_params.is_empty()),
-        (StatusCode::CONFLICT, is_post && !is_webhook),
+        // Only a repeated key is a conflict.
+        (StatusCode::CONFLICT, operation.is_repeatable && operation.method == Method::POST),
         (StatusCode::PAYLOAD_TOO_LARGE, has_body),
-        (StatusCode::URI_TOO_LONG, !operation.query_params.is_empty()),
+        (StatusCode::URI_TOO_LONG, true),
         (StatusCode::UNSUPPORTED_MEDIA_TYPE, has_body),
         (StatusCode::TOO_MANY_REQUESTS, is_limited),
-        (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, is_limited),
+        (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, true),
         (StatusCode::INTERNAL_SERVER_ERROR, true),
         (StatusCode::SERVICE_UNAVAILABLE, operation.may_be_unavailable),
         (StatusCode::INSUFFICIENT_STORAGE, is_limited && operation.method != Method::GET),

@@ -49,7 +49,7 @@ pub struct Nothing {}
 pub struct File(pub Body);
 
 impl Payload for File {
-    type Schema = FileText;
+    type Schema = FileBytes;
     const PRESENCE: Presence = Presence::Streamed;
     const IS_CHECKED: bool = false;
     const MEDIA: &'static [&'static str] = &["text/csv", "application/x-ndjson"];
@@ -63,7 +63,25 @@ impl Payload for File {
     }
 }
 
-/// The text of a file.
+/// A file that is sent.
+#[derive(Debug, Serialize)]
+pub struct FileBytes(Vec<u8>);
+
+impl JsonSchema for FileBytes {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "FileBytes".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "format": "binary" })
+    }
+}
+
+/// The text of a file that is answered.
 #[derive(Debug, Serialize)]
 pub struct FileText(String);
 
@@ -77,7 +95,7 @@ impl JsonSchema for FileText {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "maxLength": 4_294_967_295_u32 })
+        schemars::json_schema!({ "type": "string", "maxLength": 4_294_967_295_u32, "pattern": r"^[\s\S]*$" })
     }
 }
 

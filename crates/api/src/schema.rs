@@ -5,7 +5,9 @@
 //! - `x-limit: {"maxItems": "insertRowsMax"}` takes the number from the [`Limits`] in force;
 //! - `x-unchecked: true` documents a value whose check is done by hand elsewhere;
 //! - `x-document: {"maxLength": 255}` documents bounds that are checked by hand elsewhere, where the
-//!   check is finer than a schema can say.
+//!   check is finer than a schema can say. A bound that is null takes the keyword away.
+
+mod plain;
 
 use std::sync::Arc;
 
@@ -63,8 +65,12 @@ impl Schemas {
             Ok(Value::Object(map)) => Arc::new(map),
             _ => Arc::default(),
         };
-        let requests = document_settings(&limits).into_generator();
-        let answers = document_settings(&limits).for_serialize().into_generator();
+        let components = || {
+            let describe_defaults = RecursiveTransform(plain::describe_defaults as fn(&mut Schema));
+            document_settings(&limits).with_transform(describe_defaults)
+        };
+        let requests = components().into_generator();
+        let answers = components().for_serialize().into_generator();
         Self { limits, requests, answers }
     }
 
@@ -172,7 +178,9 @@ fn for_check(schema: &mut Schema, limits: &Map<String, Value>) {
 fn for_document(schema: &mut Schema, limits: &Map<String, Value>) {
     schema.remove(UNCHECKED_KEY);
     if let Some(Value::Object(bounds)) = schema.remove(DOCUMENT_KEY) {
-        schema.ensure_object().extend(bounds);
+        for (keyword, bound) in bounds {
+            if bound.is_null() { schema.remove(&keyword) } else { schema.insert(keyword, bound) };
+        }
     }
     set_limits(schema, limits);
     set_integer_bounds(schema);
@@ -201,6 +209,7 @@ fn for_document(schema: &mut Schema, limits: &Map<String, Value>) {
         let branches: Vec<_> = types.iter().map(|kind| json!({ "type": kind })).collect();
         schema.insert("anyOf".to_owned(), branches.into());
     }
+    plain::make_plain(schema);
 }
 
 /// An `x-limit` that names no limit stays, and is found when the document is finished.

@@ -14,12 +14,12 @@ use base64::prelude::BASE64_STANDARD;
 use metrics_exporter_prometheus::PrometheusHandle;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::render;
 use crate::docs;
-use crate::endpoint::{Access, Examples, Service};
+use crate::endpoint::{Access, Examples, RequestHeader, Service};
 use crate::error::Error;
 use crate::layers::{REQUEST_ID, RequestId};
 use crate::openapi::{AnswerSpec, Operation, Tag};
@@ -39,24 +39,26 @@ pub(crate) struct Health {
     status: &'static str,
 }
 
+/// An OpenAPI document.
+#[derive(Debug, JsonSchema)]
+#[expect(dead_code, reason = "describes what is written by hand")]
+struct OpenApiDocument {
+    #[schemars(extend("enum" = ["3.0.3"]))]
+    openapi: String,
+    info: Map<String, Value>,
+    paths: Map<String, Value>,
+}
+
 /// Adds these paths to the document.
 pub(crate) fn describe(schemas: &mut Schemas, tags: &mut Vec<Tag>, operations: &mut Vec<Operation>) {
     tags.push(Tag { name: TAG, description: "API description, health and metrics. No API key required." });
     let text = |media_type| AnswerSpec {
         media_type,
         media_type_also: None,
-        schema: json!({ "type": "string", "maxLength": 67_108_864 }),
+        schema: json!({ "type": "string", "maxLength": 67_108_864, "pattern": "^[^\\u0000]*$" }),
         is_enveloped: false,
     };
-    let document = json!({
-        "type": "object",
-        "required": ["openapi", "info", "paths"],
-        "properties": {
-            "openapi": { "type": "string", "enum": ["3.0.3"] },
-            "info": { "type": "object" },
-            "paths": { "type": "object" },
-        },
-    });
+    let document = schemas.answer(TypeSchema::of::<OpenApiDocument>());
     let health = Some(json!({ "status": "ok" }));
     operations.extend([
         operation(
@@ -117,13 +119,17 @@ fn operation(
     answer: AnswerSpec,
     example: Option<Value>,
 ) -> Operation {
+    let is_fixed = matches!(path, "/openapi.json" | "/docs");
     let mut statuses = vec![StatusCode::OK];
-    if matches!(path, "/openapi.json" | "/docs") {
+    if is_fixed {
         statuses.push(StatusCode::NOT_MODIFIED);
     }
     Operation {
         reads_rows: false,
-        may_be_unavailable: path == READY,
+        request_headers: if is_fixed { &[RequestHeader::IfNoneMatch] } else { &[] },
+        answer_headers: if is_fixed { &["ETag", "Cache-Control"] } else { &[] },
+        // Health and metrics are answered though connections are at their limit.
+        may_be_unavailable: path == READY || !is_health(path),
         method: Method::GET,
         is_repeatable: false,
         path: path.to_owned(),

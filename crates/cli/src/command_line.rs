@@ -8,7 +8,7 @@ use rowmill_model::nearest::nearest;
 
 use crate::backup::BackupArgs;
 use crate::check::CheckArgs;
-use crate::commands::{KeyCommand, TeamCommand};
+use crate::commands::{KeyCommand, OpenapiArgs, TeamCommand};
 use crate::config::Serve;
 use crate::moving::MoveArgs;
 use crate::restore::RestoreArgs;
@@ -51,8 +51,8 @@ pub(crate) enum Command {
     /// Check the database or a backup: read every row, count again what is counted, compare the indexes. Works while the
     /// server runs. The exit status is 1 if there are problems.
     Check(CheckArgs),
-    /// Print the OpenAPI document.
-    Openapi,
+    /// Print the OpenAPI document, as a server with the same settings publishes it.
+    Openapi(Box<OpenapiArgs>),
 }
 
 /// What is wrong with the settings file.

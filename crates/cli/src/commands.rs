@@ -4,14 +4,15 @@ use std::error::Error;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+use rowmill_api::PublicUrl;
 use rowmill_app::{App, Environment, Vault};
 use rowmill_model::Limits;
 use rowmill_store_sqlite::Access;
 use serde_json::{Value, json};
 
 use crate::clock::SharedClock;
-use crate::config::StoreArgs;
+use crate::config::{LimitArgs, StoreArgs};
 use crate::database;
 
 #[derive(Debug, Subcommand)]
@@ -64,6 +65,18 @@ pub(crate) enum KeyCommand {
     },
 }
 
+/// The settings that the document shows, and those that every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct OpenapiArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+    /// Public URL of the server: the document names it in `servers`.
+    #[arg(long, env = "ROWMILL_PUBLIC_URL", value_parser = PublicUrl::parse)]
+    public_url: Option<PublicUrl>,
+    #[command(flatten)]
+    limits: LimitArgs,
+}
+
 type AnyResult = Result<(), Box<dyn Error>>;
 
 pub(crate) async fn create_team(store: &StoreArgs, slug: &str, name: Option<&str>) -> AnyResult {
@@ -110,8 +123,8 @@ pub(crate) async fn revoke_key(store: &StoreArgs, id: &str) -> AnyResult {
     }
 }
 
-pub(crate) fn openapi() -> AnyResult {
-    let service = rowmill_api::service(Limits::default())?;
+pub(crate) fn openapi(args: OpenapiArgs) -> AnyResult {
+    let service = rowmill_api::service(args.limits.into())?.at(args.public_url.as_ref());
     print(&serde_json::to_string_pretty(service.document())?)
 }
 

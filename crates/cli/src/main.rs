@@ -97,7 +97,7 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
         Command::Backup(args) => backup::run(args).await,
         Command::Restore(args) => restore::run(args).await,
         Command::Check(args) => check::run(args).await,
-        Command::Openapi => commands::openapi(),
+        Command::Openapi(args) => commands::openapi(*args),
     }
 }
 

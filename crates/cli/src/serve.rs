@@ -197,7 +197,7 @@ fn listen(
         Listener::new(socket, service, Caps::ADMIN, deadlines)
     });
     let router = match role {
-        Role::Server => rowmill_api::service(limits)?.site(state, settings),
+        Role::Server => rowmill_api::service(limits)?.at(serve.public_url.as_ref()).site(state, settings),
         Role::Worker => rowmill_api::health(state, settings),
     };
     let router = router

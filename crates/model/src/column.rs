@@ -1,8 +1,9 @@
 //! A column: what it is called, what fills it, and what it waits for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use crate::filter::document::Filters;
@@ -198,6 +199,7 @@ pub struct WaterfallEmail {
     pub providers: Vec<WaterfallProvider>,
     /// The inputs of the search: `first_name`, `last_name`, `full_name`, `domain`; `""` means not mapped.
     #[serde(default)]
+    #[schemars(with = "InputMapping")]
     pub input_mapping: BTreeMap<String, String>,
 }
 
@@ -207,6 +209,37 @@ impl WaterfallEmail {
 
     fn waterfall_type_default() -> String {
         Self::TYPE.to_owned()
+    }
+}
+
+/// Describes [`WaterfallEmail::input_mapping`]. It is shown with its four keys; what is sent is brought to them.
+struct InputMapping;
+
+impl JsonSchema for InputMapping {
+    fn schema_name() -> Cow<'static, str> {
+        "InputMapping".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let text = || json_schema!({ "type": "string" });
+        let properties: serde_json::Map<_, _> =
+            WaterfallEmail::INPUT_KEYS.iter().map(|key| ((*key).to_owned(), text().to_value())).collect();
+        let mut schema = json_schema!({
+            "type": "object",
+            "description": "The inputs of the search: a text with references such as `@{col_name}`, or `\"\"`. \
+             Other keys are dropped.",
+            "properties": properties,
+        });
+        if generator.contract().is_serialize() {
+            schema.insert("required".to_owned(), WaterfallEmail::INPUT_KEYS.to_vec().into());
+            schema.insert("additionalProperties".to_owned(), false.into());
+        } else {
+            schema.insert("additionalProperties".to_owned(), text().to_value());
+            // In TypeScript, fields that may be missing do not go together with a type for all others.
+            let told = serde_json::json!({ "additionalProperties": true });
+            schema.insert("x-document".to_owned(), told);
+        }
+        schema
     }
 }
 

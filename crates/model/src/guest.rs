@@ -4,6 +4,7 @@
 //! object in the row's input cell.
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -43,19 +44,22 @@ pub struct CarriedFields {
 }
 
 /// The normalized payload. Texts that are absent are `""`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "GuestPayload")]
 pub struct Payload {
     /// The guest's id.
     pub api_id: String,
     pub user_email: String,
     pub approval_status: String,
+    /// When the guest registered, in ISO 8601.
     pub registered_at: String,
     pub event_id: String,
     pub event_name: String,
     pub guest: Guest,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// The guest of an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Guest {
     pub api_id: String,
     pub email: String,

@@ -2,35 +2,44 @@ import type { components } from './schema';
 
 type Schemas = components['schemas'];
 
-export type Project = Schemas['ProjectFull'];
+export type Project = Schemas['Project'];
 export type ProjectItem = Schemas['ProjectItem'];
-export type Column = Schemas['ColumnFull'];
+
+type ColumnSettings = Pick<Schemas['ManualColumn'], 'trigger'> &
+  Pick<Schemas['AiColumn'], 'aiConfig'> &
+  Pick<Schemas['ApiColumn'], 'apiConfig'> &
+  Pick<Schemas['ReferenceColumn'], 'referenceConfig'> & {
+    taskConfig: { taskType: string; waterfallEmail?: Schemas['WaterfallEmail']; webScraper?: Schemas['WebScraper'] };
+  };
+
+/** A column of any type. openapi.json has one schema for each type; forms show them all. */
+export type Column = Omit<Schemas['ManualColumn'], 'type' | 'trigger'> & { type: ColumnType } & Partial<ColumnSettings>;
 export type ColumnCreate = Schemas['ColumnCreate'];
 export type ColumnPatch = Schemas['ColumnPatch'];
 export type ColumnType = Schemas['ColumnType'];
-export type Template = Schemas['TemplateItem'];
+export type Template = Schemas['Template'];
 export type CellStatus = Schemas['CellStatus'];
 export type ErrorCode = Schemas['ErrorCode'];
 export type CellError = Schemas['CellError'];
 export type Status = Schemas['Status'];
-export type Run = Schemas['RunOut'];
-export type View = Schemas['ViewFull'];
-export type Provider = Schemas['ProviderOut'];
+export type Run = Schemas['Run'];
+export type View = Schemas['View'];
+export type Provider = Schemas['Provider'];
 export type WaterfallProvider = Schemas['WaterfallProvider'];
 export type TriggerBody = Schemas['TriggerBody'];
 export type Sorting = Schemas['Sorting'];
 export type HttpMethod = Schemas['HttpMethod'];
 export type ProjectPatch = Schemas['ProjectPatch'];
-export type ApiKey = Schemas['KeyOut'];
-export type SignedInBrowser = Schemas['SessionOut'];
+export type ApiKey = Schemas['ApiKey'];
+export type SignedInBrowser = Schemas['Session'];
 export type TryBody = Schemas['TryBody'];
-export type ImportResult = Schemas['FileOutcome'];
+export type ImportResult = Schemas['ImportResult'];
 
 /** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
 /** Result of a try. openapi.json types its values only as JSON. */
-export type TryResult = Schemas['TriedOut'] & {
+export type TryResult = Schemas['Tried'] & {
   resolved: Record<string, Json>;
   result?: Schemas['TriedResult'] & { value?: Json; meta?: Record<string, Json> };
 };

@@ -24,6 +24,7 @@ const TAG: &str = "Columns";
 pub(crate) struct ListColumns<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ColumnList")]
 pub(crate) struct Columns {
     /// In order.
     columns: Vec<ColumnFull>,
@@ -60,6 +61,7 @@ impl<V: Version> Endpoint<ApiState> for ListColumns<V> {
 pub(crate) struct ListTemplates<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TemplateList")]
 pub(crate) struct Templates {
     templates: Vec<TemplateItem>,
 }

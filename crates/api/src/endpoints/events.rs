@@ -18,7 +18,7 @@ use tokio::time::Sleep;
 
 use super::ProjectPath;
 use crate::answer::{Answer, Media};
-use crate::endpoint::{Call, Endpoint, Examples};
+use crate::endpoint::{Call, Endpoint, Examples, RequestHeader};
 use crate::error::Error;
 use crate::event_frames::EventFrames;
 use crate::payload::Nothing;
@@ -57,13 +57,14 @@ impl Endpoint<ApiState> for WatchEvents {
          stream. `project` means that columns, views or settings changed. `reset` means that events were lost: read the \
          rows again. Changes within 100 ms are combined in one event. A slow client receives fewer, more recent events.";
     const MEDIA: Media = Media::Events;
+    const REQUEST_HEADERS: &'static [RequestHeader] = &[RequestHeader::LastEventId];
     type Path = ProjectPath;
     type Query = WatchQuery;
     type Body = Nothing;
     type Out = EventStream;
 
     fn examples() -> Examples {
-        Examples { body: None, answer: Some(json!({ "event": "reset", "data": "{}" })) }
+        Examples { body: None, answer: Some(json!("event: project\ndata: {\"version\":7}\n\nevent: reset\ndata: {}\n\n")) }
     }
 
     async fn handle(

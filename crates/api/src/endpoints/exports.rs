@@ -76,6 +76,7 @@ impl Endpoint<ApiState> for ExportFile {
      the body.";
     const MEDIA: Media = Media::Csv;
     const MEDIA_ALSO: Option<Media> = Some(Media::JsonLines);
+    const ANSWER_HEADERS: &'static [&'static str] = &["Content-Disposition"];
     type Path = ProjectPath;
     type Query = ExportQuery;
     type Body = Nothing;

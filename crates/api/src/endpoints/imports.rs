@@ -71,6 +71,7 @@ pub(crate) struct ImportQuery {
 /// The result of an import.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ImportResult")]
 pub(crate) struct FileOutcome {
     /// Number of inserted rows.
     imported_count: u64,
@@ -78,16 +79,17 @@ pub(crate) struct FileOutcome {
     updated_count: u64,
     /// Number of existing rows that did not change (with `matchOn`).
     unchanged_count: u64,
+    /// Number of rejected rows.
     rejected_count: u64,
     /// Columns created by the import.
     columns_created: Vec<CreatedColumn>,
     /// Fields of the file that were ignored.
-    #[schemars(inner(length(max = 1_048_576)))]
+    #[schemars(inner(length(max = 1_048_576), regex(pattern = r"^[\s\S]*$")))]
     fields_ignored: Vec<String>,
     /// Fields that were ignored or became columns and may be misspelt, and the headers they resemble.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     hints: BTreeMap<String, String>,
-    /// Number of rejected rows.
+    /// The rejected rows.
     #[schemars(extend("x-limit" = { "maxItems": "importRejectedMax" }))]
     rejected: Vec<Rejected>,
     /// Whether the import stopped early because of too many rejected rows.
@@ -95,6 +97,7 @@ pub(crate) struct FileOutcome {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportedColumn")]
 struct CreatedColumn {
     #[schemars(length(max = 64))]
     id: String,
@@ -107,10 +110,10 @@ struct Rejected {
     /// The line at which the row starts, from 1.
     line: u64,
     /// The reason.
-    #[schemars(length(max = 10_000))]
+    #[schemars(length(max = 10_000), regex(pattern = r"^[\s\S]*$"))]
     reason: String,
     /// The row's cells, or the line; truncated or omitted if very long.
-    #[schemars(inner(length(max = 8_388_608)))]
+    #[schemars(inner(length(max = 8_388_608), regex(pattern = r"^[\s\S]*$")))]
     values: Vec<String>,
 }
 

@@ -26,6 +26,7 @@ pub(crate) struct KeyPath {
 pub(crate) struct ListKeys;
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "KeyList")]
 pub(crate) struct Keys {
     /// Oldest first.
     keys: Vec<KeyOut>,

@@ -28,6 +28,7 @@ pub(crate) struct ListQuery {
     /// Page number, from 1. With `page` or `pageSize` the response is one page and includes `pagination`.
     #[schemars(range(min = 1))]
     page: Option<u64>,
+    /// Projects per page. Default if `page` is given: `pageSizeDefault` of `GET /v4/limits`.
     #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax" }))]
     page_size: Option<u32>,
     /// Return only the projects in this folder.
@@ -36,6 +37,7 @@ pub(crate) struct ListQuery {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ProjectList")]
 pub(crate) struct Projects {
     projects: Vec<ProjectItem>,
     /// Present only if a page was requested.
@@ -177,6 +179,7 @@ impl Endpoint<ApiState> for CreateSample {
 pub(crate) struct GetProject<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ProjectAnswer")]
 pub(crate) struct ProjectOut {
     project: ProjectFull,
 }
@@ -211,6 +214,7 @@ impl<V: Version> Endpoint<ApiState> for GetProject<V> {
 pub(crate) struct PatchProject<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ProjectPatched")]
 pub(crate) struct ProjectChangedOut {
     project: ProjectHead,
 }

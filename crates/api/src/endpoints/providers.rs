@@ -26,6 +26,7 @@ pub(crate) struct ProviderPath {
 pub(crate) struct ListProviders;
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ProviderList")]
 pub(crate) struct Providers {
     /// Finders are in the order in which a new waterfall tries them.
     providers: Vec<ProviderOut>,

@@ -37,7 +37,8 @@ pub(crate) struct ListQuery {
     /// Page number, from 1. A page beyond the end is empty.
     #[schemars(range(min = 1))]
     page: Option<u64>,
-    #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax" }))]
+    /// Rows per page.
+    #[schemars(range(min = 1), extend("x-limit" = { "maximum": "pageSizeMax", "default": "pageSizeDefault" }))]
     page_size: Option<u32>,
     /// Return only the rows of this view, in its order.
     #[schemars(length(min = 1, max = 64))]
@@ -316,6 +317,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteRows<V> {
 pub(crate) struct GetRow<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RowAnswer")]
 pub(crate) struct RowOut {
     row: RowFull,
 }
@@ -352,6 +354,7 @@ pub(crate) struct PatchRow<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "RowPatched")]
 pub(crate) struct RowPatchedOut {
     row: RowFull,
     /// Fields that do not name a column.

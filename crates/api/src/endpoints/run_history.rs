@@ -44,6 +44,7 @@ pub(crate) struct RunsQuery {
 pub(crate) struct ListRuns<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RunList")]
 pub(crate) struct Runs {
     /// Newest first.
     runs: Vec<RunOut>,
@@ -110,6 +111,7 @@ impl<V: Version> Endpoint<ApiState> for ListRuns<V> {
 pub(crate) struct GetRun<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RunAnswer")]
 pub(crate) struct OneRun {
     run: RunOut,
 }

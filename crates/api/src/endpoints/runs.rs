@@ -73,6 +73,7 @@ pub(crate) struct Stop<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Stopped")]
 pub(crate) struct StoppedOut {
     /// Number of rows with at least one stopped cell.
     stopped_count: u64,

@@ -24,6 +24,7 @@ pub(crate) struct SessionPath {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "SessionList")]
 pub(crate) struct Sessions {
     /// Newest first, at most 1,000.
     sessions: Vec<SessionOut>,
@@ -32,6 +33,7 @@ pub(crate) struct Sessions {
 /// A browser that is signed in.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Session")]
 struct SessionOut {
     #[schemars(length(max = 37), regex(pattern = "^sess_[0-9a-f]{32}$"))]
     id: String,

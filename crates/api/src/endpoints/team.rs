@@ -79,6 +79,7 @@ impl Endpoint<ApiState> for PatchTeam {
 pub(crate) struct ListTeams;
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TeamList")]
 pub(crate) struct Teams {
     /// Oldest first.
     teams: Vec<TeamItem>,

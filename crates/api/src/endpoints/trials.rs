@@ -39,6 +39,7 @@ pub(crate) struct TryBody {
 /// What is sent, and the result.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Tried")]
 pub(crate) struct TriedOut {
     /// What is sent, with references resolved and secrets as `***`. AI: system, prompt, provider, model. HTTP
     /// API: method, url, headers, query, body. Scraper: url. Waterfall: firstName, lastName, fullName, domain.

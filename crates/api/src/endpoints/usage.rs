@@ -22,6 +22,7 @@ pub(crate) struct Usage {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ProjectUsage")]
 struct ProjectUsageOut {
     #[schemars(length(max = 37))]
     id: String,

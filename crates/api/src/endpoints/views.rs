@@ -23,6 +23,7 @@ const TAG: &str = "Views";
 pub(crate) struct ListViews<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ViewList")]
 pub(crate) struct Views {
     /// In order.
     views: Vec<ViewFull>,
@@ -65,6 +66,7 @@ pub(crate) struct StrictQuery {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ViewAnswer")]
 pub(crate) struct ViewOut {
     view: ViewFull,
 }

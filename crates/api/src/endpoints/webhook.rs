@@ -1,18 +1,20 @@
 //! The event platform's webhook.
 
+use std::borrow::Cow;
+
 use axum::Router;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::routing::post;
 use rowmill_app::{Delivered, Webhook};
-use rowmill_model::TeamId;
-use schemars::JsonSchema;
+use rowmill_model::{TeamId, guest};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use uuid::Uuid;
 
 use crate::answer::Answer;
-use crate::endpoint::{Access, Call, Endpoint, Examples};
+use crate::endpoint::{Access, Call, Endpoint, Examples, RequestHeader};
 use crate::error::Error;
 use crate::layers::RequestId;
 use crate::payload::{Nothing, Raw};
@@ -28,22 +30,46 @@ pub(crate) struct TeamIdPath {
     team_id: String,
 }
 
-/// A delivery from the event platform.
-#[derive(Debug, JsonSchema)]
-#[expect(dead_code, reason = "describes a body that is read by hand")]
-pub(crate) struct DeliveryBody {
-    /// `guest.registered` and `guest.updated` create and update rows. Other types are ignored.
-    #[serde(rename = "type")]
-    kind: String,
-    /// When the event happened, in ISO 8601. If missing or invalid, the event counts as the newest.
-    #[serde(default)]
-    created_at: Value,
-    /// The guest, with nested `guest` and `event`.
-    data: Map<String, Value>,
+/// A delivery from the event platform. It is read by hand.
+#[derive(Debug)]
+pub(crate) struct DeliveryBody;
+
+impl JsonSchema for DeliveryBody {
+    fn schema_name() -> Cow<'static, str> {
+        "DeliveryBody".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let stored = generator.subschema_for::<guest::Payload>();
+        json_schema!({
+            "type": "object",
+            "description": "A delivery from the event platform. The guest is stored in the column `_trigger` as a \
+             `GuestPayload`.",
+            "required": ["type", "data"],
+            "properties": {
+                "type": {
+                    "type": "string",
+                    "description": "`guest.registered` and `guest.updated` create and update rows. Other types are \
+                     ignored.",
+                },
+                "created_at": {
+                    "description": "When the event happened, in ISO 8601. If missing or invalid, the event counts as \
+                     the newest.",
+                },
+                "data": {
+                    "type": "object",
+                    "description": "The guest, with nested `guest` and `event`.",
+                    "additionalProperties": true,
+                },
+            },
+            "x-stored-as": stored,
+        })
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Delivered")]
 pub(crate) struct DeliveredOut {
     /// Number of projects that accepted the delivery.
     matched_projects: usize,
@@ -67,6 +93,7 @@ impl Endpoint<ApiState> for Deliver {
     const ACCESS: Access = Access::Webhook;
     // Strangers can send here, and a delivery is a cell's value.
     const BODY_BYTES_MAX: u32 = 1024 * 1024;
+    const REQUEST_HEADERS: &'static [RequestHeader] = &[RequestHeader::WebhookSignature];
     type Path = TeamIdPath;
     type Query = Nothing;
     type Body = Raw<DeliveryBody>;

@@ -1,5 +1,6 @@
 //! The parts of the document that operations share: failures, headers, the idempotency key, the bearer.
 
+use crate::endpoint::RequestHeader;
 use crate::error::Failure;
 use axum::http::StatusCode;
 use schemars::JsonSchema as _;
@@ -19,7 +20,7 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
         }
         StatusCode::CONFLICT => ("Conflict", "The Idempotency-Key was already used for a different request."),
         StatusCode::PAYLOAD_TOO_LARGE => {
-            ("BodyTooLarge", "The body exceeds `bodyBytesMax` after decompression.")
+            ("BodyTooLarge", "The body exceeds `bodyBytesMax`, or a file `importBytesMax`, after decompression.")
         }
         StatusCode::URI_TOO_LONG => {
             ("UriTooLong", "The address is longer than 65,534 bytes. The connection is closed.")
@@ -30,7 +31,7 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
         ),
         StatusCode::UNSUPPORTED_MEDIA_TYPE => (
             "UnsupportedMediaType",
-            "The Content-Type is not `application/json`, or the Content-Encoding is not gzip or zstd.",
+            "The Content-Type is not one that the operation takes, or the Content-Encoding is not gzip or zstd.",
         ),
         StatusCode::TOO_MANY_REQUESTS => {
             ("TooManyRequests", "Too many requests; `Retry-After` says how long to wait.")
@@ -110,7 +111,7 @@ fn response(status: StatusCode, code: &str, error: &str) -> (String, Value) {
         }
     }
     let is_limited = !status.is_server_error() && !is_unreadable(status);
-    let headers = header_references(is_limited, says_when(status));
+    let headers = failure_headers(status, is_limited);
     let content = json!({ "application/json": { "schema": failure_reference(), "example": example } });
     (name.to_owned(), json!({ "description": description, "headers": headers, "content": content }))
 }
@@ -125,7 +126,7 @@ pub(crate) fn webhook_failure(status: StatusCode) -> Value {
         StatusCode::NOT_FOUND => "The team does not exist.",
         other => failure(other).1,
     };
-    let headers = header_references(!status.is_server_error(), says_when(status));
+    let headers = failure_headers(status, !status.is_server_error());
     let schema = json!({ "$ref": "#/components/schemas/WebhookFailure" });
     json!({ "description": description, "headers": headers, "content": { "application/json": { "schema": schema } } })
 }
@@ -133,6 +134,14 @@ pub(crate) fn webhook_failure(status: StatusCode) -> Value {
 /// Whether a request is refused before it is known what it asks for.
 pub(crate) fn is_unreadable(status: StatusCode) -> bool {
     matches!(status, StatusCode::URI_TOO_LONG | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE)
+}
+
+fn failure_headers(status: StatusCode, is_limited: bool) -> Value {
+    let mut headers = header_references(is_limited, says_when(status));
+    if let (StatusCode::UNAUTHORIZED, Value::Object(headers)) = (status, &mut headers) {
+        headers.extend([header_reference("WWW-Authenticate")]);
+    }
+    headers
 }
 
 /// Whether a failure says when to try again.
@@ -144,12 +153,15 @@ fn says_when(status: StatusCode) -> bool {
 
 pub(crate) fn header_references(is_limited: bool, is_refusal: bool) -> Value {
     let limited: &[&str] =
-        if is_limited { &["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"] } else { &[] };
+        if is_limited { &["Cache-Control", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"] } else { &[] };
     let refusal: &[&str] = if is_refusal { &["Retry-After"] } else { &[] };
     let names = ["X-Request-Id"].iter().chain(limited).chain(refusal);
-    names
-        .map(|name| ((*name).to_owned(), json!({ "$ref": format!("#/components/headers/{name}") })))
-        .collect()
+    names.map(|name| header_reference(name)).collect()
+}
+
+/// A header's name, and where it is described.
+pub(crate) fn header_reference(name: &str) -> (String, Value) {
+    (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
 }
 
 pub(crate) fn headers() -> Value {
@@ -159,6 +171,10 @@ pub(crate) fn headers() -> Value {
             "schema": { "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991_u64 },
             "example": example,
         })
+    };
+    let text = |description: &str, example: &str| {
+        let schema = json!({ "type": "string", "maxLength": 4_096, "pattern": "^[ -~]*$" });
+        json!({ "description": description, "schema": schema, "example": example })
     };
     json!({
         "X-Request-Id": {
@@ -173,6 +189,13 @@ pub(crate) fn headers() -> Value {
         "X-Rowmill-Sequence": integer("The change sequence of the project after this write. Send it with a read to be sure that the read \
          includes this write and all earlier ones, on any node.", 42),
         "Retry-After": integer("How many seconds to wait before a retry.", 1),
+        "Cache-Control": text("How the response may be cached.", "private, no-cache"),
+        "WWW-Authenticate": text("How to authenticate.", "Bearer"),
+        "ETag": text("The version of this document. Send it as `If-None-Match`.", "W/\"Zm9v\""),
+        "Content-Disposition": text(
+            "The name of the file.",
+            "attachment; filename=\"Leads.csv\"; filename*=UTF-8''Leads.csv",
+        ),
     })
 }
 
@@ -196,7 +219,43 @@ pub(crate) fn parameters() -> Value {
             "schema": { "type": "integer", "format": "int64", "minimum": 0, "maximum": 9_007_199_254_740_991_u64 },
             "example": 42,
         },
+        "LastEventId": {
+            "name": "Last-Event-ID",
+            "in": "header",
+            "required": false,
+            "description": "The `id` of the last event that was received: the stream continues after it. Browsers send \
+             it automatically. It takes precedence over `lastEventId`.",
+            "schema": { "type": "string", "maxLength": 64, "pattern": "^[ -~]*$" },
+            "example": "42",
+        },
+        "WebhookSignature": {
+            "name": "webhook-signature",
+            "in": "header",
+            "required": false,
+            "description": "`t=<Unix seconds>,v1=<hex>`: the HMAC-SHA256 of `<t>.<body>` with the `signingSecret` of the \
+             project, at most 5 minutes old. Required by projects that have such a secret.",
+            "schema": { "type": "string", "maxLength": 4_096, "pattern": "^[ -~]*$" },
+            "example": "t=1767225600,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd",
+        },
+        "IfNoneMatch": {
+            "name": "If-None-Match",
+            "in": "header",
+            "required": false,
+            "description": "The `ETag` of a version that is known. If it is still the current one, the response is 304.",
+            "schema": { "type": "string", "maxLength": 4_096, "pattern": "^[ -~]*$" },
+            "example": "W/\"Zm9v\"",
+        },
     })
+}
+
+/// Where a header that an operation reads is described.
+pub(crate) fn parameter_reference(header: RequestHeader) -> Value {
+    let name = match header {
+        RequestHeader::LastEventId => "LastEventId",
+        RequestHeader::WebhookSignature => "WebhookSignature",
+        RequestHeader::IfNoneMatch => "IfNoneMatch",
+    };
+    json!({ "$ref": format!("#/components/parameters/{name}") })
 }
 
 pub(crate) fn security_schemes() -> Value {

@@ -146,6 +146,7 @@ impl MadeColumn for ColumnBrief {
 /// A column template.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Template")]
 pub(crate) struct TemplateItem {
     /// Pass this as `templateId` to create a column.
     #[schemars(length(max = 64))]

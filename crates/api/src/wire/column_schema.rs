@@ -5,7 +5,9 @@
 
 use std::borrow::Cow;
 
-use rowmill_model::column::{AiConfig, ApiConfig, Dependency, RateLimit, ReferenceConfig, Retry, TaskConfig};
+use rowmill_model::column::{
+    AiConfig, ApiConfig, Dependency, RateLimit, ReferenceConfig, Retry, TaskConfig, WaterfallEmail, WebScraper,
+};
 use rowmill_model::corrections::{ColumnField, Writable};
 use rowmill_model::{ColumnType, DataShape};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -14,6 +16,7 @@ use serde_json::{Map, Value, json};
 use super::column::{ColumnCreate, ColumnFull, ColumnPatch};
 use super::filter::FiltersSchema;
 use super::patch::Patch;
+use super::variants::variants;
 
 const CACHE_TTL_SECONDS_MAX: u32 = 31_536_000;
 const DEPENDENCIES_MAX: u32 = 500;
@@ -21,16 +24,58 @@ const READ_ONLY: &str = "Read-only. If present, it must be unchanged.";
 
 impl JsonSchema for ColumnFull {
     fn schema_name() -> Cow<'static, str> {
-        "ColumnFull".into()
+        "Column".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let fields = ColumnField::ALL.into_iter().map(|field| (field.name(), shown(field, generator)));
-        let properties = properties(fields);
-        let always = ColumnField::ALL.into_iter().filter(|field| is_always_shown(*field));
-        let required: Vec<&str> = always.map(ColumnField::name).collect();
-        json_schema!({ "type": "object", "properties": properties, "required": required })
+        variants(generator, "The `type` says which settings a column has.", "type", &COLUMN_TYPES, |kind, generator| {
+            let fields = ColumnField::ALL.into_iter().filter(|field| is_shown(*field, kind));
+            let properties = properties(fields.map(|field| (field.name(), shown(field, kind, generator))));
+            let always = ColumnField::ALL.into_iter().filter(|field| is_always_shown(*field, kind));
+            let required: Vec<&str> = always.map(ColumnField::name).collect();
+            let name = format!("{}Column", capitalized(kind.word()));
+            let schema = json_schema!({ "type": "object", "properties": properties, "required": required });
+            (kind.word(), name, schema)
+        })
     }
+}
+
+const COLUMN_TYPES: [ColumnType; 5] =
+    [ColumnType::Manual, ColumnType::Ai, ColumnType::Task, ColumnType::Api, ColumnType::Reference];
+
+/// The task of a column that is shown: always exactly one.
+struct TaskShown;
+
+impl JsonSchema for TaskShown {
+    fn schema_name() -> Cow<'static, str> {
+        TaskConfig::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let tasks = [(TaskConfig::WATERFALL_EMAIL, "WaterfallTask"), (TaskConfig::WEB_SCRAPER, "ScraperTask")];
+        variants(generator, "Configuration of a task column.", "taskType", &tasks, |(task, name), generator| {
+            let config = match task {
+                TaskConfig::WATERFALL_EMAIL => of::<WaterfallEmail>(generator),
+                _ => of::<WebScraper>(generator),
+            };
+            let properties = properties([("taskType", only(task)), (task, config)].into_iter());
+            let schema = json_schema!({
+                "type": "object", "properties": properties, "required": ["taskType", task],
+                "additionalProperties": false,
+            });
+            (task, name.to_owned(), schema)
+        })
+    }
+}
+
+/// A text that has this value and no other.
+fn only(word: &str) -> Schema {
+    json_schema!({ "type": "string", "enum": [word] })
+}
+
+fn capitalized(word: &str) -> String {
+    let (first, rest) = word.split_at_checked(1).unwrap_or_default();
+    first.to_ascii_uppercase() + rest
 }
 
 impl JsonSchema for ColumnCreate {
@@ -89,14 +134,14 @@ fn properties<'f>(fields: impl Iterator<Item = (&'f str, Schema)>) -> Map<String
     fields.map(|(name, schema)| (name.to_owned(), schema.to_value())).collect()
 }
 
-/// Whether a field is in every column, also where it is not set.
-fn is_always_shown(field: ColumnField) -> bool {
+/// The type whose columns have this field, if it is not for all.
+fn type_with(field: ColumnField) -> Option<ColumnType> {
     match field {
-        ColumnField::Trigger
-        | ColumnField::AiConfig
-        | ColumnField::TaskConfig
-        | ColumnField::ApiConfig
-        | ColumnField::ReferenceConfig => false,
+        ColumnField::Trigger => Some(ColumnType::Manual),
+        ColumnField::AiConfig => Some(ColumnType::Ai),
+        ColumnField::TaskConfig => Some(ColumnType::Task),
+        ColumnField::ApiConfig => Some(ColumnType::Api),
+        ColumnField::ReferenceConfig => Some(ColumnType::Reference),
         ColumnField::Id
         | ColumnField::Header
         | ColumnField::Type
@@ -106,29 +151,35 @@ fn is_always_shown(field: ColumnField) -> bool {
         | ColumnField::RunCondition
         | ColumnField::Retry
         | ColumnField::RateLimit
-        | ColumnField::CacheTtlSeconds => true,
+        | ColumnField::CacheTtlSeconds => None,
     }
 }
 
+fn is_shown(field: ColumnField, kind: ColumnType) -> bool {
+    type_with(field).is_none_or(|only| only == kind)
+}
+
+/// Whether a field is in every column of a type, also where it is not set.
+fn is_always_shown(field: ColumnField, kind: ColumnType) -> bool {
+    is_shown(field, kind) && field != ColumnField::Trigger
+}
+
 /// A field of a whole column.
-fn shown(field: ColumnField, generator: &mut SchemaGenerator) -> Schema {
+fn shown(field: ColumnField, kind: ColumnType, generator: &mut SchemaGenerator) -> Schema {
     match field {
         ColumnField::Id => with(of::<String>(generator), json!({ "maxLength": 64 })),
         ColumnField::Header => with(of::<String>(generator), json!({ "minLength": 1, "maxLength": 255 })),
-        ColumnField::Type => of::<ColumnType>(generator),
+        ColumnField::Type => only(kind.word()),
         ColumnField::DataShape => of::<DataShape>(generator),
         ColumnField::Order => {
             with(of::<u32>(generator), described("The column's position. The input column is 0."))
         }
-        ColumnField::Trigger => with(
-            of::<Option<bool>>(generator),
-            json!({ "description": "Present and true on the input column.", "enum": [true] }),
-        ),
+        ColumnField::Trigger => with(of::<bool>(generator), described("Present and true on the input column.")),
         ColumnField::Dependencies => of::<Vec<Dependency>>(generator),
-        ColumnField::AiConfig => of::<Option<AiConfig>>(generator),
-        ColumnField::TaskConfig => of::<Option<TaskConfig>>(generator),
-        ColumnField::ApiConfig => of::<Option<ApiConfig>>(generator),
-        ColumnField::ReferenceConfig => of::<Option<ReferenceConfig>>(generator),
+        ColumnField::AiConfig => of::<AiConfig>(generator),
+        ColumnField::TaskConfig => of::<TaskShown>(generator),
+        ColumnField::ApiConfig => of::<ApiConfig>(generator),
+        ColumnField::ReferenceConfig => of::<ReferenceConfig>(generator),
         ColumnField::RunCondition => of::<FiltersSchema>(generator),
         ColumnField::Retry => of::<Retry>(generator),
         ColumnField::RateLimit => of::<Option<RateLimit>>(generator),
@@ -176,16 +227,15 @@ fn created(field: ColumnField, generator: &mut SchemaGenerator) -> Schema {
                 "maximum": CACHE_TTL_SECONDS_MAX,
             }),
         ),
-        // These are shown as they are sent. The others are not in a new column.
-        ColumnField::AiConfig
-        | ColumnField::TaskConfig
-        | ColumnField::ApiConfig
-        | ColumnField::ReferenceConfig
-        | ColumnField::RateLimit
-        | ColumnField::Id
-        | ColumnField::Type
-        | ColumnField::DataShape
-        | ColumnField::Trigger => shown(field, generator),
+        ColumnField::AiConfig => of::<Option<AiConfig>>(generator),
+        ColumnField::TaskConfig => of::<Option<TaskConfig>>(generator),
+        ColumnField::ApiConfig => of::<Option<ApiConfig>>(generator),
+        ColumnField::ReferenceConfig => of::<Option<ReferenceConfig>>(generator),
+        ColumnField::RateLimit => of::<Option<RateLimit>>(generator),
+        // Not in a new column.
+        ColumnField::Id | ColumnField::Type | ColumnField::DataShape | ColumnField::Trigger => {
+            Schema::from(false)
+        }
     }
 }
 
@@ -244,6 +294,8 @@ fn with(mut schema: Schema, keywords: Value) -> Schema {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use rowmill_model::corrections::{self, Corrected};
     use rowmill_model::template::{Catalogue, TEMPLATES};
     use rowmill_model::{ColumnId, Limits, Offence, Table};
@@ -284,7 +336,12 @@ mod tests {
             let made = create(&table, "col_new", &body);
             assert_eq!(created.contains(name), is_known(name, made), "{name} in a new column");
         }
-        assert_eq!(property_names::<ColumnFull>(), fields);
+        let all = checked::<ColumnFull>();
+        let forms = all["$defs"].as_object().unwrap();
+        let forms = forms.iter().filter(|(name, _)| name.ends_with("Column")).map(|(_, form)| form);
+        let shown: BTreeSet<&String> =
+            forms.flat_map(|form| form["properties"].as_object().unwrap().keys()).collect();
+        assert_eq!(shown, fields.iter().collect());
     }
 
     #[test]

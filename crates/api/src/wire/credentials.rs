@@ -37,6 +37,7 @@ impl From<CredentialBody> for NewCredential {
 /// A provider as the team sees it.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Provider")]
 pub(crate) struct ProviderOut {
     #[schemars(length(max = 64))]
     id: &'static str,
@@ -65,6 +66,7 @@ pub(crate) struct ProviderOut {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "Source")]
 enum SourceOut {
     Team,
     Environment,
@@ -94,6 +96,7 @@ pub(crate) struct SecretBody {
 
 /// A team secret without its value.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Secret")]
 pub(crate) struct SecretOut {
     #[schemars(length(max = 64))]
     name: String,

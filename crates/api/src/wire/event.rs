@@ -1,12 +1,15 @@
 //! Events on the wire: server-sent events, one JSON object each.
 
+use std::borrow::Cow;
+
 use rowmill_app::{ChangedRowsRead, ProcessingStatus, StoredProject};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::key_by::KeyBy;
 use super::row::RowFull;
 use super::run::Status;
+use super::variants::variants;
 use crate::error::Error;
 
 /// Rows as they are now, and the ids of those that are gone.
@@ -16,7 +19,7 @@ struct RowsChanged {
     deleted: Vec<String>,
 }
 
-/// An event as readers of the stream see it, for the document.
+/// The stream as the document describes it: text, which has events in it.
 #[derive(Debug, Serialize)]
 pub(crate) struct EventStream;
 
@@ -25,22 +28,63 @@ impl JsonSchema for EventStream {
         true
     }
 
-    fn schema_name() -> std::borrow::Cow<'static, str> {
+    fn schema_name() -> Cow<'static, str> {
         "EventStream".into()
     }
 
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "object",
-            "description": "An event of the stream.",
-            "required": ["event", "data"],
-            "properties": {
-                "event": { "type": "string", "enum": ["rows", "project", "status", "reset"] },
-                "id": { "type": "string", "maxLength": 20, "description": "The event id for resuming the stream." },
-                "data": { "type": "string", "maxLength": 1_000_000_000, "description": "A JSON object." },
-            },
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let event = generator.subschema_for::<EventSchema>();
+        json_schema!({
+            "type": "string",
+            "maxLength": 1_000_000_000,
+            "description": "Server-sent events. Each has a name (`event`), JSON (`data`) and perhaps an `id`: an `Event`.",
+            "x-event": event,
         })
     }
+}
+
+/// An event whose data is parsed.
+struct EventSchema;
+
+impl JsonSchema for EventSchema {
+    fn schema_name() -> Cow<'static, str> {
+        "Event".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let description = "An event of a project. `event` says what `data` is.";
+        variants(generator, description, "event", &["rows", "status", "project", "reset"], |event, generator| {
+            let (name, data) = match event {
+                "rows" => ("RowsEvent", generator.subschema_for::<RowsChanged>()),
+                "status" => ("StatusEvent", generator.subschema_for::<ProjectStatus>()),
+                "project" => ("ProjectEvent", generator.subschema_for::<ProjectVersion>()),
+                _ => ("ResetEvent", json_schema!({ "type": "object", "additionalProperties": false })),
+            };
+            let schema = json_schema!({
+                "type": "object",
+                "required": ["event", "data"],
+                "properties": {
+                    "event": { "type": "string", "enum": [event] },
+                    "id": { "type": "string", "maxLength": 20, "description": "Send it to resume the stream." },
+                    "data": data,
+                },
+            });
+            (event, name.to_owned(), schema)
+        })
+    }
+}
+
+/// The project's settings, columns or views changed.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ProjectVersion {
+    version: u64,
+}
+
+/// The processing status of a project.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ProjectStatus {
+    #[serde(flatten)]
+    status: Status,
 }
 
 /// What keeps a quiet stream alive.
@@ -58,11 +102,11 @@ pub(crate) fn render_rows(
 }
 
 pub(crate) fn render_project(version: u64) -> Result<Vec<u8>, Error> {
-    frame("project", None, &serde_json::json!({ "version": version }))
+    frame("project", None, &ProjectVersion { version })
 }
 
 pub(crate) fn render_status(seq: u64, standing: &ProcessingStatus) -> Result<Vec<u8>, Error> {
-    frame("status", Some(seq), &Status::new(standing))
+    frame("status", Some(seq), &ProjectStatus { status: Status::new(standing) })
 }
 
 pub(crate) fn render_reset() -> Result<Vec<u8>, Error> {

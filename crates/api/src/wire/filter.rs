@@ -11,12 +11,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer};
 use serde_json::value::RawValue;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
-/// Describes [`rowmill_model::filter::Filters`].
-///
-/// Groups are written out to the depth they may have: no schema refers to itself. `x-limit` names the
-/// limit in force, for whoever writes the document.
+/// Describes [`rowmill_model::filter::Filters`]. `x-limit` names the limit in force, for whoever writes the document.
 pub(crate) struct FiltersSchema;
 
 impl JsonSchema for FiltersSchema {
@@ -24,12 +21,94 @@ impl JsonSchema for FiltersSchema {
         "Filters".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut filters = filter_list(generator);
+        filters.insert("description".to_owned(), "Filters that must all match.".into());
+        filters
+    }
+}
+
+fn filter_list(generator: &mut SchemaGenerator) -> Schema {
+    let (filter, group) = (generator.subschema_for::<Filter>(), generator.subschema_for::<FilterGroup>());
+    json_schema!({
+        "type": "array",
+        "x-limit": { "maxItems": "filtersMax" },
+        "items": { "anyOf": [filter, group] },
+    })
+}
+
+struct Filter;
+
+impl JsonSchema for Filter {
+    fn schema_name() -> Cow<'static, str> {
+        "Filter".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let operator = generator.subschema_for::<FilterOperator>();
         json_schema!({
-            "type": "array",
-            "description": "Filters that must all match.",
-            "x-limit": { "maxItems": "filtersMax" },
-            "items": node(FILTER_DEPTH_MAX),
+            "type": "object",
+            "description": "A condition on one column.",
+            "additionalProperties": false,
+            "required": ["columnId", "operator"],
+            "properties": {
+                "columnId": {
+                    "type": "string", "maxLength": COLUMN_ID_CHARS_MAX,
+                    "description": "The id or header of the column to test. Stored as the id.",
+                },
+                "operator": operator,
+                "value": {
+                    "description": "The value to compare with: any value for `equals` and `notEquals`; an array for `in`, \
+                     `notIn`, `hasAnyOf`, `hasAllOf` and `hasNoneOf`; a string for text operators; a number or \
+                     ISO 8601 date for comparisons and `[low, high]` for `between`; `{mode, n?}` for \
+                     `isWithin`; statuses and error codes for cell state operators; no value for the others.",
+                },
+                "path": {
+                    "type": "string", "maxLength": PATH_CHARS_MAX,
+                    "description": "Tests a part of a JSON value: a dotted path, or JSONPath starting with `$`.",
+                },
+                "caseSensitive": { "type": "boolean", "default": false },
+                "timeZone": {
+                    "type": "string", "maxLength": TIME_ZONE_CHARS_MAX,
+                    "description": "The IANA time zone for dates without an offset and for calendar days. Default: UTC.",
+                },
+            },
+        })
+    }
+}
+
+struct FilterOperator;
+
+impl JsonSchema for FilterOperator {
+    fn schema_name() -> Cow<'static, str> {
+        "FilterOperator".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": Operator::ALL.map(Operator::word) })
+    }
+}
+
+struct FilterGroup;
+
+impl JsonSchema for FilterGroup {
+    fn schema_name() -> Cow<'static, str> {
+        "FilterGroup".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let filters = filter_list(generator);
+        json_schema!({
+            "type": "object",
+            "description": format!(
+                "A group of filters. `not` means that none of them matches. Groups are at most {FILTER_DEPTH_MAX} deep."
+            ),
+            "additionalProperties": false,
+            "required": ["conjunction", "filters"],
+            "properties": {
+                "conjunction": { "type": "string", "enum": Conjunction::ALL.map(Conjunction::word) },
+                "filters": filters,
+            },
         })
     }
 }
@@ -42,22 +121,35 @@ impl JsonSchema for SortingSchema {
         "Sorting".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let key = generator.subschema_for::<SortKey>();
         json_schema!({
             "type": "array",
             "description": "Sort keys, the most important first.",
             "maxItems": SORT_KEYS_MAX,
-            "items": {
-                "type": "object",
-                "additionalProperties": false,
-                "required": ["columnId", "direction"],
-                "properties": {
-                    "columnId": {
-                        "type": "string", "maxLength": COLUMN_ID_CHARS_MAX,
-                        "description": "The id or header of the column to sort by.",
-                    },
-                    "direction": { "type": "string", "enum": Direction::ALL.map(Direction::word) },
+            "items": key,
+        })
+    }
+}
+
+struct SortKey;
+
+impl JsonSchema for SortKey {
+    fn schema_name() -> Cow<'static, str> {
+        "SortKey".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["columnId", "direction"],
+            "properties": {
+                "columnId": {
+                    "type": "string", "maxLength": COLUMN_ID_CHARS_MAX,
+                    "description": "The id or header of the column to sort by.",
                 },
+                "direction": { "type": "string", "enum": Direction::ALL.map(Direction::word) },
             },
         })
     }
@@ -68,57 +160,6 @@ impl JsonSchema for SortingSchema {
 pub(crate) fn exact_filters<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
     let raw = Box::<RawValue>::deserialize(deserializer)?;
     serde_json::from_str(&quote_long_numbers(raw.get())).map(Some).map_err(D::Error::custom)
-}
-
-fn node(groups_left: usize) -> Json {
-    if groups_left == 0 {
-        return filter();
-    }
-    json!({ "anyOf": [filter(), group(groups_left)] })
-}
-
-fn group(groups_left: usize) -> Json {
-    json!({
-        "type": "object",
-        "description": "A group of filters. `not` means that none of them matches.",
-        "additionalProperties": false,
-        "required": ["conjunction", "filters"],
-        "properties": {
-            "conjunction": { "type": "string", "enum": Conjunction::ALL.map(Conjunction::word) },
-            "filters": { "type": "array", "x-limit": { "maxItems": "filtersMax" }, "items": node(groups_left - 1) },
-        },
-    })
-}
-
-fn filter() -> Json {
-    json!({
-        "type": "object",
-        "description": "A condition on one column.",
-        "additionalProperties": false,
-        "required": ["columnId", "operator"],
-        "properties": {
-            "columnId": {
-                "type": "string", "maxLength": COLUMN_ID_CHARS_MAX,
-                "description": "The id or header of the column to test. Stored as the id.",
-            },
-            "operator": { "type": "string", "enum": Operator::ALL.map(Operator::word) },
-            "value": {
-                "description": "The value to compare with: any value for `equals` and `notEquals`; an array for `in`, \
-                 `notIn`, `hasAnyOf`, `hasAllOf` and `hasNoneOf`; a string for text operators; a number or \
-                 ISO 8601 date for comparisons and `[low, high]` for `between`; `{mode, n?}` for \
-                 `isWithin`; statuses and error codes for cell state operators; no value for the others.",
-            },
-            "path": {
-                "type": "string", "maxLength": PATH_CHARS_MAX,
-                "description": "Tests a part of a JSON value: a dotted path, or JSONPath starting with `$`.",
-            },
-            "caseSensitive": { "type": "boolean", "default": false },
-            "timeZone": {
-                "type": "string", "maxLength": TIME_ZONE_CHARS_MAX,
-                "description": "The IANA time zone for dates without an offset and for calendar days. Default: UTC.",
-            },
-        },
-    })
 }
 
 #[cfg(test)]
@@ -150,12 +191,9 @@ mod tests {
             walk(&schema, "");
         }
         let filters = serde_json::to_value(generator().into_root_schema_for::<FiltersSchema>()).unwrap();
-        let mut node = &filters["items"];
-        for _ in 0..FILTER_DEPTH_MAX {
-            let operators = node["anyOf"][0]["properties"]["operator"]["enum"].as_array().unwrap();
-            assert_eq!(operators.len(), Operator::ALL.len());
-            node = &node["anyOf"][1]["properties"]["filters"]["items"];
-        }
-        assert_eq!(node["required"], json!(["columnId", "operator"]));
+        let names: Vec<_> = filters["components"]["schemas"].as_object().unwrap().keys().collect();
+        assert_eq!(names, ["Filter", "FilterGroup", "FilterOperator"]);
+        let operators = &filters["components"]["schemas"]["FilterOperator"]["enum"];
+        assert_eq!(operators.as_array().unwrap().len(), Operator::ALL.len());
     }
 }

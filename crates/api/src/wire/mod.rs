@@ -7,12 +7,14 @@ pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod filter;
 pub(crate) mod key_by;
+mod metadata;
 pub(crate) mod past_run;
 pub(crate) mod patch;
 pub(crate) mod project;
 pub(crate) mod row;
 pub(crate) mod run;
 pub(crate) mod team;
+mod variants;
 pub(crate) mod view;
 
 use jiff::Timestamp;

@@ -11,6 +11,7 @@ use super::timestamp;
 /// A run: everything from the first queued cell until no cell of the project is queued or running.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Run")]
 pub(crate) struct RunOut {
     /// Unique in its project.
     #[schemars(length(max = 64))]

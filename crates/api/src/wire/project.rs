@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::column::{ColumnCreate, ColumnFull};
+use super::metadata::Metadata;
 use super::patch::Patch;
 use super::{present, timestamp};
 
@@ -59,7 +60,7 @@ pub(crate) struct ProjectHead {
     column_count: usize,
     #[schemars(length(max = 255))]
     folder_id: Option<String>,
-    /// Free-form data of the owner; configures an event integration if it names one.
+    #[schemars(with = "Metadata")]
     metadata: Map<String, Value>,
     settings: ProjectSettings,
 }
@@ -95,6 +96,7 @@ impl ProjectHead {
 /// A project with everything except its rows and views.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Project")]
 pub(crate) struct ProjectFull {
     #[serde(flatten)]
     head: ProjectHead,
@@ -125,6 +127,7 @@ pub(crate) struct ProjectCreate {
     #[schemars(length(max = 255))]
     folder_id: Option<String>,
     #[serde(default)]
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Map<String, Value>>,
     #[serde(default)]
     settings: Option<ProjectSettings>,
@@ -165,7 +168,7 @@ pub(crate) struct ProjectPatch {
     folder_id: Option<Option<String>>,
     /// Replaced as a whole.
     #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "Option<Map<String, Value>>")]
+    #[schemars(with = "Option<Metadata>")]
     metadata: Option<Option<Map<String, Value>>>,
     /// Merged field by field.
     #[serde(default, deserialize_with = "present")]

@@ -19,6 +19,7 @@ use crate::error::Error;
 
 /// A row with the details of its cells.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Row")]
 pub(crate) struct RowFull {
     #[schemars(length(max = 36), regex(pattern = "^row_[0-9a-f]{32}$"))]
     id: String,
@@ -29,6 +30,7 @@ pub(crate) struct RowFull {
 /// A cell. Fields other than value and status are present only if they apply.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Cell")]
 struct CellFull {
     /// Any JSON value.
     #[schemars(with = "Value")]
@@ -235,13 +237,9 @@ pub(crate) struct Pagination {
     #[schemars(range(min = 1))]
     page: u64,
     page_size: u32,
-    /// Omitted with `includeTotal=false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
+    /// Null with `includeTotal=false`.
     total_rows: Option<u64>,
-    /// 0 if there are no rows. Omitted with `includeTotal=false`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "u64")]
+    /// 0 if there are no rows. Null with `includeTotal=false`.
     total_pages: Option<u64>,
     /// The `cursor` of the next page; null at the end. It continues behind this page's last row, whatever happens
     /// to rows meanwhile. It is valid for the same sorting only.
@@ -263,6 +261,7 @@ impl Pagination {
 
 /// A list of rows.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RowList")]
 pub(crate) struct Rows {
     rows: Vec<RowItem>,
     pagination: Pagination,
@@ -307,22 +306,25 @@ impl JsonSchema for RowsBody {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let row = generator.subschema_for::<RowBody>();
+        let batch = generator.subschema_for::<RowBatch>();
         json_schema!({
             "description": "One row, an array of rows, or `{\"rows\": [rows]}` with no other key.",
             "anyOf": [
                 { "type": "array", "items": row, "x-limit": { "maxItems": "insertRowsMax" } },
-                {
-                    "type": "object",
-                    "required": ["rows"],
-                    "additionalProperties": false,
-                    "properties": {
-                        "rows": { "type": "array", "items": row, "x-limit": { "maxItems": "insertRowsMax" } }
-                    }
-                },
+                batch,
                 row,
             ],
         })
     }
+}
+
+/// Rows to insert.
+#[derive(JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "describes a body that is read by hand")]
+struct RowBatch {
+    #[schemars(extend("x-limit" = { "maxItems": "insertRowsMax" }))]
+    rows: Vec<RowBody>,
 }
 
 /// The result of an insert.
@@ -367,6 +369,7 @@ struct RowResult {
 
 #[derive(Debug, Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "RowAction")]
 enum RowActionOut {
     Inserted,
     Updated,

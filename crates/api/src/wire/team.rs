@@ -11,6 +11,7 @@ use crate::wire::timestamp;
 /// The team of an API key.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Team")]
 pub(crate) struct TeamOut {
     #[schemars(extend("format" = "uuid"))]
     id: String,
@@ -55,6 +56,7 @@ impl From<Team> for TeamItem {
 /// An API key, without its secret.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "ApiKey")]
 pub(crate) struct KeyOut {
     #[schemars(length(max = 36), regex(pattern = "^key_[0-9a-f]{32}$"))]
     id: String,
@@ -117,6 +119,7 @@ pub(crate) struct TeamCreate {
 /// All current limits.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Limits")]
 pub(crate) struct LimitsOut {
     /// Default page size.
     page_size_default: u32,
@@ -188,6 +191,7 @@ pub(crate) struct LimitsOut {
 /// The rate limit of one caller; null means no limit.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "RateLimits")]
 struct RateLimitsOut {
     /// Per API key.
     key: Option<RateOut>,
@@ -203,6 +207,7 @@ struct RateLimitsOut {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Rate")]
 struct RateOut {
     requests_per_second: u32,
     burst: u32,

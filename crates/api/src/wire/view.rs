@@ -16,6 +16,7 @@ use super::{present, timestamp};
 /// A saved view.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "View")]
 pub(crate) struct ViewFull {
     #[schemars(length(max = 37), regex(pattern = "^view_[0-9a-f]{32}$"))]
     id: String,

@@ -70,12 +70,13 @@ fn operations_list_the_statuses_they_can_have() {
         let responses = document["paths"][path][method]["responses"].as_object().unwrap();
         assert_eq!(responses.keys().map(String::as_str).collect::<Vec<_>>().join(" "), expected, "{path}");
     };
-    check("post", "/v4/things", "201 200 400 401 403 409 413 415 429 431 500 503 507");
+    check("post", "/v4/things", "201 200 400 401 403 409 413 414 415 429 431 500 503 507");
     check("get", "/v4/things", "200 400 401 403 414 429 431 500 503");
-    check("get", "/v4/things/{thingId}", "200 400 401 403 404 429 431 500 503");
-    check("post", "/webhooks/{teamId}", "200 400 401 404 429 431 500 503 507");
-    check("get", "/healthz", "200 500");
-    check("get", "/readyz", "200 500 503");
+    check("get", "/v4/things/{thingId}", "200 400 401 403 404 414 429 431 500 503");
+    check("post", "/webhooks/{teamId}", "200 400 401 404 414 429 431 500 503 507");
+    check("get", "/healthz", "200 414 431 500");
+    check("get", "/readyz", "200 414 431 500 503");
+    check("get", "/openapi.json", "200 304 414 431 500 503");
 }
 
 #[test]

@@ -85,7 +85,7 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
   };
 }
 
-function moved(columns: readonly Column[], columnId: string, order: number): Column[] {
+function moved<C extends Column>(columns: readonly C[], columnId: string, order: number): C[] {
   const column = columns.find((candidate) => candidate.id === columnId);
   const others = columns.filter((candidate) => candidate.id !== columnId);
   return column ? [...others.slice(0, order), column, ...others.slice(order)] : [...columns];

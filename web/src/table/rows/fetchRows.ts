@@ -16,7 +16,7 @@ export async function fetchPage(
       signal,
     }),
   );
-  return { rows: answer.rows as Row[], total: answer.pagination.totalRows };
+  return { rows: answer.rows as Row[], total: answer.pagination.totalRows ?? undefined };
 }
 
 /** Fetches the ids of all rows of a list. Rows deleted meanwhile do not shift the others. */

@@ -14,6 +14,7 @@ mod cursors;
 mod damage;
 mod dead_hosts;
 mod disk_faults;
+mod document;
 mod events;
 mod exhaustion;
 mod failover;
@@ -109,6 +110,7 @@ const ALL: &[&[Scenario]] = &[
     credentials::OWN,
     rates::OWN,
     proxies::OWN,
+    document::OWN,
     quotas::OWN,
     commands::OWN,
     commands::EMBEDDED,
@@ -128,6 +130,7 @@ const ALL: &[&[Scenario]] = &[
     ids::SHARED,
     refusals::SHARED,
     system::SHARED,
+    document::SHARED,
     projects::SHARED,
     columns::SHARED,
     corrections::SHARED,
