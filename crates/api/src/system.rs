@@ -123,6 +123,9 @@ fn operation(
     }
     Operation {
         reads_rows: false,
+        is_tagged: false,
+        is_paged: false,
+        is_deprecated: false,
         may_be_unavailable: path == READY,
         method: Method::GET,
         is_repeatable: false,
