@@ -76,8 +76,9 @@ pub(crate) async fn serve<S: Service>(
     request: Request,
 ) -> Response {
     let request_id = RequestId::of(&request);
-    let deprecation =
-        plan.deprecated_at.map(|at| Deprecation::new(at, &shared.state.base_url(request.headers()), request.uri()));
+    let deprecation = plan
+        .deprecated_at
+        .map(|at| Deprecation::new(at, &shared.state.base_url(request.headers()), request.uri()));
     let mut standing = None;
     let mut response = match attempt(&shared, &plan, request, &request_id, &mut standing).await {
         Ok(response) => response,

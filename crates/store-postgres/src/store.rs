@@ -10,9 +10,9 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
     ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, Listener, NewRows,
     PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, RowsAt,
-    RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled, SharedRates, Snapshot, Spans,
-    Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, WorkerId, WriteCells,
-    WrittenCells,
+    RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled, SharedRates,
+    Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, WorkerId,
+    WriteCells, WrittenCells,
 };
 use tokio::task::JoinHandle;
 

@@ -3,8 +3,8 @@
 use rowmill_model::integration::connected_event;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::{
-    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, SeenProject,
-    Spans, StoreError,
+    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, SeenProject, Spans,
+    StoreError,
 };
 use rusqlite::{Connection, Row};
 

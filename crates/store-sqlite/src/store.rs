@@ -11,9 +11,9 @@ use rowmill_store::changes::Parts;
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, Listener,
     NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, Rows,
-    RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled, SharedRates, Snapshot,
-    Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, WorkerId, WriteCells,
-    WrittenCells,
+    RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled,
+    SharedRates, Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger,
+    WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 

@@ -334,5 +334,5 @@ fn column_seen_by(caller: Caller, stored: &StoredProject, id: &str) -> Result<Co
 
 fn column_of(changed: &ColumnChanged) -> Result<&Column, Error> {
     let column = changed.project.table.by_id(changed.column.as_str());
-    Ok(column.ok_or(rowmill_app::Error::NotFound(rowmill_app::Noun::Column))?)
+    Ok(column.ok_or(rowmill_app::Error::NotFound(Noun::Column))?)
 }

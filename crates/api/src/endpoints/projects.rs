@@ -103,7 +103,10 @@ impl<V: Version> Endpoint<ApiState> for ListProjects<V> {
         });
         let projects = projects.into_iter().map(ProjectItem::from).collect();
         let answer = Answer::new(Projects { projects, pagination });
-        Ok(pages.map_or(answer, |pages| linked(&call, &pages, answer)))
+        Ok(match pages {
+            Some(pages) => linked(&call, &pages, answer),
+            None => answer,
+        })
     }
 }
 

@@ -409,7 +409,9 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
         let strict = query.strict.unwrap_or_default();
         let demanded = Preconditions::of(&call.headers);
         let guard = |stored: &StoredProject, row: &StoredRow| {
-            demanded.check(Noun::Row, || Ok(vec![tagged(&stored.project.table, row, KeyBy::Id)?.1]))
+            off_async(row.values.as_bytes().len(), || {
+                demanded.check(Noun::Row, || Ok(vec![tagged(&stored.project.table, row, KeyBy::Id)?.1]))
+            })
         };
         let guard = (!demanded.is_empty()).then_some(&guard as RowGuard<'_>);
         let RowPath { project_id, row_id } = path;

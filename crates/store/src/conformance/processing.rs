@@ -10,7 +10,8 @@ use rowmill_model::{Amount, CellError, CellStatus, ErrorCode, ProjectId, Spent};
 use uuid::Uuid;
 
 use super::make::{
-    ANSWER, NAME, SECOND, batch, cell, create, creation, insert, load, numbered, processed, row, row_id, write, writes,
+    ANSWER, NAME, SECOND, batch, cell, create, creation, insert, load, numbered, processed, row, row_id,
+    write, writes,
 };
 use super::recount::check_counts;
 use crate::store::Store;

@@ -42,8 +42,14 @@ pub(super) async fn a_row_that_changed_is_not_written(store: &dyn Store) {
     let id = create(store, processed(1, 1)).await.project.id;
     insert(store, id, numbered(1, 3)).await;
     let idle = seen(store, id).await;
-    let everything =
-        Trigger { project: id, rows: Rows::All, pick: Pick::default(), limit: None, dry_run: false, now_ms: 5 };
+    let everything = Trigger {
+        project: id,
+        rows: Rows::All,
+        pick: Pick::default(),
+        limit: None,
+        dry_run: false,
+        now_ms: 5,
+    };
     store.trigger(everything).await.unwrap();
     let queued = seen(store, id).await;
     let refused = write_mail(store, id, idle).await;
