@@ -35,7 +35,7 @@ fn visible(target: &str) -> String {
         if byte.is_ascii_graphic() && !b"<>\"".contains(&byte) {
             text.push(char::from(byte));
         } else {
-            text.push_str(&percent_encode_byte(byte));
+            text.push_str(percent_encode_byte(byte));
         }
     }
     text

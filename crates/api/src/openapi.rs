@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use axum::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
+use crate::definition::OwnHeaders;
 use crate::endpoint::{Access, Examples};
 use crate::error::{Failure, WebhookFailure};
 use crate::schema::{LIMIT_KEY, Param, Schemas, TypeSchema};
@@ -58,9 +59,7 @@ pub(crate) struct Operation {
     pub access: Access,
     pub statuses: Vec<StatusCode>,
     pub reads_rows: bool,
-    pub is_tagged: bool,
-    pub is_paged: bool,
-    pub is_deprecated: bool,
+    pub headers: OwnHeaders,
     /// Whether it answers 503 while the server cannot serve.
     pub may_be_unavailable: bool,
     pub path_params: Vec<Param>,
@@ -151,7 +150,7 @@ fn describe(operation: &Operation) -> Value {
     if !parameters.is_empty() {
         map.insert("parameters".to_owned(), parameters.into());
     }
-    if operation.is_deprecated {
+    if operation.headers.deprecated_at.is_some() {
         map.insert("deprecated".to_owned(), true.into());
     }
     if let Some(body) = &operation.body {

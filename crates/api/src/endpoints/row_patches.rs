@@ -60,13 +60,14 @@ impl<V: Version> Endpoint<ApiState> for PatchRows<V> {
         body: Raw<RowsPatch>,
     ) -> Result<Answer<RowsUpdated>, Error> {
         let path = V::within(path);
-        let patch = patch_of(&body.text, query.strict.unwrap_or_default(), call.limits.insert_rows_max)?;
-        let patched = call.app().patch_rows(call.caller()?, &path.project_id, &patch).await?;
+        let (strict, most) = (query.strict.unwrap_or_default(), call.limits.insert_rows_max);
+        let changes = changes_of(&body.text, strict, most)?;
+        let patched = call.app().patch_rows(call.caller()?, &path.project_id, &changes).await?;
         Ok(Answer::new(patched.into()))
     }
 }
 
-fn patch_of(text: &str, strict: bool, most: u32) -> Result<rowmill_app::PatchRows<'_>, Error> {
+fn changes_of(text: &str, strict: bool, most: u32) -> Result<rowmill_app::PatchRows<'_>, Error> {
     let read = off_async(text.len(), || fields::entries(text, usize::try_from(most).unwrap_or(usize::MAX)))?;
     match read {
         Entries::One(_) => {

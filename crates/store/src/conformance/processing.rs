@@ -181,7 +181,7 @@ pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
     let stored = load(store, id).await;
     let project = rowmill_model::Project { autoplay: true, ..(*stored.project).clone() };
     let (version, views) = (Some(stored.version), stored.views.to_vec());
-    let save = ProjectSave { version, views, ..creation(project) };
+    let save = ProjectSave { views, version, ..creation(project) };
     store.save_project(save).await.unwrap();
     assert_eq!(run().await, told);
     let stopped = store.stop(stop_all(id)).await.unwrap();
