@@ -34,12 +34,22 @@ pub(crate) struct Definition<S: Service> {
     pub reads_rows: bool,
     pub request_headers: &'static [RequestHeader],
     pub answer_headers: &'static [&'static str],
+    pub headers: OwnHeaders,
     pub path: TypeSchema,
     pub query: TypeSchema,
     pub body: BodyDefinition,
     pub answer: TypeSchema,
     pub examples: fn() -> Examples,
     pub bind: Bind<S>,
+}
+
+/// What an endpoint says of the headers of its answers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OwnHeaders {
+    pub is_tagged: bool,
+    pub is_paged: bool,
+    /// In Unix seconds.
+    pub deprecated_at: Option<i64>,
 }
 
 /// What an endpoint says of its body.
@@ -70,6 +80,11 @@ impl<S: Service> Definition<S> {
             reads_rows: E::READS_ROWS,
             request_headers: E::REQUEST_HEADERS,
             answer_headers: E::ANSWER_HEADERS,
+            headers: OwnHeaders {
+                is_tagged: E::IS_TAGGED,
+                is_paged: E::IS_PAGED,
+                deprecated_at: E::DEPRECATED_AT,
+            },
             path: TypeSchema::of::<E::Path>(),
             query: TypeSchema::of::<E::Query>(),
             body: BodyDefinition {

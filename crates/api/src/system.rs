@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::render;
+use crate::definition::OwnHeaders;
 use crate::docs;
 use crate::endpoint::{Access, Examples, RequestHeader, Service};
 use crate::error::Error;
@@ -128,6 +129,7 @@ fn operation(
         reads_rows: false,
         request_headers: if is_fixed { &[RequestHeader::IfNoneMatch] } else { &[] },
         answer_headers: if is_fixed { &["ETag", "Cache-Control"] } else { &[] },
+        headers: OwnHeaders::default(),
         // Health and metrics are answered though connections are at their limit.
         may_be_unavailable: path == READY || !is_health(path),
         method: Method::GET,

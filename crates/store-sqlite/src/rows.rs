@@ -98,8 +98,13 @@ pub(crate) fn write_cells(
     documents: &Documents,
     batch: WriteCells,
 ) -> Result<(WrittenCells, Vec<Change>)> {
-    let WriteCells { project, version, project_save, cells, new_bytes_max, now_ms, returning } = batch;
+    let WriteCells { project, version, project_save, cells, expected, new_bytes_max, now_ms, returning } = batch;
     let state = project_state::state_at(connection, project, version)?;
+    if let Some(expected) = expected
+        && pages::find(connection, state.head, expected.id)?.as_ref() != Some(&*expected)
+    {
+        return Err(StoreError::Stale);
+    }
     let mut open = open(connection, documents, state, project_save)?;
     let mut unknown = Vec::new();
     for (row, writes) in writes_by_row(&cells) {

@@ -32,7 +32,7 @@ pub use crate::store::{RowVisitor, Snapshot, Store};
 pub use crate::types::{
     ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, KeptInput, NewRow, NewRows,
     PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject,
-    ScanDetail, Sealed, SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    ScanDetail, Sealed, SealedKind, SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::value_bytes::{TeamBytes, ValueBytesStore};
 pub use crate::work::{

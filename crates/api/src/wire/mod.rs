@@ -12,6 +12,7 @@ pub(crate) mod past_run;
 pub(crate) mod patch;
 pub(crate) mod project;
 pub(crate) mod row;
+pub(crate) mod row_patch;
 pub(crate) mod run;
 pub(crate) mod team;
 mod variants;

@@ -79,10 +79,10 @@ fn a_database_is_moved_only_while_no_node_uses_it() {
         let source = Carrier::source(&address).await.unwrap();
         let impatient = Options { statement_timeout: Duration::from_millis(300), ..Options::default() };
         let late = PostgresStore::connect(&address, impatient).await.unwrap();
-        late.delete_project(id).await.unwrap_err();
+        late.delete_project(id, None).await.unwrap_err();
         assert_eq!(source.projects().await.unwrap(), [id]);
         drop(source);
-        assert!(late.delete_project(id).await.unwrap(), "it is free again");
+        assert!(late.delete_project(id, None).await.unwrap(), "it is free again");
     });
 }
 

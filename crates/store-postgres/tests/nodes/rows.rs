@@ -37,6 +37,7 @@ fn what_is_written_by_hand_beside_a_running_cell_is_kept() {
                     version: 1,
                     project_save,
                     cells,
+                    expected: None,
                     new_bytes_max: None,
                     now_ms: 9,
                     returning,

@@ -58,6 +58,7 @@ pub(super) async fn project(store: &dyn Store, number: u128) -> ProjectId {
         project,
         views: Vec::new(),
         version: None,
+        row_count: None,
         subject: None,
         fixes: Vec::new(),
         once: None,

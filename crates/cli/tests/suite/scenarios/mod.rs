@@ -15,6 +15,7 @@ mod damage;
 mod dead_hosts;
 mod disk_faults;
 mod document;
+mod entity_tags;
 mod events;
 mod exhaustion;
 mod failover;
@@ -24,6 +25,7 @@ mod heads;
 mod idempotency;
 mod ids;
 mod large_rows;
+mod links;
 mod lists;
 mod matching;
 mod moving;
@@ -41,6 +43,7 @@ mod proxies;
 mod quotas;
 mod rates;
 mod refusals;
+mod row_updates;
 mod rows;
 mod runs;
 mod scraping;
@@ -72,6 +75,7 @@ const ALL: &[&[Scenario]] = &[
     failover::NODES,
     stopping::NODES,
     cursors::NODES,
+    entity_tags::NODES,
     first_start::NODES,
     backups::NODES,
     backups::EMBEDDED,
@@ -122,6 +126,9 @@ const ALL: &[&[Scenario]] = &[
     names::OWN,
     runs::OWN,
     idempotency::OWN,
+    entity_tags::OWN,
+    links::OWN,
+    row_updates::OWN,
     large_rows::SHARED,
     files::SHARED,
     trials::SHARED,
@@ -139,6 +146,11 @@ const ALL: &[&[Scenario]] = &[
     names::SHARED,
     names::V4,
     cells::SHARED,
+    entity_tags::SHARED,
+    entity_tags::V4,
+    links::SHARED,
+    links::V4,
+    row_updates::SHARED,
     turmoil::SHARED,
     lists::SHARED,
     cursors::SHARED,
