@@ -31,6 +31,18 @@ pub(crate) fn make_private(data_dir: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Creates the database's file so that only its owner can read it. SQLite gives its log the same mode.
+pub(crate) fn create_private(file: &Path) -> std::io::Result<()> {
+    let mut options = File::options();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
 /// Lets only the owner read the database's files, also where an older version or a copy left them open.
 pub(crate) fn restrict_files(data_dir: &Path) {
     for suffix in ["", "-wal", "-shm"] {

@@ -19,7 +19,7 @@ use rusqlite::Connection;
 
 use crate::connection::{WRITER_CACHE_KIB, connect, in_transaction};
 use crate::convert::{backend, unusable};
-use crate::data_dir::{DATABASE_FILE, make_private, restrict_files, take_lock};
+use crate::data_dir::{DATABASE_FILE, create_private, make_private, restrict_files, take_lock};
 use crate::documents::Documents;
 use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
@@ -59,6 +59,7 @@ impl SqliteStore {
             Access::Visit => None,
         };
         let file = data_dir.join(DATABASE_FILE);
+        create_private(&file).map_err(|error| unusable(&file, &error))?;
         let mut connection = connect(&file, WRITER_CACHE_KIB)?;
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES).map_err(backend)?;
         schema::migrate(&mut connection)?;
