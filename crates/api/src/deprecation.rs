@@ -1,7 +1,7 @@
 //! Operations that clients should leave (RFC 9745).
 
-use axum::http::header::{HeaderMap, HeaderName, HeaderValue, LINK};
 use axum::http::Uri;
+use axum::http::header::{HeaderMap, HeaderName, HeaderValue, LINK};
 
 use crate::links::{Link, header_value};
 

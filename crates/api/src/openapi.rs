@@ -177,7 +177,8 @@ fn parameters(operation: &Operation) -> Vec<Value> {
         .then(|| json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     let is_read = operation.reads_rows && operation.method == Method::GET;
     let sequence = is_read.then(|| json!({ "$ref": "#/components/parameters/Sequence" }));
-    let precondition = operation.precondition().map(|name| json!({ "$ref": format!("#/components/parameters/{name}") }));
+    let precondition =
+        operation.precondition().map(|name| json!({ "$ref": format!("#/components/parameters/{name}") }));
     in_path.chain(in_query).chain(key).chain(sequence).chain(precondition).collect()
 }
 
@@ -219,9 +220,11 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
     let mut described =
         json!({ "description": description, "headers": components::header_references(is_limited, false) });
     if let Some(Value::Object(headers)) = described.get_mut("headers") {
-        headers.extend(operation.own_headers().map(|name| {
-            (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
-        }));
+        headers.extend(
+            operation
+                .own_headers()
+                .map(|name| (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))),
+        );
     }
     if status != StatusCode::NOT_MODIFIED
         && let Value::Object(map) = &mut described

@@ -41,11 +41,7 @@ impl PageLinks {
 }
 
 /// Says in an answer where the pages around it are, with every other parameter as it was sent.
-pub(crate) fn linked<T: Serialize>(
-    call: &Call<ApiState>,
-    pages: &PageLinks,
-    answer: Answer<T>,
-) -> Answer<T> {
+pub(crate) fn linked<T: Serialize>(call: &Call<ApiState>, pages: &PageLinks, answer: Answer<T>) -> Answer<T> {
     let base = format!("{}{}", call.reached().base_url(), call.path);
     let links: Vec<Link> = pages
         .steps()

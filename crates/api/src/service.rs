@@ -4,9 +4,8 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, imports, keys, projects, providers, row_patches, rows,
-    runs, secrets, team, trials,
-    usage, views, webhook,
+    cells, columns, events, exports, imports, keys, projects, providers, row_patches, rows, runs, secrets,
+    team, trials, usage, views, webhook,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
