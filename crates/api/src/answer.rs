@@ -6,6 +6,8 @@ use axum::http::{HeaderMap, Response, StatusCode};
 use bytes::Bytes;
 use serde::Serialize;
 
+use crate::answer_memory::{AnswerMemory, held};
+use crate::byte_budget::Charge;
 use crate::error::Error;
 use crate::etag::EntityTag;
 use crate::paced;
@@ -17,6 +19,7 @@ pub struct Answer<T> {
     media: Option<Media>,
     headers: HeaderMap,
     content: Content<T>,
+    charge: Option<Charge>,
 }
 
 #[derive(Debug)]
@@ -43,7 +46,7 @@ impl<T: Serialize> Answer<T> {
     }
 
     fn of(content: Content<T>) -> Self {
-        Self { status: None, media: None, headers: HeaderMap::new(), content }
+        Self { status: None, media: None, headers: HeaderMap::new(), content, charge: None }
     }
 
     /// Instead of [`crate::endpoint::Endpoint::MEDIA`]. The document must know of it: [`crate::endpoint::Endpoint::MEDIA_ALSO`].
@@ -67,6 +70,12 @@ impl<T: Serialize> Answer<T> {
         self
     }
 
+    /// With the room it was given, which it keeps until it was sent.
+    #[must_use]
+    pub(crate) fn with_charge(self, charge: Option<Charge>) -> Self {
+        Self { charge, ..self }
+    }
+
     /// Instead of [`crate::endpoint::Endpoint::STATUS`]. The document must know of it: [`crate::endpoint::Endpoint::STATUS_ALSO`].
     #[must_use]
     pub fn with_status(self, status: StatusCode) -> Self {
@@ -75,25 +84,27 @@ impl<T: Serialize> Answer<T> {
 
     /// The answer without its type: the value becomes the bytes of a body.
     pub(crate) fn into_reply(self) -> Result<Reply, Error> {
-        let body = match self.content {
+        let Self { status, media, headers, content, charge } = self;
+        let body = match content {
             Content::Value(value) => paced::body(render(&value)?),
             Content::Rendered(bytes) => paced::body(bytes),
             Content::Streamed(body) => body,
         };
-        Ok(Reply { status: self.status, media: self.media, headers: self.headers, body })
+        Ok(Reply { status, media, headers, body, charge })
     }
 }
 
 impl<T: Serialize + Send + 'static> Answer<T> {
-    /// A value and its tag that `make` makes from about this many bytes. If they are many, it is made and rendered on another
-    /// thread, so that async threads stay free for other requests.
+    /// A value and its tag that `make` makes from about this many bytes, with room for them. If they are many, it is
+    /// made and rendered on another thread, so that async threads stay free for other requests.
     pub(crate) async fn computed(
+        charge: Option<Charge>,
         bytes: usize,
         make: impl FnOnce() -> Result<(T, EntityTag), Error> + Send + 'static,
     ) -> Result<Self, Error> {
         if !paced::is_long(bytes, 0) {
             let (value, tag) = make()?;
-            return Ok(Self::new(value).with_tag(tag));
+            return Ok(Self::new(value).with_tag(tag).with_charge(charge));
         }
         let rendered = rowmill_fairness::compute(move || {
             let (value, tag) = make()?;
@@ -101,7 +112,7 @@ impl<T: Serialize + Send + 'static> Answer<T> {
         });
         let rendered = rendered.await.map_err(|failure| rowmill_app::Error::Internal(failure.into()))?;
         let (bytes, tag) = rendered?;
-        Ok(Self::rendered(bytes).with_tag(tag))
+        Ok(Self::rendered(bytes).with_tag(tag).with_charge(charge))
     }
 }
 
@@ -112,12 +123,23 @@ pub(crate) struct Reply {
     media: Option<Media>,
     headers: HeaderMap,
     body: Body,
+    charge: Option<Charge>,
 }
 
 impl Reply {
+    /// With room for what it holds, if it has none yet. The answer to a write is never refused.
+    pub(crate) async fn admitted(mut self, memory: &AnswerMemory, is_read: bool) -> Result<Self, Error> {
+        let bytes = http_body::Body::size_hint(&self.body).exact();
+        let bytes = bytes.map_or(0, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        if self.charge.is_none() {
+            self.charge = if is_read { memory.admit(bytes).await? } else { memory.admit_written(bytes) };
+        }
+        Ok(self)
+    }
+
     /// The response, with the operation's own status and media type where the answer names no other.
     pub(crate) fn into_response(self, status: StatusCode, media: Media) -> Response<Body> {
-        let mut response = Response::new(self.body);
+        let mut response = Response::new(held(self.body, self.charge));
         *response.status_mut() = self.status.unwrap_or(status);
         *response.headers_mut() = self.headers;
         let content_type = self.media.unwrap_or(media).content_type();

@@ -17,6 +17,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::answer::Media;
+use crate::answer_memory::AnswerMemory;
 use crate::check::Checker;
 use crate::definition::{BodyDefinition, Definition};
 use crate::endpoint::{Access, Endpoint, Service};
@@ -261,8 +262,10 @@ impl<S: Service> Finished<S> {
         let rate_limiters = RateLimiters::new(&rates, &clock);
         let rates = Arc::new(rates);
         let memory = RequestMemory::new(request_memory_bytes);
-        let shared =
-            Arc::new(Shared { state: state.clone(), limits: self.limits, rates, rate_limiters, memory });
+        let answers = AnswerMemory::new(request_memory_bytes);
+        let (state_of_calls, limits) = (state.clone(), self.limits);
+        let shared = Shared { state: state_of_calls, limits, rates, rate_limiters, memory, answers };
+        let shared = Arc::new(shared);
         if let Some(shared_rates) = shared_rates {
             tokio::spawn(shared_rate_limits::sync_rate_limits(Arc::downgrade(&shared), shared_rates));
         }

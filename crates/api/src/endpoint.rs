@@ -13,6 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::answer::{Answer, Media};
+use crate::answer_memory::AnswerMemory;
 use crate::error::Error;
 use crate::payload::Payload;
 use crate::rate_limits::Rates;
@@ -164,6 +165,7 @@ pub struct Call<S: Service> {
     pub rates: Arc<Rates>,
     /// On a POST that carries an `Idempotency-Key`.
     pub idempotency: Option<Idempotency>,
+    pub(crate) answers: Arc<AnswerMemory>,
 }
 
 impl<S: Service> Call<S> {

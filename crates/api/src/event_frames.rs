@@ -108,10 +108,11 @@ impl EventFrames {
         changed: &RowsChanged,
         key_by: KeyBy,
     ) -> Result<Option<Frame>, Error> {
-        let Some(mut charge) = self.budget.charge(team, FRAME_BYTES, WAIT_MAX).await else {
+        let tenant = Tenant::team(team.0.as_u128());
+        let Some(mut charge) = self.budget.charge(tenant, FRAME_BYTES, WAIT_MAX).await else {
             return Ok(None);
         };
-        let _maker = self.makers.acquire(Tenant::team(team.0.as_u128())).await;
+        let _maker = self.makers.acquire(tenant).await;
         let read = app.changed_rows(changed).await?;
         if read.bytes > FRAME_BYTES && !charge.resize(read.bytes) {
             return Ok(None);

@@ -5,6 +5,7 @@
 //! is the one table of what can go wrong.
 
 mod answer;
+mod answer_memory;
 pub mod api;
 mod body;
 mod byte_budget;

@@ -19,6 +19,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::answer::Media;
+use crate::answer_memory::AnswerMemory;
 use crate::body;
 use crate::check::Checker;
 use crate::definition::{Accept, Bind, Content, Rejected, Run};
@@ -47,6 +48,7 @@ pub(crate) struct Shared<S> {
     pub rates: Arc<Rates>,
     pub rate_limiters: RateLimiters,
     pub memory: Arc<RequestMemory>,
+    pub answers: Arc<AnswerMemory>,
 }
 
 /// What is needed to serve one operation, prepared when it was added.
@@ -149,8 +151,10 @@ async fn carry_out<S: Service>(
         limits: Arc::clone(&shared.limits),
         rates: Arc::clone(&shared.rates),
         idempotency,
+        answers: Arc::clone(&shared.answers),
     };
-    let mut response = run(call).await?.into_response(plan.status, plan.media);
+    let reply = run(call).await?.admitted(&shared.answers, is_read).await?;
+    let mut response = reply.into_response(plan.status, plan.media);
     if is_read {
         return demanded.answer(response);
     }

@@ -1,5 +1,6 @@
 //! Pages of rows as they are answered: whole, or where they are large in parts as they are read.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +11,8 @@ use rowmill_fairness::{Tenant, compute};
 use rowmill_model::ColumnType;
 use tokio::sync::mpsc;
 
+use crate::answer_memory::AnswerMemory;
+use crate::byte_budget::Charge;
 use crate::error::Error;
 use crate::paced;
 use crate::row_selection::columns_of;
@@ -33,7 +36,8 @@ pub(crate) struct PageForm {
 
 /// An answer, whole or as it comes about.
 pub(crate) enum Written {
-    Whole(Bytes),
+    /// With the room it takes.
+    Whole(Bytes, Option<Charge>),
     Streamed(Body),
 }
 
@@ -47,10 +51,9 @@ impl PageForm {
     /// Whether rendering takes so long that it is done on a thread apart.
     fn is_long(&self, rows: &[StoredRow]) -> bool {
         let columns = &self.project.project.table.columns;
-        let bytes = rows.iter().map(|row| row.values.as_bytes().len()).sum();
         // Following references means reading the cells they point into, which may be large.
         columns.iter().any(|column| column.kind == ColumnType::Reference)
-            || paced::is_long(bytes, rows.len() * columns.len())
+            || paced::is_long(bytes_of(rows), rows.len() * columns.len())
     }
 
     fn head(&self, rows: &[StoredRow]) -> Result<Vec<u8>, Error> {
@@ -74,24 +77,30 @@ impl PageForm {
         Ok(())
     }
 
-    pub(crate) async fn write(self, page: Page) -> Result<Written, Error> {
+    pub(crate) async fn write(self, page: Page, memory: &Arc<AnswerMemory>) -> Result<Written, Error> {
         let Page { rows, rest, total, next } = page;
         let form = Arc::new(self);
+        let charge = memory.admit(bytes_of(&rows)).await?;
         let mut head = render(&form, rows, Self::head).await?;
         let Some(rest) = rest else {
             form.tail(total, next, &mut head)?;
-            return Ok(Written::Whole(head.into()));
+            return Ok(Written::Whole(head.into(), charge));
         };
         let mut tail = Vec::new();
         form.tail(total, next, &mut tail)?;
         let (sender, receiver) = mpsc::channel(1);
-        let work = send(Outlet { sender, rest }, form, head.into(), tail.into());
+        let outlet = Outlet { sender, rest, memory: Arc::clone(memory), charge };
+        let work = send(outlet, form, head.into(), tail.into());
         tokio::spawn(Tenant::current().scope(work));
         let pieces = stream::unfold(receiver, async |mut receiver| {
             receiver.recv().await.map(|piece: Result<Bytes, Error>| (piece, receiver))
         });
         Ok(Written::Streamed(Body::from_stream(pieces)))
     }
+}
+
+fn bytes_of(rows: &[StoredRow]) -> usize {
+    rows.iter().map(|row| row.values.as_bytes().len()).sum()
 }
 
 /// Renders rows, on a thread apart if that takes long.
@@ -112,6 +121,9 @@ async fn render(
 struct Outlet {
     sender: mpsc::Sender<Result<Bytes, Error>>,
     rest: Rest,
+    memory: Arc<AnswerMemory>,
+    /// The room of what is being sent.
+    charge: Option<Charge>,
 }
 
 /// Nobody takes what is sent any more.
@@ -133,6 +145,24 @@ impl Outlet {
         }
         Ok(())
     }
+
+    /// The next rows, with room for them.
+    async fn read(&mut self) -> Result<Option<Vec<StoredRow>>, Error> {
+        self.charge = None;
+        let memory = Arc::clone(&self.memory);
+        let mut admitted = pin!(memory.admit_part());
+        let mut charge = match tokio::time::timeout(STALL_MAX, admitted.as_mut()).await {
+            Ok(charge) => charge?,
+            Err(_) => {
+                self.rest.give_back_snapshot();
+                admitted.await?
+            }
+        };
+        let rows = self.rest.next().await.map_err(rowmill_app::Error::from)?;
+        self.memory.enlarge(&mut charge, bytes_of(rows.as_deref().unwrap_or_default()))?;
+        self.charge = Some(charge);
+        Ok(rows)
+    }
 }
 
 /// Sends a page to its end. A failure breaks the connection off: a page that ends properly has all its rows.
@@ -142,13 +172,13 @@ async fn send(mut outlet: Outlet, form: Arc<PageForm>, head: Bytes, tail: Bytes)
         if outlet.send(next).await.is_err() {
             return;
         }
-        let read = match outlet.rest.next().await {
+        let read = match outlet.read().await {
             Ok(Some(rows)) => render(&form, rows, PageForm::part).await,
             Ok(None) => {
                 let _ = outlet.send(tail).await;
                 return;
             }
-            Err(failure) => Err(rowmill_app::Error::from(failure).into()),
+            Err(error) => Err(error),
         };
         match read {
             Ok(bytes) => next = bytes.into(),

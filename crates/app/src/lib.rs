@@ -46,7 +46,7 @@ mod vault_check;
 mod views;
 mod webhook;
 
-pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, Selection, Start};
+pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, SLICE_BYTES, Selection, Start};
 pub use rowmill_store::{
     ApiKey, Inserted, ProcessingStatus, ProjectSummary, RowAction, Session, SharedRates, Stopped,
     StoredProject, StoredRow, Team, shared_rates,

@@ -76,7 +76,8 @@ pub(crate) struct Serve {
     #[arg(long, env = "ROWMILL_QUERY_MEMORY", default_value = "25%", value_parser = QueryMemory::parse)]
     pub(crate) query_memory: QueryMemory,
     /// Memory for request bodies that are being read and parsed, of all callers together, as 10% of the machine's, 512M
-    /// or 2G; at least 64M. Beyond it requests are answered with 503, with a fair share for each team.
+    /// or 2G; at least 64M. As much again is for large answers until the client has read them. Beyond it requests are
+    /// answered with 503, with a fair share for each team.
     #[arg(long, env = "ROWMILL_REQUEST_MEMORY", default_value = "10%", value_parser = QueryMemory::parse)]
     pub(crate) request_memory: QueryMemory,
     /// Origins that may call the API from a browser (CORS): `*`, or a comma-separated list.

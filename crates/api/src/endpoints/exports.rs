@@ -17,6 +17,8 @@ use serde_json::json;
 
 use super::ProjectPath;
 use crate::answer::{Answer, Media};
+use crate::answer_memory::AnswerMemory;
+use crate::byte_budget::Charge;
 use crate::endpoint::{Call, Endpoint, Examples};
 use crate::error::Error;
 use crate::files::formulas::Formulas;
@@ -119,7 +121,8 @@ impl Endpoint<ApiState> for ExportFile {
 
         let left = writer.head().into();
         let writer = Arc::new(writer);
-        let file = Outgoing { app, export, project, writer, left, is_ended: false };
+        let memory = Arc::clone(&call.answers);
+        let file = Outgoing { app, export, project, writer, left, is_ended: false, memory, charge: None };
         // The body is read long after this call has ended, and for the same team.
         let tenant = Tenant::current();
         let pieces = stream::try_unfold(file, move |mut file| async move {
@@ -127,7 +130,7 @@ impl Endpoint<ApiState> for ExportFile {
                 .scope(file.next())
                 .await
                 .inspect_err(|error| tracing::error!(%error, "an export was aborted"))?;
-            Ok::<_, rowmill_app::Error>(piece.map(|piece| (piece, file)))
+            Ok::<_, Error>(piece.map(|piece| (piece, file)))
         });
         let answer = Answer::streamed(Body::from_stream(pieces.fuse()));
         let answer = if is_csv { answer } else { answer.as_media(Media::JsonLines) };
@@ -147,16 +150,22 @@ struct Outgoing {
     /// Written, but not sent yet.
     left: Bytes,
     is_ended: bool,
+    memory: Arc<AnswerMemory>,
+    /// The room of what is written.
+    charge: Option<Charge>,
 }
 
 impl Outgoing {
-    async fn next(&mut self) -> Result<Option<Bytes>, rowmill_app::Error> {
+    async fn next(&mut self) -> Result<Option<Bytes>, Error> {
         if self.left.is_empty() {
+            self.charge = None;
+            let mut charge = self.memory.admit_part().await?;
             let mut text = String::new();
             while text.len() < paced::PIECE_BYTES && !self.is_ended {
-                text = self.write_more(text).await?;
+                text = self.write_more(text, &mut charge).await?;
             }
             self.left = text.into();
+            self.charge = Some(charge);
         } else {
             // What was written is large, and others wait.
             tokio::task::yield_now().await;
@@ -165,19 +174,20 @@ impl Outgoing {
         Ok((!piece.is_empty()).then_some(piece))
     }
 
-    async fn write_more(&mut self, mut text: String) -> Result<String, rowmill_app::Error> {
+    async fn write_more(&mut self, mut text: String, charge: &mut Charge) -> Result<String, Error> {
         let Some(rows) = self.app.export_rows(&mut self.export).await? else {
             self.is_ended = true;
             return Ok(text);
         };
         let bytes = rows.iter().map(|row| row.values.as_bytes().len()).sum();
+        self.memory.enlarge(charge, bytes)?;
         let is_long = paced::is_long(bytes, rows.len() * self.project.table.columns.len());
         let (writer, project) = (Arc::clone(&self.writer), Arc::clone(&self.project));
         let work = move || {
             for row in &rows {
                 writer.push_row(&mut text, &project.table, row)?;
             }
-            Ok(text)
+            Ok::<_, Error>(text)
         };
         if !is_long {
             return work();

@@ -144,13 +144,13 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
             page_size: size,
             page: page_number,
         };
-        let answer = match form.write(page).await? {
-            Written::Whole(rendered) => {
+        let answer = match form.write(page, &call.answers).await? {
+            Written::Whole(rendered, charge) => {
                 if let Some(name) = name {
                     let kept = KeptPage { answer: rendered.clone(), links: links.clone() };
                     call.pages().insert(name, &stored, kept);
                 }
-                Answer::rendered(rendered)
+                Answer::rendered(rendered).with_charge(charge)
             }
             Written::Streamed(body) => Answer::streamed(body),
         };
@@ -358,7 +358,8 @@ impl<V: Version> Endpoint<ApiState> for GetRow<V> {
         let (stored, row) = call.app().row(call.caller()?, &path.project_id, &path.row_id).await?;
         let bytes = row.values.as_bytes().len();
         let key_by = query.key_by.unwrap_or_default();
-        Answer::computed(bytes, move || {
+        let charge = call.answers.admit(bytes).await?;
+        Answer::computed(charge, bytes, move || {
             let (row, tag) = tagged(&stored.project.table, &row, key_by)?;
             Ok((RowOut { row }, tag))
         })
@@ -422,7 +423,8 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
             call.app().patch_row(call.caller()?, &project_id, &row_id, &fields, strict, guard).await?;
         let bytes = patched.row.values.as_bytes().len();
         let key_by = query.key_by.unwrap_or_default();
-        Answer::computed(bytes, move || {
+        let charge = call.answers.admit_written(bytes);
+        Answer::computed(charge, bytes, move || {
             let (row, tag) = tagged(&patched.project.project.table, &patched.row, key_by)?;
             Ok((RowPatchedOut { row, ignored_keys: patched.ignored_keys, hints: patched.hints }, tag))
         })

@@ -15,6 +15,7 @@ pub(crate) const OWN: &[Scenario] = &scenarios!("large_rows", Own:
     pages_and_exports_take_little_memory,
     health_answers_beside_readers_of_large_rows,
     a_page_that_is_read_slowly_is_of_one_moment_or_breaks_off,
+    readers_who_do_not_read_hold_up_their_own_team_only,
 );
 pub(crate) const SHARED: &[Scenario] = &scenarios!("large_rows", Versions:
     a_large_page_is_exactly_the_rows_asked_for,
@@ -106,6 +107,52 @@ fn health_answers_beside_readers_of_large_rows() {
         println!("health beside large rows: median {:?}, longest {:?}", times[15], times[29]);
         assert!(times[15] < Duration::from_secs(1), "{times:?}");
     });
+}
+
+/// Twenty cells of a megabyte: more than the system's buffers take.
+fn readers_who_do_not_read_hold_up_their_own_team_only() {
+    const CELLS: usize = 20;
+    const READERS: usize = 30;
+    let server = Server::start(&["--request-memory", "64M"]);
+    let headers: Vec<String> = (0..CELLS).map(|number| format!("Column {number}")).collect();
+    let table = server.api().table(&headers.iter().map(String::as_str).collect::<Vec<_>>());
+    let cell = "x".repeat(CELL_BYTES);
+    let row: serde_json::Map<String, Value> =
+        headers.iter().map(|header| (header.clone(), cell.clone().into())).collect();
+    let request = table.api.with_key(Request::post(table.path("/rows")).json(&Value::Object(row)));
+    assert_eq!(http::exchange(&server.address, &request).unwrap().status, 201);
+    let id = table.rows(&[("columnIds", "_trigger")])["rows"][0]["id"].as_str().unwrap().to_owned();
+
+    for rest in [format!("/rows/{id}"), "/rows?pageSize=1".to_owned()] {
+        std::fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
+        let before = memory(server.pid(), "VmRSS");
+        let request = table.api.with_key(Request::get(table.path(&rest)));
+        let readers: Vec<(TcpStream, String)> = std::thread::scope(|scope| {
+            let begin = || {
+                let mut stream = http::connect(&server.address).unwrap();
+                stream.write_all(request.head(&server.address).as_bytes()).unwrap();
+                let mut head = [0; 12];
+                stream.read_exact(&mut head).unwrap();
+                (stream, String::from_utf8_lossy(&head).into_owned())
+            };
+            let readers: Vec<_> = (0..READERS).map(|_| scope.spawn(begin)).collect();
+            readers.into_iter().map(|reader| reader.join().unwrap()).collect()
+        });
+        let grown = memory(server.pid(), "VmHWM").saturating_sub(before);
+        let count = |head: &str| readers.iter().filter(|(_, sent)| sent == head).count();
+        let (served, refused) = (count("HTTP/1.1 200"), count("HTTP/1.1 503"));
+        println!("{rest}: {served} served, {refused} refused, grew by {} MB", grown / 1_000_000);
+        assert_eq!(served + refused, READERS, "{rest}");
+        assert!(served > 0 && refused > 0, "{rest}: {served} served, {refused} refused");
+        assert!(grown < READERS * CELLS * CELL_BYTES / 2, "{rest}: grew by {grown} bytes");
+        assert_eq!(table.api.get("/v4/projects").status(), 200);
+        drop(readers);
+        let is_served = (0..100).any(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            http::exchange(&server.address, &request).unwrap().status == 200
+        });
+        assert!(is_served, "{rest}: room is given back");
+    }
 }
 
 /// Asks for a page and reads its beginning.
