@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::offence::Offence;
+
 /// Collects corrections, each once.
 #[derive(Debug, Default)]
 pub(super) struct Fixes {
@@ -10,6 +12,8 @@ pub(super) struct Fixes {
     places: Vec<String>,
     /// References that name no column, with their place.
     pub(super) unresolved: Vec<(String, String)>,
+    /// The corrections that change what was asked for, as whoever wants none is told them.
+    pub(super) refusals: Vec<Offence>,
     told: HashSet<String>,
     /// Names the column where it is not plain which one is meant.
     ending: String,
@@ -23,11 +27,28 @@ impl Fixes {
 
     /// Takes a sentence without its full stop, and the field it is about.
     pub(super) fn add(&mut self, place: &str, sentence: impl Into<String>) {
+        let sentence = sentence.into();
+        let refusal = format!("needs a correction: {sentence}");
+        self.add_refusable(place, sentence, refusal);
+    }
+
+    /// The same, with other words for whoever wants no corrections.
+    pub(super) fn add_refusable(&mut self, place: &str, sentence: String, refusal: String) {
+        if self.add_harmless(place, sentence) {
+            self.refusals.push(Offence::new(place, refusal));
+        }
+    }
+
+    /// A correction that does as was asked: a name written as an id, or what is missing filled in. Says whether it
+    /// is news.
+    pub(super) fn add_harmless(&mut self, place: &str, sentence: impl Into<String>) -> bool {
         let sentence = format!("{}{}.", sentence.into(), self.ending);
-        if self.told.insert(sentence.clone()) {
+        let is_new = self.told.insert(sentence.clone());
+        if is_new {
             self.sentences.push(sentence);
             self.places.push(place.to_owned());
         }
+        is_new
     }
 
     /// Where each correction was made.

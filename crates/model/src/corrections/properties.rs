@@ -40,6 +40,7 @@ proptest! {
                     fixes: Vec::new(),
                     fix_places: Vec::new(),
                     losses: Vec::new(),
+                    refusals: Vec::new(),
                 };
                 prop_assert_eq!(again, Ok(same), "{:?} sent back after {:?}", column.id, step);
             }
