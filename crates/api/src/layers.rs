@@ -55,6 +55,19 @@ impl Cors {
     }
 }
 
+impl Cors {
+    /// The origins that may call; `*` is any.
+    pub(crate) fn origins(&self) -> Vec<String> {
+        match self {
+            Self::Off => Vec::new(),
+            Self::Any => vec!["*".to_owned()],
+            Self::Origins(origins) => {
+                origins.iter().filter_map(|origin| Some(origin.to_str().ok()?.to_owned())).collect()
+            }
+        }
+    }
+}
+
 fn origin_of(text: &str) -> Result<HeaderValue, String> {
     let fault = || format!("{text:?} is not an origin; write it as https://app.example, without a path");
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).ok_or_else(fault)?;

@@ -1,6 +1,8 @@
 //! What is promised, sentence by sentence of the contract.
 
 mod access;
+mod agent_tasks;
+mod agents;
 mod cells;
 mod columns;
 mod commands;
@@ -94,6 +96,8 @@ const ALL: &[&[Scenario]] = &[
     access::OWN,
     sessions::OWN,
     trials::OWN,
+    agent_tasks::OWN,
+    agents::OWN,
     files::OWN,
     site::OWN,
     teams::OWN,
@@ -114,6 +118,7 @@ const ALL: &[&[Scenario]] = &[
     large_rows::SHARED,
     files::SHARED,
     trials::SHARED,
+    agents::SHARED,
     sizes::SHARED,
     site::SHARED,
     ids::SHARED,
