@@ -7,6 +7,7 @@ mod browser;
 mod document;
 mod http;
 mod litellm;
+mod mcp;
 mod peers;
 mod process;
 mod schemathesis;

@@ -231,8 +231,10 @@ fn cors_layer(cors: &Cors) -> Option<CorsLayer> {
     let methods = [Method::GET, Method::POST, Method::PATCH, Method::PUT, Method::DELETE];
     let key = HeaderName::from_static("idempotency-key");
     let sequence = HeaderName::from_bytes(SEQUENCE.as_bytes()).ok();
-    let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, key, REQUEST_ID];
-    let sent: Vec<_> = sent.into_iter().chain(sequence.clone()).collect();
+    // The last three are an agent's that runs in a browser.
+    let agents = ["mcp-protocol-version", "mcp-method", "mcp-name"].map(HeaderName::from_static);
+    let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, key, REQUEST_ID].into_iter().chain(agents);
+    let sent: Vec<_> = sent.chain(sequence.clone()).collect();
     let read =
         [REQUEST_ID, rate_limits::LIMIT, rate_limits::REMAINING, rate_limits::RESET, header::RETRY_AFTER];
     let read: Vec<_> = read.into_iter().chain(sequence).collect();

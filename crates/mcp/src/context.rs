@@ -8,7 +8,7 @@ use rmcp::service::RequestContext;
 use rowmill_app::{App, Caller};
 use rowmill_clock::Clock;
 
-use crate::endpoint::Call;
+use crate::call::Call;
 
 pub(crate) struct Context<'a> {
     pub(crate) app: &'a App,

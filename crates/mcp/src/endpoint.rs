@@ -1,6 +1,5 @@
 //! One HTTP request, answered by the protocol's library.
 
-use std::any::Any;
 use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
@@ -11,34 +10,13 @@ use http_body_util::Full;
 use http_body_util::combinators::BoxBody;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use rowmill_app::{App, Caller};
+use rowmill_app::App;
 use rowmill_clock::Clock;
 
 use crate::server::Server;
 
 /// The body of an answer: JSON, or events where a tool reports progress.
 pub type Body = BoxBody<Bytes, Infallible>;
-
-/// What is known of a request before the protocol is looked at. It goes along in the request's extensions.
-#[derive(Clone)]
-pub struct Call {
-    pub caller: Caller,
-    /// The address the caller reached the server by, without a slash at its end.
-    pub base_url: String,
-    /// Whether only tools that change nothing are offered.
-    pub read_only: bool,
-    pub request_id: Arc<str>,
-    /// The request as it was sent: numbers in it have all their digits.
-    pub text: Arc<str>,
-    /// Whatever is to be kept for as long as the request is worked on, such as its share of memory.
-    pub held: Arc<dyn Any + Send + Sync>,
-}
-
-impl fmt::Debug for Call {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("caller", &self.caller).field("read_only", &self.read_only).finish()
-    }
-}
 
 /// The protocol's server. It keeps no sessions, so any node answers any request.
 #[derive(Clone)]

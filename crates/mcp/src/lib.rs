@@ -7,6 +7,7 @@
 mod advice;
 mod answer_size;
 mod arguments;
+mod call;
 mod column_settings;
 mod column_view;
 mod context;
@@ -28,5 +29,6 @@ mod tool;
 mod tools;
 mod value_text;
 
-pub use endpoint::{Body, Call, Mcp};
+pub use call::Call;
+pub use endpoint::{Body, Mcp};
 pub use hosts::{ForeignHost, Hosts};

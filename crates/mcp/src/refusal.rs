@@ -48,6 +48,7 @@ impl Refusal {
         self
     }
 
+    #[cfg(test)]
     pub(crate) fn into_problems(self) -> Vec<Offence> {
         if self.problems.is_empty() { vec![Offence::new("", self.message)] } else { self.problems }
     }

@@ -16,10 +16,11 @@ use rowmill_fairness::Tenant;
 use rowmill_model::nearest::nearest;
 use serde_json::Map;
 
+use crate::answer_size::bounded;
 use crate::arguments::Arguments;
+use crate::call::Call;
 use crate::context::Context;
 use crate::definitions::{argument_names, definition, definitions};
-use crate::endpoint::Call;
 use crate::prompts;
 use crate::refusal::Refusal;
 use crate::resources;
@@ -52,9 +53,11 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> CallToolResult {
         let context = Context { app: &self.app, clock: &*self.clock, call, request: context };
+        let is_long = request.arguments.as_ref().is_some_and(|arguments| arguments.contains_key("maxChars"));
         let mut arguments = Arguments::new(request.arguments.unwrap_or_default(), argument_names(tool));
         match tools::call(tool, &context, &mut arguments).await {
-            Ok(answer) => CallToolResult::structured(answer),
+            Ok(answer) if is_long => CallToolResult::structured(answer),
+            Ok(answer) => CallToolResult::structured(bounded(answer)),
             Err(refusal) => {
                 if let Some(cause) = refusal.cause() {
                     let request_id = &*call.request_id;

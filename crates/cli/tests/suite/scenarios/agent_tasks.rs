@@ -142,7 +142,8 @@ fn ten_tasks_are_done_by_tools_alone() {
     let firms = |from: usize, to: usize| -> Value {
         let firm = |index: usize| {
             let name = if index % 50 == 49 { format!("Broken {index}") } else { format!("Firm {index}") };
-            json!({ "Name": name, "City": ["Rome", "Oslo", "Bern"][index % 3], "Staff": index })
+            let city = ["Rome", "Oslo", "Bern"][index % 3];
+            json!({ "Name": name, "City": city, "Staff": index })
         };
         (from..to).map(firm).collect()
     };

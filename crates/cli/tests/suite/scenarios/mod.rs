@@ -1,6 +1,7 @@
 //! What is promised, sentence by sentence of the contract.
 
 mod access;
+mod agent_access;
 mod agent_tasks;
 mod agents;
 mod cells;
@@ -97,7 +98,7 @@ const ALL: &[&[Scenario]] = &[
     sessions::OWN,
     trials::OWN,
     agent_tasks::OWN,
-    agents::OWN,
+    agent_access::OWN,
     files::OWN,
     site::OWN,
     teams::OWN,
@@ -119,6 +120,7 @@ const ALL: &[&[Scenario]] = &[
     files::SHARED,
     trials::SHARED,
     agents::SHARED,
+    agent_access::SHARED,
     sizes::SHARED,
     site::SHARED,
     ids::SHARED,
