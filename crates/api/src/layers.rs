@@ -55,6 +55,19 @@ impl Cors {
     }
 }
 
+impl Cors {
+    /// The origins that may call; `*` is any.
+    pub(crate) fn origins(&self) -> Vec<String> {
+        match self {
+            Self::Off => Vec::new(),
+            Self::Any => vec!["*".to_owned()],
+            Self::Origins(origins) => {
+                origins.iter().filter_map(|origin| Some(origin.to_str().ok()?.to_owned())).collect()
+            }
+        }
+    }
+}
+
 fn origin_of(text: &str) -> Result<HeaderValue, String> {
     let fault = || format!("{text:?} is not an origin; write it as https://app.example, without a path");
     let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://")).ok_or_else(fault)?;
@@ -218,6 +231,8 @@ fn cors_layer(cors: &Cors) -> Option<CorsLayer> {
     let methods = [Method::GET, Method::POST, Method::PATCH, Method::PUT, Method::DELETE];
     let key = HeaderName::from_static("idempotency-key");
     let sequence = HeaderName::from_bytes(SEQUENCE.as_bytes()).ok();
+    // The last three are an agent's that runs in a browser.
+    let agents = ["mcp-protocol-version", "mcp-method", "mcp-name"].map(HeaderName::from_static);
     let sent = [
         header::AUTHORIZATION,
         header::CONTENT_TYPE,
@@ -226,7 +241,7 @@ fn cors_layer(cors: &Cors) -> Option<CorsLayer> {
         key,
         REQUEST_ID,
     ];
-    let sent: Vec<_> = sent.into_iter().chain(sequence.clone()).collect();
+    let sent: Vec<_> = sent.into_iter().chain(agents).chain(sequence.clone()).collect();
     let read = [
         REQUEST_ID,
         rate_limits::LIMIT,

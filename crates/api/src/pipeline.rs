@@ -185,13 +185,13 @@ fn captured(parts: &Parts) -> Map<String, Value> {
 }
 
 /// Who may go on, and whom the work is for.
-struct Admitted<P> {
-    principal: Option<P>,
-    tenant: Tenant,
+pub(crate) struct Admitted<P> {
+    pub(crate) principal: Option<P>,
+    pub(crate) tenant: Tenant,
 }
 
 /// Who is calling, if they may and not too often.
-async fn admit<S: Service>(
+pub(crate) async fn admit<S: Service>(
     shared: &Shared<S>,
     access: Access,
     parts: &Parts,

@@ -62,6 +62,11 @@ impl PublicUrl {
         format!("{}://{host}{prefix}", if *is_https { "https" } else { "http" })
     }
 
+    /// Host and port.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
     pub(crate) fn is_https(&self) -> bool {
         self.is_https
     }

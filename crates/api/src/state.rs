@@ -41,6 +41,16 @@ impl ApiState {
         &self.app
     }
 
+    /// The same, for what outlives a call.
+    pub(crate) fn shared_app(&self) -> &Arc<App> {
+        &self.app
+    }
+
+    /// Host and port of the address that is set, if one is.
+    pub(crate) fn public_host(&self) -> Option<&str> {
+        self.public_url.as_deref().map(PublicUrl::host)
+    }
+
     /// The address a request reached this server by.
     pub(crate) fn reached(&self, headers: &HeaderMap) -> PublicUrl {
         PublicUrl::reached(self.public_url.as_deref(), headers)

@@ -6,23 +6,12 @@ use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::caller::Caller;
+use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
 use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::column_id;
 use crate::projects::Change;
-
-/// What becomes of a column that is not right as it was sent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Correcting {
-    /// It is corrected, unless that would lose a reference that worked.
-    #[default]
-    Carefully,
-    /// It is corrected.
-    Freely,
-    /// It is refused, with every correction that it needs.
-    Never,
-}
 
 /// A column as it is now, in its project.
 #[derive(Debug, Clone)]
@@ -119,28 +108,9 @@ impl App {
     }
 }
 
-/// A corrected column, or why it is not to be corrected.
-fn allowed(
-    corrected: Result<Corrected, Vec<Offence>>,
-    correcting: Correcting,
-) -> Result<Corrected, Vec<Offence>> {
-    let corrected = corrected?;
-    let offences: Vec<Offence> = match correcting {
-        Correcting::Freely => Vec::new(),
-        Correcting::Carefully => corrected.losses.clone(),
-        Correcting::Never => {
-            let fixes = corrected.fix_places.iter().zip(&corrected.fixes);
-            fixes
-                .filter(|(place, _)| !place.is_empty())
-                .map(|(place, fix)| Offence::new(place.as_str(), format!("needs a correction: {fix}")))
-                .collect()
-        }
-    };
-    if offences.is_empty() { Ok(corrected) } else { Err(offences) }
-}
-
 fn corrected_change(mut change: Change, corrected: Result<Corrected, Vec<Offence>>) -> Result<Change> {
-    let Corrected { table, column, fixes, fix_places: _, losses: _ } = corrected.map_err(Error::invalid)?;
+    let Corrected { table, column, fixes, losses: _, refusals: _ } =
+        corrected.map_err(Error::invalid)?;
     change.project.table = table;
     change.subject = Some(column.as_str().to_owned());
     change.fixes.extend(fixes);

@@ -1,9 +1,9 @@
 //! Projects.
 
+use rowmill_model::corrections::Corrected;
 use rowmill_model::integration;
 use rowmill_model::limits::NAME_CHARS_MAX;
-use rowmill_model::template::Catalogue;
-use rowmill_model::{Limits, Offence, Project, ProjectId, ProjectSettings, Table, View, corrections};
+use rowmill_model::{Offence, Project, ProjectId, ProjectSettings, Table, View, corrections};
 use rowmill_store::{
     ProjectPage, ProjectSave, ProjectSummary, SavedProject, SeenProject, StoreError, StoredProject,
 };
@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::caller::Caller;
+use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
 use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
@@ -26,6 +27,8 @@ pub struct NewProject {
     pub settings: ProjectSettings,
     /// Column creation bodies.
     pub columns: Vec<Map<String, Value>>,
+    /// What becomes of columns that are not right as they were sent.
+    pub correcting: Correcting,
 }
 
 /// What of a project changes; `None` leaves a field as it is.
@@ -125,13 +128,17 @@ impl App {
         if let Some(saved) = self.recall(once.as_ref()).await? {
             return Ok(saved);
         }
-        let NewProject { title, autoplay, folder_id, metadata, settings, columns } = new;
+        let NewProject { title, autoplay, folder_id, metadata, settings, columns, correcting } = new;
         self.check_size("metadata", &metadata)?;
         let mut offences = integration::check_metadata(&metadata, "metadata");
         let title = check_name("title", &title, &mut offences);
         self.check_room(columns.len() + 1)?;
         let catalogue = self.credentials(caller.team()).await?.catalogue();
-        let (mut table, fixes) = build_table(&columns, &catalogue, &self.limits, &mut offences)?;
+        let create = |table: &Table, body: &Map<String, Value>| {
+            let corrected = corrections::create(table, body, column_id()?, &catalogue, &self.limits);
+            Ok(allowed(corrected, correcting))
+        };
+        let (mut table, fixes) = build_table(&columns, create, &mut offences)?;
         if !offences.is_empty() {
             return Err(Error::invalid(offences));
         }
@@ -288,14 +295,13 @@ pub(crate) const ATTEMPTS_MAX: usize = 100;
 
 fn build_table(
     columns: &[Map<String, Value>],
-    catalogue: &Catalogue,
-    limits: &Limits,
+    create: impl Fn(&Table, &Map<String, Value>) -> Result<Result<Corrected, Vec<Offence>>>,
     offences: &mut Vec<Offence>,
 ) -> Result<(Table, Vec<String>)> {
     let mut table = Table::new();
     let mut fixes = Vec::new();
     for (index, body) in columns.iter().enumerate() {
-        match corrections::create(&table, body, column_id()?, catalogue, limits) {
+        match create(&table, body)? {
             Ok(corrected) => {
                 table = corrected.table;
                 fixes.extend(corrected.fixes);

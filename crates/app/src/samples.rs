@@ -7,7 +7,7 @@ use rowmill_model::{ColumnId, Project};
 
 use crate::app::App;
 use crate::caller::Caller;
-use crate::columns::Correcting;
+use crate::correcting::Correcting;
 use crate::error::{Error, Result};
 use crate::projects::NewProject;
 use crate::rows::InsertRows;
@@ -38,6 +38,7 @@ impl App {
                     folder_id: None,
                     metadata: Map::new(),
                     settings: rowmill_model::ProjectSettings::default(),
+                    correcting: Correcting::Freely,
                     columns: objects(&[
                         json!({
                             "templateId": "web-scraper", "header": "Page",

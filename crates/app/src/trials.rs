@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::caller::Caller;
+use crate::correcting::{Correcting, allowed};
 use crate::error::{Error, Noun, Result};
 use crate::ids::column_id;
 use crate::tester::{Trial, TrialCell, TrialOutcome};
@@ -27,6 +28,8 @@ pub struct TryColumn {
     pub column_id: Option<String>,
     /// Only return what would be sent.
     pub dry_run: bool,
+    /// What becomes of a column that is not right as it was sent.
+    pub correcting: Correcting,
 }
 
 #[derive(Debug)]
@@ -56,7 +59,7 @@ impl App {
 
     /// Runs a column on one row without keeping anything.
     pub async fn try_column(&self, caller: Caller, project: &str, request: TryColumn) -> Result<Tried> {
-        let TryColumn { row_id, mut column, column_id: edited, dry_run } = request;
+        let TryColumn { row_id, mut column, column_id: edited, dry_run, correcting } = request;
         let stored = self.project_to_change(caller, project).await?;
         let id = RowId::parse(&row_id).ok_or(Error::NotFound(Noun::Row))?;
         let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
@@ -71,7 +74,7 @@ impl App {
             }
             None => corrections::create(table, &column, column_id()?, &catalogue, &self.limits),
         };
-        let Corrected { table, column, fixes, .. } = corrected.map_err(|offences| {
+        let Corrected { table, column, fixes, .. } = allowed(corrected, correcting).map_err(|offences| {
             let within = |Offence { path, message }| Offence::new(join(&path), message);
             Error::invalid(offences.into_iter().map(within).collect())
         })?;

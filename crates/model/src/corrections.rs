@@ -50,11 +50,11 @@ pub struct Corrected {
     pub column: ColumnId,
     /// What was corrected, each in one past-tense sentence.
     pub fixes: Vec<String>,
-    /// Where each correction was made, such as `aiConfig.prompt`; as many as there are `fixes`. Empty for those that only
-    /// tell how something right is kept: a header in place of an id, a dependency that follows from a reference.
-    pub fix_places: Vec<String>,
     /// References that would be lost: what the change says in their place names no column.
     pub losses: Vec<Offence>,
+    /// Those corrections that change what was asked for, for whoever wants none: unknown names, settings that the
+    /// column cannot have. A name written as an id, or a setting filled in, is not among them.
+    pub refusals: Vec<Offence>,
 }
 
 /// Adds the column that `body` describes: its template's configuration with the body's laid over it.
@@ -127,7 +127,8 @@ pub fn delete(table: &Table, column_id: &str) -> Result<Corrected, Vec<Offence>>
     for index in 0..table.columns.len() {
         fixes.extend(forget_in_column(&mut table, index, &gone));
     }
-    Ok(Corrected { table, column: gone.id, fixes, fix_places: Vec::new(), losses: Vec::new() })
+    let (losses, refusals) = (Vec::new(), Vec::new());
+    Ok(Corrected { table, column: gone.id, fixes, losses, refusals })
 }
 
 /// Removes what a view says of a deleted column.
@@ -186,8 +187,9 @@ impl Change<'_> {
             let losses = table
                 .by_id(stored.id.as_str())
                 .map_or_else(Vec::new, |column| losses::find(&stored, column, &fixes.unresolved));
-            let fix_places = fixes.take_places();
-            Ok(Corrected { table, column: stored.id, fixes: fixes.into_sentences(), fix_places, losses })
+            let refusals = std::mem::take(&mut fixes.refusals);
+            let column = stored.id;
+            Ok(Corrected { table, column, fixes: fixes.into_sentences(), losses, refusals })
         } else {
             Err(self.offences)
         }
@@ -206,7 +208,7 @@ impl Change<'_> {
         let filled = config::fill_missing(&mut draft, &defaults);
         if self.tell_filled {
             for place in filled {
-                fixes.add(&place, format!("Filled missing {place} from the template"));
+                fixes.note(format!("Filled missing {place} from the template"));
             }
         }
         draft

@@ -1,5 +1,6 @@
 import { Shell } from '../shell/Shell';
 import { usePageTitle } from '../shell/usePageTitle';
+import { AgentsSection } from './AgentsSection';
 import { KeysSection } from './KeysSection';
 import { ProvidersSection } from './ProvidersSection';
 import { SecretsSection } from './SecretsSection';
@@ -13,6 +14,7 @@ const SECTIONS: Section[] = [
   { id: 'secrets', label: 'Secrets', icon: 'lock', content: () => <SecretsSection /> },
   { id: 'keys', label: 'API keys', icon: 'key', content: () => <KeysSection /> },
   { id: 'sessions', label: 'Signed-in browsers', icon: 'users', content: () => <SessionsSection /> },
+  { id: 'agents', label: 'Agents', icon: 'spark', content: () => <AgentsSection /> },
   { id: 'team', label: 'Team', icon: 'users', content: () => <TeamSection /> },
   { id: 'usage', label: 'Usage', icon: 'chart', content: () => <UsageSection /> },
 ];

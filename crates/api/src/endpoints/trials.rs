@@ -1,7 +1,7 @@
 //! Trying a column on one row, or a provider's credential.
 
 use axum::http::Method;
-use rowmill_app::{TrialOutcome, Tried, TryColumn};
+use rowmill_app::{Correcting, TrialOutcome, Tried, TryColumn};
 use rowmill_model::{CellError, CellStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -120,7 +120,7 @@ impl Endpoint<ApiState> for TryOnRow {
         Json(body): Json<TryBody>,
     ) -> Result<Answer<TriedOut>, Error> {
         let TryBody { row_id, column: ColumnCreate(column), column_id, dry_run } = body;
-        let request = TryColumn { row_id, column, column_id, dry_run };
+        let request = TryColumn { row_id, column, column_id, dry_run, correcting: Correcting::Freely };
         let Tried { resolved, outcome, fixes } =
             call.app().try_column(call.caller()?, &path.project_id, request).await?;
         let result = outcome.map(TriedResult::new).transpose()?;

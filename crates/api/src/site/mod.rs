@@ -1,6 +1,7 @@
-//! What is there for people with a browser, beside the API.
+//! What is there for people with a browser, and for agents, beside the API.
 
 pub(crate) mod cookie;
+mod mcp;
 mod page;
 mod session;
 
@@ -13,14 +14,15 @@ use crate::pipeline::Shared;
 use crate::state::ApiState;
 
 /// Everything but the operations of the document.
-fn routes(shared: Arc<Shared<ApiState>>) -> Router {
+fn routes(shared: Arc<Shared<ApiState>>, agents: mcp::Agents) -> Router {
     let pages = page::routes(shared.state.clone());
-    session::routes().with_state(shared).merge(pages)
+    session::routes().with_state(Arc::clone(&shared)).merge(mcp::routes(shared, agents)).merge(pages)
 }
 
 impl Finished<ApiState> {
     /// The whole service: the operations, and the web application that uses them.
     pub fn site(self, state: ApiState, settings: Settings) -> Router {
-        self.router_beside(state, settings, routes)
+        let agents = mcp::Agents::new(&state, &settings);
+        self.router_beside(state, settings, |shared| routes(shared, agents))
     }
 }

@@ -1,6 +1,6 @@
 //! Projects on the wire.
 
-use rowmill_app::{Caller, NewProject, ProjectChanges, ProjectSummary};
+use rowmill_app::{Caller, Correcting, NewProject, ProjectChanges, ProjectSummary};
 use rowmill_model::{Project, ProjectSettings, integration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -147,6 +147,7 @@ impl From<ProjectCreate> for NewProject {
             metadata: metadata.unwrap_or_default(),
             settings: settings.unwrap_or_default(),
             columns: columns.into_iter().map(|column| column.0).collect(),
+            correcting: Correcting::Freely,
         }
     }
 }

@@ -234,7 +234,7 @@ fn number_providers(providers: &mut [WaterfallProvider], fixes: &mut Fixes) {
         provider.order = order;
     }
     if changed {
-        fixes.add(PROVIDERS, "Renumbered the order of providers from 0");
+        fixes.note("Renumbered the order of providers from 0");
     }
 }
 

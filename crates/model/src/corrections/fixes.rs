@@ -2,15 +2,16 @@
 
 use std::collections::HashSet;
 
+use crate::offence::Offence;
+
 /// Collects corrections, each once.
 #[derive(Debug, Default)]
 pub(super) struct Fixes {
     sentences: Vec<String>,
-    /// Where each correction was made, such as `aiConfig.prompt`, or nothing if nothing was wrong; as many as there are
-    /// sentences.
-    places: Vec<String>,
     /// References that name no column, with their place.
     pub(super) unresolved: Vec<(String, String)>,
+    /// The corrections that change what was asked for, as whoever wants none is told them.
+    pub(super) refusals: Vec<Offence>,
     told: HashSet<String>,
     /// Names the column where it is not plain which one is meant.
     ending: String,
@@ -24,21 +25,27 @@ impl Fixes {
 
     /// Takes a sentence without its full stop, and the field it is about.
     pub(super) fn add(&mut self, place: &str, sentence: impl Into<String>) {
-        let sentence = format!("{}{}.", sentence.into(), self.ending);
-        if self.told.insert(sentence.clone()) {
-            self.sentences.push(sentence);
-            self.places.push(place.to_owned());
+        let sentence = sentence.into();
+        let refusal = format!("needs a correction: {sentence}");
+        self.add_refusable(place, sentence, refusal);
+    }
+
+    /// The same, with other words for whoever wants no corrections.
+    pub(super) fn add_refusable(&mut self, place: &str, sentence: String, refusal: String) {
+        if self.note(sentence) {
+            self.refusals.push(Offence::new(place, refusal));
         }
     }
 
-    /// The same about something that was not wrong, only said otherwise than it is kept.
-    pub(super) fn note(&mut self, sentence: impl Into<String>) {
-        self.add("", sentence);
-    }
-
-    /// Where each correction was made.
-    pub(super) fn take_places(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.places)
+    /// A correction that does as was asked: a name written as an id, or what is missing filled in. Says whether it
+    /// is news.
+    pub(super) fn note(&mut self, sentence: impl Into<String>) -> bool {
+        let sentence = format!("{}{}.", sentence.into(), self.ending);
+        let is_new = self.told.insert(sentence.clone());
+        if is_new {
+            self.sentences.push(sentence);
+        }
+        is_new
     }
 
     pub(super) fn into_sentences(self) -> Vec<String> {

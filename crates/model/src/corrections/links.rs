@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::fixes::{Fixes, quoted};
 use crate::column::{Column, Dependency};
 use crate::ids::ColumnId;
+use crate::nearest::nearest;
 use crate::reference::{Names, Reference, Secrets, Unresolved, for_each_template_at, rewrite};
 use crate::table::Table;
 
@@ -83,8 +84,9 @@ impl Links<'_> {
     /// The id of the column a dependency names, if it may be waited for.
     fn dependency_id(&mut self, name: &str) -> Option<ColumnId> {
         let Some(id) = self.names.column(name) else {
-            let unknown = self.unknown(name);
-            self.fixes.add("dependencies", format!("Removed dependency on {unknown}"));
+            let sentence = format!("Removed dependency on {}", self.unknown(name));
+            let refusal = self.not_a_column(name);
+            self.fixes.add_refusable("dependencies", sentence, refusal);
             return None;
         };
         match self.barred(id) {
@@ -101,7 +103,8 @@ impl Links<'_> {
             }
         }
         if id != name {
-            self.fixes.note(format!("Rewrote dependency {} to {}", quoted(name), quoted(id)));
+            let sentence = format!("Rewrote dependency {} to {}", quoted(name), quoted(id));
+            self.fixes.note(sentence);
         }
         Some(ColumnId::new(id))
     }
@@ -156,7 +159,8 @@ impl Links<'_> {
         }
         self.refer_to(id);
         if id != name {
-            self.fixes.note(format!("Rewrote {} to {} in {PLACE}", quoted(&name), quoted(id)));
+            let sentence = format!("Rewrote {} to {} in {PLACE}", quoted(&name), quoted(id));
+            self.fixes.note(sentence);
         }
         id.clone_into(&mut config.column_id);
     }
@@ -207,7 +211,24 @@ impl Links<'_> {
             Unresolved::NoColumn => format!("Cleared reference to {} in {place}", self.unknown(inner)),
         };
         self.fixes.unresolved.push((place.to_owned(), inner.to_owned()));
-        self.fixes.add(place, sentence);
+        if why == Unresolved::NoColumn && !names_secret {
+            let refusal = self.not_a_column(inner);
+            self.fixes.add_refusable(place, sentence, refusal);
+        } else {
+            self.fixes.add(place, sentence);
+        }
+    }
+
+    /// Tells whoever wants no corrections that a name is no column's, and which may be meant.
+    fn not_a_column(&self, name: &str) -> String {
+        let headers = || self.table.columns.iter().map(|column| column.header.as_str());
+        // A reference may have a path behind the name.
+        let meant = nearest(name, headers())
+            .or_else(|| nearest(name.split(['.', '[']).next().unwrap_or_default(), headers()));
+        match meant {
+            Some(header) => format!("{} is not a column; did you mean {}?", quoted(name), quoted(header)),
+            None => format!("{} is not a column", quoted(name)),
+        }
     }
 
     fn tell_barred(&mut self, id: &str, place: &str, barred: Barred) {
@@ -240,7 +261,8 @@ pub(super) fn name_by_id(condition: &mut Value, names: &Names<'_>, depth: usize,
         if let Some(Value::String(name)) = filter.get_mut("columnId")
             && let Some(id) = names.column(name).filter(|id| id != name)
         {
-            fixes.note(format!("Rewrote {} to {} in runCondition", quoted(name), quoted(id)));
+            let sentence = format!("Rewrote {} to {} in runCondition", quoted(name), quoted(id));
+            fixes.note(sentence);
             id.clone_into(name);
         }
         if let Some(inner) = filter.get_mut("filters") {

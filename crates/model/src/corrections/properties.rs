@@ -38,8 +38,8 @@ proptest! {
                     table: table.clone(),
                     column: column.id.clone(),
                     fixes: Vec::new(),
-                    fix_places: Vec::new(),
                     losses: Vec::new(),
+                    refusals: Vec::new(),
                 };
                 prop_assert_eq!(again, Ok(same), "{:?} sent back after {:?}", column.id, step);
             }

@@ -55,7 +55,7 @@ fn check_on(table: &Table, id: &str, body: &Value, fixes: &[&str], expected: &Va
     let again = patched(&corrected.table, id, &wire(&corrected.table, id));
     assert_eq!(
         again,
-        Corrected { fixes: vec![], fix_places: vec![], losses: vec![], ..corrected },
+        Corrected { fixes: vec![], losses: vec![], refusals: vec![], ..corrected },
         "{id} {body}, sent back"
     );
 }
@@ -68,7 +68,7 @@ fn check_created(body: &Value, fixes: &[&str], expected: &Value) {
     let again = patched(&corrected.table, "col_new", &wire(&corrected.table, "col_new"));
     assert_eq!(
         again,
-        Corrected { fixes: vec![], fix_places: vec![], losses: vec![], ..corrected },
+        Corrected { fixes: vec![], losses: vec![], refusals: vec![], ..corrected },
         "{body}, sent back"
     );
 }
@@ -331,4 +331,21 @@ fn a_column_moves_to_its_order() {
         expected.insert(moved_to, id.to_owned());
         assert_eq!(ids(&patched(&table(), id, &json!({"order": order})).table), expected);
     }
+}
+
+#[test]
+fn whoever_wants_no_corrections_is_told_those_that_change_what_was_asked() {
+    let table = table();
+    let header = table.columns.last().unwrap().header.clone();
+    let refused = |prompt: String| {
+        let body = json!({ "templateId": "ai-text", "aiConfig": { "prompt": prompt } });
+        created(&table, "col_new", &body).refusals
+    };
+    // A header written as an id, and the dependency that follows from it, are what was asked for.
+    assert_eq!(refused(format!("Greet @{{{header}}}")), []);
+    let misspelt = format!("{header}x");
+    let expected = format!("\"{misspelt}\" is not a column; did you mean \"{header}\"?");
+    assert_eq!(refused(format!("Greet @{{{misspelt}}}")), [Offence::new("aiConfig.prompt", expected)]);
+    let foreign = json!({ "templateId": "ai-text", "apiConfig": { "url": "http://a.example" } });
+    assert_eq!(created(&table, "col_new", &foreign).refusals.len(), 1);
 }

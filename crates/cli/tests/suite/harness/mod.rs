@@ -1,5 +1,6 @@
 //! How scenarios are run.
 
+pub(crate) mod agent;
 pub(crate) mod api;
 pub(crate) mod balancer;
 pub(crate) mod database;
@@ -14,6 +15,7 @@ pub(crate) mod server;
 pub(crate) mod stub_server;
 pub(crate) mod table;
 
+pub(crate) use agent::Agent;
 pub(crate) use api::{Answer, Api};
 pub(crate) use balancer::Balancer;
 pub(crate) use http::Request;

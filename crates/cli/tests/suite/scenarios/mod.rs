@@ -2,6 +2,9 @@
 
 mod access;
 mod backups;
+mod agent_access;
+mod agent_tasks;
+mod agents;
 mod cells;
 mod columns;
 mod commands;
@@ -107,6 +110,8 @@ const ALL: &[&[Scenario]] = &[
     sessions::OWN,
     sessions::NODES,
     trials::OWN,
+    agent_tasks::OWN,
+    agent_access::OWN,
     files::OWN,
     site::OWN,
     teams::OWN,
@@ -132,6 +137,8 @@ const ALL: &[&[Scenario]] = &[
     large_rows::SHARED,
     files::SHARED,
     trials::SHARED,
+    agents::SHARED,
+    agent_access::SHARED,
     sizes::SHARED,
     site::SHARED,
     ids::SHARED,
