@@ -131,6 +131,7 @@ impl App {
             metadata,
             settings,
             table,
+            trash: rowmill_model::Trash::default(),
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
         };

@@ -48,6 +48,9 @@ mod stored_rows;
 mod teams;
 mod tokens;
 mod transaction;
+mod trash;
+mod trash_store;
+mod trashed_projects;
 mod work;
 
 pub use crate::carry::Carrier;

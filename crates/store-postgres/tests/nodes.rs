@@ -61,6 +61,7 @@ async fn project(store: &dyn Store, number: u128) -> ProjectId {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
+        trash: rowmill_model::Trash::default(),
         created_at_ms: 1,
         updated_at_ms: 1,
     };
@@ -212,7 +213,7 @@ fn a_newer_or_altered_database_is_refused() {
         let beside = client(&address).await;
         let refused = async || PostgresStore::connect(&address, Options::default()).await.unwrap_err();
         beside.batch_execute("INSERT INTO rowmill.migrations VALUES (5, 'later', '')").await.unwrap();
-        assert!(matches!(refused().await, StoreError::Newer { found: 5, known: 4 }));
+        assert!(matches!(refused().await, StoreError::Newer { found: 6, known: 5 }));
         let alter =
             "DELETE FROM rowmill.migrations WHERE version = 5; UPDATE rowmill.migrations SET sql = ''";
         beside.batch_execute(alter).await.unwrap();

@@ -31,6 +31,9 @@ mod sealed;
 mod short_reads;
 mod store;
 mod teams;
+mod trash;
+mod trash_store;
+mod trashed_projects;
 mod work;
 mod writer;
 

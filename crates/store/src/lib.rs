@@ -16,6 +16,7 @@ pub mod lookup;
 pub mod shared_rates;
 mod spans;
 mod store;
+mod trash;
 mod types;
 mod work;
 mod write_health;
@@ -24,6 +25,9 @@ pub use crate::error::{Result, StoreError};
 pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;
 pub use crate::store::{RowVisitor, Snapshot, Store};
+pub use crate::trash::{
+    Restored, SWEEP_ENTRIES, TrashPage, TrashPlace, TrashStore, TrashedProject, TrashedRow,
+};
 pub use crate::types::{
     ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, KeptInput, NewRow, NewRows,
     PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject,

@@ -9,6 +9,7 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use crate::error::Result;
 use crate::shared_rates::SharedRates;
 use crate::spans::Spans;
+use crate::trash::TrashStore;
 use crate::types::{
     ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, NewRows, PageStart, ProjectPage,
     ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind,
@@ -34,7 +35,7 @@ pub trait Snapshot: std::fmt::Debug + Send {
 }
 
 #[async_trait]
-pub trait Store: std::fmt::Debug + Send + Sync + 'static {
+pub trait Store: TrashStore + std::fmt::Debug + Send + Sync + 'static {
     /// Whether the database answers, and its disk takes writes as far as is known.
     async fn ping(&self) -> Result<()>;
 
@@ -96,7 +97,7 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     async fn count_projects(&self, team: TeamId, folder: Option<String>) -> Result<u64>;
 
-    /// How many rows all of a team's projects have, by their counters.
+    /// How many rows all of a team's projects have, by their counters, with those in the trash.
     async fn count_team_rows(&self, team: TeamId) -> Result<u64>;
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>>;

@@ -75,6 +75,7 @@ impl ProjectHead {
             metadata,
             settings,
             table,
+            trash: _,
             created_at_ms,
             updated_at_ms,
         } = project;

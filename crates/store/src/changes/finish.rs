@@ -12,6 +12,7 @@ impl<V: Copy> RowChanges<V> {
         self.close_rows();
         self.close_claims();
         self.close_blocks();
+        self.close_trash();
         self.writes.live = std::mem::take(&mut self.live).by_level();
         std::mem::take(&mut self.writes)
     }
@@ -32,8 +33,15 @@ impl<V: Copy> RowChanges<V> {
             revoked: self.revoked,
             ready: self.any_ready,
         };
-        let (row_count, next_position) = (self.row_count, self.next_position);
-        Ok(Finished { writes, row_count, next_position, lookup_slots: self.lookup_slots, tally, change })
+        Ok(Finished {
+            writes,
+            row_count: self.row_count,
+            next_position: self.next_position,
+            lookup_slots: self.lookup_slots,
+            trashed_count: self.trashed_count,
+            tally,
+            change,
+        })
     }
 
     fn close_rows(&mut self) {

@@ -9,6 +9,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId};
 
 use super::live::LiveDelta;
+use super::trash::OpenTrash;
 use super::write_set::{CellClaim, RawRow, WriteSet};
 use crate::error::{Result, StoreError};
 use crate::lookup::column_of;
@@ -26,6 +27,8 @@ pub struct ProjectAtStart {
     pub change_seq: u64,
     /// The columns that rows are matched on.
     pub lookup_slots: Vec<Slot>,
+    /// How many rows are in the trash.
+    pub trashed_count: u64,
 }
 
 /// One project's rows, while a transaction changes them.
@@ -45,6 +48,9 @@ pub struct RowChanges<V> {
     /// The positions at which a value may stand, by column and hash, as far as they were asked for.
     pub(super) matches: HashMap<(Slot, i64), BTreeSet<u64>>,
     pub(super) blocks: BTreeMap<u64, OpenBlock>,
+    pub(super) trash: BTreeMap<u64, OpenTrash>,
+    pub(super) trashed_count: u64,
+    pub(super) has_restored: bool,
     pub(super) claims: BTreeMap<u64, OpenClaim>,
     pub(super) tally: LoadedTally,
     pub(super) live: LiveDelta,
@@ -97,7 +103,7 @@ pub(super) enum LoadedTally {
 
 impl<V: Copy> RowChanges<V> {
     pub fn new(start: ProjectAtStart) -> Self {
-        let ProjectAtStart { project, plan, row_count, next_position, change_seq, lookup_slots } = start;
+        let ProjectAtStart { project, plan, row_count, next_position, change_seq, lookup_slots, .. } = start;
         Self {
             project,
             plan,
@@ -110,6 +116,9 @@ impl<V: Copy> RowChanges<V> {
             by_id: HashMap::new(),
             matches: HashMap::new(),
             blocks: BTreeMap::new(),
+            trash: BTreeMap::new(),
+            trashed_count: start.trashed_count,
+            has_restored: false,
             claims: BTreeMap::new(),
             tally: LoadedTally::Missing,
             live: LiveDelta::default(),

@@ -8,6 +8,7 @@ use rowmill_model::{Record, RowId};
 use uuid::Uuid;
 
 use super::places::Places;
+use super::trash::TrashEntry;
 use crate::work::Change;
 
 /// A row without the marks of its cells.
@@ -27,6 +28,15 @@ pub struct WriteSet<V> {
     /// With the version that was read: if the stored row has another by now, the transaction must fail.
     pub rows_updated: Vec<(RawRow, V)>,
     pub rows_deleted: Vec<u64>,
+    /// Rows that go to the trash, by position.
+    pub rows_trashed: Vec<u64>,
+    /// Rows that come back from there.
+    pub rows_restored: Vec<u64>,
+    /// The marks of the rows in the trash, by block; empty if there are none any more.
+    pub trash_marks: Vec<(u64, Vec<u8>)>,
+    pub trash_made: Vec<TrashEntry>,
+    /// Entries with other places than before. Those without any are deleted.
+    pub trash_changed: Vec<TrashEntry>,
     /// By column, hash and position: whether the entry exists from now on.
     pub lookups: BTreeMap<(Slot, i64, u64), bool>,
     /// Changes to live counts: level, segment and difference.
@@ -51,6 +61,11 @@ impl<V> Default for WriteSet<V> {
             rows_inserted: Vec::new(),
             rows_updated: Vec::new(),
             rows_deleted: Vec::new(),
+            rows_trashed: Vec::new(),
+            rows_restored: Vec::new(),
+            trash_marks: Vec::new(),
+            trash_made: Vec::new(),
+            trash_changed: Vec::new(),
             lookups: BTreeMap::new(),
             live: Vec::new(),
             blocks: Vec::new(),
@@ -82,6 +97,7 @@ pub struct Finished<V> {
     pub row_count: u64,
     pub next_position: u64,
     pub lookup_slots: Vec<Slot>,
+    pub trashed_count: u64,
     /// The counts as JSON, if they changed.
     pub tally: Option<String>,
     pub change: Change,

@@ -9,6 +9,7 @@ mod project;
 mod project_writes;
 mod rows;
 mod state;
+mod trash;
 mod work;
 
 use std::ops::ControlFlow;
@@ -239,7 +240,10 @@ impl Store for MemoryStore {
     }
 
     async fn count_team_rows(&self, team: TeamId) -> Result<u64> {
-        self.read(|state| Ok(state.projects_of(team, None).map(|entry| entry.rows.len() as u64).sum()))
+        self.read(|state| {
+            let rows: u64 = state.projects_of(team, None).map(MemoryProject::row_count).sum();
+            Ok(rows + state.count_trashed_rows(team))
+        })
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {

@@ -8,6 +8,7 @@ use rowmill_model::plan::{Block, Mark, Plan, RowTransitions, Tally, block_of, pl
 use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId, View};
 
+use super::trash::Trashed;
 use crate::error::Result;
 use crate::types::{ProjectSummary, StoredProject, StoredRow};
 
@@ -24,6 +25,9 @@ pub(super) struct MemoryProject {
     pub(super) rows: BTreeMap<u64, Row>,
     /// Each guest's row and the time of the last event taken.
     pub(super) guests: HashMap<String, (RowId, i64)>,
+    /// Rows in the trash whose guests got others.
+    pub(super) past_guests: HashMap<RowId, String>,
+    pub(super) trash: BTreeMap<u64, Trashed>,
     pub(super) blocks: BTreeMap<u64, Block>,
     pub(super) tally: Tally,
     pub(super) processed_at_ms: Option<i64>,
@@ -93,7 +97,11 @@ impl MemoryProject {
     pub(super) fn replan(&mut self, asked: &[Slot]) {
         self.tally = self.tally.recounting();
         let plan = Arc::clone(&self.plan);
-        self.blocks.values_mut().for_each(|block| block.keep_only(plan.slots()));
+        let trashed: Vec<Slot> = self.project.trash.slots().collect();
+        for block in self.blocks.values_mut() {
+            block.keep_only(plan.slots().chain(trashed.iter().copied()));
+            trashed.iter().for_each(|slot| block.stop_column(*slot));
+        }
         for block in self.blocks.values_mut() {
             for slot in asked {
                 block.outdate(*slot);

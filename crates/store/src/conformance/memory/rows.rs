@@ -248,7 +248,11 @@ impl State {
             None if !may_create => return Err(StoreError::Full),
             None => self.insert_row(changes, id, row, now_ms)?,
         };
-        self.entry_mut(id)?.guests.insert(guest_id.clone(), (row, event_at));
+        let entry = self.entry_mut(id)?;
+        let before = entry.guests.insert(guest_id.clone(), (row, event_at));
+        if let Some((before, _)) = before.filter(|(before, _)| *before != row) {
+            entry.past_guests.insert(before, guest_id.clone());
+        }
         Ok(Some(action))
     }
 
