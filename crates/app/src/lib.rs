@@ -36,6 +36,7 @@ mod sessions;
 mod sign_in_link;
 mod teams;
 mod tester;
+mod trash;
 mod trials;
 mod usage;
 mod vault;
@@ -46,7 +47,7 @@ mod webhook;
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, Selection, Start};
 pub use rowmill_store::{
     ApiKey, Inserted, ProcessingStatus, ProjectSummary, RowAction, SharedRates, Stopped, StoredProject,
-    StoredRow, Team, shared_rates,
+    StoredRow, Team, TrashedProject, TrashedRow, shared_rates,
 };
 
 pub use crate::app::App;
@@ -74,6 +75,7 @@ pub use crate::secrets::SecretState;
 pub use crate::sessions::SESSION_DAYS;
 pub use crate::teams::NewKey;
 pub use crate::tester::{Trial, TrialCell, TrialOutcome};
+pub use crate::trash::{ItemsRestored, KeyNames, ProjectTrashListed, RestoreItems, TrashListed};
 pub use crate::trials::{ProviderTest, Tried, TryColumn};
 pub use crate::usage::ProjectUsage;
 pub use crate::vault::Vault;

@@ -162,7 +162,12 @@ impl App {
 
     pub async fn delete_project(&self, caller: Caller, id: &str) -> Result<()> {
         let project = self.project_to_change(caller, id).await?;
-        if self.store.delete_project(project.project.id).await? {
+        let id = project.project.id;
+        let is_deleted = match self.deletion(caller)? {
+            Some(deletion) => self.store.trash_project(id, deletion).await?,
+            None => self.store.delete_project(id).await?,
+        };
+        if is_deleted {
             Ok(())
         } else {
             Err(Error::NotFound(Noun::Project))
@@ -205,6 +210,7 @@ impl App {
                 return Ok(SavedProject { project, views, subject, fixes });
             }
             project.updated_at_ms = self.clock.now_ms();
+            project.trash.forget_until(self.deleted_until_ms());
             let version = Some(stored.version);
             let save = ProjectSave { project, views, version, subject, fixes, once: once.clone() };
             match self.store.save_project(save).await {

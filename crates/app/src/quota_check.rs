@@ -17,7 +17,8 @@ impl App {
     pub(crate) fn rows_quota_exceeded(&self) -> Error {
         let rows_max = self.quotas.team_rows_max.unwrap_or(u64::MAX);
         Error::QuotaExceeded(format!(
-            "The team has as many rows as it can have: {rows_max} (teamRowsMax). Delete rows, or ask the operator for more"
+            "The team has as many rows as it can have: {rows_max} (teamRowsMax), counting the rows in the \
+             trash. Delete rows and empty the trash, or ask the operator for more"
         ))
     }
 

@@ -6,7 +6,7 @@ use rowmill_model::filter::Filters;
 use rowmill_model::limits::{EMOJI_CHARS_MAX, OFFENCES_MAX};
 use rowmill_model::sort::Sorting;
 use rowmill_model::table::ColumnNames;
-use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId};
+use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId, restoring};
 use serde_json::Value;
 
 use crate::app::App;
@@ -108,10 +108,15 @@ impl App {
     }
 
     pub async fn delete_view(&self, caller: Caller, project: &str, view: &str) -> Result<()> {
+        let deletion = self.deletion(caller)?;
         self.change(caller, project, None, |stored| {
             let mut change = Change::from(stored);
             let place = place(&change.views, view)?;
-            change.views.remove(place);
+            let view = change.views.remove(place);
+            if let Some(deletion) = deletion {
+                let most = usize::try_from(self.limits.views_max).unwrap_or(usize::MAX);
+                restoring::trash_view(&mut change.project, view, place, deletion, most);
+            }
             Ok(change)
         })
         .await

@@ -56,6 +56,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     if serve.store.url().is_none() {
         tokio::spawn(storage_space::watch(serve.store.data_dir.clone()));
     }
+    tokio::spawn(sweep_trash(Arc::clone(&app)));
     let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &*database, clock)?;
     app.try_with(Arc::new(Trials(Arc::clone(&provider_calls))));
     let workers = if role == Role::Server && serve.no_workers {
@@ -95,6 +96,10 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     Ok(())
 }
 
+async fn sweep_trash(app: Arc<App>) {
+    app.keep_trash_swept().await;
+}
+
 /// The application on its database.
 struct Opened {
     database: Arc<dyn Store>,
@@ -114,7 +119,7 @@ async fn open(serve: &Serve, limits: &Limits) -> Result<Opened, Box<dyn Error>> 
     let clock = SharedClock(Arc::clone(&database));
     let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(clock.clone()));
     let team_rows_max = Some(serve.team_rows_max).filter(|rows_max| *rows_max > 0);
-    let app = app.with_quotas(Quotas { team_rows_max });
+    let app = app.with_quotas(Quotas { team_rows_max }).with_trash(serve.trash_days);
     app.set_query_memory(serve.query_memory);
     let app = Arc::new(app);
     secret_key::check(&app, made, &store.data_dir, serve.adopt_secret_key).await?;

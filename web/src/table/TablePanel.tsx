@@ -4,6 +4,7 @@ import { ColumnPanel } from './columns/ColumnPanel';
 import { GalleryPanel } from './columns/GalleryPanel';
 import type { PanelTarget } from './state/panelTarget';
 import type { Table } from './state/useTable';
+import { TrashPanel } from './trash/TrashPanel';
 
 interface Props {
   table: Table;
@@ -34,6 +35,8 @@ export default function TablePanel({ table, target, onOpen, onMade, onClose }: P
           onClose={onClose}
         />
       );
+    case 'trash':
+      return <TrashPanel table={table} onClose={onClose} />;
     case 'newColumn':
       return (
         <ColumnPanel

@@ -13,6 +13,7 @@ pub(crate) mod rows;
 pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod team;
+pub(crate) mod trash;
 pub(crate) mod trials;
 pub(crate) mod usage;
 pub(crate) mod views;

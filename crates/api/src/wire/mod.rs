@@ -12,6 +12,7 @@ pub(crate) mod project;
 pub(crate) mod row;
 pub(crate) mod run;
 pub(crate) mod team;
+pub(crate) mod trash;
 pub(crate) mod view;
 
 use jiff::Timestamp;

@@ -9,8 +9,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId};
 
 use super::live::LiveDelta;
-use super::trash::OpenTrash;
-use super::write_set::{CellClaim, RawRow, WriteSet};
+use super::write_set::{CellClaim, RawRow, TrashEntry, WriteSet};
 use crate::error::{Result, StoreError};
 use crate::lookup::column_of;
 use crate::spans::Spans;
@@ -89,6 +88,23 @@ pub(super) struct OpenBlock {
 #[derive(Debug)]
 pub(super) struct OpenClaim {
     pub(super) claim: CellClaim,
+    pub(super) is_new: bool,
+    pub(super) is_changed: bool,
+}
+
+/// What of a block is in the trash.
+#[derive(Debug, Default)]
+pub(super) struct OpenTrash {
+    /// The marks of its rows.
+    pub(super) marks: Block,
+    /// As they are stored; empty if they are not.
+    pub(super) stored: Vec<u8>,
+    pub(super) entries: Vec<OpenEntry>,
+}
+
+#[derive(Debug)]
+pub(super) struct OpenEntry {
+    pub(super) entry: TrashEntry,
     pub(super) is_new: bool,
     pub(super) is_changed: bool,
 }

@@ -7,37 +7,9 @@ use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellStates, Deletion, Project};
 
-use super::places::Places;
-use super::row_changes::{RowChanges, not_loaded};
-use super::write_set::RawRow;
+use super::row_changes::{OpenEntry, OpenTrash, RowChanges, not_loaded};
+use super::write_set::{RawRow, TrashEntry};
 use crate::error::Result;
-
-/// Rows of one block that were deleted together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TrashEntry {
-    /// The change sequence of the deletion.
-    pub batch: u64,
-    pub block: u64,
-    pub places: Places,
-    pub deletion: Deletion,
-}
-
-/// What of a block is in the trash.
-#[derive(Debug, Default)]
-pub(super) struct OpenTrash {
-    /// The marks of its rows.
-    pub(super) marks: Block,
-    /// As they are stored; empty if they are not.
-    pub(super) stored: Vec<u8>,
-    pub(super) entries: Vec<OpenEntry>,
-}
-
-#[derive(Debug)]
-pub(super) struct OpenEntry {
-    pub(super) entry: TrashEntry,
-    pub(super) is_new: bool,
-    pub(super) is_changed: bool,
-}
 
 /// The slots of columns that are back from the trash in a project that is saved.
 pub fn came_back(old: &Project, new: &Project) -> Vec<Slot> {
@@ -132,7 +104,8 @@ impl<V: Copy> RowChanges<V> {
         if marks.is_empty() {
             return Ok(());
         }
-        let view = RowView::new(&project.table, row.values.cells()?, &CellStates::IDLE);
+        let states = &CellStates::IDLE;
+        let view = RowView::new(&project.table, row.values.cells()?, states);
         let place = place_of(row.position);
         let (open, tally) = self.open(block_of(row.position))?;
         for (slot, mark) in marks {
@@ -146,7 +119,8 @@ impl<V: Copy> RowChanges<V> {
     /// The row's block must be loaded.
     pub fn refresh(&mut self, row: &RawRow, slots: &[Slot]) -> Result<()> {
         let (plan, project) = (Arc::clone(&self.plan), Arc::clone(&self.project));
-        let view = RowView::new(&project.table, row.values.cells()?, &CellStates::IDLE);
+        let states = &CellStates::IDLE;
+        let view = RowView::new(&project.table, row.values.cells()?, states);
         let place = place_of(row.position);
         let (open, tally) = self.open(block_of(row.position))?;
         tally.remove(&plan, &open.block, place);

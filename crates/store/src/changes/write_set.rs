@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use rowmill_model::cell::Details;
 use rowmill_model::record::Slot;
-use rowmill_model::{Record, RowId};
+use rowmill_model::{Deletion, Record, RowId};
 use uuid::Uuid;
 
 use super::places::Places;
-use super::trash::TrashEntry;
 use crate::work::Change;
 
 /// A row without the marks of its cells.
@@ -79,6 +78,16 @@ impl<V> Default for WriteSet<V> {
             retries_done: Vec::new(),
         }
     }
+}
+
+/// Rows of one block that were deleted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrashEntry {
+    /// The change sequence of the deletion.
+    pub batch: u64,
+    pub block: u64,
+    pub places: Places,
+    pub deletion: Deletion,
 }
 
 /// A claim: cells of one column in one block that a worker runs.

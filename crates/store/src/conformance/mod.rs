@@ -22,6 +22,7 @@ mod rows;
 mod sealed;
 mod stale;
 mod teams;
+mod trash;
 
 use std::pin::Pin;
 
@@ -93,4 +94,12 @@ pub const CASES: &[(&str, Case)] = cases![
     stale::a_column_that_asks_something_else_has_stale_results,
     stale::an_edit_that_is_undone_leaves_nothing_stale,
     stale::cells_that_wait_say_since_when_and_what_for,
+    trash::rows_come_back_to_their_place,
+    trash::the_match_leaves_out_what_is_in_the_trash,
+    trash::what_ran_when_it_was_deleted_comes_back_idle,
+    trash::a_result_of_something_else_comes_back_stale,
+    trash::a_guest_has_one_row_whatever_is_restored,
+    trash::the_trash_is_emptied_and_swept,
+    trash::a_project_comes_back_whole,
+    trash::a_column_comes_back_with_the_states_of_its_cells,
 ];

@@ -50,6 +50,7 @@ mod stopping;
 mod streams;
 mod system;
 mod teams;
+mod trash;
 mod trials;
 mod turmoil;
 mod upgrading;
@@ -67,6 +68,7 @@ const ALL: &[&[Scenario]] = &[
     failover::NODES,
     stopping::NODES,
     cursors::NODES,
+    trash::NODES,
     first_start::NODES,
     large_rows::OWN,
     neighbours::OWN,
@@ -102,6 +104,7 @@ const ALL: &[&[Scenario]] = &[
     rates::OWN,
     proxies::OWN,
     quotas::OWN,
+    trash::OWN,
     commands::OWN,
     commands::EMBEDDED,
     permissions::EMBEDDED,
@@ -137,6 +140,7 @@ const ALL: &[&[Scenario]] = &[
     processing::VERSIONS,
     events::SHARED,
     webhook::SHARED,
+    trash::SHARED,
 ];
 
 pub(crate) fn all() -> Vec<Scenario> {

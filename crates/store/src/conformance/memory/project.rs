@@ -6,9 +6,8 @@ use std::sync::Arc;
 use rowmill_model::cell::{Detail, Details};
 use rowmill_model::plan::{Block, Mark, Plan, RowTransitions, Tally, block_of, place_of};
 use rowmill_model::record::Slot;
-use rowmill_model::{CellStates, Project, Record, RowId, View};
+use rowmill_model::{CellStates, Deletion, Project, Record, RowId, View};
 
-use super::trash::Trashed;
 use crate::error::Result;
 use crate::types::{ProjectSummary, StoredProject, StoredRow};
 
@@ -38,6 +37,15 @@ pub(super) struct Row {
     pub(super) id: RowId,
     pub(super) values: Record,
     pub(super) details: Details,
+}
+
+/// A deleted row, with the marks of its cells.
+#[derive(Debug, Clone)]
+pub(super) struct Trashed {
+    pub(super) row: Row,
+    pub(super) marks: Vec<(Slot, Mark)>,
+    pub(super) batch: u64,
+    pub(super) deletion: Deletion,
 }
 
 impl MemoryProject {

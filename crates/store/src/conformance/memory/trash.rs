@@ -3,27 +3,18 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use rowmill_model::plan::{Mark, block_of, place_of, position_of};
+use rowmill_model::plan::{block_of, place_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
 use rowmill_model::{CellStates, Deletion, ProjectId, RowId, TeamId};
 
 use super::MemoryStore;
 use super::change::Changes;
-use super::project::{MemoryProject, Row};
+use super::project::{MemoryProject, Trashed};
 use super::state::State;
 use crate::error::Result;
 use crate::trash::{Restored, TrashPage, TrashPlace, TrashStore, TrashedProject, TrashedRow};
 use crate::types::ProjectPage;
-
-/// A deleted row, with the marks of its cells.
-#[derive(Debug, Clone)]
-pub(super) struct Trashed {
-    row: Row,
-    marks: Vec<(Slot, Mark)>,
-    batch: u64,
-    deletion: Deletion,
-}
 
 #[async_trait]
 impl TrashStore for MemoryStore {
@@ -213,7 +204,8 @@ impl MemoryProject {
     fn restore(&mut self, position: u64) -> Result<()> {
         let Some(Trashed { row, marks, .. }) = self.trash.remove(&position) else { return Ok(()) };
         let (plan, project) = (Arc::clone(&self.plan), Arc::clone(&self.project));
-        let view = RowView::new(&project.table, row.values.cells()?, &CellStates::IDLE);
+        let states = &CellStates::IDLE;
+        let view = RowView::new(&project.table, row.values.cells()?, states);
         let block = self.blocks.entry(block_of(position)).or_default();
         let is_kept = |slot: &Slot| plan.slots().chain(project.trash.slots()).any(|kept| kept == *slot);
         for (slot, mark) in marks.into_iter().filter(|(slot, _)| is_kept(slot)) {
@@ -230,7 +222,8 @@ impl MemoryProject {
         for (number, block) in &mut self.blocks {
             for place in 0..=u8::MAX {
                 let Some(row) = self.rows.get(&position_of(*number, place)) else { continue };
-                let view = RowView::new(&project.table, row.values.cells()?, &CellStates::IDLE);
+                let states = &CellStates::IDLE;
+                let view = RowView::new(&project.table, row.values.cells()?, states);
                 self.tally.remove(&plan, block, place);
                 for slot in slots {
                     let mark = plan.restored(*slot, block.get(*slot, place), &view, &row.details);
