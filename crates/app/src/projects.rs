@@ -167,11 +167,7 @@ impl App {
             Some(deletion) => self.store.trash_project(id, deletion).await?,
             None => self.store.delete_project(id).await?,
         };
-        if is_deleted {
-            Ok(())
-        } else {
-            Err(Error::NotFound(Noun::Project))
-        }
+        if is_deleted { Ok(()) } else { Err(Error::NotFound(Noun::Project)) }
     }
 
     /// Changes a project that the API may touch.

@@ -7,7 +7,9 @@ use std::time::Duration;
 use rowmill_model::restoring::{restore_column, restore_view};
 use rowmill_model::table::header_key;
 use rowmill_model::{ColumnId, Deletion, KeyId, Offence, ProjectId, RowId, TeamId, Trash, ViewId};
-use rowmill_store::{ProjectPage, Restored, StoredProject, TrashPage, TrashPlace, TrashedProject};
+use rowmill_store::{
+    ProjectPage, ProjectSave, Restored, StoreError, StoredProject, TrashPage, TrashPlace, TrashedProject,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::app::App;
@@ -101,9 +103,8 @@ impl App {
         limit: u32,
     ) -> Result<TrashListed> {
         let project = self.project_to_change(caller, project).await?;
-        let refuse = || {
-            Error::invalid(vec![Offence::new("cursor", "must be a nextCursor from a page of this trash")])
-        };
+        let refuse =
+            || Error::invalid(vec![Offence::new("cursor", "must be a nextCursor from a page of this trash")]);
         let after = cursor.map(|text| place_of(text).ok_or_else(refuse)).transpose()?;
         let rows = self.store.trashed_rows(project.project.id, after, limit, PAGE_BYTES_MAX).await?;
         let mut trash = project.project.trash.clone();
@@ -128,8 +129,12 @@ impl App {
             let stored = self.project_to_change(caller, project).await?;
             let mut restored = self.restore_columns_and_views(caller, project, &items).await?;
             let mut seen = BTreeSet::new();
-            let rows: Vec<RowId> =
-                items.row_ids.iter().filter_map(|id| RowId::parse(id)).filter(|id| seen.insert(*id)).collect();
+            let rows: Vec<RowId> = items
+                .row_ids
+                .iter()
+                .filter_map(|id| RowId::parse(id))
+                .filter(|id| seen.insert(*id))
+                .collect();
             if !rows.is_empty() {
                 let now_ms = self.clock.now_ms();
                 let Restored { rows, guests_elsewhere } =
@@ -261,7 +266,7 @@ impl App {
         let (often, seldom) = SWEEP_EVERY;
         let pause = if self.keeps_deleted_for.is_zero() { seldom } else { self.keeps_deleted_for / 10 };
         loop {
-            match self.store.sweep_trash(self.deleted_until_ms()).await {
+            match self.sweep_some().await {
                 Ok(true) => self.clock.sleep(SWEEP_PAUSE).await,
                 Ok(false) => self.clock.sleep(pause.clamp(often, seldom)).await,
                 Err(failure) => {
@@ -270,6 +275,30 @@ impl App {
                 }
             }
         }
+    }
+
+    /// Sweeps up some of what has been in the trash for long enough. Says whether there may be more.
+    async fn sweep_some(&self) -> Result<bool> {
+        let until_ms = self.deleted_until_ms();
+        for id in self.store.projects_to_sweep(until_ms).await? {
+            let Some(stored) = self.store.project(id).await? else { continue };
+            let mut project = (*stored.project).clone();
+            project.trash.forget_until(until_ms);
+            let save = ProjectSave {
+                project,
+                views: (*stored.views).clone(),
+                version: Some(stored.version),
+                subject: None,
+                fixes: Vec::new(),
+                once: None,
+            };
+            match self.store.save_project(save).await {
+                // Whoever was quicker has swept, too.
+                Ok(_) | Err(StoreError::Stale | StoreError::UnknownProject) => {}
+                Err(failure) => return Err(failure.into()),
+            }
+        }
+        Ok(self.store.sweep_trash(until_ms).await?)
     }
 
     async fn key_names(

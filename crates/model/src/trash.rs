@@ -103,6 +103,12 @@ impl Trash {
         Some(self.views.remove(place))
     }
 
+    /// When the first of what is here was deleted, in Unix milliseconds.
+    pub fn oldest_ms(&self) -> Option<i64> {
+        let columns = self.columns.iter().map(|trashed| trashed.deletion.at_ms);
+        columns.chain(self.views.iter().map(|trashed| trashed.deletion.at_ms)).min()
+    }
+
     /// Forgets what was deleted at this time or before.
     pub fn forget_until(&mut self, until_ms: i64) {
         self.columns.retain(|trashed| trashed.deletion.at_ms > until_ms);

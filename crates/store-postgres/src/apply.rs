@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use bytes::{BufMut as _, BytesMut};
-use rowmill_model::{KeyId, Record};
 use rowmill_model::cell::Details;
 use rowmill_model::record::Slot;
+use rowmill_model::{KeyId, Record};
 use rowmill_store::changes::{CellClaim, Places, RawRow, TrashEntry, WriteSet};
 use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
 use uuid::Uuid;
@@ -137,8 +137,14 @@ impl Apply<'_> {
 
     fn trash_rows(&mut self, trashed: &[u64], restored: &[u64]) {
         for (positions, sql) in [
-            (trashed, "UPDATE rowmill.rows SET project = -$1 WHERE project = $1 AND position = ANY($2)"),
-            (restored, "UPDATE rowmill.rows SET project = $1 WHERE project = -$1 AND position = ANY($2)"),
+            (
+                trashed,
+                "UPDATE rowmill.rows SET project = -$1::int8 WHERE project = $1 AND position = ANY($2)",
+            ),
+            (
+                restored,
+                "UPDATE rowmill.rows SET project = $1 WHERE project = -$1::int8 AND position = ANY($2)",
+            ),
         ] {
             if !positions.is_empty() {
                 self.at_last(sql, vec![Box::new(all_signed(positions))]);

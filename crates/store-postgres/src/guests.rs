@@ -75,7 +75,7 @@ async fn upsert_into(
     blocks.extend(positions.iter().copied().map(block_of));
     open.load(tx, positions, blocks).await?;
     let mut taken: BTreeMap<&str, GuestRow> = BTreeMap::new();
-    let mut left: (Vec<String>, Vec<i64>) = Default::default();
+    let mut left: (Vec<String>, Vec<i64>) = (Vec::new(), Vec::new());
     let mut now_ms = None;
     for guest in guests {
         let guest_id = guest.guest_id.as_str();

@@ -35,8 +35,8 @@ pub(crate) async fn sweep_some(tx: &mut Tx) -> Result<bool> {
         for sql in [
             "DELETE FROM rowmill.live WHERE project = $1",
             "DELETE FROM rowmill.guests WHERE project = $1",
-            "DELETE FROM rowmill.blocks WHERE project IN ($1, -$1)",
-            "DELETE FROM rowmill.trash WHERE project IN ($1, -$1)",
+            "DELETE FROM rowmill.blocks WHERE project IN ($1, -$1::int8)",
+            "DELETE FROM rowmill.trash WHERE project IN ($1, -$1::int8)",
             "DELETE FROM rowmill.past_guests WHERE project = $1",
             "DELETE FROM rowmill.ready WHERE project = $1",
             "DELETE FROM rowmill.retries WHERE project = $1",

@@ -210,9 +210,8 @@ pub(crate) async fn page(
     let sql = "SELECT batch, block, places, deleted_at, deleted_by FROM rowmill.trash \
                WHERE project = $1 AND (batch, block) <= ($2, $3) ORDER BY batch DESC, block DESC LIMIT $4";
     let most = i64::from(limit) + 2;
-    let found = tx
-        .query(sql, &[&state.num, &signed(after.batch), &signed(block_of(after.position)), &most])
-        .await?;
+    let found =
+        tx.query(sql, &[&state.num, &signed(after.batch), &signed(block_of(after.position)), &most]).await?;
     let mut places: Vec<(TrashPlace, Deletion)> = Vec::new();
     for row in &found {
         let TrashEntry { batch, block, places: in_block, deletion } = read_entry(row)?;
@@ -269,7 +268,7 @@ pub(crate) async fn sweep_some(tx: &mut Tx, until_ms: i64) -> Result<bool> {
     // Whoever brings rows back, or sweeps on another node, has the lock.
     let state = project_state::lock_one(tx, project).await?;
     let sql = "DELETE FROM rowmill.trash WHERE (project, batch, block) IN (SELECT project, batch, block \
-               FROM rowmill.trash WHERE project IN ($1, -$1) AND deleted_at <= $2 ORDER BY deleted_at LIMIT $3) \
+               FROM rowmill.trash WHERE project IN ($1, -$1::int8) AND deleted_at <= $2 ORDER BY deleted_at LIMIT $3) \
                RETURNING project, block, places";
     let swept = tx.query(sql, &[&state.num, &until_ms, &i64::from(SWEEP_ENTRIES)]).await?;
     let mut by_block: BTreeMap<u64, Vec<Places>> = BTreeMap::new();
@@ -299,7 +298,7 @@ pub(crate) async fn sweep_some(tx: &mut Tx, until_ms: i64) -> Result<bool> {
     }
     write_marks(tx, -state.num, marks);
     for sql in [
-        "DELETE FROM rowmill.rows WHERE project = -$1 AND position = ANY($2)",
+        "DELETE FROM rowmill.rows WHERE project = -$1::int8 AND position = ANY($2)",
         "DELETE FROM rowmill.past_guests WHERE project = $1 AND position = ANY($2)",
     ] {
         tx.at_last(sql, vec![Box::new(state.num), Box::new(positions.clone())]);

@@ -83,10 +83,14 @@ impl TrashStore for PostgresStore {
         Ok(count)
     }
 
+    async fn projects_to_sweep(&self, until_ms: i64) -> Result<Vec<ProjectId>> {
+        self.node.read(until_ms, |tx, until_ms| Box::pin(trashed_projects::to_sweep(tx, *until_ms))).await
+    }
+
     async fn sweep_trash(&self, until_ms: i64) -> Result<bool> {
-        let sweep = self.node.write(Repeat, until_ms, |tx, until_ms| {
-            Box::pin(trashed_projects::sweep(tx, *until_ms))
-        });
+        let sweep = self
+            .node
+            .write(Repeat, until_ms, |tx, until_ms| Box::pin(trashed_projects::sweep(tx, *until_ms)));
         if sweep.await? {
             self.node.purge_pending.notify_one();
         }

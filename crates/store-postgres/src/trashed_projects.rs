@@ -2,7 +2,7 @@
 
 use rowmill_model::plan::position_of;
 use rowmill_model::{Deletion, KeyId, ProjectId, TeamId};
-use rowmill_store::{Change, ChangedRows, ProjectPage, Result, Spans, TrashedProject};
+use rowmill_store::{Change, ChangedRows, ProjectPage, Result, SWEEP_PROJECTS, Spans, TrashedProject};
 use tokio_postgres::Row;
 use uuid::Uuid;
 
@@ -23,10 +23,10 @@ pub(crate) async fn trash(tx: &mut Tx, id: ProjectId, deletion: Deletion) -> Res
     let revoked = leases::tickets_of(tx, state.num).await?;
     tx.at_last(
         "INSERT INTO rowmill.trashed_projects (project, id, team, title, autoplay, folder_id, column_count, \
-         created_at, event_id, document, views, version, row_count, next_position, change_seq, lookup_slots, tally, \
-         tallied_at, trashed_count, deleted_at, deleted_by) \
+         created_at, event_id, document, views, trash_since, version, row_count, next_position, change_seq, lookup_slots, \
+         tally, tallied_at, trashed_count, deleted_at, deleted_by) \
          SELECT p.project, p.id, p.team, p.title, p.autoplay, p.folder_id, p.column_count, p.created_at, p.event_id, \
-         p.document, p.views, c.version, c.row_count, c.next_position, c.change_seq + 1, c.lookup_slots, c.tally, \
+         p.document, p.views, p.trash_since, c.version, c.row_count, c.next_position, c.change_seq + 1, c.lookup_slots, c.tally, \
          c.tallied_at, c.trashed_count, $2, $3 \
          FROM rowmill.projects p JOIN rowmill.counters c USING (project) WHERE p.project = $1",
         vec![Box::new(state.num), Box::new(deletion.at_ms), Box::new(deletion.by.map(KeyId::uuid))],
@@ -54,9 +54,9 @@ pub(crate) async fn restore(
     let sql = "DELETE FROM rowmill.trashed_projects WHERE id = $1 AND team = $2 RETURNING 1";
     let back = "WITH back AS (SELECT * FROM rowmill.trashed_projects WHERE id = $1 AND team = $2 FOR UPDATE), \
          made AS (INSERT INTO rowmill.projects (project, id, team, title, autoplay, folder_id, column_count, \
-         created_at, event_id, document, views) OVERRIDING SYSTEM VALUE \
-         SELECT project, id, team, title, autoplay, folder_id, column_count, created_at, event_id, document, views \
-         FROM back) \
+         created_at, event_id, document, views, trash_since) OVERRIDING SYSTEM VALUE \
+         SELECT project, id, team, title, autoplay, folder_id, column_count, created_at, event_id, document, views, \
+         trash_since FROM back) \
          INSERT INTO rowmill.counters (project, id, version, row_count, next_position, change_seq, lookup_slots, \
          tally, tallied_at, trashed_count) \
          SELECT project, id, version, row_count, next_position, change_seq, lookup_slots, tally, tallied_at, \
@@ -105,6 +105,13 @@ pub(crate) async fn empty(tx: &mut Tx, team: TeamId) -> Result<u64> {
     let sql = "WITH gone AS (DELETE FROM rowmill.trashed_projects WHERE team = $1 RETURNING project) \
                INSERT INTO rowmill.graves (project) SELECT project FROM gone RETURNING project";
     Ok(tx.query(sql, &[&team.0]).await?.len() as u64)
+}
+
+/// Some projects with columns or views in the trash that were deleted at a time or before.
+pub(crate) async fn to_sweep(tx: &mut Tx, until_ms: i64) -> Result<Vec<ProjectId>> {
+    let sql = "SELECT id FROM rowmill.projects WHERE trash_since <= $1 ORDER BY trash_since LIMIT $2";
+    let found = tx.query(sql, &[&until_ms, &i64::from(SWEEP_PROJECTS)]).await?;
+    Ok(found.iter().map(|row| ProjectId::from_uuid(row.get(0))).collect())
 }
 
 /// Removes projects for good that were deleted at a time or before. Says whether there were any.

@@ -201,9 +201,12 @@ impl Apply<'_> {
         }
         for TrashEntry { batch, block, places, .. } in &writes.trash_changed {
             if places.is_empty() {
-                prepare(self.connection, "DELETE FROM trash WHERE project = ?1 AND batch = ?2 AND block = ?3")?
-                    .execute((self.num, batch, block))
-                    .map_err(backend)?;
+                prepare(
+                    self.connection,
+                    "DELETE FROM trash WHERE project = ?1 AND batch = ?2 AND block = ?3",
+                )?
+                .execute((self.num, batch, block))
+                .map_err(backend)?;
                 continue;
             }
             let sql = "UPDATE trash SET places = ?4 WHERE project = ?1 AND batch = ?2 AND block = ?3";

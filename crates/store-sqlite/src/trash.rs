@@ -3,9 +3,7 @@
 use rowmill_model::plan::{Block, block_of, place_of, position_of};
 use rowmill_model::{Deletion, KeyId, ProjectId, RowId};
 use rowmill_store::changes::{Places, TrashEntry};
-use rowmill_store::{
-    Change, Restored, Result, SWEEP_ENTRIES, StoreError, TrashPage, TrashPlace, TrashedRow,
-};
+use rowmill_store::{Change, Restored, Result, SWEEP_ENTRIES, StoreError, TrashPage, TrashPlace, TrashedRow};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::blocks::{block_key, read_marks};
@@ -168,10 +166,10 @@ pub(crate) fn page(
     let state = project_state::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let num = state.head.num;
     let mut page = TrashPage { total: state.counters.trashed_count, ..TrashPage::default() };
-    let after = after.unwrap_or(TrashPlace { batch: i64::MAX.unsigned_abs(), position: u64::from(u32::MAX) << 8 });
-    let sql = format!(
-        "{ENTRY} WHERE project = ?1 AND (batch, block) <= (?2, ?3) ORDER BY batch DESC, block DESC"
-    );
+    let after =
+        after.unwrap_or(TrashPlace { batch: i64::MAX.unsigned_abs(), position: u64::from(u32::MAX) << 8 });
+    let sql =
+        format!("{ENTRY} WHERE project = ?1 AND (batch, block) <= (?2, ?3) ORDER BY batch DESC, block DESC");
     let mut query = connection.prepare_cached(&sql).map_err(backend)?;
     let mut found = query.query((num, after.batch, block_of(after.position))).map_err(backend)?;
     let mut bytes = 0_usize;

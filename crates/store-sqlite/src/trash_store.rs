@@ -75,8 +75,15 @@ impl TrashStore for SqliteStore {
         Ok(count)
     }
 
+    async fn projects_to_sweep(&self, until_ms: i64) -> Result<Vec<ProjectId>> {
+        self.readers
+            .read_long(ReadKind::List, move |connection| trashed_projects::to_sweep(connection, until_ms))
+            .await
+    }
+
     async fn sweep_trash(&self, until_ms: i64) -> Result<bool> {
-        let swept = self.writer.write(move |connection| trashed_projects::sweep(connection, until_ms)).await?;
+        let swept =
+            self.writer.write(move |connection| trashed_projects::sweep(connection, until_ms)).await?;
         if swept {
             self.purge_soon().await?;
         }

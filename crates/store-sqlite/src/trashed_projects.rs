@@ -2,10 +2,12 @@
 
 use rowmill_model::plan::position_of;
 use rowmill_model::{Deletion, ProjectId, TeamId};
-use rowmill_store::{Change, ChangedRows, ProjectPage, Result, Spans, StoreError, TrashedProject};
+use rowmill_store::{
+    Change, ChangedRows, ProjectPage, Result, SWEEP_PROJECTS, Spans, StoreError, TrashedProject,
+};
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use crate::convert::backend;
+use crate::convert::{backend, uuid_of};
 use crate::documents::Documents;
 use crate::project_state::{self, State};
 use crate::projects::read_summary;
@@ -16,7 +18,8 @@ use crate::work;
 /// What `projects` and `trashed_projects` have in common.
 macro_rules! columns {
     () => {
-        "num, id, team, title, autoplay, folder_id, column_count, created_at, version, document, views, event_id"
+        "num, id, team, title, autoplay, folder_id, column_count, created_at, version, document, views, event_id, \
+         trash_since"
     };
 }
 
@@ -146,6 +149,17 @@ pub(crate) fn empty(connection: &Connection, team: TeamId) -> Result<u64> {
         .execute("INSERT INTO graves (project) SELECT num FROM trashed_projects WHERE team = ?1", [team])
         .and_then(|_| connection.execute("DELETE FROM trashed_projects WHERE team = ?1", [team]))
         .map(|count| count as u64)
+        .map_err(backend)
+}
+
+/// Some projects with columns or views in the trash that were deleted at a time or before.
+pub(crate) fn to_sweep(connection: &Connection, until_ms: i64) -> Result<Vec<ProjectId>> {
+    connection
+        .prepare_cached("SELECT id FROM projects WHERE trash_since <= ?1 ORDER BY trash_since LIMIT ?2")
+        .and_then(|mut query| {
+            let id = |row: &Row<'_>| uuid_of(row, 0).map(ProjectId::from_uuid);
+            query.query_map((until_ms, SWEEP_PROJECTS), id)?.collect()
+        })
         .map_err(backend)
 }
 

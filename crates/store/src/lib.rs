@@ -26,7 +26,7 @@ pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;
 pub use crate::store::{RowVisitor, Snapshot, Store};
 pub use crate::trash::{
-    Restored, SWEEP_ENTRIES, TrashPage, TrashPlace, TrashStore, TrashedProject, TrashedRow,
+    Restored, SWEEP_ENTRIES, SWEEP_PROJECTS, TrashPage, TrashPlace, TrashStore, TrashedProject, TrashedRow,
 };
 pub use crate::types::{
     ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, KeptInput, NewRow, NewRows,

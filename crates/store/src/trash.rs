@@ -92,9 +92,15 @@ pub trait TrashStore {
     /// Removes a team's projects from the trash for good; says how many there were.
     async fn empty_project_trash(&self, team: TeamId) -> Result<u64>;
 
-    /// Removes for good some of what was deleted at this time or before. Says whether there may be more.
+    /// Some projects with columns or views in the trash that were deleted at this time or before.
+    async fn projects_to_sweep(&self, until_ms: i64) -> Result<Vec<ProjectId>>;
+
+    /// Removes for good some of the rows and projects that were deleted at this time or before. Says whether there may be more.
     async fn sweep_trash(&self, until_ms: i64) -> Result<bool>;
 }
+
+/// How many projects are named at once whose columns and views are to be swept up.
+pub const SWEEP_PROJECTS: u32 = 20;
 
 /// How many entries of the trash are swept up in one go; each is at most 256 rows.
 pub const SWEEP_ENTRIES: u32 = 8;

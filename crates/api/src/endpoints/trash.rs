@@ -49,8 +49,7 @@ impl Endpoint<ApiState> for ListTrash {
     ) -> Result<Answer<TrashOut>, Error> {
         let size = page_size(query.page_size, &call.limits);
         let app = call.app();
-        let listed =
-            app.list_trash(call.caller()?, &path.project_id, query.cursor.as_deref(), size).await?;
+        let listed = app.list_trash(call.caller()?, &path.project_id, query.cursor.as_deref(), size).await?;
         let kept_for = app.keeps_deleted_for();
         let bytes = listed.rows.rows.iter().map(|row| row.values.as_bytes().len()).sum();
         Answer::computed(bytes, move || Ok(TrashOut::new(listed, size, kept_for)?)).await
@@ -135,8 +134,7 @@ impl Endpoint<ApiState> for ListProjectTrash {
     const ID: &'static str = "listProjectTrash";
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List deleted projects";
-    const DESCRIPTION: &'static str =
-        "Returns the team's deleted projects, the last deleted first. They can be restored until `expiresAt`.";
+    const DESCRIPTION: &'static str = "Returns the team's deleted projects, the last deleted first. They can be restored until `expiresAt`.";
     type Path = Nothing;
     type Query = ProjectTrashQuery;
     type Body = Nothing;

@@ -209,7 +209,8 @@ impl From<ItemsRestored> for RestoredOut {
         let ItemsRestored { rows, columns, views, guests_elsewhere, fixes } = restored;
         let stays = |row: &RowId| NotRestored {
             row_id: row.to_string(),
-            reason: "A later webhook delivery made another row for this guest; delete that row first".to_owned(),
+            reason: "A later webhook delivery made another row for this guest; delete that row first"
+                .to_owned(),
         };
         Self {
             restored_rows: rows,

@@ -141,7 +141,8 @@ impl World {
                 self.store.trash_rows(self.id, gone, deletion).await.unwrap();
             }
             Event::Restore(back) => {
-                let trashed = self.store.trashed_rows(self.id, None, u32::MAX, usize::MAX).await.unwrap().rows;
+                let trashed =
+                    self.store.trashed_rows(self.id, None, u32::MAX, usize::MAX).await.unwrap().rows;
                 if !trashed.is_empty() {
                     let back = back.iter().map(|index| index.get(&trashed).id).collect();
                     self.store.restore_rows(self.id, back, self.now_ms).await.unwrap();

@@ -17,6 +17,10 @@ CREATE INDEX trash_by_time ON rowmill.trash (deleted_at);
 -- How many rows a project has in the trash.
 ALTER TABLE rowmill.counters ADD COLUMN trashed_count int8 NOT NULL DEFAULT 0;
 
+-- When the first of the columns and views in the trash was deleted, which are part of the document.
+ALTER TABLE rowmill.projects ADD COLUMN trash_since int8;
+CREATE INDEX projects_by_trash ON rowmill.projects (trash_since) WHERE trash_since IS NOT NULL;
+
 -- Where the rows of guests lay that got other rows since.
 CREATE TABLE rowmill.past_guests (
     project  int8 NOT NULL,
@@ -39,6 +43,7 @@ CREATE TABLE rowmill.trashed_projects (
     event_id      text,
     document      text NOT NULL,
     views         text NOT NULL,
+    trash_since   int8,
     version       int8 NOT NULL,
     row_count     int8 NOT NULL,
     next_position int8 NOT NULL,

@@ -17,6 +17,10 @@ CREATE INDEX trash_by_time ON trash (deleted_at);
 -- How many rows a project has in the trash.
 ALTER TABLE counters ADD COLUMN trashed_count INTEGER NOT NULL DEFAULT 0;
 
+-- When the first of the columns and views in the trash was deleted, which are part of the document.
+ALTER TABLE projects ADD COLUMN trash_since INTEGER;
+CREATE INDEX projects_by_trash ON projects (trash_since) WHERE trash_since IS NOT NULL;
+
 -- Where the rows of guests lay that got other rows since.
 CREATE TABLE past_guests (
     project  INTEGER NOT NULL,
@@ -39,6 +43,7 @@ CREATE TABLE trashed_projects (
     document     TEXT NOT NULL,
     views        TEXT NOT NULL,
     event_id     TEXT,
+    trash_since  INTEGER,
     deleted_at   INTEGER NOT NULL,
     deleted_by   BLOB
 );

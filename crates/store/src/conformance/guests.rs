@@ -19,7 +19,13 @@ pub(super) fn following(number: u128, team: u128, event_id: &str, enabled: bool)
     project
 }
 
-pub(super) fn guest(project: ProjectId, version: u64, guest_id: &str, event_at_ms: i64, number: u128) -> GuestWrite {
+pub(super) fn guest(
+    project: ProjectId,
+    version: u64,
+    guest_id: &str,
+    event_at_ms: i64,
+    number: u128,
+) -> GuestWrite {
     let row = row(number, &[(NAME, &number.to_string())]);
     GuestWrite {
         project,

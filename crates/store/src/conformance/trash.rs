@@ -298,7 +298,10 @@ pub(super) async fn a_column_comes_back_with_the_states_of_its_cells(store: &dyn
     assert_eq!(states(store, id, 2, SECOND).await, (CellStatus::Idle, false), "it ran when it was deleted");
 
     // What happened to the inputs meanwhile counts.
+    assert_eq!(store.projects_to_sweep(1).await.unwrap(), []);
     turn(store, id, SECOND, false).await;
+    assert_eq!(store.projects_to_sweep(0).await.unwrap(), []);
+    assert_eq!(store.projects_to_sweep(1).await.unwrap(), [id]);
     let version = load(store, id).await.version;
     store.write_cells(writes(id, version, vec![write(1, ANSWER, "\"other\"")])).await.unwrap();
     turn(store, id, SECOND, true).await;

@@ -35,7 +35,9 @@ pub(crate) const NODES: &[Scenario] = &scenarios!("trash", Nodes:
 );
 
 fn numbered(table: &Table, count: usize) -> Vec<String> {
-    table.insert(json!((0..count).map(|n| json!({ "Name": format!("n{}", n * 7 % 10), "Number": n })).collect::<Vec<_>>()))
+    table.insert(json!(
+        (0..count).map(|n| json!({ "Name": format!("n{}", n * 7 % 10), "Number": n })).collect::<Vec<_>>()
+    ))
 }
 
 fn restore(table: &Table, body: Value) -> Value {
@@ -50,7 +52,8 @@ fn trashed(table: &Table, what: &str) -> Vec<String> {
 fn rows_come_back_to_their_place(api: &Api) {
     let table = api.table(&["Name", "Number"]);
     let ids = numbered(&table, 30);
-    let sorting = json!([{ "columnId": "Name", "direction": "desc" }, { "columnId": "Number", "direction": "asc" }]);
+    let sorting =
+        json!([{ "columnId": "Name", "direction": "desc" }, { "columnId": "Number", "direction": "asc" }]);
     let sorting = sorting.to_string();
     let filters = json!([{ "columnId": "Number", "operator": "lessThan", "value": 20 }]).to_string();
     let queries: [&[(&str, &str)]; 4] =
@@ -86,8 +89,13 @@ fn the_trash_is_listed_in_pages(api: &Api) {
     let mut cursor = String::new();
     loop {
         let page = table.get(&format!("/trash?pageSize=7{cursor}")).ok();
-        assert_eq!((&page["pagination"]["pageSize"], &page["pagination"]["totalRows"]), (&json!(7), &json!(25)));
-        seen.extend(page["rows"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()));
+        assert_eq!(
+            (&page["pagination"]["pageSize"], &page["pagination"]["totalRows"]),
+            (&json!(7), &json!(25))
+        );
+        seen.extend(
+            page["rows"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()),
+        );
         let Some(next) = page["pagination"]["nextCursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
     }
@@ -130,7 +138,9 @@ fn a_restored_row_is_told_to_whoever_watches(api: &Api) {
 fn a_column_comes_back_with_its_values_and_who_refers_to_it(api: &Api) {
     let table = api.table(&["Name", "Number", "Other"]);
     let name = table.column("Name");
-    let ask = table.add_column(json!({ "templateId": "ai-text", "header": "Ask", "aiConfig": { "prompt": "Who is @{Name}?" } }));
+    let ask = table.add_column(
+        json!({ "templateId": "ai-text", "header": "Ask", "aiConfig": { "prompt": "Who is @{Name}?" } }),
+    );
     let filters = json!([{ "columnId": name, "operator": "isNotEmpty" }]);
     let sorting = json!([{ "columnId": name, "direction": "asc" }]);
     table.post("/views", json!({ "name": "V", "filters": filters, "sorting": sorting })).created();
@@ -305,15 +315,21 @@ fn the_trash_outlives_a_crash_and_is_swept_in_time() {
     let table = short.api().table(&["Name", "Number"]);
     let ids = numbered(&table, 600);
     table.delete_rows(&ids[..590]).ok();
+    table.delete(&format!("/columns/{}", table.column("Name"))).ok();
     let other = short.api().table(&["Name"]);
     other.delete("").ok();
     eventually("the trash is swept", Duration::from_secs(60), || {
         let rows = table.get("/trash").ok()["pagination"]["totalRows"].clone();
         let projects = short.api().get("/v4/trash").ok()["projects"].clone();
-        (rows == 0 && projects == json!([])).then_some(())
+        let columns = table.get("/trash").ok()["columns"].clone();
+        (rows == 0 && projects == json!([]) && columns == json!([])).then_some(())
     });
     assert_eq!(restore(&table, json!({ "rowIds": ids }))["restoredRows"], 0);
-    assert_eq!(table.insert(json!([{ "Number": 1 }, { "Number": 2 }])).len(), 2, "nor does it count any more");
+    assert_eq!(
+        table.insert(json!([{ "Number": 1 }, { "Number": 2 }])).len(),
+        2,
+        "nor does it count any more"
+    );
     assert_eq!(table.rows(&[])["pagination"]["totalRows"], 12);
 }
 
@@ -344,7 +360,8 @@ fn a_row_is_here_or_there_whenever_the_process_dies() {
                 let (table, done) = (&through, &done);
                 scope.spawn(move || {
                     let delete = Request::new("DELETE", table.path("/rows")).json(&json!({ "rowIds": part }));
-                    let restore = Request::post(table.path("/trash/restore")).json(&json!({ "rowIds": part }));
+                    let restore =
+                        Request::post(table.path("/trash/restore")).json(&json!({ "rowIds": part }));
                     while table.api.try_send(delete.clone()).is_ok() {
                         done.fetch_add(1, Ordering::Relaxed);
                         if table.api.try_send(restore.clone()).is_err() {
@@ -361,14 +378,21 @@ fn a_row_is_here_or_there_whenever_the_process_dies() {
         server.restart();
         let table = table.through(&server.api());
         let page = table.rows(&[("pageSize", "1000")]);
-        let here: Vec<String> =
-            page["rows"].as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect();
+        let here: Vec<String> = page["rows"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| row["id"].as_str().unwrap().to_owned())
+            .collect();
         let there = trashed(&table, "rows");
         assert_eq!(page["pagination"]["totalRows"], here.len());
         let all: BTreeSet<&String> = here.iter().chain(&there).collect();
         assert_eq!((all.len(), here.len() + there.len()), (800, 800));
         restore(&table, json!({ "rowIds": ids }));
-        assert_eq!(table.values("Number", &[("pageSize", "1000")]), (0..800).map(Value::from).collect::<Vec<_>>());
+        assert_eq!(
+            table.values("Number", &[("pageSize", "1000")]),
+            (0..800).map(Value::from).collect::<Vec<_>>()
+        );
     }
 }
 
@@ -389,7 +413,10 @@ fn every_node_sees_what_one_restores() {
         on(round % 3).delete_rows(gone).ok();
         for node in 0..3 {
             assert_eq!(on(node).rows(query)["pagination"]["totalRows"], 250, "round {round}, node {node}");
-            assert_eq!(on(node).rows(&[("page", "2"), ("pageSize", "100")])["rows"].as_array().unwrap().len(), 100);
+            assert_eq!(
+                on(node).rows(&[("page", "2"), ("pageSize", "100")])["rows"].as_array().unwrap().len(),
+                100
+            );
         }
         assert_eq!(restore(&on((round + 1) % 3), json!({ "rowIds": gone }))["restoredRows"], 50);
     }

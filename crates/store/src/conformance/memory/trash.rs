@@ -93,6 +93,15 @@ impl TrashStore for MemoryStore {
         })
     }
 
+    async fn projects_to_sweep(&self, until_ms: i64) -> Result<Vec<ProjectId>> {
+        self.read(|state| {
+            let is_old = |entry: &&MemoryProject| {
+                entry.project.trash.oldest_ms().is_some_and(|oldest_ms| oldest_ms <= until_ms)
+            };
+            Ok(state.projects.values().filter(is_old).map(|entry| entry.project.id).collect())
+        })
+    }
+
     async fn sweep_trash(&self, until_ms: i64) -> Result<bool> {
         self.write(|state, _| {
             for entry in state.projects.values_mut() {
