@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { restoredMessage } from '../../src/table/trash/restoredMessage';
+import { restoredMessage } from '../../src/ui/restoredMessage';
 
 const NOTHING = { restoredRows: 0, restoredColumns: 0, restoredViews: 0, notRestored: [], appliedFixes: [] };
 

@@ -5,7 +5,7 @@ import { projectQuery, viewsQuery } from '../../api/queries';
 import type { Column, ColumnPatch, Project } from '../../api/types';
 import { notifyError, notifyFixes } from '../../ui/notify';
 import { templateOf } from '../model/templates';
-import { offerRestore } from '../trash/offerRestore';
+import { offerRestore } from '../../ui/offerRestore';
 import type { PanelTarget } from '../state/panelTarget';
 import type { Table } from '../state/useTable';
 import { withHeaders } from '../template/tokens';

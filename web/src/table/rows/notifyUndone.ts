@@ -2,7 +2,7 @@ import type { TriggerBody } from '../../api/types';
 import { pluralize } from '../../ui/format';
 import { notify } from '../../ui/notify';
 import { notifyAction } from '../../ui/notifyAction';
-import { notRestoredMessage } from '../trash/restoredMessage';
+import { notRestoredMessage } from '../../ui/restoredMessage';
 import type { UndoResult } from './editor';
 
 /** Tells what an undo could not restore. */

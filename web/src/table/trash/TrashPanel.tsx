@@ -11,7 +11,7 @@ import { notify, notifyError, notifyFixes } from '../../ui/notify';
 import { SidePanel } from '../../ui/SidePanel';
 import { columnIcon } from '../model/columnIcon';
 import type { Table } from '../state/useTable';
-import { restoredMessage } from './restoredMessage';
+import { restoredMessage } from '../../ui/restoredMessage';
 import { TrashItem } from './TrashItem';
 
 /** What was deleted in this project, with buttons to restore it. */

@@ -4,7 +4,7 @@ import { client, data } from '../../api/client';
 import { viewsQuery } from '../../api/queries';
 import type { View } from '../../api/types';
 import { notify } from '../../ui/notify';
-import { offerRestore } from '../trash/offerRestore';
+import { offerRestore } from '../../ui/offerRestore';
 import { completeFilters } from './operators';
 import { useViewAddress, viewUrl } from './useViewAddress';
 import { isSameState, stateOf, type ViewState } from './viewState';

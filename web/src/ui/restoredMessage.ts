@@ -1,5 +1,5 @@
-import type { Restored } from '../../api/trash';
-import { pluralize } from '../../ui/format';
+import type { Restored } from '../api/trash';
+import { pluralize } from './format';
 
 /** What was restored, and what was not. */
 export function restoredMessage({ restoredRows, restoredColumns, restoredViews, notRestored }: Restored): string {

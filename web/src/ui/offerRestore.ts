@@ -1,6 +1,6 @@
-import { type RestoreBody, restore } from '../../api/trash';
-import { notify, notifyError, notifyFixes } from '../../ui/notify';
-import { notifyAction } from '../../ui/notifyAction';
+import { type RestoreBody, restore } from '../api/trash';
+import { notify, notifyError, notifyFixes } from './notify';
+import { notifyAction } from './notifyAction';
 import { restoredMessage } from './restoredMessage';
 
 /** Says what was deleted and offers to restore it. */
