@@ -79,6 +79,7 @@ pub(crate) fn creation(id: ProjectId, table: Table) -> ProjectSave {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
+        trash: rowmill_model::Trash::default(),
         created_at_ms: 0,
         updated_at_ms: 0,
     };

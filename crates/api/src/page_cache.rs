@@ -111,6 +111,7 @@ mod tests {
             metadata: serde_json::Map::new(),
             settings: ProjectSettings::default(),
             table: Table::new(),
+            trash: rowmill_model::Trash::default(),
             created_at_ms: 0,
             updated_at_ms: 0,
         };

@@ -5,7 +5,7 @@ use rowmill_model::Limits;
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
     cells, columns, events, exports, imports, keys, projects, providers, row_patches, rows, run_history,
-    runs, secrets, sessions, team, trials, usage, views, webhook,
+    runs, secrets, sessions, team, trash, trials, usage, views, webhook,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
@@ -18,6 +18,7 @@ pub fn service(limits: Limits) -> Result<Finished<ApiState>, Fault> {
         .tag("Rows", "The rows of a project and their cells.")
         .tag("Processing", "Start, stop and monitor the processing of columns.")
         .tag("Views", "Saved filters, sorting and column visibility.")
+        .tag("Trash", "What was deleted, and restoring it.")
         .tag("Team", "The team, its API keys, and the server's limits.")
         .tag("Credentials", "The team's provider credentials and secrets. Encrypted at rest, never returned.")
         .tag("Webhook", "Rows from an event platform. No API key: the webhook URL is secret.")
@@ -39,6 +40,12 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<imports::ImportFile>("/v4/projects/{projectId}/import")
         .add::<exports::ExportFile>("/v4/projects/{projectId}/export")
         .add::<trials::TryOnRow>("/v4/projects/{projectId}/try");
+    api.add::<trash::ListTrash>("/v4/projects/{projectId}/trash")
+        .add::<trash::EmptyTrash>("/v4/projects/{projectId}/trash")
+        .add::<trash::RestoreTrash>("/v4/projects/{projectId}/trash/restore")
+        .add::<trash::ListProjectTrash>("/v4/trash")
+        .add::<trash::EmptyProjectTrash>("/v4/trash")
+        .add::<trash::RestoreProjects>("/v4/trash/restore");
     api.add::<projects::CreateSample>("/v4/projects/sample").add::<usage::GetUsage>("/v4/usage");
     api.add::<team::GetTeam>("/v4/team")
         .add::<team::PatchTeam>("/v4/team")

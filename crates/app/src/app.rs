@@ -23,6 +23,9 @@ use crate::sign_in_link::SignInLink;
 use crate::tester::Tester;
 use crate::vault::Vault;
 
+/// For how long deleted things can be restored, unless the operator says otherwise.
+const KEEPS_DELETED_FOR: Duration = Duration::from_hours(30 * 24);
+
 /// Everything the use cases need.
 #[derive(Debug)]
 pub struct App {
@@ -30,6 +33,8 @@ pub struct App {
     pub(crate) query: Query,
     pub(crate) limits: Limits,
     pub(crate) quotas: Quotas,
+    /// For how long deleted things can be restored.
+    pub(crate) keeps_deleted_for: Duration,
     pub(crate) vault: Vault,
     pub(crate) environment: Environment,
     pub(crate) clock: Arc<dyn Clock>,
@@ -71,6 +76,7 @@ impl App {
             store,
             limits,
             quotas: Quotas::default(),
+            keeps_deleted_for: KEEPS_DELETED_FOR,
             vault,
             environment,
             clock,
@@ -89,6 +95,12 @@ impl App {
     #[must_use]
     pub fn with_quotas(self, quotas: Quotas) -> Self {
         Self { quotas, ..self }
+    }
+
+    /// With this time for which deleted things can be restored; none at all deletes at once.
+    #[must_use]
+    pub fn with_trash(self, keeps_deleted_for: Duration) -> Self {
+        Self { keeps_deleted_for, ..self }
     }
 
     /// How much memory the columns that views look at may take; a part of the machine's unless it is set.

@@ -1,7 +1,7 @@
 //! Columns.
 
 use rowmill_model::corrections::{self, Corrected};
-use rowmill_model::{ColumnId, Offence, Project};
+use rowmill_model::{ColumnId, Offence, Project, restoring};
 use serde_json::{Map, Value};
 
 use crate::app::App;
@@ -79,6 +79,7 @@ impl App {
         column: &str,
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<ColumnDeleted> {
+        let deletion = self.deletion(caller)?;
         let saved = self
             .change(caller, project, None, |stored| {
                 let table = &stored.project.table;
@@ -87,6 +88,11 @@ impl App {
                 let mut change = corrected_change(Change::from(stored), corrections::delete(table, column))?;
                 for view in &mut change.views {
                     change.fixes.extend(corrections::forget_in_view(view, column, &doomed.header));
+                }
+                if let Some(deletion) = deletion {
+                    let (old, most) = ((table, stored.views.as_slice()), self.limits.columns_max);
+                    let most = usize::try_from(most).unwrap_or(usize::MAX);
+                    restoring::trash_column(&mut change.project, &change.views, old, column, deletion, most);
                 }
                 Ok(change)
             })

@@ -81,7 +81,7 @@ impl App {
         let id = changed.project.project.id;
         let mut read = ChangedRowsRead::default();
         if changed.told == 0 {
-            read.deleted.clone_from(&changed.news.deleted);
+            read.deleted = self.still_deleted(id, &changed.news).await?;
         }
         let positions = changed.news.written.get(changed.told..).unwrap_or_default();
         let mut row_bytes = self.hub.row_bytes(id);
@@ -100,6 +100,18 @@ impl App {
             self.hub.note_row_bytes(id, bytes);
         }
         Ok(read)
+    }
+}
+
+impl App {
+    /// The rows that were deleted and did not come back since. One that did is told with what was written.
+    async fn still_deleted(&self, project: ProjectId, news: &ChangesSince) -> Result<Vec<RowId>> {
+        if news.written.is_empty() || news.deleted.is_empty() {
+            return Ok(news.deleted.clone());
+        }
+        let positions = self.store.positions(project, news.deleted.clone()).await?;
+        let gone = news.deleted.iter().zip(positions).filter(|(_, position)| position.is_none());
+        Ok(gone.map(|(id, _)| *id).collect())
     }
 }
 

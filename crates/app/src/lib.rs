@@ -40,6 +40,7 @@ mod sign_in_link;
 mod signing_secrets;
 mod teams;
 mod tester;
+mod trash;
 mod trials;
 mod usage;
 mod vault;
@@ -50,7 +51,7 @@ mod webhook;
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, SLICE_BYTES, Selection, Start};
 pub use rowmill_store::{
     ApiKey, Inserted, ProcessingStatus, ProjectSummary, RowAction, Session, SharedRates, Stopped,
-    StoredProject, StoredRow, Team, shared_rates,
+    StoredProject, StoredRow, Team, TrashedProject, TrashedRow, shared_rates,
 };
 
 pub use crate::app::App;
@@ -82,6 +83,7 @@ pub use crate::secrets::SecretState;
 pub use crate::sessions::{SESSION_DAYS, session_name};
 pub use crate::teams::NewKey;
 pub use crate::tester::{Trial, TrialCell, TrialOutcome};
+pub use crate::trash::{ItemsRestored, KeyNames, ProjectTrashListed, RestoreItems, TrashListed};
 pub use crate::trials::{ProviderTest, Tried, TryColumn};
 pub use crate::usage::ProjectUsage;
 pub use crate::vault::Vault;

@@ -159,6 +159,7 @@ impl App {
             metadata,
             settings,
             table,
+            trash: rowmill_model::Trash::default(),
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
         };
@@ -218,7 +219,12 @@ impl App {
             guards::check(guard, &stored)?;
             let StoredProject { version, row_count, .. } = stored;
             let seen = guard.map(|_| SeenProject { version, row_count });
-            match self.store.delete_project(stored.project.id, seen).await {
+            let id = stored.project.id;
+            let deleted = match self.deletion(caller)? {
+                Some(deletion) => self.store.trash_project(id, deletion, seen).await,
+                None => self.store.delete_project(id, seen).await,
+            };
+            match deleted {
                 Err(StoreError::Stale) => {}
                 Ok(false) => return Err(Error::NotFound(Noun::Project)),
                 outcome => return Ok(outcome.map(|_| ())?),
@@ -264,6 +270,7 @@ impl App {
                 return Ok(Altered { saved, row_count: stored.row_count });
             }
             project.updated_at_ms = self.clock.now_ms();
+            project.trash.forget_until(self.deleted_until_ms());
             let version = Some(stored.version);
             let save = ProjectSave { project, views, version, row_count, subject, fixes, once: once.clone() };
             match self.store.save_project(save).await {

@@ -40,7 +40,10 @@ impl App {
     /// Says of a write that a quota did not let through which one that was.
     pub(crate) fn quota_error(&self, error: StoreError) -> Error {
         match error {
-            StoreError::Full => exceeded("rows", self.quotas.team_rows_max, "teamRowsMax", "Delete rows"),
+            StoreError::Full => {
+                let remedy = "Delete rows and empty the trash, which counts, too";
+                exceeded("rows", self.quotas.team_rows_max, "teamRowsMax", remedy)
+            }
             StoreError::BytesFull => exceeded(
                 "bytes of values",
                 self.quotas.team_bytes_max,

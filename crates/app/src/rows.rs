@@ -208,7 +208,10 @@ impl App {
         let stored = self.project_to_change(caller, project).await?;
         let mut seen = HashSet::new();
         let ids = ids.iter().filter_map(|id| RowId::parse(id)).filter(|id| seen.insert(*id)).collect();
-        Ok(self.store.delete_rows(stored.project.id, ids).await?)
+        Ok(match self.deletion(caller)? {
+            Some(deletion) => self.store.trash_rows(stored.project.id, ids, deletion).await?,
+            None => self.store.delete_rows(stored.project.id, ids).await?,
+        })
     }
 
     /// Says how many distinct cells were written.

@@ -163,7 +163,7 @@ impl App {
     }
 
     /// Does `work`, unless its request was carried out before: then its outcome is given again.
-    async fn only_once<T: Serialize + DeserializeOwned>(
+    pub(crate) async fn only_once<T: Serialize + DeserializeOwned>(
         &self,
         once: Option<IdempotencyKey>,
         work: impl AsyncFnOnce() -> Result<T>,

@@ -6,7 +6,7 @@ use rowmill_model::filter::Filters;
 use rowmill_model::limits::{EMOJI_CHARS_MAX, OFFENCES_MAX};
 use rowmill_model::sort::Sorting;
 use rowmill_model::table::ColumnNames;
-use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId};
+use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId, restoring};
 use rowmill_store::StoredProject;
 use serde_json::Value;
 
@@ -118,11 +118,16 @@ impl App {
         view: &str,
         guard: Option<ProjectGuard<'_>>,
     ) -> Result<()> {
+        let deletion = self.deletion(caller)?;
         self.change(caller, project, None, |stored| {
             let mut change = Change::from(stored);
             let place = place(&change.views, view)?;
             guards::check(guard, stored)?;
-            change.views.remove(place);
+            let view = change.views.remove(place);
+            if let Some(deletion) = deletion {
+                let most = usize::try_from(self.limits.views_max).unwrap_or(usize::MAX);
+                restoring::trash_view(&mut change.project, view, place, deletion, most);
+            }
             Ok(change)
         })
         .await

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use rowmill_api::{Cors, PublicUrl, Rate, TrustedProxies};
@@ -71,6 +72,10 @@ pub(crate) struct Serve {
     /// beyond it are refused; results of processing are written all the same.
     #[arg(long, env = "ROWMILL_TEAM_BYTES_MAX", default_value_t = 0)]
     pub(crate) team_bytes_max: u64,
+    /// Days for which deleted rows, columns, views and projects can be restored, such as 30 or 0.5; with 0 they are gone at
+    /// once. Rows in the trash count towards team-rows-max.
+    #[arg(long, env = "ROWMILL_TRASH_DAYS", default_value = "30", value_parser = days)]
+    pub(crate) trash_days: Duration,
     /// Memory for the columns that views use: a percentage of the machine's memory (25%) or a size (512M, 2G).
     /// Columns that do not fit are read from the database each time.
     #[arg(long, env = "ROWMILL_QUERY_MEMORY", default_value = "25%", value_parser = QueryMemory::parse)]
@@ -130,6 +135,15 @@ pub(crate) struct RateSetting(pub(crate) Option<Rate>);
 
 fn rate(text: &str) -> Result<RateSetting, String> {
     Rate::parse(text).map(RateSetting)
+}
+
+/// The most days that deleted things are kept: a hundred years.
+const TRASH_DAYS_MAX: f64 = 36_500.0;
+
+fn days(text: &str) -> Result<Duration, String> {
+    let number: Option<f64> = text.trim().parse().ok().filter(|days| (0.0..=TRASH_DAYS_MAX).contains(days));
+    let days = number.ok_or_else(|| format!("must be a number of days from 0 to {TRASH_DAYS_MAX}"))?;
+    Ok(Duration::from_secs_f64(days * 24.0 * 60.0 * 60.0))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

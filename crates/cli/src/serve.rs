@@ -62,6 +62,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     if let Some(backups) = backups {
         tokio::spawn(backups.run());
     }
+    tokio::spawn(sweep_trash(Arc::clone(&app)));
     let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &*database, clock)?;
     app.try_with(Arc::new(Trials(Arc::clone(&provider_calls))));
     let workers = if role == Role::Server && serve.no_workers {
@@ -107,6 +108,10 @@ fn schedule(serve: &Serve) -> Result<Option<Schedule>, String> {
     Schedule::of(&serve.backups, &serve.store.data_dir, serve.store.url().is_some(), key)
 }
 
+async fn sweep_trash(app: Arc<App>) {
+    app.keep_trash_swept().await;
+}
+
 /// The application on its database.
 struct Opened {
     database: Arc<dyn Store>,
@@ -126,10 +131,11 @@ async fn open(serve: &Serve, limits: &Limits) -> Result<Opened, Box<dyn Error>> 
     let clock = SharedClock(Arc::clone(&database));
     let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(clock.clone()));
     let quota = |max: u64| Some(max).filter(|max| *max > 0);
-    let app = app.with_quotas(Quotas {
+    let quotas = Quotas {
         team_rows_max: quota(serve.team_rows_max),
         team_bytes_max: quota(serve.team_bytes_max),
-    });
+    };
+    let app = app.with_quotas(quotas).with_trash(serve.trash_days);
     app.set_query_memory(serve.query_memory);
     let app = Arc::new(app);
     secret_key::check(&app, made, &store.data_dir, serve.adopt_secret_key).await?;

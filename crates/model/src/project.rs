@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{ProjectId, TeamId};
 use crate::table::Table;
+use crate::trash::Trash;
 
 /// Everything known of a project but its rows and views.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,8 @@ pub struct Project {
     pub metadata: serde_json::Map<String, serde_json::Value>,
     pub settings: ProjectSettings,
     pub table: Table,
+    #[serde(default, skip_serializing_if = "Trash::is_empty")]
+    pub trash: Trash,
     /// Unix milliseconds.
     #[serde(rename = "createdAt")]
     pub created_at_ms: i64,

@@ -286,6 +286,7 @@ fn document(team: TeamId, id: ProjectId) -> String {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
+        trash: rowmill_model::Trash::default(),
         created_at_ms: 1,
         updated_at_ms: 2,
     };

@@ -148,7 +148,10 @@ impl Snapshot {
             for row in start..end {
                 let position = self.positions.get(row).copied().map_or(u64::MAX, u64::from);
                 match found.next_if(|(at, _)| *at == position) {
-                    Some((_, cells)) => self.set(row, names, cells)?,
+                    Some((_, cells)) => {
+                        self.revive(row);
+                        self.set(row, names, cells)?;
+                    }
                     None => self.bury(row)?,
                 }
             }
@@ -192,9 +195,17 @@ impl Snapshot {
         Ok(())
     }
 
+    /// A row came back from the trash.
+    fn revive(&mut self, row: usize) {
+        if !self.live.contains(row) {
+            self.live.insert(row);
+            self.dead = self.dead.saturating_sub(1);
+        }
+    }
+
     fn append(&mut self, position: u64, names: &[ColumnKey], cells: &[Cell]) -> Result<(), PatchRejected> {
         let position = u32::try_from(position).map_err(|_| PatchRejected)?;
-        // Rows come behind all others and never come back.
+        // New rows come behind all others. One that came back from the trash and was not here when this was read does not.
         if self.positions.last().is_some_and(|last| *last >= position) {
             return Err(PatchRejected);
         }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use bytes::{BufMut as _, BytesMut};
-use rowmill_model::Record;
 use rowmill_model::cell::Details;
 use rowmill_model::record::Slot;
-use rowmill_store::changes::{CellClaim, Places, RawRow, WriteSet};
+use rowmill_model::{KeyId, Record};
+use rowmill_store::changes::{CellClaim, Places, RawRow, TrashEntry, WriteSet};
 use tokio_postgres::types::{IsNull, ToSql, Type, accepts, to_sql_checked};
 use uuid::Uuid;
 
@@ -35,6 +35,9 @@ pub(crate) fn writes(tx: &mut Tx, state: &State, value_bytes_change: i64, writes
     apply.ready(writes.ready_anew, &writes.ready);
     apply.claims(&writes.claims_made, &writes.claims_changed, &writes.claims_deleted);
     apply.retries(&writes.retries_done, &writes.retries_made);
+    apply.trash_rows(&writes.rows_trashed, &writes.rows_restored);
+    apply.trash_marks(writes.trash_marks);
+    apply.trash_entries(&writes.trash_made, &writes.trash_changed);
     apply.counters(state, value_bytes_change);
 }
 
@@ -128,6 +131,74 @@ impl Apply<'_> {
             self.at_last(
                 "DELETE FROM rowmill.rows WHERE project = $1 AND position = ANY($2)",
                 vec![Box::new(all_signed(deleted))],
+            );
+        }
+    }
+
+    fn trash_rows(&mut self, trashed: &[u64], restored: &[u64]) {
+        for (positions, sql) in [
+            (
+                trashed,
+                "UPDATE rowmill.rows SET project = -$1::int8 WHERE project = $1 AND position = ANY($2)",
+            ),
+            (
+                restored,
+                "UPDATE rowmill.rows SET project = $1 WHERE project = -$1::int8 AND position = ANY($2)",
+            ),
+        ] {
+            if !positions.is_empty() {
+                self.at_last(sql, vec![Box::new(all_signed(positions))]);
+            }
+        }
+    }
+
+    fn trash_marks(&mut self, marks: Vec<(u64, Vec<u8>)>) {
+        let (gone, kept): (Vec<_>, Vec<_>) = marks.into_iter().partition(|(_, marks)| marks.is_empty());
+        let mut trash = Apply { tx: &mut *self.tx, num: -self.num };
+        trash.blocks(kept, &gone.into_iter().map(|(block, _)| block).collect::<Vec<u64>>());
+    }
+
+    fn trash_entries(&mut self, made: &[TrashEntry], changed: &[TrashEntry]) {
+        let (gone, kept): (Vec<&TrashEntry>, Vec<&TrashEntry>) =
+            changed.iter().partition(|entry| entry.places.is_empty());
+        let keys = |entries: &[&TrashEntry]| -> (Vec<i64>, Vec<i64>) {
+            entries.iter().map(|entry| (signed(entry.batch), signed(entry.block))).unzip()
+        };
+        let places = |entries: &[&TrashEntry]| -> Vec<Vec<u8>> {
+            entries.iter().map(|entry| entry.places.to_bytes()).collect()
+        };
+        let made: Vec<&TrashEntry> = made.iter().collect();
+        if !made.is_empty() {
+            let (batches, blocks) = keys(&made);
+            let times: Vec<i64> = made.iter().map(|entry| entry.deletion.at_ms).collect();
+            let by: Vec<Option<Uuid>> = made.iter().map(|entry| entry.deletion.by.map(KeyId::uuid)).collect();
+            self.at_last(
+                "INSERT INTO rowmill.trash (project, batch, block, places, deleted_at, deleted_by) \
+                 SELECT $1, * FROM unnest($2::int8[], $3::int8[], $4::bytea[], $5::int8[], $6::uuid[])",
+                vec![
+                    Box::new(batches),
+                    Box::new(blocks),
+                    Box::new(places(&made)),
+                    Box::new(times),
+                    Box::new(by),
+                ],
+            );
+        }
+        if !gone.is_empty() {
+            let (batches, blocks) = keys(&gone);
+            self.at_last(
+                "DELETE FROM rowmill.trash t USING unnest($2::int8[], $3::int8[]) old (batch, block) \
+                 WHERE t.project = $1 AND t.batch = old.batch AND t.block = old.block",
+                vec![Box::new(batches), Box::new(blocks)],
+            );
+        }
+        if !kept.is_empty() {
+            let (batches, blocks) = keys(&kept);
+            self.at_last(
+                "UPDATE rowmill.trash t SET places = new.places \
+                 FROM unnest($2::int8[], $3::int8[], $4::bytea[]) new (batch, block, places) \
+                 WHERE t.project = $1 AND t.batch = new.batch AND t.block = new.block",
+                vec![Box::new(batches), Box::new(blocks), Box::new(places(&kept))],
             );
         }
     }
@@ -284,7 +355,8 @@ impl Apply<'_> {
         let slots: Vec<i64> = state.lookup_slots.iter().map(|slot| i64::from(*slot)).collect();
         self.at_last(
             "UPDATE rowmill.counters SET version = $2, row_count = $3, next_position = $4, change_seq = $5, \
-             lookup_slots = $6, tally = $7, tallied_at = $8, value_bytes = value_bytes + $9 WHERE project = $1",
+             lookup_slots = $6, tally = $7, tallied_at = $8, value_bytes = value_bytes + $9, trashed_count = $10 \\
+             WHERE project = $1",
             vec![
                 Box::new(signed(state.version)),
                 Box::new(signed(state.row_count)),
@@ -294,6 +366,7 @@ impl Apply<'_> {
                 Box::new(state.tally.clone()),
                 Box::new(state.tallied_at_ms),
                 Box::new(value_bytes_change),
+                Box::new(signed(state.trashed_count)),
             ],
         );
     }

@@ -98,7 +98,7 @@ pub(crate) async fn planned(tx: &mut Tx, documents: &Documents, state: &State) -
 pub(crate) fn write_document(tx: &mut Tx, num: i64, project: &Project) -> Result<()> {
     tx.at_last(
         "UPDATE rowmill.projects SET title = $2, autoplay = $3, folder_id = $4, column_count = $5, \
-         document = $6, event_id = $7 WHERE project = $1",
+         document = $6, event_id = $7, trash_since = $8 WHERE project = $1",
         vec![
             Box::new(num),
             Box::new(project.title.clone()),
@@ -107,6 +107,7 @@ pub(crate) fn write_document(tx: &mut Tx, num: i64, project: &Project) -> Result
             Box::new(i64::try_from(project.table.columns.len()).unwrap_or(i64::MAX)),
             Box::new(to_text(project)?),
             Box::new(connected_event(&project.metadata).map(str::to_owned)),
+            Box::new(project.trash.oldest_ms()),
         ],
     );
     Ok(())

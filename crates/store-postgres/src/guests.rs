@@ -12,6 +12,7 @@ use crate::documents::{self, Documents};
 use crate::project_state::{self, Busy};
 use crate::row_changes::OpenProject;
 use crate::transaction::Tx;
+use crate::trash;
 
 pub(crate) async fn projects_of_event(
     tx: &mut Tx,
@@ -75,6 +76,7 @@ async fn upsert_into(
     blocks.extend(positions.iter().copied().map(block_of));
     open.load(tx, positions, blocks).await?;
     let mut taken: BTreeMap<&str, GuestRow> = BTreeMap::new();
+    let mut left: (Vec<String>, Vec<i64>) = (Vec::new(), Vec::new());
     let mut now_ms = None;
     for guest in guests {
         let guest_id = guest.guest_id.as_str();
@@ -86,7 +88,11 @@ async fn upsert_into(
             RowAction::Updated => written.rows_updated += 1,
             RowAction::Unchanged => {}
         }
-        known.insert(guest_id.to_owned(), row);
+        let before = known.insert(guest_id.to_owned(), row);
+        if let Some(before) = before.filter(|before| before.position != row.position) {
+            left.0.push(guest_id.to_owned());
+            left.1.push(signed(before.position));
+        }
         taken.insert(guest_id, row);
         now_ms = Some(guest.now_ms);
     }
@@ -102,5 +108,6 @@ async fn upsert_into(
             Box::new(taken.values().map(|known| known.event_at_ms).collect::<Vec<i64>>()),
         ],
     );
+    trash::keep_past_guests(tx, open.num(), left.0, left.1);
     open.finish(tx, now_ms).map(Some)
 }

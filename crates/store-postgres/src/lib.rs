@@ -53,6 +53,9 @@ mod stored_rows;
 mod teams;
 mod tokens;
 mod transaction;
+mod trash;
+mod trash_store;
+mod trashed_projects;
 mod value_bytes;
 mod work;
 

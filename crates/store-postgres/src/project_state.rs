@@ -26,6 +26,8 @@ pub(crate) struct State {
     pub(crate) lookup_slots: Vec<Slot>,
     pub(crate) tally: Option<String>,
     pub(crate) tallied_at_ms: Option<i64>,
+    /// Rows in the trash.
+    pub(crate) trashed_count: u64,
 }
 
 impl State {
@@ -45,7 +47,8 @@ static LOCK_OR_SKIP: LazyLock<String> =
 /// A query that [`read_state`] reads the rows of.
 fn select_states(condition: &str) -> String {
     format!(
-        "SELECT project, id, version, row_count, next_position, change_seq, lookup_slots, tally, tallied_at \
+        "SELECT project, id, version, row_count, next_position, change_seq, lookup_slots, tally, tallied_at, \
+         trashed_count \
          FROM rowmill.counters {condition}"
     )
 }
@@ -121,5 +124,6 @@ fn read_state(row: &Row) -> Result<State> {
         lookup_slots: row.get::<_, Vec<i64>>(6).into_iter().map(narrow).collect::<Result<_>>()?,
         tally: row.get(7),
         tallied_at_ms: row.get(8),
+        trashed_count: unsigned(row.get(9)),
     })
 }

@@ -2,6 +2,7 @@
 
 use rowmill_model::integration::connected_event;
 use rowmill_model::{Project, ProjectId, TeamId, View};
+use rowmill_store::changes::{came_back, refreshed};
 use rowmill_store::{
     Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, SeenProject, Spans,
     StoreError,
@@ -33,15 +34,18 @@ pub(crate) async fn save(
             if row_count.is_some_and(|count| count != state.row_count) {
                 return Err(StoreError::Stale);
             }
-            let old = documents::planned(tx, cache, &state).await?.plan;
+            let old = documents::planned(tx, cache, &state).await?;
+            let came_back = came_back(&old.project, project);
             let num = state.num;
             tx.at_last(
                 "UPDATE rowmill.projects SET views = $2 WHERE project = $1",
                 vec![Box::new(num), Box::new(to_text(views)?)],
             );
             let mut open = OpenProject::open_saved(tx, state, project.clone())?;
-            if let Some(change) = open.changes.plan.change_since(&old) {
-                open.replan(tx, &change).await?;
+            if let Some(change) = open.changes.plan.change_since(&old.plan) {
+                let refreshed =
+                    if came_back.is_empty() { Vec::new() } else { refreshed(&came_back, &change) };
+                open.replan(tx, &change, &refreshed).await?;
             }
             changes.push(open.finish(tx, project.updated_at_ms)?);
         }
@@ -120,15 +124,19 @@ pub(crate) async fn list(
             &[&team.0, &folder, &i64::from(page.limit), &signed(page.offset)],
         )
         .await?;
-    let summary = |row: &Row| ProjectSummary {
+    Ok(found.iter().map(read_summary).collect())
+}
+
+/// Reads id, title, creation, autoplay, number of columns and folder.
+pub(crate) fn read_summary(row: &Row) -> ProjectSummary {
+    ProjectSummary {
         id: ProjectId::from_uuid(row.get(0)),
         title: row.get(1),
         created_at_ms: row.get(2),
         autoplay: row.get(3),
         column_count: u32::try_from(row.get::<_, i64>(4)).unwrap_or(u32::MAX),
         folder_id: row.get(5),
-    };
-    Ok(found.iter().map(summary).collect())
+    }
 }
 
 pub(crate) async fn count(tx: &mut Tx, team: TeamId, folder: Option<&str>) -> Result<u64> {
@@ -145,10 +153,12 @@ pub(crate) async fn with_text(tx: &mut Tx, text: &str) -> Result<Vec<ProjectId>>
     Ok(found.iter().map(|row| ProjectId::from_uuid(row.get(0))).collect())
 }
 
-/// The rows of all of a team's projects.
+/// The rows of all of a team's projects, with those in the trash.
 pub(crate) async fn count_rows(tx: &mut Tx, team: TeamId) -> Result<u64> {
-    let sql = "SELECT coalesce(sum(row_count), 0)::int8 FROM rowmill.projects JOIN rowmill.counters USING (project) \
-               WHERE team = $1";
+    let sql = "SELECT coalesce(sum(row_count + trashed_count), 0)::int8 FROM \
+               (SELECT row_count, trashed_count FROM rowmill.projects JOIN rowmill.counters USING (project) \
+               WHERE team = $1 UNION ALL \
+               SELECT row_count, trashed_count FROM rowmill.trashed_projects WHERE team = $1) counted";
     let counted = tx.query(sql, &[&team.0]).await?;
     Ok(counted.first().map_or(0, |row| unsigned(row.get(0))))
 }

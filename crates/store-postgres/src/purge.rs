@@ -20,6 +20,11 @@ pub(crate) async fn sweep_some(tx: &mut Tx) -> Result<bool> {
                 &[&project, &SWEEP_ROWS],
             ),
             (
+                "DELETE FROM rowmill.rows WHERE project = $1 AND position IN \
+                 (SELECT position FROM rowmill.rows WHERE project = $1 LIMIT $2) RETURNING 1",
+                &[&-project, &SWEEP_ROWS],
+            ),
+            (
                 "DELETE FROM rowmill.lookups WHERE project = $1 AND (slot, hash, position) IN \
                  (SELECT slot, hash, position FROM rowmill.lookups WHERE project = $1 LIMIT $2) RETURNING 1",
                 &[&project, &SWEEP_ROWS],
@@ -30,7 +35,9 @@ pub(crate) async fn sweep_some(tx: &mut Tx) -> Result<bool> {
         for sql in [
             "DELETE FROM rowmill.live WHERE project = $1",
             "DELETE FROM rowmill.guests WHERE project = $1",
-            "DELETE FROM rowmill.blocks WHERE project = $1",
+            "DELETE FROM rowmill.blocks WHERE project IN ($1, -$1::int8)",
+            "DELETE FROM rowmill.trash WHERE project IN ($1, -$1::int8)",
+            "DELETE FROM rowmill.past_guests WHERE project = $1",
             "DELETE FROM rowmill.ready WHERE project = $1",
             "DELETE FROM rowmill.retries WHERE project = $1",
             "DELETE FROM rowmill.claims WHERE project = $1",

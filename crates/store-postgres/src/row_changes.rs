@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rowmill_model::plan::{Plan, PlanChange, Tally, block_of};
+use rowmill_model::plan::{Plan, PlanChange, Tally, block_of, position_of};
+use rowmill_model::record::Slot;
 use rowmill_model::{Project, ProjectId, Record, RowId};
 use rowmill_store::changes::{CellClaim, Finished, ProjectAtStart, RowChanges};
 use rowmill_store::{Change, Result, StoreError};
@@ -29,6 +30,9 @@ const ROWS_AT: &str = "SELECT r.position, r.id, r.vals, r.details, r.xmin \
 const BLOCKS_AT: &str = "SELECT block, marks FROM rowmill.blocks WHERE project = $1 AND block = ANY($2)";
 const CLAIMS_AT: &str = "SELECT token, worker, slot, block, places FROM rowmill.claims \
      WHERE project = $1 AND block = ANY($2)";
+
+/// How many blocks' rows are read at once to find out whether results are stale.
+const REFRESHED_BLOCKS: usize = 16;
 
 /// A project, locked by the transaction that changes its rows.
 pub(crate) struct OpenProject {
@@ -59,6 +63,7 @@ impl OpenProject {
             next_position: state.next_position,
             change_seq: state.change_seq,
             lookup_slots: state.lookup_slots.clone(),
+            trashed_count: state.trashed_count,
         });
         changes.open_tally(state.tally.clone());
         Self { state, changes }
@@ -171,12 +176,26 @@ impl OpenProject {
         Ok(blocks)
     }
 
-    /// Goes over every block after the columns changed.
-    pub(crate) async fn replan(&mut self, tx: &mut Tx, change: &PlanChange) -> Result<()> {
+    /// Goes over every block after the columns changed. Where columns came back from the trash, it finds out whether the
+    /// results of `refreshed` are stale.
+    pub(crate) async fn replan(
+        &mut self,
+        tx: &mut Tx,
+        change: &PlanChange,
+        refreshed: &[Slot],
+    ) -> Result<()> {
         self.changes.begin_replan(change)?;
-        self.load_blocks_from(tx, 0, u64::MAX >> 1).await?;
+        let blocks = self.load_blocks_from(tx, 0, u64::MAX >> 1).await?;
         self.changes.replan_loaded(change)?;
         self.changes.end_replan();
+        let some = if refreshed.is_empty() { &[][..] } else { blocks.as_slice() };
+        for blocks in some.chunks(REFRESHED_BLOCKS) {
+            let firsts: Vec<i64> = blocks.iter().map(|block| signed(position_of(*block, 0))).collect();
+            let lasts: Vec<i64> = blocks.iter().map(|block| signed(position_of(*block, u8::MAX))).collect();
+            for row in &tx.query(ROWS_AT, &[&self.num(), &firsts, &lasts]).await? {
+                self.changes.refresh(&raw_row(row)?, refreshed)?;
+            }
+        }
         Ok(())
     }
 
@@ -188,9 +207,10 @@ impl OpenProject {
         // Without a time, the last one that is known.
         let at_ms = now_ms.or(state.tallied_at_ms).unwrap_or_default();
         let finished = changes.finish(at_ms)?;
-        let Finished { writes, row_count, next_position, value_bytes_change, .. } = finished;
+        let Finished { writes, row_count, next_position, value_bytes_change, trashed_count, .. } = finished;
         let Finished { lookup_slots, tally, ended_runs: runs, change, .. } = finished;
         (state.row_count, state.next_position) = (row_count, next_position);
+        state.trashed_count = trashed_count;
         (state.lookup_slots, state.change_seq) = (lookup_slots, change.seq);
         if tally.is_some() || now_ms.is_some() {
             state.tallied_at_ms = now_ms.or(state.tallied_at_ms).or(Some(0));

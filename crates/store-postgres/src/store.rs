@@ -37,7 +37,7 @@ const LAST_CHANGES_MAX: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub struct PostgresStore {
-    node: Arc<Node>,
+    pub(crate) node: Arc<Node>,
     /// Sends changes to other nodes; taken when the store is closed.
     sender: Mutex<Option<JoinHandle<()>>>,
     tasks: [JoinHandle<()>; 3],

@@ -1,7 +1,7 @@
 //! Applying a write set to the database.
 
 use rowmill_model::plan::Tally;
-use rowmill_store::changes::{CellClaim, WriteSet};
+use rowmill_store::changes::{CellClaim, TrashEntry, WriteSet};
 use rowmill_store::{Result, StoreError};
 use rusqlite::{CachedStatement, Connection};
 
@@ -17,7 +17,33 @@ pub(crate) fn writes(connection: &Connection, num: i64, writes: &WriteSet<()>) -
     apply.blocks(writes)?;
     apply.ready(writes)?;
     apply.claims(writes)?;
-    apply.retries(writes)
+    apply.retries(writes)?;
+    apply.trash(writes)
+}
+
+/// Brings a row back from the trash.
+pub(crate) fn restore_row(connection: &Connection, num: i64, position: u64) -> Result<()> {
+    prepare(connection, "UPDATE rows SET key = ?2 WHERE key = ?1")?
+        .execute((key(-num, position), key(num, position)))
+        .map(|_| ())
+        .map_err(backend)
+}
+
+/// Writes the marks of a block.
+pub(crate) fn marks(connection: &Connection, block_key: i64, marks: &[u8]) -> Result<()> {
+    if marks.is_empty() {
+        return prepare(connection, "DELETE FROM blocks WHERE key = ?1")?
+            .execute([block_key])
+            .map(|_| ())
+            .map_err(backend);
+    }
+    prepare(
+        connection,
+        "INSERT INTO blocks (key, marks) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET marks = excluded.marks",
+    )?
+    .execute((block_key, marks))
+    .map(|_| ())
+    .map_err(backend)
 }
 
 /// Writes the counts. Without a time they keep theirs.
@@ -143,18 +169,49 @@ impl Apply<'_> {
     }
 
     fn blocks(&self, writes: &WriteSet<()>) -> Result<()> {
-        if !writes.blocks.is_empty() {
-            let mut upsert = prepare(
-                self.connection,
-                "INSERT INTO blocks (key, marks) VALUES (?1, ?2) ON CONFLICT DO UPDATE SET marks = excluded.marks",
-            )?;
-            for (block, marks) in &writes.blocks {
-                upsert.execute((block_key(self.num, *block), marks)).map_err(backend)?;
-            }
+        for (block, bytes) in &writes.blocks {
+            marks(self.connection, block_key(self.num, *block), bytes)?;
         }
         for block in &writes.blocks_deleted {
-            prepare(self.connection, "DELETE FROM blocks WHERE key = ?1")?
-                .execute([block_key(self.num, *block)])
+            marks(self.connection, block_key(self.num, *block), &[])?;
+        }
+        Ok(())
+    }
+
+    /// Rows that come back are moved where they are restored ([`restore_row`]).
+    fn trash(&self, writes: &WriteSet<()>) -> Result<()> {
+        if !writes.rows_trashed.is_empty() {
+            let mut trash = prepare(self.connection, "UPDATE rows SET key = ?2 WHERE key = ?1")?;
+            for position in &writes.rows_trashed {
+                trash.execute((key(self.num, *position), key(-self.num, *position))).map_err(backend)?;
+            }
+        }
+        for (block, bytes) in &writes.trash_marks {
+            marks(self.connection, block_key(-self.num, *block), bytes)?;
+        }
+        for TrashEntry { batch, block, places, deletion } in &writes.trash_made {
+            let by = deletion.by.map(|key| key.uuid().into_bytes());
+            prepare(
+                self.connection,
+                "INSERT INTO trash (project, batch, block, places, deleted_at, deleted_by) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute((self.num, batch, block, places.to_bytes(), deletion.at_ms, by))
+            .map_err(backend)?;
+        }
+        for TrashEntry { batch, block, places, .. } in &writes.trash_changed {
+            if places.is_empty() {
+                prepare(
+                    self.connection,
+                    "DELETE FROM trash WHERE project = ?1 AND batch = ?2 AND block = ?3",
+                )?
+                .execute((self.num, batch, block))
+                .map_err(backend)?;
+                continue;
+            }
+            let sql = "UPDATE trash SET places = ?4 WHERE project = ?1 AND batch = ?2 AND block = ?3";
+            prepare(self.connection, sql)?
+                .execute((self.num, batch, block, places.to_bytes()))
                 .map_err(backend)?;
         }
         Ok(())

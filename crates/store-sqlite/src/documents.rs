@@ -92,7 +92,7 @@ pub(crate) fn write_document(connection: &Connection, head: Head, project: &Proj
     connection
         .execute(
             "UPDATE projects SET title = ?2, autoplay = ?3, folder_id = ?4, column_count = ?5, version = version + 1, \
-             document = ?6, event_id = ?7 WHERE num = ?1",
+             document = ?6, event_id = ?7, trash_since = ?8 WHERE num = ?1",
             (
                 head.num,
                 &project.title,
@@ -101,6 +101,7 @@ pub(crate) fn write_document(connection: &Connection, head: Head, project: &Proj
                 project.table.columns.len(),
                 to_text(project)?,
                 connected_event(&project.metadata),
+                project.trash.oldest_ms(),
             ),
         )
         .map(|_| ())

@@ -10,6 +10,7 @@ use crate::convert::{backend, uuid_of};
 use crate::documents::{self, Documents};
 use crate::project_state;
 use crate::row_changes::OpenProject;
+use crate::trash;
 
 pub(crate) fn projects_of_event(
     connection: &Connection,
@@ -79,5 +80,8 @@ fn upsert_one(
         )
         .and_then(|mut upsert| upsert.execute((head.num, guest_id, taken.position, taken.event_at_ms)))
         .map_err(backend)?;
+    if let Some(known) = known.filter(|known| known.position != taken.position) {
+        trash::keep_past_guest(connection, head.num, known.position, guest_id)?;
+    }
     Ok(Some((action, change)))
 }

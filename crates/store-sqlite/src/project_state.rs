@@ -35,7 +35,7 @@ pub(crate) struct State {
 pub(crate) fn state(connection: &Connection, id: ProjectId) -> Result<Option<State>> {
     connection
         .prepare_cached(
-            "SELECT num, version, row_count, next_position, change_seq FROM projects JOIN counters ON project = num \
+            "SELECT num, version, row_count, next_position, change_seq, trashed_count FROM projects JOIN counters ON project = num \
              WHERE id = ?1",
         )
         .and_then(|mut query| {
@@ -43,7 +43,11 @@ pub(crate) fn state(connection: &Connection, id: ProjectId) -> Result<Option<Sta
                 .query_row([id.uuid().as_bytes()], |row| {
                     Ok(State {
                         head: Head { num: row.get(0)?, version: row.get(1)? },
-                        counters: Counters { row_count: row.get(2)?, next_position: row.get(3)? },
+                        counters: Counters {
+                            row_count: row.get(2)?,
+                            next_position: row.get(3)?,
+                            trashed_count: row.get(5)?,
+                        },
                         change_seq: row.get(4)?,
                     })
                 })
@@ -72,6 +76,8 @@ pub(crate) fn id_of(connection: &Connection, num: i64) -> Result<Option<ProjectI
 pub(crate) struct Counters {
     pub(crate) row_count: u64,
     pub(crate) next_position: u64,
+    /// Rows in the trash.
+    pub(crate) trashed_count: u64,
 }
 
 /// Writes the counters, and the change sequence as it is from now on. The bytes of values are counted on.
@@ -84,11 +90,12 @@ pub(crate) fn write_counters(
 ) -> Result<()> {
     connection
         .prepare_cached(
-            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = ?4, value_bytes = value_bytes + ?5 \
-             WHERE project = ?1",
+            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = ?4, value_bytes = value_bytes + ?5, \\
+             trashed_count = ?6 WHERE project = ?1",
         )
         .and_then(|mut update| {
-            update.execute((num, counters.row_count, counters.next_position, seq, value_bytes_change))
+            let Counters { row_count, next_position, trashed_count } = counters;
+            update.execute((num, row_count, next_position, seq, value_bytes_change, trashed_count))
         })
         .map(|_| ())
         .map_err(backend)

@@ -2,6 +2,7 @@
 
 use rowmill_model::integration::connected_event;
 use rowmill_model::{Project, ProjectId, TeamId, View};
+use rowmill_store::changes::{came_back, refreshed};
 use rowmill_store::{
     Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, SeenProject, Spans,
     StoreError,
@@ -31,12 +32,15 @@ pub(crate) fn save(
                 if row_count.is_some_and(|count| count != state.counters.row_count) {
                     return Err(StoreError::Stale);
                 }
-                let (_, old) = documents::planned(connection, cache, state.head)?;
+                let (old_project, old) = documents::planned(connection, cache, state.head)?;
+                let came_back = came_back(&old_project, &project);
                 write_views(connection, state.head, &views)?;
                 documents::write_document(connection, state.head, &project)?;
                 let mut open = OpenProject::open_saved(connection, state, project.clone())?;
                 if let Some(change) = open.changes.plan.change_since(&old) {
-                    open.replan(&change)?;
+                    let refreshed =
+                        if came_back.is_empty() { Vec::new() } else { refreshed(&came_back, &change) };
+                    open.replan(&change, &refreshed)?;
                 }
                 changes.push(open.finish(project.updated_at_ms)?);
             }
@@ -131,12 +135,13 @@ pub(crate) fn count(connection: &Connection, team: TeamId, folder: Option<&str>)
         .map_err(backend)
 }
 
-/// The rows of all of a team's projects.
+/// The rows of all of a team's projects, with those in the trash.
 pub(crate) fn count_rows(connection: &Connection, team: TeamId) -> Result<u64> {
     connection
         .prepare_cached(
-            "SELECT coalesce(sum(row_count), 0) FROM projects JOIN counters ON counters.project = projects.num \
-             WHERE team = ?1",
+            "SELECT coalesce(sum(row_count + trashed_count), 0) FROM counters JOIN \
+             (SELECT num FROM projects WHERE team = ?1 UNION ALL \
+             SELECT num FROM trashed_projects WHERE team = ?1) ON project = num",
         )
         .and_then(|mut query| query.query_row([team.0.as_bytes()], |row| row.get(0)))
         .map_err(backend)
@@ -153,7 +158,7 @@ pub(crate) fn with_text(connection: &Connection, text: &str) -> Result<Vec<Proje
         .map_err(backend)
 }
 
-fn read_summary(row: &Row<'_>) -> rusqlite::Result<ProjectSummary> {
+pub(crate) fn read_summary(row: &Row<'_>) -> rusqlite::Result<ProjectSummary> {
     Ok(ProjectSummary {
         id: ProjectId::from_uuid(uuid_of(row, 0)?),
         title: row.get(1)?,

@@ -16,13 +16,16 @@ pub(crate) fn sweep_some(connection: &Connection) -> Result<bool> {
         .and_then(|mut query| query.query_row((), |row| row.get::<_, i64>(0)).optional())
         .map_err(backend)?;
     let Some(project) = grave else { return Ok(false) };
-    let keys = key_range(project);
-    let rows = connection
-        .prepare_cached(
-            "DELETE FROM rows WHERE key IN (SELECT key FROM rows WHERE key BETWEEN ?1 AND ?2 LIMIT ?3)",
-        )
-        .and_then(|mut delete| delete.execute((keys.start(), keys.end(), SWEEP_ROWS)))
-        .map_err(backend)?;
+    let mut rows = 0;
+    // The project's rows, and those in its trash.
+    for keys in [key_range(project), key_range(-project)] {
+        rows += connection
+            .prepare_cached(
+                "DELETE FROM rows WHERE key IN (SELECT key FROM rows WHERE key BETWEEN ?1 AND ?2 LIMIT ?3)",
+            )
+            .and_then(|mut delete| delete.execute((keys.start(), keys.end(), SWEEP_ROWS)))
+            .map_err(backend)?;
+    }
     let lookups = connection
         .prepare_cached(
             "DELETE FROM lookups WHERE project = ?1 AND (slot, hash, position) IN \
@@ -35,7 +38,9 @@ pub(crate) fn sweep_some(connection: &Connection) -> Result<bool> {
             "DELETE FROM live WHERE project = ?1",
             "DELETE FROM guests WHERE project = ?1",
             "DELETE FROM lookup_columns WHERE project = ?1",
-            "DELETE FROM blocks WHERE key >> 32 = ?1",
+            "DELETE FROM blocks WHERE key >> 32 IN (?1, -?1)",
+            "DELETE FROM trash WHERE project IN (?1, -?1)",
+            "DELETE FROM past_guests WHERE project = ?1",
             "DELETE FROM ready WHERE project = ?1",
             "DELETE FROM retries WHERE project = ?1",
             "DELETE FROM claims WHERE project = ?1",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rowmill_model::plan::{Plan, PlanChange, block_of};
+use rowmill_model::plan::{Plan, PlanChange, block_of, position_of};
 use rowmill_model::record::Slot;
 use rowmill_model::{Project, RowId};
 use rowmill_store::changes::{BLOCKS_AT_ONCE, CellClaim, Finished, Places, ProjectAtStart, RowChanges};
@@ -54,6 +54,7 @@ impl<'c> OpenProject<'c> {
             next_position: counters.next_position,
             change_seq,
             lookup_slots: lookups::slots(connection, head.num)?,
+            trashed_count: counters.trashed_count,
         });
         Ok(Self { connection, num: head.num, changes })
     }
@@ -152,12 +153,13 @@ impl<'c> OpenProject<'c> {
         if self.changes.bytes() > FLUSH_BYTES { self.flush() } else { Ok(()) }
     }
 
-    fn flush(&mut self) -> Result<()> {
+    pub(crate) fn flush(&mut self) -> Result<()> {
         apply::writes(self.connection, self.num, &self.changes.flush())
     }
 
-    /// Goes over every block after the columns changed, some at a time.
-    pub(crate) fn replan(&mut self, change: &PlanChange) -> Result<()> {
+    /// Goes over every block after the columns changed, some at a time. Where columns came back from the trash, it finds
+    /// out whether the results of `refreshed` are stale.
+    pub(crate) fn replan(&mut self, change: &PlanChange, refreshed: &[Slot]) -> Result<()> {
         let tally = read_tally_text(self.connection, self.num)?;
         self.changes.open_tally(tally.map(|(text, _)| text));
         self.changes.begin_replan(change)?;
@@ -165,10 +167,26 @@ impl<'c> OpenProject<'c> {
         while let Some(first) = next {
             let blocks = self.load_blocks_from(first)?;
             self.changes.replan_loaded(change)?;
+            if !refreshed.is_empty() {
+                blocks.iter().try_for_each(|block| self.refresh(*block, refreshed))?;
+            }
             self.flush()?;
             next = blocks.last().map(|last| last + 1);
         }
         self.changes.end_replan();
+        Ok(())
+    }
+
+    fn refresh(&mut self, block: u64, slots: &[Slot]) -> Result<()> {
+        let (first, last) = (position_of(block, 0), position_of(block, u8::MAX));
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT key, id, vals, details FROM rows WHERE key BETWEEN ?1 AND ?2")
+            .map_err(backend)?;
+        let mut found = query.query((key(self.num, first), key(self.num, last))).map_err(backend)?;
+        while let Some(row) = found.next().map_err(backend)? {
+            self.changes.refresh(&pages::raw_row(row)?, slots)?;
+        }
         Ok(())
     }
 
@@ -181,7 +199,7 @@ impl<'c> OpenProject<'c> {
             None => read_tally_text(self.connection, self.num)?.map(|(_, at_ms)| at_ms).unwrap_or_default(),
         };
         let finished = self.changes.finish(at_ms)?;
-        let Finished { writes, row_count, next_position, value_bytes_change, .. } = finished;
+        let Finished { writes, row_count, next_position, value_bytes_change, trashed_count, .. } = finished;
         let Finished { tally, ended_runs: runs, change, .. } = finished;
         apply::writes(self.connection, self.num, &writes)?;
         runs.iter().try_for_each(|run| ended_runs::keep(self.connection, self.num, run))?;
@@ -190,7 +208,7 @@ impl<'c> OpenProject<'c> {
             (None, Some(now_ms)) => apply::tallied_at(self.connection, self.num, now_ms)?,
             (None, None) => {}
         }
-        let counters = project_state::Counters { row_count, next_position };
+        let counters = project_state::Counters { row_count, next_position, trashed_count };
         project_state::write_counters(self.connection, self.num, counters, value_bytes_change, change.seq)?;
         Ok(change)
     }

@@ -134,12 +134,13 @@ pub(crate) fn write_cells(
     Ok((WrittenCells { rows }, vec![change]))
 }
 
-pub(crate) fn delete(
-    connection: &Connection,
+/// Opens a project with what is needed of rows that are to be deleted.
+pub(crate) fn open_for_deletion<'c>(
+    connection: &'c Connection,
     documents: &Documents,
     project: ProjectId,
     rows: &[RowId],
-) -> Result<(u64, Vec<Change>)> {
+) -> Result<OpenProject<'c>> {
     let state = project_state::state(connection, project)?.ok_or(StoreError::UnknownProject)?;
     let num = state.head.num;
     let mut open = OpenProject::open(connection, documents, state)?;
@@ -150,6 +151,16 @@ pub(crate) fn delete(
         let value_bytes = value_bytes::of_row(connection, row_key)?;
         open.changes.know_for_deletion((*row, split(row_key).1), values.as_ref(), value_bytes, ())?;
     }
+    Ok(open)
+}
+
+pub(crate) fn delete(
+    connection: &Connection,
+    documents: &Documents,
+    project: ProjectId,
+    rows: &[RowId],
+) -> Result<(u64, Vec<Change>)> {
+    let mut open = open_for_deletion(connection, documents, project, rows)?;
     let mut deleted = 0_u64;
     for row in rows {
         // A row that is named twice is gone the second time.

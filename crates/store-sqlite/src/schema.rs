@@ -16,6 +16,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("runs", include_str!("migrations/0007_runs.sql")),
     ("sessions", include_str!("migrations/0008_sessions.sql")),
     ("value bytes", include_str!("migrations/0009_value_bytes.sql")),
+    ("trash", include_str!("migrations/0010_trash.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
@@ -130,7 +131,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 9 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 10 })));
     }
 
     #[test]

@@ -202,10 +202,8 @@ impl Store for SqliteStore {
 
     async fn delete_project(&self, id: ProjectId, seen: Option<SeenProject>) -> Result<bool> {
         let deleted = self.change(move |connection, _| projects::delete(connection, id, seen)).await?;
-        self.purge_pending.store(true, Ordering::Release);
-        // The writer may be waiting for work; any write wakes it to sweep.
         if deleted {
-            self.writer.write(|_| Ok(())).await?;
+            self.purge_soon().await?;
         }
         Ok(deleted)
     }
@@ -384,8 +382,15 @@ impl SqliteStore {
         self.change_by(Weight::Light, work).await
     }
 
+    /// Has what is left of deleted projects swept up when nobody waits for the writer.
+    pub(crate) async fn purge_soon(&self) -> Result<()> {
+        self.purge_pending.store(true, Ordering::Release);
+        // The writer may be waiting for work; any write wakes it to sweep.
+        self.writer.write(|_| Ok(())).await
+    }
+
     /// Runs work that changes rows and may take long.
-    async fn change_by<T: Send + 'static>(
+    pub(crate) async fn change_by<T: Send + 'static>(
         &self,
         weight: Weight,
         work: impl FnOnce(&Connection, &Documents) -> Result<(T, Vec<Change>)> + Send + 'static,

@@ -19,6 +19,7 @@ mod sessions;
 pub mod shared_rates;
 mod spans;
 mod store;
+mod trash;
 mod types;
 pub mod value_bytes;
 mod work;
@@ -29,6 +30,9 @@ pub use crate::sessions::{SESSIONS_MAX, Session, SessionStore};
 pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;
 pub use crate::store::{RowVisitor, Snapshot, Store};
+pub use crate::trash::{
+    Restored, SWEEP_ENTRIES, SWEEP_PROJECTS, TrashPage, TrashPlace, TrashStore, TrashedProject, TrashedRow,
+};
 pub use crate::types::{
     ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, KeptInput, NewRow, NewRows,
     PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject,

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::sessions::SessionStore;
 use crate::shared_rates::SharedRates;
 use crate::spans::Spans;
+use crate::trash::TrashStore;
 use crate::types::{
     ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, NewRows, PageStart, ProjectPage,
     ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind,
@@ -37,7 +38,9 @@ pub trait Snapshot: std::fmt::Debug + Send {
 }
 
 #[async_trait]
-pub trait Store: SessionStore + ValueBytesStore + std::fmt::Debug + Send + Sync + 'static {
+pub trait Store:
+    SessionStore + TrashStore + ValueBytesStore + std::fmt::Debug + Send + Sync + 'static
+{
     /// Whether the database answers, and its disk takes writes as far as is known.
     async fn ping(&self) -> Result<()>;
 
@@ -99,7 +102,7 @@ pub trait Store: SessionStore + ValueBytesStore + std::fmt::Debug + Send + Sync 
 
     async fn count_projects(&self, team: TeamId, folder: Option<String>) -> Result<u64>;
 
-    /// How many rows all of a team's projects have, by their counters.
+    /// How many rows all of a team's projects have, by their counters, with those in the trash.
     async fn count_team_rows(&self, team: TeamId) -> Result<u64>;
 
     /// The projects of all teams whose document has this text. It goes over all of them: only for the start of a server.

@@ -4,11 +4,14 @@ import { useState } from 'react';
 import { Link } from 'wouter';
 import { client, data } from '../api/client';
 import { projectsQuery } from '../api/queries';
+import { restoreProjects, useRestoreNote } from '../api/trash';
 import type { ProjectItem } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { timeAgo } from '../ui/format';
 import { Icon } from '../ui/Icon';
 import { NameDialog } from '../ui/NameDialog';
+import { notifyError } from '../ui/notify';
+import { notifyAction } from '../ui/notifyAction';
 import classes from './Projects.module.css';
 
 type Dialog = 'rename' | 'delete';
@@ -73,6 +76,7 @@ function ProjectDialog({ project, dialog, onClose }: { project: ProjectItem; dia
   };
   const remove = async () => {
     await data(client.DELETE('/v4/projects/{projectId}', { params }));
+    offerProjectRestore(project, refetch);
     await refetch();
   };
   if (dialog === 'rename') {
@@ -80,8 +84,17 @@ function ProjectDialog({ project, dialog, onClose }: { project: ProjectItem; dia
   }
   return (
     <ConfirmDialog title={`Delete “${project.title}”?`} action="Delete project" onConfirm={remove} onClose={onClose}>
-      This deletes all its rows, columns and views for everyone and cannot be undone. Export the project first if you may
-      need it again.
+      This deletes the project with all rows, columns and views for everyone. <RestoreNote />
     </ConfirmDialog>
   );
+}
+
+function RestoreNote() {
+  return useRestoreNote();
+}
+
+function offerProjectRestore({ id, title }: ProjectItem, onRestored: () => Promise<unknown>): void {
+  notifyAction(`“${title}” deleted.`, 'Undo', () => {
+    restoreProjects([id]).then(onRestored, (error: unknown) => notifyError(error, 'The project was not restored'));
+  });
 }

@@ -1,4 +1,4 @@
-import { Button, Container, Group, SimpleGrid, Skeleton, TextInput, Title } from '@mantine/core';
+import { ActionIcon, Button, Container, Group, SimpleGrid, Skeleton, TextInput, Title, Tooltip } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useDeferredValue, useState } from 'react';
 import { useLocation } from 'wouter';
@@ -14,6 +14,7 @@ import { NameDialog } from '../ui/NameDialog';
 import { notifyError } from '../ui/notify';
 import { FirstProject } from './FirstProject';
 import { ProjectCard } from './ProjectCard';
+import { ProjectTrash } from './ProjectTrash';
 
 export function ProjectsPage() {
   usePageTitle('Projects');
@@ -21,6 +22,7 @@ export function ProjectsPage() {
   const [search, setSearch] = useState('');
   const wanted = useDeferredValue(search.trim().toLowerCase());
   const [isNaming, setIsNaming] = useState(false);
+  const [isTrashOpen, setIsTrashOpen] = useState(false);
   const { create, sample } = useNewProject();
   const shown = projects.data?.filter((project) => project.title.toLowerCase().includes(wanted));
 
@@ -28,11 +30,18 @@ export function ProjectsPage() {
     <Shell>
       <Container size="lg" py={{ base: 'lg', sm: 40 }}>
         {projects.data?.length === 0 ? (
-          <FirstProject
-            onCreate={() => setIsNaming(true)}
-            onSample={() => sample.mutate()}
-            isMakingSample={sample.isPending}
-          />
+          <>
+            <FirstProject
+              onCreate={() => setIsNaming(true)}
+              onSample={() => sample.mutate()}
+              isMakingSample={sample.isPending}
+            />
+            <Group justify="center" mt="lg">
+              <Button variant="subtle" color="gray" leftSection={<Icon name="trash" />} onClick={() => setIsTrashOpen(true)}>
+                Deleted projects
+              </Button>
+            </Group>
+          </>
         ) : (
           <>
             <Group justify="space-between" mb="lg">
@@ -48,6 +57,11 @@ export function ProjectsPage() {
                   onChange={(event) => setSearch(event.currentTarget.value)}
                   w={{ base: '100%', xs: 200 }}
                 />
+                <Tooltip label="Deleted projects">
+                  <ActionIcon variant="default" size={36} aria-label="Trash" onClick={() => setIsTrashOpen(true)}>
+                    <Icon name="trash" />
+                  </ActionIcon>
+                </Tooltip>
                 <Button variant="default" loading={sample.isPending} onClick={() => sample.mutate()}>
                   Add sample project
                 </Button>
@@ -66,6 +80,7 @@ export function ProjectsPage() {
           </>
         )}
       </Container>
+      {isTrashOpen && <ProjectTrash onClose={() => setIsTrashOpen(false)} />}
       {isNaming && (
         <NameDialog
           title="New project"

@@ -4,6 +4,7 @@ import { type FormEvent, useState } from 'react';
 import { useLocation } from 'wouter';
 import { client, data } from '../api/client';
 import { projectsQuery } from '../api/queries';
+import { useRestoreNote } from '../api/trash';
 import type { Project } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { Card } from './Card';
@@ -13,6 +14,7 @@ export function GeneralSection({ project }: { project: Project }) {
   const patch = usePatchProject(project.id);
   const queryClient = useQueryClient();
   const [, navigate] = useLocation();
+  const restoreNote = useRestoreNote();
   const [title, setTitle] = useState(project.title);
   const [isDeleting, setIsDeleting] = useState(false);
   const submit = (event: FormEvent) => {
@@ -44,7 +46,7 @@ export function GeneralSection({ project }: { project: Project }) {
           onChange={(event) => patch.mutate({ autoplay: event.currentTarget.checked })}
         />
       </Card>
-      <Card title="Delete" text="Deletes the project with all rows, columns and views for everyone. This cannot be undone.">
+      <Card title="Delete" text={`Deletes the project with all rows, columns and views for everyone. ${restoreNote}`}>
         <div>
           <Button color="red" variant="light" onClick={() => setIsDeleting(true)}>
             Delete this project
@@ -53,7 +55,7 @@ export function GeneralSection({ project }: { project: Project }) {
       </Card>
       {isDeleting && (
         <ConfirmDialog title={`Delete “${project.title}”?`} action="Delete project" onConfirm={remove} onClose={() => setIsDeleting(false)}>
-          This deletes all its rows, columns and views for everyone. Export the project first if you may need it again.
+          This deletes the project with all rows, columns and views for everyone. {restoreNote}
         </ConfirmDialog>
       )}
     </>

@@ -1,10 +1,11 @@
 import { ActionIcon, Button, Group, Paper, Text, Tooltip } from '@mantine/core';
+import { useRestoreNote } from '../api/trash';
 import { isProcessed } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { formatNumber, pluralize } from '../ui/format';
 import { Icon } from '../ui/Icon';
 import { notify, notifyError } from '../ui/notify';
-import { deleteSelected, UNDO_ROWS_MAX } from './editing/deleteRows';
+import { deleteSelected } from './editing/deleteRows';
 import { countSelectedRows, isEverythingSelected, selectedRowIds } from './editing/selectedRows';
 import { EMPTY_SELECTION } from './grid/selection';
 import { isFiltered, runBody } from './rows/rowQuery';
@@ -58,12 +59,15 @@ export function SelectionBar({ table, isConfirming, setIsConfirming, onDelete, o
           onClose={() => setIsConfirming(false)}
           onConfirm={() => deleteSelected(table)}
         >
-          This deletes the rows for everyone.{' '}
-          {selected > UNDO_ROWS_MAX ? 'This cannot be undone.' : 'You can undo this while the page is open.'}
+          This deletes the rows for everyone. <RestoreNote />
         </ConfirmDialog>
       )}
     </Paper>
   );
+}
+
+function RestoreNote() {
+  return useRestoreNote().replace('restore it', 'restore them');
 }
 
 /** Runs or stops the selected rows. If all rows are selected, the service gets the query instead of a list of ids. */

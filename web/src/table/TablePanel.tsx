@@ -5,6 +5,7 @@ import { GalleryPanel } from './columns/GalleryPanel';
 import { RunsPanel } from './runs/RunsPanel';
 import type { PanelTarget } from './state/panelTarget';
 import type { Table } from './state/useTable';
+import { TrashPanel } from './trash/TrashPanel';
 
 interface Props {
   table: Table;
@@ -37,6 +38,8 @@ export default function TablePanel({ table, target, onOpen, onMade, onClose }: P
       );
     case 'runs':
       return <RunsPanel table={table} onClose={onClose} />;
+    case 'trash':
+      return <TrashPanel table={table} onClose={onClose} />;
     case 'newColumn':
       return (
         <ColumnPanel

@@ -54,7 +54,7 @@ export function TableView({ table }: { table: Table }) {
     <Shell trail={<ProjectTrail projectId={project.id} title={project.title} />} actions={<RunControl table={table} onImport={openImport} onRuns={openRuns} />}>
       <div className={classes.page} {...drop.handlers}>
         <ViewTabs views={table.views} />
-        <TableTools table={table} onAddColumn={openGallery} onConfigure={actions.open} onImport={openImport} />
+        <TableTools table={table} onAddColumn={openGallery} onConfigure={actions.open} onImport={openImport} onTrash={() => setPanel({ kind: 'trash' })} />
         <div className={classes.middle}>
           <TableGrid
             table={table}

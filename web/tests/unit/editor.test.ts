@@ -7,6 +7,7 @@ const COLUMNS = [{ id: 'a', type: 'manual' }, { id: 'ai', type: 'ai' }] as Colum
 /** In-memory service; none of its rows is loaded in the store. */
 function world(values: Record<string, Record<string, Json>>) {
   const rows = new Map<string, Record<string, Json>>(Object.entries(values));
+  const trash = new Map<string, Record<string, Json>>();
   const told: UndoResult[] = [];
   let made = 0;
   const cell = (value: Json): Cell => ({ value, status: 'idle' });
@@ -23,7 +24,16 @@ function world(values: Record<string, Record<string, Json>>) {
           rows.set(`made${made}`, { ...body });
           ids.push(`made${made}`);
         }),
-      deleteRows: async (ids) => ids.filter((id) => rows.delete(id)).length,
+      deleteRows: async (ids) => {
+        for (const id of ids) trash.set(id, rows.get(id) ?? {});
+        return ids.filter((id) => rows.delete(id)).length;
+      },
+      restoreRows: async (ids) => {
+        const back = ids.filter((id) => trash.has(id));
+        for (const id of back) rows.set(id, trash.get(id) ?? {});
+        for (const id of back) trash.delete(id);
+        return { restored: back.length, kept: [] };
+      },
       readRows: async (ids) => new Map(ids.flatMap((id) => (rows.has(id) ? [[id, row(id, rows.get(id) ?? {})]] : []))),
     },
     store: () => ({ indexOf: () => undefined, rowAt: () => undefined, patch: () => {}, startAdding: () => {}, finishAdding: () => {}, refresh: () => {} }),
@@ -35,7 +45,7 @@ function world(values: Record<string, Record<string, Json>>) {
     onUndone: (undone) => told.push(undone),
   };
   const editor = new Editor(options);
-  return { editor, options, rows, told, stored: () => Object.fromEntries(rows), row };
+  return { editor, options, rows, trash, told, stored: () => Object.fromEntries(rows), row };
 }
 
 test('what was written while the service was away can be sent again', async () => {
@@ -130,27 +140,47 @@ test('rows that were added go again, unless somebody has written into them', asy
   expect(stored()).toEqual({ made2: { a: 'theirs' } });
   expect(told[0]).toMatchObject({ keptRows: 1 });
   await editor.redo();
-  expect(stored()).toEqual({ made2: { a: 'theirs' }, made3: { a: 'one' } });
+  expect(stored()).toEqual({ made2: { a: 'theirs' }, made1: { a: 'one' } });
 });
 
 test('what a column held that was deleted since is left out', async () => {
-  const { editor, stored, row } = world({ 1: { a: 'x', old: 'y' } });
+  const { editor, stored, row, trash } = world({ 1: { a: 'x', old: 'y' } });
   await editor.change([{ rowId: '1', columnId: 'old', value: null, before: { value: 'y', status: 'idle' } }]);
   await editor.undo();
   expect(stored()).toEqual({ 1: { a: 'x', old: null } });
   await editor.remove([row('1', { a: 'x', old: null })]);
+  trash.clear();
   await editor.undo();
-  expect(stored()).toEqual({ made1: { a: 'x' } });
+  expect(stored(), 'the trash was emptied').toEqual({ made1: { a: 'x' } });
 });
 
-test('rows that were deleted come back, also when something else was done since', async () => {
+test('rows that were deleted come back as they were, also when something else was done since', async () => {
   const { editor, told, stored, row } = world({ 1: { a: 'x', ai: 'found' }, 2: { a: 'y' } });
   const step = await editor.remove([row('1', { a: 'x', ai: 'found' })]);
   await editor.change([{ rowId: '2', columnId: 'a', value: 'z', before: { value: 'y', status: 'idle' } }]);
   await editor.undo(step);
-  expect(stored()).toEqual({ 2: { a: 'z' }, made1: { a: 'x', ai: 'found' } });
-  expect(told[0]).toMatchObject({ restoredRows: 1, manualCells: [{ rowId: 'made1', columnId: 'ai' }] });
+  expect(stored()).toEqual({ 1: { a: 'x', ai: 'found' }, 2: { a: 'z' } });
+  expect(told[0]).toMatchObject({ recreatedRows: 0, unrestoredRows: 0, manualCells: [] });
   await editor.undo(step);
   await editor.redo();
   expect(stored()).toEqual({ 2: { a: 'z' } });
+});
+
+test('rows that are not in the trash any more are created again, and it is said what that means', async () => {
+  const { editor, told, stored, row, trash } = world({ 1: { a: 'x', ai: 'found' }, 2: { a: 'y' } });
+  const step = await editor.remove([row('1', { a: 'x', ai: 'found' })]);
+  trash.clear();
+  await editor.undo(step);
+  expect(stored()).toEqual({ 2: { a: 'y' }, made1: { a: 'x', ai: 'found' } });
+  expect(told[0]).toMatchObject({ recreatedRows: 1, manualCells: [{ rowId: 'made1', columnId: 'ai' }] });
+});
+
+test('rows that were never loaded come back too, and a guest keeps one row', async () => {
+  const { editor, told, stored, options } = world({ 1: { a: 'x' }, 2: { a: 'y' }, 3: { a: 'z' } });
+  const step = await editor.removeAll([{ id: '1' }, { id: '2' }]);
+  const { restoreRows } = options.api;
+  options.api.restoreRows = async (ids) => ({ ...(await restoreRows(ids.filter((id) => id !== '2'))), kept: ['2'] });
+  await editor.undo(step);
+  expect(stored()).toEqual({ 1: { a: 'x' }, 3: { a: 'z' } });
+  expect(told[0]).toMatchObject({ recreatedRows: 0, unrestoredRows: 1 });
 });

@@ -16,6 +16,7 @@ pub(crate) mod runs;
 pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod team;
+pub(crate) mod trash;
 pub(crate) mod trials;
 pub(crate) mod usage;
 pub(crate) mod views;

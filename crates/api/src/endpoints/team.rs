@@ -169,7 +169,12 @@ impl Endpoint<ApiState> for GetLimits {
     ) -> Result<Answer<LimitsAnswer>, Error> {
         call.caller()?;
         Ok(Answer::new(LimitsAnswer {
-            limits: LimitsOut::new(&call.limits, &call.rates, call.app().quotas()),
+            limits: LimitsOut::new(
+                &call.limits,
+                &call.rates,
+                call.app().quotas(),
+                call.app().keeps_deleted_for(),
+            ),
         }))
     }
 }

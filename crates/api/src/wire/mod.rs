@@ -15,6 +15,7 @@ pub(crate) mod row;
 pub(crate) mod row_patch;
 pub(crate) mod run;
 pub(crate) mod team;
+pub(crate) mod trash;
 mod variants;
 pub(crate) mod view;
 

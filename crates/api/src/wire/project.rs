@@ -76,6 +76,7 @@ impl ProjectHead {
             metadata,
             settings,
             table,
+            trash: _,
             created_at_ms,
             updated_at_ms,
         } = project;

@@ -1,5 +1,7 @@
 //! The team and the limits on the wire.
 
+use std::time::Duration;
+
 use rowmill_app::{ApiKey, Caller, Quotas, Team};
 use rowmill_model::Limits;
 use schemars::JsonSchema;
@@ -185,6 +187,9 @@ pub(crate) struct LimitsOut {
     /// Maximum bytes of the values of a team's rows, as they are stored; null means no limit. New rows and edits beyond
     /// it are refused; results of processing are written all the same.
     team_bytes_max: Option<u64>,
+    /// How long deleted rows, columns, views and projects can be restored, in days; 0 means that they are gone at once.
+    #[schemars(with = "f64", range(min = 0))]
+    trash_days: serde_json::Number,
     /// How long the response to a request with an `Idempotency-Key` is stored, in hours.
     idempotency_hours: u32,
     rate_limits: RateLimitsOut,
@@ -222,7 +227,7 @@ impl From<Rate> for RateOut {
 }
 
 impl LimitsOut {
-    pub(crate) fn new(limits: &Limits, rates: &Rates, quotas: Quotas) -> Self {
+    pub(crate) fn new(limits: &Limits, rates: &Rates, quotas: Quotas, keeps_deleted_for: Duration) -> Self {
         let Quotas { team_rows_max, team_bytes_max } = quotas;
         let Limits {
             page_size_default,
@@ -289,6 +294,7 @@ impl LimitsOut {
             event_bytes_max,
             team_rows_max,
             team_bytes_max,
+            trash_days: days(keeps_deleted_for),
             idempotency_hours: rowmill_app::IDEMPOTENCY_HOURS,
             rate_limits: RateLimitsOut {
                 key: rates.key.map(RateOut::from),
@@ -299,4 +305,13 @@ impl LimitsOut {
             },
         }
     }
+}
+
+/// A time in days, without a fraction where it has none.
+fn days(time: Duration) -> serde_json::Number {
+    const DAY: Duration = Duration::from_hours(24);
+    let whole = time.as_secs() / DAY.as_secs();
+    let fraction = serde_json::Number::from_f64(time.as_secs_f64() / DAY.as_secs_f64());
+    let is_whole = DAY.saturating_mul(u32::try_from(whole).unwrap_or(u32::MAX)) == time;
+    fraction.filter(|_| !is_whole).unwrap_or_else(|| whole.into())
 }

@@ -42,6 +42,7 @@ pub(super) fn cell_of(values: &[(Slot, &str)]) -> Cell {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
+        trash: rowmill_model::Trash::default(),
         created_at_ms: 0,
         updated_at_ms: 0,
     };

@@ -22,6 +22,7 @@ pub(crate) fn project(random: &mut fastrand::Rng) -> Project {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table: Table::new(),
+        trash: rowmill_model::Trash::default(),
         created_at_ms: 0,
         updated_at_ms: 0,
     };

@@ -53,7 +53,8 @@ struct Run<'a> {
 impl Run<'_> {
     async fn queue(&self, trigger: TriggerRows) -> Result<u64, Refusal> {
         let project = self.stored.project.id.to_string();
-        self.context.app.trigger(self.context.caller(), &project, trigger).await.map_err(refused)
+        let queued = self.context.app.trigger(self.context.caller(), &project, trigger).await;
+        queued.map(|queued| queued.count).map_err(refused)
     }
 
     /// Says what would run.

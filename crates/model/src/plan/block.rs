@@ -78,6 +78,29 @@ impl Block {
         }
     }
 
+    /// Takes a row's marks out, those of cells that were touched.
+    pub fn take(&mut self, place: u8) -> Vec<(Slot, Mark)> {
+        let mut marks = Vec::new();
+        for (slot, lane) in &mut self.lanes {
+            if let Some(bits) = lane.get_mut(usize::from(place)) {
+                let mark = Mark::from_bits(std::mem::take(bits)).unwrap_or_default();
+                if mark != Mark::default() {
+                    marks.push((*slot, mark));
+                }
+            }
+        }
+        marks
+    }
+
+    /// Puts the cells of a column that wait or run back to what they were: the column was deleted, and its marks are kept.
+    pub fn stop_column(&mut self, slot: Slot) {
+        for bits in self.lanes.get_mut(&slot).into_iter().flat_map(|lane| lane.iter_mut()) {
+            if let Some(mark) = Mark::from_bits(*bits).filter(|mark| mark.is_pending()) {
+                *bits = mark.stopped().to_bits();
+            }
+        }
+    }
+
     /// Marks what a column's cells hold as out of date, because the column asks something else now; or as up to date,
     /// if it asks what they answer. Says how many became which.
     pub fn redefine(&mut self, refiling: Refiling) -> StaleChange {

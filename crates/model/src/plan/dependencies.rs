@@ -6,6 +6,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::asking::asking;
 use super::askings::Redefined;
+use super::mark::Mark;
+use crate::cell::Details;
+use crate::cell_status::CellStatus;
 use crate::column::Column;
 use crate::filter::Predicate;
 use crate::ids::ColumnId;
@@ -144,6 +147,22 @@ impl Plan {
             bytes.extend(canonical(input.source.value(row).as_deref().unwrap_or("null")));
         }
         Some(xxh3_64(&bytes))
+    }
+
+    /// A mark of a row or column that comes back: its result is stale if it was made from something else than what is
+    /// asked and given now.
+    #[must_use]
+    pub fn restored(&self, slot: Slot, mark: Mark, row: &RowView<'_>, details: &Details) -> Mark {
+        // Which earlier asking it answers may have been forgotten meanwhile.
+        let mark = Mark { answers: 0, ..mark };
+        if mark.status != CellStatus::Completed || mark.manual {
+            return mark;
+        }
+        let Some(made_from) = details.get(slot).and_then(|detail| detail.made_from) else { return mark };
+        match self.made_from(slot, row) {
+            Some(now) => Mark { stale: now != made_from, ..mark },
+            None => mark,
+        }
     }
 
     /// Whether rows planned by the other would be planned the same way by this.

@@ -48,6 +48,7 @@ fn project(autoplay: bool) -> Project {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
+        trash: crate::trash::Trash::default(),
         created_at_ms: 0,
         updated_at_ms: 0,
     }

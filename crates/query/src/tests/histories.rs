@@ -8,7 +8,7 @@ use rowmill_model::cell::Meta;
 use rowmill_model::cell_status::{CellError, ErrorCode};
 use rowmill_model::plan::Pick;
 use rowmill_model::record::Slot;
-use rowmill_model::{ProjectId, Record, RowId, Spent};
+use rowmill_model::{Deletion, ProjectId, Record, RowId, Spent};
 use rowmill_store::conformance::MemoryStore;
 use rowmill_store::{
     CellResult, CellWrite, Claim, Claimed, KeptInput, Lane, NewRow, NewRows, PageStart, ProjectSave, Rows,
@@ -30,6 +30,8 @@ pub(super) enum Event {
     Insert(Vec<[String; 3]>),
     Write(Vec<(Index, Slot, String)>),
     Delete(Vec<Index>),
+    /// Deleted rows come back to their place.
+    Restore(Vec<Index>),
     /// Copies of one row, so many that orders are made anew.
     Flood(u16, [String; 3]),
     Trigger(u8),
@@ -49,6 +51,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         3 => prop::collection::vec(row(), 1..12).prop_map(Event::Insert),
         4 => prop::collection::vec(write, 1..6).prop_map(Event::Write),
         2 => prop::collection::vec(any::<Index>(), 1..5).prop_map(Event::Delete),
+        1 => prop::collection::vec(any::<Index>(), 1..5).prop_map(Event::Restore),
         1 => (1..300_u16, row()).prop_map(|(count, row)| Event::Flood(count, row)),
         1 => (0..9_u8).prop_map(Event::Trigger),
         2 => (1..9_u8).prop_map(Event::Claim),
@@ -137,7 +140,16 @@ impl World {
             }
             Event::Delete(gone) => {
                 let gone = gone.iter().filter_map(row_of).collect();
-                self.store.delete_rows(self.id, gone).await.unwrap();
+                let deletion = Deletion { at_ms: self.now_ms, by: None };
+                self.store.trash_rows(self.id, gone, deletion).await.unwrap();
+            }
+            Event::Restore(back) => {
+                let trashed =
+                    self.store.trashed_rows(self.id, None, u32::MAX, usize::MAX).await.unwrap().rows;
+                if !trashed.is_empty() {
+                    let back = back.iter().map(|index| index.get(&trashed).id).collect();
+                    self.store.restore_rows(self.id, back, self.now_ms).await.unwrap();
+                }
             }
             Event::Trigger(limit) => self.trigger(limit).await,
             Event::Claim(most) => self.claim(most).await,

@@ -51,6 +51,7 @@ pub(super) async fn project(store: &dyn Store, number: u128) -> ProjectId {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
+        trash: rowmill_model::Trash::default(),
         created_at_ms: 1,
         updated_at_ms: 1,
     };

@@ -275,6 +275,7 @@ impl<V: Copy> RowChanges<V> {
     fn replan_graph(&mut self) -> Result<()> {
         let plan = Arc::clone(&self.plan);
         let slots: BTreeSet<Slot> = plan.slots().collect();
+        let trashed: Vec<Slot> = self.project.trash.slots().collect();
         let project = self.project.id;
         for (token, open) in self.claims.iter_mut().filter(|(_, open)| !slots.contains(&open.claim.slot)) {
             open.is_changed = true;
@@ -285,7 +286,8 @@ impl<V: Copy> RowChanges<V> {
         }
         let LoadedTally::Parsed(tally) = &mut self.tally else { return Err(not_loaded()) };
         for open in self.blocks.values_mut() {
-            open.block.keep_only(plan.slots());
+            open.block.keep_only(plan.slots().chain(trashed.iter().copied()));
+            trashed.iter().for_each(|slot| open.block.stop_column(*slot));
             for place in 0..=u8::MAX {
                 RowTransitions::new(&plan, &mut open.block, place).look_around();
                 tally.add(&plan, &open.block, place);

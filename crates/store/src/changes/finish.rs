@@ -12,6 +12,7 @@ impl<V: Copy> RowChanges<V> {
         self.close_rows();
         self.close_claims();
         self.close_blocks();
+        self.close_trash();
         self.writes.live = std::mem::take(&mut self.live).by_level();
         std::mem::take(&mut self.writes)
     }
@@ -42,6 +43,7 @@ impl<V: Copy> RowChanges<V> {
             next_position: self.next_position,
             value_bytes_change: self.value_bytes_change,
             lookup_slots: self.lookup_slots,
+            trashed_count: self.trashed_count,
             tally,
             ended_runs,
             change,

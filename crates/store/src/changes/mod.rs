@@ -17,6 +17,7 @@ mod places;
 mod row_changes;
 mod rows;
 mod take;
+mod trash;
 mod write_set;
 
 pub use self::live::{LIVE_LEVEL_BITS, LiveDelta};
@@ -26,4 +27,5 @@ pub use self::places::Places;
 pub use self::row_changes::{ProjectAtStart, RowChanges};
 pub use self::rows::{GuestRow, writes_by_row};
 pub use self::take::CellTaker;
-pub use self::write_set::{CellClaim, Finished, RawRow, WriteSet};
+pub use self::trash::{came_back, refreshed};
+pub use self::write_set::{CellClaim, Finished, RawRow, TrashEntry, WriteSet};

@@ -9,7 +9,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId};
 
 use super::live::LiveDelta;
-use super::write_set::{CellClaim, RawRow, WriteSet};
+use super::write_set::{CellClaim, RawRow, TrashEntry, WriteSet};
 use crate::error::{Result, StoreError};
 use crate::lookup::column_of;
 use crate::spans::Spans;
@@ -27,6 +27,8 @@ pub struct ProjectAtStart {
     pub change_seq: u64,
     /// The columns that rows are matched on.
     pub lookup_slots: Vec<Slot>,
+    /// How many rows are in the trash.
+    pub trashed_count: u64,
 }
 
 /// One project's rows, while a transaction changes them.
@@ -48,6 +50,9 @@ pub struct RowChanges<V> {
     /// The positions at which a value may stand, by column and hash, as far as they were asked for.
     pub(super) matches: HashMap<(Slot, i64), BTreeSet<u64>>,
     pub(super) blocks: BTreeMap<u64, OpenBlock>,
+    pub(super) trash: BTreeMap<u64, OpenTrash>,
+    pub(super) trashed_count: u64,
+    pub(super) has_restored: bool,
     pub(super) claims: BTreeMap<u64, OpenClaim>,
     pub(super) tally: LoadedTally,
     pub(super) live: LiveDelta,
@@ -99,6 +104,23 @@ pub(super) struct OpenClaim {
     pub(super) is_changed: bool,
 }
 
+/// What of a block is in the trash.
+#[derive(Debug, Default)]
+pub(super) struct OpenTrash {
+    /// The marks of its rows.
+    pub(super) marks: Block,
+    /// As they are stored; empty if they are not.
+    pub(super) stored: Vec<u8>,
+    pub(super) entries: Vec<OpenEntry>,
+}
+
+#[derive(Debug)]
+pub(super) struct OpenEntry {
+    pub(super) entry: TrashEntry,
+    pub(super) is_new: bool,
+    pub(super) is_changed: bool,
+}
+
 /// The counts, parsed only where a cell's state changes: most inserts need none.
 #[derive(Debug)]
 pub(super) enum LoadedTally {
@@ -109,7 +131,7 @@ pub(super) enum LoadedTally {
 
 impl<V: Copy> RowChanges<V> {
     pub fn new(start: ProjectAtStart) -> Self {
-        let ProjectAtStart { project, plan, row_count, next_position, change_seq, lookup_slots } = start;
+        let ProjectAtStart { project, plan, row_count, next_position, change_seq, lookup_slots, .. } = start;
         Self {
             project,
             plan,
@@ -123,6 +145,9 @@ impl<V: Copy> RowChanges<V> {
             by_id: HashMap::new(),
             matches: HashMap::new(),
             blocks: BTreeMap::new(),
+            trash: BTreeMap::new(),
+            trashed_count: start.trashed_count,
+            has_restored: false,
             claims: BTreeMap::new(),
             tally: LoadedTally::Missing,
             live: LiveDelta::default(),

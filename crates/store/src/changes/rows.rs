@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use rowmill_model::cell::{Detail, Details};
-use rowmill_model::plan::{block_of, place_of};
+use rowmill_model::plan::{Mark, block_of, place_of};
 use rowmill_model::record::{Cells, Slot};
 use rowmill_model::{Record, RowId, value};
 
@@ -192,6 +192,14 @@ impl<V: Copy> RowChanges<V> {
 
     /// Deletes a row. Its block must be loaded, and its values where rows are matched on any.
     pub fn delete(&mut self, position: u64) -> Result<()> {
+        self.take_out(position)?;
+        self.writes.rows_deleted.push(position);
+        Ok(())
+    }
+
+    /// Takes a row out of the table, with all that is kept with it. What waits or runs is stopped. Returns the marks of
+    /// its cells.
+    pub(super) fn take_out(&mut self, position: u64) -> Result<Vec<(Slot, Mark)>> {
         let LoadedRow { row: RawRow { id, values, .. }, value_bytes, .. } =
             self.rows.remove(&position).ok_or_else(not_loaded)?;
         self.value_bytes_change += byte_change(value_bytes, 0);
@@ -199,23 +207,22 @@ impl<V: Copy> RowChanges<V> {
         if self.deletes_by_value() {
             self.reindex(position, Some(&values.cells()?), None);
         }
-        self.writes.rows_deleted.push(position);
         self.live.add(position, -1);
         self.row_count = self.row_count.saturating_sub(1);
         self.touched.push(position);
         self.name(|_, deleted| deleted.push(id));
-        if self.has_marks(block_of(position)) {
-            self.step(position, |steps| steps.stop(None))?;
-            let plan = Arc::clone(&self.plan);
-            let (open, tally) = self.open(block_of(position))?;
-            tally.remove(&plan, &open.block, place_of(position));
-            open.block.clear(place_of(position));
+        if !self.has_marks(block_of(position)) {
+            return Ok(Vec::new());
         }
-        Ok(())
+        self.step(position, |steps| steps.stop(None))?;
+        let plan = Arc::clone(&self.plan);
+        let (open, tally) = self.open(block_of(position))?;
+        tally.remove(&plan, &open.block, place_of(position));
+        Ok(open.block.take(place_of(position)))
     }
 
     /// Keeps the lookups over a row that changed from `old` to `new`.
-    fn reindex(&mut self, position: u64, old: Option<&Cells<'_>>, new: Option<&Cells<'_>>) {
+    pub(super) fn reindex(&mut self, position: u64, old: Option<&Cells<'_>>, new: Option<&Cells<'_>>) {
         for slot in &self.lookup_slots {
             let hash_of = |cells: Option<&Cells<'_>>| lookup::hash_of(*slot, cells?);
             let (old, new) = (hash_of(old), hash_of(new));

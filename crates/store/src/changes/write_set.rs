@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rowmill_model::cell::Details;
 use rowmill_model::plan::EndedRun;
 use rowmill_model::record::Slot;
-use rowmill_model::{Record, RowId};
+use rowmill_model::{Deletion, Record, RowId};
 use uuid::Uuid;
 
 use super::places::Places;
@@ -28,6 +28,15 @@ pub struct WriteSet<V> {
     /// With the version that was read: if the stored row has another by now, the transaction must fail.
     pub rows_updated: Vec<(RawRow, V)>,
     pub rows_deleted: Vec<u64>,
+    /// Rows that go to the trash, by position.
+    pub rows_trashed: Vec<u64>,
+    /// Rows that come back from there.
+    pub rows_restored: Vec<u64>,
+    /// The marks of the rows in the trash, by block; empty if there are none any more.
+    pub trash_marks: Vec<(u64, Vec<u8>)>,
+    pub trash_made: Vec<TrashEntry>,
+    /// Entries with other places than before. Those without any are deleted.
+    pub trash_changed: Vec<TrashEntry>,
     /// By column, hash and position: whether the entry exists from now on.
     pub lookups: BTreeMap<(Slot, i64, u64), bool>,
     /// Changes to live counts: level, segment and difference.
@@ -52,6 +61,11 @@ impl<V> Default for WriteSet<V> {
             rows_inserted: Vec::new(),
             rows_updated: Vec::new(),
             rows_deleted: Vec::new(),
+            rows_trashed: Vec::new(),
+            rows_restored: Vec::new(),
+            trash_marks: Vec::new(),
+            trash_made: Vec::new(),
+            trash_changed: Vec::new(),
             lookups: BTreeMap::new(),
             live: Vec::new(),
             blocks: Vec::new(),
@@ -65,6 +79,16 @@ impl<V> Default for WriteSet<V> {
             retries_done: Vec::new(),
         }
     }
+}
+
+/// Rows of one block that were deleted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TrashEntry {
+    /// The change sequence of the deletion.
+    pub batch: u64,
+    pub block: u64,
+    pub places: Places,
+    pub deletion: Deletion,
 }
 
 /// A claim: cells of one column in one block that a worker runs.
@@ -85,6 +109,7 @@ pub struct Finished<V> {
     /// How many more bytes the values of all rows take than before, or fewer.
     pub value_bytes_change: i64,
     pub lookup_slots: Vec<Slot>,
+    pub trashed_count: u64,
     /// The counts as JSON, if they changed.
     pub tally: Option<String>,
     /// Runs that ended, to be kept.

@@ -11,7 +11,7 @@ use crate::error::StoreError;
 use crate::store::Store;
 use crate::types::{GuestWrite, GuestsWritten, PageStart, ProjectSave};
 
-fn following(number: u128, team: u128, event_id: &str, enabled: bool) -> Project {
+pub(super) fn following(number: u128, team: u128, event_id: &str, enabled: bool) -> Project {
     let mut project = project(number, team);
     project.metadata.insert("integration".to_owned(), EVENT_INTEGRATION.into());
     let event = json!({ "eventId": event_id, "webhookEnabled": enabled });
@@ -19,7 +19,13 @@ fn following(number: u128, team: u128, event_id: &str, enabled: bool) -> Project
     project
 }
 
-fn guest(project: ProjectId, version: u64, guest_id: &str, event_at_ms: i64, number: u128) -> GuestWrite {
+pub(super) fn guest(
+    project: ProjectId,
+    version: u64,
+    guest_id: &str,
+    event_at_ms: i64,
+    number: u128,
+) -> GuestWrite {
     let row = row(number, &[(NAME, &number.to_string())]);
     GuestWrite {
         project,

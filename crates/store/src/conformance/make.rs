@@ -55,6 +55,7 @@ pub(super) fn project(number: u128, team: u128) -> Project {
         metadata: serde_json::Map::new(),
         settings: ProjectSettings::default(),
         table,
+        trash: rowmill_model::Trash::default(),
         created_at_ms: i64::try_from(number).unwrap(),
         updated_at_ms: i64::try_from(number).unwrap(),
     }

@@ -25,6 +25,7 @@ mod seen;
 mod sessions;
 mod stale;
 mod teams;
+mod trash;
 mod value_bytes;
 
 use std::pin::Pin;
@@ -108,4 +109,12 @@ pub const CASES: &[(&str, Case)] = cases![
     stale::an_edit_that_is_undone_leaves_nothing_stale,
     stale::a_column_that_asks_the_same_again_has_no_stale_results,
     stale::cells_that_wait_say_since_when_and_what_for,
+    trash::rows_come_back_to_their_place,
+    trash::the_match_leaves_out_what_is_in_the_trash,
+    trash::what_ran_when_it_was_deleted_comes_back_idle,
+    trash::a_result_of_something_else_comes_back_stale,
+    trash::a_guest_has_one_row_whatever_is_restored,
+    trash::the_trash_is_emptied_and_swept,
+    trash::a_project_comes_back_whole,
+    trash::a_column_comes_back_with_the_states_of_its_cells,
 ];

@@ -1,6 +1,7 @@
 import { List, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { client, data } from '../../api/client';
+import { useRestoreNote } from '../../api/trash';
 import type { Column, View } from '../../api/types';
 import { pluralize } from '../../ui/format';
 import type { Table } from '../state/useTable';
@@ -12,7 +13,7 @@ export function DeletionImpact({ table, column }: { table: Table; column: Column
   const views = table.views.views.filter((view) => isUsed(view, column.id));
   return (
     <Stack gap="xs">
-      <div>This is deleted for everyone and cannot be undone:</div>
+      <div>This is deleted for everyone:</div>
       <List size="sm">
         <List.Item>{values.data === undefined ? 'its values in every row' : pluralize(values.data, 'value')}</List.Item>
         {followers.length > 0 && (
@@ -20,6 +21,7 @@ export function DeletionImpact({ table, column }: { table: Table; column: Column
         )}
         {views.length > 0 && <List.Item>the filters and sorting by it in {names(views.map(({ name }) => name))}</List.Item>}
       </List>
+      <div>{useRestoreNote()}</div>
     </Stack>
   );
 }

@@ -5,6 +5,7 @@ import { projectQuery, viewsQuery } from '../../api/queries';
 import type { Column, ColumnPatch, Project } from '../../api/types';
 import { notifyError, notifyFixes } from '../../ui/notify';
 import { templateOf } from '../model/templates';
+import { offerRestore } from '../../ui/offerRestore';
 import type { PanelTarget } from '../state/panelTarget';
 import type { Table } from '../state/useTable';
 import { withHeaders } from '../template/tokens';
@@ -25,6 +26,7 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
   const projectId = table.project.id;
   const key = projectQuery(projectId).queryKey;
   const reread = () => queryClient.invalidateQueries({ queryKey: key });
+  const rereadAll = () => Promise.all([reread(), queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey })]);
   const tellOf = (fixes: readonly string[]) => notifyFixes(fixes.filter(isWorthShowing).map((fix) => withHeaders(fix, table.columns)));
 
   const patch = async (columnId: string, body: ColumnPatch) => {
@@ -57,7 +59,12 @@ export function useColumnActions(table: Table, open: (target: PanelTarget) => vo
         client.DELETE('/v4/projects/{projectId}/columns/{columnId}', { params: { path: { projectId, columnId } } }),
       );
       tellOf(answer.appliedFixes);
-      await Promise.all([reread(), queryClient.invalidateQueries({ queryKey: viewsQuery(projectId).queryKey })]);
+      const header = table.columns.find(({ id }) => id === columnId)?.header ?? '';
+      offerRestore(projectId, `Column “${header}” deleted.`, { columnIds: [columnId], rowIds: [], viewIds: [] }, async () => {
+        table.store.refresh();
+        await rereadAll();
+      });
+      await rereadAll();
     },
     duplicate: async (columnId) => {
       const column = table.columns.find((candidate) => candidate.id === columnId);

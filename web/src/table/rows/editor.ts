@@ -6,6 +6,7 @@ import type { RowStore } from './rowStore';
 import {
   bodyOf,
   type CellEdit,
+  type DeletedRow,
   editsOfOldRows,
   filledIn,
   isAsMade,
@@ -33,8 +34,10 @@ export interface UndoResult {
   keptRows: number;
   /** Columns that the step created. An undo keeps them. */
   keptColumns: number;
-  /** Deleted rows that were created again. */
-  restoredRows: number;
+  /** Deleted rows that were created again, because they were not in the trash any more. */
+  recreatedRows: number;
+  /** Deleted rows that stay in the trash, because their guest has another row. */
+  unrestoredRows: number;
   /** Computed values that now count as manual edits. */
   manualCells: CellEdit[];
 }
@@ -119,9 +122,13 @@ export class Editor {
   }
 
   /** Deletes rows as an undoable step. */
-  async remove(rows: readonly Row[]): Promise<UndoStep | undefined> {
+  remove(rows: readonly Row[]): Promise<UndoStep | undefined> {
     const columns = this.options.columns();
-    const deletedRows = rows.map((row) => ({ id: row.id, body: bodyOf(row, columns) }));
+    return this.removeAll(rows.map((row) => ({ id: row.id, body: bodyOf(row, columns) })));
+  }
+
+  /** The same for rows that may not be loaded. */
+  async removeAll(deletedRows: DeletedRow[]): Promise<UndoStep | undefined> {
     const step: UndoStep = { cells: [], madeRowIds: [], deletedRows };
     const isDone = await this.enqueue(async () => {
       await this.options.api.deleteRows(deletedRows.map(({ id }) => id));
@@ -145,10 +152,11 @@ export class Editor {
       const gone = there.filter(isLeft);
       if (gone.length > 0) await this.options.api.deleteRows(gone);
       step.goneRowIds = gone;
-      const restoredRows = await this.restoreRows(step.deletedRows ?? []);
-      const manualCells = [...open.filter((edit) => edit.wasFilled && edit.before !== null), ...filledIn(step.deletedRows ?? [], this.processed())];
-      const keptRows = there.length - gone.length;
-      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows, keptColumns: step.madeColumns ?? 0, restoredRows, manualCells });
+      const { recreated, unrestoredRows } = await this.restoreRows(step.deletedRows ?? []);
+      const manualCells = [...open.filter((edit) => edit.wasFilled && edit.before !== null), ...filledIn(recreated, this.processed())];
+      const kept = { keptRows: there.length - gone.length, keptColumns: step.madeColumns ?? 0 };
+      const restored = { recreatedRows: recreated.length, unrestoredRows };
+      this.options.onUndone({ skippedCells: edits.length - open.length, ...kept, ...restored, manualCells });
     });
   }
 
@@ -163,7 +171,8 @@ export class Editor {
       const bodies = madeBodies(step);
       await this.restoreRows((step.goneRowIds ?? []).map((id) => ({ id, body: bodies.get(id) ?? {} })));
       if (step.deletedRows) await this.options.api.deleteRows(step.deletedRows.map(({ id }) => id));
-      this.options.onUndone({ skippedCells: edits.length - open.length, keptRows: 0, keptColumns: 0, restoredRows: 0, manualCells: [] });
+      const nothing = { keptRows: 0, keptColumns: 0, recreatedRows: 0, unrestoredRows: 0 };
+      this.options.onUndone({ skippedCells: edits.length - open.length, ...nothing, manualCells: [] });
     });
   }
 
@@ -220,16 +229,30 @@ export class Editor {
     await this.sendCells(edits, side);
   }
 
-  /** Creates deleted rows again. They get new ids and come last. */
-  private async restoreRows(rows: readonly { id: string; body: RowBody }[]): Promise<number> {
-    if (rows.length === 0) return 0;
+  /**
+   * Restores deleted rows from the trash: they are what they were. Those that are not there any more are created again;
+   * they get new ids and come last.
+   */
+  private async restoreRows(rows: readonly DeletedRow[]): Promise<{ recreated: DeletedRow[]; unrestoredRows: number }> {
+    if (rows.length === 0) return { recreated: [], unrestoredRows: 0 };
+    const { restored, kept } = await this.options.api.restoreRows(rows.map(({ id }) => id));
+    if (restored > 0) this.options.store().refresh();
+    const unrestoredRows = kept.length;
+    if (restored + kept.length >= rows.length) return { recreated: [], unrestoredRows };
+    const there = await this.options.api.readRows(rows.map(({ id }) => id));
+    const lost = rows.filter(({ id, body }) => body && !there.has(id) && !kept.includes(id));
+    return { recreated: await this.recreateRows(lost), unrestoredRows };
+  }
+
+  private async recreateRows(rows: readonly DeletedRow[]): Promise<DeletedRow[]> {
+    if (rows.length === 0) return [];
     const ids: string[] = [];
     try {
-      await this.options.api.insertRows(rows.map(({ body }) => withoutOldColumns(body, this.options.columns())), ids);
+      await this.options.api.insertRows(rows.map(({ body = {} }) => withoutOldColumns(body, this.options.columns())), ids);
     } finally {
       this.steps.rename(new Map(ids.map((id, place) => [rows[place]?.id ?? id, id])));
     }
-    return ids.length;
+    return rows.slice(0, ids.length).map((row, place) => ({ ...row, id: ids[place] ?? row.id }));
   }
 
   private show(cells: readonly CellEdit[], side: 'before' | 'after'): void {

@@ -1,5 +1,6 @@
 import { client, data } from '../../api/client';
 import { ApiError } from '../../api/error';
+import { restore } from '../../api/trash';
 import type { Json, Row } from '../../api/types';
 import { notify } from '../../ui/notify';
 import { leftoverText } from '../model/misspelt';
@@ -17,6 +18,8 @@ export interface RowApi {
   /** Adds rows. `ids` gets the ids of saved rows, even after a failure. `name` gives the idempotency key of each request. */
   insertRows: (bodies: readonly RowBody[], ids: string[], onSent?: OnSent, name?: (sent: number) => string) => Promise<void>;
   deleteRows: (rowIds: readonly string[]) => Promise<number>;
+  /** Restores deleted rows. Returns the ids of those that stay in the trash, because their guest has another row. */
+  restoreRows: (rowIds: readonly string[]) => Promise<{ restored: number; kept: string[] }>;
   /** Rows as they are now, without those that are deleted or beyond the limit of the scan. */
   readRows: (rowIds: readonly string[]) => Promise<Map<string, Row>>;
 }
@@ -55,6 +58,15 @@ export function rowApi(projectId: string): RowApi {
         deleted += (await data(client.DELETE('/v4/projects/{projectId}/rows', { params, body }))).deletedCount;
       }
       return deleted;
+    },
+    restoreRows: async (rowIds) => {
+      const done = { restored: 0, kept: [] as string[] };
+      for (let first = 0; first < rowIds.length; first += DELETED_MAX) {
+        const answer = await restore(projectId, { rowIds: rowIds.slice(first, first + DELETED_MAX), columnIds: [], viewIds: [] });
+        done.restored += answer.restoredRows;
+        done.kept.push(...answer.notRestored.map(({ rowId }) => rowId));
+      }
+      return done;
     },
     readRows: (rowIds) => (rowIds.length <= SINGLE_READS_MAX ? readEach(projectId, rowIds) : scan(projectId, rowIds)),
   };

@@ -10,6 +10,11 @@ export interface CellEdit {
   wasFilled?: boolean;
 }
 
+export interface DeletedRow {
+  id: string;
+  body?: RowBody;
+}
+
 /** One undoable step: cells written, rows added, or rows deleted. */
 export interface UndoStep {
   cells: CellEdit[];
@@ -19,8 +24,8 @@ export interface UndoStep {
   goneRowIds?: string[] | undefined;
   /** Number of columns created for this step. An undo keeps them. */
   madeColumns?: number;
-  /** Rows that this step deleted, with their values. */
-  deletedRows?: { id: string; body: RowBody }[];
+  /** Rows that this step deleted, with their values if they were loaded. */
+  deletedRows?: DeletedRow[];
 }
 
 /** Undo and redo history, newest step last. */
@@ -105,10 +110,10 @@ export function unchangedSince(
   });
 }
 
-/** The values of computed columns in restored rows. */
-export function filledIn(rows: readonly { id: string; body: RowBody }[], processed: ReadonlySet<string>): CellEdit[] {
+/** The values of computed columns in rows that were created again. */
+export function filledIn(rows: readonly DeletedRow[], processed: ReadonlySet<string>): CellEdit[] {
   return rows.flatMap(({ id, body }) =>
-    Object.entries(body)
+    Object.entries(body ?? {})
       .filter(([columnId]) => processed.has(columnId))
       .map(([columnId, before]): CellEdit => ({ rowId: id, columnId, before, after: null })),
   );

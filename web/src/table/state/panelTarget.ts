@@ -3,6 +3,7 @@ import type { TemplateId } from '../model/templates';
 /** What the side panel shows. */
 export type PanelTarget =
   | { kind: 'gallery' }
+  | { kind: 'trash' }
   | { kind: 'newColumn'; templateId: TemplateId; header: string }
   | { kind: 'column'; columnId: string }
   | { kind: 'cell'; rowId: string; columnId: string }

@@ -18,10 +18,11 @@ interface Props {
   onAddColumn: () => void;
   onConfigure: (columnId: string) => void;
   onImport: () => void;
+  onTrash: () => void;
 }
 
 /** Toolbar: filter, sort, columns, search, undo. */
-export function TableTools({ table, onAddColumn, onConfigure, onImport }: Props) {
+export function TableTools({ table, onAddColumn, onConfigure, onImport, onTrash }: Props) {
   const { state, change } = table.views;
   const filters = countFilters(completeFilters(state.filters));
   const hidden = table.columns.length - table.shownColumns.length;
@@ -76,6 +77,11 @@ export function TableTools({ table, onAddColumn, onConfigure, onImport }: Props)
       <Tooltip label="Redo · Ctrl + Shift + Z">
         <ActionIcon variant="subtle" color="gray" aria-label="Redo" disabled={!table.editor.canRedo} onClick={() => void table.editor.redo()}>
           <Icon name="redo" />
+        </ActionIcon>
+      </Tooltip>
+      <Tooltip label="Trash: what was deleted">
+        <ActionIcon variant="subtle" color="gray" aria-label="Trash" onClick={onTrash}>
+          <Icon name="trash" />
         </ActionIcon>
       </Tooltip>
       <Group gap={0} wrap="nowrap" hiddenFrom="sm">

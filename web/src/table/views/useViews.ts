@@ -4,6 +4,7 @@ import { client, data } from '../../api/client';
 import { viewsQuery } from '../../api/queries';
 import type { View } from '../../api/types';
 import { notify } from '../../ui/notify';
+import { offerRestore } from '../../ui/offerRestore';
 import { completeFilters } from './operators';
 import { useViewAddress, viewUrl } from './useViewAddress';
 import { isSameState, stateOf, type ViewState } from './viewState';
@@ -82,6 +83,11 @@ export function useViews(projectId: string): Views {
       await api.remove(id);
       if (id === viewId) openView(undefined);
       setDraft(undefined);
+      const name = views.find((candidate) => candidate.id === id)?.name ?? '';
+      offerRestore(projectId, `View “${name}” deleted.`, { viewIds: [id], rowIds: [], columnIds: [] }, () => {
+        removing.current = undefined;
+        return api.refetch();
+      });
       await api.refetch();
     },
   };

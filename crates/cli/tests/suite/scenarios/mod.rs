@@ -59,6 +59,7 @@ mod stopping;
 mod streams;
 mod system;
 mod teams;
+mod trash;
 mod trials;
 mod turmoil;
 mod upgrading;
@@ -79,6 +80,7 @@ const ALL: &[&[Scenario]] = &[
     stopping::NODES,
     cursors::NODES,
     entity_tags::NODES,
+    trash::NODES,
     first_start::NODES,
     backups::NODES,
     backups::EMBEDDED,
@@ -121,6 +123,7 @@ const ALL: &[&[Scenario]] = &[
     proxies::OWN,
     document::OWN,
     quotas::OWN,
+    trash::OWN,
     commands::OWN,
     commands::EMBEDDED,
     permissions::EMBEDDED,
@@ -169,6 +172,7 @@ const ALL: &[&[Scenario]] = &[
     runs::VERSIONS,
     events::SHARED,
     webhook::SHARED,
+    trash::SHARED,
 ];
 
 pub(crate) fn all() -> Vec<Scenario> {

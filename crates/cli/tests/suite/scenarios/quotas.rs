@@ -53,8 +53,11 @@ fn a_team_has_no_more_rows_than_its_quota() {
     let table = other.table(&["Name"]);
     other.post(other.path_in(&table.id, "/rows"), rows(&["1", "2", "3", "4", "5"])).created();
 
-    // Room that is made can be used.
+    // Room that is made can be used, once it is not in the trash any more.
     api.delete(format!("/v4/projects/{}", second.id)).ok();
+    let refused = insert(&first.id, rows(&["x", "y"])).refused(400, "limit_exceeded");
+    assert!(refused["error"].as_str().unwrap().contains("trash"), "{refused}");
+    assert_eq!(api.delete("/v4/trash").ok()["deletedCount"], 1);
     insert(&first.id, rows(&["x", "y"])).created();
     assert_eq!(exchange(&server.address, &delivery).unwrap().status, 400);
 }

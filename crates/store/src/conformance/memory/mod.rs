@@ -10,6 +10,7 @@ mod project_writes;
 mod rows;
 mod sessions;
 mod state;
+mod trash;
 mod value_bytes;
 mod work;
 
@@ -243,7 +244,10 @@ impl Store for MemoryStore {
     }
 
     async fn count_team_rows(&self, team: TeamId) -> Result<u64> {
-        self.read(|state| Ok(state.projects_of(team, None).map(|entry| entry.rows.len() as u64).sum()))
+        self.read(|state| {
+            let rows: u64 = state.projects_of(team, None).map(MemoryProject::row_count).sum();
+            Ok(rows + state.count_trashed_rows(team))
+        })
     }
 
     async fn projects_with_text(&self, text: String) -> Result<Vec<ProjectId>> {
@@ -265,7 +269,7 @@ impl Store for MemoryStore {
     async fn delete_project(&self, id: ProjectId, seen: Option<SeenProject>) -> Result<bool> {
         self.write(|state, changes| {
             if let (Some(seen), Some(entry)) = (seen, state.projects.get(&id)) {
-                seen.check(SeenProject { version: entry.version, row_count: entry.rows.len() as u64 })?;
+                seen.check(SeenProject { version: entry.version, row_count: entry.row_count() })?;
             }
             let was_there = state.projects.remove(&id).is_some();
             state.revoke_claims(changes, |lane| lane.project == id);

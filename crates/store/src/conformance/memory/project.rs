@@ -8,7 +8,7 @@ use rowmill_model::plan::{
     Block, EndedRun, Mark, Plan, Redefined, RowTransitions, StaleChange, StartedBy, Tally, block_of, place_of,
 };
 use rowmill_model::record::Slot;
-use rowmill_model::{CellStates, Project, Record, RowId, View};
+use rowmill_model::{CellStates, Deletion, Project, Record, RowId, View};
 
 use crate::error::Result;
 use crate::types::{ProjectSummary, StoredProject, StoredRow};
@@ -27,6 +27,9 @@ pub(super) struct MemoryProject {
     pub(super) rows: BTreeMap<u64, Row>,
     /// Each guest's row and the time of the last event taken.
     pub(super) guests: HashMap<String, (RowId, i64)>,
+    /// Rows in the trash whose guests got others.
+    pub(super) past_guests: HashMap<RowId, String>,
+    pub(super) trash: BTreeMap<u64, Trashed>,
     pub(super) blocks: BTreeMap<u64, Block>,
     pub(super) tally: Tally,
     /// Oldest first.
@@ -39,6 +42,15 @@ pub(super) struct Row {
     pub(super) id: RowId,
     pub(super) values: Record,
     pub(super) details: Details,
+}
+
+/// A deleted row, with the marks of its cells.
+#[derive(Debug, Clone)]
+pub(super) struct Trashed {
+    pub(super) row: Row,
+    pub(super) marks: Vec<(Slot, Mark)>,
+    pub(super) batch: u64,
+    pub(super) deletion: Deletion,
 }
 
 impl MemoryProject {
@@ -112,7 +124,11 @@ impl MemoryProject {
         self.tally = self.tally.recounting();
         let refilings = self.tally.askings.change(redefined);
         let plan = Arc::clone(&self.plan);
-        self.blocks.values_mut().for_each(|block| block.keep_only(plan.slots()));
+        let trashed: Vec<Slot> = self.project.trash.slots().collect();
+        for block in self.blocks.values_mut() {
+            block.keep_only(plan.slots().chain(trashed.iter().copied()));
+            trashed.iter().for_each(|slot| block.stop_column(*slot));
+        }
         for refiling in refilings {
             let mut count = StaleChange::default();
             self.blocks.values_mut().for_each(|block| count += block.redefine(refiling));

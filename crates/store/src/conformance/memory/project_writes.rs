@@ -9,6 +9,7 @@ use rowmill_model::{Project, ProjectId, View};
 use super::change::Changes;
 use super::project::MemoryProject;
 use super::state::State;
+use crate::changes::{came_back, refreshed};
 use crate::error::{Result, StoreError};
 use crate::types::{ProjectSave, SavedProject};
 use crate::work::Lane;
@@ -44,6 +45,8 @@ impl State {
             next_position: 0,
             rows: BTreeMap::new(),
             guests: HashMap::new(),
+            past_guests: HashMap::new(),
+            trash: BTreeMap::new(),
             blocks: BTreeMap::new(),
             tally: Tally::default(),
             ended_runs: Vec::new(),
@@ -57,10 +60,14 @@ impl State {
         let entry = self.entry_mut(project.id)?;
         let plan = Arc::new(Plan::of(project));
         let before = std::mem::replace(&mut entry.plan, Arc::clone(&plan));
+        let came_back = came_back(&entry.project, project);
         entry.project = Arc::new(project.clone());
         entry.version += 1;
         if let Some(change) = plan.change_since(&before) {
             entry.replan(&change.redefined);
+            if !came_back.is_empty() {
+                entry.refresh(&refreshed(&came_back, &change))?;
+            }
             changes.of(project.id).all = true;
             let is_gone =
                 |lane: Lane| lane.project == project.id && !plan.slots().any(|slot| slot == lane.slot);

@@ -263,7 +263,11 @@ impl State {
             None => self.insert_row(changes, id, row, now_ms)?,
         };
         check_new_bytes(self.bytes_if(id, *new_bytes_max)? - bytes_before, *new_bytes_max)?;
-        self.entry_mut(id)?.guests.insert(guest_id.clone(), (row, event_at));
+        let entry = self.entry_mut(id)?;
+        let before = entry.guests.insert(guest_id.clone(), (row, event_at));
+        if let Some((before, _)) = before.filter(|(before, _)| *before != row) {
+            entry.past_guests.insert(before, guest_id.clone());
+        }
         Ok(Some(action))
     }
 

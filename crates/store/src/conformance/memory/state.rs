@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use rowmill_model::{ProjectId, TeamId};
+use rowmill_model::{Deletion, ProjectId, TeamId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -20,6 +20,7 @@ pub(super) struct State {
     pub(super) receipts: HashMap<[u8; 32], Receipt>,
     pub(super) sealed: BTreeMap<(TeamId, SealedKind, String), Sealed>,
     pub(super) projects: BTreeMap<ProjectId, MemoryProject>,
+    pub(super) trashed_projects: BTreeMap<ProjectId, (MemoryProject, Deletion)>,
     /// How many projects were ever made.
     pub(super) projects_made: u64,
     /// Who holds which cells, by token.
