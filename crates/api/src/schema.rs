@@ -179,7 +179,11 @@ fn for_document(schema: &mut Schema, limits: &Map<String, Value>) {
     schema.remove(UNCHECKED_KEY);
     if let Some(Value::Object(bounds)) = schema.remove(DOCUMENT_KEY) {
         for (keyword, bound) in bounds {
-            if bound.is_null() { schema.remove(&keyword) } else { schema.insert(keyword, bound) };
+            if bound.is_null() {
+                schema.remove(&keyword)
+            } else {
+                schema.insert(keyword, bound)
+            };
         }
     }
     set_limits(schema, limits);

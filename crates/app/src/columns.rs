@@ -115,8 +115,7 @@ impl App {
 }
 
 fn corrected_change(mut change: Change, corrected: Result<Corrected, Vec<Offence>>) -> Result<Change> {
-    let Corrected { table, column, fixes, losses: _, refusals: _ } =
-        corrected.map_err(Error::invalid)?;
+    let Corrected { table, column, fixes, losses: _, refusals: _ } = corrected.map_err(Error::invalid)?;
     change.project.table = table;
     change.subject = Some(column.as_str().to_owned());
     change.fixes.extend(fixes);

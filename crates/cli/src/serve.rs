@@ -131,10 +131,8 @@ async fn open(serve: &Serve, limits: &Limits) -> Result<Opened, Box<dyn Error>> 
     let clock = SharedClock(Arc::clone(&database));
     let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(clock.clone()));
     let quota = |max: u64| Some(max).filter(|max| *max > 0);
-    let quotas = Quotas {
-        team_rows_max: quota(serve.team_rows_max),
-        team_bytes_max: quota(serve.team_bytes_max),
-    };
+    let quotas =
+        Quotas { team_rows_max: quota(serve.team_rows_max), team_bytes_max: quota(serve.team_bytes_max) };
     let app = app.with_quotas(quotas).with_trash(serve.trash_days);
     app.set_query_memory(serve.query_memory);
     let app = Arc::new(app);

@@ -87,7 +87,8 @@ pub(crate) async fn write_cells(
     documents: &Documents,
     batch: &WriteCells,
 ) -> Result<(WrittenCells, Vec<Change>)> {
-    let WriteCells { project, version, project_save, cells, expected, new_bytes_max, now_ms, returning } = batch;
+    let WriteCells { project, version, project_save, cells, expected, new_bytes_max, now_ms, returning } =
+        batch;
     let state = project_state::lock_at(tx, *project, *version).await?;
     let mut open = open(tx, documents, state, project_save.as_deref()).await?;
     let by_row = writes_by_row(cells);

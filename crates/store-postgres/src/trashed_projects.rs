@@ -2,7 +2,9 @@
 
 use rowmill_model::plan::position_of;
 use rowmill_model::{Deletion, KeyId, ProjectId, TeamId};
-use rowmill_store::{Change, ChangedRows, ProjectPage, Result, SWEEP_PROJECTS, SeenProject, Spans, TrashedProject};
+use rowmill_store::{
+    Change, ChangedRows, ProjectPage, Result, SWEEP_PROJECTS, SeenProject, Spans, TrashedProject,
+};
 use tokio_postgres::Row;
 use uuid::Uuid;
 

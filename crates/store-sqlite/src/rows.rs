@@ -98,7 +98,8 @@ pub(crate) fn write_cells(
     documents: &Documents,
     batch: WriteCells,
 ) -> Result<(WrittenCells, Vec<Change>)> {
-    let WriteCells { project, version, project_save, cells, expected, new_bytes_max, now_ms, returning } = batch;
+    let WriteCells { project, version, project_save, cells, expected, new_bytes_max, now_ms, returning } =
+        batch;
     let state = project_state::state_at(connection, project, version)?;
     if let Some(expected) = expected
         && pages::find(connection, state.head, expected.id)?.as_ref() != Some(&*expected)

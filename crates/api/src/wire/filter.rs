@@ -10,8 +10,8 @@ use rowmill_model::value::quote_long_numbers;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer};
-use serde_json::value::RawValue;
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 /// Describes [`rowmill_model::filter::Filters`]. `x-limit` names the limit in force, for whoever writes the document.
 pub(crate) struct FiltersSchema;

@@ -1,10 +1,10 @@
 //! What is promised, sentence by sentence of the contract.
 
 mod access;
-mod backups;
 mod agent_access;
 mod agent_tasks;
 mod agents;
+mod backups;
 mod cells;
 mod columns;
 mod commands;

@@ -157,8 +157,16 @@ impl State {
     }
 
     pub(super) fn write_cells(&mut self, changes: &mut Changes, batch: WriteCells) -> Result<WrittenCells> {
-        let WriteCells { project: id, version, project_save, cells, expected, new_bytes_max, now_ms, returning } =
-            batch;
+        let WriteCells {
+            project: id,
+            version,
+            project_save,
+            cells,
+            expected,
+            new_bytes_max,
+            now_ms,
+            returning,
+        } = batch;
         let entry = self.entry_at(id, version)?;
         if let Some(expected) = expected
             && entry.position(expected.id).and_then(|position| entry.row(position)).as_ref()
