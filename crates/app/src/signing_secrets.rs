@@ -62,7 +62,15 @@ impl App {
             self.seal_sent_secret(id, &mut project.metadata)?;
             let views = (*stored.views).clone();
             let version = Some(stored.version);
-            let save = ProjectSave { project, views, version, subject: None, fixes: Vec::new(), once: None };
+            let save = ProjectSave {
+                project,
+                views,
+                version,
+                row_count: None,
+                subject: None,
+                fixes: Vec::new(),
+                once: None,
+            };
             match self.store.save_project(save).await {
                 // Another node does the same.
                 Err(StoreError::Stale | StoreError::UnknownProject) => {}

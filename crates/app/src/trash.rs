@@ -288,6 +288,7 @@ impl App {
                 project,
                 views: (*stored.views).clone(),
                 version: Some(stored.version),
+                row_count: None,
                 subject: None,
                 fixes: Vec::new(),
                 once: None,

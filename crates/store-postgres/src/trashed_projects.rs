@@ -80,7 +80,7 @@ pub(crate) async fn restore(
     let blocks = open.load_blocks_from(tx, 0, u64::MAX >> 1).await?;
     let positions: Vec<u64> =
         blocks.iter().flat_map(|block| (0..=u8::MAX).map(|place| position_of(*block, place))).collect();
-    open.changes.stop(positions, None)?;
+    open.changes.stop(positions, None, true)?;
     let change = open.finish(tx, now_ms)?;
     Ok((true, vec![all_of(id, change.seq)]))
 }

@@ -101,7 +101,7 @@ pub(crate) fn restore(
             .iter()
             .flat_map(|block| (0..=u8::MAX).map(|place| position_of(*block, place)))
             .collect::<Vec<_>>();
-        open.changes.stop(positions, None)?;
+        open.changes.stop(positions, None, true)?;
         open.flush()?;
         next = blocks.last().map(|last| last + 1);
     }

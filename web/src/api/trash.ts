@@ -4,12 +4,12 @@ import type { components } from './schema';
 
 type Schemas = components['schemas'];
 
-export type TrashedRow = Schemas['TrashedRowOut'];
-export type TrashedColumn = Schemas['TrashedColumnOut'];
-export type TrashedView = Schemas['TrashedViewOut'];
-export type TrashedProject = Schemas['TrashedProjectOut'];
+export type TrashedRow = Schemas['TrashedRow'];
+export type TrashedColumn = Schemas['TrashedColumn'];
+export type TrashedView = Schemas['TrashedView'];
+export type TrashedProject = Schemas['TrashedProject'];
 export type RestoreBody = Schemas['RestoreBody'];
-export type Restored = Schemas['RestoredOut'];
+export type Restored = Schemas['Restored'];
 
 export const trashKey = (projectId: string) => ['trash', projectId];
 export const projectTrashKey = ['projectTrash'];

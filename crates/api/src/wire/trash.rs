@@ -16,6 +16,7 @@ const LABEL_CHARS: usize = 80;
 /// When something was deleted, by which API key, and until when it can be restored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Deletion")]
 pub(crate) struct DeletionOut {
     #[schemars(extend("format" = "date-time"))]
     deleted_at: String,
@@ -52,6 +53,7 @@ impl DeletionOut {
 
 /// What is in a project's trash, the last deleted first.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Trash")]
 pub(crate) struct TrashOut {
     rows: Vec<TrashedRowOut>,
     /// All of them, on every page.
@@ -63,6 +65,7 @@ pub(crate) struct TrashOut {
 
 /// A deleted row.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TrashedRow")]
 pub(crate) struct TrashedRowOut {
     #[schemars(length(max = 36), regex(pattern = "^row_[0-9a-f]{32}$"))]
     id: String,
@@ -74,6 +77,7 @@ pub(crate) struct TrashedRowOut {
 
 /// A deleted column.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TrashedColumn")]
 pub(crate) struct TrashedColumnOut {
     #[schemars(length(min = 1, max = 64))]
     id: String,
@@ -86,6 +90,7 @@ pub(crate) struct TrashedColumnOut {
 
 /// A deleted view.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TrashedView")]
 pub(crate) struct TrashedViewOut {
     #[schemars(length(max = 37), regex(pattern = "^view_[0-9a-f]{32}$"))]
     id: String,
@@ -185,6 +190,7 @@ impl RestoreBody {
 /// What was restored.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Restored")]
 pub(crate) struct RestoredOut {
     restored_rows: u64,
     restored_columns: u64,
@@ -224,6 +230,7 @@ impl From<ItemsRestored> for RestoredOut {
 
 /// Deleted projects, the last deleted first.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ProjectTrash")]
 pub(crate) struct ProjectTrashOut {
     projects: Vec<TrashedProjectOut>,
     pagination: ProjectTrashPages,
@@ -232,6 +239,7 @@ pub(crate) struct ProjectTrashOut {
 /// A deleted project.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "TrashedProject")]
 pub(crate) struct TrashedProjectOut {
     #[schemars(length(max = 37), regex(pattern = "^proj_[0-9a-f]{32}$"))]
     id: String,

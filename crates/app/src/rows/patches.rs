@@ -72,6 +72,7 @@ impl App {
                     project_save,
                     cells,
                     expected: None,
+                    new_bytes_max: self.new_bytes_max(stored.project.team).await?,
                     now_ms: self.clock.now_ms(),
                     returning: Vec::new(),
                 };
@@ -82,7 +83,7 @@ impl App {
                         self.check_rows(&stored, patch, &rows).await?;
                         continue;
                     }
-                    outcome => drop(outcome?),
+                    outcome => drop(outcome.map_err(|error| self.quota_error(error))?),
                 }
             }
             let (ignored_keys, KeptInput { hints, .. }) = (made.ignored_keys, made.kept_input);

@@ -69,7 +69,7 @@ pub(super) async fn a_run_that_is_over_is_kept(store: &dyn Store) {
     assert_eq!((run.tally.done, run.tally.spent.usage.attempts), (7, 7));
     let status = store.processing_status(id).await.unwrap().unwrap();
     assert_eq!((status.tally.running(), status.tally.run_number()), (None, 1));
-    assert!(store.delete_project(id).await.unwrap());
+    assert!(store.delete_project(id, None).await.unwrap());
     assert!(ended(store, id).await.is_empty());
 }
 

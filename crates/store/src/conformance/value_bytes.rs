@@ -55,7 +55,7 @@ pub(super) async fn bytes_are_counted_with_every_write(store: &dyn Store) {
     assert_eq!(bytes().await, expected);
     store.count_bytes(first.id).await.unwrap();
     assert_eq!(bytes().await, expected, "what is known is not counted again");
-    assert!(store.delete_project(first.id).await.unwrap());
+    assert!(store.delete_project(first.id, None).await.unwrap());
     assert_eq!(bytes().await, of_more / 2);
 }
 
