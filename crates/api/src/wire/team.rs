@@ -212,6 +212,7 @@ impl From<Rate> for RateOut {
 }
 
 impl LimitsOut {
+    #[expect(clippy::too_many_lines, reason = "every limit is named, so that a new one breaks the build")]
     pub(crate) fn new(limits: &Limits, rates: &Rates, quotas: Quotas) -> Self {
         let Quotas { team_rows_max } = quotas;
         let Limits {
