@@ -32,7 +32,7 @@ pub enum Event {
     /// The project or its columns changed.
     Project(StoredProject),
     /// Where processing stands. Whoever has seen everything up to `seq` may go on from there.
-    Status { seq: u64, standing: ProcessingStatus },
+    Status { seq: u64, standing: Box<ProcessingStatus> },
     /// Too much happened to name it: read the rows anew.
     Reset,
     /// Nothing happened.
@@ -198,7 +198,7 @@ impl Feed {
     }
 
     async fn tell_status(&mut self) -> Result<()> {
-        let standing = self.app.standing(self.caller, &self.project).await?;
+        let standing = Box::new(self.app.standing(self.caller, &self.project).await?);
         self.waiting.push_back(Event::Status { seq: self.seq, standing });
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use rowmill_model::RunId;
 use rowmill_model::plan::{EndedRun, RunTally, StartedBy};
-use rowmill_store::{ENDED_RUNS_KEPT_MS, ProcessingStatus};
+use rowmill_store::{ENDED_RUNS_KEPT_MS, ProcessingStatus, StoredProject};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -44,6 +44,16 @@ impl App {
     ) -> Result<RunsPage> {
         let stored = self.project(caller, project).await?;
         let before = before.map_or(u64::MAX, |RunId(number)| number);
+        self.runs_before(caller, &stored, before, limit).await
+    }
+
+    async fn runs_before(
+        &self,
+        caller: Caller,
+        stored: &StoredProject,
+        before: u64,
+        limit: u32,
+    ) -> Result<RunsPage> {
         // The present run is read first: if it ends meanwhile, it is not told twice.
         let status = self.store.processing_status(stored.project.id).await?;
         let present = status.as_ref().and_then(present);
@@ -63,16 +73,10 @@ impl App {
 
     /// One run of a project.
     pub async fn run(&self, caller: Caller, project: &str, id: &str) -> Result<Run> {
-        let missing = || Error::NotFound(Noun::Run);
-        let before = RunId::parse(id).map(|RunId(number)| RunId(number.saturating_add(1)));
-        let page = match before {
-            Some(before) => self.runs(caller, project, Some(before), 1).await?,
-            None => {
-                self.project(caller, project).await?;
-                return Err(missing());
-            }
-        };
-        page.runs.into_iter().find(|run| Some(run.id) == RunId::parse(id)).ok_or_else(missing)
+        let stored = self.project(caller, project).await?;
+        let wanted = RunId::parse(id).ok_or(Error::NotFound(Noun::Run))?;
+        let page = self.runs_before(caller, &stored, wanted.0.saturating_add(1), 1).await?;
+        page.runs.into_iter().find(|run| run.id == wanted).ok_or(Error::NotFound(Noun::Run))
     }
 }
 

@@ -13,12 +13,15 @@ use crate::node::Node;
 use crate::retryable::Attempt;
 use crate::runs;
 
+/// What is triggered, and who does it.
+type Started = Arc<(Trigger, StartedBy)>;
+
 pub(crate) async fn trigger(node: &Arc<Node>, mut trigger: Trigger, by: StartedBy) -> Result<Triggered> {
     let mut parts = Parts::of(std::mem::replace(&mut trigger.rows, Rows::All));
     let (project, dry_run) = (trigger.project, trigger.dry_run);
     let limit = trigger.limit.unwrap_or(u64::MAX);
     let trigger = Arc::new((trigger, by));
-    let attempt: Attempt<(Arc<Node>, Arc<(Trigger, StartedBy)>, Part, u64), _> =
+    let attempt: Attempt<(Arc<Node>, Started, Part, u64), _> =
         |tx, (node, trigger, part, left)| Box::pin(runs::trigger(tx, &node.documents, trigger, part, *left));
     let mut triggered = Triggered::default();
     while let Some(part) = parts.next_part().filter(|_| triggered.rows < limit) {

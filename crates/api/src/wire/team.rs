@@ -227,6 +227,7 @@ impl From<Rate> for RateOut {
 }
 
 impl LimitsOut {
+    #[expect(clippy::too_many_lines, reason = "every limit is named, so that a new one breaks the build")]
     pub(crate) fn new(limits: &Limits, rates: &Rates, quotas: Quotas, keeps_deleted_for: Duration) -> Self {
         let Quotas { team_rows_max, team_bytes_max } = quotas;
         let Limits {

@@ -151,12 +151,11 @@ impl Tally {
         } else {
             self.close_run(is_stop);
         }
-        let note = |open: &mut OpenRun| match open.at_ms {
-            Some(at_ms) => at_ms,
-            None => {
+        let note = |open: &mut OpenRun| {
+            if open.at_ms.is_none() {
                 open.by = Some(by.clone());
-                *open.at_ms.insert(now_ms)
             }
+            *open.at_ms.get_or_insert(now_ms)
         };
         if let Some(open) = &mut self.open {
             note(open);

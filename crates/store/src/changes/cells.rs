@@ -225,7 +225,7 @@ impl<V: Copy> RowChanges<V> {
     pub fn begin_replan(&mut self, change: &PlanChange) -> Result<()> {
         let mut known = match std::mem::replace(&mut self.tally, LoadedTally::Missing) {
             LoadedTally::Missing => return Err(not_loaded()),
-            LoadedTally::Parsed(tally) => tally,
+            LoadedTally::Parsed(tally) => *tally,
             LoadedTally::Text(text) => {
                 let tally = text.as_deref().map(serde_json::from_str).transpose();
                 tally.map_err(unreadable)?.unwrap_or_default()
@@ -233,10 +233,10 @@ impl<V: Copy> RowChanges<V> {
         };
         self.refilings = known.askings.change(&change.redefined);
         if !change.graph {
-            self.tally = LoadedTally::Parsed(known);
+            self.tally = LoadedTally::Parsed(Box::new(known));
             return Ok(());
         }
-        self.tally = LoadedTally::Parsed(known.recounting());
+        self.tally = LoadedTally::Parsed(Box::new(known.recounting()));
         // The columns that were ready may be gone: all entries are written anew.
         self.writes.ready_anew = true;
         // A row nobody touched is counted by nobody; one with marks may count otherwise than before.

@@ -126,7 +126,7 @@ pub(super) struct OpenEntry {
 pub(super) enum LoadedTally {
     Missing,
     Text(Option<String>),
-    Parsed(Tally),
+    Parsed(Box<Tally>),
 }
 
 impl<V: Copy> RowChanges<V> {
@@ -362,7 +362,7 @@ impl<V: Copy> RowChanges<V> {
     pub(super) fn open(&mut self, block: u64) -> Result<(&mut OpenBlock, &mut Tally)> {
         if let LoadedTally::Text(text) = &self.tally {
             let tally = text.as_deref().map(serde_json::from_str).transpose().map_err(unreadable)?;
-            self.tally = LoadedTally::Parsed(tally.unwrap_or_default());
+            self.tally = LoadedTally::Parsed(Box::new(tally.unwrap_or_default()));
         }
         match (self.blocks.get_mut(&block), &mut self.tally) {
             (Some(open), LoadedTally::Parsed(tally)) => Ok((open, tally)),
