@@ -131,8 +131,8 @@ impl Place {
             make_private(to).map_err(|error| unusable(to, &error))?;
             let name = format!("{PREFIX}{}", now.strftime(TIME_FORM));
             let numbered = (2..1_000).map(|number| format!("{name}-{number}"));
-            let free = std::iter::once(name.clone()).chain(numbered).map(|name| to.join(name));
-            let path = free.into_iter().find(|path| !path.exists() && !hidden(path).exists());
+            let mut free = std::iter::once(name.clone()).chain(numbered).map(|name| to.join(name));
+            let path = free.find(|path| !path.exists() && !hidden(path).exists());
             let path = path.ok_or_else(|| format!("{} has too many backups of this second", to.display()))?;
             return Ok(Self { path, parent: to.to_owned(), is_folder: true });
         }

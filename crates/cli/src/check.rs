@@ -107,7 +107,7 @@ fn print_json(report: &Report) -> Result<(), Box<dyn Error>> {
 }
 
 fn print(report: &Report) -> std::io::Result<()> {
-    let Report { ok, place, teams, keys, projects, rows, cells, problem_count, problems } = report;
+    let Report { ok, place, teams, keys, projects, rows, cells, problem_count, problems, notes } = report;
     let mut out = std::io::stdout().lock();
     writeln!(out, "Checked {place}")?;
     writeln!(
@@ -116,6 +116,9 @@ fn print(report: &Report) -> std::io::Result<()> {
         HumanCount(*rows),
         HumanCount(*cells)
     )?;
+    for note in notes {
+        writeln!(out, "Note: {note}.")?;
+    }
     if *ok {
         writeln!(
             out,

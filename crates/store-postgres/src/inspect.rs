@@ -190,7 +190,9 @@ impl Inspect for Inspector {
         let num = self.number_of(id).await?;
         let mut missing = Vec::new();
         let mut columns = Columns::default();
-        entries.into_iter().for_each(|entry| columns.push(entry));
+        for entry in entries {
+            columns.push(entry);
+        }
         for (sql, columns, entries) in columns.by_table() {
             if entries.is_empty() {
                 continue;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use rowmill_store::Store;
+use rowmill_store::check::{Problem, check};
 use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
-use rowmill_store_postgres::{Options, PostgresStore};
+use rowmill_store_postgres::{Inspector, Options, PostgresStore};
 
 use rowmill_test_postgres::server;
 
@@ -28,14 +29,23 @@ fn reopen(address: String) -> impl FnMut(Option<Arc<dyn Store>>) -> Arc<dyn Stor
     }
 }
 
+/// `rowmill check` finds nothing, but that the projects are of teams that do not exist.
+async fn check_all(address: &str) {
+    let report = check(&Inspector::connect(address).await.unwrap(), &|_| {}).await.unwrap();
+    let is_of_team = |problem: &Problem| problem.message.contains("team that does not exist");
+    assert!(report.problems.iter().all(is_of_team) && report.notes.is_empty(), "{report:?}");
+}
+
 #[test]
 fn every_promise_is_kept() {
     let Some(server) = server() else { return };
     for (name, case) in CASES {
         eprintln!("{name}");
         runtime().block_on(async {
-            let store = open(&server.database().await).await;
+            let address = server.database().await;
+            let store = open(&address).await;
             case(&store).await;
+            check_all(&address).await;
             store.close().await.unwrap();
         });
     }
@@ -48,7 +58,9 @@ proptest! {
     fn random_operations_agree_with_a_plain_map(steps in steps()) {
         if let Some(server) = server() {
             runtime().block_on(async {
-                against_a_plain_map(steps, reopen(server.database().await)).await;
+                let address = server.database().await;
+                against_a_plain_map(steps, reopen(address.clone())).await;
+                check_all(&address).await;
             });
         }
     }
@@ -57,7 +69,9 @@ proptest! {
     fn counts_are_true_whatever_happens(events in events()) {
         if let Some(server) = server() {
             runtime().block_on(async {
-                counts_stay_true(events, reopen(server.database().await)).await;
+                let address = server.database().await;
+                counts_stay_true(events, reopen(address.clone())).await;
+                check_all(&address).await;
             });
         }
     }

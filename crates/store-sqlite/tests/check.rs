@@ -1,14 +1,12 @@
-//! `rowmill check` on the embedded store: nothing wrong is found where nothing is, and everything that is.
+//! `rowmill check` on the embedded store finds everything that is wrong, and a backup is what was backed up.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use proptest::prelude::*;
+use rowmill_store::StoreError;
 use rowmill_store::check::{Problem, ProblemKind, Report, check};
-use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
-use rowmill_store::{Store, StoreError};
+use rowmill_store::conformance::CASES;
 use rowmill_store_sqlite::{
     Access, DATABASE_FILE, Inspector, SqliteStore, accept_checksums, back_up, has_checksums, page_findings,
     verify,
@@ -20,7 +18,7 @@ fn runtime() -> tokio::runtime::Runtime {
 }
 
 fn checked(data_dir: &Path) -> Report {
-    runtime().block_on(async { check(&Inspector::of_data_dir(data_dir).unwrap(), &|_| {}).await.unwrap() })
+    runtime().block_on(check(&Inspector::of_data_dir(data_dir).unwrap(), &|_| {})).unwrap()
 }
 
 /// The problems, but for teams: the cases of the suite make projects of teams that do not exist.
@@ -33,42 +31,6 @@ fn run(data_dir: &Path, case: &str) {
     let store = SqliteStore::open(data_dir, Access::Serve).unwrap();
     let (_, case) = CASES.iter().find(|(name, _)| *name == case).unwrap();
     runtime().block_on(case(&store));
-}
-
-#[test]
-fn nothing_is_found_after_any_case() {
-    for (name, case) in CASES {
-        let dir = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(dir.path(), Access::Serve).unwrap();
-        runtime().block_on(case(&store));
-        assert_eq!(problems(dir.path()), [], "{name}");
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
-
-    #[test]
-    fn nothing_is_found_after_random_operations(steps in steps()) {
-        let dir = tempfile::tempdir().unwrap();
-        let reopen = |old: Option<Arc<dyn Store>>| -> Arc<dyn Store> {
-            drop(old);
-            Arc::new(SqliteStore::open(dir.path(), Access::Serve).unwrap())
-        };
-        runtime().block_on(against_a_plain_map(steps, reopen));
-        assert_eq!(problems(dir.path()), []);
-    }
-
-    #[test]
-    fn nothing_is_found_after_random_processing(events in events()) {
-        let dir = tempfile::tempdir().unwrap();
-        let reopen = |old: Option<Arc<dyn Store>>| -> Arc<dyn Store> {
-            drop(old);
-            Arc::new(SqliteStore::open(dir.path(), Access::Serve).unwrap())
-        };
-        runtime().block_on(counts_stay_true(events, reopen));
-        assert_eq!(problems(dir.path()), []);
-    }
 }
 
 /// A change to a database that check must find.

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_store::carry::{Carry as _, Items, PageLimit, Section};
+use rowmill_store::check::{Problem, check};
 use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
 use rowmill_store::{PageStart, RowRef, ScanDetail, Spans, Store, StoreError, ValueBytesStore as _};
-use rowmill_store_sqlite::{Access, Carrier, DATABASE_FILE, SqliteStore};
+use rowmill_store_sqlite::{Access, Carrier, DATABASE_FILE, Inspector, SqliteStore};
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
@@ -22,7 +23,16 @@ fn every_promise_is_kept() {
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path(), Access::Serve).unwrap();
         runtime().block_on(case(&store));
+        check_all(dir.path());
     }
+}
+
+/// `rowmill check` finds nothing, but that the projects are of teams that do not exist.
+fn check_all(data_dir: &std::path::Path) {
+    let inspector = Inspector::of_data_dir(data_dir).unwrap();
+    let report = runtime().block_on(check(&inspector, &|_| {})).unwrap();
+    let is_of_team = |problem: &Problem| problem.message.contains("team that does not exist");
+    assert!(report.problems.iter().all(is_of_team) && report.notes.is_empty(), "{report:?}");
 }
 
 proptest! {
@@ -36,6 +46,7 @@ proptest! {
             Arc::new(SqliteStore::open(dir.path(), Access::Serve).unwrap())
         };
         runtime().block_on(against_a_plain_map(steps, reopen));
+        check_all(dir.path());
     }
 
     #[test]
@@ -46,6 +57,7 @@ proptest! {
             Arc::new(SqliteStore::open(dir.path(), Access::Serve).unwrap())
         };
         runtime().block_on(counts_stay_true(events, reopen));
+        check_all(dir.path());
     }
 }
 

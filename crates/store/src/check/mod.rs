@@ -9,6 +9,7 @@ mod project;
 mod report;
 mod rows;
 mod stream;
+mod tally;
 
 use std::collections::BTreeSet;
 

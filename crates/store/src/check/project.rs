@@ -9,8 +9,8 @@ use rowmill_model::{CellStatus, Project, ProjectId, TeamId, View};
 
 use super::live_counts::LiveCounts;
 use super::report::{OnRows, ProblemKind, Report};
-use super::rows;
 use super::stream::{PAGE_LIMIT, Stream};
+use super::{rows, tally};
 use crate::carry::{Items, Section};
 use crate::changes::{CellClaim, Places};
 use crate::error::{Result, StoreError};
@@ -336,32 +336,14 @@ impl Walk<'_, '_> {
     }
 
     fn compare_tally(&mut self, stored: Option<&str>) {
-        let stored: Tally = match stored.map(serde_json::from_str).transpose() {
-            Ok(tally) => tally.unwrap_or_default(),
+        match stored.map(serde_json::from_str).transpose() {
+            Ok(stored) => {
+                let stored: Tally = stored.unwrap_or_default();
+                tally::compare(&stored, &self.tally, &self.plan, (self.id, self.rows), self.report);
+            }
             Err(error) => {
                 self.problem(ProblemKind::Undecodable, format!("its counts cannot be read: {error}"));
-                return;
             }
-        };
-        let (was, is) = (stored.rows(&self.plan, self.rows), self.tally.rows(&self.plan, self.rows));
-        if was != is {
-            let words = format!("the counts of rows by state are {was:?}, but counting gives {is:?}");
-            self.problem(ProblemKind::WrongCount, words);
-        }
-        let slots: Vec<Slot> = self.plan.slots().collect();
-        for slot in slots {
-            let (was, is) = (stored.column(slot, self.rows), self.tally.column(slot, self.rows));
-            if was != is {
-                let words = format!(
-                    "the counts of cells in column slot {slot} are {was:?}, but counting gives {is:?}"
-                );
-                self.problem(ProblemKind::WrongCount, words);
-            }
-        }
-        let (was, is) = (stored.later(), self.tally.later());
-        if was != is {
-            let words = format!("{was} cells are counted as waiting for another try, but {is} do");
-            self.problem(ProblemKind::WrongCount, words);
         }
     }
 

@@ -25,6 +25,8 @@ pub struct Report {
     /// How many problems there are; the list has the first ones.
     pub problem_count: u64,
     pub problems: Vec<Problem>,
+    /// What is worth knowing and is no problem.
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -73,6 +75,12 @@ impl Report {
         self.problem_count += 1;
         if self.problems.len() < PROBLEMS_MAX {
             self.problems.push(Problem { kind, project, message });
+        }
+    }
+
+    pub(super) fn note(&mut self, words: String) {
+        if self.notes.len() < PROBLEMS_MAX {
+            self.notes.push(words);
         }
     }
 

@@ -89,6 +89,8 @@ fn open(release: &Release) {
     assert_eq!(counts(deliver(&api, &event("2026-11-03T10:00:00Z"))), [1, 0, 1]);
     table.insert(json!({ "Name": "new", "City": "c1" }));
     check_counts(&table);
+    let checked = server.command(&["check"]);
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
     ended(server);
 }
 
