@@ -355,7 +355,7 @@ impl Apply<'_> {
         let slots: Vec<i64> = state.lookup_slots.iter().map(|slot| i64::from(*slot)).collect();
         self.at_last(
             "UPDATE rowmill.counters SET version = $2, row_count = $3, next_position = $4, change_seq = $5, \
-             lookup_slots = $6, tally = $7, tallied_at = $8, value_bytes = value_bytes + $9, trashed_count = $10 \\
+             lookup_slots = $6, tally = $7, tallied_at = $8, value_bytes = value_bytes + $9, trashed_count = $10 \
              WHERE project = $1",
             vec![
                 Box::new(signed(state.version)),

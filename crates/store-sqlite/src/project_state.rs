@@ -90,7 +90,7 @@ pub(crate) fn write_counters(
 ) -> Result<()> {
     connection
         .prepare_cached(
-            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = ?4, value_bytes = value_bytes + ?5, \\
+            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = ?4, value_bytes = value_bytes + ?5, \
              trashed_count = ?6 WHERE project = ?1",
         )
         .and_then(|mut update| {
