@@ -210,7 +210,10 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
     let is_limited = operation.access != Access::Open;
     let mut described =
         json!({ "description": description, "headers": components::header_references(is_limited, false) });
-    let own = writes_rows(operation).then_some(SEQUENCE).into_iter().chain(operation.answer_headers.iter().copied());
+    let own = writes_rows(operation)
+        .then_some(SEQUENCE)
+        .into_iter()
+        .chain(operation.answer_headers.iter().copied());
     if let Some(Value::Object(headers)) = described.get_mut("headers") {
         headers.extend(own.map(components::header_reference));
     }

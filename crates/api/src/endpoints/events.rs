@@ -64,7 +64,10 @@ impl Endpoint<ApiState> for WatchEvents {
     type Out = EventStream;
 
     fn examples() -> Examples {
-        Examples { body: None, answer: Some(json!("event: project\ndata: {\"version\":7}\n\nevent: reset\ndata: {}\n\n")) }
+        Examples {
+            body: None,
+            answer: Some(json!("event: project\ndata: {\"version\":7}\n\nevent: reset\ndata: {}\n\n")),
+        }
     }
 
     async fn handle(

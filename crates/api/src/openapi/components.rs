@@ -19,9 +19,10 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
             ("NotFound", "Something in the path or body does not exist or belongs to another team.")
         }
         StatusCode::CONFLICT => ("Conflict", "The Idempotency-Key was already used for a different request."),
-        StatusCode::PAYLOAD_TOO_LARGE => {
-            ("BodyTooLarge", "The body exceeds `bodyBytesMax`, or a file `importBytesMax`, after decompression.")
-        }
+        StatusCode::PAYLOAD_TOO_LARGE => (
+            "BodyTooLarge",
+            "The body exceeds `bodyBytesMax`, or a file `importBytesMax`, after decompression.",
+        ),
         StatusCode::URI_TOO_LONG => {
             ("UriTooLong", "The address is longer than 65,534 bytes. The connection is closed.")
         }
@@ -152,8 +153,11 @@ fn says_when(status: StatusCode) -> bool {
 }
 
 pub(crate) fn header_references(is_limited: bool, is_refusal: bool) -> Value {
-    let limited: &[&str] =
-        if is_limited { &["Cache-Control", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"] } else { &[] };
+    let limited: &[&str] = if is_limited {
+        &["Cache-Control", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"]
+    } else {
+        &[]
+    };
     let refusal: &[&str] = if is_refusal { &["Retry-After"] } else { &[] };
     let names = ["X-Request-Id"].iter().chain(limited).chain(refusal);
     names.map(|name| header_reference(name)).collect()

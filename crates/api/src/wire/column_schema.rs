@@ -6,7 +6,8 @@
 use std::borrow::Cow;
 
 use rowmill_model::column::{
-    AiConfig, ApiConfig, Dependency, RateLimit, ReferenceConfig, Retry, TaskConfig, WaterfallEmail, WebScraper,
+    AiConfig, ApiConfig, Dependency, RateLimit, ReferenceConfig, Retry, TaskConfig, WaterfallEmail,
+    WebScraper,
 };
 use rowmill_model::corrections::{ColumnField, Writable};
 use rowmill_model::{ColumnType, DataShape};
@@ -28,15 +29,23 @@ impl JsonSchema for ColumnFull {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        variants(generator, "The `type` says which settings a column has.", "type", &COLUMN_TYPES, |kind, generator| {
-            let fields = ColumnField::ALL.into_iter().filter(|field| is_shown(*field, kind));
-            let properties = properties(fields.map(|field| (field.name(), shown(field, kind, generator))));
-            let always = ColumnField::ALL.into_iter().filter(|field| is_always_shown(*field, kind));
-            let required: Vec<&str> = always.map(ColumnField::name).collect();
-            let name = format!("{}Column", capitalized(kind.word()));
-            let schema = json_schema!({ "type": "object", "properties": properties, "required": required });
-            (kind.word(), name, schema)
-        })
+        variants(
+            generator,
+            "The `type` says which settings a column has.",
+            "type",
+            &COLUMN_TYPES,
+            |kind, generator| {
+                let fields = ColumnField::ALL.into_iter().filter(|field| is_shown(*field, kind));
+                let properties =
+                    properties(fields.map(|field| (field.name(), shown(field, kind, generator))));
+                let always = ColumnField::ALL.into_iter().filter(|field| is_always_shown(*field, kind));
+                let required: Vec<&str> = always.map(ColumnField::name).collect();
+                let name = format!("{}Column", capitalized(kind.word()));
+                let schema =
+                    json_schema!({ "type": "object", "properties": properties, "required": required });
+                (kind.word(), name, schema)
+            },
+        )
     }
 }
 
@@ -52,19 +61,26 @@ impl JsonSchema for TaskShown {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let tasks = [(TaskConfig::WATERFALL_EMAIL, "WaterfallTask"), (TaskConfig::WEB_SCRAPER, "ScraperTask")];
-        variants(generator, "Configuration of a task column.", "taskType", &tasks, |(task, name), generator| {
-            let config = match task {
-                TaskConfig::WATERFALL_EMAIL => of::<WaterfallEmail>(generator),
-                _ => of::<WebScraper>(generator),
-            };
-            let properties = properties([("taskType", only(task)), (task, config)].into_iter());
-            let schema = json_schema!({
-                "type": "object", "properties": properties, "required": ["taskType", task],
-                "additionalProperties": false,
-            });
-            (task, name.to_owned(), schema)
-        })
+        let tasks =
+            [(TaskConfig::WATERFALL_EMAIL, "WaterfallTask"), (TaskConfig::WEB_SCRAPER, "ScraperTask")];
+        variants(
+            generator,
+            "Configuration of a task column.",
+            "taskType",
+            &tasks,
+            |(task, name), generator| {
+                let config = match task {
+                    TaskConfig::WATERFALL_EMAIL => of::<WaterfallEmail>(generator),
+                    _ => of::<WebScraper>(generator),
+                };
+                let properties = properties([("taskType", only(task)), (task, config)].into_iter());
+                let schema = json_schema!({
+                    "type": "object", "properties": properties, "required": ["taskType", task],
+                    "additionalProperties": false,
+                });
+                (task, name.to_owned(), schema)
+            },
+        )
     }
 }
 
@@ -174,7 +190,9 @@ fn shown(field: ColumnField, kind: ColumnType, generator: &mut SchemaGenerator) 
         ColumnField::Order => {
             with(of::<u32>(generator), described("The column's position. The input column is 0."))
         }
-        ColumnField::Trigger => with(of::<bool>(generator), described("Present and true on the input column.")),
+        ColumnField::Trigger => {
+            with(of::<bool>(generator), described("Present and true on the input column."))
+        }
         ColumnField::Dependencies => of::<Vec<Dependency>>(generator),
         ColumnField::AiConfig => of::<AiConfig>(generator),
         ColumnField::TaskConfig => of::<TaskShown>(generator),

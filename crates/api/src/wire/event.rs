@@ -53,24 +53,30 @@ impl JsonSchema for EventSchema {
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let description = "An event of a project. `event` says what `data` is.";
-        variants(generator, description, "event", &["rows", "status", "project", "reset"], |event, generator| {
-            let (name, data) = match event {
-                "rows" => ("RowsEvent", generator.subschema_for::<RowsChanged>()),
-                "status" => ("StatusEvent", generator.subschema_for::<ProjectStatus>()),
-                "project" => ("ProjectEvent", generator.subschema_for::<ProjectVersion>()),
-                _ => ("ResetEvent", json_schema!({ "type": "object", "additionalProperties": false })),
-            };
-            let schema = json_schema!({
-                "type": "object",
-                "required": ["event", "data"],
-                "properties": {
-                    "event": { "type": "string", "enum": [event] },
-                    "id": { "type": "string", "maxLength": 20, "description": "Send it to resume the stream." },
-                    "data": data,
-                },
-            });
-            (event, name.to_owned(), schema)
-        })
+        variants(
+            generator,
+            description,
+            "event",
+            &["rows", "status", "project", "reset"],
+            |event, generator| {
+                let (name, data) = match event {
+                    "rows" => ("RowsEvent", generator.subschema_for::<RowsChanged>()),
+                    "status" => ("StatusEvent", generator.subschema_for::<ProjectStatus>()),
+                    "project" => ("ProjectEvent", generator.subschema_for::<ProjectVersion>()),
+                    _ => ("ResetEvent", json_schema!({ "type": "object", "additionalProperties": false })),
+                };
+                let schema = json_schema!({
+                    "type": "object",
+                    "required": ["event", "data"],
+                    "properties": {
+                        "event": { "type": "string", "enum": [event] },
+                        "id": { "type": "string", "maxLength": 20, "description": "Send it to resume the stream." },
+                        "data": data,
+                    },
+                });
+                (event, name.to_owned(), schema)
+            },
+        )
     }
 }
 

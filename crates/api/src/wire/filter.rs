@@ -10,8 +10,8 @@ use rowmill_model::value::quote_long_numbers;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer};
-use serde_json::value::RawValue;
 use serde_json::Value as Json;
+use serde_json::value::RawValue;
 
 /// Describes [`rowmill_model::filter::Filters`]. `x-limit` names the limit in force, for whoever writes the document.
 pub(crate) struct FiltersSchema;
@@ -192,7 +192,7 @@ mod tests {
         }
         let filters = serde_json::to_value(generator().into_root_schema_for::<FiltersSchema>()).unwrap();
         let names: Vec<_> = filters["components"]["schemas"].as_object().unwrap().keys().collect();
-        assert_eq!(names, ["Filter", "FilterGroup", "FilterOperator"]);
+        assert_eq!(names, ["Filter", "FilterOperator", "FilterGroup"]);
         let operators = &filters["components"]["schemas"]["FilterOperator"]["enum"];
         assert_eq!(operators.as_array().unwrap().len(), Operator::ALL.len());
     }

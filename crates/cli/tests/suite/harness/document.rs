@@ -106,7 +106,9 @@ impl Document {
             for event in text.split("\n\n").filter(|event| !event.trim_matches([':', '\n']).is_empty()) {
                 let fields = event.lines().filter_map(|line| line.split_once(": "));
                 let parsed = |name: &str, text: &str| match name {
-                    "data" => serde_json::from_str(text).unwrap_or_else(|error| panic!("{told}: {error}\n{text}")),
+                    "data" => {
+                        serde_json::from_str(text).unwrap_or_else(|error| panic!("{told}: {error}\n{text}"))
+                    }
                     _ => Value::from(text),
                 };
                 let event = fields.map(|(name, text)| (name.to_owned(), parsed(name, text))).collect();

@@ -50,7 +50,10 @@ fn each_schema<'d>(document: &'d Value, visit: &mut dyn FnMut(&str, &'d Map<Stri
 fn operations(document: &Value) -> Vec<(String, &Value)> {
     let paths = document["paths"].as_object().unwrap();
     let items = paths.iter().flat_map(|(path, item)| {
-        item.as_object().unwrap().iter().map(move |(method, operation)| (format!("{method} {path}"), operation))
+        item.as_object()
+            .unwrap()
+            .iter()
+            .map(move |(method, operation)| (format!("{method} {path}"), operation))
     });
     items.collect()
 }
@@ -62,7 +65,10 @@ fn parameter_names(operation: &Value) -> Vec<&str> {
 
 fn every_schema_has_a_form_that_generators_take(api: &Api) {
     each_schema(api.document(), &mut |at, schema| {
-        assert!(!schema.contains_key("default"), "{at} has a default: generators take the field for required");
+        assert!(
+            !schema.contains_key("default"),
+            "{at} has a default: generators take the field for required"
+        );
         let is_nullable = schema.get("nullable") == Some(&json!(true));
         let words = schema.get("enum").and_then(Value::as_array);
         let is_only_null = words.is_some_and(|words| *words == [Value::Null]);
@@ -79,9 +85,12 @@ fn every_schema_has_a_form_that_generators_take(api: &Api) {
     for name in schemas.keys() {
         assert!(name.len() <= NAME_CHARS_MAX, "{name} is a long name");
     }
-    assert_eq!(schemas["FilterGroup"]["properties"]["filters"]["items"]["anyOf"], json!([
-        { "$ref": "#/components/schemas/Filter" }, { "$ref": "#/components/schemas/FilterGroup" },
-    ]));
+    assert_eq!(
+        schemas["FilterGroup"]["properties"]["filters"]["items"]["anyOf"],
+        json!([
+            { "$ref": "#/components/schemas/Filter" }, { "$ref": "#/components/schemas/FilterGroup" },
+        ])
+    );
     let mapping = schemas["InputMapping"]["properties"].as_object().unwrap();
     let keys: Vec<&str> = mapping.keys().map(String::as_str).collect();
     assert_eq!(keys, ["first_name", "last_name", "full_name", "domain"]);
@@ -158,7 +167,9 @@ fn every_header_that_occurs_is_told(api: &Api) {
     let check = |place: &str, request: &str, status: &str, answer: &str| {
         let (_, operation) = operations(document).into_iter().find(|(at, _)| at == place).unwrap();
         let names = parameter_names(operation).into_iter();
-        let named = names.map(|name| document.pointer(name.trim_start_matches('#')).map_or(json!(name), |one| one["name"].clone()));
+        let named = names.map(|name| {
+            document.pointer(name.trim_start_matches('#')).map_or(json!(name), |one| one["name"].clone())
+        });
         assert!(request.is_empty() || named.into_iter().any(|name| name == request), "{place}: {request}");
         let response = &operation["responses"][status];
         let response = response["$ref"].as_str().map_or(response, |at| document.pointer(&at[1..]).unwrap());
@@ -182,7 +193,10 @@ fn fields_that_are_always_there_are_required(api: &Api) {
     assert_eq!(schemas["Pagination"]["required"], pagination);
     let parameters = api.document()["paths"]["/v4/projects/{projectId}/rows"]["get"]["parameters"].as_array();
     let page_size = parameters.unwrap().iter().find(|one| one["name"] == "pageSize").unwrap();
-    assert_eq!((&page_size["schema"]["default"], &page_size["schema"]["maximum"]), (&json!(50), &json!(1_000)));
+    assert_eq!(
+        (&page_size["schema"]["default"], &page_size["schema"]["maximum"]),
+        (&json!(50), &json!(1_000))
+    );
 }
 
 fn guests_and_their_events_are_described(api: &Api) {
@@ -213,7 +227,8 @@ fn guests_and_their_events_are_described(api: &Api) {
 }
 
 fn it_says_where_the_server_is_and_what_its_limits_are() {
-    let settings = [("ROWMILL_PUBLIC_URL", "https://tables.example/mill"), ("ROWMILL_PAGE_SIZE_DEFAULT", "7")];
+    let settings =
+        [("ROWMILL_PUBLIC_URL", "https://tables.example/mill"), ("ROWMILL_PAGE_SIZE_DEFAULT", "7")];
     let server = Server::start_in(DataDir::new(), &settings);
     let served = server.api().document().clone();
     assert_eq!(served["servers"][0]["url"], "https://tables.example/mill");
@@ -223,7 +238,14 @@ fn it_says_where_the_server_is_and_what_its_limits_are() {
         assert!(output.status.success(), "{output:?}");
         serde_json::from_slice(&output.stdout).unwrap()
     };
-    let flags = ["--public-url", "https://tables.example/mill", "--page-size-default", "7", "--data-dir", "elsewhere"];
+    let flags = [
+        "--public-url",
+        "https://tables.example/mill",
+        "--page-size-default",
+        "7",
+        "--data-dir",
+        "elsewhere",
+    ];
     assert!(printed(&flags) == served, "what is printed with the same settings is what is served");
     assert_eq!(printed(&[])["servers"][0]["url"], "/");
     std::fs::write(folder.path().join("rowmill.toml"), "public_url = \"http://tables.example\"\n").unwrap();
