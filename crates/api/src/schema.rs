@@ -302,11 +302,15 @@ mod tests {
         );
         let (requests, _) = schemas.take_components();
         let expected = json!({
-            "name": { "type": "string", "maxLength": 255 },
+            "name": { "type": "string", "maxLength": 255, "pattern": "^[^\\u0000]*$" },
             "count": { "type": "integer", "format": "int64", "minimum": 0, "maximum": 4_294_967_295_u32 },
-            "note": { "type": "string", "nullable": true, "maxLength": 33_554_432 },
+            "note": {
+                "type": "string", "nullable": true, "maxLength": 33_554_432, "pattern": "^[^\\u0000]*$",
+            },
             "inner": { "anyOf": [{ "$ref": "#/components/schemas/Inner" }, { "type": "string", "enum": [null], "nullable": true }] },
-            "rows": { "type": "array", "maxItems": 10_000, "items": { "type": "string", "maxLength": 33_554_432 } },
+            "rows": { "type": "array", "maxItems": 10_000, "items": {
+                "type": "string", "maxLength": 33_554_432, "pattern": "^[^\\u0000]*$",
+            } },
             "filters": { "type": "array", "items": { "$ref": "#/components/schemas/Inner" } },
         });
         assert_eq!(requests["Sample"]["properties"], expected);
@@ -333,7 +337,8 @@ mod tests {
     fn parameters_are_never_null() {
         let params = Schemas::new(&Limits::default()).params(TypeSchema::of::<Sample>());
         let note = params.iter().find(|param| param.name == "note").unwrap();
-        assert_eq!(note.schema, json!({ "type": "string", "maxLength": 33_554_432 }));
+        let text = json!({ "type": "string", "maxLength": 33_554_432, "pattern": "^[^\\u0000]*$" });
+        assert_eq!(note.schema, text);
         assert!(!note.is_required);
         let inner = params.iter().find(|param| param.name == "inner").unwrap();
         assert_eq!(inner.schema["type"], "object");

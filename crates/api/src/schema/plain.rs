@@ -2,6 +2,8 @@
 //!
 //! Each form says the same as the one it replaces. `cargo xtask test clients` generates the clients.
 
+use std::fmt::Write as _;
+
 use schemars::Schema;
 use serde_json::{Map, Value};
 
@@ -27,7 +29,7 @@ fn join_words(schema: &mut Schema) {
     let mut meanings = String::new();
     for (words, meaning) in &words {
         if let ([Value::String(word)], Some(meaning)) = (words.as_slice(), meaning) {
-            meanings.push_str(&format!("\n- `{word}`: {meaning}"));
+            let _ = write!(meanings, "\n- `{word}`: {meaning}");
         }
     }
     let words: Vec<Value> = words.into_iter().flat_map(|(words, _)| words).collect();

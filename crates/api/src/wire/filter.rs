@@ -192,7 +192,7 @@ mod tests {
         }
         let filters = serde_json::to_value(generator().into_root_schema_for::<FiltersSchema>()).unwrap();
         let names: Vec<_> = filters["components"]["schemas"].as_object().unwrap().keys().collect();
-        assert_eq!(names, ["Filter", "FilterGroup", "FilterOperator"]);
+        assert_eq!(names, ["Filter", "FilterOperator", "FilterGroup"]);
         let operators = &filters["components"]["schemas"]["FilterOperator"]["enum"];
         assert_eq!(operators.as_array().unwrap().len(), Operator::ALL.len());
     }

@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(fields["leaf"]["anyOf"][0]["$ref"], "#/$defs/Word");
         let named = &schema["$defs"];
         let names: Vec<&String> = named.as_object().unwrap().keys().collect();
-        assert_eq!(names, ["Leaf", "PartPatch", "Word"]);
+        assert_eq!(names, ["PartPatch", "Leaf", "Word"]);
         assert_eq!(named["PartPatch"].get("required"), None);
         assert_eq!(named["PartPatch"]["properties"]["parts"]["anyOf"], part);
         assert_eq!(named["Leaf"]["required"], json!(["count"]));
