@@ -55,8 +55,13 @@ pub fn restore_column(
     catalogue: &Catalogue,
     limits: &Limits,
 ) -> Result<Option<Vec<String>>, Vec<Offence>> {
+    let earlier = project.trash.columns.iter().take_while(|trashed| trashed.column.id != *id).count();
     let Some(trashed) = project.trash.take_column(id) else { return Ok(None) };
     let TrashedColumn { column, order, columns: dependents, views: altered_views, deletion: _ } = trashed;
+    // Those deleted later were counted without it.
+    for later in project.trash.columns.iter_mut().skip(earlier).filter(|later| later.order >= order) {
+        later.order += 1;
+    }
     let header = column.header.clone();
     let table = &mut project.table;
     table.columns.insert(order.max(1).min(table.columns.len()), column);
@@ -102,7 +107,11 @@ pub fn restore_column(
 
 /// Brings a view back to its place, without what it says of columns that are gone. `None` if it is not in the trash.
 pub fn restore_view(project: &mut Project, views: &mut Vec<View>, id: ViewId) -> Option<Vec<String>> {
+    let earlier = project.trash.views.iter().take_while(|trashed| trashed.view.id != id).count();
     let TrashedView { mut view, order, deletion: _ } = project.trash.take_view(id)?;
+    for later in project.trash.views.iter_mut().skip(earlier).filter(|later| later.order >= order) {
+        later.order += 1;
+    }
     let fixes = forget_missing(&mut view, &project.table);
     views.insert(order.min(views.len()), view);
     Some(fixes)
