@@ -1,4 +1,4 @@
-// Preloaded into the conformance suite, which cannot send a key by itself.
+// Preloaded into the conformance suite and the inspector, which cannot send a key by themselves.
 'use strict';
 const http = require('node:http');
 const { createRequire, syncBuiltinESMExports } = require('node:module');

@@ -49,11 +49,17 @@ fn conform(folder: &Path, url: &str, key: &str, revision: &str) -> AnyResult {
 
 /// The inspector's command line lists the tools and calls one.
 fn inspect(folder: &Path, url: &str, key: &str) -> AnyResult {
+    let preload = format!("--require={}", root().join("xtask/mcp/key.cjs").display());
     let ask = |method: &[&str]| -> AnyResult<Value> {
-        let mut inspector = program(folder.join("node_modules/.bin/mcp-inspector-cli"));
-        let authorization = format!("Authorization: Bearer {key}");
-        inspector.args([url, "--transport", "http", "--header", &authorization, "--method"]).args(method);
-        Ok(serde_json::from_str(&output(inspector.current_dir(folder))?)?)
+        let mut inspector = program(folder.join("node_modules/.bin/node"));
+        inspector
+            .args(["node_modules/.bin/mcp-inspector", "--cli", url, "--method"])
+            .args(method)
+            // It works in processes of its own, which inherit this.
+            .env("NODE_OPTIONS", &preload)
+            .env("ROWMILL_MCP_KEY", key)
+            .current_dir(folder);
+        Ok(serde_json::from_str(&output(&mut inspector)?)?)
     };
     let listed = ask(&["tools/list"])?;
     let count = listed.pointer("/tools").and_then(Value::as_array).map_or(0, Vec::len);

@@ -3,6 +3,7 @@
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
 use rowmill_app::ProjectSummary;
+use serde_json::json;
 
 use crate::context::Context;
 use crate::refusal::Refusal;
@@ -33,7 +34,10 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
 }
 
 pub(crate) async fn read(context: &Context<'_>, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let unknown = || ErrorData::resource_not_found("There is no such table; resources/list shows them", None);
+    let unknown = || {
+        let data = Some(json!({ "uri": uri }));
+        ErrorData::resource_not_found("There is no such table; resources/list shows them", data)
+    };
     let id = uri.strip_prefix(BEFORE).and_then(|rest| rest.strip_suffix(AFTER)).ok_or_else(unknown)?;
     let stored = match context.app.project(context.caller(), id).await {
         Err(rowmill_app::Error::NotFound(_)) => return Err(unknown()),
