@@ -124,7 +124,9 @@ impl App {
 
     async fn end_sessions(&self, team: TeamId, ids: Vec<Uuid>) -> Result<u64> {
         let ended = self.store.delete_sessions(team, ids.clone()).await?;
-        ids.into_iter().for_each(|id| self.keys.forget(&cache_key(id)));
+        for id in ids {
+            self.keys.forget(&cache_key(id));
+        }
         Ok(ended)
     }
 

@@ -47,15 +47,15 @@ async fn count_before(tx: &mut Tx, project: ProjectId) -> Result<Option<i64>> {
     let sql = "SELECT project, next_position, value_bytes FROM rowmill.counters \
                WHERE id = $1 AND value_bytes_before IS NULL";
     let found = tx.query(sql, &[&project.uuid()]).await?;
-    let Some(counter) = found.first() else { return Ok(None) };
-    let (num, end, counted): (i64, i64, i64) = (counter.get(0), counter.get(1), counter.get(2));
+    let Some(row) = found.first() else { return Ok(None) };
+    let (num, end, counted): (i64, i64, i64) = (row.get(0), row.get(1), row.get(2));
     let sql = "SELECT coalesce(sum(octet_length(vals)), 0)::int8 FROM rowmill.rows \
                WHERE project = $1 AND position >= $2 AND position < $3";
     let (mut all, mut first) = (0_i64, 0);
     while first < end {
         let past = first.saturating_add(COUNT_POSITIONS);
-        let part = tx.query(sql, &[&num, &first, &past]).await?;
-        all = all.saturating_add(part.first().map_or(0, |row| row.get(0)));
+        let sum = tx.query(sql, &[&num, &first, &past]).await?;
+        all = all.saturating_add(sum.first().map_or(0, |row| row.get(0)));
         first = past;
     }
     Ok(Some(all - counted))

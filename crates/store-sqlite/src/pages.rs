@@ -9,7 +9,7 @@ use rowmill_store::changes::RawRow;
 use rowmill_store::{
     PageStart, Result, RowRef, RowVisitor, RowsAt, RowsPage, ScanDetail, Spans, StoreError, StoredRow,
 };
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::blocks::read_block;
 use crate::convert::{backend, uuid_of};
@@ -293,6 +293,15 @@ pub(crate) fn bytes(connection: &Connection, project: ProjectId, spans: &Spans) 
         bytes = bytes.saturating_add(query.query_row(keys, |row| row.get(0)).map_err(backend)?);
     }
     Ok(bytes)
+}
+
+/// What a row's values take; 0 if there is no such row.
+pub(crate) fn value_bytes(connection: &Connection, key: i64) -> Result<usize> {
+    connection
+        .prepare_cached("SELECT octet_length(vals) FROM rows WHERE key = ?1")
+        .and_then(|mut query| query.query_row([key], |row| row.get(0)).optional())
+        .map(Option::unwrap_or_default)
+        .map_err(backend)
 }
 
 /// The row at a key, if there is one.

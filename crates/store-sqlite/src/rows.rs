@@ -13,7 +13,7 @@ use crate::documents::{self, Documents};
 use crate::positions::{find_key, split};
 use crate::project_state::{self, State};
 use crate::row_changes::OpenProject;
-use crate::{lookups, pages, receipts, value_bytes};
+use crate::{lookups, pages, receipts};
 
 pub(crate) fn insert(
     connection: &Connection,
@@ -149,7 +149,7 @@ pub(crate) fn open_for_deletion<'c>(
         let Some(row_key) = find_key(connection, num, *row)? else { continue };
         let values = open.changes.deletes_by_value().then(|| pages::read_raw(connection, row_key));
         let values = values.transpose()?.flatten().map(|row| row.values);
-        let value_bytes = value_bytes::of_row(connection, row_key)?;
+        let value_bytes = pages::value_bytes(connection, row_key)?;
         open.changes.know_for_deletion((*row, split(row_key).1), values.as_ref(), value_bytes, ())?;
     }
     Ok(open)

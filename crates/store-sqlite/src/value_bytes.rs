@@ -27,15 +27,6 @@ impl ValueBytesStore for SqliteStore {
     }
 }
 
-/// What a row's values take; 0 if there is no such row.
-pub(crate) fn of_row(connection: &Connection, key: i64) -> Result<usize> {
-    connection
-        .prepare_cached("SELECT octet_length(vals) FROM rows WHERE key = ?1")
-        .and_then(|mut query| query.query_row([key], |row| row.get(0)).optional())
-        .map(Option::unwrap_or_default)
-        .map_err(backend)
-}
-
 fn of_team(connection: &Connection, team: TeamId) -> Result<TeamBytes> {
     let mut query = connection
         .prepare_cached(
@@ -55,7 +46,7 @@ fn of_team(connection: &Connection, team: TeamId) -> Result<TeamBytes> {
 
 /// What the values took when the counter began. `None` if that is known, or there is no such project.
 fn count_before(connection: &Connection, project: ProjectId) -> Result<Option<i64>> {
-    let counter: Option<(i64, i64)> = connection
+    let found: Option<(i64, i64)> = connection
         .prepare_cached(
             "SELECT num, value_bytes FROM projects JOIN counters ON project = num \
              WHERE id = ?1 AND value_bytes_before IS NULL",
@@ -64,7 +55,7 @@ fn count_before(connection: &Connection, project: ProjectId) -> Result<Option<i6
             query.query_row([project.uuid().as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()
         })
         .map_err(backend)?;
-    let Some((num, counted)) = counter else { return Ok(None) };
+    let Some((num, counted)) = found else { return Ok(None) };
     let keys = key_range(num);
     let all: i64 = connection
         .prepare_cached("SELECT coalesce(sum(octet_length(vals)), 0) FROM rows WHERE key BETWEEN ?1 AND ?2")

@@ -142,8 +142,8 @@ fn a_missing_row_is_damage_wherever_rows_were_deleted() {
         scan(Spans::run(start, start + 20), usize::MAX).unwrap();
     }
     let (_, lost) = all.iter().enumerate().find(|(place, _)| *place > 250 && place % 7 == 1).unwrap();
-    let lose = "DELETE FROM rows WHERE id = ?1";
-    assert_eq!(connection.execute(lose, [lost.id.uuid().as_bytes()]).unwrap(), 1);
+    let sql = "DELETE FROM rows WHERE id = ?1";
+    assert_eq!(connection.execute(sql, [lost.id.uuid().as_bytes()]).unwrap(), 1);
     for (name, read) in reads {
         let outcome = read();
         assert!(matches!(outcome, Err(StoreError::Damaged(_))), "{name}: {outcome:?}");

@@ -28,8 +28,9 @@ impl SessionStore for MemoryStore {
 
     async fn touch_session(&self, id: Uuid, seen_at_ms: i64) -> Result<()> {
         self.write(|state, _| {
-            let found = state.sessions.iter_mut().find(|session| session.id == id);
-            found.into_iter().for_each(|session| session.seen_at_ms = seen_at_ms.max(session.seen_at_ms));
+            if let Some(session) = state.sessions.iter_mut().find(|session| session.id == id) {
+                session.seen_at_ms = seen_at_ms.max(session.seen_at_ms);
+            }
             Ok(())
         })
     }
