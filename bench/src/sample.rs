@@ -96,6 +96,7 @@ pub(crate) fn new_rows(project: ProjectId, rows: Vec<NewRow>) -> NewRows {
         ignored_keys: Vec::new(),
         kept_input: KeptInput::default(),
         new_rows_max: None,
+        new_bytes_max: None,
         now_ms: 0,
         once: None,
     }

@@ -132,6 +132,7 @@ fn guest(project: ProjectId, id: usize) -> GuestWrite {
         guest_id: format!("gst-{id}"),
         event_at_ms: Some(1_000),
         may_create: true,
+        new_bytes_max: None,
         now_ms: 1_000,
         row: NewRow {
             id: RowId::from_uuid(Uuid::from_u128(id as u128)),

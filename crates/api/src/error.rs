@@ -133,6 +133,7 @@ fn not_found_code(noun: Noun) -> &'static str {
         Noun::Provider => "provider_not_found",
         Noun::Secret => "secret_not_found",
         Noun::Key => "key_not_found",
+        Noun::Session => "session_not_found",
     }
 }
 
@@ -200,9 +201,7 @@ impl Error {
         } else if internal {
             tracing::error!(request_id, code, error = chain(&self), "request failed");
         }
-        let is_secret =
-            status == StatusCode::INTERNAL_SERVER_ERROR && !matches!(self, Self::App(AppError::Damaged(_)));
-        let error = if is_secret {
+        let error = if self.is_secret() {
             "Internal server error; the server log has the cause under this request id".to_owned()
         } else {
             self.to_string()
@@ -233,6 +232,11 @@ impl Error {
         response
     }
 
+    /// Whether the cause is for the log only. Damage is told: waiting does not help, and somebody must restore a backup.
+    fn is_secret(&self) -> bool {
+        self.status() == StatusCode::INTERNAL_SERVER_ERROR && !matches!(self, Self::App(AppError::Damaged(_)))
+    }
+
     /// To a webhook's sender every body that cannot be taken is an invalid payload.
     pub(crate) fn of_webhook(self) -> Self {
         match self {
@@ -245,10 +249,7 @@ impl Error {
 
     /// The answer to a webhook: the sender knows no envelope.
     pub(crate) fn respond_bare(self, request_id: &str) -> Response<Body> {
-        let words = match self.status() {
-            StatusCode::INTERNAL_SERVER_ERROR => "Server error".to_owned(),
-            _ => self.to_string(),
-        };
+        let words = if self.is_secret() { "Server error".to_owned() } else { self.to_string() };
         let mut response = self.respond(request_id);
         let failure = WebhookFailure { error: words };
         *response.body_mut() = Body::from(serde_json::to_vec(&failure).unwrap_or_default());
@@ -288,6 +289,20 @@ mod tests {
     fn every_cause_of_a_500_reaches_the_log_line() {
         let error = Error::App(AppError::Internal(Box::new(std::io::Error::other("disk on fire"))));
         assert_eq!(chain(&error), "internal error: disk on fire");
+    }
+
+    #[tokio::test]
+    async fn a_webhook_tells_of_damage_and_of_no_other_cause() {
+        let check = async |error: AppError, words: &str| {
+            let response = Error::from(error).respond_bare("id");
+            assert_eq!(response.status(), 500, "the sender tries again");
+            let body = axum::body::to_bytes(response.into_body(), 10_000).await.unwrap();
+            let told: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            assert!(told["error"].as_str().unwrap().starts_with(words), "{told}");
+            assert_eq!(told.as_object().unwrap().len(), 1, "{told}");
+        };
+        check(AppError::Damaged("a page".into()), "The database is damaged (a page)").await;
+        check(AppError::Internal("a secret".into()), "Server error").await;
     }
 
     #[test]

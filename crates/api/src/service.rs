@@ -4,8 +4,8 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, imports, keys, projects, providers, rows, runs, secrets, team, trials,
-    usage, views, webhook,
+    cells, columns, events, exports, imports, keys, projects, providers, rows, runs, secrets, sessions, team,
+    trials, usage, views, webhook,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
@@ -48,6 +48,9 @@ fn add_operations(api: &mut Api<ApiState>) {
     api.add::<keys::ListKeys>("/v4/keys")
         .add::<keys::CreateKey>("/v4/keys")
         .add::<keys::DeleteKey>("/v4/keys/{keyId}");
+    api.add::<sessions::ListSessions>("/v4/sessions")
+        .add::<sessions::EndOtherSessions>("/v4/sessions")
+        .add::<sessions::EndSession>("/v4/sessions/{sessionId}");
     api.add::<providers::ListProviders>("/v4/team/providers")
         .add::<providers::SetProvider>("/v4/team/providers/{provider}")
         .add::<providers::DeleteProvider>("/v4/team/providers/{provider}")

@@ -39,6 +39,8 @@ pub struct App {
     pub(crate) credential_cache: CredentialCache,
     pub(crate) altering: tokio::sync::Mutex<()>,
     pub(crate) repeating: tokio::sync::Mutex<()>,
+    /// Held while the bytes of old projects are counted.
+    pub(crate) counting: tokio::sync::Mutex<()>,
     pub(crate) hub: Arc<EventHub>,
     pub(crate) streams: Arc<Streams>,
     pub(crate) sequences: Arc<Sequences>,
@@ -78,6 +80,7 @@ impl App {
             credential_cache: CredentialCache::default(),
             altering: tokio::sync::Mutex::new(()),
             repeating: tokio::sync::Mutex::new(()),
+            counting: tokio::sync::Mutex::new(()),
             is_stopping: AtomicBool::new(false),
         }
     }

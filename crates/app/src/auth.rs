@@ -58,7 +58,7 @@ impl App {
         if !bool::from(key.hash.ct_eq(&hash)) {
             return Err(Error::InvalidKey);
         }
-        let principal = Principal { team: key.team, key: key.id };
+        let principal = Principal { team: key.team, key: key.id, session: None };
         self.keys.put(hash, principal, now);
         self.touch(key.id, key.last_used_at_ms);
         Ok(principal)
@@ -73,7 +73,7 @@ impl App {
             return Ok(Some(principal));
         }
         let Some(key) = self.store.key(id).await? else { return Ok(None) };
-        let principal = Principal { team: key.team, key: key.id };
+        let principal = Principal { team: key.team, key: key.id, session: None };
         self.keys.put(cached, principal, now);
         self.touch(key.id, key.last_used_at_ms);
         Ok(Some(principal))
@@ -126,7 +126,7 @@ impl App {
         }
     }
 
-    fn touch(&self, key: KeyId, last_used_at_ms: Option<i64>) {
+    pub(crate) fn touch(&self, key: KeyId, last_used_at_ms: Option<i64>) {
         let now_ms = self.clock.now_ms();
         if last_used_at_ms.is_some_and(|last| now_ms - last < TOUCH_EVERY_MS) {
             return;

@@ -1,6 +1,7 @@
 //! The caller of a use case: somebody with an API key, or anyone.
 
 use rowmill_model::{KeyId, TeamId};
+use uuid::Uuid;
 
 use crate::error::{Error, Result};
 
@@ -9,6 +10,8 @@ use crate::error::{Error, Result};
 pub struct Principal {
     pub team: TeamId,
     pub key: KeyId,
+    /// The session of a browser that stands for the key, if one does.
+    pub session: Option<Uuid>,
 }
 
 /// Whoever calls: the holder of a key, or, where a project is open, anyone at all.

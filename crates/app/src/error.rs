@@ -93,6 +93,7 @@ pub enum Noun {
     Provider,
     Secret,
     Key,
+    Session,
 }
 
 impl std::fmt::Display for Noun {
@@ -106,6 +107,7 @@ impl std::fmt::Display for Noun {
             Self::Provider => "Provider",
             Self::Secret => "Secret",
             Self::Key => "Key",
+            Self::Session => "Session",
         })
     }
 }

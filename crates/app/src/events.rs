@@ -166,12 +166,12 @@ impl Feed {
         }
     }
 
-    /// Whether the reader's key was not revoked since the stream began.
+    /// Whether the reader's key was not revoked since the stream began, and its session did not end.
     async fn is_authorized(&mut self) -> bool {
         let Caller::Key(principal) = self.caller else { return true };
         let now = self.app.clock.monotonic();
         if self.authorized_at.is_none_or(|looked_up| now.duration_since(looked_up) >= AUTHORIZED_FOR) {
-            if !matches!(self.app.store.key(principal.key).await, Ok(Some(_))) {
+            if !matches!(self.app.is_still(principal).await, Ok(true)) {
                 return false;
             }
             self.authorized_at = Some(self.app.clock.monotonic());

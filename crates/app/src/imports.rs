@@ -287,9 +287,9 @@ impl App {
             let stored = self.project_to_change(import.caller, &import.project).await?;
             let mut new_rows = self.lay_out_import(&stored, import, &left)?;
             new_rows.new_rows_max = self.new_rows_max(stored.project.team).await?;
+            new_rows.new_bytes_max = self.new_bytes_max(stored.project.team).await?;
             match self.store.insert_rows(new_rows).await {
                 Err(StoreError::Stale) => {}
-                Err(StoreError::Full) => return Err(self.rows_quota_exceeded()),
                 Err(StoreError::AmbiguousMatch(places)) => {
                     let places: HashSet<usize> = places.into_iter().collect();
                     let mut place = 0;
@@ -303,7 +303,7 @@ impl App {
                     });
                 }
                 outcome => {
-                    for (_, action) in outcome?.rows {
+                    for (_, action) in outcome.map_err(|error| self.quota_error(error))?.rows {
                         match action {
                             RowAction::Inserted => batch.inserted += 1,
                             RowAction::Updated => batch.updated += 1,
@@ -358,6 +358,7 @@ impl App {
             project_save: None,
             ignored_keys: Vec::new(),
             new_rows_max: None,
+            new_bytes_max: None,
             kept_input: KeptInput::default(),
             now_ms,
             once: None,

@@ -23,6 +23,10 @@ impl KeyCache {
             .map(|(principal, _)| *principal)
     }
 
+    pub(crate) fn forget(&self, hash: &[u8; 32]) {
+        self.0.lock().remove(hash);
+    }
+
     pub(crate) fn put(&self, hash: [u8; 32], principal: Principal, looked_up: Instant) {
         let mut keys = self.0.lock();
         if keys.len() >= Self::LEN_MAX {

@@ -34,6 +34,7 @@ mod secrets;
 mod sequences;
 mod sessions;
 mod sign_in_link;
+mod signing_secrets;
 mod teams;
 mod tester;
 mod trials;
@@ -45,8 +46,8 @@ mod webhook;
 
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, Selection, Start};
 pub use rowmill_store::{
-    ApiKey, Inserted, ProcessingStatus, ProjectSummary, RowAction, SharedRates, Stopped, StoredProject,
-    StoredRow, Team, shared_rates,
+    ApiKey, Inserted, ProcessingStatus, ProjectSummary, RowAction, Session, SharedRates, Stopped,
+    StoredProject, StoredRow, Team, shared_rates,
 };
 
 pub use crate::app::App;
@@ -71,7 +72,7 @@ pub use crate::rows::layout::too_many_fields;
 pub use crate::rows::{CellChange, InsertRows, ListRows, RowPatched};
 pub use crate::runs::{StopRows, TriggerRows};
 pub use crate::secrets::SecretState;
-pub use crate::sessions::SESSION_DAYS;
+pub use crate::sessions::{SESSION_DAYS, session_name};
 pub use crate::teams::NewKey;
 pub use crate::tester::{Trial, TrialCell, TrialOutcome};
 pub use crate::trials::{ProviderTest, Tried, TryColumn};

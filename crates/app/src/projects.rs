@@ -122,8 +122,11 @@ impl App {
             self.check_room(table.columns.len())?;
         }
         let now_ms = self.clock.now_ms();
+        let id = ProjectId::from_uuid(uuid(now_ms)?);
+        let mut metadata = metadata;
+        self.seal_sent_secret(id, &mut metadata)?;
         let project = Project {
-            id: ProjectId::from_uuid(uuid(now_ms)?),
+            id,
             team: caller.with_key()?.team,
             title,
             autoplay,
@@ -142,8 +145,10 @@ impl App {
         let saved = self
             .alter(caller, id, None, |stored| {
                 let mut change = Change::from(stored);
-                if let Some(metadata) = &changes.metadata {
+                let mut changes = changes.clone();
+                if let Some(metadata) = &mut changes.metadata {
                     self.check_size("metadata", metadata)?;
+                    self.seal_sent_secret(change.project.id, metadata)?;
                 }
                 let columns_before = change.project.table.columns.len();
                 apply(&mut change.project, &changes)?;

@@ -5,4 +5,6 @@
 pub struct Quotas {
     /// Rows of all of a team's projects together.
     pub team_rows_max: Option<u64>,
+    /// Bytes of the values of all these rows, as they are stored.
+    pub team_bytes_max: Option<u64>,
 }

@@ -104,12 +104,12 @@ impl App {
             let mut batch = off_async(insert.bytes(), || self.lay_out(&stored, &insert))?;
             batch.once.clone_from(&once);
             batch.new_rows_max = self.new_rows_max(stored.project.team).await?;
+            batch.new_bytes_max = self.new_bytes_max(stored.project.team).await?;
             match self.store.insert_rows(batch).await {
                 // The columns changed meanwhile: lay the values out anew.
                 Err(StoreError::Stale) => {}
-                Err(StoreError::Full) => return Err(self.rows_quota_exceeded()),
                 Err(StoreError::AmbiguousMatch(indexes)) => return Err(ambiguous(&insert, &indexes)),
-                outcome => return Ok(outcome?),
+                outcome => return outcome.map_err(|error| self.quota_error(error)),
             }
         }
         Err(kept_changing())
@@ -164,13 +164,15 @@ impl App {
                 version: stored.version,
                 project_save: project_save.clone().map(Box::new),
                 cells: cells.collect(),
+                new_bytes_max: self.new_bytes_max(stored.project.team).await?,
                 now_ms: self.clock.now_ms(),
                 returning: vec![id],
             };
             match self.store.write_cells(write).await {
                 Err(StoreError::Stale) => {}
                 outcome => {
-                    let row = outcome?.rows.into_iter().next().ok_or(Error::NotFound(Noun::Row))?;
+                    let written = outcome.map_err(|error| self.quota_error(error))?;
+                    let row = written.rows.into_iter().next().ok_or(Error::NotFound(Noun::Row))?;
                     let project = match project_save {
                         Some(project) => StoredProject { project: project.into(), ..stored },
                         None => stored,
@@ -209,13 +211,14 @@ impl App {
                 version: stored.version,
                 project_save: None,
                 cells,
+                new_bytes_max: self.new_bytes_max(stored.project.team).await?,
                 now_ms: self.clock.now_ms(),
                 returning: Vec::new(),
             };
             match self.store.write_cells(write).await {
                 Err(StoreError::Stale) => {}
                 Err(StoreError::UnknownRows(_)) => return Err(self.missing(&stored, changes).await?),
-                outcome => return outcome.map(|_| count).map_err(Error::from),
+                outcome => return outcome.map(|_| count).map_err(|error| self.quota_error(error)),
             }
         }
         Err(kept_changing())
@@ -251,6 +254,7 @@ impl App {
             project_save,
             ignored_keys: made.ignored_keys,
             new_rows_max: None,
+            new_bytes_max: None,
             kept_input: made.kept_input,
             now_ms,
             once: None,

@@ -18,6 +18,11 @@ pub struct ProjectUsage {
 }
 
 impl App {
+    /// What the values of the team's rows take, in bytes.
+    pub async fn stored_bytes(&self, caller: Caller) -> Result<u64> {
+        self.team_bytes(caller.with_key()?.team).await
+    }
+
     /// The team's projects, newest first. The counts are kept, so that this does not depend on the rows.
     pub async fn usage(&self, caller: Caller) -> Result<Vec<ProjectUsage>> {
         let team = caller.with_key()?.team;

@@ -32,11 +32,13 @@ impl App {
         Ok(self.opens_proof().await?.unwrap_or(false))
     }
 
-    /// From now on this server's key is the one. What was sealed with another is not opened any more.
+    /// From now on this server's key is the one. What was sealed with another is not opened any more, and no browser is
+    /// signed in: its cookie was sealed, too.
     pub async fn adopt_key(&self) -> Result<()> {
         for proof in self.store.sealed(NOBODY).await? {
             self.store.delete_sealed(NOBODY, proof.kind, proof.name).await?;
         }
+        self.store.delete_all_sessions().await?;
         self.leave_proof().await
     }
 

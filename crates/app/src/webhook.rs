@@ -3,7 +3,6 @@
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use rowmill_model::bounded_json::{self, Bounds};
 use rowmill_model::guest::{Delivery, GuestEvent};
-use rowmill_model::integration::signing_secret;
 use rowmill_model::{ColumnId, ColumnType, Record, RowId, TeamId};
 use rowmill_store::{GuestWrite, GuestsWritten, NewRow, StoreError, StoredProject};
 use sha2::Sha256;
@@ -14,6 +13,7 @@ use crate::blocking::off_async;
 use crate::error::{Error, Noun, Result};
 use crate::ids::uuid;
 use crate::projects::ATTEMPTS_MAX;
+use crate::signing_secrets::{SigningSecret, bytes_of};
 
 /// A delivery as it came in.
 #[derive(Debug, Clone, Copy)]
@@ -65,17 +65,21 @@ impl App {
                 return Err(Error::InvalidSignature);
             }
             let left = self.new_rows_max(team).await?.unwrap_or(u64::MAX);
+            let new_bytes_max = self.new_bytes_max(team).await?;
             let guests = signed
                 .iter()
                 .zip(0..)
-                .map(|(stored, place): (_, u64)| self.guest_write(stored, &event, place < left))
+                .map(|(stored, place): (_, u64)| {
+                    let write = self.guest_write(stored, &event, place < left)?;
+                    Ok(GuestWrite { new_bytes_max, ..write })
+                })
                 .collect::<Result<_>>()?;
             match self.store.upsert_guests(guests).await {
                 // A project's columns changed meanwhile: lay the values out anew.
                 Err(StoreError::Stale | StoreError::UnknownProject) => {}
-                Err(StoreError::Full) => return Err(self.rows_quota_exceeded()),
                 outcome => {
-                    let GuestsWritten { rows_created, rows_updated } = outcome?;
+                    let GuestsWritten { rows_created, rows_updated } =
+                        outcome.map_err(|error| self.quota_error(error))?;
                     return Ok(Delivered {
                         matched_projects: signed.len(),
                         rows_created,
@@ -91,11 +95,18 @@ impl App {
     /// The projects that take this delivery: those that ask for no signature, and those it is right for.
     fn signed(&self, connected: Vec<StoredProject>, webhook: Webhook<'_>) -> Vec<StoredProject> {
         let now_seconds = self.clock.now_ms() / 1000;
-        let takes = |stored: &StoredProject| match signing_secret(&stored.project.metadata) {
-            None => true,
-            Some(secret) => webhook
+        let takes = |stored: &StoredProject| match self.signing_secret(&stored.project) {
+            SigningSecret::None => true,
+            SigningSecret::Known(secret) => webhook
                 .signature
-                .is_some_and(|signature| is_signed(webhook.body, signature, secret, now_seconds)),
+                .is_some_and(|signature| is_signed(webhook.body, signature, &secret, now_seconds)),
+            SigningSecret::Unopened => {
+                tracing::warn!(
+                    project = %stored.project.id,
+                    "the webhook's signing secret was encrypted with another secret key; set it again"
+                );
+                false
+            }
         };
         connected.into_iter().filter(takes).collect()
     }
@@ -136,6 +147,7 @@ impl App {
             guest_id: event.guest_id.clone(),
             event_at_ms: event.created_at_ms,
             may_create,
+            new_bytes_max: None,
             now_ms,
             row,
             carried: event.carried.clone(),
@@ -154,26 +166,19 @@ fn ignored() -> Delivered {
 }
 
 /// Whether `t=<unix>,v1=<hex>` is an HMAC-SHA256 of `{t}.{body}` made lately.
-fn is_signed(body: &str, signature: &str, secret: &str, now_seconds: i64) -> bool {
+fn is_signed(body: &str, signature: &str, secret: &[u8], now_seconds: i64) -> bool {
     let field =
         |name: &str| signature.split(',').find_map(|part| part.trim().strip_prefix(name)?.strip_prefix('='));
     let (Some(time), Some(hex)) = (field("t"), field("v1")) else { return false };
     let is_recent =
         time.parse::<i64>().is_ok_and(|time| time.abs_diff(now_seconds) <= SIGNATURE_AGE_SECONDS_MAX);
     let Some(sent) = bytes_of(hex).filter(|_| is_recent) else { return false };
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return false };
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret) else { return false };
     mac.update(time.as_bytes());
     mac.update(b".");
     mac.update(body.as_bytes());
     // Compares in constant time.
     mac.verify_slice(&sent).is_ok()
-}
-
-fn bytes_of(hex: &str) -> Option<Vec<u8>> {
-    if !hex.is_ascii() || !hex.len().is_multiple_of(2) {
-        return None;
-    }
-    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(hex.get(at..at + 2)?, 16).ok()).collect()
 }
 
 #[cfg(test)]
@@ -187,7 +192,7 @@ mod tests {
         let wrong = right.replace('a', "b");
         let check = |signature: &str, now_seconds: i64, expected: bool| {
             assert_eq!(
-                is_signed("{}", signature, "secret", now_seconds),
+                is_signed("{}", signature, b"secret", now_seconds),
                 expected,
                 "{signature} at {now_seconds}"
             );
@@ -201,6 +206,6 @@ mod tests {
         for malformed in ["", "t=1000", "t=x,v1=00", "t=1000,v1=0", "t=1000,v1=zz", "t=1000,v1=\u{e9}a"] {
             check(malformed, 1000, false);
         }
-        assert!(!is_signed("{} ", &format!("t=1000,v1={right}"), "secret", 1000));
+        assert!(!is_signed("{} ", &format!("t=1000,v1={right}"), b"secret", 1000));
     }
 }

@@ -66,6 +66,10 @@ pub(crate) struct Serve {
     /// it by what each of them adds.
     #[arg(long, env = "ROWMILL_TEAM_ROWS_MAX", default_value_t = 0)]
     pub(crate) team_rows_max: u64,
+    /// Bytes that the values of a team's rows can take, in all its projects together; 0 for no limit. New rows and edits
+    /// beyond it are refused; results of processing are written all the same.
+    #[arg(long, env = "ROWMILL_TEAM_BYTES_MAX", default_value_t = 0)]
+    pub(crate) team_bytes_max: u64,
     /// Memory for the columns that views use: a percentage of the machine's memory (25%) or a size (512M, 2G).
     /// Columns that do not fit are read from the database each time.
     #[arg(long, env = "ROWMILL_QUERY_MEMORY", default_value = "25%", value_parser = QueryMemory::parse)]

@@ -113,11 +113,15 @@ async fn open(serve: &Serve, limits: &Limits) -> Result<Opened, Box<dyn Error>> 
     let OpenedVault { vault, made } = secret_key::vault(&store.data_dir, serve.secret_key.clone())?;
     let clock = SharedClock(Arc::clone(&database));
     let app = App::new(Arc::clone(&database), limits.clone(), vault, environment, Arc::new(clock.clone()));
-    let team_rows_max = Some(serve.team_rows_max).filter(|rows_max| *rows_max > 0);
-    let app = app.with_quotas(Quotas { team_rows_max });
+    let quota = |max: u64| Some(max).filter(|max| *max > 0);
+    let app = app.with_quotas(Quotas {
+        team_rows_max: quota(serve.team_rows_max),
+        team_bytes_max: quota(serve.team_bytes_max),
+    });
     app.set_query_memory(serve.query_memory);
     let app = Arc::new(app);
     secret_key::check(&app, made, &store.data_dir, serve.adopt_secret_key).await?;
+    app.seal_signing_secrets().await?;
     Ok(Opened { database, app, clock })
 }
 

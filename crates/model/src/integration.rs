@@ -63,9 +63,21 @@ pub fn connected_event(metadata: &Map<String, Value>) -> Option<&str> {
     event.get("eventId").and_then(Value::as_str).filter(|_| enabled)
 }
 
-/// What deliveries for the project must be signed with, if anything.
+/// What deliveries for the project must be signed with, if anything, as it is stored.
 pub fn signing_secret(metadata: &Map<String, Value>) -> Option<&str> {
     metadata.get("eventplatform")?.get(SIGNING_SECRET)?.as_str()
+}
+
+/// The secret in metadata that a caller sent: not the mask, and nothing that is no secret.
+pub fn sent_secret(metadata: &Map<String, Value>) -> Option<&str> {
+    metadata.get("eventplatform")?.get(SIGNING_SECRET).filter(|value| is_secret(value))?.as_str()
+}
+
+/// Writes the secret in the form it is to be stored in.
+pub fn set_signing_secret(metadata: &mut Map<String, Value>, stored: String) {
+    if let Some(Value::Object(event)) = metadata.get_mut("eventplatform") {
+        event.insert(SIGNING_SECRET.to_owned(), stored.into());
+    }
 }
 
 /// The metadata as it may be shown: the signing secret is written, never read.

@@ -155,7 +155,7 @@ impl Query {
             let Slice { seq: found_at, positions, total, more, sorted } = slice;
             let (last, count) = (positions.last().copied(), positions.len());
             let spans = Spans::of(positions.iter().map(|position| (*position, *position)));
-            let (read, snapshot) = rest::rows_at(&self.loader.store, id, positions, extent).await?;
+            let (read, snapshot) = rest::rows_at(&self.loader.store, id, positions, found_at, extent).await?;
             // What changed between the two is looked for again, so that rows and total are of one moment. Where
             // others write these rows without pause it must do that one may have changed, and one that is gone is
             // left out.

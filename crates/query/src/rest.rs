@@ -89,8 +89,24 @@ impl Rest {
     }
 }
 
-/// The rows at these positions, or their beginning, and the snapshot in which the others can be read.
+/// The rows at these positions, or their beginning, and the snapshot in which the others can be read. All of them were
+/// there after a change, `found_at`.
 pub(crate) async fn rows_at(
+    store: &Arc<dyn Store>,
+    project: ProjectId,
+    positions: Vec<u64>,
+    found_at: u64,
+    extent: Extent,
+) -> Result<(RowsAt, Option<Box<dyn Snapshot>>)> {
+    let count = positions.len();
+    let (read, snapshot) = read_at(store, project, positions, extent).await?;
+    if read.change_seq == found_at && read.rows.len() + read.rest.len() != count {
+        return Err(StoreError::Damaged("rows of a page are not where they were".to_owned()));
+    }
+    Ok((read, snapshot))
+}
+
+async fn read_at(
     store: &Arc<dyn Store>,
     project: ProjectId,
     positions: Vec<u64>,

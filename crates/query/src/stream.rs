@@ -56,7 +56,8 @@ impl Stream<'_> {
         let mut positions = Vec::new();
         let mut anchor = None;
         loop {
-            let (picked, _) = self.pick(selection, now, &order, anchor.take(), PICKED_MAX).await?;
+            let Picked { rows: picked, .. } =
+                self.pick(selection, now, &order, anchor.take(), PICKED_MAX).await?;
             let is_last = picked.len() < PICKED_MAX;
             anchor = picked.last().map(|(key, position)| Place::Behind(key.clone(), *position));
             positions.extend(picked.into_iter().map(|(_, position)| position));
@@ -102,7 +103,7 @@ impl Stream<'_> {
         // What did not fit is read in a snapshot, and all the rest with it.
         let Filtered { positions, matched, .. } = found;
         let next = next_cursor(&of, positions.last().copied(), positions.len(), more, None);
-        let read = rest::rows_at(self.store, self.project.project.id, positions, extent).await?;
+        let read = rest::rows_at(self.store, self.project.project.id, positions, seq, extent).await?;
         Ok(self.finish(&of, next, read, matched))
     }
 
@@ -128,12 +129,13 @@ impl Stream<'_> {
             Start::After(cursor) => (0, Some(self.place(&order, cursor).await?)),
         };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let (mut found, total) = loop {
+        let (mut found, total, seq) = loop {
             let skipped = usize::try_from(skip).unwrap_or(usize::MAX);
             let wanted = skipped.saturating_add(limit).saturating_add(1).min(PICKED_MAX.max(limit + 1));
-            let (picked, total) = self.pick(selection, now, &order, anchor.take(), wanted).await?;
+            let Picked { rows: picked, total, seq } =
+                self.pick(selection, now, &order, anchor.take(), wanted).await?;
             if picked.len() > skipped || picked.len() < wanted {
-                break (picked.into_iter().skip(skipped).collect::<Vec<_>>(), total);
+                break (picked.into_iter().skip(skipped).collect::<Vec<_>>(), total, seq);
             }
             skip -= picked.len() as u64;
             anchor = picked.into_iter().next_back().map(|(key, position)| Place::Behind(key, position));
@@ -147,7 +149,7 @@ impl Stream<'_> {
         found.truncate(limit);
         let positions: Vec<u64> = found.into_iter().map(|(_, position)| position).collect();
         let next = next_cursor(&of, positions.last().copied(), positions.len(), more, sorted);
-        let read = rest::rows_at(self.store, self.project.project.id, positions, extent).await?;
+        let read = rest::rows_at(self.store, self.project.project.id, positions, seq, extent).await?;
         Ok(self.finish(&of, next, read, total))
     }
 
@@ -165,7 +167,7 @@ impl Stream<'_> {
         Ok(Place::behind(cursor, key_at))
     }
 
-    /// The first rows behind a place, with the number of all rows.
+    /// The first rows behind a place.
     async fn pick(
         &self,
         selection: &Selection,
@@ -173,7 +175,7 @@ impl Stream<'_> {
         order: &Arc<Order>,
         from: Option<Place>,
         wanted: usize,
-    ) -> Result<(Vec<(Key, u64)>, u64)> {
+    ) -> Result<Picked> {
         let order = Arc::clone(order);
         let pick = (TopK::new(Arc::clone(&order), wanted), 0_u64);
         let fold = move |(pick, matched): &mut (TopK, u64), row: RowRef<'_>, view: &RowView<'_>| {
@@ -184,8 +186,8 @@ impl Stream<'_> {
             }
             ControlFlow::Continue(())
         };
-        let ((pick, matched), _) = self.select(selection, now, None, pick, fold).await?;
-        Ok((pick.into_rows(), matched))
+        let ((pick, total), seq) = self.select(selection, now, None, pick, fold).await?;
+        Ok(Picked { rows: pick.into_rows(), total, seq })
     }
 
     /// Scans the rows of a selection and folds them into `kept`; says with it which change was the last one seen.
@@ -208,6 +210,16 @@ impl Stream<'_> {
         let rows = (Spans::after(after), ScanDetail::Whole);
         scan::fold(&**self.store, self.project.project.id, rows, self.until, kept, look).await
     }
+}
+
+/// The first rows of an order.
+struct Picked {
+    /// What each is sorted by, and where it lies.
+    rows: Vec<(Key, u64)>,
+    /// All rows of the selection.
+    total: u64,
+    /// The last change that was seen.
+    seq: u64,
 }
 
 /// Where the page behind this one starts.

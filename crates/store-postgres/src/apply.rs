@@ -25,8 +25,8 @@ const UPDATE_ROWS: &str = "UPDATE rowmill.rows r SET details = new.details, \
      FROM unnest($2::int8[], $3::xid[], $4::bytea[], $5::bytea[]) new (position, version, vals, details) \
      WHERE r.project = $1 AND r.position = new.position";
 
-/// Leaves everything with the transaction, the counters last.
-pub(crate) fn writes(tx: &mut Tx, state: &State, writes: WriteSet<RowVersion>) {
+/// Leaves everything with the transaction, the counters last. The bytes of values are counted on.
+pub(crate) fn writes(tx: &mut Tx, state: &State, value_bytes_change: i64, writes: WriteSet<RowVersion>) {
     let mut apply = Apply { tx, num: state.num };
     apply.rows(writes.rows_inserted, writes.rows_updated, &writes.rows_deleted);
     apply.lookups(&writes.lookups);
@@ -35,7 +35,7 @@ pub(crate) fn writes(tx: &mut Tx, state: &State, writes: WriteSet<RowVersion>) {
     apply.ready(writes.ready_anew, &writes.ready);
     apply.claims(&writes.claims_made, &writes.claims_changed, &writes.claims_deleted);
     apply.retries(&writes.retries_done, &writes.retries_made);
-    apply.counters(state);
+    apply.counters(state, value_bytes_change);
 }
 
 /// Rows as parallel lists.
@@ -280,11 +280,11 @@ impl Apply<'_> {
         }
     }
 
-    fn counters(&mut self, state: &State) {
+    fn counters(&mut self, state: &State, value_bytes_change: i64) {
         let slots: Vec<i64> = state.lookup_slots.iter().map(|slot| i64::from(*slot)).collect();
         self.at_last(
             "UPDATE rowmill.counters SET version = $2, row_count = $3, next_position = $4, change_seq = $5, \
-             lookup_slots = $6, tally = $7, tallied_at = $8 WHERE project = $1",
+             lookup_slots = $6, tally = $7, tallied_at = $8, value_bytes = value_bytes + $9 WHERE project = $1",
             vec![
                 Box::new(signed(state.version)),
                 Box::new(signed(state.row_count)),
@@ -293,6 +293,7 @@ impl Apply<'_> {
                 Box::new(slots),
                 Box::new(state.tally.clone()),
                 Box::new(state.tallied_at_ms),
+                Box::new(value_bytes_change),
             ],
         );
     }

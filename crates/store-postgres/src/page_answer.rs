@@ -35,7 +35,11 @@ pub(crate) enum Source<'a> {
 }
 
 impl Source<'_> {
-    async fn ask(&mut self, sql: &'static str, params: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>> {
+    pub(crate) async fn ask(
+        &mut self,
+        sql: &'static str,
+        params: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>> {
         match self {
             Self::Pool(database) => database.ask(sql, params).await,
             Self::Snapshot(tx) => tx.query(sql, params).await,
@@ -51,6 +55,11 @@ impl PageAnswer {
 
     pub(crate) fn count(&self) -> usize {
         self.rows.len() + self.rest.len()
+    }
+
+    /// Of all rows, in order. Rows whose values were left out come last.
+    pub(crate) fn positions(&self) -> impl Iterator<Item = u64> + '_ {
+        self.rows.iter().map(|row| row.position).chain(self.rest.iter().copied())
     }
 
     pub(crate) async fn ask(

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use rowmill_model::{ProjectId, RowId};
-use rowmill_store::{PageStart, Result, RowsAt, RowsPage, StoreError, StoredRow};
+use rowmill_store::{PageStart, Result, RowsAt, RowsPage, StoredRow};
 use tokio_postgres::types::ToSql;
 use uuid::Uuid;
 
 use crate::convert::{signed, unsigned};
 use crate::database::Database;
 use crate::documents::Documents;
+use crate::live_counts::{self, incomplete};
 use crate::offset_cache::{OffsetCache, RowRange};
 use crate::page_answer::{PageAnswer, Source};
 use crate::page_sql::{
@@ -49,18 +50,43 @@ impl Asked {
         page_answer.count() as u64 == left.min(unsigned(self.count()))
     }
 
-    fn answer(self, page_answer: PageAnswer) -> Result<RowsPage> {
-        // A part of the rows is never told as if it were all.
-        if !self.is_whole(&page_answer) {
-            let (found, total) = (page_answer.count(), page_answer.shape.row_count);
-            return Err(StoreError::Damaged(format!("a page has {found} rows; the project has {total}")));
+    /// Whether the page's rows, and the one that tells whether any follow, are all there are between the first and the
+    /// last of them; `None` if the project has changed since they were read. Where no row was deleted, nothing is asked.
+    async fn check(self, source: &mut Source<'_>, page_answer: &PageAnswer) -> Result<Option<()>> {
+        let found = page_answer.count() as u64;
+        if !self.is_whole(page_answer) {
+            return Err(incomplete(found, page_answer.shape.row_count));
         }
+        let first = match self.start {
+            PageStart::After(position) => Some(position.saturating_add(1)),
+            PageStart::Offset(_) => page_answer.positions().next(),
+        };
+        let is_full = found == unsigned(self.count());
+        let past = if is_full { page_answer.positions().last().map(|last| last + 1) } else { None };
+        let past = past.unwrap_or(page_answer.shape.next_position);
+        let Some(first) = first.filter(|first| *first < past) else {
+            return if found == 0 { Ok(Some(())) } else { Err(incomplete(found, 0)) };
+        };
+        if found == past - first {
+            return Ok(Some(()));
+        }
+        let (first, last) = (signed(first), signed(past - 1));
+        let answer = source.ask(live_counts::WITHIN, &[&self.project.uuid(), &first, &last]).await?;
+        let (change_seq, counted) = live_counts::read(&answer)?;
+        match change_seq == page_answer.change_seq {
+            true if found == counted => Ok(Some(())),
+            true => Err(incomplete(found, counted)),
+            false => Ok(None),
+        }
+    }
+
+    fn answer(self, page_answer: PageAnswer) -> RowsPage {
         let PageAnswer { shape, change_seq, mut rows, mut rest } = page_answer;
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
         let more = rows.len() + rest.len() > limit;
         rest.truncate(limit.saturating_sub(rows.len()));
         rows.truncate(limit);
-        Ok(RowsPage { rows, rest, total: shape.row_count, more, change_seq })
+        RowsPage { rows, rest, total: shape.row_count, more, change_seq }
     }
 }
 
@@ -83,7 +109,14 @@ pub(crate) async fn page(
             page_from(database, documents.num(asked.project), offset_cache, asked, offset).await?
         }
     };
-    asked.answer(page_answer)
+    if asked.check(&mut Source::Pool(database), &page_answer).await?.is_some() {
+        return Ok(asked.answer(page_answer));
+    }
+    // It changes all the time: read and checked in one snapshot.
+    let mut tx = database.snapshot().await?;
+    let page = page_in(&mut tx, asked).await?;
+    tx.commit().await?;
+    Ok(page)
 }
 
 /// Reads a page in a snapshot, about which nothing is cached.
@@ -106,7 +139,8 @@ pub(crate) async fn page_in(tx: &mut Tx, asked: Asked) -> Result<RowsPage> {
             }
         }
     };
-    asked.answer(page_answer)
+    asked.check(&mut source, &page_answer).await?;
+    Ok(asked.answer(page_answer))
 }
 
 /// Rows from the n-th on.

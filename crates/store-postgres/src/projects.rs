@@ -127,6 +127,13 @@ pub(crate) async fn count(tx: &mut Tx, team: TeamId, folder: Option<&str>) -> Re
     Ok(counted.first().map_or(0, |row| unsigned(row.get(0))))
 }
 
+/// The projects whose document has this text.
+pub(crate) async fn with_text(tx: &mut Tx, text: &str) -> Result<Vec<ProjectId>> {
+    let sql = "SELECT id FROM rowmill.projects WHERE position($1 IN document) > 0 ORDER BY project";
+    let found = tx.query(sql, &[&text]).await?;
+    Ok(found.iter().map(|row| ProjectId::from_uuid(row.get(0))).collect())
+}
+
 /// The rows of all of a team's projects.
 pub(crate) async fn count_rows(tx: &mut Tx, team: TeamId) -> Result<u64> {
     let sql = "SELECT coalesce(sum(row_count), 0)::int8 FROM rowmill.projects JOIN rowmill.counters USING (project) \

@@ -141,14 +141,17 @@ impl OpenProject {
     pub(crate) async fn load_for_deletion(&mut self, tx: &mut Tx, ids: &[RowId]) -> Result<()> {
         let uuids: Vec<Uuid> = ids.iter().map(|id| id.uuid()).collect();
         let sql = if self.changes.deletes_by_value() {
-            "SELECT position, id, xmin, vals FROM rowmill.rows WHERE project = $1 AND id = ANY($2)"
+            "SELECT position, id, xmin, octet_length(vals), vals FROM rowmill.rows \
+             WHERE project = $1 AND id = ANY($2)"
         } else {
-            "SELECT position, id, xmin, NULL::bytea FROM rowmill.rows WHERE project = $1 AND id = ANY($2)"
+            "SELECT position, id, xmin, octet_length(vals), NULL::bytea FROM rowmill.rows \
+             WHERE project = $1 AND id = ANY($2)"
         };
         for row in &tx.query(sql, &[&self.num(), &uuids]).await? {
             let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
-            let values = row.get::<_, Option<&[u8]>>(3).map(Record::from_bytes);
-            self.changes.know_for_deletion(id, position, values.as_ref(), row.get(2))?;
+            let value_bytes = usize::try_from(row.get::<_, i32>(3)).unwrap_or_default();
+            let values = row.get::<_, Option<&[u8]>>(4).map(Record::from_bytes);
+            self.changes.know_for_deletion((id, position), values.as_ref(), value_bytes, row.get(2))?;
         }
         let blocks: Vec<u64> = ids.iter().filter_map(|id| self.changes.position(*id)).map(block_of).collect();
         self.load(tx, [], blocks).await
@@ -179,7 +182,8 @@ impl OpenProject {
     /// counts stays.
     pub(crate) fn finish(self, tx: &mut Tx, now_ms: impl Into<Option<i64>>) -> Result<Change> {
         let Self { mut state, changes } = self;
-        let Finished { writes, row_count, next_position, lookup_slots, tally, change } = changes.finish()?;
+        let Finished { writes, row_count, next_position, value_bytes_change, lookup_slots, tally, change } =
+            changes.finish()?;
         (state.row_count, state.next_position) = (row_count, next_position);
         (state.lookup_slots, state.change_seq) = (lookup_slots, change.seq);
         let now_ms = now_ms.into();
@@ -192,7 +196,7 @@ impl OpenProject {
             let none = serde_json::to_string(&Tally::default());
             state.tally = Some(none.map_err(|error| StoreError::Damaged(error.to_string()))?);
         }
-        apply::writes(tx, &state, writes);
+        apply::writes(tx, &state, value_bytes_change, writes);
         Ok(change)
     }
 }

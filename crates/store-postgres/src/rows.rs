@@ -22,7 +22,7 @@ pub(crate) async fn insert(
     batch: &NewRows,
 ) -> Result<(Inserted, Vec<Change>)> {
     let NewRows { project, version, rows, match_on, project_save, .. } = batch;
-    let NewRows { ignored_keys, kept_input, new_rows_max, now_ms, once, .. } = batch;
+    let NewRows { ignored_keys, kept_input, new_rows_max, new_bytes_max, now_ms, once, .. } = batch;
     if let Some(kept) = receipts::begin(tx, once.as_ref()).await? {
         return Ok((kept, Vec::new()));
     }
@@ -39,6 +39,7 @@ pub(crate) async fn insert(
         Inserted { rows, ignored_keys, kept_input }
     };
     Inserted::check_new(&inserted.rows, *new_rows_max)?;
+    open.changes.check_new_bytes(*new_bytes_max)?;
     let change = open.finish(tx, *now_ms)?;
     receipts::end(tx, once.as_ref(), &inserted)?;
     Ok((inserted, vec![change]))
@@ -86,7 +87,7 @@ pub(crate) async fn write_cells(
     documents: &Documents,
     batch: &WriteCells,
 ) -> Result<(WrittenCells, Vec<Change>)> {
-    let WriteCells { project, version, project_save, cells, now_ms, returning } = batch;
+    let WriteCells { project, version, project_save, cells, new_bytes_max, now_ms, returning } = batch;
     let state = project_state::lock_at(tx, *project, *version).await?;
     let mut open = open(tx, documents, state, project_save.as_deref()).await?;
     let by_row = writes_by_row(cells);
@@ -114,6 +115,7 @@ pub(crate) async fn write_cells(
     if !unknown.is_empty() {
         return Err(StoreError::UnknownRows(unknown));
     }
+    open.changes.check_new_bytes(*new_bytes_max)?;
     let change = open.finish(tx, *now_ms)?;
     Ok((WrittenCells { rows }, vec![change]))
 }

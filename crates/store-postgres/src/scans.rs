@@ -12,6 +12,7 @@ use tokio_postgres::binary_copy::BinaryCopyOutStream;
 use tokio_postgres::types::Type;
 
 use crate::convert::{signed, unsigned};
+use crate::live_counts;
 use crate::server_error::backend;
 use crate::stored_rows::Blocks;
 use crate::transaction::Tx;
@@ -25,10 +26,17 @@ const COPY_ROWS_MIN: i64 = 16;
 const COPY_ROWS_MAX: i64 = 20_000;
 const COPY_BYTES: usize = 8 * 1024 * 1024;
 
+/// A scan of more runs than this is of rows that changed just now. To check each of them would take longer than reading.
+const RUNS_CHECKED_MAX: usize = 64;
+
 /// What is left of a scan.
 #[derive(Debug)]
 pub(crate) struct Scan {
     runs: VecDeque<(i64, i64)>,
+    /// All runs that were asked for, as far as they were gone over.
+    asked: Vec<(i64, i64)>,
+    /// How many rows were found in them.
+    found: i64,
     look: ScanDetail,
     /// Rows to be copied out in one go, fewer of large ones.
     copy_rows: i64,
@@ -40,11 +48,36 @@ impl Scan {
         let spans = spans.tidied();
         let runs = spans.iter().filter(|(first, _)| *first < next_position);
         let clipped = |(first, last): (u64, u64)| (signed(first), signed(last.min(next_position - 1)));
-        Self { runs: runs.map(clipped).collect(), look, copy_rows: COPY_ROWS_MIN }
+        let runs: VecDeque<(i64, i64)> = runs.map(clipped).collect();
+        let asked = runs.iter().copied().collect();
+        Self { runs, asked, found: 0, look, copy_rows: COPY_ROWS_MIN }
     }
 
     pub(crate) fn is_done(&self) -> bool {
         self.runs.is_empty()
+    }
+
+    /// Checks that no row was missing.
+    pub(crate) async fn check(&self, tx: &mut Tx, num: i64) -> Result<()> {
+        if self.asked.len() > RUNS_CHECKED_MAX {
+            return Ok(());
+        }
+        live_counts::check(tx, num, &self.asked, self.found).await
+    }
+
+    /// Shows a row; says whether more is wanted.
+    fn visit(&mut self, row: RowRef<'_>, visit: &mut RowVisitor) -> bool {
+        let position = signed(row.position);
+        self.found += 1;
+        if visit(row) == ControlFlow::Continue(()) {
+            return true;
+        }
+        self.runs.clear();
+        self.asked.retain(|(first, _)| *first <= position);
+        if let Some((_, last)) = self.asked.last_mut() {
+            *last = position.min(*last);
+        }
+        false
     }
 
     /// Visits some more rows; all parts of a scan share one transaction and so one snapshot.
@@ -73,14 +106,10 @@ impl Scan {
             ScanDetail::Values => Blocks::default(),
             ScanDetail::Whole => Blocks::load(tx, num, &found).await?,
         };
-        if !self.show(&found, &blocks, visit)? {
-            self.runs.clear();
-        }
-        Ok(())
+        self.show(&found, &blocks, visit)
     }
 
-    /// Says whether more is wanted.
-    fn show(&self, found: &[Row], blocks: &Blocks, visit: &mut RowVisitor) -> Result<bool> {
+    fn show(&mut self, found: &[Row], blocks: &Blocks, visit: &mut RowVisitor) -> Result<()> {
         for row in found {
             let (id, position) = (RowId::from_uuid(row.get(1)), unsigned(row.get(0)));
             let states = match self.look {
@@ -92,11 +121,11 @@ impl Scan {
                 }
             };
             let row = RowRef { id, position, values: row.get(2), states: states.as_ref() };
-            if visit(row) == ControlFlow::Break(()) {
-                return Ok(false);
+            if !self.visit(row, visit) {
+                break;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Visits the beginning of the next run, which comes without waiting for whoever looks at it.
@@ -117,10 +146,8 @@ impl Scan {
             let id = RowId::from_uuid(row.try_get(1).map_err(backend)?);
             let values: &[u8] = row.try_get(2).map_err(backend)?;
             bytes = bytes.saturating_add(values.len());
-            if visit(RowRef { id, position: unsigned(position), values, states: None })
-                == ControlFlow::Break(())
-            {
-                self.runs.clear();
+            let row = RowRef { id, position: unsigned(position), values, states: None };
+            if !self.visit(row, visit) {
                 return Ok(());
             }
         }

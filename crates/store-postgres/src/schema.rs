@@ -10,6 +10,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("turns", include_str!("migrations/0002_turns.sql")),
     ("versions", include_str!("migrations/0003_versions.sql")),
     ("matching", include_str!("migrations/0004_matching.sql")),
+    ("sessions", include_str!("migrations/0005_sessions.sql")),
+    ("value bytes", include_str!("migrations/0006_value_bytes.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

@@ -62,7 +62,7 @@ impl PostgresStore {
         Ok(Self { node, sender: Mutex::new(Some(sender)), tasks })
     }
 
-    fn node(&self) -> Arc<Node> {
+    pub(crate) fn node(&self) -> Arc<Node> {
         Arc::clone(&self.node)
     }
 
@@ -216,6 +216,10 @@ impl Store for PostgresStore {
         self.node.read(team, |tx, team| Box::pin(projects::count_rows(tx, *team))).await
     }
 
+    async fn projects_with_text(&self, text: String) -> Result<Vec<ProjectId>> {
+        self.node.read(text, |tx, text| Box::pin(projects::with_text(tx, text))).await
+    }
+
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {
         let Some(state) = self.node.state_batcher.state(id).await? else { return Ok(None) };
         if let Some(project) = self.node.documents.stored(&state) {
@@ -339,6 +343,7 @@ impl Store for PostgresStore {
         while !scan.is_done() {
             scan.some(&mut tx, state.num, &mut visit).await?;
         }
+        scan.check(&mut tx, state.num).await?;
         tx.commit().await?;
         Ok(state.change_seq)
     }

@@ -73,6 +73,7 @@ pub(crate) async fn key(tx: &mut Tx, id: KeyId) -> Result<Option<ApiKey>> {
 }
 
 pub(crate) async fn revoke_key(tx: &mut Tx, id: KeyId) -> Result<bool> {
+    tx.query("DELETE FROM rowmill.sessions WHERE key = $1", &[&id.uuid()]).await?;
     let deleted = tx.query("DELETE FROM rowmill.keys WHERE id = $1 RETURNING 1", &[&id.uuid()]).await?;
     Ok(!deleted.is_empty())
 }

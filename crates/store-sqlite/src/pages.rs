@@ -9,15 +9,19 @@ use rowmill_store::changes::RawRow;
 use rowmill_store::{
     PageStart, Result, RowRef, RowVisitor, RowsAt, RowsPage, ScanDetail, Spans, StoreError, StoredRow,
 };
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::blocks::read_block;
 use crate::convert::{backend, uuid_of};
+use crate::live_counts::{self, incomplete};
 use crate::positions::{POSITION_MAX, find_key, key, key_range, locate, split};
 use crate::project_state::{self, Head, State};
 
 /// A page of up to this many rows is a short read.
 pub(crate) const SHORT_PAGE_ROWS: u32 = 200;
+
+/// A scan of more runs than this is of rows that changed just now. To check each of them would take longer than reading.
+const RUNS_CHECKED_MAX: usize = 64;
 
 /// The blocks of a project, read as rows come by in order.
 pub(crate) struct Blocks<'c> {
@@ -121,18 +125,19 @@ pub(crate) fn page(
     }
     page.more = page.rest.len() as u64 > left;
     page.rest.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+    let found = (page.rows.len() + page.rest.len()) as u64;
     if let PageStart::Offset(offset) = start {
-        let (found, counted) = ((page.rows.len() + page.rest.len()) as u64, total.saturating_sub(offset));
+        let counted = total.saturating_sub(offset);
         if found != counted.min(wanted) || page.more != (counted > wanted) {
             return Err(incomplete(found, counted));
         }
     }
+    // A position behind all others may be that of another project.
+    let first = Some(split(first)).filter(|(num, _)| *num == head.num).map_or(u64::MAX, |(_, first)| first);
+    let last = page.rest.last().copied().or_else(|| page.rows.last().map(|row| row.position));
+    let past = if page.more { last.map_or(first, |last| last + 1) } else { counters.next_position };
+    live_counts::check(connection, head.num, first..past, found)?;
     Ok(page)
-}
-
-/// Rows are missing, or there are more than were counted: a part of them is never told as if it were all.
-fn incomplete(found: u64, counted: u64) -> StoreError {
-    StoreError::Damaged(format!("a page has {found} rows, but the counters say that {counted} follow"))
 }
 
 pub(crate) fn at(
@@ -235,12 +240,17 @@ pub(crate) fn scan(
         })
         .map_err(backend)?;
     let mut blocks = Blocks::of(connection, head.num);
-    let (mut seen, mut are_all) = (0_u64, false);
-    for (first, last) in spans.tidied().iter().filter(|(first, _)| *first <= POSITION_MAX) {
-        are_all |= first == 0 && last.saturating_add(1) >= counters.next_position;
+    let mut seen = 0_u64;
+    let spans = spans.tidied();
+    let is_checked = spans.iter().count() <= RUNS_CHECKED_MAX;
+    for (first, last) in spans.iter().filter(|(first, _)| *first <= POSITION_MAX) {
+        let seen_before = seen;
+        let mut past = counters.next_position.min(last.saturating_add(1));
+        let is_all = first == 0 && past == counters.next_position;
         let keys = (key(head.num, first), key(head.num, last.min(POSITION_MAX)));
         let mut found = query.query(keys).map_err(backend)?;
-        while let Some(row) = found.next().map_err(backend)? {
+        let mut is_enough = false;
+        while !is_enough && let Some(row) = found.next().map_err(backend)? {
             seen += 1;
             let (_, position) = split(row.get(0).map_err(backend)?);
             let states = match look {
@@ -253,13 +263,20 @@ pub(crate) fn scan(
                 values: row.get_ref(2).and_then(|vals| Ok(vals.as_blob()?)).map_err(backend)?,
                 states: states.as_ref(),
             };
-            if visit(row) == ControlFlow::Break(()) {
-                return Ok(change_seq);
+            is_enough = visit(row) == ControlFlow::Break(());
+            if is_enough {
+                past = position + 1;
             }
         }
-    }
-    if are_all && seen != counters.row_count {
-        return Err(incomplete(seen, counters.row_count));
+        if is_checked {
+            live_counts::check(connection, head.num, first..past, seen - seen_before)?;
+        }
+        if is_enough {
+            break;
+        }
+        if is_all && seen != counters.row_count {
+            return Err(incomplete(seen, counters.row_count));
+        }
     }
     Ok(change_seq)
 }
@@ -276,6 +293,15 @@ pub(crate) fn bytes(connection: &Connection, project: ProjectId, spans: &Spans) 
         bytes = bytes.saturating_add(query.query_row(keys, |row| row.get(0)).map_err(backend)?);
     }
     Ok(bytes)
+}
+
+/// What a row's values take; 0 if there is no such row.
+pub(crate) fn value_bytes(connection: &Connection, key: i64) -> Result<usize> {
+    connection
+        .prepare_cached("SELECT octet_length(vals) FROM rows WHERE key = ?1")
+        .and_then(|mut query| query.query_row([key], |row| row.get(0)).optional())
+        .map(Option::unwrap_or_default)
+        .map_err(backend)
 }
 
 /// The row at a key, if there is one.

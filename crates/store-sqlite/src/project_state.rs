@@ -74,13 +74,22 @@ pub(crate) struct Counters {
     pub(crate) next_position: u64,
 }
 
-/// Writes the counters, and the change sequence as it is from now on.
-pub(crate) fn write_counters(connection: &Connection, num: i64, counters: Counters, seq: u64) -> Result<()> {
+/// Writes the counters, and the change sequence as it is from now on. The bytes of values are counted on.
+pub(crate) fn write_counters(
+    connection: &Connection,
+    num: i64,
+    counters: Counters,
+    value_bytes_change: i64,
+    seq: u64,
+) -> Result<()> {
     connection
         .prepare_cached(
-            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = ?4 WHERE project = ?1",
+            "UPDATE counters SET row_count = ?2, next_position = ?3, change_seq = ?4, value_bytes = value_bytes + ?5 \
+             WHERE project = ?1",
         )
-        .and_then(|mut update| update.execute((num, counters.row_count, counters.next_position, seq)))
+        .and_then(|mut update| {
+            update.execute((num, counters.row_count, counters.next_position, seq, value_bytes_change))
+        })
         .map(|_| ())
         .map_err(backend)
 }

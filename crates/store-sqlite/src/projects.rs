@@ -131,6 +131,17 @@ pub(crate) fn count_rows(connection: &Connection, team: TeamId) -> Result<u64> {
         .map_err(backend)
 }
 
+/// The projects whose document has this text.
+pub(crate) fn with_text(connection: &Connection, text: &str) -> Result<Vec<ProjectId>> {
+    connection
+        .prepare("SELECT id FROM projects WHERE instr(document, ?1) > 0 ORDER BY num")
+        .and_then(|mut query| {
+            let ids = query.query_map([text], |row| Ok(ProjectId::from_uuid(uuid_of(row, 0)?)))?;
+            ids.collect()
+        })
+        .map_err(backend)
+}
+
 fn read_summary(row: &Row<'_>) -> rusqlite::Result<ProjectSummary> {
     Ok(ProjectSummary {
         id: ProjectId::from_uuid(uuid_of(row, 0)?),

@@ -173,7 +173,7 @@ impl<'c> OpenProject<'c> {
 
     /// Writes what is left, and returns the change to tell listeners. Without a time, the time of the counts stays.
     pub(crate) fn finish(self, now_ms: impl Into<Option<i64>>) -> Result<Change> {
-        let Finished { writes, row_count, next_position, lookup_slots: _, tally, change } =
+        let Finished { writes, row_count, next_position, value_bytes_change, lookup_slots: _, tally, change } =
             self.changes.finish()?;
         apply::writes(self.connection, self.num, &writes)?;
         match (tally, now_ms.into()) {
@@ -182,7 +182,7 @@ impl<'c> OpenProject<'c> {
             (None, None) => {}
         }
         let counters = project_state::Counters { row_count, next_position };
-        project_state::write_counters(self.connection, self.num, counters, change.seq)?;
+        project_state::write_counters(self.connection, self.num, counters, value_bytes_change, change.seq)?;
         Ok(change)
     }
 }

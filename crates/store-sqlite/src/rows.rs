@@ -21,7 +21,7 @@ pub(crate) fn insert(
     batch: NewRows,
 ) -> Result<(Inserted, Vec<Change>)> {
     let NewRows { project, version, rows, match_on, project_save, .. } = batch;
-    let NewRows { ignored_keys, kept_input, new_rows_max, now_ms, once, .. } = batch;
+    let NewRows { ignored_keys, kept_input, new_rows_max, new_bytes_max, now_ms, once, .. } = batch;
     let mut changes = Vec::new();
     let inserted = receipts::once(connection, once.as_ref(), || {
         let state = project_state::state_at(connection, project, version)?;
@@ -37,6 +37,7 @@ pub(crate) fn insert(
             None => Inserted { rows: insert_all(&mut open, rows, now_ms)?, ignored_keys, kept_input },
         };
         Inserted::check_new(&inserted.rows, new_rows_max)?;
+        open.changes.check_new_bytes(new_bytes_max)?;
         changes.push(open.finish(now_ms)?);
         Ok(inserted)
     })?;
@@ -97,7 +98,7 @@ pub(crate) fn write_cells(
     documents: &Documents,
     batch: WriteCells,
 ) -> Result<(WrittenCells, Vec<Change>)> {
-    let WriteCells { project, version, project_save, cells, now_ms, returning } = batch;
+    let WriteCells { project, version, project_save, cells, new_bytes_max, now_ms, returning } = batch;
     let state = project_state::state_at(connection, project, version)?;
     let mut open = open(connection, documents, state, project_save)?;
     let mut unknown = Vec::new();
@@ -112,6 +113,7 @@ pub(crate) fn write_cells(
         open.changes.write(position, &writes, now_ms)?;
         open.flush_if_large()?;
     }
+    open.changes.check_new_bytes(new_bytes_max)?;
     let change = open.finish(now_ms)?;
     let mut rows = Vec::with_capacity(returning.len());
     for row in returning {
@@ -140,7 +142,8 @@ pub(crate) fn delete(
         let Some(row_key) = find_key(connection, num, *row)? else { continue };
         let values = open.changes.deletes_by_value().then(|| pages::read_raw(connection, row_key));
         let values = values.transpose()?.flatten().map(|row| row.values);
-        open.changes.know_for_deletion(*row, split(row_key).1, values.as_ref(), ())?;
+        let value_bytes = pages::value_bytes(connection, row_key)?;
+        open.changes.know_for_deletion((*row, split(row_key).1), values.as_ref(), value_bytes, ())?;
     }
     let mut deleted = 0_u64;
     for row in rows {

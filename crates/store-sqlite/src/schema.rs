@@ -13,6 +13,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("processing", include_str!("migrations/0004_processing.sql")),
     ("checksums", include_str!("migrations/0005_checksums.sql")),
     ("matching", include_str!("migrations/0006_matching.sql")),
+    ("sessions", include_str!("migrations/0007_sessions.sql")),
+    ("value bytes", include_str!("migrations/0008_value_bytes.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
@@ -102,7 +104,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 6 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 8 })));
     }
 
     #[test]

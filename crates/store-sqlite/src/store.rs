@@ -43,8 +43,8 @@ pub enum Access {
 
 #[derive(Debug)]
 pub struct SqliteStore {
-    writer: Writer,
-    readers: Arc<Readers>,
+    pub(crate) writer: Writer,
+    pub(crate) readers: Arc<Readers>,
     documents: Arc<Documents>,
     purge_pending: Arc<AtomicBool>,
     _lock: Option<File>,
@@ -181,6 +181,10 @@ impl Store for SqliteStore {
 
     async fn count_team_rows(&self, team: TeamId) -> Result<u64> {
         self.readers.read_long(ReadKind::List, move |connection| projects::count_rows(connection, team)).await
+    }
+
+    async fn projects_with_text(&self, text: String) -> Result<Vec<ProjectId>> {
+        self.readers.read_long(ReadKind::Scan, move |connection| projects::with_text(connection, &text)).await
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {

@@ -92,8 +92,9 @@ pub(crate) fn key(connection: &Connection, id: KeyId) -> Result<Option<ApiKey>> 
 }
 
 pub(crate) fn revoke_key(connection: &Connection, id: KeyId) -> Result<bool> {
-    let deleted =
-        connection.execute("DELETE FROM keys WHERE id = ?1", [id.uuid().as_bytes()]).map_err(backend)?;
+    let id = id.uuid();
+    connection.execute("DELETE FROM sessions WHERE key = ?1", [id.as_bytes()]).map_err(backend)?;
+    let deleted = connection.execute("DELETE FROM keys WHERE id = ?1", [id.as_bytes()]).map_err(backend)?;
     Ok(deleted > 0)
 }
 

@@ -23,6 +23,9 @@ pub enum StoreError {
     /// There are as many of this kind as there may be.
     #[error("the limit is reached")]
     Full,
+    /// The values would take more bytes than they may.
+    #[error("the limit of stored bytes is reached")]
+    BytesFull,
     /// The idempotency key was used before, with another request.
     #[error("the idempotency key was used with another request")]
     OnceConflict,

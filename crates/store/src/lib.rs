@@ -13,14 +13,17 @@ pub mod changes;
 pub mod conformance;
 mod error;
 pub mod lookup;
+mod sessions;
 pub mod shared_rates;
 mod spans;
 mod store;
 mod types;
+pub mod value_bytes;
 mod work;
 mod write_health;
 
 pub use crate::error::{Result, StoreError};
+pub use crate::sessions::{SESSIONS_MAX, Session, SessionStore};
 pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;
 pub use crate::store::{RowVisitor, Snapshot, Store};
@@ -29,6 +32,7 @@ pub use crate::types::{
     PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject,
     ScanDetail, Sealed, SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
+pub use crate::value_bytes::{TeamBytes, ValueBytesStore};
 pub use crate::work::{
     CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, ProcessingStatus,
     RETRY_WAIT_MS_MAX, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket, Trigger, WorkerId, is_due,

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 use crate::error::Result;
+use crate::sessions::SessionStore;
 use crate::shared_rates::SharedRates;
 use crate::spans::Spans;
 use crate::types::{
@@ -14,6 +15,7 @@ use crate::types::{
     ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind,
     StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
+use crate::value_bytes::ValueBytesStore;
 use crate::work::{
     Claim, Claimed, Lanes, Listener, ProcessingStatus, Settle, Settled, Settlement, Stop, Stopped, Ticket,
     Trigger, WorkerId,
@@ -34,7 +36,7 @@ pub trait Snapshot: std::fmt::Debug + Send {
 }
 
 #[async_trait]
-pub trait Store: std::fmt::Debug + Send + Sync + 'static {
+pub trait Store: SessionStore + ValueBytesStore + std::fmt::Debug + Send + Sync + 'static {
     /// Whether the database answers, and its disk takes writes as far as is known.
     async fn ping(&self) -> Result<()>;
 
@@ -98,6 +100,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
 
     /// How many rows all of a team's projects have, by their counters.
     async fn count_team_rows(&self, team: TeamId) -> Result<u64>;
+
+    /// The projects of all teams whose document has this text. It goes over all of them: only for the start of a server.
+    async fn projects_with_text(&self, text: String) -> Result<Vec<ProjectId>>;
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>>;
 

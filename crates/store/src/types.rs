@@ -146,6 +146,9 @@ pub struct NewRows {
     pub ignored_keys: Vec<String>,
     /// If more rows than this would be new, none is written: [`StoreError::Full`](crate::error::StoreError::Full).
     pub new_rows_max: Option<u64>,
+    /// If the values would take more bytes than this beside those they take now, nothing is written:
+    /// [`StoreError::BytesFull`](crate::error::StoreError::BytesFull).
+    pub new_bytes_max: Option<u64>,
     pub kept_input: KeptInput,
     pub now_ms: i64,
     pub once: Option<IdempotentRequest>,
@@ -210,6 +213,8 @@ pub struct GuestWrite {
     pub event_at_ms: Option<i64>,
     /// If not, a guest without a row is [`StoreError::Full`](crate::error::StoreError::Full).
     pub may_create: bool,
+    /// As in [`NewRows`].
+    pub new_bytes_max: Option<u64>,
     pub now_ms: i64,
     /// The row of a new guest.
     pub row: NewRow,
@@ -232,6 +237,8 @@ pub struct WriteCells {
     pub project_save: Option<Box<Project>>,
     /// Of two writes to one cell the later wins. Into a processed column they are written by hand.
     pub cells: Vec<CellWrite>,
+    /// As in [`NewRows`].
+    pub new_bytes_max: Option<u64>,
     pub now_ms: i64,
     /// Rows to give back as they are after the write.
     pub returning: Vec<RowId>,

@@ -7,6 +7,10 @@ export const listKeys = () => data(client.GET('/v4/keys'));
 export const createKey = (name: string) => data(client.POST('/v4/keys', { body: { name } }));
 export const revokeKey = (keyId: string) => data(client.DELETE('/v4/keys/{keyId}', { params: { path: { keyId } } }));
 
+export const listSessions = () => data(client.GET('/v4/sessions'));
+export const endSession = (sessionId: string) => data(client.DELETE('/v4/sessions/{sessionId}', { params: { path: { sessionId } } }));
+export const endOtherSessions = () => data(client.DELETE('/v4/sessions'));
+
 export const renameTeam = (name: string) => data(client.PATCH('/v4/team', { body: { name } }));
 export const listTeams = () => data(client.GET('/v4/teams'));
 export const createTeam = (slug: string, name: string) => data(client.POST('/v4/teams', { body: { slug, ...(name && { name }) } }));

@@ -21,6 +21,7 @@ export type Sorting = Schemas['Sorting'];
 export type HttpMethod = Schemas['HttpMethod'];
 export type ProjectPatch = Schemas['ProjectPatch'];
 export type ApiKey = Schemas['KeyOut'];
+export type SignedInBrowser = Schemas['SessionOut'];
 export type TryBody = Schemas['TryBody'];
 export type ImportResult = Schemas['FileOutcome'];
 

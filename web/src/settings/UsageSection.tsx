@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from 'wouter';
 import { readUsage } from '../api/operations';
 import { ErrorState } from '../ui/ErrorState';
-import { formatNumber } from '../ui/format';
+import { formatBytes, formatNumber } from '../ui/format';
 import { Card } from './Card';
 
 /** Rows and cells by project, and how many cells have run. */
@@ -12,19 +12,20 @@ export function UsageSection() {
   if (usage.isPending) return <Loader size="sm" />;
   if (usage.isError) return <ErrorState error={usage.error} onRetry={() => void usage.refetch()} />;
   const { projects, totals } = usage.data;
-  const sums: [string, number][] = [
-    ['Projects', projects.length],
-    ['Rows', totals.rows],
-    ['Cells done', totals.cells.completed],
-    ['Cells failed', totals.cells.error],
+  const sums: [string, string][] = [
+    ['Projects', formatNumber(projects.length)],
+    ['Rows', formatNumber(totals.rows)],
+    ['Stored', formatBytes(totals.storedBytes)],
+    ['Cells done', formatNumber(totals.cells.completed)],
+    ['Cells failed', formatNumber(totals.cells.error)],
   ];
   return (
     <Card title="Usage" text="Rows in each project, and cells in columns that run.">
-      <SimpleGrid cols={{ base: 2, sm: 4 }}>
-        {sums.map(([label, number]) => (
+      <SimpleGrid cols={{ base: 2, sm: 5 }}>
+        {sums.map(([label, sum]) => (
           <div key={label}>
             <Text size="xl" fw={680}>
-              {formatNumber(number)}
+              {sum}
             </Text>
             <Text size="sm" c="dimmed">
               {label}

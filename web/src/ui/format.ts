@@ -1,5 +1,6 @@
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 const NUMBER = new Intl.NumberFormat('en');
+const NUMBER_SHORT = new Intl.NumberFormat('en', { maximumSignificantDigits: 3 });
 const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['year', 31_536_000],
   ['month', 2_592_000],
@@ -19,6 +20,14 @@ export function timeAgo(timestamp: string, now = Date.now()): string {
 
 export function formatNumber(number: number): string {
   return NUMBER.format(number);
+}
+
+/** `950 bytes`, `1.2 MB`: decimal units. */
+export function formatBytes(bytes: number): string {
+  const units = ['kB', 'MB', 'GB', 'TB'];
+  const step = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), units.length);
+  if (step === 0) return pluralize(bytes, 'byte');
+  return `${NUMBER_SHORT.format(bytes / 1000 ** step)} ${units[step - 1]}`;
 }
 
 /** `3 rows`, `1 row`. */

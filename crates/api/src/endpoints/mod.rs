@@ -12,6 +12,7 @@ pub(crate) mod row_queries;
 pub(crate) mod rows;
 pub(crate) mod runs;
 pub(crate) mod secrets;
+pub(crate) mod sessions;
 pub(crate) mod team;
 pub(crate) mod trials;
 pub(crate) mod usage;

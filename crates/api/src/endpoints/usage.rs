@@ -32,9 +32,13 @@ struct ProjectUsageOut {
 }
 
 #[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 struct UsageTotals {
     projects: u64,
     rows: u64,
+    /// Bytes of the values of all rows, as they are stored: the JSON text of each cell, and a few bytes more.
+    /// `teamBytesMax` limits it.
+    stored_bytes: u64,
     cells: CellCounts,
 }
 
@@ -73,8 +77,8 @@ impl Endpoint<ApiState> for GetUsage {
     const ID: &'static str = "getUsage";
     const TAG: &'static str = "Team";
     const SUMMARY: &'static str = "Get usage";
-    const DESCRIPTION: &'static str =
-        "Returns the number of rows and processed cells for each project of the team, and the totals.";
+    const DESCRIPTION: &'static str = "Returns the number of rows and processed cells for each project of the team, and the totals. Projects of an \
+         earlier version are counted at the first call, which can take a while.";
     type Path = Nothing;
     type Query = Nothing;
     type Body = Nothing;
@@ -86,7 +90,8 @@ impl Endpoint<ApiState> for GetUsage {
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<Usage>, Error> {
-        let mut totals = UsageTotals::default();
+        let stored_bytes = call.app().stored_bytes(call.caller()?).await?;
+        let mut totals = UsageTotals { stored_bytes, ..UsageTotals::default() };
         let mut projects = Vec::new();
         for ProjectUsage { id, title, rows, cells } in call.app().usage(call.caller()?).await? {
             let cells = CellCounts::from(cells);

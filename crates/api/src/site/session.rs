@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE, VARY,
+    CACHE_CONTROL, CONTENT_TYPE, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE, USER_AGENT, VARY,
 };
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
@@ -111,7 +111,7 @@ async fn try_sign_in(
         other => other?,
     };
     let mut response = json(&of(site, principal).await?);
-    admit(site, &parts, principal, &mut response)?;
+    admit(site, &parts, principal, &mut response).await?;
     Ok(response)
 }
 
@@ -120,6 +120,12 @@ async fn sign_out(State(site): State<Site>, request: Request) -> Response {
     let (parts, _) = request.into_parts();
     if let Err(error) = refuse_foreign(&site, &parts) {
         return error.respond(&request_id);
+    }
+    // A copy of the cookie must not go on working.
+    if let Some(session) = cookie::sent(&parts.headers)
+        && let Err(error) = site.state.app().sign_out(&session).await
+    {
+        return Error::from(error).respond(&request_id);
     }
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
@@ -144,7 +150,7 @@ async fn follow_link(State(site): State<Site>, request: Request) -> Response {
             return Ok(redirect("../?signin=expired"));
         };
         let mut response = redirect("../");
-        admit(&site, &parts, principal, &mut response)?;
+        admit(&site, &parts, principal, &mut response).await?;
         Ok::<_, Error>(response)
     };
     followed.await.unwrap_or_else(|error| error.respond(&request_id))
@@ -162,8 +168,14 @@ async fn of(site: &Site, principal: Principal) -> Result<Session, Error> {
 }
 
 /// Has the browser keep a session.
-fn admit(site: &Site, parts: &Parts, principal: Principal, response: &mut Response) -> Result<(), Error> {
-    let session = site.state.app().open_session(principal)?;
+async fn admit(
+    site: &Site,
+    parts: &Parts,
+    principal: Principal,
+    response: &mut Response,
+) -> Result<(), Error> {
+    let browser = parts.headers.get(USER_AGENT).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let session = site.state.app().open_session(principal, browser.as_deref().unwrap_or_default()).await?;
     let kept = cookie::keep(&session, &site.state.reached(&parts.headers));
     response.headers_mut().extend(kept.map(|value| (SET_COOKIE, value)));
     Ok(())

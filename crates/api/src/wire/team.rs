@@ -173,6 +173,9 @@ pub(crate) struct LimitsOut {
     event_bytes_max: u32,
     /// Maximum rows of a team, in all its projects together; null means no limit.
     team_rows_max: Option<u64>,
+    /// Maximum bytes of the values of a team's rows, as they are stored; null means no limit. New rows and edits beyond
+    /// it are refused; results of processing are written all the same.
+    team_bytes_max: Option<u64>,
     /// How long the response to a request with an `Idempotency-Key` is stored, in hours.
     idempotency_hours: u32,
     rate_limits: RateLimitsOut,
@@ -209,7 +212,7 @@ impl From<Rate> for RateOut {
 
 impl LimitsOut {
     pub(crate) fn new(limits: &Limits, rates: &Rates, quotas: Quotas) -> Self {
-        let Quotas { team_rows_max } = quotas;
+        let Quotas { team_rows_max, team_bytes_max } = quotas;
         let Limits {
             page_size_default,
             page_size_max,
@@ -268,6 +271,7 @@ impl LimitsOut {
             event_streams_per_team_max,
             event_bytes_max,
             team_rows_max,
+            team_bytes_max,
             idempotency_hours: rowmill_app::IDEMPOTENCY_HOURS,
             rate_limits: RateLimitsOut {
                 key: rates.key.map(RateOut::from),

@@ -196,6 +196,7 @@ impl Actor {
             project_save: None,
             ignored_keys: Vec::new(),
             new_rows_max: None,
+            new_bytes_max: None,
             kept_input: KeptInput::default(),
             now_ms: self.world.now_ms(),
             once: None,
@@ -292,6 +293,7 @@ impl Actor {
             version,
             project_save: None,
             cells,
+            new_bytes_max: None,
             now_ms,
             returning: Vec::new(),
         };

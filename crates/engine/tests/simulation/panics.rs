@@ -62,6 +62,7 @@ async fn a_call_that_panics_ends_its_cell() {
         project_save: None,
         ignored_keys: Vec::new(),
         new_rows_max: None,
+        new_bytes_max: None,
         kept_input: KeptInput::default(),
         now_ms: 0,
         once: None,

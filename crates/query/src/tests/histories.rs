@@ -105,6 +105,7 @@ impl World {
             ignored_keys: Vec::new(),
             kept_input: KeptInput::default(),
             new_rows_max: None,
+            new_bytes_max: None,
             now_ms: self.now_ms,
             once: None,
         };
@@ -127,6 +128,7 @@ impl World {
                     version: self.project().await.version,
                     project_save: None,
                     cells: cells.collect(),
+                    new_bytes_max: None,
                     now_ms: self.now_ms,
                     returning: Vec::new(),
                 };

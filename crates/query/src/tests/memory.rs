@@ -38,6 +38,7 @@ async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
         ignored_keys: Vec::new(),
         kept_input: KeptInput::default(),
         new_rows_max: None,
+        new_bytes_max: None,
         now_ms: 1,
         once: None,
     };
@@ -111,6 +112,7 @@ async fn write_highest(store: &dyn Store, project: &StoredProject, number: u64) 
         version: project.version,
         project_save: None,
         cells,
+        new_bytes_max: None,
         now_ms: 2,
         returning: Vec::new(),
     };

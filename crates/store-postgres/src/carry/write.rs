@@ -56,7 +56,8 @@ pub(super) async fn project(client: &Client, carried: &CarriedProject) -> Result
          created_at, document, views, event_id) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) \
          RETURNING project, id) \
          INSERT INTO rowmill.counters (project, id, version, row_count, next_position, change_seq, lookup_slots, \
-         tally, tallied_at) SELECT project, id, $11, $12, $13, $14, $15, $16, $17 FROM made",
+         tally, tallied_at, value_bytes_before) \
+         SELECT project, id, $11, $12, $13, $14, $15, $16, $17, NULL FROM made",
         &[
             &id.uuid(),
             &project.team.0,

@@ -85,7 +85,9 @@ pub(super) fn project(connection: &Connection, carried: &CarriedProject) -> Resu
     }
     connection
         .execute(
-            "INSERT INTO counters (project, row_count, next_position, change_seq) VALUES (?1, ?2, ?3, ?4)",
+            // The rows come later; their bytes are counted when somebody asks.
+            "INSERT INTO counters (project, row_count, next_position, change_seq, value_bytes_before) \
+             VALUES (?1, ?2, ?3, ?4, NULL)",
             (num, row_count, next_position, change_seq),
         )
         .map_err(backend)?;

@@ -32,12 +32,19 @@ impl<V: Copy> RowChanges<V> {
             revoked: self.revoked,
             ready: self.any_ready,
         };
-        let (row_count, next_position) = (self.row_count, self.next_position);
-        Ok(Finished { writes, row_count, next_position, lookup_slots: self.lookup_slots, tally, change })
+        Ok(Finished {
+            writes,
+            row_count: self.row_count,
+            next_position: self.next_position,
+            value_bytes_change: self.value_bytes_change,
+            lookup_slots: self.lookup_slots,
+            tally,
+            change,
+        })
     }
 
     fn close_rows(&mut self) {
-        for LoadedRow { row, fate, version } in std::mem::take(&mut self.rows).into_values() {
+        for LoadedRow { row, fate, version, .. } in std::mem::take(&mut self.rows).into_values() {
             match (fate, version) {
                 (Fate::Updated, Some(version)) => self.writes.rows_updated.push((row, version)),
                 (Fate::Inserted | Fate::Updated, _) => self.writes.rows_inserted.push(row),

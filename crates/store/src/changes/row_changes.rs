@@ -14,6 +14,7 @@ use crate::error::{Result, StoreError};
 use crate::lookup::column_of;
 use crate::spans::Spans;
 use crate::types::StoredRow;
+use crate::value_bytes::check_new_bytes;
 use crate::work::{ChangedRows, Lane, Ticket};
 
 /// A project as a transaction finds it.
@@ -40,6 +41,8 @@ pub struct RowChanges<V> {
     pub(super) rows: BTreeMap<u64, LoadedRow<V>>,
     /// What the loaded rows take, about.
     pub(super) bytes: usize,
+    /// How many more bytes the values of all rows take than before, or fewer.
+    pub(super) value_bytes_change: i64,
     /// Of the rows that were asked for by id.
     pub(super) by_id: HashMap<RowId, u64>,
     /// The positions at which a value may stand, by column and hash, as far as they were asked for.
@@ -60,6 +63,8 @@ pub struct RowChanges<V> {
 pub(super) struct LoadedRow<V> {
     pub(super) row: RawRow,
     pub(super) fate: Fate,
+    /// What its values take. Of a row that is to be deleted not all of them are here.
+    pub(super) value_bytes: usize,
     /// None of a row that is new.
     pub(super) version: Option<V>,
 }
@@ -107,6 +112,7 @@ impl<V: Copy> RowChanges<V> {
             lookup_slots,
             rows: BTreeMap::new(),
             bytes: 0,
+            value_bytes_change: 0,
             by_id: HashMap::new(),
             matches: HashMap::new(),
             blocks: BTreeMap::new(),
@@ -129,7 +135,8 @@ impl<V: Copy> RowChanges<V> {
         let position = row.position;
         if let std::collections::btree_map::Entry::Vacant(vacant) = self.rows.entry(position) {
             self.bytes += bytes_of(&row);
-            vacant.insert(LoadedRow { row, fate: Fate::Read, version: Some(version) });
+            let value_bytes = row.values.as_bytes().len();
+            vacant.insert(LoadedRow { row, fate: Fate::Read, value_bytes, version: Some(version) });
         }
     }
 
@@ -139,12 +146,13 @@ impl<V: Copy> RowChanges<V> {
         self.know(row, version);
     }
 
-    /// Takes of a row that is to be deleted no more than that needs: the values that rows are matched on.
+    /// Takes of a row that is to be deleted no more than that needs: the values that rows are matched on, and how many
+    /// bytes all of them take.
     pub fn know_for_deletion(
         &mut self,
-        id: RowId,
-        position: u64,
+        (id, position): (RowId, u64),
         values: Option<&Record>,
+        value_bytes: usize,
         version: V,
     ) -> Result<()> {
         let cells = values.map(Record::cells).transpose()?;
@@ -154,6 +162,7 @@ impl<V: Copy> RowChanges<V> {
         let matched = |slot: &Slot| Some((*slot, cells.as_ref()?.get(*slot)?));
         let values = Record::pack(slots.iter().filter_map(matched));
         self.know_by_id(RawRow { id, position, values, details: Details::default() }, version);
+        self.loaded(position)?.value_bytes = value_bytes;
         Ok(())
     }
 
@@ -282,6 +291,11 @@ impl<V: Copy> RowChanges<V> {
         self.bytes
     }
 
+    /// Holds what was written so far to this many more bytes of values.
+    pub fn check_new_bytes(&self, new_bytes_max: Option<u64>) -> Result<()> {
+        check_new_bytes(self.value_bytes_change, new_bytes_max)
+    }
+
     /// Whether anything happened here.
     pub fn is_touched(&self) -> bool {
         let is_named = match &self.changed {
@@ -346,6 +360,12 @@ pub(super) fn ready_slots(plan: &Plan, block: &Block) -> BTreeSet<Slot> {
 
 pub(super) fn bytes_of(row: &RawRow) -> usize {
     size_of::<RawRow>() + row.values.as_bytes().len() + row.details.as_bytes().map_or(0, <[u8]>::len)
+}
+
+/// How many bytes more values take, or fewer.
+pub(super) fn byte_change(before: usize, after: usize) -> i64 {
+    let signed = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
+    signed(after) - signed(before)
 }
 
 /// Something was used that the store did not load.

@@ -9,7 +9,7 @@ use rowmill_model::record::{Cells, Slot};
 use rowmill_model::{Record, RowId, value};
 
 use super::matched::{LeftoverFields, RowWrites, writes_into_guest, writes_into_match};
-use super::row_changes::{Fate, LoadedRow, RowChanges, bytes_of, not_loaded};
+use super::row_changes::{Fate, LoadedRow, RowChanges, byte_change, bytes_of, not_loaded};
 use super::write_set::RawRow;
 use crate::error::{Result, StoreError};
 use crate::lookup::{self, column_of};
@@ -39,7 +39,9 @@ impl<V: Copy> RowChanges<V> {
         self.reindex(position, None, Some(&cells));
         let row = RawRow { id, position, values, details };
         self.bytes += bytes_of(&row);
-        self.rows.insert(position, LoadedRow { row, fate: Fate::Inserted, version: None });
+        let value_bytes = row.values.as_bytes().len();
+        self.value_bytes_change += byte_change(0, value_bytes);
+        self.rows.insert(position, LoadedRow { row, fate: Fate::Inserted, value_bytes, version: None });
         self.live.add(position, 1);
         self.next_position += 1;
         self.row_count += 1;
@@ -125,7 +127,7 @@ impl<V: Copy> RowChanges<V> {
         known: Option<GuestRow>,
         guest: &GuestWrite,
     ) -> Result<Option<(GuestRow, RowAction)>> {
-        let GuestWrite { event_at_ms, may_create, now_ms, row, .. } = guest;
+        let GuestWrite { event_at_ms, may_create, new_bytes_max, now_ms, row, .. } = guest;
         let last_event_at_ms = known.map_or(i64::MIN, |known| known.event_at_ms);
         let event_at_ms = event_at_ms.unwrap_or(last_event_at_ms.max(*now_ms));
         if event_at_ms < last_event_at_ms {
@@ -142,6 +144,7 @@ impl<V: Copy> RowChanges<V> {
             None if !may_create => return Err(StoreError::Full),
             None => (self.next_position, self.insert(row.clone(), *now_ms)?),
         };
+        self.check_new_bytes(*new_bytes_max)?;
         Ok(Some((GuestRow { position, event_at_ms }, action)))
     }
 
@@ -172,11 +175,14 @@ impl<V: Copy> RowChanges<V> {
         let is_indexed = !self.lookup_slots.is_empty();
         let loaded = self.loaded(position)?;
         let new = is_indexed.then(|| values.clone());
+        let value_bytes = values.as_bytes().len();
+        let bytes_before = std::mem::replace(&mut loaded.value_bytes, value_bytes);
         let old = std::mem::replace(&mut loaded.row.values, values);
         loaded.row.details = details;
         if loaded.fate == Fate::Read {
             loaded.fate = Fate::Updated;
         }
+        self.value_bytes_change += byte_change(bytes_before, value_bytes);
         if let Some(new) = new {
             self.reindex(position, Some(&old.cells()?), Some(&new.cells()?));
         }
@@ -186,8 +192,9 @@ impl<V: Copy> RowChanges<V> {
 
     /// Deletes a row. Its block must be loaded, and its values where rows are matched on any.
     pub fn delete(&mut self, position: u64) -> Result<()> {
-        let LoadedRow { row: RawRow { id, values, .. }, .. } =
+        let LoadedRow { row: RawRow { id, values, .. }, value_bytes, .. } =
             self.rows.remove(&position).ok_or_else(not_loaded)?;
+        self.value_bytes_change += byte_change(value_bytes, 0);
         self.by_id.remove(&id);
         if self.deletes_by_value() {
             self.reindex(position, Some(&values.cells()?), None);

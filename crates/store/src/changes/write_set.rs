@@ -81,6 +81,8 @@ pub struct Finished<V> {
     pub writes: WriteSet<V>,
     pub row_count: u64,
     pub next_position: u64,
+    /// How many more bytes the values of all rows take than before, or fewer.
+    pub value_bytes_change: i64,
     pub lookup_slots: Vec<Slot>,
     /// The counts as JSON, if they changed.
     pub tally: Option<String>,

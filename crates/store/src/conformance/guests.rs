@@ -27,6 +27,7 @@ fn guest(project: ProjectId, version: u64, guest_id: &str, event_at_ms: i64, num
         guest_id: guest_id.to_owned(),
         event_at_ms: Some(event_at_ms),
         may_create: true,
+        new_bytes_max: None,
         now_ms: 15,
         row,
         carried: CarriedFields::default(),

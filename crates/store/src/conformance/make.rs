@@ -133,6 +133,7 @@ pub(super) fn batch(project: ProjectId, version: u64, rows: Vec<NewRow>) -> NewR
         project_save: None,
         ignored_keys: Vec::new(),
         new_rows_max: None,
+        new_bytes_max: None,
         kept_input: KeptInput::default(),
         now_ms: 0,
         once: None,
@@ -145,7 +146,15 @@ pub(super) async fn insert(store: &dyn Store, project: ProjectId, rows: Vec<NewR
 }
 
 pub(super) fn writes(project: ProjectId, version: u64, cells: Vec<CellWrite>) -> WriteCells {
-    WriteCells { project, version, project_save: None, cells, now_ms: 0, returning: Vec::new() }
+    WriteCells {
+        project,
+        version,
+        project_save: None,
+        cells,
+        new_bytes_max: None,
+        now_ms: 0,
+        returning: Vec::new(),
+    }
 }
 
 pub(super) fn write(row: u128, slot: Slot, value: &str) -> CellWrite {

@@ -20,8 +20,10 @@ mod projects;
 mod recount;
 mod rows;
 mod sealed;
+mod sessions;
 mod stale;
 mod teams;
+mod value_bytes;
 
 use std::pin::Pin;
 
@@ -49,6 +51,8 @@ pub const CASES: &[(&str, Case)] = cases![
     sealed::a_name_is_written_over,
     sealed::no_more_are_kept_than_may_be,
     sealed::what_is_deleted_is_gone,
+    sessions::sessions_are_kept_listed_and_ended,
+    sessions::the_oldest_session_gives_way,
     projects::a_project_comes_back_as_it_was_saved,
     projects::a_stale_save_changes_nothing,
     projects::the_list_is_newest_first_and_the_teams_own,
@@ -75,6 +79,8 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::snapshots_are_few,
     rows::listeners_hear_where_rows_were_touched,
     rows::new_rows_are_held_to_their_number,
+    value_bytes::bytes_are_counted_with_every_write,
+    value_bytes::writes_are_held_to_their_bytes,
     rows::an_insert_is_carried_out_once,
     rows::many_writers_lose_nothing,
     processing::a_run_goes_through_every_column,

@@ -229,6 +229,9 @@ pub(super) async fn check_counts(store: &dyn Store, id: ProjectId) {
     };
     let total = u64::try_from(rows.len()).unwrap();
     assert_eq!(standing.row_count, total);
+    let bytes: usize = rows.iter().map(|row| row.values.as_bytes().len()).sum();
+    let counted = store.team_bytes(standing.project.team).await.unwrap();
+    assert_eq!((counted.bytes, counted.uncounted.len()), (bytes as u64, 0), "bytes of values");
     for slot in &slots {
         let of = |wanted: CellStatus| count(&|row| status(row, *slot) == wanted);
         let counted = ColumnTally {

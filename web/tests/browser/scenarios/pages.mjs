@@ -110,6 +110,7 @@ function visits(server, project) {
     'settings-providers': at('/settings/providers', 'E-mail finders'),
     'settings-secrets': at('/settings/secrets', 'Secrets'),
     'settings-keys': at('/settings/keys', 'API keys'),
+    'settings-sessions': at('/settings/sessions', 'Signed-in browsers'),
     'settings-team': at('/settings/team', 'Your team'),
     'settings-usage': at('/settings/usage', 'Usage'),
     'project-general': at(`/projects/${project.id}/settings/general`, 'Running'),

@@ -281,6 +281,11 @@ fn no_key_or_secret_is_ever_seen_again() {
     ]);
     let api = server.api();
     let table = api.table_of(json!({ "title": "T", "columns": [{ "templateId": "waterfall-email" }] }));
+    let event = json!({ "eventId": "e", "webhookEnabled": true, "signingSecret": "canary-signing" });
+    let metadata = json!({ "integration": "eventplatform-event", "eventplatform": event });
+    let signed = json!({ "title": "Signed", "metadata": metadata });
+    let signed = api.send(Request::post("/v4/projects").json(&signed).header("Idempotency-Key", "signed"));
+    let signed_id = signed.json["project"]["id"].as_str().unwrap().to_owned();
     let own =
         json!({ "apiKey": "canary-key", "baseUrl": "https://u:canary@x.example", "model": "canary-model" });
     let with_key = |request: Request| request.header("Idempotency-Key", "once");
@@ -295,6 +300,8 @@ fn no_key_or_secret_is_ever_seen_again() {
             .api_without_key()
             .send(Request::new("PUT", format!("{SECRETS}/C")).text("{\"value\": \"canary\"}")),
     ];
+    answers.push(signed);
+    answers.push(api.patch(format!("/v4/projects/{signed_id}"), json!({ "metadata": metadata })));
     set_secret(&api, "D", "canary-of-the-deleted").ok();
     api.delete(format!("{SECRETS}/D")).ok();
     for path in [PROVIDERS, SECRETS, "/v4/team", "/v4/limits", "/metrics", "/openapi.json", "/docs"] {

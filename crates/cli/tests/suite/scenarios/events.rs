@@ -35,8 +35,12 @@ pub(super) struct Stream(BufReader<TcpStream>);
 impl Stream {
     pub(super) fn open(table: &Table, query: &str) -> Self {
         let request = table.api.with_key(Request::get(table.path(&format!("/events{query}"))));
-        let mut stream = connect(&table.api.address).unwrap();
-        stream.write_all(request.head(&table.api.address).as_bytes()).unwrap();
+        Self::answering(&table.api.address, &request)
+    }
+
+    pub(super) fn answering(address: &str, request: &Request) -> Self {
+        let mut stream = connect(address).unwrap();
+        stream.write_all(request.head(address).as_bytes()).unwrap();
         Self(BufReader::new(stream))
     }
 

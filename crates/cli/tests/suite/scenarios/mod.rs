@@ -93,6 +93,7 @@ const ALL: &[&[Scenario]] = &[
     events::OWN,
     access::OWN,
     sessions::OWN,
+    sessions::NODES,
     trials::OWN,
     files::OWN,
     site::OWN,

@@ -1,9 +1,12 @@
 //! Signing in with a browser: the cookie, what it opens, and whom it keeps out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::events::Stream;
+use super::nodes;
 use crate::harness::http::{Response, exchange};
 use crate::harness::runner::scenarios;
 use crate::harness::server::DataDir;
@@ -12,12 +15,22 @@ use crate::harness::{Request, Scenario, Server, eventually};
 pub(crate) const OWN: &[Scenario] = &scenarios!("sessions", Own:
     a_key_signs_in_and_the_cookie_opens_the_api,
     a_session_ends_with_its_key,
+    signing_out_ends_the_session_everywhere,
+    sessions_are_listed_and_ended,
+    sessions_end_with_the_secret_key,
+    a_stream_ends_with_its_session,
     forged_sessions_open_nothing,
     what_another_site_sends_is_refused,
     the_first_link_signs_in_once,
     wrong_keys_are_slowed_down,
     behind_a_proxy_the_cookie_fits_the_address,
 );
+
+pub(crate) const NODES: &[Scenario] = &scenarios!("sessions", Nodes:
+    a_session_ended_on_one_node_ends_on_all,
+);
+
+const ADOPT: (&str, &str) = ("ROWMILL_ADOPT_SECRET_KEY", "true");
 
 /// A browser: it keeps its cookie and says where its requests come from.
 struct Browser<'a> {
@@ -122,6 +135,112 @@ fn a_session_ends_with_its_key() {
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(browser.own(Request::get("/v4/team")).status, 401);
     assert_eq!(browser.session(), json!({ "signedIn": false }));
+}
+
+fn signing_out_ends_the_session_everywhere() {
+    let mut server = Server::start(&[]);
+    let key = key_of(&server, "default", "browser");
+    let mut browser = Browser::new(&server);
+    browser.sign_in(&key);
+    let copied = browser.cookie.clone();
+    assert!(browser.session()["signedIn"] == true && copied.is_some());
+    assert_eq!(browser.own(Request::new("DELETE", "/session")).status, 204);
+    let mut thief = Browser { server: &server, cookie: copied.clone() };
+    assert_eq!(thief.session(), json!({ "signedIn": false }));
+    assert_eq!(thief.own(Request::get("/v4/team")).status, 401);
+    let mut again = Browser::new(&server);
+    again.sign_in(&key);
+    let kept = again.cookie.clone();
+    server.crash_and_restart();
+    assert_eq!(
+        Browser { server: &server, cookie: kept }.session()["signedIn"],
+        true,
+        "it survives a restart"
+    );
+    assert_eq!(Browser { server: &server, cookie: copied }.session()["signedIn"], false);
+}
+
+fn sessions_are_listed_and_ended() {
+    let server = Server::start(&[]);
+    let (api, other) = (server.api(), server.team("other"));
+    let key = key_of(&server, "default", "browser");
+    let mut browsers: Vec<Browser<'_>> = (0..3).map(|_| Browser::new(&server)).collect();
+    for (number, browser) in browsers.iter_mut().enumerate() {
+        let sign_in = Request::post("/session").json(&json!({ "key": key }));
+        assert_eq!(browser.own(sign_in.header("User-Agent", &format!("Browser {number}"))).status, 200);
+    }
+    let listed = body(&browsers[1].own(Request::get("/v4/sessions")))["sessions"].clone();
+    let names: Vec<&str> =
+        listed.as_array().unwrap().iter().map(|session| session["browser"].as_str().unwrap()).collect();
+    assert_eq!(names, ["Browser 2", "Browser 1", "Browser 0"]);
+    let current: Vec<bool> =
+        listed.as_array().unwrap().iter().map(|session| session["current"] == true).collect();
+    assert_eq!(current, [false, true, false]);
+    assert_eq!(api.get("/v4/sessions").ok()["sessions"].as_array().unwrap().len(), 3, "a key sees them, too");
+    assert_eq!(other.get("/v4/sessions").ok()["sessions"], json!([]), "another team's are its own");
+
+    let id = listed[0]["id"].as_str().unwrap();
+    other.delete(format!("/v4/sessions/{id}")).refused(404, "session_not_found");
+    api.delete("/v4/sessions/nonsense").refused(404, "session_not_found");
+    assert_eq!(api.delete(format!("/v4/sessions/{id}")).ok()["deletedCount"], 1);
+    api.delete(format!("/v4/sessions/{id}")).refused(404, "session_not_found");
+    assert_eq!(browsers[2].own(Request::get("/v4/team")).status, 401);
+    let ended = browsers[1].own(Request::new("DELETE", "/v4/sessions"));
+    assert_eq!(body(&ended)["deletedCount"], 1);
+    assert_eq!(browsers[0].own(Request::get("/v4/team")).status, 401);
+    assert_eq!(browsers[1].own(Request::get("/v4/team")).status, 200, "its own goes on");
+}
+
+fn sessions_end_with_the_secret_key() {
+    let folder = DataDir::new();
+    let key = ("ROWMILL_SECRET_KEY", "a key of more than thirty-two characters");
+    let server = Server::start_in(Arc::clone(&folder), &[key]);
+    let mut browser = Browser::new(&server);
+    browser.sign_in(&key_of(&server, "default", "browser"));
+    assert_eq!(browser.session()["signedIn"], true);
+    let cookie = browser.cookie.clone();
+    drop(server);
+    let adopted = [("ROWMILL_SECRET_KEY", "another key of more than 32 characters"), ADOPT];
+    let server = Server::start_in(Arc::clone(&folder), &adopted);
+    assert_eq!(Browser { server: &server, cookie: cookie.clone() }.session()["signedIn"], false);
+    assert_eq!(server.api().get("/v4/sessions").ok()["sessions"], json!([]));
+    drop(server);
+    // Nor does it come back with its key.
+    let server = Server::start_in(folder, &[key, ADOPT]);
+    assert_eq!(Browser { server: &server, cookie }.session()["signedIn"], false);
+}
+
+fn a_stream_ends_with_its_session() {
+    let server = Server::start(&[]);
+    let mut browser = Browser::new(&server);
+    browser.sign_in(&key_of(&server, "default", "browser"));
+    let table = server.api().table(&["Name"]);
+    let events = Request::get(table.path("/events")).header("Cookie", browser.cookie.as_ref().unwrap());
+    let mut stream = Stream::answering(&server.address, &events);
+    stream.expect("status");
+    assert_eq!(browser.own(Request::new("DELETE", "/session")).status, 204);
+    table.insert(json!([{ "Name": "not for everybody" }]));
+    assert!(stream.next().is_none(), "the stream ends, and tells nothing more");
+}
+
+fn a_session_ended_on_one_node_ends_on_all() {
+    let first = nodes::first(&[]);
+    let second = first.beside("serve", &[]);
+    let key = key_of(&first, "default", "browser");
+    let mut browser = Browser::new(&first);
+    browser.sign_in(&key);
+    let elsewhere = || Browser { server: &second, cookie: browser.cookie.clone() };
+    assert_eq!(elsewhere().session()["signedIn"], true);
+    let listed = first.api().get("/v4/sessions").ok()["sessions"].clone();
+    assert_eq!(listed.as_array().unwrap().len(), 1);
+    let id = listed[0]["id"].as_str().unwrap();
+    assert_eq!(first.api().delete(format!("/v4/sessions/{id}")).ok()["deletedCount"], 1);
+    // The other node has looked it up just now.
+    eventually("the other node refuses it", Duration::from_secs(10), || {
+        (elsewhere().session()["signedIn"] == false).then_some(())
+    });
+    assert_eq!(elsewhere().own(Request::get("/v4/team")).status, 401);
+    assert_eq!(Browser { server: &first, cookie: browser.cookie.clone() }.session()["signedIn"], false);
 }
 
 fn forged_sessions_open_nothing() {

@@ -14,13 +14,18 @@ use flate2::write::GzEncoder;
 use serde_json::{Map, Value, json};
 
 use super::moving::{EVENT, STILL, check_counts, ended, fill, started_in, stub_servers};
-use super::webhook::{counts, deliver, guest};
+use super::webhook::{counts, deliver, deliver_signed, guest};
 use crate::harness::database::{Database, waiting};
 use crate::harness::runner::scenarios;
 use crate::harness::server::DataDir;
-use crate::harness::{Api, Scenario, Server, Table};
+use crate::harness::{Answer, Api, Scenario, Server, Table};
 
-pub(crate) const OWN: &[Scenario] = &scenarios!("upgrading", Own: databases_of_all_releases_are_opened);
+pub(crate) const OWN: &[Scenario] = &scenarios!("upgrading", Own:
+    databases_of_all_releases_are_opened,
+    signing_secrets_of_a_release_are_encrypted,
+);
+
+const ADOPT: (&str, &str) = ("ROWMILL_ADOPT_SECRET_KEY", "true");
 
 fn databases_of_all_releases_are_opened() {
     let releases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/released");
@@ -87,6 +92,73 @@ fn open(release: &Release) {
     ended(server);
 }
 
+/// Version 0.1.0 saved them as they were.
+fn signing_secrets_of_a_release_are_encrypted() {
+    let release = Release(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/released/0.1.0"));
+    let plain = "\"signingSecret\":\"canary\"";
+    // As long as what it is put in place of, so that the file stays a database.
+    let folder = release.restore_with(|text| replaced(text, "\"addApprovalColumn\":true", plain));
+    let recorded: Value = serde_json::from_slice(&release.read("answers")).unwrap();
+    let key = recorded[0]["key"].as_str().unwrap();
+    let logged = [STILL, ("ROWMILL_LOG", "info")];
+    let encrypted = |server: &Server| server.log().matches("encrypted the signing secrets").count();
+    let server = started_in(&folder, &logged);
+    assert_eq!(encrypted(&server), 1, "{}", server.log());
+    let api = server.api_with(key);
+    let delivery = guest(EVENT, "gst-signed", "approved", None);
+    let signed = |api: &Api| deliver_signed(api, &delivery, "canary");
+    assert_unsigned(&deliver(&api, &delivery));
+    assert_eq!(counts(signed(&api)), [1, 1, 0]);
+    let table = project_with(&api, "Guest status");
+    let shown = table.get("").ok();
+    assert_eq!(shown["project"]["metadata"]["eventplatform"]["signingSecret"], "***");
+    ended(server);
+    if Database::current() == Database::Postgres {
+        let server = rowmill_test_postgres::server().expect("it is not off");
+        let dump = server.dump(&folder.address());
+        assert!(!dump.contains("canary") && dump.contains("sealed:1:"), "a secret is as it was");
+    }
+    // It is encrypted once.
+    let server = started_in(&folder, &logged);
+    assert_eq!(encrypted(&server), 1, "{}", server.log());
+    assert_eq!(counts(signed(&server.api_with(key))), [1, 0, 0]);
+    ended(server);
+    // With another key it cannot be read, and nothing is taken unchecked.
+    let other = [STILL, ("ROWMILL_SECRET_KEY", "another key of more than 32 characters"), ADOPT];
+    let server = started_in(&folder, &other);
+    let api = server.api_with(key);
+    for answer in [deliver(&api, &delivery), signed(&api)] {
+        assert_unsigned(&answer);
+    }
+    assert!(server.log().contains("set it again"), "{}", server.log());
+    let event = json!({ "eventId": EVENT, "webhookEnabled": true, "signingSecret": "canary" });
+    let metadata = json!({ "integration": "eventplatform-event", "eventplatform": event });
+    project_with(&api, "Guest status").patch("", json!({ "metadata": metadata })).ok();
+    assert_eq!(counts(signed(&api)), [1, 0, 0]);
+    ended(server);
+}
+
+#[track_caller]
+fn assert_unsigned(answer: &Answer) {
+    assert_eq!((answer.status(), &answer.json), (401, &json!({ "error": "Invalid signature" })));
+}
+
+/// Text within bytes, replaced by text of the same length.
+fn replaced(mut bytes: Vec<u8>, old: &str, new: &str) -> Vec<u8> {
+    assert_eq!(old.len(), new.len());
+    let places: Vec<usize> = bytes
+        .windows(old.len())
+        .enumerate()
+        .filter(|(_, window)| *window == old.as_bytes())
+        .map(|(place, _)| place)
+        .collect();
+    assert!(!places.is_empty());
+    for place in places {
+        bytes[place..place + new.len()].copy_from_slice(new.as_bytes());
+    }
+    bytes
+}
+
 /// A release's files, each compressed.
 struct Release(PathBuf);
 
@@ -113,14 +185,18 @@ impl Release {
     }
 
     fn restore(&self) -> Arc<DataDir> {
+        self.restore_with(|bytes| bytes)
+    }
+
+    fn restore_with(&self, change: impl Fn(Vec<u8>) -> Vec<u8>) -> Arc<DataDir> {
         let folder = DataDir::new();
         match Database::current() {
             Database::Sqlite => {
                 std::fs::create_dir_all(folder.data()).unwrap();
-                std::fs::write(folder.data().join("rowmill.db"), self.read("rowmill.db")).unwrap();
+                std::fs::write(folder.data().join("rowmill.db"), change(self.read("rowmill.db"))).unwrap();
             }
             Database::Postgres => {
-                let dump = String::from_utf8(self.read("dump.sql")).unwrap();
+                let dump = String::from_utf8(change(self.read("dump.sql"))).unwrap();
                 waiting(rowmill_test_postgres::load(&folder.address(), &dump));
             }
         }

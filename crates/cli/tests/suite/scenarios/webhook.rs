@@ -39,6 +39,13 @@ pub(super) fn deliver(api: &Api, body: &Value) -> Answer {
     api.post(address(api), body.clone())
 }
 
+pub(super) fn deliver_signed(api: &Api, body: &Value, secret: &str) -> Answer {
+    let body = body.to_string();
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let signature = format!("t={time},v1={}", hmac_of(secret, &format!("{time}.{body}")));
+    api.send(Request::post(address(api)).text(&body).header("webhook-signature", &signature))
+}
+
 pub(super) fn guest(event: &str, id: &str, status: &str, created_at: Option<&str>) -> Value {
     let mut body = json!({ "type": "guest.updated", "data": {
         "id": id, "user_email": format!("{id}@example.com"), "user_name": "Ada King Noel", "approval_status": status,

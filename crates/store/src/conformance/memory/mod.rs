@@ -8,7 +8,9 @@ mod pages;
 mod project;
 mod project_writes;
 mod rows;
+mod sessions;
 mod state;
+mod value_bytes;
 mod work;
 
 use std::ops::ControlFlow;
@@ -192,6 +194,7 @@ impl Store for MemoryStore {
         self.write(|state, _| {
             let before = state.keys.len();
             state.keys.retain(|key| key.id != id);
+            state.sessions.retain(|session| session.key != id);
             Ok(state.keys.len() < before)
         })
     }
@@ -240,6 +243,13 @@ impl Store for MemoryStore {
 
     async fn count_team_rows(&self, team: TeamId) -> Result<u64> {
         self.read(|state| Ok(state.projects_of(team, None).map(|entry| entry.rows.len() as u64).sum()))
+    }
+
+    async fn projects_with_text(&self, text: String) -> Result<Vec<ProjectId>> {
+        let says = |entry: &&MemoryProject| {
+            serde_json::to_string(&*entry.project).is_ok_and(|document| document.contains(&text))
+        };
+        self.read(|state| Ok(state.projects.values().filter(says).map(|entry| entry.project.id).collect()))
     }
 
     async fn project(&self, id: ProjectId) -> Result<Option<StoredProject>> {

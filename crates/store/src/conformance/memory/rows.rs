@@ -18,13 +18,15 @@ use crate::lookup::{self, column_of};
 use crate::types::{
     GuestWrite, GuestsWritten, Inserted, NewRow, NewRows, RowAction, WriteCells, WrittenCells,
 };
+use crate::value_bytes::check_new_bytes;
 
 impl State {
     pub(super) fn insert_rows(&mut self, changes: &mut Changes, batch: NewRows) -> Result<Inserted> {
         let NewRows { project: id, version, rows, match_on, project_save, .. } = batch;
-        let NewRows { ignored_keys, kept_input, new_rows_max, now_ms, once, .. } = batch;
+        let NewRows { ignored_keys, kept_input, new_rows_max, new_bytes_max, now_ms, once, .. } = batch;
         self.once(once, |state| {
             state.entry_at(id, version)?;
+            let bytes_before = state.bytes_if(id, new_bytes_max)?;
             if let Some(project) = project_save {
                 state.write_document(changes, &project)?;
             }
@@ -52,6 +54,7 @@ impl State {
                 }
             }
             Inserted::check_new(&outcomes, new_rows_max)?;
+            check_new_bytes(state.bytes_if(id, new_bytes_max)? - bytes_before, new_bytes_max)?;
             let inserted = match match_on {
                 Some(_) => leftover.into_inserted(outcomes, ignored_keys, kept_input),
                 None => Inserted { rows: outcomes, ignored_keys, kept_input },
@@ -154,11 +157,13 @@ impl State {
     }
 
     pub(super) fn write_cells(&mut self, changes: &mut Changes, batch: WriteCells) -> Result<WrittenCells> {
-        let WriteCells { project: id, version, project_save, cells, now_ms, returning } = batch;
+        let WriteCells { project: id, version, project_save, cells, new_bytes_max, now_ms, returning } =
+            batch;
         self.entry_at(id, version)?;
         if let Some(project) = project_save {
             self.write_document(changes, &project)?;
         }
+        let bytes_before = self.bytes_if(id, new_bytes_max)?;
         let entry = self.entry(id)?;
         let mut unknown: Vec<RowId> = Vec::new();
         let mut by_position: BTreeMap<u64, Vec<(Slot, &str)>> = BTreeMap::new();
@@ -180,6 +185,7 @@ impl State {
         for (position, writes) in by_position {
             self.write_row(changes, (id, position), &writes, now_ms)?;
         }
+        check_new_bytes(self.bytes_if(id, new_bytes_max)? - bytes_before, new_bytes_max)?;
         let entry = self.entry(id)?;
         let rows = returning.into_iter().filter_map(|row| entry.row(entry.position(row)?)).collect();
         Ok(WrittenCells { rows })
@@ -230,7 +236,8 @@ impl State {
     /// What became of a guest's row; none if its event is older than the one last taken.
     fn upsert_guest(&mut self, changes: &mut Changes, guest: &GuestWrite) -> Result<Option<RowAction>> {
         let (id, now_ms) = (guest.project, guest.now_ms);
-        let GuestWrite { version, guest_id, event_at_ms, may_create, row, .. } = guest;
+        let GuestWrite { version, guest_id, event_at_ms, may_create, new_bytes_max, row, .. } = guest;
+        let bytes_before = self.bytes_if(id, *new_bytes_max)?;
         let entry = self.entry_at(id, *version)?;
         let known = entry.guests.get(guest_id).copied();
         let last_event_at = known.map_or(i64::MIN, |(_, event_at)| event_at);
@@ -248,6 +255,7 @@ impl State {
             None if !may_create => return Err(StoreError::Full),
             None => self.insert_row(changes, id, row, now_ms)?,
         };
+        check_new_bytes(self.bytes_if(id, *new_bytes_max)? - bytes_before, *new_bytes_max)?;
         self.entry_mut(id)?.guests.insert(guest_id.clone(), (row, event_at));
         Ok(Some(action))
     }

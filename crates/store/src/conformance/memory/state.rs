@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::project::MemoryProject;
 use crate::error::{Result, StoreError};
+use crate::sessions::Session;
 use crate::types::{ApiKey, IdempotentRequest, Sealed, SealedKind, Team};
 use crate::work::{Lane, WorkerId};
 
@@ -15,6 +16,7 @@ use crate::work::{Lane, WorkerId};
 pub(super) struct State {
     pub(super) teams: Vec<Team>,
     pub(super) keys: Vec<ApiKey>,
+    pub(super) sessions: Vec<Session>,
     pub(super) receipts: HashMap<[u8; 32], Receipt>,
     pub(super) sealed: BTreeMap<(TeamId, SealedKind, String), Sealed>,
     pub(super) projects: BTreeMap<ProjectId, MemoryProject>,

@@ -1,0 +1,110 @@
+//! Nodes that open, lose and leave a database.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use rowmill_store::carry::Carry as _;
+use rowmill_store::{Store as _, StoreError};
+use rowmill_store_postgres::{Carrier, Options, PostgresStore};
+use rowmill_test_postgres::client;
+
+use super::setup::{heard_by, on_a_database, open, project, rows, until};
+
+/// How many there are.
+const MIGRATIONS: u32 = 6;
+
+#[test]
+fn nodes_that_start_at_once_migrate_once() {
+    on_a_database(async |address| {
+        let stores = join_all((0..8).map(|_| open(&address))).await;
+        for store in &stores {
+            store.ping().await.unwrap();
+        }
+        let sql = "SELECT count(*) FROM rowmill.migrations";
+        let migrations: i64 = client(&address).await.query_one(sql, &[]).await.unwrap().get(0);
+        assert_eq!(migrations, i64::from(MIGRATIONS));
+    });
+}
+
+#[test]
+fn a_newer_or_altered_database_is_refused() {
+    on_a_database(async |address| {
+        drop(open(&address).await);
+        let beside = client(&address).await;
+        let refused = async || PostgresStore::connect(&address, Options::default()).await.unwrap_err();
+        let later = MIGRATIONS + 1;
+        let add = format!("INSERT INTO rowmill.migrations VALUES ({later}, 'later', '')");
+        beside.batch_execute(&add).await.unwrap();
+        let is_newer = |error: &StoreError| matches!(error, StoreError::Newer { found, known } if (*found, *known) == (later, MIGRATIONS));
+        let error = refused().await;
+        assert!(is_newer(&error), "{error}");
+        let alter = format!(
+            "DELETE FROM rowmill.migrations WHERE version = {later}; UPDATE rowmill.migrations SET sql = ''"
+        );
+        beside.batch_execute(&alter).await.unwrap();
+        assert!(matches!(refused().await, StoreError::Damaged(_)));
+    });
+}
+
+#[test]
+fn connections_that_are_lost_are_made_anew() {
+    on_a_database(async |address| {
+        let store = open(&address).await;
+        let id = project(&store, 1).await;
+        let beside = client(&address).await;
+        for round in 0..5 {
+            let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                       WHERE application_name = 'rowmill' AND datname = current_database()";
+            beside.query(cut, &[]).await.unwrap();
+            store.insert_rows(rows(id, 1 + round * 10, 10)).await.unwrap();
+        }
+        assert_eq!(store.project(id).await.unwrap().unwrap().row_count, 50);
+        let heard = heard_by(&store);
+        let other = open(&address).await;
+        other.insert_rows(rows(id, 1_000, 1)).await.unwrap();
+        until("it listens again", || heard.lock().unwrap().iter().any(|change| change.seq == 6)).await;
+    });
+}
+
+#[test]
+fn a_database_is_moved_only_while_no_node_uses_it() {
+    on_a_database(|address| async move {
+        assert!(matches!(Carrier::source(&address).await, Err(StoreError::Missing(_))));
+        let store = open(&address).await;
+        let id = project(&store, 1).await;
+        let words = Carrier::source(&address).await.unwrap_err().to_string();
+        assert!(words.contains("127.0.0.1") && words.contains("stop all nodes"), "{words}");
+        store.close().await.unwrap();
+        drop(store);
+        let source = Carrier::source(&address).await.unwrap();
+        let impatient = Options { statement_timeout: Duration::from_millis(300), ..Options::default() };
+        let late = PostgresStore::connect(&address, impatient).await.unwrap();
+        late.delete_project(id).await.unwrap_err();
+        assert_eq!(source.projects().await.unwrap(), [id]);
+        drop(source);
+        assert!(late.delete_project(id).await.unwrap(), "it is free again");
+    });
+}
+
+#[test]
+fn what_is_half_moved_is_used_by_no_node() {
+    on_a_database(|address| async move {
+        let target = Carrier::target(&address).await.unwrap();
+        target.begin("half".to_owned()).await.unwrap();
+        let refused = PostgresStore::connect(&address, Options::default()).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Unfinished), "{refused}");
+        drop(target);
+        assert!(matches!(Carrier::source(&address).await, Err(StoreError::Unfinished)));
+        let target = Carrier::target(&address).await.unwrap();
+        assert_eq!(target.checkpoint().await.unwrap().as_deref(), Some("half"));
+        // A connection that is lost is told, and what was noted stays.
+        let server = client(&address).await;
+        let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                   WHERE datname = current_database() AND application_name = 'rowmill-move'";
+        server.query(sql, &[]).await.unwrap();
+        assert!(matches!(target.checkpoint().await, Err(StoreError::Unavailable(_))));
+        let target = Carrier::target(&address).await.unwrap();
+        target.finish().await.unwrap();
+        open(&address).await.close().await.unwrap();
+    });
+}
