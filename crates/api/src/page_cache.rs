@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use rowmill_app::{Start, StoredProject};
 use rowmill_model::ProjectId;
 
-use crate::page_links::PageLinks;
+use crate::links::PageLinks;
 use crate::wire::row::Shown;
 
 /// Memory for all pages together. When it is full all are forgotten: those that are asked for often are

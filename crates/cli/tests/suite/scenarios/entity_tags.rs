@@ -222,12 +222,12 @@ fn version_2_takes_it_too(api: &Api) {
     let table = &things.table;
     let seen = tag_of(&table.get(&format!("/rows/{}", things.row)));
     let path = format!("/v2/default/{}/rows/{}", table.id, things.row);
-    let patch = |number: u32| {
+    let write = |number: u32| {
         let request = Request::new("PATCH", path.clone()).header("If-Match", &seen);
         api.send(request.json(&json!({ "City": number })))
     };
-    patch(1).ok();
-    patch(2).refused(412, "changed_meanwhile");
+    write(1).ok();
+    write(2).refused(412, "changed_meanwhile");
     assert_eq!(table.value(&things.row, table.column("City")), 1);
 }
 
