@@ -82,7 +82,15 @@ pub(crate) fn creation(id: ProjectId, table: Table) -> ProjectSave {
         created_at_ms: 0,
         updated_at_ms: 0,
     };
-    ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes: Vec::new(), once: None }
+    ProjectSave {
+        project,
+        views: Vec::new(),
+        version: None,
+        row_count: None,
+        subject: None,
+        fixes: Vec::new(),
+        once: None,
+    }
 }
 
 /// Rows for a project that was just made.

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::etag::EntityTag;
 use crate::paced;
 
 /// A successful answer: a value, bytes that were rendered before, or a stream of them.
@@ -58,6 +59,14 @@ impl<T: Serialize> Answer<T> {
         self
     }
 
+    /// With the tag of what it shows, or of what was written. The document must know of it:
+    /// [`crate::endpoint::Endpoint::IS_TAGGED`].
+    #[must_use]
+    pub(crate) fn with_tag(mut self, tag: EntityTag) -> Self {
+        self.headers.extend([tag.header()]);
+        self
+    }
+
     /// Instead of [`crate::endpoint::Endpoint::STATUS`]. The document must know of it: [`crate::endpoint::Endpoint::STATUS_ALSO`].
     #[must_use]
     pub fn with_status(self, status: StatusCode) -> Self {
@@ -76,17 +85,23 @@ impl<T: Serialize> Answer<T> {
 }
 
 impl<T: Serialize + Send + 'static> Answer<T> {
-    /// A value that `make` makes from about this many bytes. If they are many, it is made and rendered on another
+    /// A value and its tag that `make` makes from about this many bytes. If they are many, it is made and rendered on another
     /// thread, so that async threads stay free for other requests.
     pub(crate) async fn computed(
         bytes: usize,
-        make: impl FnOnce() -> Result<T, Error> + Send + 'static,
+        make: impl FnOnce() -> Result<(T, EntityTag), Error> + Send + 'static,
     ) -> Result<Self, Error> {
         if !paced::is_long(bytes, 0) {
-            return Ok(Self::new(make()?));
+            let (value, tag) = make()?;
+            return Ok(Self::new(value).with_tag(tag));
         }
-        let rendered = rowmill_fairness::compute(move || render(&make()?)).await;
-        Ok(Self::rendered(rendered.map_err(|failure| rowmill_app::Error::Internal(failure.into()))??))
+        let rendered = rowmill_fairness::compute(move || {
+            let (value, tag) = make()?;
+            Ok::<_, Error>((render(&value)?, tag))
+        });
+        let rendered = rendered.await.map_err(|failure| rowmill_app::Error::Internal(failure.into()))?;
+        let (bytes, tag) = rendered?;
+        Ok(Self::rendered(bytes).with_tag(tag))
     }
 }
 

@@ -32,12 +32,22 @@ pub(crate) struct Definition<S: Service> {
     pub media_also: Option<Media>,
     pub is_repeatable: bool,
     pub reads_rows: bool,
+    pub headers: OwnHeaders,
     pub path: TypeSchema,
     pub query: TypeSchema,
     pub body: BodyDefinition,
     pub answer: TypeSchema,
     pub examples: fn() -> Examples,
     pub bind: Bind<S>,
+}
+
+/// What an endpoint says of the headers of its answers.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct OwnHeaders {
+    pub is_tagged: bool,
+    pub is_paged: bool,
+    /// In Unix seconds.
+    pub deprecated_at: Option<i64>,
 }
 
 /// What an endpoint says of its body.
@@ -66,6 +76,11 @@ impl<S: Service> Definition<S> {
             media_also: E::MEDIA_ALSO,
             is_repeatable: E::IS_REPEATABLE,
             reads_rows: E::READS_ROWS,
+            headers: OwnHeaders {
+                is_tagged: E::IS_TAGGED,
+                is_paged: E::IS_PAGED,
+                deprecated_at: E::DEPRECATED_AT,
+            },
             path: TypeSchema::of::<E::Path>(),
             query: TypeSchema::of::<E::Query>(),
             body: BodyDefinition {

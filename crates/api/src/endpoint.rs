@@ -44,6 +44,12 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const BODY_BYTES_MAX: u32 = u32::MAX;
     /// Whether it may go over all rows of a project: it then takes [`SEQUENCE`], and may take too long.
     const READS_ROWS: bool = false;
+    /// Whether it answers with an `ETag`. A GET then takes `If-None-Match`, and a PATCH or DELETE `If-Match`.
+    const IS_TAGGED: bool = false;
+    /// Whether it answers with a `Link` header to other pages.
+    const IS_PAGED: bool = false;
+    /// When it was deprecated, in Unix seconds.
+    const DEPRECATED_AT: Option<i64> = None;
 
     /// The parameters in the path: a struct of strings, each as it was sent but percent-decoded.
     type Path: DeserializeOwned + JsonSchema + Send;
@@ -84,6 +90,11 @@ pub trait Service: Clone + Send + Sync + 'static {
     /// A number that all changes made so far to a project's rows are counted in.
     fn sequence(&self, _project_id: &str) -> impl Future<Output = Option<u64>> + Send {
         std::future::ready(None)
+    }
+
+    /// The address a request reached this server by, without a slash at its end.
+    fn base_url(&self, _headers: &HeaderMap) -> String {
+        String::new()
     }
 
     /// Whether requests can be served now.
@@ -129,6 +140,8 @@ pub struct Call<S: Service> {
     pub method: Method,
     /// The path as it was sent.
     pub path: String,
+    /// The query as it was sent, without its question mark.
+    pub query: String,
     pub headers: HeaderMap,
     pub client: IpAddr,
     pub limits: Arc<Limits>,

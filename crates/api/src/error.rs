@@ -54,6 +54,8 @@ pub enum Error {
     UnsupportedMediaType(String),
     #[error("Too many requests; wait {retry_after_seconds} s and try again")]
     RateLimited { retry_after_seconds: u64 },
+    #[error("This changed meanwhile: its ETag is not the one in If-Match. Read it without If-Match")]
+    NotAsDemanded,
     #[error("The session cookie is only accepted from Rowmill's own web app; send an API key instead")]
     CrossSite,
     #[error(
@@ -86,6 +88,7 @@ fn verdict(error: &Error) -> (StatusCode, &'static str) {
         Error::MalformedRequest(_) => (StatusCode::BAD_REQUEST, "malformed_request"),
         Error::UnsupportedMediaType(_) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type"),
         Error::RateLimited { .. } => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
+        Error::NotAsDemanded => (StatusCode::PRECONDITION_FAILED, "changed_meanwhile"),
         Error::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
         Error::Busy => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
         Error::NotReady(_) => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
@@ -110,6 +113,7 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
         AppError::MissingTeamId => (StatusCode::BAD_REQUEST, "missing_team_id"),
         AppError::InvalidPayload => (StatusCode::BAD_REQUEST, "invalid_payload"),
         AppError::InvalidSignature => (StatusCode::UNAUTHORIZED, "invalid_signature"),
+        AppError::ChangedMeanwhile(_) => (StatusCode::PRECONDITION_FAILED, "changed_meanwhile"),
         AppError::IdempotencyConflict => (StatusCode::CONFLICT, "idempotency_conflict"),
         AppError::TooManyFeeds => (StatusCode::TOO_MANY_REQUESTS, "too_many_streams"),
         AppError::TooLong => (StatusCode::SERVICE_UNAVAILABLE, "too_long"),
@@ -300,6 +304,7 @@ mod tests {
         check(AppError::ApiDisabled.into(), 403, "api_disabled");
         check(AppError::NotFound(Noun::Row).into(), 404, "row_not_found");
         check(AppError::IdempotencyConflict.into(), 409, "idempotency_conflict");
+        check(AppError::ChangedMeanwhile(Noun::Row).into(), 412, "changed_meanwhile");
         check(AppError::TooLong.into(), 503, "too_long");
         check(AppError::Unavailable("away".into()).into(), 503, "unavailable");
         check(AppError::StorageFull("no space left".into()).into(), 507, "storage_full");

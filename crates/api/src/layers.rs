@@ -218,10 +218,26 @@ fn cors_layer(cors: &Cors) -> Option<CorsLayer> {
     let methods = [Method::GET, Method::POST, Method::PATCH, Method::PUT, Method::DELETE];
     let key = HeaderName::from_static("idempotency-key");
     let sequence = HeaderName::from_bytes(SEQUENCE.as_bytes()).ok();
-    let sent = [header::AUTHORIZATION, header::CONTENT_TYPE, key, REQUEST_ID];
+    let sent = [
+        header::AUTHORIZATION,
+        header::CONTENT_TYPE,
+        header::IF_MATCH,
+        header::IF_NONE_MATCH,
+        key,
+        REQUEST_ID,
+    ];
     let sent: Vec<_> = sent.into_iter().chain(sequence.clone()).collect();
-    let read =
-        [REQUEST_ID, rate_limits::LIMIT, rate_limits::REMAINING, rate_limits::RESET, header::RETRY_AFTER];
+    let read = [
+        REQUEST_ID,
+        rate_limits::LIMIT,
+        rate_limits::REMAINING,
+        rate_limits::RESET,
+        header::RETRY_AFTER,
+        header::ETAG,
+        header::LINK,
+        HeaderName::from_static("deprecation"),
+        HeaderName::from_static("idempotent-replayed"),
+    ];
     let read: Vec<_> = read.into_iter().chain(sequence).collect();
     let layer =
         CorsLayer::new().allow_origin(origin).allow_methods(methods).allow_headers(sent).expose_headers(read);

@@ -1,13 +1,15 @@
 //! The document: OpenAPI, exactly 3.0.3, assembled from the operations that are mounted.
 
 mod components;
+mod conditions;
 
 use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::endpoint::{Access, Examples, SEQUENCE};
+use crate::definition::OwnHeaders;
+use crate::endpoint::{Access, Examples};
 use crate::error::{Failure, WebhookFailure};
 use crate::schema::{LIMIT_KEY, Param, Schemas, TypeSchema};
 
@@ -26,6 +28,14 @@ the prefixed lower-case form.
 
 **Idempotency.** Send an `Idempotency-Key` with any POST that supports it: the first response is stored for 24 \
 hours and returned again for the same key, path and body.
+
+**Concurrency.** Reads of a project, column, view or row return an `ETag`, as do writes. Send it back as `If-Match` with \
+a PATCH or DELETE: if somebody changed the thing meanwhile, the response is 412 `changed_meanwhile` and nothing is \
+written. Send it as `If-None-Match` with a read to get 304 if nothing changed. The tag of a list of columns or views is \
+accepted for each of them.
+
+**Pages.** Lists of rows, and lists of projects if a page was requested, return a `Link` header with the addresses of \
+the `next`, `prev`, `first` and `last` page, as far as they are known and the header stays below 3 KiB.
 
 **Limits.** `GET /v4/limits` returns all current limits. This document contains the same values.";
 
@@ -49,6 +59,7 @@ pub(crate) struct Operation {
     pub access: Access,
     pub statuses: Vec<StatusCode>,
     pub reads_rows: bool,
+    pub headers: OwnHeaders,
     /// Whether it answers 503 while the server cannot serve.
     pub may_be_unavailable: bool,
     pub path_params: Vec<Param>,
@@ -139,6 +150,9 @@ fn describe(operation: &Operation) -> Value {
     if !parameters.is_empty() {
         map.insert("parameters".to_owned(), parameters.into());
     }
+    if operation.headers.deprecated_at.is_some() {
+        map.insert("deprecated".to_owned(), true.into());
+    }
     if let Some(body) = &operation.body {
         let content = media(body.media_types, &body.schema, operation.examples.body.as_ref());
         map.insert("requestBody".to_owned(), json!({ "required": body.is_required, "content": content }));
@@ -162,7 +176,9 @@ fn parameters(operation: &Operation) -> Vec<Value> {
         .then(|| json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     let is_read = operation.reads_rows && operation.method == Method::GET;
     let sequence = is_read.then(|| json!({ "$ref": "#/components/parameters/Sequence" }));
-    in_path.chain(in_query).chain(key).chain(sequence).collect()
+    let precondition =
+        operation.precondition().map(|name| json!({ "$ref": format!("#/components/parameters/{name}") }));
+    in_path.chain(in_query).chain(key).chain(sequence).chain(precondition).collect()
 }
 
 fn parameter(param: &Param, place: &str, is_required: bool) -> Value {
@@ -179,8 +195,9 @@ fn parameter(param: &Param, place: &str, is_required: bool) -> Value {
 
 fn responses(operation: &Operation) -> Value {
     let mut responses = Map::new();
-    for status in &operation.statuses {
-        responses.insert(status.as_str().to_owned(), success(operation, *status));
+    let unchanged = operation.is_tagged_read().then_some(StatusCode::NOT_MODIFIED);
+    for status in operation.statuses.iter().copied().chain(unchanged) {
+        responses.insert(status.as_str().to_owned(), success(operation, status));
     }
     for status in failures(operation) {
         let described = match operation.access {
@@ -201,11 +218,12 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
     let is_limited = operation.access != Access::Open;
     let mut described =
         json!({ "description": description, "headers": components::header_references(is_limited, false) });
-    if writes_rows(operation) {
-        let reference = json!({ "$ref": format!("#/components/headers/{SEQUENCE}") });
-        if let Some(Value::Object(headers)) = described.get_mut("headers") {
-            headers.insert(SEQUENCE.to_owned(), reference);
-        }
+    if let Some(Value::Object(headers)) = described.get_mut("headers") {
+        headers.extend(
+            operation
+                .own_headers()
+                .map(|name| (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))),
+        );
     }
     if status != StatusCode::NOT_MODIFIED
         && let Value::Object(map) = &mut described
@@ -221,11 +239,6 @@ fn success(operation: &Operation, status: StatusCode) -> Value {
     described
 }
 
-/// Whether an answer tells the project's change sequence.
-fn writes_rows(operation: &Operation) -> bool {
-    operation.method != Method::GET && operation.path_params.iter().any(|param| param.name == "projectId")
-}
-
 /// Which failures an operation can answer with follows from what it takes.
 fn failures(operation: &Operation) -> Vec<StatusCode> {
     let needs_key = matches!(operation.access, Access::Key | Access::OpenRead);
@@ -239,6 +252,7 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
         (StatusCode::FORBIDDEN, needs_key),
         (StatusCode::NOT_FOUND, !operation.path_params.is_empty()),
         (StatusCode::CONFLICT, is_post && !is_webhook),
+        (StatusCode::PRECONDITION_FAILED, operation.precondition().is_some()),
         (StatusCode::PAYLOAD_TOO_LARGE, has_body),
         (StatusCode::URI_TOO_LONG, !operation.query_params.is_empty()),
         (StatusCode::UNSUPPORTED_MEDIA_TYPE, has_body),

@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use rowmill_app::{Start, StoredProject};
 use rowmill_model::ProjectId;
 
+use crate::links::PageLinks;
 use crate::wire::row::Shown;
 
 /// Memory for all pages together. When it is full all are forgotten: those that are asked for often are
@@ -45,7 +46,14 @@ struct CachedPage {
     version: u64,
     change_seq: u64,
     /// None after the page was asked for once.
-    answer: Option<Bytes>,
+    page: Option<KeptPage>,
+}
+
+/// A page that was answered, and where the pages around it are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptPage {
+    pub(crate) answer: Bytes,
+    pub(crate) links: PageLinks,
 }
 
 impl CachedPage {
@@ -54,26 +62,26 @@ impl CachedPage {
     }
 
     fn bytes(&self) -> usize {
-        KEY_BYTES + self.answer.as_ref().map_or(0, Bytes::len)
+        KEY_BYTES + self.page.as_ref().map_or(0, |page| page.answer.len())
     }
 }
 
 impl PageCache {
     /// The answer, if the project has not changed since.
-    pub(crate) fn get(&self, name: &PageKey, now: &StoredProject) -> Option<Bytes> {
+    pub(crate) fn get(&self, name: &PageKey, now: &StoredProject) -> Option<KeptPage> {
         let pages = self.0.lock();
-        pages.by_key.get(name).filter(|cached| cached.is_of(now))?.answer.clone()
+        pages.by_key.get(name).filter(|cached| cached.is_of(now))?.page.clone()
     }
 
     /// Notes an answer that was made from the project as it was `then`, or later.
-    pub(crate) fn insert(&self, name: PageKey, then: &StoredProject, answer: &Bytes) {
-        if answer.len() > PAGE_BYTES_MAX {
+    pub(crate) fn insert(&self, name: PageKey, then: &StoredProject, page: KeptPage) {
+        if page.answer.len() > PAGE_BYTES_MAX {
             return;
         }
         let mut pages = self.0.lock();
         let is_second = pages.by_key.get(&name).is_some_and(|cached| cached.is_of(then));
-        let answer = is_second.then(|| answer.clone());
-        let cached = CachedPage { version: then.version, change_seq: then.change_seq, answer };
+        let page = is_second.then_some(page);
+        let cached = CachedPage { version: then.version, change_seq: then.change_seq, page };
         if pages.bytes + cached.bytes() > BYTES_MAX {
             *pages = CacheEntries::default();
         }
@@ -115,14 +123,18 @@ mod tests {
         PageKey { project, start, size: 100, shown: Shown::Value, include_total: true }
     }
 
+    fn kept(answer: impl Into<Bytes>) -> KeptPage {
+        KeptPage { answer: answer.into(), links: PageLinks::Cursor(None) }
+    }
+
     #[test]
     fn a_page_is_kept_when_it_is_asked_for_again_and_nothing_changed() {
         let pages = PageCache::default();
-        let answer = Bytes::from_static(b"{}");
-        pages.insert(name(0), &project(1, 1), &answer);
+        let page = kept("{}");
+        pages.insert(name(0), &project(1, 1), page.clone());
         assert_eq!(pages.get(&name(0), &project(1, 1)), None);
-        pages.insert(name(0), &project(1, 1), &answer);
-        assert_eq!(pages.get(&name(0), &project(1, 1)), Some(answer));
+        pages.insert(name(0), &project(1, 1), page.clone());
+        assert_eq!(pages.get(&name(0), &project(1, 1)), Some(page));
         assert_eq!(pages.get(&name(0), &project(1, 2)), None, "a row changed");
         assert_eq!(pages.get(&name(0), &project(2, 1)), None, "a column changed");
         assert_eq!(pages.get(&name(100), &project(1, 1)), None);
@@ -131,17 +143,17 @@ mod tests {
     #[test]
     fn memory_is_bounded() {
         let pages = PageCache::default();
-        let answer = Bytes::from(vec![b' '; PAGE_BYTES_MAX]);
+        let page = kept(vec![b' '; PAGE_BYTES_MAX]);
         for offset in 0..40 {
-            pages.insert(name(offset), &project(1, 1), &answer);
-            pages.insert(name(offset), &project(1, 1), &answer);
+            pages.insert(name(offset), &project(1, 1), page.clone());
+            pages.insert(name(offset), &project(1, 1), page.clone());
             let cached = pages.0.lock();
             assert_eq!(cached.bytes, cached.by_key.values().map(CachedPage::bytes).sum::<usize>());
             assert!(cached.bytes <= BYTES_MAX);
         }
-        let larger = Bytes::from(vec![b' '; PAGE_BYTES_MAX + 1]);
-        pages.insert(name(99), &project(1, 1), &larger);
-        pages.insert(name(99), &project(1, 1), &larger);
+        let larger = kept(vec![b' '; PAGE_BYTES_MAX + 1]);
+        pages.insert(name(99), &project(1, 1), larger.clone());
+        pages.insert(name(99), &project(1, 1), larger.clone());
         assert_eq!(pages.get(&name(99), &project(1, 1)), None);
     }
 }

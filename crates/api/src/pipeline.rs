@@ -22,8 +22,10 @@ use crate::answer::Media;
 use crate::body;
 use crate::check::Checker;
 use crate::definition::{Accept, Bind, Content, Rejected, Run};
+use crate::deprecation::Deprecation;
 use crate::endpoint::{Access, Call, Idempotency, Principal as _, RateKey, SEQUENCE, Service};
 use crate::error::Error;
+use crate::etag::Preconditions;
 use crate::layers::RequestId;
 use crate::payload::{Presence, not_json};
 use crate::query::QueryReader;
@@ -52,6 +54,7 @@ pub(crate) struct Plan<S: Service> {
     pub access: Access,
     pub status: StatusCode,
     pub media: Media,
+    pub deprecated_at: Option<i64>,
     pub query: QueryReader,
     pub body: BodyPlan,
     pub bind: Bind<S>,
@@ -73,6 +76,9 @@ pub(crate) async fn serve<S: Service>(
     request: Request,
 ) -> Response {
     let request_id = RequestId::of(&request);
+    let deprecation = plan
+        .deprecated_at
+        .map(|at| Deprecation::new(at, &shared.state.base_url(request.headers()), request.uri()));
     let mut standing = None;
     let mut response = match attempt(&shared, &plan, request, &request_id, &mut standing).await {
         Ok(response) => response,
@@ -81,6 +87,9 @@ pub(crate) async fn serve<S: Service>(
     };
     if let Some(standing) = standing {
         standing.write_headers(response.headers_mut());
+    }
+    if let Some(deprecation) = deprecation {
+        deprecation.write_headers(response.headers_mut());
     }
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     response
@@ -120,8 +129,10 @@ async fn carry_out<S: Service>(
     request_id: &Arc<str>,
 ) -> Result<Response, Error> {
     let Arrived { parts, body, client, captured, principal } = arrived;
-    let written = captured.get("projectId").filter(|_| parts.method != Method::GET);
+    let written = captured.get("projectId").filter(|_| !parts.method.is_safe());
     let written = written.and_then(Value::as_str).map(str::to_owned);
+    let demanded = Preconditions::of(&parts.headers);
+    let is_read = parts.method.is_safe();
     let (accept, key) = accept_params(plan, captured, &parts)?;
     // Held until the answer is made: what was read lives as long.
     let mut memory = shared.memory.reserve();
@@ -131,6 +142,7 @@ async fn carry_out<S: Service>(
         principal,
         request_id: Arc::clone(request_id),
         path: parts.uri.path().to_owned(),
+        query: parts.uri.query().unwrap_or_default().to_owned(),
         method: parts.method,
         headers: parts.headers,
         client,
@@ -139,6 +151,9 @@ async fn carry_out<S: Service>(
         idempotency,
     };
     let mut response = run(call).await?.into_response(plan.status, plan.media);
+    if is_read {
+        return demanded.answer(response);
+    }
     if let Some(project) = written
         && let Some(seq) = shared.state.sequence(&project).await
     {

@@ -4,8 +4,8 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, imports, keys, projects, providers, rows, runs, secrets, team, trials,
-    usage, views, webhook,
+    cells, columns, events, exports, imports, keys, projects, providers, row_patches, rows, runs, secrets,
+    team, trials, usage, views, webhook,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
@@ -75,10 +75,12 @@ fn add_project<V: Version>(api: &mut Api<ApiState>) {
         .add::<columns::ListColumns<V>>(at("/columns"))
         .add::<columns::ListTemplates<V>>(at("/columns/templates"))
         .add::<columns::CreateColumn<V>>(at("/columns"))
+        .add::<columns::GetColumn<V>>(at("/columns/{columnId}"))
         .add::<columns::PatchColumn<V>>(at("/columns/{columnId}"))
         .add::<columns::DeleteColumn<V>>(at("/columns/{columnId}"))
         .add::<rows::ListRows<V>>(at("/rows"))
         .add::<rows::InsertRows<V>>(at("/rows"))
+        .add::<row_patches::PatchRows<V>>(at("/rows"))
         .add::<rows::DeleteRows<V>>(at("/rows"))
         .add::<rows::GetRow<V>>(at("/rows/{rowId}"))
         .add::<rows::PatchRow<V>>(at("/rows/{rowId}"))
@@ -88,6 +90,7 @@ fn add_project<V: Version>(api: &mut Api<ApiState>) {
         .add::<runs::GetStatus<V>>(at("/status"))
         .add::<views::ListViews<V>>(at("/views"))
         .add::<views::CreateView<V>>(at("/views"))
+        .add::<views::GetView<V>>(at("/views/{viewId}"))
         .add::<views::PatchView<V>>(at("/views/{viewId}"))
         .add::<views::DeleteView<V>>(at("/views/{viewId}"));
 }

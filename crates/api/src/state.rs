@@ -107,6 +107,10 @@ impl Service for ApiState {
         self.app.sequence(project_id).await
     }
 
+    fn base_url(&self, headers: &HeaderMap) -> String {
+        self.reached(headers).base_url()
+    }
+
     async fn ready(&self) -> Result<(), Error> {
         Ok(self.app.ready().await?)
     }

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::render;
+use crate::definition::OwnHeaders;
 use crate::docs;
 use crate::endpoint::{Access, Examples, Service};
 use crate::error::Error;
@@ -123,6 +124,7 @@ fn operation(
     }
     Operation {
         reads_rows: false,
+        headers: OwnHeaders::default(),
         may_be_unavailable: path == READY,
         method: Method::GET,
         is_repeatable: false,

@@ -19,6 +19,8 @@ pub(crate) trait Version: Send + Sync + 'static {
     const READ: Access;
     /// Who may do anything else.
     const WRITE: Access;
+    /// When it was deprecated, in Unix seconds.
+    const DEPRECATED_AT: Option<i64> = None;
     /// The parameters of a path, with what the version puts before them.
     type Path<P: DeserializeOwned + JsonSchema + Send>: DeserializeOwned + JsonSchema + Send;
     /// What creating a column answers.
@@ -79,6 +81,8 @@ impl Version for V2 {
     const PROJECT: &'static str = "/v2/{teamSlug}/{projectId}";
     const READ: Access = V3::READ;
     const WRITE: Access = V3::WRITE;
+    /// 2026-11-16.
+    const DEPRECATED_AT: Option<i64> = Some(1_794_787_200);
     type Path<P: DeserializeOwned + JsonSchema + Send> = OfTeam<P>;
     type MadeColumn = ColumnFull;
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
+use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::column_id;
 use crate::projects::Change;
@@ -66,12 +67,14 @@ impl App {
         column: &str,
         body: &Map<String, Value>,
         correcting: Correcting,
+        guard: Option<ProjectGuard<'_>>,
     ) -> Result<ColumnChanged> {
         let catalogue = self.credentials(caller.team()).await?.catalogue();
         let saved = self
             .change(caller, project, None, |stored| {
                 let table = &stored.project.table;
                 table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
+                guards::check(guard, stored)?;
                 self.check_size("", body)?;
                 let corrected = corrections::patch(table, column, body, &catalogue, &self.limits);
                 corrected_change(Change::from(stored), allowed(corrected, correcting))
@@ -80,11 +83,18 @@ impl App {
         changed(saved)
     }
 
-    pub async fn delete_column(&self, caller: Caller, project: &str, column: &str) -> Result<ColumnDeleted> {
+    pub async fn delete_column(
+        &self,
+        caller: Caller,
+        project: &str,
+        column: &str,
+        guard: Option<ProjectGuard<'_>>,
+    ) -> Result<ColumnDeleted> {
         let saved = self
             .change(caller, project, None, |stored| {
                 let table = &stored.project.table;
                 let doomed = table.by_id(column).ok_or(Error::NotFound(Noun::Column))?;
+                guards::check(guard, stored)?;
                 let mut change = corrected_change(Change::from(stored), corrections::delete(table, column))?;
                 for view in &mut change.views {
                     change.fixes.extend(corrections::forget_in_view(view, column, &doomed.header));

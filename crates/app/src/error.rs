@@ -40,6 +40,12 @@ pub enum Error {
     /// A delivery that no project took, because its signature is missing, wrong or old.
     #[error("Invalid signature")]
     InvalidSignature,
+    /// What was to be changed is not what the caller has seen: 412.
+    #[error(
+        "{0} changed meanwhile: its ETag is not the one in If-Match. Nothing was written; read it again, and repeat the \
+         change with the new ETag"
+    )]
+    ChangedMeanwhile(Noun),
     /// An idempotency key was used before, with another request.
     #[error("This Idempotency-Key was already used for a different request; use a new key")]
     IdempotencyConflict,

@@ -4,12 +4,15 @@ use rowmill_model::integration;
 use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::template::Catalogue;
 use rowmill_model::{Limits, Offence, Project, ProjectId, ProjectSettings, Table, View, corrections};
-use rowmill_store::{ProjectPage, ProjectSave, ProjectSummary, SavedProject, StoreError, StoredProject};
+use rowmill_store::{
+    ProjectPage, ProjectSave, ProjectSummary, SavedProject, SeenProject, StoreError, StoredProject,
+};
 use serde_json::{Map, Value};
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
+use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::{column_id, uuid};
 
@@ -52,12 +55,26 @@ pub struct ProjectList {
     pub total: Option<u64>,
 }
 
+#[derive(Debug, Clone)]
+pub struct ProjectPatched {
+    pub project: Project,
+    pub row_count: u64,
+}
+
 /// A change to a project, decided on what was read.
 pub(crate) struct Change {
     pub(crate) project: Project,
     pub(crate) views: Vec<View>,
     pub(crate) subject: Option<String>,
     pub(crate) fixes: Vec<String>,
+    /// Set if the change depends on the number of rows.
+    pub(crate) row_count: Option<u64>,
+}
+
+/// What was saved, and how many rows the project had.
+struct Altered {
+    saved: SavedProject,
+    row_count: u64,
 }
 
 impl Change {
@@ -68,6 +85,7 @@ impl Change {
             views: (*stored.views).clone(),
             subject: None,
             fixes: Vec::new(),
+            row_count: None,
         }
     }
 }
@@ -134,12 +152,26 @@ impl App {
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
         };
-        let save = ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes, once };
+        let save = ProjectSave {
+            project,
+            views: Vec::new(),
+            version: None,
+            row_count: None,
+            subject: None,
+            fixes,
+            once,
+        };
         Ok(self.store.save_project(save).await?)
     }
 
-    pub async fn patch_project(&self, caller: Caller, id: &str, changes: ProjectChanges) -> Result<Project> {
-        let saved = self
+    pub async fn patch_project(
+        &self,
+        caller: Caller,
+        id: &str,
+        changes: ProjectChanges,
+        guard: Option<ProjectGuard<'_>>,
+    ) -> Result<ProjectPatched> {
+        let Altered { saved, row_count } = self
             .alter(caller, id, None, |stored| {
                 let mut change = Change::from(stored);
                 if let Some(metadata) = &changes.metadata {
@@ -152,20 +184,35 @@ impl App {
                     self.check_room(columns)?;
                 }
                 // A disabled project takes only the change that enables it again.
-                let api = (&stored.project.settings.api, &change.project.settings.api);
-                if api.0.enabled || api.1.enabled { Ok(change) } else { Err(Error::ApiDisabled) }
+                if !stored.project.settings.api.enabled && !change.project.settings.api.enabled {
+                    return Err(Error::ApiDisabled);
+                }
+                guards::check(guard, stored)?;
+                change.row_count = guard.map(|_| stored.row_count);
+                Ok(change)
             })
             .await?;
-        Ok(saved.project)
+        Ok(ProjectPatched { project: saved.project, row_count })
     }
 
-    pub async fn delete_project(&self, caller: Caller, id: &str) -> Result<()> {
-        let project = self.project_to_change(caller, id).await?;
-        if self.store.delete_project(project.project.id).await? {
-            Ok(())
-        } else {
-            Err(Error::NotFound(Noun::Project))
+    pub async fn delete_project(
+        &self,
+        caller: Caller,
+        id: &str,
+        guard: Option<ProjectGuard<'_>>,
+    ) -> Result<()> {
+        for _ in 0..ATTEMPTS_MAX {
+            let stored = self.project_to_change(caller, id).await?;
+            guards::check(guard, &stored)?;
+            let StoredProject { version, row_count, .. } = stored;
+            let seen = guard.map(|_| SeenProject { version, row_count });
+            match self.store.delete_project(stored.project.id, seen).await {
+                Err(StoreError::Stale) => {}
+                Ok(false) => return Err(Error::NotFound(Noun::Project)),
+                outcome => return Ok(outcome.map(|_| ())?),
+            }
         }
+        Err(kept_changing())
     }
 
     /// Changes a project that the API may touch.
@@ -176,10 +223,10 @@ impl App {
         once: Option<IdempotencyKey>,
         decide: impl Fn(&StoredProject) -> Result<Change>,
     ) -> Result<SavedProject> {
-        self.alter(caller, id, once, |stored| {
+        let altered = self.alter(caller, id, once, |stored| {
             if stored.project.settings.api.enabled { decide(stored) } else { Err(Error::ApiDisabled) }
-        })
-        .await
+        });
+        Ok(altered.await?.saved)
     }
 
     /// Reads, decides and saves, and does so again when somebody else was quicker.
@@ -189,29 +236,30 @@ impl App {
         id: &str,
         once: Option<IdempotencyKey>,
         decide: impl Fn(&StoredProject) -> Result<Change>,
-    ) -> Result<SavedProject> {
+    ) -> Result<Altered> {
         caller.with_key()?;
         let once = self.once(once);
         if let Some(saved) = self.recall(once.as_ref()).await? {
-            return Ok(saved);
+            return Ok(Altered { saved, row_count: 0 });
         }
         // On this node one at a time, so that many callers at once do not keep overtaking each other.
         let _turn = self.altering.lock().await;
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.readable_project(caller, id).await?;
-            let Change { mut project, views, subject, fixes } = decide(&stored)?;
+            let Change { mut project, views, subject, fixes, row_count } = decide(&stored)?;
             if once.is_none() && project == *stored.project && views == *stored.views {
-                return Ok(SavedProject { project, views, subject, fixes });
+                let saved = SavedProject { project, views, subject, fixes };
+                return Ok(Altered { saved, row_count: stored.row_count });
             }
             project.updated_at_ms = self.clock.now_ms();
             let version = Some(stored.version);
-            let save = ProjectSave { project, views, version, subject, fixes, once: once.clone() };
+            let save = ProjectSave { project, views, version, row_count, subject, fixes, once: once.clone() };
             match self.store.save_project(save).await {
                 Err(StoreError::Stale) => {}
-                outcome => return Ok(outcome?),
+                outcome => return Ok(Altered { saved: outcome?, row_count: stored.row_count }),
             }
         }
-        Err(Error::Internal("a project changed repeatedly during an update; gave up".into()))
+        Err(kept_changing())
     }
 
     /// That a document a client keeps here is no larger than a cell may be.
@@ -224,6 +272,10 @@ impl App {
         let message = format!("has {bytes} bytes of JSON; the limit is {most} (cellBytesMax)");
         Err(Error::limit(path, message))
     }
+}
+
+fn kept_changing() -> Error {
+    Error::Internal("a project changed repeatedly during an update; gave up".into())
 }
 
 /// How often a decision is made anew before giving up.

@@ -2,6 +2,7 @@
 
 pub(crate) mod fields;
 pub(crate) mod layout;
+pub(crate) mod patches;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -23,6 +24,7 @@ use crate::app::App;
 use crate::blocking::off_async;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
+use crate::guards::RowGuard;
 use crate::idempotency::IdempotencyKey;
 use crate::ids::uuids;
 use crate::projects::ATTEMPTS_MAX;
@@ -148,10 +150,12 @@ impl App {
         row: &str,
         fields: &Fields<'_>,
         strict: bool,
+        guard: Option<RowGuard<'_>>,
     ) -> Result<RowPatched> {
         for _ in 0..ATTEMPTS_MAX {
             let stored = self.project_to_change(caller, project).await?;
             let id = RowId::parse(row).ok_or(Error::NotFound(Noun::Row))?;
+            let expected = self.guarded_row(&stored, id, guard).await?;
             let leftover = if strict { Leftover::Refused } else { Leftover::Ignored };
             let mut layout = Layout::new(&stored, &self.limits, leftover);
             let cells = layout.cells(fields, RowLocation::Body);
@@ -164,6 +168,7 @@ impl App {
                 version: stored.version,
                 project_save: project_save.clone().map(Box::new),
                 cells: cells.collect(),
+                expected,
                 now_ms: self.clock.now_ms(),
                 returning: vec![id],
             };
@@ -181,6 +186,19 @@ impl App {
             }
         }
         Err(kept_changing())
+    }
+
+    /// A row that must be written over as it is now, because something is demanded of it.
+    async fn guarded_row(
+        &self,
+        stored: &StoredProject,
+        id: RowId,
+        guard: Option<RowGuard<'_>>,
+    ) -> Result<Option<Box<StoredRow>>> {
+        let Some(guard) = guard else { return Ok(None) };
+        let row = self.store.row(stored.project.id, id).await?.ok_or(Error::NotFound(Noun::Row))?;
+        guard(stored, &row)?;
+        Ok(Some(Box::new(row)))
     }
 
     /// Says how many rows there were. An id that names nothing, of whatever form, is no error.
@@ -209,6 +227,7 @@ impl App {
                 version: stored.version,
                 project_save: None,
                 cells,
+                expected: None,
                 now_ms: self.clock.now_ms(),
                 returning: Vec::new(),
             };

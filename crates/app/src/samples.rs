@@ -72,7 +72,7 @@ impl App {
         ];
         // The websites are the input: no column is left empty.
         let named = Map::from_iter([("header".to_owned(), Value::from("Website"))]);
-        self.patch_column(caller, &id, ColumnId::TRIGGER, &named, Correcting::Freely).await?;
+        self.patch_column(caller, &id, ColumnId::TRIGGER, &named, Correcting::Freely, None).await?;
         let mut project = made.project.clone();
         for body in objects(&references) {
             project = self.create_column(caller, &id, &body, Correcting::Freely, None).await?.project;

@@ -7,11 +7,13 @@ use rowmill_model::limits::{EMOJI_CHARS_MAX, OFFENCES_MAX};
 use rowmill_model::sort::Sorting;
 use rowmill_model::table::ColumnNames;
 use rowmill_model::{ColumnId, Limits, Offence, Table, View, ViewId};
+use rowmill_store::StoredProject;
 use serde_json::Value;
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::error::{Error, Noun, Result};
+use crate::guards::{self, ProjectGuard};
 use crate::idempotency::IdempotencyKey;
 use crate::ids::uuid;
 use crate::projects::{Change, check_name};
@@ -82,11 +84,13 @@ impl App {
         project: &str,
         view: &str,
         changes: ViewChanges,
+        guard: Option<ProjectGuard<'_>>,
     ) -> Result<ViewSaved> {
         let saved = self
             .change(caller, project, None, |stored| {
                 let mut change = Change::from(stored);
                 let place = place(&change.views, view)?;
+                guards::check(guard, stored)?;
                 let mut view = change.views.remove(place);
                 apply(&mut view, &changes, &stored.project.table, &self.limits)?;
                 change.subject = Some(view.id.to_string());
@@ -107,16 +111,30 @@ impl App {
         saved_view(saved)
     }
 
-    pub async fn delete_view(&self, caller: Caller, project: &str, view: &str) -> Result<()> {
+    pub async fn delete_view(
+        &self,
+        caller: Caller,
+        project: &str,
+        view: &str,
+        guard: Option<ProjectGuard<'_>>,
+    ) -> Result<()> {
         self.change(caller, project, None, |stored| {
             let mut change = Change::from(stored);
             let place = place(&change.views, view)?;
+            guards::check(guard, stored)?;
             change.views.remove(place);
             Ok(change)
         })
         .await
         .map(|_| ())
     }
+}
+
+/// A view of a project, and its place among the others.
+pub fn view_of(stored: &StoredProject, id: &str) -> Result<ViewSaved> {
+    let order = place(&stored.views, id)?;
+    let view = stored.views.get(order).cloned().ok_or(Error::NotFound(Noun::View))?;
+    Ok(ViewSaved { view, order })
 }
 
 /// Where a view stands among its project's.

@@ -157,6 +157,8 @@ limit_args! {
     insert_rows_max, "ROWMILL_INSERT_ROWS_MAX";
     /// Maximum cells per update.
     cells_batch_max, "ROWMILL_CELLS_BATCH_MAX";
+    /// Maximum cells of all rows in one update of rows.
+    patch_cells_max, "ROWMILL_PATCH_CELLS_MAX";
     /// Maximum row ids per delete, trigger or stop.
     row_ids_max, "ROWMILL_ROW_IDS_MAX";
     /// Maximum columns per project, including the input column.

@@ -3,7 +3,8 @@
 use rowmill_model::integration::connected_event;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::{
-    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, Spans,
+    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, SeenProject, Spans,
+    StoreError,
 };
 use tokio_postgres::Row;
 
@@ -20,7 +21,7 @@ pub(crate) async fn save(
     cache: &Documents,
     save: &ProjectSave,
 ) -> Result<(SavedProject, Vec<Change>)> {
-    let ProjectSave { project, views, version, subject, fixes, once } = save;
+    let ProjectSave { project, views, version, row_count, subject, fixes, once } = save;
     if let Some(kept) = receipts::begin(tx, once.as_ref()).await? {
         return Ok((kept, Vec::new()));
     }
@@ -29,6 +30,9 @@ pub(crate) async fn save(
         None => create(tx, project, views).await?,
         Some(version) => {
             let state = project_state::lock_at(tx, project.id, *version).await?;
+            if row_count.is_some_and(|count| count != state.row_count) {
+                return Err(StoreError::Stale);
+            }
             let old = documents::planned(tx, cache, &state).await?.plan;
             let num = state.num;
             tx.at_last(
@@ -78,10 +82,17 @@ async fn create(tx: &mut Tx, project: &Project, views: &[View]) -> Result<()> {
 
 /// Deletes a project at once, together with the row that writers lock, and revokes its running cells. Its rows are
 /// purged later.
-pub(crate) async fn delete(tx: &mut Tx, id: ProjectId) -> Result<(bool, Vec<Change>)> {
+pub(crate) async fn delete(
+    tx: &mut Tx,
+    id: ProjectId,
+    seen: Option<SeenProject>,
+) -> Result<(bool, Vec<Change>)> {
     let Some(state) = project_state::lock(tx, &[id], Busy::Wait).await?.pop() else {
         return Ok((false, Vec::new()));
     };
+    if let Some(seen) = seen {
+        seen.check(SeenProject { version: state.version, row_count: state.row_count })?;
+    }
     let revoked = leases::tickets_of(tx, state.num).await?;
     for sql in [
         "INSERT INTO rowmill.graves (project) VALUES ($1)",

@@ -86,16 +86,23 @@ pub(crate) async fn write_cells(
     documents: &Documents,
     batch: &WriteCells,
 ) -> Result<(WrittenCells, Vec<Change>)> {
-    let WriteCells { project, version, project_save, cells, now_ms, returning } = batch;
+    let WriteCells { project, version, project_save, cells, expected, now_ms, returning } = batch;
     let state = project_state::lock_at(tx, *project, *version).await?;
     let mut open = open(tx, documents, state, project_save.as_deref()).await?;
     let by_row = writes_by_row(cells);
-    let ids: Vec<RowId> = by_row.iter().map(|(row, _)| *row).chain(returning.iter().copied()).collect();
+    let shown: Vec<RowId> = returning.iter().copied().chain(expected.iter().map(|row| row.id)).collect();
+    let ids: Vec<RowId> = by_row.iter().map(|(row, _)| *row).chain(shown.iter().copied()).collect();
     open.load_ids(tx, &ids).await?;
     let slots: Vec<Slot> = cells.iter().map(|cell| cell.slot).collect();
-    let needed = if open.changes.concerns(&slots) { ids.as_slice() } else { returning.as_slice() };
+    let needed = if open.changes.concerns(&slots) { ids.as_slice() } else { shown.as_slice() };
     let blocks: Vec<u64> = needed.iter().filter_map(|id| open.changes.position(*id)).map(block_of).collect();
     open.load(tx, [], blocks).await?;
+    if let Some(expected) = expected
+        && open.changes.position(expected.id).and_then(|position| open.changes.stored(position)).as_ref()
+            != Some(&**expected)
+    {
+        return Err(StoreError::Stale);
+    }
     let mut unknown = Vec::new();
     for (row, writes) in by_row {
         match open.changes.position(row) {

@@ -10,9 +10,9 @@ use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
     ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, Listener, NewRows,
     PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, RowsAt,
-    RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, Settle, Settled, SharedRates, Snapshot, Spans,
-    Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, WorkerId, WriteCells,
-    WrittenCells,
+    RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled, SharedRates,
+    Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, WorkerId,
+    WriteCells, WrittenCells,
 };
 use tokio::task::JoinHandle;
 
@@ -235,9 +235,11 @@ impl Store for PostgresStore {
             .await
     }
 
-    async fn delete_project(&self, id: ProjectId) -> Result<bool> {
-        let deleted =
-            self.node.change(vec![id], Tell, id, |tx, id| Box::pin(projects::delete(tx, *id))).await?;
+    async fn delete_project(&self, id: ProjectId, seen: Option<SeenProject>) -> Result<bool> {
+        let deleted = self
+            .node
+            .change(vec![id], Tell, (id, seen), |tx, (id, seen)| Box::pin(projects::delete(tx, *id, *seen)))
+            .await?;
         self.node.purge_pending.notify_one();
         Ok(deleted)
     }

@@ -68,6 +68,7 @@ async fn project(store: &dyn Store, number: u128) -> ProjectId {
         project,
         views: Vec::new(),
         version: None,
+        row_count: None,
         subject: None,
         fixes: Vec::new(),
         once: None,
@@ -154,8 +155,15 @@ fn what_is_written_by_hand_beside_a_running_cell_is_kept() {
                     slot: OTHER,
                     value: format!("\"{number}\"").into(),
                 }];
-                let (project_save, returning) = (None, Vec::new());
-                let batch = WriteCells { project, version: 1, project_save, cells, now_ms: 9, returning };
+                let batch = WriteCells {
+                    project,
+                    version: 1,
+                    project_save: None,
+                    cells,
+                    expected: None,
+                    now_ms: 9,
+                    returning: Vec::new(),
+                };
                 store.write_cells(batch).await.unwrap();
             }
         }
@@ -448,10 +456,10 @@ fn a_database_is_moved_only_while_no_node_uses_it() {
         let source = Carrier::source(&address).await.unwrap();
         let impatient = Options { statement_timeout: Duration::from_millis(300), ..Options::default() };
         let late = PostgresStore::connect(&address, impatient).await.unwrap();
-        late.delete_project(id).await.unwrap_err();
+        late.delete_project(id, None).await.unwrap_err();
         assert_eq!(source.projects().await.unwrap(), [id]);
         drop(source);
-        assert!(late.delete_project(id).await.unwrap(), "it is free again");
+        assert!(late.delete_project(id, None).await.unwrap(), "it is free again");
     });
 }
 

@@ -3,7 +3,8 @@
 use rowmill_model::integration::connected_event;
 use rowmill_model::{Project, ProjectId, TeamId, View};
 use rowmill_store::{
-    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, Spans, StoreError,
+    Change, ChangedRows, ProjectPage, ProjectSave, ProjectSummary, Result, SavedProject, SeenProject, Spans,
+    StoreError,
 };
 use rusqlite::{Connection, Row};
 
@@ -20,13 +21,16 @@ pub(crate) fn save(
     cache: &Documents,
     save: ProjectSave,
 ) -> Result<(SavedProject, Vec<Change>)> {
-    let ProjectSave { project, views, version, subject, fixes, once } = save;
+    let ProjectSave { project, views, version, row_count, subject, fixes, once } = save;
     let mut changes = Vec::new();
     let saved = receipts::once(connection, once.as_ref(), || {
         match version {
             None => create(connection, &project, &views)?,
             Some(version) => {
                 let state = project_state::state_at(connection, project.id, version)?;
+                if row_count.is_some_and(|count| count != state.counters.row_count) {
+                    return Err(StoreError::Stale);
+                }
                 let (_, old) = documents::planned(connection, cache, state.head)?;
                 write_views(connection, state.head, &views)?;
                 documents::write_document(connection, state.head, &project)?;
@@ -84,10 +88,17 @@ fn create(connection: &Connection, project: &Project, views: &[View]) -> Result<
 }
 
 /// Deletes a project at once and revokes its running cells. Its rows are purged later.
-pub(crate) fn delete(connection: &Connection, id: ProjectId) -> Result<(bool, Vec<Change>)> {
-    let Some(State { head, change_seq, .. }) = project_state::state(connection, id)? else {
+pub(crate) fn delete(
+    connection: &Connection,
+    id: ProjectId,
+    seen: Option<SeenProject>,
+) -> Result<(bool, Vec<Change>)> {
+    let Some(State { head, counters, change_seq }) = project_state::state(connection, id)? else {
         return Ok((false, Vec::new()));
     };
+    if let Some(seen) = seen {
+        seen.check(SeenProject { version: head.version, row_count: counters.row_count })?;
+    }
     let revoked = work::tickets_of(connection, head.num, id)?;
     connection.execute("INSERT INTO graves (project) VALUES (?1)", [head.num]).map_err(backend)?;
     connection.execute("DELETE FROM projects WHERE num = ?1", [head.num]).map_err(backend)?;

@@ -97,8 +97,13 @@ pub(crate) fn write_cells(
     documents: &Documents,
     batch: WriteCells,
 ) -> Result<(WrittenCells, Vec<Change>)> {
-    let WriteCells { project, version, project_save, cells, now_ms, returning } = batch;
+    let WriteCells { project, version, project_save, cells, expected, now_ms, returning } = batch;
     let state = project_state::state_at(connection, project, version)?;
+    if let Some(expected) = expected
+        && pages::find(connection, state.head, expected.id)?.as_ref() != Some(&*expected)
+    {
+        return Err(StoreError::Stale);
+    }
     let mut open = open(connection, documents, state, project_save)?;
     let mut unknown = Vec::new();
     for (row, writes) in writes_by_row(&cells) {

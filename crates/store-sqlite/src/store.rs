@@ -11,9 +11,9 @@ use rowmill_store::changes::Parts;
 use rowmill_store::{
     ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, Listener,
     NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, Rows,
-    RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, Settle, Settled, SharedRates, Snapshot,
-    Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, WorkerId, WriteCells,
-    WrittenCells,
+    RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled,
+    SharedRates, Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger,
+    WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 
@@ -191,8 +191,8 @@ impl Store for SqliteStore {
         self.change(move |connection, documents| projects::save(connection, documents, save)).await
     }
 
-    async fn delete_project(&self, id: ProjectId) -> Result<bool> {
-        let deleted = self.change(move |connection, _| projects::delete(connection, id)).await?;
+    async fn delete_project(&self, id: ProjectId, seen: Option<SeenProject>) -> Result<bool> {
+        let deleted = self.change(move |connection, _| projects::delete(connection, id, seen)).await?;
         self.purge_pending.store(true, Ordering::Release);
         // The writer may be waiting for work; any write wakes it to sweep.
         if deleted {

@@ -27,7 +27,7 @@ pub use crate::store::{RowVisitor, Snapshot, Store};
 pub use crate::types::{
     ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, KeptInput, NewRow, NewRows,
     PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject,
-    ScanDetail, Sealed, SealedKind, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    ScanDetail, Sealed, SealedKind, SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 pub use crate::work::{
     CellResult, Change, ChangedRows, Claim, Claimed, Ended, Lane, Lanes, Listener, ProcessingStatus,

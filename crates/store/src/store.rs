@@ -12,7 +12,7 @@ use crate::spans::Spans;
 use crate::types::{
     ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, NewRows, PageStart, ProjectPage,
     ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind,
-    StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 use crate::work::{
     Claim, Claimed, Lanes, Listener, ProcessingStatus, Settle, Settled, Settlement, Stop, Stopped, Ticket,
@@ -104,8 +104,9 @@ pub trait Store: std::fmt::Debug + Send + Sync + 'static {
     /// Creates a project, or writes a changed one over the version it was made from.
     async fn save_project(&self, save: ProjectSave) -> Result<SavedProject>;
 
-    /// Says whether there was such a project. Its rows are gone for every reader at once.
-    async fn delete_project(&self, id: ProjectId) -> Result<bool>;
+    /// Says whether there was such a project. Its rows are gone for every reader at once. One that is not as it was
+    /// seen is [`StoreError::Stale`](crate::error::StoreError::Stale) and stays.
+    async fn delete_project(&self, id: ProjectId, seen: Option<SeenProject>) -> Result<bool>;
 
     /// Inserts rows, or with a match column updates those that match. All or nothing.
     async fn insert_rows(&self, rows: NewRows) -> Result<Inserted>;

@@ -116,11 +116,27 @@ pub struct ProjectSave {
     pub views: Vec<View>,
     /// The version the change was made on; `None` creates the project.
     pub version: Option<u64>,
+    /// If set, the project must also have this many rows, or nothing is written: [`StoreError::Stale`].
+    pub row_count: Option<u64>,
     /// What the change is about and the corrections made on the way, kept for when the answer is given
     /// again.
     pub subject: Option<String>,
     pub fixes: Vec<String>,
     pub once: Option<IdempotentRequest>,
+}
+
+/// A project as a caller has seen it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenProject {
+    pub version: u64,
+    pub row_count: u64,
+}
+
+impl SeenProject {
+    /// Whether the project is still what was seen; if not, the caller is to look again.
+    pub fn check(self, now: Self) -> Result<()> {
+        if self == now { Ok(()) } else { Err(StoreError::Stale) }
+    }
 }
 
 /// What was saved, or, for a request carried out before, what was saved then.
@@ -232,6 +248,8 @@ pub struct WriteCells {
     pub project_save: Option<Box<Project>>,
     /// Of two writes to one cell the later wins. Into a processed column they are written by hand.
     pub cells: Vec<CellWrite>,
+    /// A row that must still be this, or nothing is written: [`StoreError::Stale`].
+    pub expected: Option<Box<StoredRow>>,
     pub now_ms: i64,
     /// Rows to give back as they are after the write.
     pub returning: Vec<RowId>,

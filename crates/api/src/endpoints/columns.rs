@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
-use rowmill_app::{ColumnChanged, Correcting};
+use rowmill_app::{Caller, ColumnChanged, Correcting, Noun, ProjectGuard, StoredProject};
 use rowmill_model::Column;
 use rowmill_model::template::TEMPLATES;
 use schemars::JsonSchema;
@@ -14,6 +14,7 @@ use super::{ColumnPath, ProjectPath};
 use crate::answer::Answer;
 use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
+use crate::etag::{EntityTag, Preconditions};
 use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
 use crate::versions::Version;
@@ -29,6 +30,14 @@ pub(crate) struct Columns {
     columns: Vec<ColumnFull>,
 }
 
+impl Columns {
+    fn seen_by(caller: Caller, stored: &StoredProject) -> Self {
+        let table = &stored.project.table;
+        let columns = table.columns.iter().map(|column| ColumnFull::seen_by(caller, table, column)).collect();
+        Self { columns }
+    }
+}
+
 impl<V: Version> Endpoint<ApiState> for ListColumns<V> {
     const VERSION: &'static str = V::SUFFIX;
     const ACCESS: Access = V::READ;
@@ -37,6 +46,7 @@ impl<V: Version> Endpoint<ApiState> for ListColumns<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List columns";
     const DESCRIPTION: &'static str = "Lists the project's columns with their full configuration, in order.";
+    const IS_TAGGED: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
@@ -51,9 +61,45 @@ impl<V: Version> Endpoint<ApiState> for ListColumns<V> {
         let path = V::within(path);
         let caller = call.caller()?;
         let stored = call.app().project(caller, &path.project_id).await?;
-        let table = &stored.project.table;
-        let columns = table.columns.iter().map(|column| ColumnFull::seen_by(caller, table, column)).collect();
-        Ok(Answer::new(Columns { columns }))
+        let columns = Columns::seen_by(caller, &stored);
+        let tag = EntityTag::of(&columns)?;
+        Ok(Answer::new(columns).with_tag(tag))
+    }
+}
+
+pub(crate) struct GetColumn<V>(PhantomData<V>);
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ColumnOut {
+    column: ColumnFull,
+}
+
+impl<V: Version> Endpoint<ApiState> for GetColumn<V> {
+    const VERSION: &'static str = V::SUFFIX;
+    const ACCESS: Access = V::READ;
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "getColumn";
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Get a column";
+    const DESCRIPTION: &'static str = "Returns the column with its full configuration.";
+    const IS_TAGGED: bool = true;
+    type Path = V::Path<ColumnPath>;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = ColumnOut;
+
+    async fn handle(
+        call: Call<ApiState>,
+        path: V::Path<ColumnPath>,
+        _: Nothing,
+        _: Nothing,
+    ) -> Result<Answer<ColumnOut>, Error> {
+        let path = V::within(path);
+        let caller = call.caller()?;
+        let stored = call.app().project(caller, &path.project_id).await?;
+        let column = column_seen_by(caller, &stored, &path.column_id)?;
+        let tag = EntityTag::of(&column)?;
+        Ok(Answer::new(ColumnOut { column }).with_tag(tag))
     }
 }
 
@@ -144,6 +190,7 @@ impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
     const DESCRIPTION: &'static str = "Creates a column from a template. The body overrides the template's defaults. Invalid parts are \
      corrected and reported in `appliedFixes`.";
     const STATUS: StatusCode = StatusCode::CREATED;
+    const IS_TAGGED: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = CreateQuery;
     type Body = Json<ColumnCreate>;
@@ -169,8 +216,10 @@ impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
         let correcting = if query.strict == Some(true) { Correcting::Never } else { Correcting::Freely };
         let (caller, once) = (call.caller()?, call.once()?);
         let changed = call.app().create_column(caller, &path.project_id, &body.0, correcting, once).await?;
-        let column = V::MadeColumn::of(&changed.project.table, column_of(&changed)?);
-        Ok(Answer::new(ColumnCreated { column, applied_fixes: changed.fixes }))
+        let (table, column) = (&changed.project.table, column_of(&changed)?);
+        let tag = EntityTag::of(&ColumnFull::new(table, column))?;
+        let column = V::MadeColumn::of(table, column);
+        Ok(Answer::new(ColumnCreated { column, applied_fixes: changed.fixes }).with_tag(tag))
     }
 }
 
@@ -194,6 +243,7 @@ impl<V: Version> Endpoint<ApiState> for PatchColumn<V> {
     const DESCRIPTION: &'static str = "Merges the body into the column: objects are merged field by field, arrays and scalars are replaced, \
      null clears. The full column as returned by a read is accepted if its read-only fields are unchanged. \
      A change that would clear a reference that worked is refused, unless `fix` is true.";
+    const IS_TAGGED: bool = true;
     type Path = V::Path<ColumnPath>;
     type Query = PatchQuery;
     type Body = Json<ColumnPatch>;
@@ -211,11 +261,15 @@ impl<V: Version> Endpoint<ApiState> for PatchColumn<V> {
     ) -> Result<Answer<ColumnPatched>, Error> {
         let path = V::within(path);
         let ColumnPath { project_id, column_id } = path;
-        let caller = call.caller()?;
+        let (caller, demanded) = (call.caller()?, Preconditions::of(&call.headers));
+        let guard = |stored: &StoredProject| check(&demanded, caller, stored, &column_id);
+        let guard = (!demanded.is_empty()).then_some(&guard as ProjectGuard<'_>);
+        let correcting = query.correcting();
         let changed =
-            call.app().patch_column(caller, &project_id, &column_id, &body.0, query.correcting()).await?;
+            call.app().patch_column(caller, &project_id, &column_id, &body.0, correcting, guard).await?;
         let column = ColumnFull::new(&changed.project.table, column_of(&changed)?);
-        Ok(Answer::new(ColumnPatched { column, applied_fixes: changed.fixes }))
+        let tag = EntityTag::of(&column)?;
+        Ok(Answer::new(ColumnPatched { column, applied_fixes: changed.fixes }).with_tag(tag))
     }
 }
 
@@ -238,6 +292,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteColumn<V> {
     const SUMMARY: &'static str = "Delete a column";
     const DESCRIPTION: &'static str =
         "Deletes the column, its cells, and references to it in other columns and views.";
+    const IS_TAGGED: bool = true;
     type Path = V::Path<ColumnPath>;
     type Query = Nothing;
     type Body = Nothing;
@@ -249,13 +304,35 @@ impl<V: Version> Endpoint<ApiState> for DeleteColumn<V> {
         _: Nothing,
         _: Nothing,
     ) -> Result<Answer<ColumnGone>, Error> {
-        let path = V::within(path);
-        let deleted = call.app().delete_column(call.caller()?, &path.project_id, &path.column_id).await?;
+        let ColumnPath { project_id, column_id } = V::within(path);
+        let (caller, demanded) = (call.caller()?, Preconditions::of(&call.headers));
+        let guard = |stored: &StoredProject| check(&demanded, caller, stored, &column_id);
+        let guard = (!demanded.is_empty()).then_some(&guard as ProjectGuard<'_>);
+        let deleted = call.app().delete_column(caller, &project_id, &column_id, guard).await?;
         Ok(Answer::new(ColumnGone { deleted_count: 1, applied_fixes: deleted.fixes }))
     }
 }
 
+/// Whether a column, or the list that has it, is what a request demands.
+fn check(
+    demanded: &Preconditions,
+    caller: Caller,
+    stored: &StoredProject,
+    column: &str,
+) -> rowmill_app::Result<()> {
+    demanded.check(Noun::Column, || {
+        let column = EntityTag::of(&column_seen_by(caller, stored, column)?)?;
+        Ok(vec![column, EntityTag::of(&Columns::seen_by(caller, stored))?])
+    })
+}
+
+fn column_seen_by(caller: Caller, stored: &StoredProject, id: &str) -> Result<ColumnFull, Error> {
+    let table = &stored.project.table;
+    let column = table.by_id(id).ok_or(rowmill_app::Error::NotFound(Noun::Column))?;
+    Ok(ColumnFull::seen_by(caller, table, column))
+}
+
 fn column_of(changed: &ColumnChanged) -> Result<&Column, Error> {
     let column = changed.project.table.by_id(changed.column.as_str());
-    Ok(column.ok_or(rowmill_app::Error::NotFound(rowmill_app::Noun::Column))?)
+    Ok(column.ok_or(rowmill_app::Error::NotFound(Noun::Column))?)
 }

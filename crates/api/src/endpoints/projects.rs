@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
-use rowmill_app::{ProjectList, ProjectsOf};
+use rowmill_app::{Caller, Noun, ProjectGuard, ProjectList, ProjectPatched, ProjectsOf, StoredProject};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -12,6 +12,9 @@ use super::{ProjectPath, page_size};
 use crate::answer::Answer;
 use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
+use crate::etag::{EntityTag, Preconditions};
+use crate::links::PageLinks;
+use crate::page_links::linked;
 use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
 use crate::versions::Version;
@@ -61,6 +64,7 @@ impl<V: Version> Endpoint<ApiState> for ListProjects<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List projects";
     const DESCRIPTION: &'static str = "Lists the team's projects, newest first: all of them, or one page.";
+    const IS_PAGED: bool = true;
     type Path = V::Path<Nothing>;
     type Query = ListQuery;
     type Body = Nothing;
@@ -93,10 +97,17 @@ impl<V: Version> Endpoint<ApiState> for ListProjects<V> {
             total_rows,
             total_pages: total_rows.div_ceil(u64::from(size)),
         });
-        Ok(Answer::new(Projects {
-            projects: projects.into_iter().map(ProjectItem::from).collect(),
-            pagination,
-        }))
+        let pages = pagination.as_ref().map(|pagination| PageLinks::Numbered {
+            page,
+            has_next: page < pagination.total_pages,
+            pages: Some(pagination.total_pages),
+        });
+        let projects = projects.into_iter().map(ProjectItem::from).collect();
+        let answer = Answer::new(Projects { projects, pagination });
+        Ok(match pages {
+            Some(pages) => linked(&call, &pages, answer),
+            None => answer,
+        })
     }
 }
 
@@ -120,6 +131,7 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
     const DESCRIPTION: &'static str =
         "Creates a project with the input column `_trigger`, followed by the columns in the body.";
     const STATUS: StatusCode = StatusCode::CREATED;
+    const IS_TAGGED: bool = true;
     type Path = V::Path<Nothing>;
     type Query = Nothing;
     type Body = Json<ProjectCreate>;
@@ -142,7 +154,8 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
     ) -> Result<Answer<ProjectCreated>, Error> {
         let saved = call.app().create_project(call.caller()?, body.into(), call.once()?).await?;
         let project = ProjectFull::seen_by(call.caller()?, &saved.project, 0);
-        Ok(Answer::new(ProjectCreated { project, applied_fixes: saved.fixes }))
+        let tag = EntityTag::of(&project)?;
+        Ok(Answer::new(ProjectCreated { project, applied_fixes: saved.fixes }).with_tag(tag))
     }
 }
 
@@ -156,6 +169,7 @@ impl Endpoint<ApiState> for CreateSample {
     const DESCRIPTION: &'static str = "Creates a small table of fictional companies. The server answers for their websites itself, so the \
      sample runs without API keys and without a network.";
     const STATUS: StatusCode = StatusCode::CREATED;
+    const IS_TAGGED: bool = true;
     const IS_REPEATABLE: bool = false;
     type Path = Nothing;
     type Query = Nothing;
@@ -170,7 +184,8 @@ impl Endpoint<ApiState> for CreateSample {
     ) -> Result<Answer<ProjectCreated>, Error> {
         let (project, row_count) = call.app().create_sample(call.caller()?).await?;
         let project = ProjectFull::seen_by(call.caller()?, &project, row_count);
-        Ok(Answer::new(ProjectCreated { project, applied_fixes: Vec::new() }))
+        let tag = EntityTag::of(&project)?;
+        Ok(Answer::new(ProjectCreated { project, applied_fixes: Vec::new() }).with_tag(tag))
     }
 }
 
@@ -189,6 +204,7 @@ impl<V: Version> Endpoint<ApiState> for GetProject<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a project";
     const DESCRIPTION: &'static str = "Returns the project with its settings, counts and columns.";
+    const IS_TAGGED: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
@@ -204,7 +220,8 @@ impl<V: Version> Endpoint<ApiState> for GetProject<V> {
         let caller = call.caller()?;
         let stored = call.app().project(caller, &path.project_id).await?;
         let project = ProjectFull::seen_by(caller, &stored.project, stored.row_count);
-        Ok(Answer::new(ProjectOut { project }))
+        let tag = EntityTag::of(&project)?;
+        Ok(Answer::new(ProjectOut { project }).with_tag(tag))
     }
 }
 
@@ -224,6 +241,7 @@ impl<V: Version> Endpoint<ApiState> for PatchProject<V> {
     const SUMMARY: &'static str = "Update a project";
     const DESCRIPTION: &'static str = "Updates the given fields. `metadata` is replaced, `settings` are merged. If the project's API is \
      disabled, only the change that enables it is accepted.";
+    const IS_TAGGED: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Json<ProjectPatch>;
@@ -240,8 +258,13 @@ impl<V: Version> Endpoint<ApiState> for PatchProject<V> {
         Json(body): Json<ProjectPatch>,
     ) -> Result<Answer<ProjectChangedOut>, Error> {
         let path = V::within(path);
-        let project = call.app().patch_project(call.caller()?, &path.project_id, body.into()).await?;
-        Ok(Answer::new(ProjectChangedOut { project: ProjectHead::new(&project) }))
+        let (caller, demanded) = (call.caller()?, Preconditions::of(&call.headers));
+        let guard = |stored: &StoredProject| check(&demanded, caller, stored);
+        let guard = (!demanded.is_empty()).then_some(&guard as ProjectGuard<'_>);
+        let patched = call.app().patch_project(caller, &path.project_id, body.into(), guard).await?;
+        let ProjectPatched { project, row_count } = patched;
+        let tag = EntityTag::of(&ProjectFull::seen_by(caller, &project, row_count))?;
+        Ok(Answer::new(ProjectChangedOut { project: ProjectHead::new(&project) }).with_tag(tag))
     }
 }
 
@@ -256,6 +279,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteProject<V> {
     const SUMMARY: &'static str = "Delete a project";
     const DESCRIPTION: &'static str =
         "Deletes the project with its columns, rows and views. This cannot be undone.";
+    const IS_TAGGED: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = Nothing;
     type Body = Nothing;
@@ -268,7 +292,16 @@ impl<V: Version> Endpoint<ApiState> for DeleteProject<V> {
         _: Nothing,
     ) -> Result<Answer<Deleted>, Error> {
         let path = V::within(path);
-        call.app().delete_project(call.caller()?, &path.project_id).await?;
+        let (caller, demanded) = (call.caller()?, Preconditions::of(&call.headers));
+        let guard = |stored: &StoredProject| check(&demanded, caller, stored);
+        let guard = (!demanded.is_empty()).then_some(&guard as ProjectGuard<'_>);
+        call.app().delete_project(caller, &path.project_id, guard).await?;
         Ok(Answer::new(Deleted { deleted_count: 1 }))
     }
+}
+
+/// Whether a project is what a request demands.
+fn check(demanded: &Preconditions, caller: Caller, stored: &StoredProject) -> rowmill_app::Result<()> {
+    let full = || ProjectFull::seen_by(caller, &stored.project, stored.row_count);
+    demanded.check(Noun::Project, || Ok(vec![EntityTag::of(&full())?]))
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
-use rowmill_app::{Cursor, Start, StoredProject, off_async};
+use rowmill_app::{Cursor, Noun, RowGuard, Start, StoredProject, StoredRow, off_async};
 use rowmill_model::value::MatchCase;
-use rowmill_model::{Limits, Offence};
+use rowmill_model::{Limits, Offence, Table};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -16,7 +16,10 @@ use super::{ProjectPath, RowPath, page_size};
 use crate::answer::Answer;
 use crate::endpoint::{Access, Call, Endpoint, Examples};
 use crate::error::Error;
-use crate::page_cache::PageKey;
+use crate::etag::{EntityTag, Preconditions};
+use crate::links::PageLinks;
+use crate::page_cache::{KeptPage, PageKey};
+use crate::page_links::linked;
 use crate::payload::{Json, Nothing, Raw};
 use crate::row_selection::filters_and_sorting;
 use crate::row_stream::{PageForm, Written};
@@ -90,6 +93,7 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
     const DESCRIPTION: &'static str = "Lists rows in order of creation, or filtered and sorted by a view or by query parameters. Every \
          row contains every column.";
     const READS_ROWS: bool = true;
+    const IS_PAGED: bool = true;
     type Path = V::Path<ProjectPath>;
     type Query = ListQuery;
     type Body = Nothing;
@@ -115,17 +119,23 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
         let caller = call.caller()?;
         let size = page_size(query.page_size, &call.limits);
         let list = list_of(&query, size, &call.limits)?;
-        let page_number = match &list.start {
-            Start::Offset(offset) => offset / u64::from(size) + 1,
-            Start::After(cursor) => cursor.rank / u64::from(size) + 1,
+        let (page_number, is_numbered) = match &list.start {
+            Start::Offset(offset) => (offset / u64::from(size) + 1, true),
+            Start::After(cursor) => (cursor.rank / u64::from(size) + 1, false),
         };
         let stored = call.app().project(caller, &path.project_id).await?;
         call.check_sequence(stored.change_seq)?;
         let name = page_key(&stored, &query, &list);
         if let Some(kept) = name.as_ref().and_then(|name| call.pages().get(name, &stored)) {
-            return Ok(Answer::rendered(kept));
+            return Ok(linked(&call, &kept.links, Answer::rendered(kept.answer)));
         }
         let page = call.app().list_rows(&stored, list).await?;
+        let links = if is_numbered {
+            let pages = page.total.map(|total| total.div_ceil(u64::from(size)));
+            PageLinks::Numbered { page: page_number, has_next: page.next.is_some(), pages }
+        } else {
+            PageLinks::Cursor(page.next.as_ref().map(ToString::to_string))
+        };
         let form = PageForm {
             project: stored.clone(),
             shown: query.shown(),
@@ -134,15 +144,17 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
             page_size: size,
             page: page_number,
         };
-        match form.write(page).await? {
+        let answer = match form.write(page).await? {
             Written::Whole(rendered) => {
                 if let Some(name) = name {
-                    call.pages().insert(name, &stored, &rendered);
+                    let kept = KeptPage { answer: rendered.clone(), links: links.clone() };
+                    call.pages().insert(name, &stored, kept);
                 }
-                Ok(Answer::rendered(rendered))
+                Answer::rendered(rendered)
             }
-            Written::Streamed(body) => Ok(Answer::streamed(body)),
-        }
+            Written::Streamed(body) => Answer::streamed(body),
+        };
+        Ok(linked(&call, &links, answer))
     }
 }
 
@@ -225,6 +237,7 @@ impl<V: Version> Endpoint<ApiState> for InsertRows<V> {
      holds an object, and otherwise listed in `ignoredKeys`.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const STATUS_ALSO: Option<StatusCode> = Some(StatusCode::OK);
+    const DEPRECATED_AT: Option<i64> = V::DEPRECATED_AT;
     type Path = V::Path<ProjectPath>;
     type Query = InsertQuery;
     type Body = Raw<RowsBody>;
@@ -328,6 +341,7 @@ impl<V: Version> Endpoint<ApiState> for GetRow<V> {
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a row";
     const DESCRIPTION: &'static str = "Returns one row with the value, status and details of each cell.";
+    const IS_TAGGED: bool = true;
     type Path = V::Path<RowPath>;
     type Query = RowQuery;
     type Body = Nothing;
@@ -343,8 +357,11 @@ impl<V: Version> Endpoint<ApiState> for GetRow<V> {
         let (stored, row) = call.app().row(call.caller()?, &path.project_id, &path.row_id).await?;
         let bytes = row.values.as_bytes().len();
         let key_by = query.key_by.unwrap_or_default();
-        let full = move || RowFull::new(&stored.project.table, &row, key_by);
-        Answer::computed(bytes, move || Ok(RowOut { row: full()? })).await
+        Answer::computed(bytes, move || {
+            let (row, tag) = tagged(&stored.project.table, &row, key_by)?;
+            Ok((RowOut { row }, tag))
+        })
+        .await
     }
 }
 
@@ -371,6 +388,8 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
     const SUMMARY: &'static str = "Update a row";
     const DESCRIPTION: &'static str = "Updates the given fields, or `{\"cells\": {columnId: value}}`. Unknown fields are listed in \
      `ignoredKeys`, or become columns if the project's settings allow it.";
+    const IS_TAGGED: bool = true;
+    const DEPRECATED_AT: Option<i64> = V::DEPRECATED_AT;
     type Path = V::Path<RowPath>;
     type Query = PatchQuery;
     type Body = Raw<RowBody>;
@@ -389,16 +408,32 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
         let path = V::within(path);
         let fields = off_async(body.text.len(), || patch_of(&body.text))?;
         let strict = query.strict.unwrap_or_default();
+        let demanded = Preconditions::of(&call.headers);
+        let guard = |stored: &StoredProject, row: &StoredRow| {
+            off_async(row.values.as_bytes().len(), || {
+                demanded.check(Noun::Row, || Ok(vec![tagged(&stored.project.table, row, KeyBy::Id)?.1]))
+            })
+        };
+        let guard = (!demanded.is_empty()).then_some(&guard as RowGuard<'_>);
+        let RowPath { project_id, row_id } = path;
         let patched =
-            call.app().patch_row(call.caller()?, &path.project_id, &path.row_id, &fields, strict).await?;
+            call.app().patch_row(call.caller()?, &project_id, &row_id, &fields, strict, guard).await?;
         let bytes = patched.row.values.as_bytes().len();
         let key_by = query.key_by.unwrap_or_default();
         Answer::computed(bytes, move || {
-            let row = RowFull::new(&patched.project.project.table, &patched.row, key_by)?;
-            Ok(RowPatchedOut { row, ignored_keys: patched.ignored_keys, hints: patched.hints })
+            let (row, tag) = tagged(&patched.project.project.table, &patched.row, key_by)?;
+            Ok((RowPatchedOut { row, ignored_keys: patched.ignored_keys, hints: patched.hints }, tag))
         })
         .await
     }
+}
+
+/// A row as it is shown, and its tag, which does not depend on what names the cells.
+fn tagged(table: &Table, row: &StoredRow, key_by: KeyBy) -> Result<(RowFull, EntityTag), Error> {
+    let headers: Vec<&str> = table.columns.iter().map(|column| column.header.as_str()).collect();
+    let by_id = RowFull::new(table, row, KeyBy::Id)?;
+    let tag = EntityTag::of(&(&by_id, headers))?;
+    Ok((if key_by == KeyBy::Id { by_id } else { RowFull::new(table, row, key_by)? }, tag))
 }
 
 /// The fields of the body, or of its lone object `cells`.

@@ -18,6 +18,10 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
             ("NotFound", "Something in the path or body does not exist or belongs to another team.")
         }
         StatusCode::CONFLICT => ("Conflict", "The Idempotency-Key was already used for a different request."),
+        StatusCode::PRECONDITION_FAILED => (
+            "ChangedMeanwhile",
+            "What was to be changed, or read, is not what `If-Match` names: somebody changed it meanwhile. Nothing was written.",
+        ),
         StatusCode::PAYLOAD_TOO_LARGE => {
             ("BodyTooLarge", "The body exceeds `bodyBytesMax` after decompression.")
         }
@@ -50,7 +54,7 @@ pub(crate) fn failure(status: StatusCode) -> (&'static str, &'static str) {
     }
 }
 
-const FAILURES: [(StatusCode, &str, &str); 13] = [
+const FAILURES: [(StatusCode, &str, &str); 14] = [
     (StatusCode::BAD_REQUEST, "invalid_request", "title: is required"),
     (StatusCode::UNAUTHORIZED, "unauthenticated", "Bearer token is required"),
     (StatusCode::FORBIDDEN, "invalid_api_key", "Invalid API key"),
@@ -59,6 +63,12 @@ const FAILURES: [(StatusCode, &str, &str); 13] = [
         StatusCode::CONFLICT,
         "idempotency_conflict",
         "This Idempotency-Key was already used for a different request; use a new key",
+    ),
+    (
+        StatusCode::PRECONDITION_FAILED,
+        "changed_meanwhile",
+        "Row changed meanwhile: its ETag is not the one in If-Match. Nothing was written; read it again, and repeat the \
+         change with the new ETag",
     ),
     (
         StatusCode::PAYLOAD_TOO_LARGE,
@@ -172,6 +182,21 @@ pub(crate) fn headers() -> Value {
         "X-RateLimit-Reset": integer("When the full burst is available again, in Unix seconds.", 1_767_225_600),
         "X-Rowmill-Sequence": integer("The change sequence of the project after this write. Send it with a read to be sure that the read \
          includes this write and all earlier ones, on any node.", 42),
+        "ETag": {
+            "description": "The entity tag of what was read or written: a hash of what a read shows.",
+            "schema": { "type": "string", "maxLength": 34, "pattern": "^\"[0-9a-f]{32}\"$" },
+            "example": "\"3f0a1c5e7f9b11d27c1e7bb09d5f3a1c\"",
+        },
+        "Link": {
+            "description": "Addresses of related resources (RFC 8288), such as the next page.",
+            "schema": { "type": "string", "maxLength": 4_096 },
+            "example": "<https://rowmill.example/v4/projects/proj_0190f0e0a1b27c3d8e4f0123456789ab/rows?page=2>; rel=\"next\"",
+        },
+        "Deprecation": {
+            "description": "When this operation was deprecated (RFC 9745), as `@` and Unix seconds. `Link` names its successor.",
+            "schema": { "type": "string", "maxLength": 32, "pattern": "^@[0-9]+$" },
+            "example": "@1794787200",
+        },
         "Retry-After": integer("How many seconds to wait before a retry.", 1),
     })
 }
@@ -186,6 +211,24 @@ pub(crate) fn parameters() -> Value {
              for the same path and body. A different body returns 409.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
             "example": "import-2026-01-01-part-7",
+        },
+        "IfMatch": {
+            "name": "If-Match",
+            "in": "header",
+            "required": false,
+            "description": "The `ETag` of a read or write, several separated by commas, or `*`. If none is the current one, \
+             nothing is written, and the response is 412.",
+            "schema": { "type": "string", "maxLength": 8_000 },
+            "example": "\"3f0a1c5e7f9b11d27c1e7bb09d5f3a1c\"",
+        },
+        "IfNoneMatch": {
+            "name": "If-None-Match",
+            "in": "header",
+            "required": false,
+            "description": "The `ETag` of an earlier read, or several. If one is the current one, the response is 304 without a \
+             body.",
+            "schema": { "type": "string", "maxLength": 8_000 },
+            "example": "\"3f0a1c5e7f9b11d27c1e7bb09d5f3a1c\"",
         },
         "Sequence": {
             "name": "X-Rowmill-Sequence",

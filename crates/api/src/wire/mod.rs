@@ -10,6 +10,7 @@ pub(crate) mod key_by;
 pub(crate) mod patch;
 pub(crate) mod project;
 pub(crate) mod row;
+pub(crate) mod row_patch;
 pub(crate) mod run;
 pub(crate) mod team;
 pub(crate) mod view;

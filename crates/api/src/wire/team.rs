@@ -125,6 +125,8 @@ pub(crate) struct LimitsOut {
     insert_rows_max: u32,
     /// Maximum cells per update.
     cells_batch_max: u32,
+    /// Maximum cells of all rows in one update of rows.
+    patch_cells_max: u32,
     /// Maximum row ids per delete, trigger or stop.
     row_ids_max: u32,
     /// Maximum columns per project, including the input column.
@@ -215,6 +217,7 @@ impl LimitsOut {
             page_size_max,
             insert_rows_max,
             cells_batch_max,
+            patch_cells_max,
             row_ids_max,
             columns_max,
             views_max,
@@ -244,6 +247,7 @@ impl LimitsOut {
             page_size_max,
             insert_rows_max,
             cells_batch_max,
+            patch_cells_max,
             row_ids_max,
             columns_max,
             views_max,

@@ -149,8 +149,13 @@ impl<'a> Layout<'a> {
         fields: &mut Fields<'a>,
         place: RowLocation,
     ) -> Option<RowCells<'a>> {
+        self.read(text, fields, place).then(|| self.cells(fields, place))
+    }
+
+    /// Reads the fields of a row that was sent; says whether it is one.
+    pub(super) fn read(&mut self, text: &'a str, fields: &mut Fields<'a>, place: impl fmt::Display) -> bool {
         let wrong = match fields.read(text) {
-            Ok(FieldsRead::All) => return Some(self.cells(fields, place)),
+            Ok(FieldsRead::All) => return true,
             Ok(FieldsRead::TooMany) => {
                 self.over_limit = true;
                 too_many_fields()
@@ -160,7 +165,7 @@ impl<'a> Layout<'a> {
             Err(error) => error.to_string(),
         };
         self.offend(place, wrong);
-        None
+        false
     }
 
     /// The cells that a row's fields name.
@@ -191,7 +196,7 @@ impl<'a> Layout<'a> {
         cells
     }
 
-    fn offend(&mut self, path: impl fmt::Display, message: impl Into<String>) {
+    pub(super) fn offend(&mut self, path: impl fmt::Display, message: impl Into<String>) {
         if self.offences.len() < OFFENCES_MAX {
             self.offences.push(Offence::new(path.to_string(), message));
         }

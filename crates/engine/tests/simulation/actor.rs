@@ -41,6 +41,7 @@ pub(crate) async fn live(seed: u64) -> Result<Vec<String>, String> {
         project,
         views: Vec::new(),
         version: None,
+        row_count: None,
         subject: None,
         fixes: Vec::new(),
         once: None,
@@ -292,6 +293,7 @@ impl Actor {
             version,
             project_save: None,
             cells,
+            expected: None,
             now_ms,
             returning: Vec::new(),
         };
@@ -319,6 +321,7 @@ impl Actor {
             project,
             views: Vec::new(),
             version: Some(version),
+            row_count: None,
             subject: None,
             fixes: Vec::new(),
             once: None,

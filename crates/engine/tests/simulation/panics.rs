@@ -43,6 +43,7 @@ async fn a_call_that_panics_ends_its_cell() {
         project,
         views: Vec::new(),
         version: None,
+        row_count: None,
         subject: None,
         fixes: Vec::new(),
         once: None,

@@ -127,6 +127,7 @@ impl World {
                     version: self.project().await.version,
                     project_save: None,
                     cells: cells.collect(),
+                    expected: None,
                     now_ms: self.now_ms,
                     returning: Vec::new(),
                 };
@@ -206,7 +207,15 @@ impl World {
             }
         }
         let (views, version) = (Vec::new(), Some(stored.version));
-        let save = ProjectSave { project, views, version, subject: None, fixes: Vec::new(), once: None };
+        let save = ProjectSave {
+            project,
+            views,
+            version,
+            row_count: None,
+            subject: None,
+            fixes: Vec::new(),
+            once: None,
+        };
         self.store.save_project(save).await.unwrap();
     }
 

@@ -58,7 +58,8 @@ pub(super) fn project() -> Project {
 
 pub(super) async fn create(store: &dyn Store) -> ProjectId {
     let (project, views, fixes) = (project(), Vec::new(), Vec::new());
-    let save = ProjectSave { project, views, version: None, subject: None, fixes, once: None };
+    let save =
+        ProjectSave { project, views, version: None, row_count: None, subject: None, fixes, once: None };
     store.save_project(save).await.unwrap().project.id
 }
 

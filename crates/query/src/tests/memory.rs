@@ -92,7 +92,7 @@ async fn a_project_that_is_gone_is_not_answered_from_memory() {
     let (store, project) = filled(100).await;
     let query = Query::with_memory(Arc::clone(&store), 1 << 30);
     first(&query, &project).await.unwrap();
-    store.delete_project(project.project.id).await.unwrap();
+    store.delete_project(project.project.id, None).await.unwrap();
     assert!(matches!(first(&query, &project).await, Err(StoreError::UnknownProject)));
 }
 
@@ -111,6 +111,7 @@ async fn write_highest(store: &dyn Store, project: &StoredProject, number: u64) 
         version: project.version,
         project_save: None,
         cells,
+        expected: None,
         now_ms: 2,
         returning: Vec::new(),
     };

@@ -85,7 +85,15 @@ pub(super) fn by_hand_at(now_ms: i64) -> CellState {
 }
 
 pub(super) fn creation(project: Project) -> ProjectSave {
-    ProjectSave { project, views: Vec::new(), version: None, subject: None, fixes: Vec::new(), once: None }
+    ProjectSave {
+        project,
+        views: Vec::new(),
+        version: None,
+        row_count: None,
+        subject: None,
+        fixes: Vec::new(),
+        once: None,
+    }
 }
 
 pub(super) async fn create(store: &dyn Store, project: Project) -> SavedProject {
@@ -100,9 +108,7 @@ pub(super) async fn change(store: &dyn Store, id: ProjectId, change: impl FnOnce
     let stored = load(store, id).await;
     let mut project = Project::clone(&stored.project);
     change(&mut project);
-    let views = Vec::new();
-    let version = Some(stored.version);
-    let save = ProjectSave { project, views, version, subject: None, fixes: Vec::new(), once: None };
+    let save = ProjectSave { version: Some(stored.version), ..creation(project) };
     store.save_project(save).await.unwrap();
 }
 
@@ -145,7 +151,15 @@ pub(super) async fn insert(store: &dyn Store, project: ProjectId, rows: Vec<NewR
 }
 
 pub(super) fn writes(project: ProjectId, version: u64, cells: Vec<CellWrite>) -> WriteCells {
-    WriteCells { project, version, project_save: None, cells, now_ms: 0, returning: Vec::new() }
+    WriteCells {
+        project,
+        version,
+        project_save: None,
+        cells,
+        expected: None,
+        now_ms: 0,
+        returning: Vec::new(),
+    }
 }
 
 pub(super) fn write(row: u128, slot: Slot, value: &str) -> CellWrite {

@@ -20,6 +20,7 @@ mod projects;
 mod recount;
 mod rows;
 mod sealed;
+mod seen;
 mod stale;
 mod teams;
 
@@ -77,6 +78,9 @@ pub const CASES: &[(&str, Case)] = cases![
     rows::new_rows_are_held_to_their_number,
     rows::an_insert_is_carried_out_once,
     rows::many_writers_lose_nothing,
+    seen::a_row_that_changed_is_not_written,
+    seen::a_project_with_other_rows_is_not_saved,
+    seen::a_project_that_changed_is_not_deleted,
     processing::a_run_goes_through_every_column,
     processing::what_waited_goes_on_with_the_result,
     processing::a_run_is_summed_up,

@@ -10,7 +10,8 @@ use rowmill_model::{Amount, CellError, CellStatus, ErrorCode, ProjectId, Spent};
 use uuid::Uuid;
 
 use super::make::{
-    ANSWER, NAME, SECOND, batch, cell, create, insert, load, numbered, processed, row, row_id, write, writes,
+    ANSWER, NAME, SECOND, batch, cell, create, creation, insert, load, numbered, processed, row, row_id,
+    write, writes,
 };
 use super::recount::check_counts;
 use crate::store::Store;
@@ -180,7 +181,7 @@ pub(super) async fn a_run_is_summed_up(store: &dyn Store) {
     let stored = load(store, id).await;
     let project = rowmill_model::Project { autoplay: true, ..(*stored.project).clone() };
     let (version, views) = (Some(stored.version), stored.views.to_vec());
-    let save = ProjectSave { project, views, version, subject: None, fixes: Vec::new(), once: None };
+    let save = ProjectSave { views, version, ..creation(project) };
     store.save_project(save).await.unwrap();
     assert_eq!(run().await, told);
     let stopped = store.stop(stop_all(id)).await.unwrap();
@@ -408,7 +409,7 @@ pub(super) async fn a_deleted_project_takes_the_work_along(store: &dyn Store) {
     store.listen(Box::new(move |change| heard.lock().unwrap().extend(change.revoked.iter().copied())));
     store.trigger(everything(id)).await.unwrap();
     let cells = claim(store, id, ANSWER, 2).await;
-    assert!(store.delete_project(id).await.unwrap());
+    assert!(store.delete_project(id, None).await.unwrap());
     let tickets: Vec<Ticket> = cells.iter().map(|cell| cell.ticket).collect();
     assert_eq!(*revoked.lock().unwrap(), tickets, "whoever runs them is told");
     assert_eq!(settle(store, vec![value(tickets[0], "1")]).await, [false]);
@@ -427,14 +428,7 @@ pub(super) async fn a_deleted_column_holds_nothing_up(store: &dyn Store) {
     for column in &mut project.table.columns {
         column.dependencies.clear();
     }
-    let save = ProjectSave {
-        project,
-        views: Vec::new(),
-        version: Some(stored.version),
-        subject: None,
-        fixes: Vec::new(),
-        once: None,
-    };
+    let save = ProjectSave { version: Some(stored.version), ..creation(project) };
     store.save_project(save).await.unwrap();
     assert_eq!(settle(store, vec![value(cells[0].ticket, "1")]).await, [false]);
     assert_eq!(store.lanes(0).await.unwrap().ready, [Lane { project: id, slot: SECOND }]);

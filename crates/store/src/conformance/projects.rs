@@ -80,9 +80,9 @@ pub(super) async fn a_deleted_project_takes_its_rows_along(store: &dyn Store) {
     insert(store, doomed.id, numbered(1, 3_000)).await;
     insert(store, kept.id, numbered(10_000, 3)).await;
     assert_eq!(store.count_team_rows(doomed.team).await.unwrap(), 3_003);
-    assert!(store.delete_project(doomed.id).await.unwrap());
+    assert!(store.delete_project(doomed.id, None).await.unwrap());
     assert_eq!(store.count_team_rows(doomed.team).await.unwrap(), 3);
-    assert!(!store.delete_project(doomed.id).await.unwrap());
+    assert!(!store.delete_project(doomed.id, None).await.unwrap());
     assert!(store.project(doomed.id).await.unwrap().is_none());
     let gone = store.rows(doomed.id, PageStart::Offset(0), 10).await;
     assert!(matches!(gone, Err(StoreError::UnknownProject)), "{gone:?}");

@@ -92,6 +92,8 @@ fn bombs(table: &Table, row: &str) -> Vec<Bomb> {
         bomb("PATCH", &row_path, fields(r#"{"cells":{"#, "}}"), limit, "rowFieldsMax"),
         bomb("PATCH", "/cells", repeated(r#"{"cells":["#, "{},", "]}", LARGE), limit, "cellsBatchMax"),
         bomb("PATCH", "/cells", fields(r#"{"cells":[{"#, "}]}"), invalid, "cells[0]"),
+        bomb("PATCH", "/rows", repeated(r#"{"rows":["#, "{},", "]}", LARGE), limit, "insertRowsMax"),
+        bomb("PATCH", "/rows", fields(r#"[{"id":"","#, "}]"), limit, "rowFieldsMax"),
         bomb(
             "POST",
             "/views",

@@ -13,6 +13,7 @@ mod cursors;
 mod damage;
 mod dead_hosts;
 mod disk_faults;
+mod entity_tags;
 mod events;
 mod exhaustion;
 mod failover;
@@ -22,6 +23,7 @@ mod heads;
 mod idempotency;
 mod ids;
 mod large_rows;
+mod links;
 mod lists;
 mod matching;
 mod moving;
@@ -39,6 +41,7 @@ mod proxies;
 mod quotas;
 mod rates;
 mod refusals;
+mod row_updates;
 mod rows;
 mod scraping;
 mod sessions;
@@ -67,6 +70,7 @@ const ALL: &[&[Scenario]] = &[
     failover::NODES,
     stopping::NODES,
     cursors::NODES,
+    entity_tags::NODES,
     first_start::NODES,
     large_rows::OWN,
     neighbours::OWN,
@@ -111,6 +115,9 @@ const ALL: &[&[Scenario]] = &[
     projects::OWN,
     names::OWN,
     idempotency::OWN,
+    entity_tags::OWN,
+    links::OWN,
+    row_updates::OWN,
     large_rows::SHARED,
     files::SHARED,
     trials::SHARED,
@@ -127,6 +134,11 @@ const ALL: &[&[Scenario]] = &[
     names::SHARED,
     names::V4,
     cells::SHARED,
+    entity_tags::SHARED,
+    entity_tags::V4,
+    links::SHARED,
+    links::V4,
+    row_updates::SHARED,
     turmoil::SHARED,
     lists::SHARED,
     cursors::SHARED,

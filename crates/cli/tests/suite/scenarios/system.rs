@@ -84,6 +84,7 @@ fn the_team_and_the_limits_are_told(api: &Api) {
         ("pageSizeMax", 1_000),
         ("insertRowsMax", 10_000),
         ("cellsBatchMax", 10_000),
+        ("patchCellsMax", 200_000),
         ("rowIdsMax", 100_000),
         ("columnsMax", 500),
         ("filtersMax", 100),

@@ -29,7 +29,7 @@ use crate::store::{RowVisitor, Snapshot, Store};
 use crate::types::{
     ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, NewRows, PageStart, ProjectPage,
     ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind,
-    StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 use crate::work::{
     Claim, Claimed, Lanes, Listener, ProcessingStatus, Settle, Settled, Stop, Stopped, Ticket, Trigger,
@@ -251,8 +251,11 @@ impl Store for MemoryStore {
         self.attempt(|state, changes| state.save_project(changes, save))
     }
 
-    async fn delete_project(&self, id: ProjectId) -> Result<bool> {
+    async fn delete_project(&self, id: ProjectId, seen: Option<SeenProject>) -> Result<bool> {
         self.write(|state, changes| {
+            if let (Some(seen), Some(entry)) = (seen, state.projects.get(&id)) {
+                seen.check(SeenProject { version: entry.version, row_count: entry.rows.len() as u64 })?;
+            }
             let was_there = state.projects.remove(&id).is_some();
             state.revoke_claims(changes, |lane| lane.project == id);
             state.retries.retain(|(_, lane, _)| lane.project != id);

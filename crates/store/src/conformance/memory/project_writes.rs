@@ -9,18 +9,22 @@ use rowmill_model::{Project, ProjectId, View};
 use super::change::Changes;
 use super::project::MemoryProject;
 use super::state::State;
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::types::{ProjectSave, SavedProject};
 use crate::work::Lane;
 
 impl State {
     pub(super) fn save_project(&mut self, changes: &mut Changes, save: ProjectSave) -> Result<SavedProject> {
-        let ProjectSave { project, views, version, subject, fixes, once } = save;
+        let ProjectSave { project, views, version, row_count, subject, fixes, once } = save;
         self.once(once, |state| {
             match version {
                 None => state.create_project(&project, &views),
                 Some(version) => {
-                    state.entry_at(project.id, version)?.views = Arc::new(views.clone());
+                    let entry = state.entry_at(project.id, version)?;
+                    if row_count.is_some_and(|count| count != entry.rows.len() as u64) {
+                        return Err(StoreError::Stale);
+                    }
+                    entry.views = Arc::new(views.clone());
                     state.write_document(changes, &project)?;
                 }
             }

@@ -154,8 +154,14 @@ impl State {
     }
 
     pub(super) fn write_cells(&mut self, changes: &mut Changes, batch: WriteCells) -> Result<WrittenCells> {
-        let WriteCells { project: id, version, project_save, cells, now_ms, returning } = batch;
-        self.entry_at(id, version)?;
+        let WriteCells { project: id, version, project_save, cells, expected, now_ms, returning } = batch;
+        let entry = self.entry_at(id, version)?;
+        if let Some(expected) = expected
+            && entry.position(expected.id).and_then(|position| entry.row(position)).as_ref()
+                != Some(&*expected)
+        {
+            return Err(StoreError::Stale);
+        }
         if let Some(project) = project_save {
             self.write_document(changes, &project)?;
         }
