@@ -27,6 +27,11 @@ export function isNotFound(error: unknown): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
+/** Whether nothing was written because somebody else changed it meanwhile (`If-Match`). */
+export function isChangedMeanwhile(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'changed_meanwhile';
+}
+
 /** Whether the service answered 404 or 403, and did not fail itself. */
 export function isGoneOrForbidden(error: unknown): boolean {
   return isNotFound(error) || (error instanceof ApiError && error.status === 403);

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
-import { fieldErrors } from '../../api/error';
+import { fieldErrors, isChangedMeanwhile } from '../../api/error';
 import { isWorthShowing } from '../../api/fixes';
 import { providersQuery } from '../../api/queries';
 import type { Column } from '../../api/types';
@@ -9,7 +9,7 @@ import type { TemplateId } from '../model/templates';
 import type { Table } from '../state/useTable';
 import { changedSince, type ColumnDraft, type DraftPart, draftOf, hasChanges, missingFields, newDraft } from './draft';
 import { type DraftConflict, type Edits, findDraftConflicts, keepMine, keepTheirs, merged, NO_EDITS, withChange } from './draftConflicts';
-import { useFetchColumn, useSaveColumn } from './useSaveColumn';
+import { type StoredColumn, useFetchColumn, useSaveColumn } from './useSaveColumn';
 
 interface Options {
   table: Table;
@@ -22,9 +22,12 @@ interface Options {
 /** Fields that somebody else changed too. Saving waits until the user has chosen. */
 interface Conflict {
   fields: DraftConflict[];
-  stored: ColumnDraft;
+  stored: StoredColumn;
   isRunAfter: boolean;
 }
+
+/** How often a column is compared and saved that others keep changing. */
+const ATTEMPTS_MAX = 4;
 
 /** The form for a column: its draft, saving it, and conflicts with what somebody else saved meanwhile. */
 export function useColumnForm({ table, column, template, onSaved }: Options) {
@@ -42,17 +45,22 @@ export function useColumnForm({ table, column, template, onSaved }: Options) {
   const forget = useUnsaved(isChanged);
   const validation = useValidation(draft, save.error);
 
-  const submit = async (isRunAfter: boolean) => {
+  const submit = async (isRunAfter: boolean, attempt = 1): Promise<void> => {
     if (!validation.check()) return;
     // Somebody else may have saved the column while this form was open.
-    const stored = (await fetchStored.mutateAsync().catch(() => undefined)) ?? start;
-    const fields = column ? findDraftConflicts(edits, stored) : [];
+    const stored = (await fetchStored.mutateAsync().catch(() => undefined)) ?? { draft: start, tag: undefined };
+    const fields = column ? findDraftConflicts(edits, stored.draft) : [];
     if (fields.length > 0) return setConflict({ fields, stored, isRunAfter });
-    await store(edits, stored, isRunAfter);
+    // A proxy may have changed the tag: in the end it is saved as it was compared.
+    await store(edits, attempt < ATTEMPTS_MAX ? stored : { ...stored, tag: undefined }, isRunAfter, attempt);
   };
 
-  const store = async (sent: Edits, stored: ColumnDraft, isRunAfter: boolean) => {
-    const saved = await save.mutateAsync({ ...stored, ...merged(sent, stored) }).catch(() => undefined);
+  const store = async (sent: Edits, { draft, tag }: StoredColumn, isRunAfter: boolean, attempt = 1): Promise<void> => {
+    const saved = await save.mutateAsync({ draft: { ...draft, ...merged(sent, draft) }, tag }).catch((error: unknown) => {
+      return isChangedMeanwhile(error) ? ('changed' as const) : undefined;
+    });
+    // Somebody else saved it after it was fetched: compare again.
+    if (saved === 'changed') return submit(isRunAfter, attempt + 1);
     if (!saved) return validation.showFirstError();
     validation.reset();
     forget();
@@ -66,9 +74,9 @@ export function useColumnForm({ table, column, template, onSaved }: Options) {
   const resolve = (choose: typeof keepMine) => {
     if (!conflict) return;
     const { stored, isRunAfter } = conflict;
-    const resolved = choose(edits, stored);
+    const resolved = choose(edits, stored.draft);
     setConflict(undefined);
-    const hasMore = hasChanges(stored, merged(resolved, stored));
+    const hasMore = hasChanges(stored.draft, merged(resolved, stored.draft));
     setEdits(hasMore ? resolved : NO_EDITS);
     if (hasMore) void store(resolved, stored, isRunAfter);
   };
