@@ -1,6 +1,7 @@
 //! The trash: what was deleted, restoring it, and emptying it.
 
 use axum::http::Method;
+use rowmill_app::off_async;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -52,7 +53,9 @@ impl Endpoint<ApiState> for ListTrash {
         let listed = app.list_trash(call.caller()?, &path.project_id, query.cursor.as_deref(), size).await?;
         let kept_for = app.keeps_deleted_for();
         let bytes = listed.rows.rows.iter().map(|row| row.values.as_bytes().len()).sum();
-        Answer::computed(bytes, move || Ok(TrashOut::new(listed, size, kept_for)?)).await
+        let charge = call.answers.admit(bytes).await?;
+        let trash = off_async(bytes, || TrashOut::new(listed, size, kept_for))?;
+        Ok(Answer::new(trash).with_charge(charge))
     }
 }
 
