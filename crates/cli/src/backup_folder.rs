@@ -325,7 +325,7 @@ mod tests {
     fn names_say_when_a_backup_was_made() {
         let time: Timestamp = "2026-11-16T21:25:26Z".parse().unwrap();
         let check = |name: &str, expected: Option<Timestamp>| {
-            assert_eq!(time_of(Path::new(name)), expected, "{name}")
+            assert_eq!(time_of(Path::new(name)), expected, "{name}");
         };
         check("/x/rowmill-20261116T212526Z", Some(time));
         check("rowmill-20261116T212526Z-2", Some(time));

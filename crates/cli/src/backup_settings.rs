@@ -7,6 +7,7 @@ use clap::Args;
 
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Backups")]
+#[expect(clippy::struct_field_names, reason = "they are named as their flags are")]
 pub(crate) struct ScheduleArgs {
     /// Back up the SQLite database this often: 30m, 6h or 1d; 0 for never.
     #[arg(long, env = "ROWMILL_BACKUP_EVERY", default_value = "0", value_parser = interval)]

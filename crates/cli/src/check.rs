@@ -50,9 +50,9 @@ pub(crate) async fn run(args: CheckArgs) -> Result<(), Box<dyn Error>> {
         },
     };
     if json {
-        print_json(&report)?
+        print_json(&report)?;
     } else {
-        print(&report)?
+        print(&report)?;
     }
     if report.ok { Ok(()) } else { Err(format!("the check found {} problems", report.problem_count).into()) }
 }

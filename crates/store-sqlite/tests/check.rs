@@ -204,7 +204,7 @@ fn closed(data_dir: &Path) -> PathBuf {
 
 fn flip(file: &Path, at: usize) {
     let mut bytes = std::fs::read(file).unwrap();
-    bytes[at] ^= 1;
+    *bytes.get_mut(at).unwrap() ^= 1;
     std::fs::write(file, bytes).unwrap();
 }
 
