@@ -172,9 +172,9 @@ pub(crate) struct ProjectPatch {
     #[serde(default, deserialize_with = "present")]
     #[schemars(with = "Option<Metadata>")]
     metadata: Option<Option<Map<String, Value>>>,
-    /// Merged field by field.
+    /// Merged field by field. Null puts the defaults back.
     #[serde(default, deserialize_with = "present")]
-    #[schemars(with = "Patch<ProjectSettings>")]
+    #[schemars(with = "Option<Patch<ProjectSettings>>")]
     settings: Option<Value>,
 }
 

@@ -17,6 +17,7 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("document", Shared:
     every_header_that_occurs_is_told,
     fields_that_are_always_there_are_required,
     guests_and_their_events_are_described,
+    null_puts_the_settings_back,
 );
 
 /// The longest name of a schema. Generators make classes and files of them.
@@ -224,6 +225,15 @@ fn guests_and_their_events_are_described(api: &Api) {
         let made = api.post("/v4/projects", json!({ "title": "Guests", "metadata": metadata }));
         assert_eq!(made.status(), status, "{metadata}: {}", made.text);
     }
+}
+
+fn null_puts_the_settings_back(api: &Api) {
+    let settings = json!({ "api": { "createColumnsFromKeys": true } });
+    let made = api.post("/v4/projects", json!({ "title": "Settings", "settings": settings })).created();
+    assert_eq!(made["project"]["settings"]["api"]["createColumnsFromKeys"], true);
+    let path = format!("/v4/projects/{}", made["project"]["id"].as_str().unwrap());
+    let changed = api.patch(path, json!({ "settings": null })).ok();
+    assert_eq!(changed["project"]["settings"]["api"]["createColumnsFromKeys"], false);
 }
 
 fn it_says_where_the_server_is_and_what_its_limits_are() {
