@@ -37,7 +37,7 @@ export default function TablePanel({ table, target, onOpen, onMade, onClose }: P
         />
       );
     case 'runs':
-      return <RunsPanel table={table} onClose={onClose} />;
+      return <RunsPanel projectId={table.project.id} isRunning={table.progress.isRunning} onClose={onClose} />;
     case 'trash':
       return <TrashPanel table={table} onClose={onClose} />;
     case 'newColumn':

@@ -6,18 +6,16 @@ import type { Run } from '../../api/types';
 import { ErrorState } from '../../ui/ErrorState';
 import { formatCost, formatNumber, timeAgo } from '../../ui/format';
 import { SidePanel } from '../../ui/SidePanel';
-import type { Table } from '../state/useTable';
 import { durationText, startedByText } from './pastRun';
 
 /** The runs of a project, newest first. */
-export function RunsPanel({ table, onClose }: { table: Table; onClose: () => void }) {
-  const { project, progress } = table;
+export function RunsPanel({ projectId, isRunning, onClose }: { projectId: string; isRunning: boolean; onClose: () => void }) {
   const queryClient = useQueryClient();
-  const runs = useInfiniteQuery(runsQuery(project.id));
+  const runs = useInfiniteQuery(runsQuery(projectId));
   // A run that starts or ends changes the list; its counts while it runs are in the progress strip.
   useEffect(() => {
-    void queryClient.invalidateQueries({ queryKey: runsQuery(project.id).queryKey });
-  }, [progress.isRunning, project.id, queryClient]);
+    void queryClient.invalidateQueries({ queryKey: runsQuery(projectId).queryKey });
+  }, [isRunning, projectId, queryClient]);
   const list = runs.data?.pages.flatMap((page) => page.runs) ?? [];
   return (
     <SidePanel title="Runs" icon="play" onClose={onClose}>
