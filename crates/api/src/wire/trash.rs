@@ -167,6 +167,7 @@ fn label(table: &Table, values: &Record) -> Result<String, rowmill_app::Error> {
 /// What to restore. Ids that are not in the trash are not counted.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(clippy::struct_field_names, reason = "the names are those of the API")]
 pub(crate) struct RestoreBody {
     #[serde(default)]
     #[schemars(extend("x-limit" = { "maxItems": "rowIdsMax" }))]

@@ -287,7 +287,9 @@ impl<V: Copy> RowChanges<V> {
         let LoadedTally::Parsed(tally) = &mut self.tally else { return Err(not_loaded()) };
         for open in self.blocks.values_mut() {
             open.block.keep_only(plan.slots().chain(trashed.iter().copied()));
-            trashed.iter().for_each(|slot| open.block.stop_column(*slot));
+            for slot in &trashed {
+                open.block.stop_column(*slot);
+            }
             for place in 0..=u8::MAX {
                 RowTransitions::new(&plan, &mut open.block, place).look_around();
                 tally.add(&plan, &open.block, place);

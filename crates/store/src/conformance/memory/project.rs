@@ -127,7 +127,9 @@ impl MemoryProject {
         let trashed: Vec<Slot> = self.project.trash.slots().collect();
         for block in self.blocks.values_mut() {
             block.keep_only(plan.slots().chain(trashed.iter().copied()));
-            trashed.iter().for_each(|slot| block.stop_column(*slot));
+            for slot in &trashed {
+                block.stop_column(*slot);
+            }
         }
         for refiling in refilings {
             let mut count = StaleChange::default();
