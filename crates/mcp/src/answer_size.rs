@@ -57,6 +57,13 @@ enum Step {
     Entry(usize),
 }
 
+/// Sets a field of an object.
+pub(crate) fn put(object: &mut Value, name: &str, value: Value) {
+    if let Value::Object(fields) = object {
+        fields.insert(name.to_owned(), value);
+    }
+}
+
 pub(crate) fn chars(value: &Value) -> usize {
     value.to_string().chars().count()
 }

@@ -15,14 +15,11 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// The arguments of a tool that knows these names. A null is a field left out.
-    pub(crate) fn new<'k>(
-        mut fields: Map<String, Value>,
-        known: impl Iterator<Item = &'k str> + Clone,
-    ) -> Self {
+    pub(crate) fn new(mut fields: Map<String, Value>, known: &[&str]) -> Self {
         fields.retain(|_, value| !value.is_null());
-        let unknown = fields.keys().filter(|name| !known.clone().any(|known| known == name.as_str()));
+        let unknown = fields.keys().filter(|name| !known.contains(&name.as_str()));
         let problems =
-            unknown.map(|name| unknown_name(name, name, "an argument of this tool", known.clone()));
+            unknown.map(|name| unknown_name(name, name, "an argument of this tool", known.iter().copied()));
         let problems = problems.collect();
         Self { fields, problems }
     }
@@ -81,13 +78,11 @@ impl Arguments {
     }
 
     pub(crate) fn flag(&mut self, name: &str) -> Option<bool> {
-        match self.take(name)? {
-            Value::Bool(flag) => Some(flag),
-            _ => {
-                self.problem(name, "must be true or false");
-                None
-            }
+        let flag = self.take(name)?.as_bool();
+        if flag.is_none() {
+            self.problem(name, "must be true or false");
         }
+        flag
     }
 
     pub(crate) fn number(&mut self, name: &str, low: u64, high: u64) -> Option<u64> {
@@ -100,13 +95,11 @@ impl Arguments {
     }
 
     pub(crate) fn object(&mut self, name: &str) -> Option<Map<String, Value>> {
-        match self.take(name)? {
-            Value::Object(object) => Some(object),
-            _ => {
-                self.problem(name, "must be an object");
-                None
-            }
-        }
+        let Value::Object(object) = self.take(name)? else {
+            self.problem(name, "must be an object");
+            return None;
+        };
+        Some(object)
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -128,13 +121,12 @@ pub(crate) fn unknown_name<'k>(
     known: impl Iterator<Item = &'k str> + Clone,
 ) -> Offence {
     const NAMED_MAX: usize = 12;
-    let hint = match nearest(name, known.clone()) {
-        Some(meant) => format!("did you mean {meant:?}?"),
-        None => {
-            let few: Vec<&str> = known.clone().take(NAMED_MAX).collect();
-            let more = if known.count() > NAMED_MAX { ", …" } else { "" };
-            format!("known: {}{more}", few.join(", "))
-        }
+    let hint = if let Some(meant) = nearest(name, known.clone()) {
+        format!("did you mean {meant:?}?")
+    } else {
+        let few: Vec<&str> = known.clone().take(NAMED_MAX).collect();
+        let more = if known.count() > NAMED_MAX { ", …" } else { "" };
+        format!("known: {}{more}", few.join(", "))
     };
     let name: String = name.chars().take(100).collect();
     Offence::new(path, format!("{name:?} is not {what}; {hint}"))
@@ -154,7 +146,7 @@ mod tests {
             panic!("no object")
         };
         let known = ["table", "limit", "force", "columns", "search"];
-        let mut arguments = Arguments::new(sent, known.into_iter());
+        let mut arguments = Arguments::new(sent, &known);
         assert_eq!(arguments.required_text("table"), "");
         assert_eq!(arguments.number("limit", 1, 5), None);
         assert_eq!(arguments.flag("force"), None);

@@ -23,6 +23,9 @@ pub struct Call {
 
 impl fmt::Debug for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("caller", &self.caller).field("read_only", &self.read_only).finish()
+        f.debug_struct("Call")
+            .field("caller", &self.caller)
+            .field("read_only", &self.read_only)
+            .finish_non_exhaustive()
     }
 }

@@ -203,9 +203,9 @@ pub(crate) fn renamed(path: &str) -> String {
         Some(end) if path.starts_with("columns[") => path.split_at(end + 2),
         _ => path.strip_prefix("column.").map_or(("", path), |field| ("", field)),
     };
-    let places = TEMPLATES.iter().map(|template| place(template).join(".")).filter(|place| !place.is_empty());
-    // The longest first: `taskConfig.webScraper` before `taskConfig`.
-    let named = places.filter_map(|place| field.strip_prefix(&place).map(str::to_owned)).next();
+    let mut places =
+        TEMPLATES.iter().map(|template| place(template).join(".")).filter(|place| !place.is_empty());
+    let named = places.find_map(|place| field.strip_prefix(&place).map(str::to_owned));
     let field = match named {
         Some(rest) => format!("settings{rest}"),
         None => field.replace("runCondition", "runIf").replace("templateId", "kind"),
@@ -222,7 +222,7 @@ mod tests {
 
     use super::*;
 
-    fn object(value: Value) -> Map<String, Value> {
+    fn object(value: &Value) -> Map<String, Value> {
         value.as_object().unwrap().clone()
     }
 
@@ -230,10 +230,10 @@ mod tests {
     fn settings_go_where_the_api_has_them() {
         let check = |kind: &str, settings: Value, expected: Value| {
             let mut problems = Vec::new();
-            let sent = object(json!({ "header": "A", "kind": kind, "settings": settings }));
+            let sent = object(&json!({ "header": "A", "kind": kind, "settings": settings }));
             let body = new_column(sent, "", &mut problems);
             assert_eq!(problems, []);
-            let mut expected = object(expected);
+            let mut expected = object(&expected);
             expected.insert("header".to_owned(), "A".into());
             expected.insert("templateId".to_owned(), kind.into());
             assert_eq!(body, expected);
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn unknown_settings_are_refused_with_the_nearest_name() {
         let mut problems = Vec::new();
-        let sent = object(json!({
+        let sent = object(&json!({
             "headr": "A", "kind": "ai-text", "settings": { "promt": "Hi", "outputSchema": {} }, "options": { "retries": 1 },
         }));
         new_column(sent, "columns[0].", &mut problems);

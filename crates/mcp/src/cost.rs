@@ -117,7 +117,9 @@ mod tests {
         let column = &table.columns[0];
         let estimate = |cells: &[(u64, Option<f64>)]| {
             let mut estimate = Estimate::default();
-            cells.iter().for_each(|(count, each)| estimate.add(column, *count, *each));
+            for (count, each) in cells {
+                estimate.add(column, *count, *each);
+            }
             estimate
         };
         assert_eq!(estimate(&[(10, Some(0.002))]).cost(), json!(0.02));

@@ -7,6 +7,7 @@ use rmcp::model::{JsonObject, Tool as Definition};
 use rowmill_model::filter::Operator;
 use serde_json::{Map, Value, json};
 
+use crate::answer_size::put;
 use crate::output_schemas::output_schema;
 use crate::tool::Tool;
 
@@ -22,12 +23,10 @@ pub(crate) fn definition(tool: Tool) -> Option<&'static Definition> {
 }
 
 /// The names of a tool's arguments.
-pub(crate) fn argument_names(tool: Tool) -> impl Iterator<Item = &'static str> + Clone {
+pub(crate) fn argument_names(tool: Tool) -> Vec<&'static str> {
     let properties = definition(tool).and_then(|definition| definition.input_schema.get("properties"));
-    properties
-        .and_then(Value::as_object)
-        .into_iter()
-        .flat_map(|properties| properties.keys().map(String::as_str))
+    let names = properties.and_then(Value::as_object).map(|properties| properties.keys().map(String::as_str));
+    names.into_iter().flatten().collect()
 }
 
 fn define(tool: Tool) -> Definition {
@@ -270,7 +269,7 @@ fn flag(description: &str) -> Value {
 fn number(description: &str, low: u64, high: Option<u64>) -> Value {
     let mut schema = json!({ "type": "integer", "minimum": low, "description": description });
     if let Some(high) = high {
-        schema["maximum"] = high.into();
+        put(&mut schema, "maximum", high.into());
     }
     schema
 }
@@ -305,6 +304,6 @@ mod tests {
             assert!(definition.annotations.is_some());
         }
         assert_eq!(definitions().len(), 13);
-        assert!(argument_names(Tool::Run).any(|name| name == "dryRun"));
+        assert!(argument_names(Tool::Run).contains(&"dryRun"));
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::answer_size::put;
 use crate::tool::Tool;
 
 /// The JSON Schema of a tool's answer.
@@ -28,7 +29,7 @@ pub(crate) fn output_schema(tool: Tool) -> Value {
         Tool::ListColumnKinds => (vec!["kinds"], json!({ "kinds": objects() })),
         Tool::RunStatus => {
             let mut properties = status();
-            properties["errors"] = objects();
+            put(&mut properties, "errors", objects());
             (vec!["processing", "rows", "columns", "errors"], properties)
         }
         Tool::CreateTable => (

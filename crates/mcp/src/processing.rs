@@ -10,7 +10,7 @@ use rowmill_model::{Amount, CellStatus, Column, ErrorCode};
 use serde_json::{Value, json};
 
 use crate::advice::advice;
-use crate::answer_size::fit;
+use crate::answer_size::{fit, put};
 use crate::context::Context;
 use crate::refusal::Refusal;
 use crate::row_view::{timestamp, view};
@@ -68,7 +68,7 @@ pub(crate) fn numbers(status: &ProcessingStatus) -> Value {
         ];
         let mut shown = json!({ "header": column.header });
         for (name, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
-            shown[name] = count.into();
+            put(&mut shown, name, count.into());
         }
         shown
     });
@@ -82,10 +82,10 @@ pub(crate) fn numbers(status: &ProcessingStatus) -> Value {
         "columns": columns,
     });
     if left_out > 0 {
-        shown["columnsLeftOut"] = left_out.into();
+        put(&mut shown, "columnsLeftOut", left_out.into());
     }
     if let Some(run) = run(status) {
-        shown["run"] = run;
+        put(&mut shown, "run", run);
     }
     shown
 }
@@ -104,14 +104,18 @@ fn run(status: &ProcessingStatus) -> Option<Value> {
         "cost": spent.cost.map(Amount::number),
     });
     if let Some(credits) = spent.credits {
-        shown["credits"] = json!(credits.number());
+        put(&mut shown, "credits", json!(credits.number()));
     }
     if let Some((cells, waits)) = tally.waiting() {
-        shown["waiting"] = json!({
-            "cells": cells,
-            "reason": format!("{}: {}", waits.error.code.word(), cut(&waits.error.message, 200)),
-            "until": timestamp(waits.until_ms),
-        });
+        put(
+            &mut shown,
+            "waiting",
+            json!({
+                "cells": cells,
+                "reason": format!("{}: {}", waits.error.code.word(), cut(&waits.error.message, 200)),
+                "until": timestamp(waits.until_ms),
+            }),
+        );
     }
     Some(shown)
 }

@@ -20,7 +20,7 @@ pub(crate) struct Refusal {
     problems: Vec<Offence>,
     next: Option<String>,
     /// The failure is the server's, and belongs into its log.
-    cause: Option<Error>,
+    cause: Option<Box<Error>>,
 }
 
 impl Refusal {
@@ -59,7 +59,7 @@ impl Refusal {
 
     /// The failure to be logged, if it is the server's.
     pub(crate) fn cause(&self) -> Option<&Error> {
-        self.cause.as_ref()
+        self.cause.as_deref()
     }
 
     pub(crate) fn into_result(self) -> CallToolResult {
@@ -99,7 +99,7 @@ impl From<Error> for Refusal {
                 Self { problems: details, ..Self::new(format!("Nothing was done: {noun} not found.")) }
             }
             cause @ Error::Internal(_) => Self {
-                cause: Some(cause),
+                cause: Some(Box::new(cause)),
                 ..Self::new("Internal server error; the server log has the cause under this request's id")
             },
             other => Self::new(other.to_string()),

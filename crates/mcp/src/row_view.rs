@@ -7,7 +7,7 @@ use rowmill_model::row::RowView;
 use rowmill_model::{CellState, CellStatus, Column, Table};
 use serde_json::{Map, Value, json};
 
-use crate::answer_size::chars;
+use crate::answer_size::{chars, put};
 use crate::refusal::Refusal;
 use crate::value_text::{Part, cut, parsed, shown};
 
@@ -76,14 +76,13 @@ fn state_words(view: &RowView<'_>, column: &Column) -> Option<Value> {
         None => word.to_owned(),
     };
     let words = match state.status {
-        CellStatus::Idle => return None,
         CellStatus::Queued => because("queued"),
         CellStatus::Generating => "generating".to_owned(),
         CellStatus::Error => because("error"),
         CellStatus::Skipped => because("skipped"),
         CellStatus::Completed if state.stale => "stale".to_owned(),
         CellStatus::Completed if state.outcome == Some(CellOutcome::NoData) => "no data".to_owned(),
-        CellStatus::Completed => return None,
+        CellStatus::Idle | CellStatus::Completed => return None,
     };
     Some(words.into())
 }
@@ -104,8 +103,11 @@ pub(crate) fn whole_cell(
         let form = if part.is_text { "text" } else { "JSON" };
         let mut cut = json!({ "from": part.from, "to": part.to, "of": part.of, "form": form });
         if part.to < part.of {
-            cut["readOn"] =
-                json!(format!("get_row with columns [{:?}] and offset {}", column.header, part.to));
+            put(
+                &mut cut,
+                "readOn",
+                json!(format!("get_row with columns [{:?}] and offset {}", column.header, part.to)),
+            );
         }
         cell.insert("value".to_owned(), part.text.into());
         cell.insert("cut".to_owned(), cut);

@@ -14,7 +14,6 @@ use rowmill_app::App;
 use rowmill_clock::Clock;
 use rowmill_fairness::Tenant;
 use rowmill_model::nearest::nearest;
-use serde_json::Map;
 
 use crate::answer_size::bounded;
 use crate::arguments::Arguments;
@@ -54,7 +53,7 @@ impl Server {
     ) -> CallToolResult {
         let context = Context { app: &self.app, clock: &*self.clock, call, request: context };
         let is_long = request.arguments.as_ref().is_some_and(|arguments| arguments.contains_key("maxChars"));
-        let mut arguments = Arguments::new(request.arguments.unwrap_or_default(), argument_names(tool));
+        let mut arguments = Arguments::new(request.arguments.unwrap_or_default(), &argument_names(tool));
         match tools::call(tool, &context, &mut arguments).await {
             Ok(answer) if is_long => CallToolResult::structured(answer),
             Ok(answer) => CallToolResult::structured(bounded(answer)),
@@ -146,7 +145,7 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_else(Map::new);
+        let arguments = request.arguments.unwrap_or_default();
         Ok(prompts::prompt(&request.name, &arguments)?.into())
     }
 

@@ -4,7 +4,7 @@ use rowmill_app::StoredProject;
 use rowmill_model::View;
 use serde_json::{Value, json};
 
-use crate::answer_size::fit;
+use crate::answer_size::{fit, put};
 use crate::arguments::Arguments;
 use crate::column_view::{brief, whole};
 use crate::context::Context;
@@ -33,7 +33,7 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
             let mut column = whole(table, column);
             cut_texts(&mut column, COLUMN_TEXT_CHARS_MAX);
             let mut answer = head(&stored);
-            answer["columns"] = json!([column]);
+            put(&mut answer, "columns", json!([column]));
             Ok(answer)
         }
         None => Ok(described(&stored, usize::try_from(offset).unwrap_or(usize::MAX))),
@@ -49,14 +49,14 @@ pub(crate) fn described(stored: &StoredProject, offset: usize) -> Value {
     let (views, views_left) = fit(views, VIEWS_CHARS_MAX);
     let mut answer = head(stored);
     if left > 0 {
-        answer["nextOffset"] = (offset + columns.len()).into();
+        put(&mut answer, "nextOffset", (offset + columns.len()).into());
     }
-    answer["columns"] = columns.into();
+    put(&mut answer, "columns", columns.into());
     if !views.is_empty() {
-        answer["views"] = views.into();
+        put(&mut answer, "views", views.into());
     }
     if views_left > 0 {
-        answer["viewsLeftOut"] = views_left.into();
+        put(&mut answer, "viewsLeftOut", views_left.into());
     }
     answer
 }
@@ -77,7 +77,7 @@ fn shown_view(stored: &StoredProject, view: &View) -> Value {
     if let Ok(filters) = serde_json::to_value(&view.filters)
         && !view.filters.is_empty()
     {
-        shown["where"] = named_filters(&stored.project.table, filters);
+        put(&mut shown, "where", named_filters(&stored.project.table, filters));
     }
     cut_texts(&mut shown, 200);
     shown

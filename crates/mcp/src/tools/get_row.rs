@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::answer_size::{LIST_CHARS_MAX, chars};
+use crate::answer_size::{LIST_CHARS_MAX, chars, put};
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::names;
@@ -53,7 +53,7 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
     let mut answer = json!({ "id": row.id.to_string(), "cells": cells });
     if !left_out.is_empty() {
         let named: Vec<&str> = left_out.iter().copied().take(20).collect();
-        answer["leftOut"] = json!({ "count": left_out.len(), "columns": named });
+        put(&mut answer, "leftOut", json!({ "count": left_out.len(), "columns": named }));
     }
     Ok(answer)
 }

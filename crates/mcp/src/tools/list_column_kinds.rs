@@ -5,6 +5,7 @@ use rowmill_model::ProviderKind;
 use rowmill_model::template::{Catalogue, TEMPLATES, Template};
 use serde_json::{Value, json};
 
+use crate::answer_size::put;
 use crate::arguments::Arguments;
 use crate::column_settings::{defaults, schemas, template_named};
 use crate::context::Context;
@@ -29,7 +30,7 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
         "example": example(template),
     });
     if let Some(providers) = providers(context, template).await? {
-        shown["providers"] = providers;
+        put(&mut shown, "providers", providers);
     }
     Ok(json!({ "kinds": [shown] }))
 }

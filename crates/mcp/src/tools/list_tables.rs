@@ -3,7 +3,7 @@
 use rowmill_app::ProjectSummary;
 use serde_json::{Value, json};
 
-use crate::answer_size::{LIST_CHARS_MAX, fit};
+use crate::answer_size::{LIST_CHARS_MAX, fit, put};
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::refusal::{Outcome, Refusal};
@@ -29,7 +29,7 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
     let next = offset.saturating_add(shown.len());
     let mut answer = json!({ "tables": shown, "total": total });
     if next < total {
-        answer["nextOffset"] = next.into();
+        put(&mut answer, "nextOffset", next.into());
     }
     Ok(answer)
 }
@@ -49,7 +49,7 @@ async fn entry(context: &Context<'_>, table: &ProjectSummary) -> Result<Option<V
         "id": id, "title": title, "rows": rows, "columns": column_count, "createdAt": timestamp(*created_at_ms),
     });
     if *autoplay {
-        shown["autoplay"] = true.into();
+        put(&mut shown, "autoplay", true.into());
     }
     Ok(Some(shown))
 }

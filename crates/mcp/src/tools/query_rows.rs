@@ -4,7 +4,7 @@ use rowmill_app::{Cursor, ListRows, Page, Start, StoredProject};
 use rowmill_model::Column;
 use serde_json::{Value, json};
 
-use crate::answer_size::{LIST_CHARS_MAX, chars, fit};
+use crate::answer_size::{LIST_CHARS_MAX, chars, fit, put};
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::names;
@@ -100,9 +100,10 @@ impl Query<'_> {
 }
 
 fn answer(rows: Vec<Value>, page: &Page) -> Value {
-    let mut answer = json!({ "rows": rows, "total": page.total });
+    let mut answer = json!({ "total": page.total });
+    put(&mut answer, "rows", rows.into());
     if let Some(next) = &page.next {
-        answer["nextCursor"] = next.to_string().into();
+        put(&mut answer, "nextCursor", next.to_string().into());
     }
     answer
 }

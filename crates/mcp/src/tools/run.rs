@@ -4,6 +4,7 @@ use rowmill_app::{StoredProject, TriggerRows};
 use rowmill_model::{CellStatus, Column, ErrorCode};
 use serde_json::{Value, json};
 
+use crate::answer_size::put;
 use crate::arguments::{Arguments, unknown_name};
 use crate::context::Context;
 use crate::cost::estimate;
@@ -75,9 +76,9 @@ impl Run<'_> {
             cells.push((*column, self.queue(one).await?));
         }
         let estimate = estimate(self.context, self.stored, &cells).await?;
-        answer["cells"] = cells.iter().map(|(_, count)| count).sum::<u64>().into();
-        answer["estimatedCost"] = estimate.cost();
-        answer["costNote"] = estimate.note().into();
+        put(&mut answer, "cells", cells.iter().map(|(_, count)| count).sum::<u64>().into());
+        put(&mut answer, "estimatedCost", estimate.cost());
+        put(&mut answer, "costNote", estimate.note().into());
         Ok(answer)
     }
 
@@ -85,11 +86,15 @@ impl Run<'_> {
         let rows = self.queue(self.trigger.clone()).await?;
         let status = wait(self.context, &self.stored.project.id.to_string(), seconds).await?;
         let mut answer = json!({ "dryRun": false, "rows": rows, "status": numbers(&status) });
-        answer["next"] = if status.tally.is_processing() {
-            json!("Call run_status with wait 30 until processing is false; stop_run stops it.")
-        } else {
-            json!("It is done. run_status tells why cells failed; query_rows reads the results.")
-        };
+        put(
+            &mut answer,
+            "next",
+            if status.tally.is_processing() {
+                json!("Call run_status with wait 30 until processing is false; stop_run stops it.")
+            } else {
+                json!("It is done. run_status tells why cells failed; query_rows reads the results.")
+            },
+        );
         Ok(answer)
     }
 }
@@ -104,13 +109,11 @@ fn words<T>(
     let sent = arguments.texts(name)?;
     let mut found = Vec::with_capacity(sent.len());
     for (index, word) in sent.iter().enumerate() {
-        match parse(word) {
-            Some(parsed) => found.push(parsed),
-            None => {
-                let what = "one of these";
-                let path = format!("{name}[{index}]");
-                arguments.problems(vec![unknown_name(&path, word, what, known.iter().copied())]);
-            }
+        if let Some(parsed) = parse(word) {
+            found.push(parsed);
+        } else {
+            let path = format!("{name}[{index}]");
+            arguments.problems(vec![unknown_name(&path, word, "one of these", known.iter().copied())]);
         }
     }
     Some(found)

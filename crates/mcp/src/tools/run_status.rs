@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::answer_size::put;
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::processing::{WAIT_SECONDS_MAX, errors, numbers, wait};
@@ -18,6 +19,6 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
     // The project may have changed while this waited.
     let stored = tables::find(context, &stored.project.id.to_string()).await?;
     let errors = errors(context, &stored, &status).await?;
-    answer["errors"] = json!(errors);
+    put(&mut answer, "errors", json!(errors));
     Ok(answer)
 }

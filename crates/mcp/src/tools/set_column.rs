@@ -5,6 +5,7 @@ use rowmill_model::template::Template;
 use rowmill_model::{Column, Offence};
 use serde_json::{Map, Value, json};
 
+use crate::answer_size::put;
 use crate::arguments::{Arguments, unknown_name};
 use crate::column_settings::{ColumnArguments, renamed, template_named};
 use crate::column_view::whole;
@@ -45,8 +46,12 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
     let is_processed = table.by_id(changed.column.as_str()).is_some_and(|column| column.kind.is_processed());
     let mut answer = json!({ "created": matches!(target, Target::New(_)), "column": column });
     if is_processed {
-        answer["next"] = json!(
-            "Check it with try_column on one row, then run. Results it had are stale until it runs again."
+        put(
+            &mut answer,
+            "next",
+            json!(
+                "Check it with try_column on one row, then run. Results it had are stale until it runs again."
+            ),
         );
     }
     Ok(answer)

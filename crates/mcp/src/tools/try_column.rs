@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::set_column::{Draft, Target};
 use crate::advice::advice;
+use crate::answer_size::put;
 use crate::arguments::Arguments;
 use crate::column_settings::renamed;
 use crate::context::Context;
@@ -81,20 +82,20 @@ fn answer(context: &Context<'_>, row: &str, tried: Tried) -> Value {
     let (status, meta) = match outcome {
         None => ("dry run", Map::new()),
         Some(TrialOutcome::Completed(raw, meta)) => {
-            answer["value"] = shown(&raw, VALUE_CHARS_MAX);
+            put(&mut answer, "value", shown(&raw, VALUE_CHARS_MAX));
             ("completed", meta)
         }
         Some(TrialOutcome::Failed(error, meta)) => {
-            answer["error"] = failure(context, &error);
+            put(&mut answer, "error", failure(context, &error));
             ("error", meta)
         }
         Some(TrialOutcome::Skipped(error)) => {
-            answer["error"] = failure(context, &error);
+            put(&mut answer, "error", failure(context, &error));
             ("skipped", Map::new())
         }
     };
-    answer["status"] = status.into();
-    answer["cost"] = json!(Spent::of(&meta).cost.map(Amount::number));
+    put(&mut answer, "status", status.into());
+    put(&mut answer, "cost", json!(Spent::of(&meta).cost.map(Amount::number)));
     answer
 }
 

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::answer_size::put;
 use crate::arguments::Arguments;
 use crate::context::Context;
 use crate::names;
@@ -75,7 +76,7 @@ pub(super) async fn call(context: &Context<'_>, arguments: &mut Arguments) -> Ou
     let ids: Vec<String> = inserted.rows.iter().take(IDS_MAX).map(|(id, _)| id.to_string()).collect();
     let mut answer = json!({ "inserted": new, "updated": inserted.rows.len() - new, "ids": ids });
     if inserted.rows.len() > IDS_MAX {
-        answer["idsLeftOut"] = (inserted.rows.len() - IDS_MAX).into();
+        put(&mut answer, "idsLeftOut", (inserted.rows.len() - IDS_MAX).into());
     }
     Ok(answer)
 }
