@@ -113,7 +113,7 @@ fn health_answers_beside_readers_of_large_rows() {
 fn readers_who_do_not_read_hold_up_their_own_team_only() {
     const CELLS: usize = 20;
     const READERS: usize = 30;
-    let server = Server::start(&[("request-memory", "64M")]);
+    let server = Server::start(&[("ROWMILL_REQUEST_MEMORY", "64M")]);
     let headers: Vec<String> = (0..CELLS).map(|number| format!("Column {number}")).collect();
     let table = server.api().table(&headers.iter().map(String::as_str).collect::<Vec<_>>());
     let cell = "x".repeat(CELL_BYTES);
