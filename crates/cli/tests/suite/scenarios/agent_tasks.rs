@@ -130,37 +130,44 @@ fn ten_tasks_are_done_by_tools_alone() {
     let model = model();
     let server = server(&model);
     let agent = Agent::new(&server.api());
-    let told = |name: &str| {
-        let (calls, chars) = agent.spent();
-        println!("agent task: {name}: {calls} calls, {chars} characters");
-        assert!(calls <= 6 && chars < 20_000, "{name}: {calls} calls, {chars} characters");
-    };
     agent.spent();
+    make_and_fill(&agent);
+    ask_and_repair(&agent);
+    change_and_read(&agent);
+}
 
+fn told(agent: &Agent, name: &str) {
+    let (calls, chars) = agent.spent();
+    println!("agent task: {name}: {calls} calls, {chars} characters");
+    assert!(calls <= 6 && chars < 20_000, "{name}: {calls} calls, {chars} characters");
+}
+
+fn firms(from: usize, to: usize) -> Value {
+    let firm = |index: usize| {
+        let name = if index % 50 == 49 { format!("Broken {index}") } else { format!("Firm {index}") };
+        let city = ["Rome", "Oslo", "Bern"][index % 3];
+        json!({ "Name": name, "City": city, "Staff": index })
+    };
+    (from..to).map(firm).collect()
+}
+
+fn make_and_fill(agent: &Agent) {
     let columns = json!(["Name", "City", "Staff"]);
     agent.does("create_table", json!({ "title": "Firms", "columns": columns }));
-    let firms = |from: usize, to: usize| -> Value {
-        let firm = |index: usize| {
-            let name = if index % 50 == 49 { format!("Broken {index}") } else { format!("Firm {index}") };
-            let city = ["Rome", "Oslo", "Bern"][index % 3];
-            json!({ "Name": name, "City": city, "Staff": index })
-        };
-        (from..to).map(firm).collect()
-    };
     agent.does("upsert_rows", json!({ "table": "Firms", "rows": firms(0, 20) }));
-    told("make a table from a list of 20");
+    told(agent, "make a table from a list of 20");
 
     let again =
         agent.does("upsert_rows", json!({ "table": "Firms", "matchOn": "Name", "rows": firms(10, 30) }));
     assert_eq!((&again["inserted"], &again["updated"]), (&json!(10), &json!(10)));
-    told("add 20 rows without duplicates");
+    told(agent, "add 20 rows without duplicates");
 
     agent.does("list_column_kinds", json!({ "kind": "ai-text" }));
     let prompt = json!({ "prompt": "What does @{Name} do?" });
     agent.does("try_column", json!({ "table": "Firms", "kind": "ai-text", "settings": prompt }));
     let once = json!({ "retry": { "maxAttempts": 1 } });
     agent.does("set_column", json!({ "table": "Firms", "column": "About", "kind": "ai-text", "settings": prompt, "options": once }));
-    told("add an AI column and try it");
+    told(agent, "add an AI column and try it");
 
     agent.does("run", json!({ "table": "Firms", "columns": ["About"], "limit": 10 }));
     let ran = agent.does(
@@ -172,8 +179,10 @@ fn ten_tasks_are_done_by_tools_alone() {
         (&json!(10), &json!(0.02)),
         "{ran}"
     );
-    told("run ten rows and tell the cost");
+    told(agent, "run ten rows and tell the cost");
+}
 
+fn ask_and_repair(agent: &Agent) {
     for (from, to) in [(30, 500), (500, 1_000)] {
         agent.does("upsert_rows", json!({ "table": "Firms", "rows": firms(from, to) }));
     }
@@ -184,27 +193,29 @@ fn ten_tasks_are_done_by_tools_alone() {
     ]);
     let found = agent.does("query_rows", json!({ "table": "Firms", "where": question, "limit": 1 }));
     assert_eq!(found["total"], (501..1_000).filter(|index| index % 3 == 1).count());
-    told("answer a question about 1,000 rows");
+    told(agent, "answer a question about 1,000 rows");
 
     let broken = json!([{ "column": "Name", "operator": "startsWith", "value": "Broken" }]);
     agent.does("run", json!({ "table": "Firms", "where": broken, "dryRun": false, "wait": 30 }));
     let status = agent.does("run_status", json!({ "table": "Firms" }));
     assert_eq!(status["errors"][0]["cells"], 20, "{status}");
-    told("say why cells failed");
+    told(agent, "say why cells failed");
 
     let gentle = json!({ "prompt": "Ask gently: what does @{Name} do?" });
     agent.does("set_column", json!({ "table": "Firms", "column": "About", "settings": gentle }));
     let repaired =
         agent.does("run", json!({ "table": "Firms", "statuses": ["error"], "dryRun": false, "wait": 30 }));
     assert_eq!(repaired["status"]["rows"]["error"], 0, "{repaired}");
-    told("repair the column and run what failed");
+    told(agent, "repair the column and run what failed");
+}
 
+fn change_and_read(agent: &Agent) {
     let cities = json!([{ "Name": "Firm 1", "City": "Paris" }, { "Name": "Firm 2", "City": "Paris" }]);
     agent.does("upsert_rows", json!({ "table": "Firms", "matchOn": "Name", "rows": cities }));
     let paris = json!([{ "column": "City", "operator": "equals", "value": "Paris" }]);
     let moved = agent.does("query_rows", json!({ "table": "Firms", "where": paris, "columns": ["Name"] }));
     assert_eq!(moved["total"], 2);
-    told("update rows by match");
+    told(agent, "update rows by match");
 
     let delete = |more: Value| {
         let mut arguments = json!({ "table": "Firms", "where": paris });
@@ -213,7 +224,7 @@ fn ten_tasks_are_done_by_tools_alone() {
     };
     let count = delete(json!({}))["count"].clone();
     assert_eq!(delete(json!({ "dryRun": false, "expectedCount": count }))["count"], 2);
-    told("delete the rows of one city");
+    told(agent, "delete the rows of one city");
 
     agent.does("describe_table", json!({ "table": "Firms" }));
     let best = json!({ "table": "Firms", "sort": [{ "column": "Staff", "direction": "desc" }], "columns": ["Name", "City", "Staff"], "limit": 10 });
@@ -221,5 +232,5 @@ fn ten_tasks_are_done_by_tools_alone() {
     let cities: BTreeSet<&str> =
         best["rows"].as_array().unwrap().iter().filter_map(|row| row["cells"]["City"].as_str()).collect();
     assert_eq!((best["rows"].as_array().unwrap().len(), cities.len()), (10, 3));
-    told("understand an unknown table and list its ten largest firms");
+    told(agent, "understand an unknown table and list its ten largest firms");
 }
