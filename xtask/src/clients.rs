@@ -114,7 +114,7 @@ impl Workshop {
 }
 
 fn is_operation(file: &str) -> bool {
-    file.ends_with(".py") && file != "__init__.py"
+    Path::new(file).extension().is_some_and(|extension| extension == "py") && file != "__init__.py"
 }
 
 /// The commands of a page, block by block.

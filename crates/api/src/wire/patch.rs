@@ -187,11 +187,11 @@ mod tests {
         assert_eq!((&fields["part"]["anyOf"], &fields["maybe"]["anyOf"]), (&part, &part));
         assert_eq!(fields["list"]["items"]["$ref"], "#/$defs/Leaf");
         assert_eq!(fields["leaf"]["anyOf"][0]["$ref"], "#/$defs/Word");
-        let named = &schema["$defs"];
-        let names: Vec<&String> = named.as_object().unwrap().keys().collect();
+        let definitions = &schema["$defs"];
+        let names: Vec<&String> = definitions.as_object().unwrap().keys().collect();
         assert_eq!(names, ["PartPatch", "Leaf", "Word"]);
-        assert_eq!(named["PartPatch"].get("required"), None);
-        assert_eq!(named["PartPatch"]["properties"]["parts"]["anyOf"], part);
-        assert_eq!(named["Leaf"]["required"], json!(["count"]));
+        assert_eq!(definitions["PartPatch"].get("required"), None);
+        assert_eq!(definitions["PartPatch"]["properties"]["parts"]["anyOf"], part);
+        assert_eq!(definitions["Leaf"]["required"], json!(["count"]));
     }
 }

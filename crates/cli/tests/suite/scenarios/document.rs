@@ -167,11 +167,11 @@ fn every_header_that_occurs_is_told(api: &Api) {
     let document = api.document();
     let check = |place: &str, request: &str, status: &str, answer: &str| {
         let (_, operation) = operations(document).into_iter().find(|(at, _)| at == place).unwrap();
-        let names = parameter_names(operation).into_iter();
-        let named = names.map(|name| {
+        let parameters = parameter_names(operation).into_iter();
+        let mut headers = parameters.map(|name| {
             document.pointer(name.trim_start_matches('#')).map_or(json!(name), |one| one["name"].clone())
         });
-        assert!(request.is_empty() || named.into_iter().any(|name| name == request), "{place}: {request}");
+        assert!(request.is_empty() || headers.any(|name| name == request), "{place}: {request}");
         let response = &operation["responses"][status];
         let response = response["$ref"].as_str().map_or(response, |at| document.pointer(&at[1..]).unwrap());
         assert!(answer.is_empty() || response["headers"].get(answer).is_some(), "{place}: {status} {answer}");
@@ -240,8 +240,8 @@ fn it_says_where_the_server_is_and_what_its_limits_are() {
     let settings =
         [("ROWMILL_PUBLIC_URL", "https://tables.example/mill"), ("ROWMILL_PAGE_SIZE_DEFAULT", "7")];
     let server = Server::start_in(DataDir::new(), &settings);
-    let served = server.api().document().clone();
-    assert_eq!(served["servers"][0]["url"], "https://tables.example/mill");
+    let published = server.api().document().clone();
+    assert_eq!(published["servers"][0]["url"], "https://tables.example/mill");
     let folder = DataDir::new();
     let printed = |arguments: &[&str]| -> Value {
         let output = rowmill(&folder, &[&["openapi"], arguments].concat());
@@ -256,7 +256,7 @@ fn it_says_where_the_server_is_and_what_its_limits_are() {
         "--data-dir",
         "elsewhere",
     ];
-    assert!(printed(&flags) == served, "what is printed with the same settings is what is served");
+    assert!(printed(&flags) == published, "what is printed with the same settings is what is served");
     assert_eq!(printed(&[])["servers"][0]["url"], "/");
     std::fs::write(folder.path().join("rowmill.toml"), "public_url = \"http://tables.example\"\n").unwrap();
     assert_eq!(printed(&[])["servers"][0]["url"], "http://tables.example");
