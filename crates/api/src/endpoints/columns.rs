@@ -71,6 +71,7 @@ impl<V: Version> Endpoint<ApiState> for ListColumns<V> {
 pub(crate) struct GetColumn<V>(PhantomData<V>);
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ColumnAnswer")]
 pub(crate) struct ColumnOut {
     column: ColumnFull,
 }
