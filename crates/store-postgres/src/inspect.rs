@@ -110,13 +110,15 @@ impl Inspect for Inspector {
     async fn strays(&self) -> Result<Vec<String>> {
         let mut strays = Vec::new();
         for (table, what) in OF_PROJECTS {
+            // What is in the trash has its project's number turned negative.
             let sql = format!(
                 "WITH RECURSIVE nums AS ((SELECT project FROM rowmill.{table} ORDER BY project LIMIT 1) UNION ALL \
                  SELECT (SELECT t.project FROM rowmill.{table} t WHERE t.project > nums.project \
                  ORDER BY t.project LIMIT 1) FROM nums WHERE nums.project IS NOT NULL) \
                  SELECT project FROM nums WHERE project IS NOT NULL \
-                 AND NOT EXISTS (SELECT 1 FROM rowmill.projects p WHERE p.project = nums.project) \
-                 AND NOT EXISTS (SELECT 1 FROM rowmill.graves g WHERE g.project = nums.project)"
+                 AND NOT EXISTS (SELECT 1 FROM rowmill.projects p WHERE p.project = abs(nums.project)) \
+                 AND NOT EXISTS (SELECT 1 FROM rowmill.trashed_projects t WHERE t.project = abs(nums.project)) \
+                 AND NOT EXISTS (SELECT 1 FROM rowmill.graves g WHERE g.project = abs(nums.project))"
             );
             for row in self.ask(&sql, &[]).await? {
                 let num: i64 = row.get(0);
@@ -224,6 +226,9 @@ const OF_PROJECTS: &[(&str, &str)] = &[
     ("ready", "cells to run"),
     ("retries", "retries"),
     ("claims", "claims"),
+    ("runs", "runs"),
+    ("trash", "entries of the trash"),
+    ("past_guests", "former guests"),
 ];
 
 fn read_project(row: &Row) -> Result<InspectedProject> {

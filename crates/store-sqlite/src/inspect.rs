@@ -281,10 +281,14 @@ const OF_PROJECTS: &[(&str, &str)] = &[
     ("SELECT project FROM ready WHERE project >= ?1 ORDER BY project LIMIT 1", "cells to run"),
     ("SELECT min(project) FROM retries WHERE project >= ?1", "retries"),
     ("SELECT project FROM claims WHERE project >= ?1 ORDER BY project LIMIT 1", "claims"),
+    ("SELECT project FROM runs WHERE project >= ?1 ORDER BY project LIMIT 1", "runs"),
+    ("SELECT project FROM trash WHERE project >= ?1 ORDER BY project LIMIT 1", "entries of the trash"),
+    ("SELECT project FROM past_guests WHERE project >= ?1 ORDER BY project LIMIT 1", "former guests"),
 ];
 
 fn strays(connection: &Connection) -> Result<Vec<String>> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM projects WHERE num = ?1) OR EXISTS (SELECT 1 FROM graves WHERE project = ?1)";
+    let sql = "SELECT EXISTS (SELECT 1 FROM projects WHERE num = ?1) OR EXISTS (SELECT 1 FROM graves WHERE project = ?1) \
+               OR EXISTS (SELECT 1 FROM trashed_projects WHERE num = ?1)";
     let mut is_known = prepare(connection, sql)?;
     let mut strays = Vec::new();
     for (sql, what) in OF_PROJECTS {

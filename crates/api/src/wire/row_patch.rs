@@ -17,20 +17,33 @@ impl JsonSchema for RowsPatch {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let row = generator.subschema_for::<RowPatch>();
+        let (batch, row) =
+            (generator.subschema_for::<RowPatchBatch>(), generator.subschema_for::<RowPatch>());
         json_schema!({
             "description": "`{\"rows\": [rows]}`, or an array of rows.",
-            "anyOf": [
-                {
-                    "type": "object",
-                    "required": ["rows"],
-                    "additionalProperties": false,
-                    "properties": {
-                        "rows": { "type": "array", "items": row, "x-limit": { "maxItems": "insertRowsMax" } }
-                    }
-                },
-                { "type": "array", "items": row, "x-limit": { "maxItems": "insertRowsMax" } },
-            ],
+            "anyOf": [batch, { "type": "array", "items": row, "x-limit": { "maxItems": "insertRowsMax" } }],
+        })
+    }
+}
+
+#[derive(Debug)]
+struct RowPatchBatch;
+
+impl JsonSchema for RowPatchBatch {
+    fn schema_name() -> Cow<'static, str> {
+        "RowPatchBatch".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let row = generator.subschema_for::<RowPatch>();
+        json_schema!({
+            "type": "object",
+            "description": "Rows to update.",
+            "required": ["rows"],
+            "additionalProperties": false,
+            "properties": {
+                "rows": { "type": "array", "items": row, "x-limit": { "maxItems": "insertRowsMax" } }
+            },
         })
     }
 }

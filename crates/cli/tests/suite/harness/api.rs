@@ -137,6 +137,10 @@ impl Answer {
         self.response.header(name)
     }
 
+    pub(crate) fn headers(&self, name: &str) -> String {
+        self.response.headers(name)
+    }
+
     /// The bytes as they came over the wire.
     pub(crate) fn raw(&self) -> &[u8] {
         &self.response.body

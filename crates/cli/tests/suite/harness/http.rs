@@ -80,6 +80,12 @@ impl Response {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
+
+    /// Of a header that may come several times, all of it.
+    pub(crate) fn headers(&self, name: &str) -> String {
+        let found = self.headers.iter().filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
+    }
 }
 
 pub(crate) fn exchange(address: &str, request: &Request) -> io::Result<Response> {

@@ -147,7 +147,11 @@ fn an_open_project_is_read_without_a_key() {
     open.patch("", json!({ "settings": { "api": { "requireKey": false } } })).ok();
     let operations = Operation::all(api.document());
     let reads: Vec<&Operation> = operations.iter().filter(|operation| operation.may_be_open()).collect();
-    assert_eq!(reads.len(), 7, "project, columns, templates, rows, row, status, views");
+    assert_eq!(
+        reads.len(),
+        11,
+        "project, columns, column, templates, rows, row, status, runs, run, views, view"
+    );
     for operation in &reads {
         let status = operation.try_on(&anonymous, "default", &open.id).status();
         assert!(matches!(status, 200 | 404), "{}: {status}", operation.template);

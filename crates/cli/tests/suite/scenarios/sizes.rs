@@ -50,7 +50,8 @@ fn answers_are_compressed_when_asked(api: &Api) {
         assert_eq!(answer.header("Content-Encoding"), Some(encoding), "{accept}");
         assert_eq!(answer.text, plain.text, "{accept}");
         assert!(answer.raw().len() * 2 < plain.raw().len(), "{accept}");
-        assert!(answer.header("Vary").is_some_and(|vary| vary.to_lowercase().contains("accept-encoding")));
+        let vary = answer.headers("Vary").to_lowercase();
+        assert!(vary.contains("accept-encoding"), "{vary}");
     }
     for accept in ["identity", "br", "gzip;q=0", "nonsense"] {
         assert_eq!(list(accept).header("Content-Encoding"), None, "{accept}");
