@@ -151,12 +151,11 @@ impl Outlet {
         self.charge = None;
         let memory = Arc::clone(&self.memory);
         let mut admitted = pin!(memory.admit_part());
-        let mut charge = match tokio::time::timeout(STALL_MAX, admitted.as_mut()).await {
-            Ok(charge) => charge?,
-            Err(_) => {
-                self.rest.give_back_snapshot();
-                admitted.await?
-            }
+        let mut charge = if let Ok(charge) = tokio::time::timeout(STALL_MAX, admitted.as_mut()).await {
+            charge?
+        } else {
+            self.rest.give_back_snapshot();
+            admitted.await?
         };
         let rows = self.rest.next().await.map_err(rowmill_app::Error::from)?;
         self.memory.enlarge(&mut charge, bytes_of(rows.as_deref().unwrap_or_default()))?;

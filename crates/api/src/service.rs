@@ -4,7 +4,7 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, imports, keys, projects, providers, row_patches, rows, run_history,
+    cells, columns, events, exports, imports, keys, projects, providers, row, row_patches, rows, run_history,
     runs, secrets, sessions, team, trash, trials, usage, views, webhook,
 };
 use crate::state::ApiState;
@@ -71,7 +71,7 @@ fn add_operations(api: &mut Api<ApiState>) {
 
     let project = V2::PROJECT;
     api.add::<rows::InsertRows<V2>>(format!("{project}/rows"))
-        .add::<rows::PatchRow<V2>>(format!("{project}/rows/{{rowId}}"));
+        .add::<row::PatchRow<V2>>(format!("{project}/rows/{{rowId}}"));
 
     api.add::<webhook::Deliver>("/webhooks/eventplatform/{teamId}");
 }
@@ -92,8 +92,8 @@ fn add_project<V: Version>(api: &mut Api<ApiState>) {
         .add::<rows::InsertRows<V>>(at("/rows"))
         .add::<row_patches::PatchRows<V>>(at("/rows"))
         .add::<rows::DeleteRows<V>>(at("/rows"))
-        .add::<rows::GetRow<V>>(at("/rows/{rowId}"))
-        .add::<rows::PatchRow<V>>(at("/rows/{rowId}"))
+        .add::<row::GetRow<V>>(at("/rows/{rowId}"))
+        .add::<row::PatchRow<V>>(at("/rows/{rowId}"))
         .add::<cells::PatchCells<V>>(at("/cells"))
         .add::<runs::Trigger<V>>(at("/trigger"))
         .add::<runs::Stop<V>>(at("/stop"))

@@ -6,7 +6,7 @@ use axum::http::Method;
 use rowmill_app::{Import, ImportColumn, ImportField, ImportOptions, ImportRow};
 use rowmill_model::Limits;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::ProjectPath;
@@ -24,6 +24,7 @@ use crate::json_guard::guard;
 use crate::payload::File;
 use crate::state::ApiState;
 use crate::wire::fields;
+use crate::wire::import::{CreatedColumn, FileOutcome, Rejected};
 
 /// Rows that are written together: few enough that others get their turn.
 const BATCH_ROWS: usize = 1_000;
@@ -66,55 +67,6 @@ pub(crate) struct ImportQuery {
     #[serde(default)]
     #[schemars(with = "Formulas")]
     formulas: Option<Formulas>,
-}
-
-/// The result of an import.
-#[derive(Debug, Default, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "ImportResult")]
-pub(crate) struct FileOutcome {
-    /// Number of inserted rows.
-    imported_count: u64,
-    /// Number of existing rows that changed (with `matchOn`).
-    updated_count: u64,
-    /// Number of existing rows that did not change (with `matchOn`).
-    unchanged_count: u64,
-    /// Number of rejected rows.
-    rejected_count: u64,
-    /// Columns created by the import.
-    columns_created: Vec<CreatedColumn>,
-    /// Fields of the file that were ignored.
-    #[schemars(inner(length(max = 1_048_576), regex(pattern = r"^[\s\S]*$")))]
-    fields_ignored: Vec<String>,
-    /// Fields that were ignored or became columns and may be misspelt, and the headers they resemble.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    hints: BTreeMap<String, String>,
-    /// The rejected rows.
-    #[schemars(extend("x-limit" = { "maxItems": "importRejectedMax" }))]
-    rejected: Vec<Rejected>,
-    /// Whether the import stopped early because of too many rejected rows.
-    stopped: bool,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "ImportedColumn")]
-struct CreatedColumn {
-    #[schemars(length(max = 64))]
-    id: String,
-    #[schemars(length(max = 255))]
-    header: String,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-struct Rejected {
-    /// The line at which the row starts, from 1.
-    line: u64,
-    /// The reason.
-    #[schemars(length(max = 10_000), regex(pattern = r"^[\s\S]*$"))]
-    reason: String,
-    /// The row's cells, or the line; truncated or omitted if very long.
-    #[schemars(inner(length(max = 8_388_608), regex(pattern = r"^[\s\S]*$")))]
-    values: Vec<String>,
 }
 
 impl Endpoint<ApiState> for ImportFile {

@@ -8,6 +8,7 @@ pub(crate) mod imports;
 pub(crate) mod keys;
 pub(crate) mod projects;
 pub(crate) mod providers;
+pub(crate) mod row;
 pub(crate) mod row_patches;
 pub(crate) mod row_queries;
 pub(crate) mod rows;

@@ -90,11 +90,11 @@ impl<V: Copy> RowChanges<V> {
         self.row_count += 1;
         self.value_bytes_change += byte_change(0, row.values.as_bytes().len());
         self.trashed_count = self.trashed_count.saturating_sub(1);
-        if !self.has_restored {
+        if self.restored_count == 0 {
             // So a table that rows came back to never has the numbers that it had before.
             self.next_position += 1;
-            self.has_restored = true;
         }
+        self.restored_count += 1;
         self.touch(position);
         self.restore_marks(row, marks)
     }

@@ -141,10 +141,10 @@ fn readers_who_do_not_read_hold_up_their_own_team_only() {
         });
         let grown = memory(server.pid(), "VmHWM").saturating_sub(before);
         let count = |head: &str| readers.iter().filter(|(_, sent)| sent == head).count();
-        let (served, refused) = (count("HTTP/1.1 200"), count("HTTP/1.1 503"));
-        println!("{rest}: {served} served, {refused} refused, grew by {} MB", grown / 1_000_000);
-        assert_eq!(served + refused, READERS, "{rest}");
-        assert!(served > 0 && refused > 0, "{rest}: {served} served, {refused} refused");
+        let (answered, refused) = (count("HTTP/1.1 200"), count("HTTP/1.1 503"));
+        println!("{rest}: {answered} answered, {refused} refused, grew by {} MB", grown / 1_000_000);
+        assert_eq!(answered + refused, READERS, "{rest}");
+        assert!(answered > 0 && refused > 0, "{rest}: {answered} answered, {refused} refused");
         // PostgreSQL reads as many rows at once as there are connections to it; each is refused as soon as it was read.
         let times = if Database::current() == Database::Postgres { 4 } else { 1 };
         assert!(grown < times * READERS * CELLS * CELL_BYTES / 2, "{rest}: grew by {grown} bytes");

@@ -316,7 +316,7 @@ fn the_trash_outlives_a_crash_and_is_swept_in_time() {
     table.delete(&format!("/columns/{}", table.column("Name"))).ok();
     let other = short.api().table(&["Name"]);
     other.delete("").ok();
-    eventually("the trash is swept", Duration::from_secs(60), || {
+    eventually("the trash is swept", Duration::from_mins(1), || {
         let rows = table.get("/trash").ok()["pagination"]["totalRows"].clone();
         let projects = short.api().get("/v4/trash").ok()["projects"].clone();
         let columns = table.get("/trash").ok()["columns"].clone();
@@ -368,7 +368,7 @@ fn a_row_is_here_or_there_whenever_the_process_dies() {
                     }
                 });
             }
-            eventually("rows come and go", Duration::from_secs(60), || {
+            eventually("rows come and go", Duration::from_mins(1), || {
                 (done.load(Ordering::Relaxed) > 3 + round).then_some(())
             });
             server.kill();

@@ -1,0 +1,55 @@
+//! The result of an import on the wire.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// The result of an import.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "ImportResult")]
+pub(crate) struct FileOutcome {
+    /// Number of inserted rows.
+    pub(crate) imported_count: u64,
+    /// Number of existing rows that changed (with `matchOn`).
+    pub(crate) updated_count: u64,
+    /// Number of existing rows that did not change (with `matchOn`).
+    pub(crate) unchanged_count: u64,
+    /// Number of rejected rows.
+    pub(crate) rejected_count: u64,
+    /// Columns created by the import.
+    pub(crate) columns_created: Vec<CreatedColumn>,
+    /// Fields of the file that were ignored.
+    #[schemars(inner(length(max = 1_048_576), regex(pattern = r"^[\s\S]*$")))]
+    pub(crate) fields_ignored: Vec<String>,
+    /// Fields that were ignored or became columns and may be misspelt, and the headers they resemble.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) hints: BTreeMap<String, String>,
+    /// The rejected rows.
+    #[schemars(extend("x-limit" = { "maxItems": "importRejectedMax" }))]
+    pub(crate) rejected: Vec<Rejected>,
+    /// Whether the import stopped early because of too many rejected rows.
+    pub(crate) stopped: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportedColumn")]
+pub(crate) struct CreatedColumn {
+    #[schemars(length(max = 64))]
+    pub(crate) id: String,
+    #[schemars(length(max = 255))]
+    pub(crate) header: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Rejected {
+    /// The line at which the row starts, from 1.
+    pub(crate) line: u64,
+    /// The reason.
+    #[schemars(length(max = 10_000), regex(pattern = r"^[\s\S]*$"))]
+    pub(crate) reason: String,
+    /// The row's cells, or the line; truncated or omitted if very long.
+    #[schemars(inner(length(max = 8_388_608), regex(pattern = r"^[\s\S]*$")))]
+    pub(crate) values: Vec<String>,
+}
