@@ -158,9 +158,9 @@ fn a_run_that_goes_on_outlives_a_crash() {
     let table = table.through(&server.api());
     let fields = ["id", "status", "startedAt", "startedBy", "cells"];
     assert_eq!(told(&newest(&table), &fields), told(&running, &fields), "it is the same run");
-    stub_server.release();
     table.post("/stop", json!({})).ok();
     assert_eq!(told(&newest(&table), &["id", "status"]), [json!("run_1"), json!("stopped")]);
+    stub_server.release();
 }
 
 fn a_run_says_who_started_it() {
