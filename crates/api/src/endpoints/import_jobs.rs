@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::import_request::FileRequest;
 use crate::payload::Nothing;
 use crate::state::ApiState;
-use crate::wire::import::{CreatedColumn, FileOutcome, Rejected};
+use crate::wire::import::{CreatedColumn, FileOutcome, JobResult, Rejected};
 use crate::wire::import_job::{ImportJobOut, JobOutcome};
 
 const TAG: &str = "Rows";
@@ -75,8 +75,8 @@ pub(crate) struct OneImport {
     job: ImportJobOut,
     /// The result, once the import has ended. If it failed or was cancelled: as far as it came.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "FileOutcome")]
-    result: Option<FileOutcome>,
+    #[schemars(with = "JobResult")]
+    result: Option<JobResult>,
 }
 
 impl Endpoint<ApiState> for GetImport {
@@ -136,7 +136,8 @@ impl Endpoint<ApiState> for CancelImport {
 }
 
 async fn answer(call: &Call<ApiState>, job: &ImportJob) -> Result<Answer<OneImport>, Error> {
-    let result = if job.status.is_over() { Some(result(call, job).await?) } else { None };
+    let result =
+        if job.status.is_over() { Some(JobResult { outcome: result(call, job).await? }) } else { None };
     Ok(Answer::new(OneImport { job: job.into(), result }))
 }
 

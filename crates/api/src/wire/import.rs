@@ -39,6 +39,14 @@ pub(crate) struct FileOutcome {
     pub(crate) job: Option<ImportJobOut>,
 }
 
+/// The result of an import that ran in the background.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportOutcome")]
+pub(crate) struct JobResult {
+    #[serde(flatten)]
+    pub(crate) outcome: FileOutcome,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "ImportedColumn")]
 pub(crate) struct CreatedColumn {
