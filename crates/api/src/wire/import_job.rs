@@ -93,6 +93,8 @@ impl From<&ImportJob> for ImportJobOut {
     fn from(job: &ImportJob) -> Self {
         let ImportProgress { rows_read, bytes_read, inserted, updated, unchanged, rejected, .. } =
             job.progress;
+        let outcome = JobOutcome::of(job);
+        let is_read = job.status == ImportStatus::Finished && !outcome.stopped;
         Self {
             id: job.id.to_string(),
             status: match job.status {
@@ -106,13 +108,14 @@ impl From<&ImportJob> for ImportJobOut {
             started_at: job.started_at_ms.map(timestamp),
             ended_at: job.ended_at_ms.map(timestamp),
             file_bytes: job.file_bytes,
-            bytes_read,
+            // What follows the last row is not noted.
+            bytes_read: if is_read { job.file_bytes } else { bytes_read },
             rows_read,
             imported_count: inserted,
             updated_count: updated,
             unchanged_count: unchanged,
             rejected_count: rejected,
-            error: JobOutcome::of(job).error,
+            error: outcome.error,
         }
     }
 }

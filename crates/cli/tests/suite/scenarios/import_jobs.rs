@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::harness::database::Database;
 use crate::harness::http::{connect, receive};
 use crate::harness::runner::scenarios;
 use crate::harness::server::DataDir;
@@ -164,8 +165,7 @@ fn a_bad_file_fails_its_import(api: &Api) {
     };
     fails("text/csv", None, b"a,\xe9\n".to_vec(), "invalid_request", "UTF-8");
     fails("text/csv", Some("gzip"), b"not gzip".to_vec(), "invalid_json", "");
-    let packed = zstd::encode_all(&b"A\n1\n"[..], 3).unwrap();
-    fails("text/csv", Some("zstd"), packed[..packed.len() - 3].to_vec(), "invalid_json", "");
+    fails("text/csv", Some("zstd"), b"not zstd".to_vec(), "invalid_json", "");
     let wide: Vec<String> = (0..600).map(|number| format!("New {number}")).collect();
     fails("text/csv", None, format!("{}\n1\n", wide.join(",")).into(), "limit_exceeded", "columnsMax");
     assert_eq!(table.headers(), ["Input", "A"]);
@@ -204,8 +204,10 @@ fn every_row_is_imported_once_over_crashes() {
     });
     let id = start(&table, &[], file);
     let mut table = table;
-    for crash in 0..4 {
-        reached(&table, &id, crash * 600 + 1);
+    // On PostgreSQL each crash is waited for until the lease is over.
+    let crashes = if Database::current() == Database::Postgres { 2 } else { 6 };
+    for crash in 0..crashes {
+        reached(&table, &id, crash * 500 + 1);
         server.crash_and_restart();
         table = table.through(&server.api());
     }
@@ -330,7 +332,7 @@ fn what_is_not_finished_is_not_moved() {
     let folder = server.folder();
     let checked = rowmill(folder, &["check"]);
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stdout));
-    let to = DataDir::on(crate::harness::database::Database::Sqlite);
+    let to = DataDir::on(Database::Sqlite);
     let moved = rowmill(&to, &["move", "--from", &folder.address(), "--to", &to.address()]);
     let words = String::from_utf8_lossy(&moved.stderr);
     assert!(!moved.status.success() && words.contains("1 import is not finished"), "{words}");
