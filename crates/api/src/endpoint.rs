@@ -146,6 +146,8 @@ pub enum RequestHeader {
     WebhookSignature,
     /// Which version of a document is known already.
     IfNoneMatch,
+    /// Whether the caller would rather not wait.
+    Prefer,
 }
 
 /// Everything about a request that is not path, query or body.

@@ -20,6 +20,9 @@ pub mod error;
 mod etag;
 mod event_frames;
 mod files;
+mod import_request;
+mod import_runner;
+mod importing;
 mod json_guard;
 pub mod layers;
 mod links;
@@ -52,6 +55,7 @@ pub use endpoint::{
     Access, Call, Endpoint, Examples, Idempotency, Principal, RateKey, RequestHeader, Service,
 };
 pub use error::Error;
+pub use import_runner::ImportRunner;
 pub use layers::Cors;
 pub use measure::install_metrics;
 pub use payload::{File, FileBytes, FileText, Json, Nothing, Optional, Payload, Presence, Raw, not_json};

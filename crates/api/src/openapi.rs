@@ -221,6 +221,7 @@ fn responses(operation: &Operation) -> Value {
 fn success(operation: &Operation, status: StatusCode) -> Value {
     let description = match status {
         StatusCode::CREATED => "Created",
+        StatusCode::ACCEPTED => "Accepted",
         StatusCode::NOT_MODIFIED => "Not modified",
         _ => "Success",
     };

@@ -219,6 +219,11 @@ pub(crate) fn headers() -> Value {
             "The version of what was read or written. Send it as `If-None-Match` with a read, or as `If-Match` with a write.",
             "\"3f0a1c5e7f9b11d27c1e7bb09d5f3a1c\"",
         ),
+        "Location": text(
+            "With status 202: where the import can be watched.",
+            "https://rowmill.example/v4/projects/proj_0190f0e0a1b27c3d8e4f0123456789ab/imports/imp_0190f0e0d7e87f908123456789abcdef",
+        ),
+        "Preference-Applied": text("With status 202: the preference that was followed.", "respond-async"),
         "Content-Disposition": text(
             "The name of the file.",
             "attachment; filename=\"Leads.csv\"; filename*=UTF-8''Leads.csv",
@@ -282,6 +287,14 @@ pub(crate) fn parameters() -> Value {
             "schema": { "type": "string", "maxLength": 8_000 },
             "example": "\"3f0a1c5e7f9b11d27c1e7bb09d5f3a1c\"",
         },
+        "Prefer": {
+            "name": "Prefer",
+            "in": "header",
+            "required": false,
+            "description": "`respond-async` has the request carried out in the background (RFC 7240).",
+            "schema": { "type": "string", "maxLength": 1_000, "pattern": "^[ -~]*$" },
+            "example": "respond-async",
+        },
     })
 }
 
@@ -291,6 +304,7 @@ pub(crate) fn parameter_reference(header: RequestHeader) -> Value {
         RequestHeader::LastEventId => "LastEventId",
         RequestHeader::WebhookSignature => "WebhookSignature",
         RequestHeader::IfNoneMatch => "IfNoneMatch",
+        RequestHeader::Prefer => "Prefer",
     };
     json!({ "$ref": format!("#/components/parameters/{name}") })
 }

@@ -27,6 +27,7 @@ mod first_start;
 mod heads;
 mod idempotency;
 mod ids;
+mod import_jobs;
 mod large_rows;
 mod links;
 mod lists;
@@ -74,6 +75,7 @@ const ALL: &[&[Scenario]] = &[
     nodes::NODES,
     shared_rates::NODES,
     runs::NODES,
+    import_jobs::NODES,
     stale::NODES,
     paid::NODES,
     failover::NODES,
@@ -114,6 +116,7 @@ const ALL: &[&[Scenario]] = &[
     trials::OWN,
     agent_tasks::OWN,
     agent_access::OWN,
+    import_jobs::OWN,
     files::OWN,
     site::OWN,
     teams::OWN,
@@ -139,6 +142,7 @@ const ALL: &[&[Scenario]] = &[
     row_updates::OWN,
     large_rows::SHARED,
     files::SHARED,
+    import_jobs::SHARED,
     trials::SHARED,
     agents::SHARED,
     agent_access::SHARED,
