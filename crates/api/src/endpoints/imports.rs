@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::ProjectPath;
 use crate::answer::Answer;
-use crate::endpoint::{Call, Endpoint, Examples};
+use crate::endpoint::{Call, Endpoint, Examples, Repeats};
 use crate::error::Error;
 use crate::files::csv::CsvReader;
 use crate::files::delimiter::{Delimiter, named_delimiter};
@@ -79,7 +79,7 @@ impl Endpoint<ApiState> for ImportFile {
      header. CSV cells are text; empty cells are ignored unless `emptyCells` is `clear`. Rows are committed in batches: rows imported \
      before a lost connection are kept. A row that cannot be imported is listed with its line and the \
      reason, and does not stop the others.";
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::WithAnswer;
     type Path = ProjectPath;
     type Query = ImportQuery;
     type Body = File;
