@@ -36,6 +36,7 @@ mod pipeline;
 mod public_url;
 mod query;
 pub mod rate_limits;
+mod repeats;
 mod request_memory;
 mod row_selection;
 mod row_stream;
@@ -52,7 +53,7 @@ mod wire;
 pub use answer::{Answer, Media, render};
 pub use api::{Api, Fault, Finished, Settings, health};
 pub use endpoint::{
-    Access, Call, Endpoint, Examples, Idempotency, Principal, RateKey, RequestHeader, Service,
+    Access, Call, Endpoint, Examples, Idempotency, Principal, RateKey, Repeats, RequestHeader, Service,
 };
 pub use error::Error;
 pub use import_runner::ImportRunner;

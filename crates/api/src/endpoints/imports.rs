@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::ProjectPath;
 use crate::answer::Answer;
-use crate::endpoint::{Call, Endpoint, Examples, RequestHeader};
+use crate::endpoint::{Call, Endpoint, Examples, Repeats, RequestHeader};
 use crate::error::Error;
 use crate::files::incoming::{Format, Incoming};
 use crate::files::whole::WholeFile;
@@ -34,7 +34,7 @@ impl Endpoint<ApiState> for ImportFile {
      reason, and does not stop the others. With `async=true` or `Prefer: respond-async` the answer is 202 as soon as \
      the file is here in full, and `Location` is where the import can be watched: no proxy's time limit ends it, and it \
      survives a restart of the server.";
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::WithAnswer;
     const STATUS_ALSO: Option<StatusCode> = Some(StatusCode::ACCEPTED);
     const REQUEST_HEADERS: &'static [RequestHeader] = &[RequestHeader::Prefer];
     const ANSWER_HEADERS: &'static [&'static str] = &["Location", "Preference-Applied"];

@@ -212,6 +212,11 @@ pub(crate) fn headers() -> Value {
             "schema": { "type": "string", "maxLength": 32, "pattern": "^@[0-9]+$" },
             "example": "@1794787200",
         },
+        "Idempotent-Replayed": {
+            "description": "This response was stored: the request with this `Idempotency-Key` was carried out before.",
+            "schema": { "type": "string", "enum": ["true"] },
+            "example": "true",
+        },
         "Retry-After": integer("How many seconds to wait before a retry.", 1),
         "Cache-Control": text("How the response may be cached.", "private, no-cache"),
         "WWW-Authenticate": text("How to authenticate.", "Bearer"),
@@ -238,7 +243,7 @@ pub(crate) fn parameters() -> Value {
             "in": "header",
             "required": false,
             "description": "Makes retries safe: the first response for this key is stored for 24 hours and returned again \
-             for the same path and body. A different body returns 409.",
+             for the same path, query and body, with `Idempotent-Replayed: true`. A different body returns 409.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
             "example": "import-2026-01-01-part-7",
         },
