@@ -156,6 +156,22 @@ pub struct AiConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
     pub output_schema: Option<serde_json::Value>,
+    /// Whom to ask if the first choice fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<AiFallback>,
+}
+
+/// The second choice of an AI column: another model, another provider, or both.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AiFallback {
+    /// Default: the provider of the first choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<AiProvider>,
+    /// The model's name. Default: the provider's default model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 200))]
+    pub model: Option<String>,
 }
 
 /// The provider of an AI column.

@@ -4,8 +4,15 @@
 //! arm in [`ProviderCalls::ask`] and a file; a new finder without a credential is an arm in `waterfall.rs`.
 
 mod ai;
+mod ai_fallback;
+mod ai_model;
+#[cfg(test)]
+mod ai_tests;
 mod api;
+mod conversation;
+mod dialects;
 mod fill;
+mod prompt;
 mod rejected_credentials;
 mod scrape;
 #[cfg(test)]
@@ -32,6 +39,7 @@ use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner};
 use crate::credentials::{Credentials, TeamCredentials};
 use crate::digest::Digest;
 use crate::single_flight::{Origin, SingleFlight};
+use dialects::Dialects;
 use rejected_credentials::RejectedCredentials;
 
 /// Calls providers.
@@ -44,6 +52,7 @@ pub struct ProviderCalls {
     call_limits: CallLimits,
     single_flight: SingleFlight<CallOutcome>,
     rejected_credentials: RejectedCredentials,
+    dialects: Dialects,
     config: ProviderCallsConfig,
 }
 
@@ -132,6 +141,7 @@ impl ProviderCalls {
             call_limits,
             single_flight: SingleFlight::new(config.cache_entries_max, config.cache_bytes_max),
             rejected_credentials: RejectedCredentials::default(),
+            dialects: Dialects::default(),
             config,
         }
     }
@@ -239,7 +249,12 @@ fn marked_as_reused(mut outcome: CallOutcome) -> CallOutcome {
             meta.insert("cached".to_owned(), true.into());
             Spent::forget(meta);
         }
-        CallOutcome::Failed(call_failure) => Spent::forget(&mut call_failure.meta),
+        CallOutcome::Failed(call_failure) => {
+            Spent::forget(&mut call_failure.meta);
+            // There is no value that they would say something of.
+            call_failure.meta.remove("inputTokens");
+            call_failure.meta.remove("outputTokens");
+        }
         CallOutcome::Skipped(_) | CallOutcome::Later(..) => {}
     }
     outcome

@@ -4,6 +4,7 @@ mod access;
 mod agent_access;
 mod agent_tasks;
 mod agents;
+mod ai_columns;
 mod backups;
 mod cells;
 mod columns;
@@ -104,6 +105,7 @@ const ALL: &[&[Scenario]] = &[
     processing::OWN,
     stale::OWN,
     provider_columns::OWN,
+    ai_columns::OWN,
     paid::OWN,
     connections::OWN,
     connections::EMBEDDED,
