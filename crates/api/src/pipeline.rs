@@ -193,13 +193,11 @@ async fn begin_once<S: Service>(
 ) -> Result<Result<(Body, BodyHash), Response>, Error> {
     let is_read = plan.body.presence != Presence::None;
     let sent = is_read.then_some(&mut body);
-    match repeats::kept_answer(&shared.state, name, parts, sent, &shared.limits).await? {
-        Some(kept) => Ok(Err(kept)),
-        None => {
-            let (hash, body) = BodyHash::over(parts, body, is_read);
-            Ok(Ok((body, hash)))
-        }
+    if let Some(kept) = repeats::kept_answer(&shared.state, name, parts, sent, &shared.limits).await? {
+        return Ok(Err(kept));
     }
+    let (hash, body) = BodyHash::over(parts, body, is_read);
+    Ok(Ok((body, hash)))
 }
 
 /// Whether the endpoint will give an answer again that it kept together with its work.

@@ -188,9 +188,9 @@ impl Call<ApiState> {
     }
 
     /// What names this request, if it is to be carried out once: whose it is, where it goes, its key.
-    pub(crate) fn once(&self) -> Result<Option<IdempotencyKey>, Error> {
-        let Some(Idempotency { name, fingerprint }) = self.idempotency else { return Ok(None) };
-        Ok(Some(IdempotencyKey { name, fingerprint }))
+    pub(crate) fn once(&self) -> Option<IdempotencyKey> {
+        let Idempotency { name, fingerprint } = self.idempotency.clone()?;
+        Some(IdempotencyKey { name, fingerprint })
     }
 }
 

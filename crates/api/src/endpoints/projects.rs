@@ -154,7 +154,7 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
         _: Nothing,
         Json(body): Json<ProjectCreate>,
     ) -> Result<Answer<ProjectCreated>, Error> {
-        let saved = call.app().create_project(call.caller()?, body.into(), call.once()?).await?;
+        let saved = call.app().create_project(call.caller()?, body.into(), call.once()).await?;
         let project = ProjectFull::seen_by(call.caller()?, &saved.project, 0);
         let tag = EntityTag::of(&project)?;
         Ok(Answer::new(ProjectCreated { project, applied_fixes: saved.fixes }).with_tag(tag))

@@ -84,7 +84,7 @@ impl ProviderCalls {
             &format!("{:?}", identity(model.provider, &model.access)),
             &format!("{question:?}"),
         ]);
-        Ok(self.reused(cell, key, true, self.converse(cell, &model, &question)).await)
+        Ok(self.reused(cell, key, true, Box::pin(self.converse(cell, &model, &question))).await)
     }
 }
 

@@ -57,13 +57,13 @@ impl FirstChoice {
                 meta.insert("fallbackFrom".to_owned(), why);
                 CallOutcome::NoData(meta)
             }
-            CallOutcome::Failed(second) => CallOutcome::Failed(Box::new(both(first, *second, spent))),
+            CallOutcome::Failed(second) => CallOutcome::Failed(Box::new(both(&first, *second, spent))),
             CallOutcome::Later(at, cause) if spent == Spent::NOTHING => CallOutcome::Later(at, cause),
             // To be put back is no try, but this one has been paid for.
             CallOutcome::Later(at, cause) => {
                 let is_unreachable = cause.as_ref().is_some_and(|cause| cause.is_unreachable);
                 let second = later(at, busy(cause), is_unreachable, now);
-                CallOutcome::Failed(Box::new(both(first, second, spent)))
+                CallOutcome::Failed(Box::new(both(&first, second, spent)))
             }
             skipped @ CallOutcome::Skipped(_) => skipped,
         }
@@ -76,7 +76,7 @@ fn later(at: Timestamp, error: CellError, is_unreachable: bool, now: Timestamp) 
 }
 
 /// Both have failed. Another try is worth it if either may succeed then.
-fn both(first: CallFailure, second: CallFailure, spent: Spent) -> CallFailure {
+fn both(first: &CallFailure, second: CallFailure, spent: Spent) -> CallFailure {
     let mut meta = second.meta;
     charge(&mut meta, spent);
     let code = if second.is_transient && !first.is_transient { second.error.code } else { first.error.code };

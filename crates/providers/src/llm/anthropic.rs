@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-use super::dialect::{Dialect, Format, Sent, Streaming};
+use super::dialect::{Dialect, Format, Sent, Streaming, Wire};
 use super::question::{Output, Question};
 use super::reply::{Reply, arguments_text, content_text, cost, has_thoughts, word};
 use super::sse::{Events, STREAM_BYTES_MAX, events};
@@ -47,10 +47,9 @@ fn body(question: &Question, dialect: Dialect) -> (Value, Sent) {
     };
     let sent = Sent {
         limit: Some(("max_tokens", limit)),
-        limit_is_optional: false,
         has_temperature: temperature.is_some(),
         has_format: schema.is_some(),
-        knows_any_json: false,
+        wire: Wire::Anthropic,
     };
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(model));

@@ -55,12 +55,18 @@ pub(super) enum Streaming {
 pub(super) struct Sent {
     /// The limit of tokens: its field and its value.
     pub(super) limit: Option<(&'static str, u32)>,
-    /// Whether the wire allows the limit under another name, or none.
-    pub(super) limit_is_optional: bool,
     pub(super) has_temperature: bool,
     pub(super) has_format: bool,
-    /// Whether the wire has a format without a schema.
-    pub(super) knows_any_json: bool,
+    pub(super) wire: Wire,
+}
+
+/// Whose requests they are like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wire {
+    /// The limit may have another name, or be left out. There is a format without a schema.
+    OpenAi,
+    /// The limit is required, and a format has a schema.
+    Anthropic,
 }
 
 /// What to do about a refusal.
@@ -148,7 +154,7 @@ impl Dialect {
             return Some(Self { limit_max: Some(limit_max), ..self });
         }
         let limit_field = match self.limit_field {
-            _ if !sent.limit_is_optional => return None,
+            _ if sent.wire == Wire::Anthropic => return None,
             LimitField::Usual => LimitField::Other,
             LimitField::Other | LimitField::Unsent => LimitField::Unsent,
         };
@@ -165,7 +171,7 @@ impl Dialect {
             return None;
         }
         let format = match self.format {
-            Format::Schema if sent.knows_any_json => Format::AnyJson,
+            Format::Schema if sent.wire == Wire::OpenAi => Format::AnyJson,
             Format::Schema | Format::AnyJson | Format::Unsent => Format::Unsent,
         };
         Some(Self { format, ..self })
@@ -198,10 +204,9 @@ mod tests {
 
     const SENT: Sent = Sent {
         limit: Some(("max_tokens", 100_000)),
-        limit_is_optional: true,
         has_temperature: true,
         has_format: true,
-        knows_any_json: true,
+        wire: Wire::OpenAi,
     };
 
     fn said(words: &str) -> Value {
@@ -247,7 +252,7 @@ mod tests {
         let twice = verdict(other, &SENT, &said("Unknown parameter: max_tokens"));
         let unsent = Dialect { limit_field: LimitField::Unsent, ..usual };
         assert_eq!(twice, Verdict::Adapt(Adaptation::Speak(unsent)));
-        let required = Sent { limit_is_optional: false, ..SENT };
+        let required = Sent { wire: Wire::Anthropic, ..SENT };
         assert_eq!(verdict(usual, &required, &said("max_tokens: Field required")), Verdict::Final);
     }
 
@@ -277,7 +282,7 @@ mod tests {
             check(&SENT, words, expected);
         }
         let unsent = Dialect { format: Format::Unsent, ..usual };
-        check(&Sent { knows_any_json: false, ..SENT }, "output_config.format: unsupported", unsent);
+        check(&Sent { wire: Wire::Anthropic, ..SENT }, "output_config.format: unsupported", unsent);
         let again = verdict(any_json, &SENT, &said("response_format json_object is not supported"));
         assert_eq!(again, Verdict::Adapt(Adaptation::Speak(unsent)));
         let plain = Dialect { streaming: Streaming::Plain, ..usual };

@@ -5,7 +5,7 @@
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-use super::dialect::{Dialect, Format, LimitField, Sent, Streaming};
+use super::dialect::{Dialect, Format, LimitField, Sent, Streaming, Wire};
 use super::question::{Output, Question};
 use super::refusal::error_of;
 use super::reply::{Reply, arguments_text, content_text, cost, has_thoughts, says_something, word};
@@ -44,10 +44,9 @@ fn body(access: &Access, question: &Question, dialect: Dialect) -> (Value, Sent)
     let format = response_format(output, dialect.format);
     let sent = Sent {
         limit,
-        limit_is_optional: true,
         has_temperature: temperature.is_some(),
         has_format: format.is_some(),
-        knows_any_json: true,
+        wire: Wire::OpenAi,
     };
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(model));

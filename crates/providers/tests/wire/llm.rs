@@ -20,7 +20,7 @@ async fn asked(provider: AiProvider, question: &Question, answer: Answer) -> (Re
         access.base_url.set_path("/v1");
     }
     let answer = ask(&client(""), provider, &access, question, Dialect::default(), DEADLINE).await;
-    let reply = answer.and_then(|answer| answer.into_reply());
+    let reply = answer.and_then(rowmill_providers::llm::Answer::into_reply);
     assert_clean(&reply);
     (reply, server.seen().remove(0))
 }

@@ -162,15 +162,15 @@ async fn a_prompt_that_is_too_long_is_an_error_of_its_own() {
     }
 }
 
-fn chat(choice: Value) -> Answer {
+fn chat(choice: &Value) -> Answer {
     server::json(200, &json!({"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 5}}))
 }
 
-fn says(message: Value) -> Answer {
-    chat(json!({"message": message, "finish_reason": "stop"}))
+fn says(message: &Value) -> Answer {
+    chat(&json!({"message": message, "finish_reason": "stop"}))
 }
 
-fn content(parts: Value) -> Answer {
+fn content(parts: &Value) -> Answer {
     server::json(200, &json!({"type": "message", "content": parts, "stop_reason": "end_turn"}))
 }
 
@@ -178,36 +178,36 @@ fn content(parts: Value) -> Answer {
 async fn an_answer_is_found_wherever_it_stands() {
     let call = |arguments: Value| json!({"content": null, "tool_calls": [{"id": "c", "type": "function", "function": {"name": "answer", "arguments": arguments}}]});
     for (provider, answer, expected, reasoned) in [
-        (Openai, says(json!({"content": "<think>{\"a\": 2}</think>\n{\"a\": 1}"})), "\n{\"a\": 1}", true),
-        (Openai, says(json!({"content": "{\"a\": 1}", "reasoning_content": "hm"})), "{\"a\": 1}", true),
-        (Openai, says(json!({"content": "{\"a\": 1}", "reasoning": "hm"})), "{\"a\": 1}", true),
+        (Openai, says(&json!({"content": "<think>{\"a\": 2}</think>\n{\"a\": 1}"})), "\n{\"a\": 1}", true),
+        (Openai, says(&json!({"content": "{\"a\": 1}", "reasoning_content": "hm"})), "{\"a\": 1}", true),
+        (Openai, says(&json!({"content": "{\"a\": 1}", "reasoning": "hm"})), "{\"a\": 1}", true),
         (
             Openai,
             says(
-                json!({"content": [{"type": "thinking", "text": "hm"}, {"type": "text", "text": "{\"a\": 1}"}]}),
+                &json!({"content": [{"type": "thinking", "text": "hm"}, {"type": "text", "text": "{\"a\": 1}"}]}),
             ),
             "{\"a\": 1}",
             true,
         ),
-        (Openai, says(call(json!("{\"a\": 1}"))), "{\"a\": 1}", false),
-        (Openai, says(call(json!({"a": 1}))), "{\"a\":1}", false),
+        (Openai, says(&call(json!("{\"a\": 1}"))), "{\"a\": 1}", false),
+        (Openai, says(&call(json!({"a": 1}))), "{\"a\":1}", false),
         (
             Openai,
-            says(json!({"content": "", "function_call": {"name": "x", "arguments": "{\"a\": 1}"}})),
+            says(&json!({"content": "", "function_call": {"name": "x", "arguments": "{\"a\": 1}"}})),
             "{\"a\": 1}",
             false,
         ),
-        (Openai, chat(json!({"text": "{\"a\": 1}", "finish_reason": "stop"})), "{\"a\": 1}", false),
+        (Openai, chat(&json!({"text": "{\"a\": 1}", "finish_reason": "stop"})), "{\"a\": 1}", false),
         (
             Anthropic,
-            content(json!([{"type": "tool_use", "id": "t", "name": "answer", "input": {"a": 1}}])),
+            content(&json!([{"type": "tool_use", "id": "t", "name": "answer", "input": {"a": 1}}])),
             "{\"a\":1}",
             false,
         ),
         (
             Anthropic,
             content(
-                json!([{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "{\"a\": 1}"}]),
+                &json!([{"type": "thinking", "thinking": "hm", "signature": "s"}, {"type": "text", "text": "{\"a\": 1}"}]),
             ),
             "{\"a\": 1}",
             true,
@@ -218,14 +218,15 @@ async fn an_answer_is_found_wherever_it_stands() {
     }
     // A tool call is no text.
     let plain = Question::new("some-model", "Who?");
-    assert!(talk(Openai, &plain, vec![says(call(json!("{}")))]).await.0.is_err());
+    assert!(talk(Openai, &plain, vec![says(&call(json!("{}")))]).await.0.is_err());
 }
 
 #[tokio::test]
 async fn an_answer_without_text_was_paid_for() {
-    let thought = || says(json!({"content": "<think>still", "reasoning_content": null}));
-    let refusal = || says(json!({"refusal": "No."}));
-    for answer in [thought(), refusal(), chat(json!({"message": {"content": ""}, "finish_reason": "length"}))]
+    let thought = || says(&json!({"content": "<think>still", "reasoning_content": null}));
+    let refusal = || says(&json!({"refusal": "No."}));
+    for answer in
+        [thought(), refusal(), chat(&json!({"message": {"content": ""}, "finish_reason": "length"}))]
     {
         let failure = talk(Openai, &question(), vec![answer]).await.0.unwrap_err();
         let usage = Usage { input_tokens: 7, output_tokens: 5, ..Usage::NONE };
@@ -234,7 +235,7 @@ async fn an_answer_without_text_was_paid_for() {
 }
 
 fn stream(events: &[Value], end: &str) -> Answer {
-    let events: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let events = events.iter().fold(String::new(), |all, event| all + "data: " + &event.to_string() + "\n\n");
     text(200, "text/event-stream; charset=utf-8", &(events + end))
 }
 
@@ -256,7 +257,7 @@ async fn a_stream_is_put_together() {
         ("{\"a\": 1}", Some("m-1"), true, true)
     );
     assert_eq!(
-        (reply.input_tokens, reply.output_tokens, reply.spent.cost.map(|cost| cost.number())),
+        (reply.input_tokens, reply.output_tokens, reply.spent.cost.map(rowmill_model::Amount::number)),
         (Some(7), Some(5), Some(0.5))
     );
     let call =

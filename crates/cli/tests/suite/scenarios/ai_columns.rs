@@ -84,7 +84,8 @@ fn a_picky_server_is_asked_in_its_own_way() {
         let end = json!({ "choices": [{ "delta": {}, "finish_reason": "stop" }],
             "usage": { "prompt_tokens": 7, "completion_tokens": 5 } });
         let events = [piece("<think>Let me see.</think>{\"age\""), piece(": 36}"), end];
-        let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+        let body =
+            events.iter().fold(String::new(), |body, event| body + "data: " + &event.to_string() + "\n\n");
         let kind = vec![("Content-Type", "text/event-stream".to_owned())];
         Reply::With(200, kind, body + "data: [DONE]\n\n")
     });

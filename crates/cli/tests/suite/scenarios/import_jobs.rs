@@ -166,6 +166,9 @@ fn a_bad_file_fails_its_import(api: &Api) {
     fails("text/csv", None, b"a,\xe9\n".to_vec(), "invalid_request", "UTF-8");
     fails("text/csv", Some("gzip"), b"not gzip".to_vec(), "invalid_json", "");
     fails("text/csv", Some("zstd"), b"not zstd".to_vec(), "invalid_json", "");
+    let mut packed = zstd::encode_all(&b"A\n1\n2\n"[..], 3).unwrap();
+    packed.truncate(packed.len() - 3);
+    fails("text/csv", Some("zstd"), packed, "invalid_json", "");
     let wide: Vec<String> = (0..600).map(|number| format!("New {number}")).collect();
     fails("text/csv", None, format!("{}\n1\n", wide.join(",")).into(), "limit_exceeded", "columnsMax");
     assert_eq!(table.headers(), ["Input", "A"]);
