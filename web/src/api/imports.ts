@@ -1,8 +1,8 @@
 import { queryOptions } from '@tanstack/react-query';
 import { client, data } from './client';
+import { isOpen } from './importJob';
 import type { components } from './schema';
 
-export type ImportJob = components['schemas']['ImportJob'];
 export type ImportAnswer = components['schemas']['ImportAnswer'];
 
 const POLL_MILLISECONDS = 1_000;
@@ -15,10 +15,6 @@ export const importsQuery = (projectId: string) =>
     refetchInterval: ({ state }) => (state.data?.some(isOpen) ? POLL_MILLISECONDS : false),
     staleTime: 0,
   });
-
-export function isOpen({ status }: ImportJob): boolean {
-  return status === 'queued' || status === 'running';
-}
 
 export function readImport(projectId: string, jobId: string): Promise<ImportAnswer> {
   return data(client.GET('/v4/projects/{projectId}/imports/{jobId}', { params: { path: { projectId, jobId } } }));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { type ImportJob, isOpen } from '../../src/api/imports';
-import { importEndText, importPercent, importProgressText } from '../../src/table/transfer/useImportJob';
+import { type ImportJob, isOpen } from '../../src/api/importJob';
+import { importEndText, importPercent, importProgressText } from '../../src/table/transfer/importText';
 
 function job(more: Partial<ImportJob>): ImportJob {
   const counts = { rowsRead: 0, importedCount: 0, updatedCount: 0, unchangedCount: 0, rejectedCount: 0 };

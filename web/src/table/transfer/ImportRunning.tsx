@@ -1,7 +1,8 @@
 import { Button, Group, Progress, Stack, Text } from '@mantine/core';
 import { useEffect } from 'react';
-import { isOpen } from '../../api/imports';
-import { importPercent, importProgressText, useImportJob } from './useImportJob';
+import { isOpen } from '../../api/importJob';
+import { importPercent, importProgressText } from './importText';
+import { useImportJob } from './useImportJob';
 
 interface Props {
   projectId: string;

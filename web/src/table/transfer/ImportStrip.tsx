@@ -1,12 +1,13 @@
 import { Button, Progress, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { isOpen } from '../../api/imports';
+import { isOpen } from '../../api/importJob';
 import { projectQuery } from '../../api/queries';
 import { Icon } from '../../ui/Icon';
 import type { Table } from '../state/useTable';
 import toolbar from '../toolbar/Toolbar.module.css';
-import { importEndText, importPercent, importProgressText, useImportJob } from './useImportJob';
+import { importEndText, importPercent, importProgressText } from './importText';
+import { useImportJob } from './useImportJob';
 
 /** The import that runs in the background, also after a reload. What became of it stays until it is dismissed. */
 export function ImportStrip({ table, onShow }: { table: Table; onShow: (jobId: string) => void }) {

@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { cancelImport, type ImportJob, importsQuery } from '../../api/imports';
-import { formatNumber, pluralize } from '../../ui/format';
+import type { ImportJob } from '../../api/importJob';
+import { cancelImport, importsQuery } from '../../api/imports';
 
 interface Seen {
   jobId: string;
@@ -31,23 +31,4 @@ export function useImportJob(projectId: string, pick: (jobs: ImportJob[]) => Imp
     }
   };
   return { job, rate, cancel, isCancelling };
-}
-
-export function importPercent({ bytesRead, fileBytes }: ImportJob): number {
-  return (bytesRead / Math.max(1, fileBytes)) * 100;
-}
-
-/** How far an import is, in a few words. */
-export function importProgressText(job: ImportJob, rate: number | undefined): string {
-  if (job.status === 'queued') return 'Waiting for its turn';
-  const rows = `${pluralize(job.rowsRead, 'row')} read`;
-  const rejected = job.rejectedCount > 0 ? `, ${formatNumber(job.rejectedCount)} rejected` : '';
-  return `${rows}${rejected}${rate === undefined ? '' : ` · ${formatNumber(Math.round(rate))} rows/s`}`;
-}
-
-/** How an import ended, in a few words. */
-export function importEndText(job: ImportJob): string {
-  const rows = `${pluralize(job.importedCount, 'row')} imported${job.rejectedCount > 0 ? `, ${formatNumber(job.rejectedCount)} rejected` : ''}`;
-  if (job.status === 'failed') return `The import failed: ${job.error?.error ?? 'unknown reason'}. ${rows}`;
-  return `${job.status === 'cancelled' ? 'Import cancelled' : 'Import finished'}: ${rows}`;
 }
