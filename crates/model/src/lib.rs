@@ -6,6 +6,7 @@
 //! not known here.
 
 pub mod address_range;
+mod ai_config;
 pub mod answer_schema;
 pub mod bounded_json;
 pub mod cell;

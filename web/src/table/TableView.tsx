@@ -16,7 +16,7 @@ import { ProgressStrip } from './toolbar/ProgressStrip';
 import { RunControl } from './toolbar/RunControl';
 import { TableTools } from './toolbar/TableTools';
 import { ViewTabs } from './toolbar/ViewTabs';
-import { ImportStrip } from './transfer/ImportStrip';
+import { ImportStrip } from './toolbar/ImportStrip';
 import { useFileDrop } from './useFileDrop';
 import { useScrollToColumn } from './useScrollToColumn';
 import { useShortcuts } from './useShortcuts';

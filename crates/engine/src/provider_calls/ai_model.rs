@@ -4,7 +4,6 @@ use rowmill_model::column::{AiConfig, AiFallback, AiProvider};
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::{Access, Failure, FailureKind};
 
-use super::access;
 use crate::credentials::TeamCredentials;
 
 /// Whom a column wants to ask: its first choice, or its fallback.
@@ -53,7 +52,7 @@ impl Model {
             })?;
             let usual = credentials.providers.get(provider.about.id).and_then(|own| own.model.as_ref());
             let name = choice.model.or_else(|| named(usual)).map(str::to_owned);
-            Ok(Self { provider, ai, access: access(provider, credentials)?, name })
+            Ok(Self { provider, ai, access: credentials.access(provider)?, name })
         };
         match choice.provider {
             Some(ai) => reach(ai),

@@ -32,7 +32,7 @@ use rowmill_model::{CellError, Column, ColumnType, ErrorCode, Project, Spent, Te
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::email::Finders;
 use rowmill_providers::scrape::Scraper;
-use rowmill_providers::{Access, Client, Failure, NetworkPolicy};
+use rowmill_providers::{Access, Client, Failure};
 
 use crate::call_limits::{CallLimit, CallLimits, CallPermit};
 use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner};
@@ -267,17 +267,6 @@ fn invalid(message: impl Into<String>) -> CallOutcome {
 /// Milliseconds since then, for a cell's provenance.
 fn millis_since(started: Timestamp, now: Timestamp) -> serde_json::Value {
     u64::try_from(now.duration_since(started).as_millis()).unwrap_or_default().into()
-}
-
-/// How a provider is reached with what a team has.
-fn access(provider: &Provider, credentials: &TeamCredentials) -> Result<Access, Failure> {
-    match credentials.providers.get(provider.about.id) {
-        Some(credential) => {
-            let network_policy = credential.from.network_policy();
-            provider.access(credential.api_key.clone(), credential.base_url.as_deref(), network_policy)
-        }
-        None => provider.access(None, None, NetworkPolicy::Guarded),
-    }
 }
 
 /// Names a credential. The same key at the same address is the same account, whoever uses it.

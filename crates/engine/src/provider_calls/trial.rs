@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json, json};
 use super::conversation::ADAPTATIONS_MAX;
 use super::fill::Fill;
 use super::prompt::Prompt;
-use super::{ProviderCalls, access, api, scrape, waterfall};
+use super::{ProviderCalls, api, scrape, waterfall};
 use crate::cell_runner::{CallOutcome, Cell, CellRunner as _, busy};
 use crate::credentials::TeamCredentials;
 
@@ -64,7 +64,7 @@ impl ProviderCalls {
         let Some(provider) = Provider::named(about.id) else {
             return Ok(format!("{} is ready; it does not need a credential.", about.label));
         };
-        let access = access(provider, credentials)?;
+        let access = credentials.access(provider)?;
         match provider.kind {
             Kind::Ai(ai) => {
                 let model =

@@ -5,9 +5,9 @@ import { isOpen } from '../../api/importJob';
 import { projectQuery } from '../../api/queries';
 import { Icon } from '../../ui/Icon';
 import type { Table } from '../state/useTable';
-import toolbar from '../toolbar/Toolbar.module.css';
-import { importEndText, importPercent, importProgressText } from './importText';
-import { useImportJob } from './useImportJob';
+import { importEndText, importPercent, importProgressText } from '../transfer/importText';
+import { useImportJob } from '../transfer/useImportJob';
+import toolbar from './Toolbar.module.css';
 
 /** The import that runs in the background, also after a reload. What became of it stays until it is dismissed. */
 export function ImportStrip({ table, onShow }: { table: Table; onShow: (jobId: string) => void }) {
