@@ -132,6 +132,7 @@ async fn carry_out<S: Service>(
     let Arrived { parts, body, client, captured, principal } = arrived;
     let written = captured.get("projectId").filter(|_| !parts.method.is_safe());
     let written = written.and_then(Value::as_str).map(str::to_owned);
+    Preconditions::check_length(&parts.headers)?;
     let demanded = Preconditions::of(&parts.headers);
     let is_read = parts.method.is_safe();
     let (accept, key) = accept_params(plan, captured, &parts)?;

@@ -2,6 +2,7 @@
 
 use crate::endpoint::RequestHeader;
 use crate::error::Failure;
+use crate::etag::TAGS_CHARS_MAX;
 use axum::http::StatusCode;
 use schemars::JsonSchema as _;
 use serde_json::{Map, Value, json};
@@ -253,7 +254,7 @@ pub(crate) fn parameters() -> Value {
             "required": false,
             "description": "The `ETag` of a read or write, several separated by commas, or `*`. If none is the current one, \
              nothing is written, and the response is 412.",
-            "schema": { "type": "string", "maxLength": 8_000 },
+            "schema": { "type": "string", "maxLength": TAGS_CHARS_MAX },
             "example": "\"3f0a1c5e7f9b11d27c1e7bb09d5f3a1c\"",
         },
         "Sequence": {
@@ -289,7 +290,7 @@ pub(crate) fn parameters() -> Value {
             "required": false,
             "description": "The `ETag` of an earlier read, or several. If one is the current one, the response is 304 without a \
              body.",
-            "schema": { "type": "string", "maxLength": 8_000 },
+            "schema": { "type": "string", "maxLength": TAGS_CHARS_MAX },
             "example": "\"3f0a1c5e7f9b11d27c1e7bb09d5f3a1c\"",
         },
         "Prefer": {
