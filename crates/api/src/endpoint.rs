@@ -37,10 +37,8 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const MEDIA: Media = Media::Json;
     /// What else an answer may be sent as.
     const MEDIA_ALSO: Option<Media> = None;
-    /// Whether an `Idempotency-Key` makes a POST safe to repeat by [`Repeats::WithWork`].
-    const IS_REPEATABLE: bool = true;
     /// What an `Idempotency-Key` does on a POST.
-    const REPEATS: Repeats = if Self::IS_REPEATABLE { Repeats::WithWork } else { Repeats::Freely };
+    const REPEATS: Repeats = Repeats::WithWork;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
     /// The largest body it takes, where that is less than [`Limits::body_bytes_max`].
