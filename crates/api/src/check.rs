@@ -1,8 +1,8 @@
 //! Checking a value against its schema, with every offence named in a sentence a person can act on.
 
-use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
-use jsonschema::paths::{Location, LocationSegment};
-use jsonschema::{JsonType, Validator};
+use rowmill_json_schema::{
+    JsonSchema, JsonType, Location, LocationSegment, TypeKind, ValidationError, ValidationErrorKind,
+};
 use rowmill_model::Offence;
 use rowmill_model::limits::OFFENCES_MAX;
 use serde_json::{Map, Value};
@@ -20,14 +20,13 @@ const NAMES_MAX: usize = 20;
 #[derive(Debug)]
 pub(crate) struct Checker {
     schema: Value,
-    validator: Validator,
+    compiled: JsonSchema,
 }
 
 impl Checker {
     pub(crate) fn new(schema: Value) -> Result<Self, String> {
-        let validator =
-            jsonschema::draft202012::options().build(&schema).map_err(|error| error.to_string())?;
-        Ok(Self { schema, validator })
+        let compiled = JsonSchema::ours(&schema).map_err(|error| error.to_string())?;
+        Ok(Self { schema, compiled })
     }
 
     /// Everything wrong with a value; nothing, if it fits.
@@ -35,7 +34,7 @@ impl Checker {
     /// The validator makes all its errors before it gives the first, each with a copy of what is wrong. So the lists
     /// of a body are looked at piece by piece, as long as there is room for more offences.
     pub(crate) fn offences(&self, mut value: Value, text_bytes: usize) -> Vec<Offence> {
-        if self.validator.is_valid(&value) {
+        if self.compiled.is_valid(&value) {
             return Vec::new();
         }
         let piece_len = if text_bytes > PIECE_BYTES_MAX { 1 } else { PIECE_LEN };
@@ -59,7 +58,7 @@ impl Checker {
 
     fn all_of(&self, value: &Value) -> Vec<Offence> {
         let mut offences = Vec::new();
-        for error in self.validator.iter_errors(value) {
+        for error in self.compiled.errors(value, OFFENCES_MAX) {
             self.explain(&error, &mut offences);
             if offences.len() >= OFFENCES_MAX {
                 break;

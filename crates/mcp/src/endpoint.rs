@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -44,8 +45,13 @@ impl Mcp {
     }
 
     /// Answers a request whose extensions have a [`Call`].
-    pub async fn answer(&self, request: Request<Full<Bytes>>) -> Response<Body> {
-        self.service.handle(request).await
+    ///
+    /// Boxed, so that the protocol's library is compiled here and not again in the crate that calls this.
+    pub fn answer(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Pin<Box<dyn Future<Output = Response<Body>> + Send + '_>> {
+        Box::pin(self.service.handle(request))
     }
 }
 

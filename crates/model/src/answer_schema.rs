@@ -1,6 +1,6 @@
 //! The shape a column asks of a model's answers.
 
-use jsonschema::{PatternOptions, ValidationError, Validator};
+use rowmill_json_schema::{JsonSchema, ValidationError};
 use serde_json::Value;
 
 /// How many problems are told; the rest mostly follow from the first.
@@ -9,19 +9,17 @@ const PROBLEM_CHARS_MAX: usize = 300;
 
 /// A JSON Schema, read once and checked against any number of answers.
 #[derive(Debug)]
-pub struct AnswerSchema(Validator);
+pub struct AnswerSchema(JsonSchema);
 
 impl AnswerSchema {
-    /// Reads a schema; the error says why it cannot be used. Nothing is fetched, and patterns run in linear
-    /// time: the schema is a table's, and so not to be trusted.
+    /// Reads a schema; the error says why it cannot be used.
     pub fn compile(schema: &Value) -> Result<Self, String> {
-        let options = jsonschema::options().offline().with_pattern_options(PatternOptions::regex());
-        options.build(schema).map(Self).map_err(|error| told(&error, "the schema"))
+        JsonSchema::untrusted(schema).map(Self).map_err(|error| told(&error, "the schema"))
     }
 
     /// What is wrong with an answer; nothing if it is right.
     pub fn problems(&self, value: &Value) -> Vec<String> {
-        self.0.iter_errors(value).take(PROBLEMS_MAX).map(|error| told(&error, "the answer")).collect()
+        self.0.errors(value, PROBLEMS_MAX).iter().map(|error| told(error, "the answer")).collect()
     }
 }
 
