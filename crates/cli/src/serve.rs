@@ -68,7 +68,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         Role::Server => Some(run_imports(&app)),
         Role::Worker => None,
     };
-    let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &*database, clock)?;
+    let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &database, clock)?;
     app.try_with(Arc::new(Trials(Arc::clone(&provider_calls))));
     let workers = if role == Role::Server && serve.no_workers {
         None

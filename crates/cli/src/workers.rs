@@ -12,7 +12,7 @@ use rowmill_app::{App, Source};
 use rowmill_clock::SystemClock;
 use rowmill_engine::{
     CallLimits, Config, CredentialFrom, Credentials, Engine, ProviderCalls, ProviderCallsConfig,
-    ProviderCredential, TeamCredentials,
+    ProviderCredential, SharedVerdicts, TeamCredentials,
 };
 use rowmill_model::{Limits, TeamId, provider};
 use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
@@ -102,7 +102,7 @@ impl Drop for Threads {
 pub(crate) fn provider_calls(
     args: &WorkerArgs,
     app: Arc<App>,
-    store: &dyn Store,
+    store: &Arc<dyn Store>,
     clock: SharedClock,
 ) -> Result<Arc<ProviderCalls>, Box<dyn Error>> {
     let clock = Arc::new(clock);
@@ -114,7 +114,8 @@ pub(crate) fn provider_calls(
     let call_limits = store
         .shared_rates()
         .map_or_else(CallLimits::default, |shared_rates| CallLimits::with_shared_rates(shared_rates, clock));
-    Ok(Arc::new(ProviderCalls::new(client, scraper, credentials, call_limits, config)))
+    let shared_verdicts = SharedVerdicts::of(store);
+    Ok(Arc::new(ProviderCalls::new(client, scraper, credentials, call_limits, shared_verdicts, config)))
 }
 
 /// Starts the workers of this process.

@@ -18,6 +18,10 @@ impl Digest {
         Self(hash.finalize().into())
     }
 
+    pub(crate) fn bytes(&self) -> [u8; 32] {
+        self.0
+    }
+
     /// A shorter name.
     pub(crate) fn uuid(&self) -> Uuid {
         let (first, _) = self.0.as_chunks::<16>();

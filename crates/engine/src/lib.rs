@@ -53,4 +53,4 @@ pub use config::Config;
 pub use credentials::{CredentialFrom, Credentials, ProviderCredential, TeamCredentials};
 pub use digest::Digest;
 pub use engine::Engine;
-pub use provider_calls::{ProviderCalls, ProviderCallsConfig};
+pub use provider_calls::{ProviderCalls, ProviderCallsConfig, SharedVerdicts};

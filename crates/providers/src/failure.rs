@@ -68,6 +68,13 @@ impl FailureKind {
         matches!(self, Self::MissingCredentials | Self::InvalidCredentials | Self::OutOfCredits)
     }
 
+    /// The kind that rejects a credential with this code, if there is one.
+    pub fn rejecting(code: ErrorCode) -> Option<Self> {
+        [Self::MissingCredentials, Self::InvalidCredentials, Self::OutOfCredits]
+            .into_iter()
+            .find(|kind| kind.code() == code)
+    }
+
     fn from_status(status: u16) -> Self {
         match status {
             401 | 403 => Self::InvalidCredentials,

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rowmill_model::{ImportId, ProjectId, RowId, TeamId};
 use rowmill_store::carry::{Items, Key, PageLimit, Section};
-use rowmill_store::changes::CellClaim;
+use rowmill_store::changes::{CellClaim, Places};
 use rowmill_store::inspect::{
     IndexEntry, IndexSizes, Inspect, InspectedCounters, InspectedProject, InspectedRow, InspectedSummary,
 };
@@ -141,7 +141,8 @@ impl Inspect for Inspector {
 
     async fn project(&self, id: ProjectId) -> Result<Option<InspectedProject>> {
         let sql = "SELECT p.document, p.views, p.team, p.title, p.autoplay, p.folder_id, p.column_count, p.created_at, \
-                   p.event_id, c.row_count, c.next_position, c.lookup_slots, c.tally \
+                   p.event_id, c.row_count, c.next_position, c.lookup_slots, c.tally, c.trashed_count, \
+                   c.value_bytes + c.value_bytes_before \
                    FROM rowmill.projects p LEFT JOIN rowmill.counters c USING (project) WHERE p.id = $1";
         let found = self.ask(sql, &[&id.uuid()]).await?;
         found.first().map(read_project).transpose()
@@ -183,6 +184,12 @@ impl Inspect for Inspector {
         let num = self.number_of(id).await?;
         let found = self.ask(sql, &[&num, &i64::from(level), &signed(first), &i64::from(count_max)]).await?;
         Ok(found.iter().map(|row| (unsigned(row.get(0)), row.get(1))).collect())
+    }
+
+    async fn trashed_rows(&self, id: ProjectId) -> Result<u64> {
+        let sql = "SELECT places FROM rowmill.trash WHERE project = $1";
+        let found = self.ask(sql, &[&self.number_of(id).await?]).await?;
+        found.iter().map(|row| Ok(Places::from_bytes(row.get(0))?.count())).sum()
     }
 
     async fn claims(&self, id: ProjectId) -> Result<Vec<CellClaim>> {
@@ -242,6 +249,8 @@ fn read_project(row: &Row) -> Result<InspectedProject> {
     let counters = |row_count| InspectedCounters {
         row_count: unsigned(row_count),
         next_position: unsigned(row.get::<_, Option<i64>>(10).unwrap_or_default()),
+        trashed_count: unsigned(row.get::<_, Option<i64>>(13).unwrap_or_default()),
+        value_bytes: row.get(14),
     };
     let lookup_slots = row.get::<_, Option<Vec<i64>>>(11).unwrap_or_default();
     Ok(InspectedProject {

@@ -35,6 +35,18 @@ const FAULTS: &[(&str, &str, ProblemKind, &str)] = &[
         ProblemKind::WrongCount,
         "the row count is",
     ),
+    (
+        LISTED,
+        "UPDATE rowmill.counters SET value_bytes = value_bytes + 7",
+        ProblemKind::WrongCount,
+        "the values take",
+    ),
+    (
+        LISTED,
+        "UPDATE rowmill.counters SET trashed_count = trashed_count + 1",
+        ProblemKind::WrongCount,
+        "the trash has",
+    ),
     (LISTED, "UPDATE rowmill.counters SET next_position = 1", ProblemKind::WrongCount, "next position is 1"),
     (
         LISTED,

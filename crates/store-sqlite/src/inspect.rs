@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{Items, Key, PageLimit, Section};
-use rowmill_store::changes::CellClaim;
+use rowmill_store::changes::{CellClaim, Places};
 use rowmill_store::inspect::{
     IndexEntry, IndexSizes, Inspect, InspectedCounters, InspectedProject, InspectedRow, InspectedSummary,
 };
@@ -144,6 +144,16 @@ impl Inspect for Inspector {
         .await
     }
 
+    async fn trashed_rows(&self, id: ProjectId) -> Result<u64> {
+        self.with(move |connection| {
+            let num = number_of(connection, id)?;
+            let sql = "SELECT places FROM trash WHERE project = ?1";
+            let found: Vec<Vec<u8>> = collect(connection, sql, (num,), |row| row.get(0))?;
+            found.iter().map(|places| Ok(Places::from_bytes(places)?.count())).sum()
+        })
+        .await
+    }
+
     async fn claims(&self, id: ProjectId) -> Result<Vec<CellClaim>> {
         self.with(move |connection| {
             let sql = "SELECT token, worker, project, slot, block, places FROM claims WHERE project = ?1";
@@ -195,9 +205,16 @@ fn project(connection: &Connection, id: ProjectId) -> Result<Option<InspectedPro
         prepare(connection, sql)?.query_row([id.uuid().as_bytes()], read).optional().map_err(backend)?;
     let Some((num, document, views, summary)) = found else { return Ok(None) };
     let num: i64 = num;
-    let sql = "SELECT row_count, next_position FROM counters WHERE project = ?1";
-    let counters =
-        |row: &Row<'_>| Ok(InspectedCounters { row_count: row.get(0)?, next_position: row.get(1)? });
+    let sql = "SELECT row_count, next_position, trashed_count, value_bytes + value_bytes_before FROM counters \
+               WHERE project = ?1";
+    let counters = |row: &Row<'_>| {
+        Ok(InspectedCounters {
+            row_count: row.get(0)?,
+            next_position: row.get(1)?,
+            trashed_count: row.get(2)?,
+            value_bytes: row.get(3)?,
+        })
+    };
     let counters = prepare(connection, sql)?.query_row([num], counters).optional().map_err(backend)?;
     let lookup_slots = lookups::slots(connection, num)?;
     let tally = read_tally_text(connection, num)?.map(|(tally, _)| tally);

@@ -56,6 +56,18 @@ const FAULTS: &[Fault] = &[
         ProblemKind::WrongCount,
         "the row count is",
     ),
+    fault(
+        LISTED,
+        "UPDATE counters SET value_bytes = value_bytes + 7",
+        ProblemKind::WrongCount,
+        "the values take",
+    ),
+    fault(
+        LISTED,
+        "UPDATE counters SET trashed_count = trashed_count + 1",
+        ProblemKind::WrongCount,
+        "the trash has",
+    ),
     fault(LISTED, "UPDATE counters SET next_position = 1", ProblemKind::WrongCount, "next position is 1"),
     fault(LISTED, "DELETE FROM counters", ProblemKind::WrongCount, "counters are missing"),
     fault(LISTED, "UPDATE live SET count = count - 1 WHERE level = 1", ProblemKind::WrongCount, "(level 1)"),

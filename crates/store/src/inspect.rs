@@ -40,6 +40,9 @@ pub trait Inspect: std::fmt::Debug + Send + Sync {
     /// Live counts of a level from a run on, in order.
     async fn live(&self, id: ProjectId, level: u32, first: u64, count_max: u32) -> Result<Vec<(u64, i64)>>;
 
+    /// How many rows the entries of a project's trash name.
+    async fn trashed_rows(&self, id: ProjectId) -> Result<u64>;
+
     /// What workers hold of a project.
     async fn claims(&self, id: ProjectId) -> Result<Vec<CellClaim>>;
 
@@ -81,6 +84,9 @@ pub struct InspectedSummary {
 pub struct InspectedCounters {
     pub row_count: u64,
     pub next_position: u64,
+    pub trashed_count: u64,
+    /// How many bytes the values take; `None` if that has not been counted yet.
+    pub value_bytes: Option<i64>,
 }
 
 /// A row as it is stored. What has not even the right type is `None`.

@@ -124,7 +124,7 @@ impl ProviderCalls {
         let ask = async {
             let deadline = self.config.ai_deadline;
             let answer = llm::ask(&self.client, model.ai, &model.access, question, dialect, deadline).await;
-            self.rejected_credentials.note(cell, account, &answer);
+            self.rejected_credentials.note(cell, account, &answer, self.clock()).await;
             answer
         };
         self.attempt_with(permit, model.provider.about.id, ask).await

@@ -15,6 +15,7 @@ mod fill;
 mod prompt;
 mod rejected_credentials;
 mod scrape;
+mod shared_verdicts;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -41,6 +42,7 @@ use crate::digest::Digest;
 use crate::single_flight::{Origin, SingleFlight};
 use dialects::Dialects;
 use rejected_credentials::RejectedCredentials;
+pub use shared_verdicts::SharedVerdicts;
 
 /// Calls providers.
 #[derive(Debug)]
@@ -131,6 +133,7 @@ impl ProviderCalls {
         scraper: Scraper,
         credentials: Arc<dyn Credentials>,
         call_limits: CallLimits,
+        shared_verdicts: Option<SharedVerdicts>,
         config: ProviderCallsConfig,
     ) -> Self {
         Self {
@@ -140,7 +143,7 @@ impl ProviderCalls {
             credentials,
             call_limits,
             single_flight: SingleFlight::new(config.cache_entries_max, config.cache_bytes_max),
-            rejected_credentials: RejectedCredentials::default(),
+            rejected_credentials: RejectedCredentials::new(shared_verdicts),
             dialects: Dialects::default(),
             config,
         }

@@ -161,7 +161,14 @@ pub(super) fn provider_calls(providers: &[(&str, &Server)], secrets: &[(&str, &s
     let client = Client::new(AllowList::parse("127.0.0.1/32").unwrap(), clock).unwrap();
     let scraper = Scraper::new(client.clone(), Extractor::new(Program::this(["none"]).unwrap()));
     let credentials = Arc::new(Fixed(Arc::new(credentials)));
-    ProviderCalls::new(client, scraper, credentials, CallLimits::default(), ProviderCallsConfig::default())
+    ProviderCalls::new(
+        client,
+        scraper,
+        credentials,
+        CallLimits::default(),
+        None,
+        ProviderCallsConfig::default(),
+    )
 }
 
 pub(super) fn asks(config: Json, shape: DataShape) -> Cell {

@@ -185,7 +185,7 @@ impl ProviderCalls {
             self.finders.find(*finder, access, person, &request_gate, self.config.finder_wait_max).await;
         permit.report(&found, self.now());
         self.measure(provider.about.id, started, &found);
-        self.rejected_credentials.note(cell, account, &found);
+        self.rejected_credentials.note(cell, account, &found, self.clock()).await;
         found
     }
 

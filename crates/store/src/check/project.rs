@@ -51,6 +51,7 @@ pub(super) async fn check(
         entries: Vec::new(),
         tally: Tally::default(),
         rows: 0,
+        value_bytes: 0,
         index_sizes: IndexSizes::default(),
         report,
     };
@@ -119,6 +120,7 @@ struct Walk<'a, 'r> {
     entries: Vec<IndexEntry>,
     tally: Tally,
     rows: u64,
+    value_bytes: i64,
     index_sizes: IndexSizes,
     report: &'r mut Report,
 }
@@ -155,6 +157,8 @@ impl Walk<'_, '_> {
             self.open_block(number).await?;
         }
         self.rows += 1;
+        let bytes = row.values.as_ref().map_or(0, |values| values.len());
+        self.value_bytes = self.value_bytes.saturating_add_unsigned(bytes as u64);
         if let Some(open) = &mut self.open {
             open.places.insert(place_of(position));
         }
@@ -321,6 +325,7 @@ impl Walk<'_, '_> {
             let words = format!("the row count is {}, but there are {} rows", counters.row_count, self.rows);
             self.problem(ProblemKind::WrongCount, words);
         }
+        self.compare_sizes(counters).await?;
         self.compare_tally(tally);
         let IndexSizes { lookups, ready } = self.store.index_sizes(self.id).await?;
         for (index, found, counted) in [
@@ -333,6 +338,20 @@ impl Walk<'_, '_> {
             }
         }
         self.live.finish(self.id, self.report).await
+    }
+
+    async fn compare_sizes(&mut self, counters: InspectedCounters) -> Result<()> {
+        if let Some(stored) = counters.value_bytes.filter(|stored| *stored != self.value_bytes) {
+            let words = format!("the values take {} bytes, but {stored} are counted", self.value_bytes);
+            self.problem(ProblemKind::WrongCount, words);
+        }
+        let trashed = self.store.trashed_rows(self.id).await?;
+        if counters.trashed_count != trashed {
+            let stored = counters.trashed_count;
+            let words = format!("the trash has {trashed} rows, but {stored} are counted");
+            self.problem(ProblemKind::WrongCount, words);
+        }
+        Ok(())
     }
 
     fn compare_tally(&mut self, stored: Option<&str>) {

@@ -25,6 +25,7 @@ pub(crate) const NODES: &[Scenario] = &scenarios!("nodes", Nodes:
     views_on_every_node_follow,
     the_cells_of_a_node_that_was_killed_run_elsewhere,
     a_node_with_another_secret_key_is_refused,
+    a_refused_credential_is_asked_once_by_all_nodes,
 );
 
 const TIME_MAX: Duration = Duration::from_secs(30);
@@ -448,4 +449,26 @@ fn a_node_with_another_secret_key_is_refused() {
     std::fs::copy(own_key, folder.data().join("secret.key")).unwrap();
     let second = Server::start_in(Arc::clone(&folder), UNLIMITED);
     assert_eq!(second.api().get("/v4/team/secrets").ok()["secrets"], json!([{ "name": "A" }]));
+}
+
+fn a_refused_credential_is_asked_once_by_all_nodes() {
+    let model = StubServer::start(|_, _| Reply::Json(401, json!({ "error": { "message": "No." } })));
+    let service = Service::start(&[
+        ("ROWMILL_OPENAI_BASE_URL", &model.url("/v1")),
+        ("ROWMILL_OPENAI_API_KEY", "sk-1"),
+        ("ROWMILL_AI_MODEL", "small-1"),
+    ]);
+    let table = service.api().table(&["Name"]);
+    let column = table.add_column(json!({
+        "templateId": "ai-text", "header": "Answer", "aiConfig": { "prompt": "@{Name}" },
+    }));
+    table.insert((0..300).map(|number| json!({ "Name": format!("n{number}") })).collect());
+    for runs in 1..=2 {
+        table.post("/trigger", json!({})).ok();
+        ended(&table);
+        assert_eq!(model.seen().len(), runs, "once in each run");
+        let page = table.get("/rows?withState=true&pageSize=1000").ok();
+        let code = |row: &Value| row["cells"][&column]["error"]["code"].clone();
+        assert!(page["rows"].as_array().unwrap().iter().all(|row| code(row) == "invalid_credentials"));
+    }
 }
