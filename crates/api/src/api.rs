@@ -84,6 +84,10 @@ impl<S: Service> Api<S> {
         if captured != declared {
             return Err(format!("the path names {captured:?}, its type {declared:?}"));
         }
+        let takes_key = matches!(definition.access, Access::Key | Access::OpenRead);
+        if takes_key == definition.scopes.is_empty() {
+            return Err("what takes a key, and nothing else, needs a scope".to_owned());
+        }
         let query_params = self.schemas.params(definition.query);
         let query = QueryReader::new(&self.schemas, definition.query, &query_params)?;
         let plan = self.plan(&definition, query)?;
@@ -99,6 +103,7 @@ impl<S: Service> Api<S> {
         let counts = self.schemas.count_bounds(schema);
         Ok(Plan {
             access: definition.access,
+            scopes: definition.scopes,
             status: definition.status,
             media: definition.media,
             deprecated_at: definition.headers.deprecated_at,
@@ -140,6 +145,7 @@ impl<S: Service> Api<S> {
             summary: definition.summary,
             description: definition.description,
             access: definition.access,
+            scopes: definition.scopes,
             reads_rows: definition.reads_rows,
             request_headers: definition.request_headers,
             answer_headers: definition.answer_headers,

@@ -49,7 +49,7 @@ mod wire;
 pub use answer::{Answer, Media, render};
 pub use api::{Api, Fault, Finished, Settings, health};
 pub use endpoint::{
-    Access, Call, Endpoint, Examples, Idempotency, Principal, RateKey, RequestHeader, Service,
+    Access, Call, Endpoint, Examples, Head, Idempotency, Principal, RateKey, RequestHeader, Service,
 };
 pub use error::Error;
 pub use layers::Cors;

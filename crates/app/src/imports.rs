@@ -9,7 +9,7 @@ use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::record::Slot;
 use rowmill_model::table::{ColumnNames, header_key};
 use rowmill_model::value::MatchCase;
-use rowmill_model::{Column, ColumnId, ColumnType, DataShape, Offence, RowId};
+use rowmill_model::{Column, ColumnId, ColumnType, DataShape, Offence, RowId, Scopes};
 use rowmill_store::lookup::index_of;
 use rowmill_store::{KeptInput, NewRow, NewRows, RowAction, StoreError, StoredProject};
 
@@ -268,6 +268,7 @@ impl App {
         if fields.is_empty() {
             return Ok(());
         }
+        import.caller.needs(Scopes::SCHEMA)?;
         let ids = fields.iter().map(|_| column_id()).collect::<Result<Vec<ColumnId>>>()?;
         let saved = self
             .change(import.caller, &import.project, None, |stored| {

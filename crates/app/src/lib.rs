@@ -24,6 +24,7 @@ mod idempotency;
 mod ids;
 mod imports;
 mod key_cache;
+mod keys;
 mod projects;
 mod providers;
 mod quota_check;
@@ -50,7 +51,7 @@ mod webhook;
 
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, SLICE_BYTES, Selection, Start};
 pub use rowmill_store::{
-    ApiKey, Inserted, ProcessingStatus, ProjectSummary, RowAction, Session, SharedRates, Stopped,
+    ApiKey, Inserted, LastUse, ProcessingStatus, ProjectSummary, RowAction, Session, SharedRates, Stopped,
     StoredProject, StoredRow, Team, TrashedProject, TrashedRow, shared_rates,
 };
 
@@ -70,6 +71,7 @@ pub use crate::guards::{ProjectGuard, RowGuard};
 pub use crate::idempotency::{IDEMPOTENCY_HOURS, IdempotencyKey};
 pub use crate::ids::log_id;
 pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportedBatch};
+pub use crate::keys::{KEY_LIST_MAX, KeyRequest, KeyRotation, ROTATION_HOURS};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::quotas::Quotas;

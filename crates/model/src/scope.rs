@@ -1,14 +1,14 @@
 //! Scopes: what an API key may do.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 /// One thing that an API key may do. None includes another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[schemars(inline)]
 pub enum Scope {
     /// Read tables, rows, runs and exports.
     Read,
@@ -47,6 +47,20 @@ impl Scope {
 impl fmt::Display for Scope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
+    }
+}
+
+impl JsonSchema for Scope {
+    fn schema_name() -> Cow<'static, str> {
+        "Scope".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": Self::ALL.map(Self::word) })
     }
 }
 

@@ -169,12 +169,13 @@ impl Store for PostgresStore {
     }
 
     async fn touch_key(&self, id: KeyId, last_use: LastUse) -> Result<()> {
-        let touch: Attempt<_, ()> = |tx, (id, last_use)| Box::pin(teams::touch_key(tx, *id, *last_use));
+        let touch: Attempt<(KeyId, LastUse), ()> = |tx, (id, last_use)| Box::pin(teams::touch_key(tx, *id, *last_use));
         self.node.write(Repeat, (id, last_use), touch).await
     }
 
     async fn rotate_key(&self, old: KeyId, old_expires_at_ms: i64, new: ApiKey) -> Result<bool> {
-        let rotate: Attempt<_, bool> = |tx, (old, at_ms, new)| Box::pin(teams::rotate_key(tx, *old, *at_ms, new));
+        let rotate: Attempt<(KeyId, i64, ApiKey), bool> =
+            |tx, (old, at_ms, new)| Box::pin(teams::rotate_key(tx, *old, *at_ms, new));
         self.node.write(Tell, (old, old_expires_at_ms, new), rotate).await
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::http::Method;
 use rowmill_app::{Import, ImportColumn, ImportField, ImportOptions, ImportRow};
-use rowmill_model::Limits;
+use rowmill_model::{Limits, Scopes};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -72,13 +72,15 @@ pub(crate) struct ImportQuery {
 impl Endpoint<ApiState> for ImportFile {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "importFile";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = "Rows";
     const SUMMARY: &'static str = "Import rows";
     const DESCRIPTION: &'static str = "Imports rows from CSV (`text/csv`) or JSON Lines (`application/x-ndjson`) in UTF-8. The file is \
      streamed. Each field goes to the column given in `mapping`, or else to the column with that id or \
      header. CSV cells are text; empty cells are ignored unless `emptyCells` is `clear`. Rows are committed in batches: rows imported \
      before a lost connection are kept. A row that cannot be imported is listed with its line and the \
-     reason, and does not stop the others.";
+     reason, and does not stop the others. A file that makes columns also needs the scope `schema`; without it, send \
+     `createColumns=false`.";
     const IS_REPEATABLE: bool = false;
     type Path = ProjectPath;
     type Query = ImportQuery;

@@ -27,6 +27,8 @@ mod first_start;
 mod heads;
 mod idempotency;
 mod ids;
+mod key_lifetimes;
+mod key_scopes;
 mod large_rows;
 mod links;
 mod lists;
@@ -111,6 +113,9 @@ const ALL: &[&[Scenario]] = &[
     access::OWN,
     sessions::OWN,
     sessions::NODES,
+    key_scopes::OWN,
+    key_lifetimes::OWN,
+    key_lifetimes::NODES,
     trials::OWN,
     agent_tasks::OWN,
     agent_access::OWN,
