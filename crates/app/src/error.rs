@@ -33,7 +33,7 @@ pub enum Error {
     AddressNotAllowed(IpAddr),
     /// The key is right, but may not do this.
     #[error(
-        "This API key lacks the scope {0:?}; use a key that has it, or create one under Settings, API keys (scopes of a \
+        "This API key lacks the scope {:?}; use a key that has it, or create one under Settings, API keys (scopes of a \
          key cannot be changed)", .0.word()
     )]
     MissingScope(Scope),

@@ -14,10 +14,9 @@ use crate::error::{Error, Noun, Result};
 use crate::teams::{NewKey, named};
 
 /// How many projects or ranges of addresses a key names at most.
-pub const KEY_LIST_MAX: usize = 100;
+const KEY_LIST_MAX: usize = 100;
 /// For how long a rotated key goes on working, unless something else is asked for.
-pub const ROTATION_HOURS: u32 = 24;
-const ROTATION: Duration = Duration::from_hours(ROTATION_HOURS as u64);
+const ROTATION: Duration = Duration::from_hours(24);
 /// Expired keys are listed for this long, so that their owner sees why a program stopped working.
 const EXPIRED_FOR: Duration = Duration::from_hours(30 * 24);
 

@@ -71,7 +71,7 @@ pub use crate::guards::{ProjectGuard, RowGuard};
 pub use crate::idempotency::{IDEMPOTENCY_HOURS, IdempotencyKey};
 pub use crate::ids::log_id;
 pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportedBatch};
-pub use crate::keys::{KEY_LIST_MAX, KeyRequest, KeyRotation, ROTATION_HOURS};
+pub use crate::keys::{KeyRequest, KeyRotation};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::quotas::Quotas;

@@ -22,6 +22,7 @@ mod shutdown;
 mod storage_space;
 mod trials;
 mod variables;
+mod welcome;
 mod workers;
 
 use std::process::ExitCode;
