@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use axum::http::header::AUTHORIZATION;
 use axum::http::HeaderMap;
+use axum::http::header::AUTHORIZATION;
 use rowmill_app::{App, Caller, IdempotencyKey};
 use rowmill_fairness::Tenant;
 use rowmill_model::Scopes;

@@ -160,7 +160,8 @@ impl App {
             offences.push(Offence::new("scopes", "must name at least one scope; leave it out for all"));
         }
         if project_ids.is_some() && scopes.is_some_and(|scopes| scopes.lacks(Scopes::ADMIN).is_none()) {
-            let words = "cannot include admin in a key that is limited to projects: admin concerns the whole team";
+            let words =
+                "cannot include admin in a key that is limited to projects: admin concerns the whole team";
             offences.push(Offence::new("scopes", words));
         }
         check_list("projectIds", project_ids.as_deref(), &mut offences);
@@ -184,7 +185,8 @@ impl App {
         for (index, id) in ids.iter().enumerate() {
             match ProjectId::parse(id).filter(|id| own.iter().any(|project| project.id == *id)) {
                 Some(id) => projects.push(id),
-                None => details.push(Offence::new(format!("projectIds[{index}]"), "is not a project of this team")),
+                None => details
+                    .push(Offence::new(format!("projectIds[{index}]"), "is not a project of this team")),
             }
         }
         if !details.is_empty() {
@@ -234,7 +236,8 @@ fn granted(wanted: Wanted, maker: Option<&ApiKey>) -> Result<(Restrictions, Opti
     if let (Some(asked), Some(latest)) = (expires_at_ms, latest_ms)
         && asked > latest
     {
-        let words = format!("must not be later than the expiry of the key that creates it ({})", moment(latest));
+        let words =
+            format!("must not be later than the expiry of the key that creates it ({})", moment(latest));
         offences.push(Offence::new("expiresAt", words));
     }
     for (index, range) in allow_from.iter().enumerate() {

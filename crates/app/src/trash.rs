@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use rowmill_model::restoring::{restore_column, restore_view};
 use rowmill_model::table::header_key;
-use rowmill_model::{ColumnId, Deletion, KeyId, Offence, ProjectId, Restrictions, RowId, Scopes, TeamId, Trash, ViewId};
+use rowmill_model::{
+    ColumnId, Deletion, KeyId, Offence, ProjectId, Restrictions, RowId, Scopes, TeamId, Trash, ViewId,
+};
 use rowmill_store::{
     ProjectPage, ProjectSave, Restored, StoreError, StoredProject, TrashPage, TrashPlace, TrashedProject,
 };
@@ -238,9 +240,10 @@ impl App {
         let page = ProjectPage { offset, limit: page_size };
         let (projects, total) = match self.project_limits(caller).await? {
             Some(limits) => self.limited_project_trash(team, &limits, page).await?,
-            None => {
-                (self.store.trashed_projects(team, page).await?, self.store.count_trashed_projects(team).await?)
-            }
+            None => (
+                self.store.trashed_projects(team, page).await?,
+                self.store.count_trashed_projects(team).await?,
+            ),
         };
         let key_names = self.key_names(team, projects.iter().map(|project| project.deletion)).await?;
         Ok(ProjectTrashListed { projects, total, key_names })

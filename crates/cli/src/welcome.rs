@@ -49,7 +49,10 @@ impl Welcome<'_> {
 }
 
 fn write_first(out: &mut impl Write, key: &str, link: &str, base_url: &str) -> io::Result<()> {
-    writeln!(out, "\nFirst start. Open this link to sign in (it works once, within one hour):\n\n  {link}\n")?;
+    writeln!(
+        out,
+        "\nFirst start. Open this link to sign in (it works once, within one hour):\n\n  {link}\n"
+    )?;
     writeln!(out, "API key of the team \"default\". Save it: it is shown only once.\n\n  {key}\n")?;
     writeln!(out, "Try it:   curl -H \"Authorization: Bearer {key}\" {base_url}/v4/projects")
 }

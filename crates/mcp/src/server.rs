@@ -90,7 +90,8 @@ fn reads(call: &Call) -> Result<(), ErrorData> {
 fn not_offered(name: &str, call: &Call) -> Refusal {
     let tool = Tool::named(name);
     if let Some(Err(missing)) = tool.map(|tool| call.caller.needs(tool.scopes())) {
-        return Refusal::from(missing).next("Ask the person for a key with this scope; Settings, Agents makes one.");
+        return Refusal::from(missing)
+            .next("Ask the person for a key with this scope; Settings, Agents makes one.");
     }
     if tool.is_some() {
         return Refusal::new(format!("{name} changes things, and this connection only reads."))

@@ -9,11 +9,11 @@ use parking_lot::Mutex;
 use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
-    ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, LastUse, Listener, NewRows,
-    PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, RowsAt,
-    RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled, SharedRates,
-    Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, Triggered,
-    WorkerId, WriteCells, WrittenCells,
+    ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, LastUse, Listener,
+    NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor,
+    RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled,
+    SharedRates, Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger,
+    Triggered, WorkerId, WriteCells, WrittenCells,
 };
 use tokio::task::JoinHandle;
 
@@ -169,7 +169,8 @@ impl Store for PostgresStore {
     }
 
     async fn touch_key(&self, id: KeyId, last_use: LastUse) -> Result<()> {
-        let touch: Attempt<(KeyId, LastUse), ()> = |tx, (id, last_use)| Box::pin(teams::touch_key(tx, *id, *last_use));
+        let touch: Attempt<(KeyId, LastUse), ()> =
+            |tx, (id, last_use)| Box::pin(teams::touch_key(tx, *id, *last_use));
         self.node.write(Repeat, (id, last_use), touch).await
     }
 

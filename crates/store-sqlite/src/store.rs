@@ -10,11 +10,11 @@ use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::changes::Parts;
 use rowmill_store::{
-    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, LastUse, Listener,
-    NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, Rows,
-    RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled,
-    SharedRates, Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger,
-    Triggered, WorkerId, WriteCells, WrittenCells,
+    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, LastUse,
+    Listener, NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result,
+    RowVisitor, Rows, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle,
+    Settled, SharedRates, Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket,
+    Trigger, Triggered, WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 

@@ -101,7 +101,12 @@ pub(crate) fn key(connection: &Connection, id: KeyId) -> Result<Option<ApiKey>> 
         .map_err(backend)
 }
 
-pub(crate) fn rotate_key(connection: &Connection, old: KeyId, expires_at_ms: i64, new: &ApiKey) -> Result<bool> {
+pub(crate) fn rotate_key(
+    connection: &Connection,
+    old: KeyId,
+    expires_at_ms: i64,
+    new: &ApiKey,
+) -> Result<bool> {
     let sql = "UPDATE keys SET expires_at = min(coalesce(expires_at, ?2), ?2) WHERE id = ?1";
     let found = connection.execute(sql, (old.uuid().as_bytes(), expires_at_ms)).map_err(backend)? > 0;
     if found {

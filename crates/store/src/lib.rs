@@ -35,8 +35,9 @@ pub use crate::trash::{
 };
 pub use crate::types::{
     ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, KeptInput, LastUse, NewRow,
-    NewRows, PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject,
-    ScanDetail, Sealed, SealedKind, SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    NewRows, PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage,
+    SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, StoredProject, StoredRow, Team, WriteCells,
+    WrittenCells,
 };
 pub use crate::value_bytes::{TeamBytes, ValueBytesStore};
 pub use crate::work::{

@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use rowmill_model::guest::CarriedFields;
 use rowmill_model::record::Slot;
-use rowmill_model::{
-    CellStates, KeyId, Project, ProjectId, Record, Restrictions, RowId, Slug, TeamId, View,
-};
+use rowmill_model::{CellStates, KeyId, Project, ProjectId, Record, Restrictions, RowId, Slug, TeamId, View};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, StoreError};

@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
 use rowmill_app::{Caller, ColumnChanged, Correcting, Noun, ProjectGuard, StoredProject};
-use rowmill_model::{Column, Scopes};
 use rowmill_model::template::TEMPLATES;
+use rowmill_model::{Column, Scopes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -2,8 +2,8 @@
 
 use axum::http::Method;
 use rowmill_app::ProjectUsage;
-use rowmill_model::plan::ColumnTally;
 use rowmill_model::Scopes;
+use rowmill_model::plan::ColumnTally;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -73,7 +73,13 @@ async fn look(State(site): State<Site>, request: Request) -> Response {
     let told = async {
         match site.state.signed_in(&parts.headers, client_address(&parts)).await? {
             Some(principal) => of(&site, principal).await,
-            None => Ok(Session { signed_in: false, team: None, can_manage_teams: None, scopes: None, version: None }),
+            None => Ok(Session {
+                signed_in: false,
+                team: None,
+                can_manage_teams: None,
+                scopes: None,
+                version: None,
+            }),
         }
     };
     match told.await {

@@ -90,7 +90,8 @@ pub(crate) struct KeyOut {
 impl KeyOut {
     pub(crate) fn new(key: ApiKey, caller: Caller) -> Self {
         let current = matches!(caller, Caller::Key(principal) if principal.key == key.id);
-        let ApiKey { id, team: _, name, hash: _, created_at_ms, last_used, expires_at_ms, restrictions } = key;
+        let ApiKey { id, team: _, name, hash: _, created_at_ms, last_used, expires_at_ms, restrictions } =
+            key;
         let Restrictions { scopes, projects, allow_from } = restrictions;
         Self {
             id: id.to_string(),

@@ -67,9 +67,8 @@ pub(super) async fn a_rotated_key_expires_and_the_new_one_is_there(store: &dyn S
     let acme = team(1, "acme");
     store.create_team(acme.clone()).await.unwrap();
     store.create_key(key(1, &acme)).await.unwrap();
-    let expiry = async |number: u128| {
-        store.key(key(number, &acme).id).await.unwrap().map(|key| key.expires_at_ms)
-    };
+    let expiry =
+        async |number: u128| store.key(key(number, &acme).id).await.unwrap().map(|key| key.expires_at_ms);
     let rotate = async |old: u128, at_ms: i64, new: u128| {
         store.rotate_key(key(old, &acme).id, at_ms, key(new, &acme)).await.unwrap()
     };

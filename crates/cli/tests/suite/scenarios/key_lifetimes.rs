@@ -99,10 +99,8 @@ fn a_rotated_key_works_for_a_while() {
     for field in ["name", "scopes", "projectIds", "allowFrom", "expiresAt"] {
         assert_eq!(new["key"][field], old["key"][field], "{field}");
     }
-    let (before, after) = (
-        server.api_with(old["secret"].as_str().unwrap()),
-        server.api_with(new["secret"].as_str().unwrap()),
-    );
+    let (before, after) =
+        (server.api_with(old["secret"].as_str().unwrap()), server.api_with(new["secret"].as_str().unwrap()));
     before.get("/v4/projects").ok();
     after.get("/v4/projects").ok();
     wait_until_refused("the old key expires", &before);
@@ -111,7 +109,9 @@ fn a_rotated_key_works_for_a_while() {
     rotate(old_id, json!({})).offends(&["expiresAt"]);
 
     let new_id = new["key"]["id"].as_str().unwrap();
-    let last = rotate(new_id, json!({ "oldExpiresAt": "2001-01-01T00:00:00Z", "expiresAt": in_seconds(600) })).created();
+    let last =
+        rotate(new_id, json!({ "oldExpiresAt": "2001-01-01T00:00:00Z", "expiresAt": in_seconds(600) }))
+            .created();
     assert!(last["key"]["expiresAt"].as_str().unwrap() < "2100");
     wait_until_refused("it is over at once", &after);
     let third = api.post("/v4/keys", json!({ "name": "Third" })).created();
@@ -120,7 +120,8 @@ fn a_rotated_key_works_for_a_while() {
     let expires_at = listed(&api, third)["expiresAt"].as_str().unwrap().to_owned();
     assert!(in_seconds(23 * 3600) < expires_at && expires_at < in_seconds(25 * 3600), "{expires_at}");
     rotate("key_00000000000000000000000000000000", json!({})).refused(404, "key_not_found");
-    rotate(third, json!({ "oldExpiresAt": "soon", "expiresAt": "later" })).offends(&["oldExpiresAt", "expiresAt"]);
+    rotate(third, json!({ "oldExpiresAt": "soon", "expiresAt": "later" }))
+        .offends(&["oldExpiresAt", "expiresAt"]);
     server.team("stranger").post(format!("/v4/keys/{third}/rotate"), json!({})).refused(404, "key_not_found");
 }
 
@@ -147,7 +148,8 @@ fn a_key_is_used_from_its_addresses() {
 
     // Nobody's word counts for the address unless it is a trusted proxy's.
     let direct = Server::start(&[]);
-    let made = direct.api().post("/v4/keys", json!({ "name": "Office", "allowFrom": ["10.0.0.0/8"] })).created();
+    let made =
+        direct.api().post("/v4/keys", json!({ "name": "Office", "allowFrom": ["10.0.0.0/8"] })).created();
     let office = direct.api_with(made["secret"].as_str().unwrap());
     let request = Request::get("/v4/projects").header("X-Forwarded-For", "10.1.2.3");
     office.send(request).refused(403, "address_not_allowed");
@@ -179,7 +181,8 @@ fn commands_make_restricted_keys() {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     };
     let create = ["key", "create", "--team", "default", "--name", "CI"];
-    let restricted = ["--scopes", "read,run", "--projects", &table.id, "--expires", "30d", "--allow-from", "127.0.0.1"];
+    let restricted =
+        ["--scopes", "read,run", "--projects", &table.id, "--expires", "30d", "--allow-from", "127.0.0.1"];
     let secret = stdout(&[&create[..], &restricted[..]].concat());
     let ci = server.api_with(&secret);
     ci.get(table.path("")).ok();

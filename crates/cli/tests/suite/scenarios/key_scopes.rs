@@ -56,7 +56,11 @@ fn operations(document: &Value) -> Vec<Operation> {
             method: method(name),
             path: path.clone(),
             scopes: texts(&operation["x-scopes"]),
-            takes_key: operation["security"].as_array().unwrap().iter().any(|way| way.get("bearer").is_some()),
+            takes_key: operation["security"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|way| way.get("bearer").is_some()),
         })
     });
     all.collect()
@@ -232,13 +236,18 @@ fn scopes_count_for_agents() {
     let table = server.api().table(&["Name"]);
     let reader = with_key(&server, json!({ "scopes": ["read"] }));
     let agent = Agent::new(&reader);
-    let reading = ["describe_table", "get_row", "list_column_kinds", "list_tables", "query_rows", "run_status"];
+    let reading =
+        ["describe_table", "get_row", "list_column_kinds", "list_tables", "query_rows", "run_status"];
     assert_eq!(agent.tools(), reading);
     let refused = agent.call("upsert_rows", json!({ "table": table.id, "rows": [{ "Name": "Ada" }] }));
     assert!(refused.is_error && refused.text.contains("\"write\""), "{refused:?}");
     assert_eq!(table.values("Name", &[]), Vec::<Value>::new());
     let writer = Agent::new(&with_key(&server, json!({ "scopes": ["read", "write"] })));
-    assert!(writer.tools().contains(&"upsert_rows") && !writer.tools().contains(&"run"), "{:?}", writer.tools());
+    assert!(
+        writer.tools().contains(&"upsert_rows") && !writer.tools().contains(&"run"),
+        "{:?}",
+        writer.tools()
+    );
     // What is no tool reads, too.
     let blind = Agent::new(&with_key(&server, json!({ "scopes": ["write"] })));
     assert_eq!(blind.tools(), Vec::<&str>::new());
@@ -252,7 +261,8 @@ fn writing_rows_makes_no_columns() {
     let table = server.api().table(&["Name"]);
     let writer = with_key(&server, json!({ "scopes": ["write"] }));
     let import = |query: &str| {
-        let request = Request::post(format!("{}{query}", table.path("/import"))).bytes(b"Name,City\nAda,Ulm\n".to_vec());
+        let request = Request::post(format!("{}{query}", table.path("/import")))
+            .bytes(b"Name,City\nAda,Ulm\n".to_vec());
         writer.send(request.header("Content-Type", "text/csv"))
     };
     import("").refused(403, "missing_scope");

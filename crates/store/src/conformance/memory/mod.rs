@@ -213,7 +213,8 @@ impl Store for MemoryStore {
     async fn rotate_key(&self, old: KeyId, old_expires_at_ms: i64, new: ApiKey) -> Result<bool> {
         self.write(|state, _| {
             let Some(key) = state.keys.iter_mut().find(|key| key.id == old) else { return Ok(false) };
-            key.expires_at_ms = Some(key.expires_at_ms.map_or(old_expires_at_ms, |at| at.min(old_expires_at_ms)));
+            key.expires_at_ms =
+                Some(key.expires_at_ms.map_or(old_expires_at_ms, |at| at.min(old_expires_at_ms)));
             state.keys.push(new);
             Ok(true)
         })
