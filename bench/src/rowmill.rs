@@ -56,14 +56,8 @@ impl Rowmill {
         let address = free_address()?;
         let mut process = spawn(binary, &place, address)?;
         let mut output = BufReader::new(process.stdout.take().ok_or("the service has no output")?);
-        let mut lines = output.by_ref().lines().map_while(Result::ok);
-        let file = place.data.join("first-key.txt");
-        // Versions up to 0.1 print the key; later ones write it into a file first, and print where.
-        let key = lines.find_map(|line| {
-            let is_in_file = line.contains("first-key.txt");
-            let text = if is_in_file { std::fs::read_to_string(&file).ok()? } else { line };
-            text.split_whitespace().next().filter(|word| word.starts_with("rm_")).map(str::to_owned)
-        });
+        let lines = output.by_ref().lines().map_while(Result::ok);
+        let key = lines.map(|line| line.trim().to_owned()).find(|line| line.starts_with("rm_"));
         let key = key.ok_or("the service said no key")?;
         // It has more to say, and must not find the pipe closed.
         process.stdout = Some(output.into_inner());

@@ -123,6 +123,7 @@ pub enum Noun {
     Secret,
     Key,
     Session,
+    Import,
 }
 
 impl std::fmt::Display for Noun {
@@ -138,6 +139,7 @@ impl std::fmt::Display for Noun {
             Self::Secret => "Secret",
             Self::Key => "Key",
             Self::Session => "Session",
+            Self::Import => "Import",
         })
     }
 }

@@ -96,7 +96,7 @@ impl App {
     }
 
     /// The key of whoever makes another, as it is stored.
-    async fn maker(&self, caller: Caller) -> Result<Arc<ApiKey>> {
+    pub(crate) async fn maker(&self, caller: Caller) -> Result<Arc<ApiKey>> {
         let principal = caller.for_whole_team()?;
         self.key_record(principal.key).await?.ok_or(Error::InvalidKey)
     }
@@ -203,6 +203,12 @@ impl App {
             offences.push(Offence::new("expiresAt", "must be in the future"));
         }
         Some(at_ms)
+    }
+
+    /// A key for another team, with what its maker has and no more.
+    pub(crate) fn key_as_of(&self, team: TeamId, name: &str, maker: &ApiKey) -> Result<NewKey> {
+        let wanted = Wanted { scopes: None, projects: None, expires_at_ms: None, allow_from: Vec::new() };
+        self.restricted_key(team, name, wanted, Some(maker))
     }
 
     fn restricted_key(

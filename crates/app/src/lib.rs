@@ -22,6 +22,7 @@ mod exports;
 mod guards;
 mod idempotency;
 mod ids;
+mod import_jobs;
 mod imports;
 mod key_cache;
 mod keys;
@@ -51,8 +52,9 @@ mod webhook;
 
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, SLICE_BYTES, Selection, Start};
 pub use rowmill_store::{
-    ApiKey, Inserted, LastUse, ProcessingStatus, ProjectSummary, RowAction, Session, SharedRates, Stopped,
-    StoredProject, StoredRow, Team, TrashedProject, TrashedRow, shared_rates,
+    ApiKey, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, LastUse, ProcessingStatus,
+    ProjectSummary, RowAction, Session, SharedRates, Stopped, StoredProject, StoredRow, Team, TrashedProject,
+    TrashedRow, shared_rates,
 };
 
 pub use crate::app::App;
@@ -70,7 +72,10 @@ pub use crate::exports::Export;
 pub use crate::guards::{ProjectGuard, RowGuard};
 pub use crate::idempotency::{IDEMPOTENCY_HOURS, IdempotencyKey};
 pub use crate::ids::log_id;
-pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportedBatch};
+pub use crate::import_jobs::{IMPORT_DAYS, IMPORT_RENEWAL, ImportUpload};
+pub use crate::imports::{
+    Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportStepOf, ImportedBatch,
+};
 pub use crate::keys::{KeyRequest, KeyRotation};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};

@@ -95,8 +95,9 @@ impl App {
             ));
         }
         let name = name.map(|name| named("name", name)).transpose()?;
+        let maker = self.maker(caller).await?;
         let team = self.create_team(slug, name).await?;
-        let new_key = self.new_key(team.id, "first key")?;
+        let new_key = self.key_as_of(team.id, "first key", &maker)?;
         self.store.create_key(new_key.key.clone()).await?;
         Ok((team, new_key))
     }

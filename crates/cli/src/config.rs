@@ -108,6 +108,10 @@ pub(crate) struct Serve {
     /// and secrets must then be set again.
     #[arg(long, env = "ROWMILL_ADOPT_SECRET_KEY", default_value = "false", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) adopt_secret_key: bool,
+    /// A new file, of mode 0600, that the first start writes its API key and sign-in link to instead of printing them. For
+    /// services and containers whose output is kept as a log. Default: they are printed.
+    #[arg(long, env = "ROWMILL_FIRST_KEY_FILE")]
+    pub(crate) first_key_file: Option<PathBuf>,
     /// Do not run workers in this process.
     #[arg(long, env = "ROWMILL_NO_WORKERS", default_value = "false", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) no_workers: bool,
@@ -213,6 +217,10 @@ limit_args! {
     import_fields_max, "ROWMILL_IMPORT_FIELDS_MAX";
     /// Maximum size of the names of those fields together, in bytes.
     import_field_names_bytes_max, "ROWMILL_IMPORT_FIELD_NAMES_BYTES_MAX";
+    /// Maximum imports of one team that wait or run in the background.
+    import_jobs_max, "ROWMILL_IMPORT_JOBS_MAX";
+    /// Maximum size of their files together, as they were sent, in bytes.
+    import_jobs_bytes_max, "ROWMILL_IMPORT_JOBS_BYTES_MAX";
     /// Connections at once; fewer if the process may open fewer files. Beyond it, an idle connection gives way,
     /// or the newcomer is told 503; /healthz, /readyz and /metrics are answered all the same.
     connections_max, "ROWMILL_CONNECTIONS_MAX";

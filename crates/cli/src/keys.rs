@@ -19,6 +19,9 @@ pub(crate) enum KeyCommand {
         /// List only the keys of this team.
         #[arg(long)]
         team: Option<String>,
+        /// Show also what each key is restricted to, when it expires, and from where it was last used.
+        #[arg(long)]
+        details: bool,
         #[command(flatten)]
         store: StoreArgs,
     },
@@ -74,7 +77,7 @@ pub(crate) struct KeyRotateArgs {
 pub(crate) async fn run(command: KeyCommand) -> AnyResult {
     match command {
         KeyCommand::Create(args) => create(args).await,
-        KeyCommand::List { team, store } => list(&store, team.as_deref()).await,
+        KeyCommand::List { team, details, store } => list(&store, team.as_deref(), details).await,
         KeyCommand::Rotate(args) => rotate(args).await,
         KeyCommand::Revoke { id, store } => revoke(&store, &id).await,
     }
@@ -94,26 +97,32 @@ async fn create(args: KeyCreateArgs) -> AnyResult {
     print(new_key.secret.reveal())
 }
 
-async fn list(store: &StoreArgs, team: Option<&str>) -> AnyResult {
+async fn list(store: &StoreArgs, team: Option<&str>, details: bool) -> AnyResult {
     let (app, _) = visit(store).await?;
-    let keys: Value = app.keys(team).await?.into_iter().map(listed).collect();
+    let keys: Value = app.keys(team).await?.into_iter().map(|key| listed(key, details)).collect();
     print(&keys.to_string())
 }
 
-fn listed(key: ApiKey) -> Value {
+fn listed(key: ApiKey, details: bool) -> Value {
     let ApiKey { id, team: _, name, hash: _, created_at_ms, last_used, expires_at_ms, restrictions } = key;
     let Restrictions { scopes, projects, allow_from } = restrictions;
-    json!({
+    let mut fields = json!({
         "id": id,
         "name": name,
         "createdAt": rowmill_api::timestamp(created_at_ms),
         "lastUsedAt": last_used.map(|last| rowmill_api::timestamp(last.at_ms)),
+    });
+    let more = json!({
         "lastUsedFrom": last_used.and_then(|last| last.from),
         "scopes": scopes,
         "projectIds": projects,
         "expiresAt": expires_at_ms.map(rowmill_api::timestamp),
         "allowFrom": (!allow_from.is_empty()).then_some(allow_from),
-    })
+    });
+    if let (true, Value::Object(fields), Value::Object(more)) = (details, &mut fields, more) {
+        fields.extend(more);
+    }
+    fields
 }
 
 async fn rotate(args: KeyRotateArgs) -> AnyResult {

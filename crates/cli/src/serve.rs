@@ -5,8 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rowmill_api::{ApiState, PublicUrl, Rate, Rates, Settings};
+use rowmill_api::{ApiState, ImportRunner, PublicUrl, Rate, Rates, Settings};
 use rowmill_app::{App, Environment, Quotas};
+use rowmill_clock::SystemClock;
 use rowmill_model::Limits;
 use rowmill_store::Store;
 use rowmill_store_sqlite::Access;
@@ -63,6 +64,10 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         tokio::spawn(backups.run());
     }
     tokio::spawn(sweep_trash(Arc::clone(&app)));
+    let imports = match role {
+        Role::Server => Some(run_imports(&app)),
+        Role::Worker => None,
+    };
     let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &*database, clock)?;
     app.try_with(Arc::new(Trials(Arc::clone(&provider_calls))));
     let workers = if role == Role::Server && serve.no_workers {
@@ -76,8 +81,8 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     // Nobody listening is no reason not to serve.
     let base_url = serve.public_url.as_ref().map_or_else(|| format!("http://{address}"), PublicUrl::base_url);
     let first = first_key.as_ref().zip(link.as_deref());
-    let (place, data_dir) = (serve.store.place(), &serve.store.data_dir);
-    let _ = Welcome { address, base_url: &base_url, place: &place, data_dir, first }.print();
+    let (place, key_file) = (serve.store.place(), serve.first_key_file.as_deref());
+    let _ = Welcome { address, base_url: &base_url, place: &place, key_file, first }.print();
     if let Some(admin) = admin {
         eprintln!("Health and metrics are also on http://{}", admin.address()?);
         // It answers to the very end.
@@ -98,6 +103,9 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         }
         workers.stop().await;
     }
+    if let Some(imports) = imports {
+        imports.stop().await;
+    }
     app.close().await?;
     eprintln!("Rowmill has stopped. All acknowledged writes are saved.");
     Ok(())
@@ -111,6 +119,13 @@ fn schedule(serve: &Serve) -> Result<Option<Schedule>, String> {
 
 async fn sweep_trash(app: Arc<App>) {
     app.keep_trash_swept().await;
+}
+
+/// Imports in the background, and removing what is left of them.
+fn run_imports(app: &Arc<App>) -> ImportRunner {
+    let sweeping = Arc::clone(app);
+    tokio::spawn(async move { sweeping.keep_imports_swept().await });
+    ImportRunner::start(Arc::clone(app), rowmill_app::log_id(&SystemClock))
 }
 
 /// The application on its database.

@@ -36,7 +36,7 @@ export type KeyRotate = Schemas['KeyRotate'];
 export type Scope = ApiKey['scopes'][number];
 export type SignedInBrowser = Schemas['Session'];
 export type TryBody = Schemas['TryBody'];
-export type ImportResult = Schemas['ImportResult'];
+export type ImportResult = Omit<Schemas['ImportResult'], 'success'>;
 
 /** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::endpoint::{Call, Endpoint};
+use crate::endpoint::{Call, Endpoint, Repeats};
 use crate::error::Error;
 use crate::payload::{Json, Nothing, Optional};
 use crate::state::ApiState;
@@ -73,7 +73,7 @@ impl Endpoint<ApiState> for CreateKey {
 A key never has more than the key that creates it: further scopes are 403 `missing_scope`; a later expiry and other \
 addresses are 400. A key that is limited to projects cannot have `admin`, and cannot create projects.";
     const STATUS: StatusCode = StatusCode::CREATED;
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::Never;
     type Path = Nothing;
     type Query = Nothing;
     type Body = Json<KeyCreate>;
@@ -103,7 +103,7 @@ impl Endpoint<ApiState> for RotateKey {
     const DESCRIPTION: &'static str = "Creates a key with the name and the restrictions of an existing one, which keeps working for a \
                                        while and then expires. Browsers signed in with the old key are signed out then.";
     const STATUS: StatusCode = StatusCode::CREATED;
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::Never;
     type Path = KeyPath;
     type Query = Nothing;
     type Body = Optional<KeyRotate>;

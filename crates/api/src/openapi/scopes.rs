@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::Operation;
 
 impl Operation {
-    /// The description, with the scopes for people.
-    pub(super) fn description_with_scopes(&self) -> String {
+    /// The scopes for people: what the description ends with.
+    pub(super) fn scope_sentence(&self) -> String {
         let scopes: Vec<String> = self.scopes.iter().map(|scope| format!("`{scope}`")).collect();
         match scopes.as_slice() {
-            [] => self.description.to_owned(),
-            [one] => format!("{}\n\nNeeds the scope {one}.", self.description),
-            several => format!("{}\n\nNeeds the scopes {}.", self.description, several.join(" and ")),
+            [] => String::new(),
+            [one] => format!("\n\nNeeds the scope {one}."),
+            several => format!("\n\nNeeds the scopes {}.", several.join(" and ")),
         }
     }
 

@@ -1,6 +1,6 @@
 // Starts the real service on a free port with its own data folder, and stops it by process id.
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ export async function startServer(environment = {}) {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  const [key, link] = await firstKey(child, folder);
+  const { key, link } = await firstWords(child);
   const own = `http://127.0.0.1:${port}`;
   // A folder with the built page replaces the page in the binary.
   const front = process.env.ROWMILL_WEB_DIST ? await startFront(process.env.ROWMILL_WEB_DIST, own) : undefined;
@@ -35,13 +35,15 @@ export async function startServer(environment = {}) {
   };
 }
 
-/** Reads the key and the sign-in link that the first start writes into a file. */
-function firstKey(child, folder) {
+/** Reads the key and the sign-in link that the first start prints. */
+function firstWords(child) {
   return new Promise((resolve, reject) => {
     let text = '';
     const read = (chunk) => {
       text += chunk;
-      if (text.includes('/docs')) resolve(readFileSync(join(folder, 'first-key.txt'), 'utf8').trim().split('\n'));
+      const key = /\brm_[0-9a-f_]+/.exec(text)?.[0];
+      const link = /http\S+\/signin\/\S+/.exec(text)?.[0];
+      if (key && link && text.includes('/docs')) resolve({ key, link });
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);

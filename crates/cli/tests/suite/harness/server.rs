@@ -221,16 +221,6 @@ impl Server {
         self.printed.lock().join("\n")
     }
 
-    /// The key and the link of the very first start, which are not printed here: nobody looks at a terminal.
-    pub(crate) fn first_key(&self) -> (String, String) {
-        let path = self.folder.data().join("first-key.txt");
-        let text = eventually("the first key is written", START_TIME_MAX, || {
-            std::fs::read_to_string(&path).ok().filter(|text| text.lines().count() == 2)
-        });
-        let mut lines = text.lines().map(str::to_owned);
-        (lines.next().unwrap(), lines.next().unwrap())
-    }
-
     /// Runs a command on this server's data, beside it.
     pub(crate) fn command(&self, arguments: &[&str]) -> Output {
         rowmill(&self.folder, arguments)

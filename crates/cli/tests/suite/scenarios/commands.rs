@@ -11,7 +11,8 @@ use crate::harness::server::{self, DataDir};
 use crate::harness::{Api, Request, Scenario, Server, eventually, rowmill};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("commands", Own:
-    the_first_start_keeps_its_key_out_of_logs,
+    the_first_start_prints_one_key_once,
+    the_first_key_can_be_kept_out_of_logs,
     teams_are_made_and_listed_while_the_server_runs,
     keys_are_made_listed_and_revoked_while_the_server_runs,
     what_goes_wrong_is_told_on_standard_error_with_a_status,
@@ -45,24 +46,18 @@ fn fails(output: Output, words: &str) {
     assert!(!told.contains("panicked"), "{told}");
 }
 
-fn the_first_start_keeps_its_key_out_of_logs() {
+fn the_first_start_prints_one_key_once() {
     let mut server = Server::start_in(DataDir::new(), &[]);
-    let printed = eventually("the first start is told", Duration::from_secs(10), || {
+    let printed = eventually("the key is printed", Duration::from_secs(10), || {
         Some(server.printed()).filter(|printed| printed.contains("/docs"))
     });
+    let keys: Vec<&str> = printed.split_whitespace().filter(|word| word.starts_with("rm_")).collect();
+    let key = keys.first().expect("a key").trim_end_matches('"');
+    assert!(keys.iter().all(|other| other.starts_with(key)), "{keys:?}");
     assert!(printed.contains(&format!("http://{}", server.address)));
-    let path = std::fs::canonicalize(server.folder().data().join("first-key.txt")).unwrap();
-    assert!(printed.contains(path.to_str().unwrap()), "{printed}");
-    assert!(!printed.contains("rm_") && !printed.contains("/signin/"), "{printed}");
-    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&path).unwrap().permissions());
-    assert_eq!(mode & 0o777, 0o600);
-    let (key, link) = server.first_key();
-    let key = key.as_str();
-    assert!(link.starts_with(&format!("http://{}/signin/", server.address)), "{link}");
     assert_eq!(server.api_with(key).get("/v4/team").ok()["team"]["slug"], "default");
-    std::fs::remove_file(&path).unwrap();
     server.crash_and_restart();
-    assert!(!server.printed().contains("first-key") && !path.exists(), "{}", server.printed());
+    assert!(!server.printed().contains("rm_"), "{}", server.printed());
     server.api_with(key).get("/v4/team").ok();
     // Stored only as a hash.
     let data = server.folder().data();
@@ -72,6 +67,28 @@ fn the_first_start_keeps_its_key_out_of_logs() {
         let secret = key.rsplit('_').next().unwrap().as_bytes();
         assert!(!bytes.windows(secret.len()).any(|window| window == secret), "a secret is on the disk");
     }
+}
+
+fn the_first_key_can_be_kept_out_of_logs() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("key.txt");
+    let setting = [("ROWMILL_FIRST_KEY_FILE", file.to_str().unwrap())];
+    let mut server = Server::start_in(DataDir::new(), &setting);
+    let printed = eventually("the first start is told", Duration::from_secs(10), || {
+        Some(server.printed()).filter(|printed| printed.contains("/docs"))
+    });
+    assert!(printed.contains(std::fs::canonicalize(&file).unwrap().to_str().unwrap()), "{printed}");
+    assert!(!printed.contains("rm_") && !printed.contains("/signin/"), "{printed}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let (key, link) = kept.trim_end().split_once('\n').unwrap();
+    assert!(link.starts_with(&format!("http://{}/signin/", server.address)), "{link}");
+    assert_eq!(server.api_with(key).get("/v4/team").ok()["team"]["slug"], "default");
+    std::fs::remove_file(&file).unwrap();
+    server.crash_and_restart();
+    assert!(!server.printed().contains("First start") && !file.exists(), "{}", server.printed());
+    server.api_with(key).get("/v4/team").ok();
 }
 
 fn teams_are_made_and_listed_while_the_server_runs() {

@@ -1,9 +1,11 @@
 //! Keys that may not do everything: scopes and projects, over the API and `/mcp`.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::harness::runner::scenarios;
-use crate::harness::{Agent, Api, Request, Scenario, Server};
+use crate::harness::{Agent, Api, Request, Scenario, Server, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("key_scopes", Own:
     every_operation_needs_its_scopes,
@@ -207,6 +209,15 @@ fn a_key_never_has_more_than_its_maker() {
     clerk.post(rotate, json!({})).refused(403, "missing_scope");
     clerk.post(format!("/v4/keys/{clerk_key}/rotate"), json!({})).created();
 
+    // Nor in a team that it makes.
+    let team = clerk.post("/v4/teams", json!({ "slug": "clerks" })).created();
+    let first = server.api_with(team["secret"].as_str().unwrap());
+    let listed = first.get("/v4/keys").ok()["keys"][0].clone();
+    for field in ["scopes", "expiresAt", "allowFrom"] {
+        assert_eq!(listed[field], same[field], "{field}");
+    }
+    first.post("/v4/projects", json!({ "title": "Theirs" })).refused(403, "missing_scope");
+
     let own = api.table(&["Name"]).id;
     let stranger = server.team("stranger").table(&["Name"]).id;
     let limited = api.post("/v4/keys", json!({ "name": "One", "projectIds": [own, own] })).created();
@@ -267,6 +278,18 @@ fn writing_rows_makes_no_columns() {
     };
     import("").refused(403, "missing_scope");
     assert_eq!(import("?createColumns=false").ok()["importedCount"], 1);
+    // A job in the background has the scopes of its key, too.
+    let ended = |query: &str| {
+        let job = import(query).json["job"]["id"].as_str().unwrap().to_owned();
+        eventually("the import ends", Duration::from_secs(30), || {
+            let job = server.api().get(table.path(&format!("/imports/{job}"))).ok()["job"].clone();
+            Some(job).filter(|job| job["status"] != "queued" && job["status"] != "running")
+        })
+    };
+    assert_eq!(ended("?async=true&createColumns=false")["status"], "finished");
+    let failed = ended("?async=true");
+    assert_eq!((&failed["status"], &failed["error"]["code"]), (&json!("failed"), &json!("missing_scope")));
+    assert_eq!(table.values("Name", &[]), [json!("Ada"), json!("Ada")]);
     let restore = json!({ "columnIds": ["Name"] });
     writer.post(table.path("/trash/restore"), restore).refused(403, "missing_scope");
 }
