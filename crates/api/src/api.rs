@@ -20,7 +20,7 @@ use crate::answer::Media;
 use crate::answer_memory::AnswerMemory;
 use crate::check::Checker;
 use crate::definition::{BodyDefinition, Definition};
-use crate::endpoint::{Endpoint, Service};
+use crate::endpoint::{Access, Endpoint, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
 use crate::layers::{self, Arrival, Cors, RequestId};

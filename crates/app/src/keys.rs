@@ -181,16 +181,16 @@ impl App {
     /// These projects of a team, in order and each once.
     async fn known_projects(&self, team: TeamId, ids: &[String]) -> Result<Vec<ProjectId>> {
         let own = self.store.projects(team, None, ProjectPage::ALL).await?;
-        let (mut projects, mut details) = (Vec::new(), Vec::new());
+        let (mut projects, mut offences) = (Vec::new(), Vec::new());
         for (index, id) in ids.iter().enumerate() {
             match ProjectId::parse(id).filter(|id| own.iter().any(|project| project.id == *id)) {
                 Some(id) => projects.push(id),
-                None => details
+                None => offences
                     .push(Offence::new(format!("projectIds[{index}]"), "is not a project of this team")),
             }
         }
-        if !details.is_empty() {
-            return Err(Error::SomeNotFound { noun: Noun::Project, details });
+        if !offences.is_empty() {
+            return Err(Error::invalid(offences));
         }
         projects.sort_unstable();
         projects.dedup();

@@ -203,7 +203,7 @@ fn commands_make_restricted_keys() {
         (["--scopes", "reed"], "read, write, run, schema, admin"),
         (["--expires", "soon"], "expiresAt"),
         (["--allow-from", "here"], "allowFrom"),
-        (["--projects", "nothing"], "Project not found"),
+        (["--projects", "nothing"], "projectIds"),
     ] {
         let output = server.command(&[&create[..], &wrong[..]].concat());
         let error = String::from_utf8(output.stderr).unwrap();
