@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { openWindow, signIn } from '../harness/browser.mjs';
 
-export default async function keys({ browser, server, page }) {
+export default async function keys({ browser, server, page, complaints }) {
   const { project } = await server.api('POST', '/projects', { title: 'Leads' });
   await signIn(page, server);
   await page.goto(`${server.url}/settings/keys`);
@@ -10,15 +10,17 @@ export default async function keys({ browser, server, page }) {
   const dialog = page.getByRole('dialog', { name: 'New API key' });
   await dialog.getByLabel('Key name').fill('Viewer');
   for (const label of ['Write', 'Run', 'Schema']) await dialog.getByRole('checkbox', { name: label }).uncheck();
-  await dialog.getByRole('textbox', { name: 'Projects' }).click();
+  await dialog.getByRole('combobox', { name: 'Projects' }).click();
   await page.getByRole('option', { name: 'Leads' }).click();
   await page.keyboard.press('Escape');
   assert.equal(await dialog.getByRole('checkbox', { name: 'Admin' }).isChecked(), false, 'admin is for the whole team');
-  await dialog.getByRole('textbox', { name: 'Allowed addresses' }).fill('nonsense');
+  await dialog.getByRole('combobox', { name: 'Allowed addresses' }).fill('nonsense');
   await dialog.getByRole('button', { name: 'Create key' }).click();
   await dialog.getByText(/must be an address/).first().waitFor();
-  await dialog.getByRole('textbox', { name: 'Allowed addresses' }).press('Backspace');
-  await dialog.getByRole('textbox', { name: 'Allowed addresses' }).fill('127.0.0.0/8');
+  // The browser logs the expected refusal.
+  assert.deepEqual(complaints.splice(0).filter((words) => !words.includes('400')), []);
+  await dialog.getByRole('combobox', { name: 'Allowed addresses' }).press('Backspace');
+  await dialog.getByRole('combobox', { name: 'Allowed addresses' }).fill('127.0.0.0/8');
   await dialog.getByRole('button', { name: 'Create key' }).click();
   await page.getByText('Copy it now.').waitFor();
   await page.getByText('read; only Leads; from 127.0.0.0/8').waitFor();
