@@ -325,12 +325,12 @@ mod tests {
     fn a_key_has_no_more_than_its_maker() {
         let few = Scopes::READ.and(Scopes::ADMIN);
         let maker = maker(few, Some(100), &["10.0.0.0/8"]);
-        let granted = |asked: Wanted| super::granted(asked, Some(&maker));
-        let (same, expires_at_ms) = granted(wanted(None, None, &[])).unwrap();
+        let grant = |asked: Wanted| granted(asked, Some(&maker));
+        let (same, expires_at_ms) = grant(wanted(None, None, &[])).unwrap();
         assert_eq!((same, expires_at_ms), (maker.restrictions.clone(), Some(100)));
-        let (less, expires_at_ms) = granted(wanted(Some(Scopes::READ), Some(50), &["10.1.0.0/16"])).unwrap();
+        let (less, expires_at_ms) = grant(wanted(Some(Scopes::READ), Some(50), &["10.1.0.0/16"])).unwrap();
         assert_eq!((less.scopes, expires_at_ms), (Scopes::READ, Some(50)));
-        let refused = |asked: Wanted| granted(asked).unwrap_err();
+        let refused = |asked: Wanted| grant(asked).unwrap_err();
         let too_much = refused(wanted(Some(Scopes::READ.and(Scopes::RUN)), None, &[]));
         assert!(matches!(too_much, Error::MissingScope(Scope::Run)), "{too_much}");
         for asked in [wanted(None, Some(101), &[]), wanted(None, None, &["10.0.0.0/7"])] {
@@ -341,9 +341,9 @@ mod tests {
     #[test]
     fn a_key_for_projects_is_not_for_the_team() {
         let projects = Some(vec![ProjectId::from_uuid(Uuid::nil())]);
-        let (granted, _) = granted(Wanted { projects, ..wanted(None, None, &[]) }, None).unwrap();
-        assert_eq!(granted.scopes, Scopes::ALL.without(Scopes::ADMIN));
-        let (granted, _) = super::granted(wanted(None, None, &[]), None).unwrap();
-        assert_eq!(granted, Restrictions::default());
+        let (limited, _) = granted(Wanted { projects, ..wanted(None, None, &[]) }, None).unwrap();
+        assert_eq!(limited.scopes, Scopes::ALL.without(Scopes::ADMIN));
+        let (unlimited, _) = granted(wanted(None, None, &[]), None).unwrap();
+        assert_eq!(unlimited, Restrictions::default());
     }
 }
