@@ -20,7 +20,7 @@ use crate::answer::Media;
 use crate::answer_memory::AnswerMemory;
 use crate::check::Checker;
 use crate::definition::{BodyDefinition, Definition};
-use crate::endpoint::{Endpoint, Service};
+use crate::endpoint::{Access, Endpoint, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
 use crate::layers::{self, Arrival, Cors, RequestId};
@@ -85,6 +85,10 @@ impl<S: Service> Api<S> {
         if captured != declared {
             return Err(format!("the path names {captured:?}, its type {declared:?}"));
         }
+        let takes_key = matches!(definition.access, Access::Key | Access::OpenRead);
+        if takes_key == definition.scopes.is_empty() {
+            return Err("what takes a key, and nothing else, needs a scope".to_owned());
+        }
         let query_params = self.schemas.params(definition.query);
         let query = QueryReader::new(&self.schemas, definition.query, &query_params)?;
         let plan = self.plan(&definition, query)?;
@@ -100,6 +104,7 @@ impl<S: Service> Api<S> {
         let counts = self.schemas.count_bounds(schema);
         Ok(Plan {
             access: definition.access,
+            scopes: definition.scopes,
             status: definition.status,
             media: definition.media,
             deprecated_at: definition.headers.deprecated_at,
@@ -142,6 +147,7 @@ impl<S: Service> Api<S> {
             summary: definition.summary,
             description: definition.description,
             access: definition.access,
+            scopes: definition.scopes,
             reads_rows: definition.reads_rows,
             request_headers: definition.request_headers,
             answer_headers: definition.answer_headers,

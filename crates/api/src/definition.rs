@@ -8,7 +8,7 @@ use std::pin::Pin;
 
 use axum::body::Body;
 use axum::http::{Method, StatusCode};
-use rowmill_model::Offence;
+use rowmill_model::{Offence, Scopes};
 use serde_json::Value;
 
 use crate::answer::{Media, Reply};
@@ -26,6 +26,7 @@ pub(crate) struct Definition<S: Service> {
     pub summary: &'static str,
     pub description: &'static str,
     pub access: Access,
+    pub scopes: Scopes,
     pub status: StatusCode,
     pub status_also: Option<StatusCode>,
     pub media: Media,
@@ -77,6 +78,7 @@ impl<S: Service> Definition<S> {
             summary: E::SUMMARY,
             description: E::DESCRIPTION,
             access: E::ACCESS,
+            scopes: E::SCOPES,
             status: E::STATUS,
             status_also: E::STATUS_ALSO,
             media: E::MEDIA,

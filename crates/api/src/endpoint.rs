@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, Method, StatusCode};
 use rowmill_fairness::Tenant;
-use rowmill_model::Limits;
+use rowmill_model::{Limits, Scopes};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,6 +31,8 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const SUMMARY: &'static str;
     const DESCRIPTION: &'static str;
     const ACCESS: Access = Access::Key;
+    /// What a key must be allowed to do. Only what takes no key needs none.
+    const SCOPES: Scopes;
     /// Put behind the id and the tag, to tell the versions of an operation apart.
     const VERSION: &'static str = "";
     const STATUS: StatusCode = StatusCode::OK;
@@ -85,10 +87,17 @@ pub trait Service: Clone + Send + Sync + 'static {
     fn authenticate(
         &self,
         access: Access,
-        method: &Method,
-        headers: &HeaderMap,
+        request: Head<'_>,
         path: &Map<String, Value>,
     ) -> impl Future<Output = Result<Self::Principal, Error>> + Send;
+
+    /// Whether the caller may do this, here: has these scopes, and may reach what the path names.
+    fn authorize(
+        &self,
+        principal: &Self::Principal,
+        scopes: Scopes,
+        path: &Map<String, Value>,
+    ) -> impl Future<Output = Result<(), Error>> + Send;
 
     /// The id of the team that a webhook's address names.
     fn webhook_team(&self, team_id: &str) -> impl Future<Output = Result<u128, Error>> + Send;
@@ -124,6 +133,15 @@ pub trait Service: Clone + Send + Sync + 'static {
 
     /// Whether requests can be served now.
     fn ready(&self) -> impl Future<Output = Result<(), Error>> + Send;
+}
+
+/// What is known of a request when its caller is looked up.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    pub method: &'a Method,
+    pub headers: &'a HeaderMap,
+    /// Where it comes from.
+    pub client: IpAddr,
 }
 
 /// Whoever is calling.

@@ -110,7 +110,10 @@ fn app_verdict(error: &AppError) -> (StatusCode, &'static str) {
             (StatusCode::BAD_REQUEST, "limit_exceeded")
         }
         AppError::Unauthenticated => (StatusCode::UNAUTHORIZED, "unauthenticated"),
-        AppError::InvalidKey => (StatusCode::FORBIDDEN, "invalid_api_key"),
+        AppError::InvalidKey | AppError::KeyExpired(_) => (StatusCode::FORBIDDEN, "invalid_api_key"),
+        AppError::AddressNotAllowed(_) => (StatusCode::FORBIDDEN, "address_not_allowed"),
+        AppError::MissingScope(_) => (StatusCode::FORBIDDEN, "missing_scope"),
+        AppError::LimitedToProjects => (StatusCode::FORBIDDEN, "limited_to_projects"),
         AppError::NotOperator => (StatusCode::FORBIDDEN, "not_operator"),
         AppError::ApiDisabled => (StatusCode::FORBIDDEN, "api_disabled"),
         AppError::NotFound(noun) | AppError::SomeNotFound { noun, .. } => {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use axum::http::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use rowmill_app::ImportOptions;
-use rowmill_model::{KeyId, Limits};
+use rowmill_app::{ImportOptions, Principal};
+use rowmill_model::{KeyId, Limits, Scopes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +70,8 @@ impl ImportQuery {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FileRequest {
     pub(crate) key: KeyId,
+    /// What the key could do then.
+    pub(crate) scopes: Scopes,
     pub(crate) query: ImportQuery,
     content_type: String,
     content_encoding: Option<String>,
@@ -78,7 +80,7 @@ pub(crate) struct FileRequest {
 impl FileRequest {
     /// `mapping` is what became of the query's.
     pub(crate) fn new(
-        key: KeyId,
+        principal: Principal,
         query: ImportQuery,
         mapping: &BTreeMap<String, Option<String>>,
         headers: &HeaderMap,
@@ -91,7 +93,8 @@ impl FileRequest {
             None => None,
         };
         Ok(Self {
-            key,
+            key: principal.key,
+            scopes: principal.scopes,
             query: ImportQuery { mapping, ..query },
             content_type: text(CONTENT_TYPE).unwrap_or_default(),
             content_encoding: text(CONTENT_ENCODING),

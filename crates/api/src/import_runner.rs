@@ -100,7 +100,7 @@ async fn run(app: &Arc<App>, holder: Uuid, job: &ImportJob) -> Result<JobOutcome
     let headers = request.headers();
     let format = Format::of(&headers)?;
     let options = request.query.options(app.limits())?;
-    let import = app.resume_import(job, request.key, options).await?;
+    let import = app.resume_import(job, request.key, request.scopes, options).await?;
     let (bytes_read, failure) =
         (Arc::<AtomicU64>::default(), Arc::<Mutex<Option<rowmill_app::Error>>>::default());
     let body = file(app, job, Arc::clone(&bytes_read), Arc::clone(&failure));

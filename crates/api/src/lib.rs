@@ -53,7 +53,7 @@ mod wire;
 pub use answer::{Answer, Media, render};
 pub use api::{Api, Fault, Finished, Settings, health};
 pub use endpoint::{
-    Access, Call, Endpoint, Examples, Idempotency, Principal, RateKey, Repeats, RequestHeader, Service,
+    Access, Call, Endpoint, Examples, Head, Idempotency, Principal, RateKey, Repeats, RequestHeader, Service,
 };
 pub use error::Error;
 pub use import_runner::ImportRunner;

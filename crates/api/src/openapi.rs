@@ -2,10 +2,12 @@
 
 mod components;
 mod conditions;
+mod scopes;
 
 use std::collections::BTreeSet;
 
 use axum::http::{Method, StatusCode};
+use rowmill_model::Scopes;
 use serde_json::{Map, Value, json};
 
 use crate::definition::OwnHeaders;
@@ -18,6 +20,10 @@ const DESCRIPTION: &str =
     "Tables whose columns fill themselves: store projects with rows and columns, and enrich them over HTTP.
 
 **Authentication.** Send an API key as `Authorization: Bearer <key>`. The key identifies the team.
+
+**Scopes.** A key may be restricted to scopes: `read`, `write`, `run`, `schema`, `admin`. Each operation names those that \
+it needs (`x-scopes`); without one of them the response is 403 `missing_scope`. A key can also be restricted to projects \
+(others are 404), to a time and to addresses.
 
 **Responses.** Every response is JSON with `success`. An error has `error` (a sentence), `code` (a stable \
 identifier) and, if the body or query is invalid, `details` with every problem and its location. Every response \
@@ -57,6 +63,8 @@ pub(crate) struct Operation {
     pub summary: &'static str,
     pub description: &'static str,
     pub access: Access,
+    /// What a key must be allowed to do.
+    pub scopes: Scopes,
     pub statuses: Vec<StatusCode>,
     pub reads_rows: bool,
     pub request_headers: &'static [RequestHeader],
@@ -154,6 +162,7 @@ fn describe(operation: &Operation) -> Value {
         "security": security(operation.access),
     });
     let Value::Object(map) = &mut described else { return described };
+    map.extend(operation.scope_names());
     let parameters = parameters(operation);
     if !parameters.is_empty() {
         map.insert("parameters".to_owned(), parameters.into());

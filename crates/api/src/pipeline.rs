@@ -12,8 +12,8 @@ use axum::response::Response;
 use percent_encoding::percent_decode_str;
 use rowmill_app::off_async;
 use rowmill_fairness::Tenant;
-use rowmill_model::Limits;
 use rowmill_model::bounded_json::{self, Bounds, CountBound, Refusal};
+use rowmill_model::{Limits, Scopes};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ use crate::body;
 use crate::check::Checker;
 use crate::definition::{Accept, Bind, Content, Rejected, Run};
 use crate::deprecation::Deprecation;
-use crate::endpoint::{Access, Call, Idempotency, Principal as _, RateKey, Repeats, SEQUENCE, Service};
+use crate::endpoint::{Access, Call, Head, Idempotency, Principal as _, RateKey, Repeats, SEQUENCE, Service};
 use crate::error::Error;
 use crate::etag::Preconditions;
 use crate::layers::RequestId;
@@ -52,6 +52,7 @@ pub(crate) struct Shared<S> {
 /// What is needed to serve one operation, prepared when it was added.
 pub(crate) struct Plan<S: Service> {
     pub access: Access,
+    pub scopes: Scopes,
     pub status: StatusCode,
     pub media: Media,
     pub deprecated_at: Option<i64>,
@@ -109,6 +110,9 @@ async fn attempt<S: Service>(
     let captured = captured(&parts);
     let Admitted { principal, tenant } =
         admit(shared, plan.access, &parts, client, &captured, standing).await?;
+    if let Some(principal) = &principal {
+        shared.state.authorize(principal, plan.scopes, &captured).await?;
+    }
     // From here on, whatever is scarce is shared out between teams.
     let work = carry_out(shared, plan, Arrived { parts, body, client, captured, principal }, request_id);
     tenant.scope(work).await
@@ -270,7 +274,8 @@ pub(crate) async fn admit<S: Service>(
         count(standing, rate_limiters.webhook.as_ref().map(|buckets| buckets.take(caller)))?;
         return Ok(Admitted { principal: None, tenant: Tenant::team(team) });
     }
-    let principal = match shared.state.authenticate(access, &parts.method, &parts.headers, captured).await {
+    let head = Head { method: &parts.method, headers: &parts.headers, client };
+    let principal = match shared.state.authenticate(access, head, captured).await {
         Ok(principal) => principal,
         Err(error) => {
             // Only who fails is counted here, so a stranger's guesses never hold up the owner of a key.

@@ -57,7 +57,8 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<team::GetLimits>("/v4/limits");
     api.add::<keys::ListKeys>("/v4/keys")
         .add::<keys::CreateKey>("/v4/keys")
-        .add::<keys::DeleteKey>("/v4/keys/{keyId}");
+        .add::<keys::DeleteKey>("/v4/keys/{keyId}")
+        .add::<keys::RotateKey>("/v4/keys/{keyId}/rotate");
     api.add::<sessions::ListSessions>("/v4/sessions")
         .add::<sessions::EndOtherSessions>("/v4/sessions")
         .add::<sessions::EndSession>("/v4/sessions/{sessionId}");

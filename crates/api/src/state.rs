@@ -1,14 +1,16 @@
 //! The state every endpoint gets: the application, the page cache and the public address.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
-use axum::http::{HeaderMap, Method};
 use rowmill_app::{App, Caller, IdempotencyKey};
 use rowmill_fairness::Tenant;
+use rowmill_model::Scopes;
 use serde_json::{Map, Value};
 
-use crate::endpoint::{Access, Call, Idempotency, Principal, RateKey, Service};
+use crate::endpoint::{Access, Call, Head, Idempotency, Principal, RateKey, Service};
 use crate::error::Error;
 use crate::event_frames::EventFrames;
 use crate::page_cache::PageCache;
@@ -59,20 +61,18 @@ impl ApiState {
     pub(crate) async fn signed_in(
         &self,
         headers: &HeaderMap,
+        client: IpAddr,
     ) -> Result<Option<rowmill_app::Principal>, Error> {
         match cookie::sent(headers) {
-            Some(session) => Ok(self.app.session(&session).await?),
+            Some(session) => Ok(self.app.session(&session, client).await?),
             None => Ok(None),
         }
     }
 
     /// The holder of a session; what it writes must be sent by our own page.
-    async fn of_session(
-        &self,
-        method: &Method,
-        headers: &HeaderMap,
-    ) -> Result<Option<rowmill_app::Principal>, Error> {
-        let principal = self.signed_in(headers).await?;
+    async fn of_session(&self, request: Head<'_>) -> Result<Option<rowmill_app::Principal>, Error> {
+        let Head { method, headers, client } = request;
+        let principal = self.signed_in(headers, client).await?;
         let is_write = !method.is_safe();
         if principal.is_some() && is_write && !cookie::is_same_origin(headers, &self.reached(headers)) {
             return Err(Error::CrossSite);
@@ -88,15 +88,14 @@ impl Service for ApiState {
     async fn authenticate(
         &self,
         access: Access,
-        method: &Method,
-        headers: &HeaderMap,
+        request: Head<'_>,
         path: &Map<String, Value>,
     ) -> Result<Caller, Error> {
         let named = |name: &str| path.get(name).and_then(Value::as_str);
         let slug = named("teamSlug");
-        let principal = match bearer(headers) {
-            Some(token) => Some(self.app.authenticate(&token).await?),
-            None if slug.is_none() => self.of_session(method, headers).await?,
+        let principal = match bearer(request.headers) {
+            Some(token) => Some(self.app.authenticate(&token, request.client).await?),
+            None if slug.is_none() => self.of_session(request).await?,
             None => None,
         };
         match slug {
@@ -106,6 +105,16 @@ impl Service for ApiState {
             }
             None => Ok(principal.map(Caller::Key).ok_or(rowmill_app::Error::Unauthenticated)?),
         }
+    }
+
+    async fn authorize(
+        &self,
+        caller: &Caller,
+        scopes: Scopes,
+        path: &Map<String, Value>,
+    ) -> Result<(), Error> {
+        let project = path.get("projectId").and_then(Value::as_str);
+        Ok(self.app.authorize(*caller, scopes, project).await?)
     }
 
     async fn webhook_team(&self, team_id: &str) -> Result<u128, Error> {

@@ -140,6 +140,7 @@ fn operation(
         summary,
         description,
         access: Access::Open,
+        scopes: rowmill_model::Scopes::NONE,
         statuses,
         path_params: Vec::new(),
         query_params: Vec::new(),

@@ -1,9 +1,11 @@
 //! Authentication: API keys, their secrets, and which project a caller may read or change.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
+use std::sync::Arc;
 
-use rowmill_model::{KeyId, ProjectId};
-use rowmill_store::StoredProject;
+use rowmill_model::{KeyId, ProjectId, Restrictions, Scopes};
+use rowmill_store::{ApiKey, LastUse, StoredProject};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -47,36 +49,76 @@ const TOUCH_EVERY_MS: i64 = 60_000;
 
 impl App {
     /// The principal a bearer token stands for.
-    pub async fn authenticate(&self, token: &str) -> Result<Principal> {
+    pub async fn authenticate(&self, token: &str, client: IpAddr) -> Result<Principal> {
         let hash = hash(token);
         let now = self.clock.monotonic();
-        if let Some(principal) = self.keys.get(&hash, now) {
-            return Ok(principal);
+        if let Some(key) = self.keys.get(&hash, now) {
+            self.check_usable(&key, client)?;
+            return Ok(Principal::of(&key, None));
         }
         let id = key_id(token).ok_or(Error::InvalidKey)?;
         let key = self.store.key(id).await?.ok_or(Error::InvalidKey)?;
         if !bool::from(key.hash.ct_eq(&hash)) {
             return Err(Error::InvalidKey);
         }
-        let principal = Principal { team: key.team, key: key.id, session: None };
-        self.keys.put(hash, principal, now);
-        self.touch(key.id, key.last_used_at_ms);
+        self.check_usable(&key, client)?;
+        let key = Arc::new(key);
+        self.touch(&key, client);
+        let principal = Principal::of(&key, None);
+        self.keys.put(hash, key, now);
         Ok(principal)
     }
 
     /// Whoever holds this key, if it is not revoked. The caller has proved it already.
-    pub(crate) async fn key_holder(&self, id: KeyId) -> Result<Option<Principal>> {
+    pub(crate) async fn key_holder(&self, id: KeyId, client: IpAddr) -> Result<Option<Principal>> {
+        let Some(key) = self.key_record(id).await? else { return Ok(None) };
+        self.check_usable(&key, client)?;
+        self.touch(&key, client);
+        Ok(Some(Principal::of(&key, None)))
+    }
+
+    /// A key as it was less than a second ago.
+    pub(crate) async fn key_record(&self, id: KeyId) -> Result<Option<Arc<ApiKey>>> {
         // Not what any token hashes to: a token is text, and this has a prefix no text has.
         let cached = Sha256::new().chain_update([0xFF]).chain_update(id.uuid().as_bytes()).finalize().into();
         let now = self.clock.monotonic();
-        if let Some(principal) = self.keys.get(&cached, now) {
-            return Ok(Some(principal));
+        if let Some(key) = self.keys.get(&cached, now) {
+            return Ok(Some(key));
         }
-        let Some(key) = self.store.key(id).await? else { return Ok(None) };
-        let principal = Principal { team: key.team, key: key.id, session: None };
-        self.keys.put(cached, principal, now);
-        self.touch(key.id, key.last_used_at_ms);
-        Ok(Some(principal))
+        let Some(key) = self.store.key(id).await?.map(Arc::new) else { return Ok(None) };
+        self.keys.put(cached, Arc::clone(&key), now);
+        Ok(Some(key))
+    }
+
+    /// That a key has not expired, and may be used from this address.
+    pub(crate) fn check_usable(&self, key: &ApiKey, client: IpAddr) -> Result<()> {
+        if let Some(expired_at_ms) = key.expires_at_ms.filter(|at_ms| *at_ms <= self.clock.now_ms()) {
+            return Err(Error::KeyExpired(moment(expired_at_ms)));
+        }
+        if !key.restrictions.allows_address(client) {
+            return Err(Error::AddressNotAllowed(client.to_canonical()));
+        }
+        Ok(())
+    }
+
+    /// That a caller's key has these scopes, and reaches the project that a path names. One that it does not reach
+    /// answers as one that does not exist.
+    pub async fn authorize(&self, caller: Caller, scopes: Scopes, project: Option<&str>) -> Result<()> {
+        caller.needs(scopes)?;
+        let Some(limits) = self.project_limits(caller).await? else { return Ok(()) };
+        let is_reached = |id: &str| ProjectId::parse(id).is_some_and(|id| limits.allows_project(id));
+        if project.is_none_or(is_reached) { Ok(()) } else { Err(Error::NotFound(Noun::Project)) }
+    }
+
+    /// What a key that is limited to some projects is restricted to.
+    pub(crate) async fn project_limits(&self, caller: Caller) -> Result<Option<Restrictions>> {
+        match caller {
+            Caller::Key(principal) if principal.is_limited => {
+                let key = self.key_record(principal.key).await?.ok_or(Error::InvalidKey)?;
+                Ok(Some(key.restrictions.clone()))
+            }
+            Caller::Key(_) | Caller::Anyone(_) => Ok(None),
+        }
     }
 
     /// Who calls a path that names a team. Without a key that is anyone, if the project to be read is open.
@@ -117,7 +159,9 @@ impl App {
             None => None,
         };
         // Another team's project answers as one that does not exist.
-        let own = found.filter(|found| found.project.team == caller.team());
+        let limits = self.project_limits(caller).await?;
+        let is_reached = |id: ProjectId| limits.as_ref().is_none_or(|limits| limits.allows_project(id));
+        let own = found.filter(|found| found.project.team == caller.team() && is_reached(found.project.id));
         match caller {
             Caller::Key(_) => own.ok_or(Error::NotFound(Noun::Project)),
             Caller::Anyone(_) => {
@@ -126,18 +170,25 @@ impl App {
         }
     }
 
-    pub(crate) fn touch(&self, key: KeyId, last_used_at_ms: Option<i64>) {
+    /// Notes the use of a key, now and then.
+    pub(crate) fn touch(&self, key: &ApiKey, client: IpAddr) {
         let now_ms = self.clock.now_ms();
-        if last_used_at_ms.is_some_and(|last| now_ms - last < TOUCH_EVERY_MS) {
+        if key.last_used.is_some_and(|last| now_ms - last.at_ms < TOUCH_EVERY_MS) {
             return;
         }
-        let store = std::sync::Arc::clone(&self.store);
+        let last_use = LastUse { at_ms: now_ms, from: Some(client.to_canonical()) };
+        let (store, id) = (Arc::clone(&self.store), key.id);
         tokio::spawn(async move {
-            if let Err(failure) = store.touch_key(key, now_ms).await {
+            if let Err(failure) = store.touch_key(id, last_use).await {
                 tracing::warn!(%failure, "could not save an API key's last use");
             }
         });
     }
+}
+
+/// A moment, for people and programs.
+pub(crate) fn moment(unix_ms: i64) -> String {
+    format!("{:.0}", jiff::Timestamp::from_millisecond(unix_ms).unwrap_or_default())
 }
 
 fn key_id(token: &str) -> Option<KeyId> {

@@ -1,6 +1,7 @@
 //! The caller of a use case: somebody with an API key, or anyone.
 
-use rowmill_model::{KeyId, TeamId};
+use rowmill_model::{KeyId, Scopes, TeamId};
+use rowmill_store::ApiKey;
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
@@ -12,6 +13,18 @@ pub struct Principal {
     pub key: KeyId,
     /// The session of a browser that stands for the key, if one does.
     pub session: Option<Uuid>,
+    /// What the key may do.
+    pub scopes: Scopes,
+    /// Whether the key is restricted to some projects. Which ones is looked up where it matters.
+    pub is_limited: bool,
+}
+
+impl Principal {
+    pub(crate) fn of(key: &ApiKey, session: Option<Uuid>) -> Self {
+        let ApiKey { id, team, restrictions, .. } = key;
+        let is_limited = restrictions.projects.is_some();
+        Self { team: *team, key: *id, session, scopes: restrictions.scopes, is_limited }
+    }
 }
 
 /// Whoever calls: the holder of a key, or, where a project is open, anyone at all.
@@ -28,6 +41,25 @@ impl Caller {
             Self::Key(principal) => principal.team,
             Self::Anyone(team) => team,
         }
+    }
+
+    /// What the caller may do. Without a key that is reading.
+    pub fn scopes(self) -> Scopes {
+        match self {
+            Self::Key(principal) => principal.scopes,
+            Self::Anyone(_) => Scopes::READ,
+        }
+    }
+
+    /// Refuses a caller whose key lacks one of these.
+    pub fn needs(self, scopes: Scopes) -> Result<()> {
+        self.scopes().lacks(scopes).map_or(Ok(()), |missing| Err(Error::MissingScope(missing)))
+    }
+
+    /// Refuses a key that is limited to some projects, for what concerns the whole team.
+    pub(crate) fn for_whole_team(self) -> Result<Principal> {
+        let principal = self.with_key()?;
+        if principal.is_limited { Err(Error::LimitedToProjects) } else { Ok(principal) }
     }
 
     /// The holder of a key, which all but open reads need.

@@ -1,6 +1,8 @@
 //! What a caller can do about a failure. `api` maps these to statuses, in one table.
 
-use rowmill_model::Offence;
+use std::net::IpAddr;
+
+use rowmill_model::{Offence, Scope};
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -20,6 +22,26 @@ pub enum Error {
     Unauthenticated,
     #[error("Invalid API key")]
     InvalidKey,
+    /// The key is right, but its time is over.
+    #[error("Invalid API key: it expired at {0}. Use another key, or have somebody rotate this one")]
+    KeyExpired(String),
+    /// The key is right, but not from there.
+    #[error(
+        "This API key cannot be used from the address {0}, which is not in its allowFrom; call from an allowed address, \
+         or use another key"
+    )]
+    AddressNotAllowed(IpAddr),
+    /// The key is right, but may not do this.
+    #[error(
+        "This API key lacks the scope {:?}; use a key that has it, or create one under Settings, API keys (scopes of a \
+         key cannot be changed)", .0.word()
+    )]
+    MissingScope(Scope),
+    /// The key is right, but only for some projects.
+    #[error(
+        "This API key is limited to some projects, and this concerns the whole team; use a key without projectIds"
+    )]
+    LimitedToProjects,
     #[error("API is not enabled for this project")]
     ApiDisabled,
     /// Only the team that runs the installation may.

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use rowmill_model::{ColumnId, ImportId, KeyId, ProjectId};
+use rowmill_model::{ColumnId, ImportId, KeyId, ProjectId, Scopes};
 use rowmill_store::{ImportJob, ImportPart, ImportStatus, ImportStep, NewImport, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -206,9 +206,16 @@ impl App {
         Ok(self.store.import_part(id, number).await?)
     }
 
-    /// Goes on with an import where it is.
-    pub async fn resume_import(&self, job: &ImportJob, key: KeyId, options: ImportOptions) -> Result<Import> {
-        let caller = Caller::Key(Principal { team: job.team, key, session: None });
+    /// Goes on with an import where it is. Its key had these scopes, and reached the project, when the file was taken.
+    pub async fn resume_import(
+        &self,
+        job: &ImportJob,
+        key: KeyId,
+        scopes: Scopes,
+        options: ImportOptions,
+    ) -> Result<Import> {
+        let principal = Principal { team: job.team, key, session: None, scopes, is_limited: false };
+        let caller = Caller::Key(principal);
         let mut import = self.begin_import(caller, &job.project.to_string(), options).await?;
         import.job = Some(job.id);
         if let Some(noted) = &job.fields {

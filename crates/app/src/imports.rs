@@ -9,7 +9,7 @@ use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::record::Slot;
 use rowmill_model::table::{ColumnNames, header_key};
 use rowmill_model::value::MatchCase;
-use rowmill_model::{Column, ColumnId, ColumnType, DataShape, ImportId, Offence, RowId};
+use rowmill_model::{Column, ColumnId, ColumnType, DataShape, ImportId, Offence, RowId, Scopes};
 use rowmill_store::lookup::index_of;
 use rowmill_store::{ImportStep, KeptInput, NewRow, NewRows, StoreError, StoredProject};
 use serde::{Deserialize, Serialize};
@@ -274,6 +274,7 @@ impl App {
         if fields.is_empty() {
             return Ok(());
         }
+        import.caller.needs(Scopes::SCHEMA)?;
         let id = |field: &ImportField| import.column_id_of(&field.name).map_or_else(column_id, Ok);
         let ids = fields.iter().map(id).collect::<Result<Vec<ColumnId>>>()?;
         let saved = self

@@ -1,37 +1,37 @@
 //! A cache of API keys, in front of the store.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use rowmill_store::ApiKey;
 
-use crate::caller::Principal;
-
-/// Keys seen lately. An entry lives for less than the second by which a revoked key may outlive its
-/// revocation.
+/// Keys seen lately, by what proves them. An entry lives for less than the second by which a revoked key may outlive
+/// its revocation.
 #[derive(Debug, Default)]
-pub(crate) struct KeyCache(Mutex<HashMap<[u8; 32], (Principal, Instant)>>);
+pub(crate) struct KeyCache(Mutex<HashMap<[u8; 32], (Arc<ApiKey>, Instant)>>);
 
 impl KeyCache {
     const TTL: Duration = Duration::from_millis(800);
     const LEN_MAX: usize = 10_000;
 
-    pub(crate) fn get(&self, hash: &[u8; 32], now: Instant) -> Option<Principal> {
+    pub(crate) fn get(&self, hash: &[u8; 32], now: Instant) -> Option<Arc<ApiKey>> {
         let keys = self.0.lock();
         keys.get(hash)
             .filter(|(_, looked_up)| now.duration_since(*looked_up) < Self::TTL)
-            .map(|(principal, _)| *principal)
+            .map(|(key, _)| Arc::clone(key))
     }
 
     pub(crate) fn forget(&self, hash: &[u8; 32]) {
         self.0.lock().remove(hash);
     }
 
-    pub(crate) fn put(&self, hash: [u8; 32], principal: Principal, looked_up: Instant) {
+    pub(crate) fn put(&self, hash: [u8; 32], key: Arc<ApiKey>, looked_up: Instant) {
         let mut keys = self.0.lock();
         if keys.len() >= Self::LEN_MAX {
             keys.retain(|_, (_, earlier)| looked_up.duration_since(*earlier) < Self::TTL);
         }
-        keys.insert(hash, (principal, looked_up));
+        keys.insert(hash, (key, looked_up));
     }
 }

@@ -25,6 +25,7 @@ mod ids;
 mod import_jobs;
 mod imports;
 mod key_cache;
+mod keys;
 mod projects;
 mod providers;
 mod quota_check;
@@ -51,9 +52,9 @@ mod webhook;
 
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, SLICE_BYTES, Selection, Start};
 pub use rowmill_store::{
-    ApiKey, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, ProcessingStatus, ProjectSummary,
-    RowAction, Session, SharedRates, Stopped, StoredProject, StoredRow, Team, TrashedProject, TrashedRow,
-    shared_rates,
+    ApiKey, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, LastUse, ProcessingStatus,
+    ProjectSummary, RowAction, Session, SharedRates, Stopped, StoredProject, StoredRow, Team, TrashedProject,
+    TrashedRow, shared_rates,
 };
 
 pub use crate::app::App;
@@ -75,6 +76,7 @@ pub use crate::import_jobs::{IMPORT_DAYS, IMPORT_RENEWAL, ImportUpload};
 pub use crate::imports::{
     Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportStepOf, ImportedBatch,
 };
+pub use crate::keys::{KeyRequest, KeyRotation};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::quotas::Quotas;

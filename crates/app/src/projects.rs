@@ -107,6 +107,11 @@ impl App {
     pub async fn list_projects(&self, caller: Caller, of: ProjectsOf) -> Result<ProjectList> {
         let team = caller.with_key()?.team;
         let ProjectsOf { folder_id, page } = of;
+        if let Some(limits) = self.project_limits(caller).await? {
+            let mut projects = self.store.projects(team, folder_id, ProjectPage::ALL).await?;
+            projects.retain(|project| limits.allows_project(project.id));
+            return Ok(page_of(projects, page));
+        }
         let Some((page, page_size)) = page else {
             let projects = self.store.projects(team, folder_id, ProjectPage::ALL).await?;
             return Ok(ProjectList { projects, total: None });
@@ -124,6 +129,8 @@ impl App {
         new: NewProject,
         once: Option<IdempotencyKey>,
     ) -> Result<SavedProject> {
+        // It would make a project that it cannot see.
+        caller.for_whole_team()?;
         let once = self.once(once);
         if let Some(saved) = self.recall(once.as_ref()).await? {
             return Ok(saved);
@@ -291,6 +298,16 @@ impl App {
         let message = format!("has {bytes} bytes of JSON; the limit is {most} (cellBytesMax)");
         Err(Error::limit(path, message))
     }
+}
+
+/// A page of a list that is read whole.
+fn page_of(projects: Vec<ProjectSummary>, page: Option<(u64, u32)>) -> ProjectList {
+    let Some((page, page_size)) = page else { return ProjectList { projects, total: None } };
+    let total = projects.len() as u64;
+    let offset = page.saturating_sub(1).saturating_mul(page_size.into());
+    let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+    let projects = projects.into_iter().skip(offset).take(usize::try_from(page_size).unwrap_or(usize::MAX));
+    ProjectList { projects: projects.collect(), total: Some(total) }
 }
 
 fn kept_changing() -> Error {

@@ -1,5 +1,6 @@
 //! Sessions of people in a browser. One stands for an API key and ends with it, or when somebody ends it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use rowmill_model::{KeyId, TeamId};
@@ -46,20 +47,23 @@ impl App {
         Ok(sealed)
     }
 
-    /// Whom a session stands for. Forged, expired, ended, or its key revoked: nobody.
-    pub async fn session(&self, sealed: &[u8]) -> Result<Option<Principal>> {
+    /// Whom a session stands for. Forged, expired, ended, or with a key that cannot be used here and now: nobody.
+    pub async fn session(&self, sealed: &[u8], client: IpAddr) -> Result<Option<Principal>> {
         let Some(id) = self.session_id(sealed) else { return Ok(None) };
         let now = self.clock.monotonic();
         let cached = cache_key(id);
-        if let Some(principal) = self.keys.get(&cached, now) {
-            return Ok(Some(principal));
+        if let Some(key) = self.keys.get(&cached, now) {
+            return Ok(self.check_usable(&key, client).ok().map(|()| Principal::of(&key, Some(id))));
         }
         let Some(session) = self.live_session(id).await? else { return Ok(None) };
         // Not from the cache: together they would outlive a revoked key by more than a second.
-        let Some(key) = self.store.key(session.key).await? else { return Ok(None) };
-        let principal = Principal { team: key.team, key: key.id, session: Some(id) };
-        self.keys.put(cached, principal, now);
-        self.touch(key.id, key.last_used_at_ms);
+        let key = self.store.key(session.key).await?;
+        let Some(key) = key.filter(|key| self.check_usable(key, client).is_ok()).map(Arc::new) else {
+            return Ok(None);
+        };
+        let principal = Principal::of(&key, Some(id));
+        self.touch(&key, client);
+        self.keys.put(cached, key, now);
         let now_ms = self.clock.now_ms();
         if now_ms - session.seen_at_ms >= TOUCH_EVERY_MS {
             let store = Arc::clone(&self.store);
@@ -79,7 +83,9 @@ impl App {
         {
             return Ok(false);
         }
-        Ok(self.store.key(principal.key).await?.is_some())
+        let now_ms = self.clock.now_ms();
+        let key = self.store.key(principal.key).await?;
+        Ok(key.is_some_and(|key| key.expires_at_ms.is_none_or(|at_ms| now_ms < at_ms)))
     }
 
     async fn live_session(&self, id: Uuid) -> Result<Option<Session>> {
@@ -143,9 +149,9 @@ impl App {
     }
 
     /// Whom a link signs in, the first time it is used.
-    pub async fn use_sign_in_link(&self, token: &str) -> Result<Option<Principal>> {
+    pub async fn use_sign_in_link(&self, token: &str, client: IpAddr) -> Result<Option<Principal>> {
         match self.link.take(token, self.clock.now_ms()) {
-            Some(key) => self.key_holder(key).await,
+            Some(key) => self.key_holder(key, client).await,
             None => Ok(None),
         }
     }

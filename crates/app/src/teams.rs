@@ -1,7 +1,7 @@
 //! Teams and their keys.
 
 use rowmill_model::limits::NAME_CHARS_MAX;
-use rowmill_model::{KeyId, Offence, Slug, TeamId};
+use rowmill_model::{KeyId, Offence, Restrictions, Slug, TeamId};
 use rowmill_store::{ApiKey, StoreError, Team};
 
 use crate::app::App;
@@ -18,7 +18,7 @@ pub struct NewKey {
 }
 
 impl App {
-    const FIRST_SLUG: &str = "default";
+    pub(crate) const FIRST_SLUG: &str = "default";
 
     /// On the very first start: makes the team `default` and a key for it.
     pub async fn bootstrap(&self) -> Result<Option<NewKey>> {
@@ -53,20 +53,6 @@ impl App {
     /// The team of whoever asks.
     pub async fn own_team(&self, caller: Caller) -> Result<Team> {
         self.store.team(caller.with_key()?.team).await?.ok_or(Error::NotFound(Noun::Team))
-    }
-
-    /// Makes a key for a team. Where there is no team at all, the first one is made with it, as on the first start.
-    pub async fn create_key(&self, slug: &str, name: Option<&str>) -> Result<NewKey> {
-        if slug == Self::FIRST_SLUG
-            && self.store.teams().await?.is_empty()
-            && let Some(first) = self.bootstrap().await?
-        {
-            return Ok(first);
-        }
-        let team = self.team_by_slug(slug).await?;
-        let new_key = self.new_key(team.id, name.unwrap_or("key"))?;
-        self.store.create_key(new_key.key.clone()).await?;
-        Ok(new_key)
     }
 
     /// The keys of one team, or of all.
@@ -109,8 +95,9 @@ impl App {
             ));
         }
         let name = name.map(|name| named("name", name)).transpose()?;
+        let maker = self.maker(caller).await?;
         let team = self.create_team(slug, name).await?;
-        let new_key = self.new_key(team.id, "first key")?;
+        let new_key = self.key_as_of(team.id, "first key", &maker)?;
         self.store.create_key(new_key.key.clone()).await?;
         Ok((team, new_key))
     }
@@ -129,16 +116,6 @@ impl App {
         let mut keys = self.store.keys().await?;
         keys.retain(|key| key.team == team);
         Ok(keys)
-    }
-
-    pub async fn create_own_key(&self, caller: Caller, name: &str) -> Result<NewKey> {
-        let most = self.limits.keys_max;
-        if self.own_keys(caller).await?.len() >= usize::try_from(most).unwrap_or(usize::MAX) {
-            return Err(Error::limit("", format!("a team can have at most {most} API keys (keysMax)")));
-        }
-        let new_key = self.new_key(caller.team(), named("name", name)?)?;
-        self.store.create_key(new_key.key.clone()).await?;
-        Ok(new_key)
     }
 
     /// Revokes a key of the caller's team, but not the one that asks: nobody locks themselves out.
@@ -166,7 +143,8 @@ impl App {
         Ok(Team { id: TeamId(uuid(created_at_ms)?), slug, name: name.to_owned(), created_at_ms })
     }
 
-    fn new_key(&self, team: TeamId, name: &str) -> Result<NewKey> {
+    /// A key without restrictions, not stored yet.
+    pub(crate) fn new_key(&self, team: TeamId, name: &str) -> Result<NewKey> {
         let created_at_ms = self.clock.now_ms();
         let id = KeyId::from_uuid(uuid(created_at_ms)?);
         let secret = Secret::new(id)?;
@@ -176,14 +154,16 @@ impl App {
             name: name.to_owned(),
             hash: secret.hash(),
             created_at_ms,
-            last_used_at_ms: None,
+            last_used: None,
+            expires_at_ms: None,
+            restrictions: Restrictions::default(),
         };
         Ok(NewKey { key, secret })
     }
 }
 
 /// A name for people, trimmed.
-fn named<'a>(path: &str, name: &'a str) -> Result<&'a str> {
+pub(crate) fn named<'a>(path: &str, name: &'a str) -> Result<&'a str> {
     let name = name.trim();
     if (1..=NAME_CHARS_MAX).contains(&name.chars().count()) {
         return Ok(name);

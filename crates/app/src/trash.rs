@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use rowmill_model::restoring::{restore_column, restore_view};
 use rowmill_model::table::header_key;
-use rowmill_model::{ColumnId, Deletion, KeyId, Offence, ProjectId, RowId, TeamId, Trash, ViewId};
+use rowmill_model::{
+    ColumnId, Deletion, KeyId, Offence, ProjectId, Restrictions, RowId, Scopes, TeamId, Trash, ViewId,
+};
 use rowmill_store::{
     ProjectPage, ProjectSave, Restored, StoreError, StoredProject, TrashPage, TrashPlace, TrashedProject,
 };
@@ -126,6 +128,9 @@ impl App {
         items: RestoreItems,
     ) -> Result<ItemsRestored> {
         self.only_once(items.once, async || {
+            if !items.column_ids.is_empty() || !items.view_ids.is_empty() {
+                caller.needs(Scopes::SCHEMA)?;
+            }
             let stored = self.project_to_change(caller, project).await?;
             let mut restored = self.restore_columns_and_views(caller, project, &items).await?;
             let mut seen = BTreeSet::new();
@@ -232,10 +237,31 @@ impl App {
     ) -> Result<ProjectTrashListed> {
         let team = caller.with_key()?.team;
         let offset = page.saturating_sub(1).saturating_mul(u64::from(page_size)).min(i64::MAX.unsigned_abs());
-        let total = self.store.count_trashed_projects(team).await?;
-        let projects = self.store.trashed_projects(team, ProjectPage { offset, limit: page_size }).await?;
+        let page = ProjectPage { offset, limit: page_size };
+        let (projects, total) = match self.project_limits(caller).await? {
+            Some(limits) => self.limited_project_trash(team, &limits, page).await?,
+            None => (
+                self.store.trashed_projects(team, page).await?,
+                self.store.count_trashed_projects(team).await?,
+            ),
+        };
         let key_names = self.key_names(team, projects.iter().map(|project| project.deletion)).await?;
         Ok(ProjectTrashListed { projects, total, key_names })
+    }
+
+    /// Those that a key which is limited to some projects sees.
+    async fn limited_project_trash(
+        &self,
+        team: TeamId,
+        limits: &Restrictions,
+        page: ProjectPage,
+    ) -> Result<(Vec<TrashedProject>, u64)> {
+        let mut projects = self.store.trashed_projects(team, ProjectPage::ALL).await?;
+        projects.retain(|trashed| limits.allows_project(trashed.summary.id));
+        let total = projects.len() as u64;
+        let number = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let shown = projects.into_iter().skip(number(page.offset)).take(number(page.limit.into()));
+        Ok((shown.collect(), total))
     }
 
     /// Says how many projects were restored. Ids that are not in the team's trash are not counted.
@@ -246,9 +272,11 @@ impl App {
         once: Option<IdempotencyKey>,
     ) -> Result<u64> {
         let team = caller.with_key()?.team;
+        let limits = self.project_limits(caller).await?;
+        let is_reached = |id: &ProjectId| limits.as_ref().is_none_or(|limits| limits.allows_project(*id));
         self.only_once(once, async || {
             let mut restored = 0;
-            for id in ids.iter().filter_map(|id| ProjectId::parse(id)) {
+            for id in ids.iter().filter_map(|id| ProjectId::parse(id)).filter(is_reached) {
                 restored += u64::from(self.store.restore_project(team, id, self.clock.now_ms()).await?);
             }
             Ok(restored)
@@ -258,7 +286,7 @@ impl App {
 
     /// Removes the team's projects in the trash for good; says how many.
     pub async fn empty_project_trash(&self, caller: Caller) -> Result<u64> {
-        Ok(self.store.empty_project_trash(caller.with_key()?.team).await?)
+        Ok(self.store.empty_project_trash(caller.for_whole_team()?.team).await?)
     }
 
     /// Sweeps up what has been in the trash for long enough, for as long as the process runs.

@@ -26,8 +26,12 @@ impl App {
     /// The team's projects, newest first. The counts are kept, so that this does not depend on the rows.
     pub async fn usage(&self, caller: Caller) -> Result<Vec<ProjectUsage>> {
         let team = caller.with_key()?.team;
+        let limits = self.project_limits(caller).await?;
         let mut usage = Vec::new();
         for summary in self.store.projects(team, None, ProjectPage::ALL).await? {
+            if limits.as_ref().is_some_and(|limits| !limits.allows_project(summary.id)) {
+                continue;
+            }
             // Deleted meanwhile.
             let Some(standing) = self.store.processing_status(summary.id).await? else { continue };
             let processed = standing.project.table.columns.iter().filter(|column| column.kind.is_processed());

@@ -8,8 +8,9 @@ use rowmill_model::nearest::nearest;
 
 use crate::backup::BackupArgs;
 use crate::check::CheckArgs;
-use crate::commands::{KeyCommand, OpenapiArgs, TeamCommand};
+use crate::commands::{OpenapiArgs, TeamCommand};
 use crate::config::Serve;
+use crate::keys::KeyCommand;
 use crate::moving::MoveArgs;
 use crate::restore::RestoreArgs;
 
@@ -36,7 +37,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: TeamCommand,
     },
-    /// Create, list and revoke API keys. Works while the server runs.
+    /// Create, list, rotate and revoke API keys. Works while the server runs.
     Key {
         #[command(subcommand)]
         command: KeyCommand,

@@ -35,36 +35,6 @@ pub(crate) enum TeamCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum KeyCommand {
-    /// Create an API key and print it. It is shown only once.
-    Create {
-        /// The slug of the key's team.
-        #[arg(long)]
-        team: String,
-        /// A name that says what the key is for.
-        #[arg(long)]
-        name: Option<String>,
-        #[command(flatten)]
-        store: StoreArgs,
-    },
-    /// List the keys, without their secrets.
-    List {
-        /// List only the keys of this team.
-        #[arg(long)]
-        team: Option<String>,
-        #[command(flatten)]
-        store: StoreArgs,
-    },
-    /// Revoke a key. A running server rejects it within a second.
-    Revoke {
-        /// The key's id, from `key list`.
-        id: String,
-        #[command(flatten)]
-        store: StoreArgs,
-    },
-}
-
 /// The settings that the document shows, and those that every command takes.
 #[derive(Debug, Args)]
 pub(crate) struct OpenapiArgs {
@@ -77,50 +47,18 @@ pub(crate) struct OpenapiArgs {
     limits: LimitArgs,
 }
 
-type AnyResult = Result<(), Box<dyn Error>>;
+pub(crate) type AnyResult = Result<(), Box<dyn Error>>;
 
 pub(crate) async fn create_team(store: &StoreArgs, slug: &str, name: Option<&str>) -> AnyResult {
-    let team = visit(store).await?.create_team(slug, name).await?;
+    let team = visit(store).await?.0.create_team(slug, name).await?;
     print(&json!({ "id": team.id, "slug": team.slug, "name": team.name }).to_string())
 }
 
 pub(crate) async fn list_teams(store: &StoreArgs) -> AnyResult {
-    let teams = visit(store).await?.teams().await?;
+    let teams = visit(store).await?.0.teams().await?;
     let teams: Value =
         teams.iter().map(|team| json!({ "id": team.id, "slug": team.slug, "name": team.name })).collect();
     print(&teams.to_string())
-}
-
-pub(crate) async fn create_key(store: &StoreArgs, team: &str, name: Option<&str>) -> AnyResult {
-    let new_key = visit(store).await?.create_key(team, name).await?;
-    print(new_key.secret.reveal())
-}
-
-pub(crate) async fn list_keys(store: &StoreArgs, team: Option<&str>) -> AnyResult {
-    let app = visit(store).await?;
-    let keys = app.keys(team).await?;
-    let moment = |ms: i64| rowmill_api::timestamp(ms);
-    let keys: Value = keys
-        .iter()
-        .map(|key| {
-            json!({
-                "id": key.id,
-                "name": key.name,
-                "createdAt": moment(key.created_at_ms),
-                "lastUsedAt": key.last_used_at_ms.map(moment),
-            })
-        })
-        .collect();
-    print(&keys.to_string())
-}
-
-pub(crate) async fn revoke_key(store: &StoreArgs, id: &str) -> AnyResult {
-    if visit(store).await?.revoke_key(id).await? {
-        eprintln!("Revoked {id}. A running server rejects it within a second.");
-        Ok(())
-    } else {
-        Err(format!("there is no key {id:?}; `rowmill key list` lists the ids").into())
-    }
 }
 
 pub(crate) fn openapi(args: OpenapiArgs) -> AnyResult {
@@ -129,14 +67,15 @@ pub(crate) fn openapi(args: OpenapiArgs) -> AnyResult {
 }
 
 /// The application beside a service that may be running on the same data.
-async fn visit(store: &StoreArgs) -> Result<App, Box<dyn Error>> {
+pub(crate) async fn visit(store: &StoreArgs) -> Result<(App, SharedClock), Box<dyn Error>> {
     let store = database::open(store, Access::Visit).await?;
     let (vault, environment) = (Vault::locked(), Environment::default());
-    let clock = Arc::new(SharedClock(Arc::clone(&store)));
-    Ok(App::new(store, Limits::default(), vault, environment, clock))
+    let clock = SharedClock(Arc::clone(&store));
+    let app = App::new(store, Limits::default(), vault, environment, Arc::new(clock.clone()));
+    Ok((app, clock))
 }
 
-fn print(line: &str) -> AnyResult {
+pub(crate) fn print(line: &str) -> AnyResult {
     writeln!(std::io::stdout(), "{line}")?;
     Ok(())
 }

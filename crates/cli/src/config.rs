@@ -108,6 +108,10 @@ pub(crate) struct Serve {
     /// and secrets must then be set again.
     #[arg(long, env = "ROWMILL_ADOPT_SECRET_KEY", default_value = "false", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) adopt_secret_key: bool,
+    /// A new file, of mode 0600, that the first start writes its API key and sign-in link to instead of printing them. For
+    /// services and containers whose output is kept as a log. Default: they are printed.
+    #[arg(long, env = "ROWMILL_FIRST_KEY_FILE")]
+    pub(crate) first_key_file: Option<PathBuf>,
     /// Do not run workers in this process.
     #[arg(long, env = "ROWMILL_NO_WORKERS", default_value = "false", num_args = 0..=1, default_missing_value = "true", value_parser = clap::builder::BoolishValueParser::new())]
     pub(crate) no_workers: bool,

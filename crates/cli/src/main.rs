@@ -11,6 +11,7 @@ mod commands;
 mod config;
 mod connections;
 mod database;
+mod keys;
 mod logging;
 mod moving;
 mod request_id;
@@ -21,6 +22,7 @@ mod shutdown;
 mod storage_space;
 mod trials;
 mod variables;
+mod welcome;
 mod workers;
 
 use std::process::ExitCode;
@@ -28,7 +30,7 @@ use std::process::ExitCode;
 use rowmill_providers::scrape::child;
 
 use crate::command_line::{Cli, Command};
-use crate::commands::{KeyCommand, TeamCommand};
+use crate::commands::TeamCommand;
 use crate::serve::Role;
 
 /// Kinder to a server that lives long and allocates from many threads than the system's.
@@ -86,13 +88,7 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
             commands::create_team(&store, &slug, name.as_deref()).await
         }
         Command::Team { command: TeamCommand::List { store } } => commands::list_teams(&store).await,
-        Command::Key { command: KeyCommand::Create { team, name, store } } => {
-            commands::create_key(&store, &team, name.as_deref()).await
-        }
-        Command::Key { command: KeyCommand::List { team, store } } => {
-            commands::list_keys(&store, team.as_deref()).await
-        }
-        Command::Key { command: KeyCommand::Revoke { id, store } } => commands::revoke_key(&store, &id).await,
+        Command::Key { command } => keys::run(command).await,
         Command::Move(args) => moving::run(args).await,
         Command::Backup(args) => backup::run(args).await,
         Command::Restore(args) => restore::run(args).await,

@@ -1,13 +1,12 @@
 //! `rowmill serve`: the service, from start to a stop that loses nothing.
 
 use std::error::Error;
-use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use rowmill_api::{ApiState, ImportRunner, PublicUrl, Rate, Rates, Settings};
-use rowmill_app::{App, Environment, NewKey, Quotas};
+use rowmill_app::{App, Environment, Quotas};
 use rowmill_clock::SystemClock;
 use rowmill_model::Limits;
 use rowmill_store::Store;
@@ -23,6 +22,7 @@ use crate::request_id::request_id;
 use crate::secret_key::OpenedVault;
 use crate::shutdown::{ShutdownSignal, ShutdownTimes, accept, close_connection_when_stopping};
 use crate::trials::Trials;
+use crate::welcome::Welcome;
 use crate::{database, logging, secret_key, storage_space, workers};
 
 /// What a process is for.
@@ -81,7 +81,8 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     // Nobody listening is no reason not to serve.
     let base_url = serve.public_url.as_ref().map_or_else(|| format!("http://{address}"), PublicUrl::base_url);
     let first = first_key.as_ref().zip(link.as_deref());
-    let _ = print_welcome(address, &base_url, &serve.store.place(), first);
+    let (place, key_file) = (serve.store.place(), serve.first_key_file.as_deref());
+    let _ = Welcome { address, base_url: &base_url, place: &place, key_file, first }.print();
     if let Some(admin) = admin {
         eprintln!("Health and metrics are also on http://{}", admin.address()?);
         // It answers to the very end.
@@ -228,27 +229,4 @@ fn listen(
 
 async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
     TcpListener::bind(address).await.map_err(|error| format!("cannot listen on {address}: {error}"))
-}
-
-/// Says where the service is and, on the very first start, which key opens it.
-fn print_welcome(
-    address: SocketAddr,
-    base_url: &str,
-    place: &str,
-    first: Option<(&NewKey, &str)>,
-) -> std::io::Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "Rowmill is listening on http://{address} (data in {place})")?;
-    if let Some((new_key, token)) = first {
-        let key = new_key.secret.reveal();
-        writeln!(
-            out,
-            "\nFirst start. Open this link to sign in (it works once, within one hour):\n\n  \
-             {base_url}/signin/{token}\n"
-        )?;
-        writeln!(out, "API key of the team \"default\". Save it: it is shown only once.\n\n  {key}\n")?;
-        writeln!(out, "Try it:   curl -H \"Authorization: Bearer {key}\" {base_url}/v4/projects")?;
-        writeln!(out, "Docs:     {base_url}/docs\n")?;
-    }
-    out.flush()
 }

@@ -13,6 +13,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use rowmill_app::App;
 use rowmill_clock::Clock;
 use rowmill_fairness::Tenant;
+use rowmill_model::Scopes;
 use rowmill_model::nearest::nearest;
 
 use crate::answer_size::bounded;
@@ -76,13 +77,23 @@ fn caller(context: &RequestContext<RoleServer>) -> Result<(&Call, Tenant), Error
     Ok((call, Tenant::team(call.caller.team().0.as_u128())))
 }
 
-/// Whether a tool is offered to this caller. Once keys have scopes, this is where they count.
+/// Whether a tool is offered to this caller.
 fn is_offered(call: &Call, tool: Tool) -> bool {
-    tool.is_read_only() || !call.read_only
+    (tool.is_read_only() || !call.read_only) && call.caller.needs(tool.scopes()).is_ok()
+}
+
+/// That the caller may read: what is no tool shows tables, too.
+fn reads(call: &Call) -> Result<(), ErrorData> {
+    call.caller.needs(Scopes::READ).map_err(|error| ErrorData::invalid_request(error.to_string(), None))
 }
 
 fn not_offered(name: &str, call: &Call) -> Refusal {
-    if Tool::named(name).is_some() {
+    let tool = Tool::named(name);
+    if let Some(Err(missing)) = tool.map(|tool| call.caller.needs(tool.scopes())) {
+        return Refusal::from(missing)
+            .next("Ask the person for a key with this scope; Settings, Agents makes one.");
+    }
+    if tool.is_some() {
         return Refusal::new(format!("{name} changes things, and this connection only reads."))
             .next("Connect to /mcp without read_only=true to change things.");
     }
@@ -155,6 +166,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let (call, tenant) = caller(&context)?;
+        reads(call)?;
         let reader = Context { app: &self.app, clock: &*self.clock, call, request: &context };
         Ok(ListResourcesResult::with_all_items(tenant.scope(resources::list(&reader)).await?))
     }
@@ -173,6 +185,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let (call, tenant) = caller(&context)?;
+        reads(call)?;
         let reader = Context { app: &self.app, clock: &*self.clock, call, request: &context };
         Ok(tenant.scope(resources::read(&reader, &request.uri)).await?.into())
     }

@@ -1,6 +1,7 @@
 //! The tools by name, with what each needs and may do.
 
 use rmcp::model::ToolAnnotations;
+use rowmill_model::Scopes;
 
 /// A tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,15 +19,6 @@ pub(crate) enum Tool {
     DeleteRows,
     Run,
     StopRun,
-}
-
-/// What a key must allow. Keys have no scopes yet: every key allows everything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
-    Read,
-    Write,
-    Run,
-    Schema,
 }
 
 impl Tool {
@@ -69,25 +61,27 @@ impl Tool {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
-    /// What a key must allow to use the tool.
-    pub(crate) fn scope(self) -> Scope {
-        match self {
+    /// What a key must be allowed to do to use the tool. All of them read: answers and refusals name tables, columns and
+    /// numbers of rows.
+    pub(crate) fn scopes(self) -> Scopes {
+        Scopes::READ.and(match self {
             Self::ListTables
             | Self::DescribeTable
             | Self::QueryRows
             | Self::GetRow
             | Self::ListColumnKinds
-            | Self::RunStatus => Scope::Read,
-            Self::CreateTable | Self::SetColumn => Scope::Schema,
-            Self::UpsertRows | Self::DeleteRows => Scope::Write,
-            // A try calls providers, which may cost money.
-            Self::TryColumn | Self::Run | Self::StopRun => Scope::Run,
-        }
+            | Self::RunStatus => Scopes::READ,
+            Self::CreateTable | Self::SetColumn => Scopes::SCHEMA,
+            Self::UpsertRows | Self::DeleteRows => Scopes::WRITE,
+            // It calls providers, which may cost money, in a way that the caller chooses.
+            Self::TryColumn => Scopes::RUN.and(Scopes::SCHEMA),
+            Self::Run | Self::StopRun => Scopes::RUN,
+        })
     }
 
     /// Whether it changes and spends nothing.
     pub(crate) fn is_read_only(self) -> bool {
-        self.scope() == Scope::Read
+        self.scopes() == Scopes::READ
     }
 
     pub(crate) fn annotations(self) -> ToolAnnotations {

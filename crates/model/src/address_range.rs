@@ -3,7 +3,10 @@
 use std::fmt;
 use std::net::IpAddr;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct AddressRange {
     base: IpAddr,
     prefix: u32,
@@ -26,6 +29,27 @@ impl AddressRange {
             _ => return false,
         };
         differs.leading_zeros() >= self.prefix
+    }
+
+    /// Whether every address of the other is in this one, too.
+    pub fn covers(&self, other: &Self) -> bool {
+        self.prefix <= other.prefix && self.contains(other.base)
+    }
+}
+
+impl TryFrom<String> for AddressRange {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("not an address or a range of addresses")
+    }
+}
+
+impl From<AddressRange> for String {
+    /// As people write it: an address alone has no prefix.
+    fn from(range: AddressRange) -> Self {
+        let bits = if range.base.is_ipv4() { 32 } else { 128 };
+        if range.prefix == bits { range.base.to_string() } else { range.to_string() }
     }
 }
 

@@ -210,7 +210,9 @@ fn filled() -> MemoryCarrier {
         name: "k".into(),
         hash: [9; 32],
         created_at_ms: 6,
-        last_used_at_ms: None,
+        last_used: None,
+        expires_at_ms: None,
+        restrictions: rowmill_model::Restrictions::default(),
     };
     store.put(Section::Keys, Items::Keys((1..20).map(key).collect()));
     let sealed = Sealed { kind: SealedKind::Secret, name: "S".into(), bytes: vec![1, 2], updated_at_ms: 7 };
@@ -412,7 +414,7 @@ async fn whatever_was_altered_is_found() {
     .await;
     check_found("API keys", |held| {
         let Items::Keys(keys) = &mut held.shared[1].1 else { panic!() };
-        keys[3].last_used_at_ms = Some(1);
+        keys[3].expires_at_ms = Some(1);
     })
     .await;
     check_found("the count of cells", |held| {

@@ -15,6 +15,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("value bytes", include_str!("migrations/0007_value_bytes.sql")),
     ("trash", include_str!("migrations/0008_trash.sql")),
     ("imports", include_str!("migrations/0009_imports.sql")),
+    ("key restrictions", include_str!("migrations/0010_key_restrictions.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

@@ -9,11 +9,11 @@ use parking_lot::Mutex;
 use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::{
-    ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, Listener, NewRows,
-    PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, RowsAt,
-    RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled, SharedRates,
-    Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger, Triggered,
-    WorkerId, WriteCells, WrittenCells,
+    ApiKey, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, LastUse, Listener,
+    NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor,
+    RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled,
+    SharedRates, Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger,
+    Triggered, WorkerId, WriteCells, WrittenCells,
 };
 use tokio::task::JoinHandle;
 
@@ -168,11 +168,16 @@ impl Store for PostgresStore {
         self.node.write(Tell, id, |tx, id| Box::pin(teams::revoke_key(tx, *id))).await
     }
 
-    async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()> {
-        let input = (id, used_at_ms);
-        self.node
-            .write(Repeat, input, |tx, (id, used_at_ms)| Box::pin(teams::touch_key(tx, *id, *used_at_ms)))
-            .await
+    async fn touch_key(&self, id: KeyId, last_use: LastUse) -> Result<()> {
+        let touch: Attempt<(KeyId, LastUse), ()> =
+            |tx, (id, last_use)| Box::pin(teams::touch_key(tx, *id, *last_use));
+        self.node.write(Repeat, (id, last_use), touch).await
+    }
+
+    async fn rotate_key(&self, old: KeyId, old_expires_at_ms: i64, new: ApiKey) -> Result<bool> {
+        let rotate: Attempt<(KeyId, i64, ApiKey), bool> =
+            |tx, (old, at_ms, new)| Box::pin(teams::rotate_key(tx, *old, *at_ms, new));
+        self.node.write(Tell, (old, old_expires_at_ms, new), rotate).await
     }
 
     async fn put_sealed(&self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()> {

@@ -10,11 +10,11 @@ use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 use rowmill_store::changes::Parts;
 use rowmill_store::{
-    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, Listener,
-    NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result, RowVisitor, Rows,
-    RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle, Settled,
-    SharedRates, Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket, Trigger,
-    Triggered, WorkerId, WriteCells, WrittenCells,
+    ApiKey, Change, Claim, Claimed, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, Lanes, LastUse,
+    Listener, NewRows, PageStart, ProcessingStatus, ProjectPage, ProjectSave, ProjectSummary, Result,
+    RowVisitor, Rows, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, Settle,
+    Settled, SharedRates, Snapshot, Spans, Stop, Stopped, Store, StoredProject, StoredRow, Team, Ticket,
+    Trigger, Triggered, WorkerId, WriteCells, WrittenCells,
 };
 use rusqlite::Connection;
 
@@ -150,8 +150,12 @@ impl Store for SqliteStore {
         self.writer.write(move |connection| teams::revoke_key(connection, id)).await
     }
 
-    async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()> {
-        self.writer.write(move |connection| teams::touch_key(connection, id, used_at_ms)).await
+    async fn touch_key(&self, id: KeyId, last_use: LastUse) -> Result<()> {
+        self.writer.write(move |connection| teams::touch_key(connection, id, last_use)).await
+    }
+
+    async fn rotate_key(&self, old: KeyId, old_expires_at_ms: i64, new: ApiKey) -> Result<bool> {
+        self.writer.write(move |connection| teams::rotate_key(connection, old, old_expires_at_ms, &new)).await
     }
 
     async fn put_sealed(&self, team: TeamId, sealed: Sealed, count_max: u32) -> Result<()> {

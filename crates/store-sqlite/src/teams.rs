@@ -1,7 +1,7 @@
 //! Teams and their keys.
 
-use rowmill_model::{KeyId, Slug, TeamId};
-use rowmill_store::{ApiKey, Result, StoreError, Team};
+use rowmill_model::{KeyId, Restrictions, Slug, TeamId};
+use rowmill_store::{ApiKey, LastUse, Result, StoreError, Team};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use crate::convert::{backend, uuid_of};
@@ -57,17 +57,29 @@ pub(crate) fn rename_team(connection: &Connection, id: TeamId, name: &str) -> Re
     Ok(renamed > 0)
 }
 
+/// The columns that [`read_key`] reads.
+macro_rules! key_columns {
+    () => {
+        "id, team, name, hash, created_at, last_used_at, last_used_from, expires_at, restrictions"
+    };
+}
+pub(crate) use key_columns;
+
 pub(crate) fn create_key(connection: &Connection, key: &ApiKey) -> Result<()> {
+    let ApiKey { id, team, name, hash, created_at_ms, last_used, expires_at_ms, restrictions } = key;
     connection
         .execute(
-            "INSERT INTO keys (id, team, name, hash, created_at, last_used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            concat!("INSERT INTO keys (", key_columns!(), ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"),
             (
-                key.id.uuid().as_bytes(),
-                key.team.0.as_bytes(),
-                &key.name,
-                key.hash,
-                key.created_at_ms,
-                key.last_used_at_ms,
+                id.uuid().as_bytes(),
+                team.0.as_bytes(),
+                name,
+                hash,
+                created_at_ms,
+                last_used.map(|last| last.at_ms),
+                last_used.and_then(|last| last.from).map(|from| from.to_string()),
+                expires_at_ms,
+                restrictions.to_stored(),
             ),
         )
         .map(|_| ())
@@ -76,9 +88,7 @@ pub(crate) fn create_key(connection: &Connection, key: &ApiKey) -> Result<()> {
 
 pub(crate) fn keys(connection: &Connection) -> Result<Vec<ApiKey>> {
     let mut query = connection
-        .prepare_cached(
-            "SELECT id, team, name, hash, created_at, last_used_at FROM keys ORDER BY created_at, id",
-        )
+        .prepare_cached(concat!("SELECT ", key_columns!(), " FROM keys ORDER BY created_at, id"))
         .map_err(backend)?;
     let keys = query.query_map((), read_key).map_err(backend)?;
     keys.collect::<rusqlite::Result<_>>().map_err(backend)
@@ -86,9 +96,23 @@ pub(crate) fn keys(connection: &Connection) -> Result<Vec<ApiKey>> {
 
 pub(crate) fn key(connection: &Connection, id: KeyId) -> Result<Option<ApiKey>> {
     connection
-        .prepare_cached("SELECT id, team, name, hash, created_at, last_used_at FROM keys WHERE id = ?1")
+        .prepare_cached(concat!("SELECT ", key_columns!(), " FROM keys WHERE id = ?1"))
         .and_then(|mut query| query.query_row([id.uuid().as_bytes()], read_key).optional())
         .map_err(backend)
+}
+
+pub(crate) fn rotate_key(
+    connection: &Connection,
+    old: KeyId,
+    expires_at_ms: i64,
+    new: &ApiKey,
+) -> Result<bool> {
+    let sql = "UPDATE keys SET expires_at = min(coalesce(expires_at, ?2), ?2) WHERE id = ?1";
+    let found = connection.execute(sql, (old.uuid().as_bytes(), expires_at_ms)).map_err(backend)? > 0;
+    if found {
+        create_key(connection, new)?;
+    }
+    Ok(found)
 }
 
 pub(crate) fn revoke_key(connection: &Connection, id: KeyId) -> Result<bool> {
@@ -98,9 +122,13 @@ pub(crate) fn revoke_key(connection: &Connection, id: KeyId) -> Result<bool> {
     Ok(deleted > 0)
 }
 
-pub(crate) fn touch_key(connection: &Connection, id: KeyId, used_at_ms: i64) -> Result<()> {
+pub(crate) fn touch_key(connection: &Connection, id: KeyId, last_use: LastUse) -> Result<()> {
+    let from = last_use.from.map(|from| from.to_string());
     connection
-        .execute("UPDATE keys SET last_used_at = ?2 WHERE id = ?1", (id.uuid().as_bytes(), used_at_ms))
+        .execute(
+            "UPDATE keys SET last_used_at = ?2, last_used_from = ?3 WHERE id = ?1",
+            (id.uuid().as_bytes(), last_use.at_ms, from),
+        )
         .map(|_| ())
         .map_err(backend)
 }
@@ -118,12 +146,20 @@ pub(crate) fn read_team(row: &Row<'_>) -> rusqlite::Result<Team> {
 }
 
 pub(crate) fn read_key(row: &Row<'_>) -> rusqlite::Result<ApiKey> {
+    let from: Option<String> = row.get(6)?;
+    let restrictions: Option<String> = row.get(8)?;
     Ok(ApiKey {
         id: KeyId::from_uuid(uuid_of(row, 0)?),
         team: TeamId(uuid_of(row, 1)?),
         name: row.get(2)?,
         hash: row.get(3)?,
         created_at_ms: row.get(4)?,
-        last_used_at_ms: row.get(5)?,
+        last_used: row
+            .get::<_, Option<i64>>(5)?
+            .map(|at_ms| LastUse { at_ms, from: from.and_then(|from| from.parse().ok()) }),
+        expires_at_ms: row.get(7)?,
+        restrictions: Restrictions::from_stored(restrictions.as_deref()).map_err(|error| {
+            rusqlite::Error::FromSqlConversionFailure(8, rusqlite::types::Type::Text, error.into())
+        })?,
     })
 }

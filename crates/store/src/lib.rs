@@ -39,9 +39,10 @@ pub use crate::trash::{
     Restored, SWEEP_ENTRIES, SWEEP_PROJECTS, TrashPage, TrashPlace, TrashStore, TrashedProject, TrashedRow,
 };
 pub use crate::types::{
-    ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, KeptInput, NewRow, NewRows,
-    PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage, SavedProject,
-    ScanDetail, Sealed, SealedKind, SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
+    ApiKey, CellWrite, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, KeptInput, LastUse, NewRow,
+    NewRows, PageStart, ProjectPage, ProjectSave, ProjectSummary, RowAction, RowRef, RowsAt, RowsPage,
+    SavedProject, ScanDetail, Sealed, SealedKind, SeenProject, StoredProject, StoredRow, Team, WriteCells,
+    WrittenCells,
 };
 pub use crate::value_bytes::{TeamBytes, ValueBytesStore};
 pub use crate::work::{

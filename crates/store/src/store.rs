@@ -14,7 +14,7 @@ use crate::shared_rates::SharedRates;
 use crate::spans::Spans;
 use crate::trash::TrashStore;
 use crate::types::{
-    ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, NewRows, PageStart, ProjectPage,
+    ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, LastUse, NewRows, PageStart, ProjectPage,
     ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind,
     SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
@@ -81,7 +81,12 @@ pub trait Store:
     /// Says whether there was such a key.
     async fn revoke_key(&self, id: KeyId) -> Result<bool>;
 
-    async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()>;
+    /// Notes when and from where a key was last used.
+    async fn touch_key(&self, id: KeyId, last_use: LastUse) -> Result<()>;
+
+    /// Creates a key in place of another, which expires then, unless it expires earlier. Says whether there was such a
+    /// key; if not, nothing is written.
+    async fn rotate_key(&self, old: KeyId, old_expires_at_ms: i64, new: ApiKey) -> Result<bool>;
 
     /// Keeps what a team has sealed, over what was kept under that name. One more than `count_max` of its
     /// kind is [`StoreError::Full`](crate::error::StoreError::Full).

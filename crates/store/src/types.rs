@@ -1,11 +1,12 @@
 //! What goes through the seam.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use rowmill_model::guest::CarriedFields;
 use rowmill_model::record::Slot;
-use rowmill_model::{CellStates, KeyId, Project, ProjectId, Record, RowId, Slug, TeamId, View};
+use rowmill_model::{CellStates, KeyId, Project, ProjectId, Record, Restrictions, RowId, Slug, TeamId, View};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, StoreError};
@@ -27,7 +28,18 @@ pub struct ApiKey {
     pub name: String,
     pub hash: [u8; 32],
     pub created_at_ms: i64,
-    pub last_used_at_ms: Option<i64>,
+    pub last_used: Option<LastUse>,
+    /// It is worth nothing from then on.
+    pub expires_at_ms: Option<i64>,
+    pub restrictions: Restrictions,
+}
+
+/// When an API key was last used, accurate to the minute, and from which address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LastUse {
+    pub at_ms: i64,
+    /// Not known of uses before addresses were written down.
+    pub from: Option<IpAddr>,
 }
 
 /// Something of a team's that only the holder of the sealing key can read.

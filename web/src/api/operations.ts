@@ -1,10 +1,12 @@
 import { client, data } from './client';
-import type { TryBody, TryResult } from './types';
+import type { KeyCreate, KeyRotate, TryBody, TryResult } from './types';
 
 // API operations without parameters that differ between pages, named as in openapi.json.
 
 export const listKeys = () => data(client.GET('/v4/keys'));
-export const createKey = (name: string) => data(client.POST('/v4/keys', { body: { name } }));
+export const createKey = (body: KeyCreate) => data(client.POST('/v4/keys', { body }));
+export const rotateKey = (keyId: string, body: KeyRotate) =>
+  data(client.POST('/v4/keys/{keyId}/rotate', { params: { path: { keyId } }, body }));
 export const revokeKey = (keyId: string) => data(client.DELETE('/v4/keys/{keyId}', { params: { path: { keyId } } }));
 
 export const listSessions = () => data(client.GET('/v4/sessions'));

@@ -1,4 +1,5 @@
 import { request } from './client';
+import type { Scope } from './types';
 
 export type Session = SignedIn | { signedIn: false };
 
@@ -6,6 +7,8 @@ export interface SignedIn {
   signedIn: true;
   team: { id: string; slug: string; name: string };
   canManageTeams: boolean;
+  /** What the key that signed in may do. */
+  scopes: Scope[];
   version: string;
 }
 

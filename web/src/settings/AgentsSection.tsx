@@ -1,33 +1,26 @@
 import { Button, Switch, Tabs, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { absoluteUrl } from '../api/base';
-import { createKey } from '../api/operations';
 import { CopyField } from '../ui/CopyField';
 import { Icon } from '../ui/Icon';
-import { NameDialog } from '../ui/NameDialog';
 import { agentClients, agentUrl, KEY_PLACEHOLDER } from './agentClients';
 import { Card } from './Card';
+import { KeyDialog } from './KeyDialog';
+import { AGENT_SCOPES } from './keyScopes';
 import { OneTimeSecret } from './OneTimeSecret';
 
 /** How to connect an agent: the address, a key, and ready configuration. */
 export function AgentsSection() {
-  const queryClient = useQueryClient();
   const [isReadOnly, setIsReadOnly] = useState(false);
-  const [isNaming, setIsNaming] = useState(false);
+  const [isCreating, setIsCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
-  const create = async (name: string) => {
-    const made = await createKey(name);
-    setSecret(made.secret);
-    await queryClient.invalidateQueries({ queryKey: ['keys'] });
-  };
   const url = agentUrl(absoluteUrl(''), isReadOnly);
   const clients = agentClients(url, secret ?? KEY_PLACEHOLDER);
   return (
     <>
       <Card
         title="Connect an agent"
-        text="Agents such as Claude, Cursor or Codex work with your tables through the Model Context Protocol (MCP). They see what a key of this team sees. Running and deleting are dry runs first."
+        text="Agents such as Claude, Cursor or Codex work with your tables through the Model Context Protocol (MCP). They see and do what their key may. Running and deleting are dry runs first."
       >
         <CopyField label="Address" value={url} />
         <Switch
@@ -37,7 +30,7 @@ export function AgentsSection() {
           onChange={(event) => setIsReadOnly(event.currentTarget.checked)}
         />
         <div>
-          <Button leftSection={<Icon name="plus" />} onClick={() => setIsNaming(true)}>
+          <Button leftSection={<Icon name="plus" />} onClick={() => setIsCreating(true)}>
             New key for an agent
           </Button>
         </div>
@@ -65,14 +58,13 @@ export function AgentsSection() {
           ))}
         </Tabs>
       </Card>
-      {isNaming && (
-        <NameDialog
+      {isCreating && (
+        <KeyDialog
           title="New key for an agent"
-          label="Key name"
           placeholder="Claude Code, research agent …"
-          action="Create key"
-          onSubmit={create}
-          onClose={() => setIsNaming(false)}
+          scopes={isReadOnly ? ['read'] : AGENT_SCOPES}
+          onCreated={setSecret}
+          onClose={() => setIsCreating(false)}
         />
       )}
     </>

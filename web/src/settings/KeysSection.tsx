@@ -1,15 +1,18 @@
 import { Badge, Button, Group, Table, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { createKey, listKeys, revokeKey } from '../api/operations';
+import { listKeys, revokeKey } from '../api/operations';
+import { projectsQuery } from '../api/queries';
 import type { ApiKey } from '../api/types';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { ErrorState } from '../ui/ErrorState';
 import { timeAgo } from '../ui/format';
 import { Icon } from '../ui/Icon';
-import { NameDialog } from '../ui/NameDialog';
 import { Card } from './Card';
+import { KeyDialog } from './KeyDialog';
+import { isExpired, restrictionsOf, SCOPES } from './keyScopes';
 import { OneTimeSecret } from './OneTimeSecret';
+import { RotateKeyDialog } from './RotateKeyDialog';
 import classes from './Settings.module.css';
 
 const KEYS = ['keys'];
@@ -18,40 +21,35 @@ const KEYS = ['keys'];
 export function KeysSection() {
   const keys = useQuery({ queryKey: KEYS, queryFn: async () => (await listKeys()).keys });
   const queryClient = useQueryClient();
-  const [isNaming, setIsNaming] = useState(false);
+  const [isCreating, setIsCreating] = useState(false);
   const [secret, setSecret] = useState<string>();
   const [revoking, setRevoking] = useState<ApiKey>();
-  const reread = () => queryClient.invalidateQueries({ queryKey: KEYS });
-  const create = async (name: string) => {
-    const made = await createKey(name);
-    setSecret(made.secret);
-    await reread();
-  };
+  const [rotating, setRotating] = useState<ApiKey>();
   const revoke = async () => {
     if (revoking) await revokeKey(revoking.id);
-    await reread();
+    await queryClient.invalidateQueries({ queryKey: KEYS });
   };
   if (keys.isError) return <ErrorState error={keys.error} onRetry={() => void keys.refetch()} />;
 
   return (
-    <Card title="API keys" text="Programs call the API with a key; people sign in with one. A key has full access to the team.">
+    <Card title="API keys" text="Programs call the API with a key; people sign in with one. A key may do everything, or only what you choose.">
       <div>
-        <Button leftSection={<Icon name="plus" />} onClick={() => setIsNaming(true)}>
+        <Button leftSection={<Icon name="plus" />} onClick={() => setIsCreating(true)}>
           New key
         </Button>
       </div>
       {secret && <OneTimeSecret label="Your new key" secret={secret} onClose={() => setSecret(undefined)} />}
-      <KeyTable keys={keys.data ?? []} onRevoke={setRevoking} />
-      {isNaming && (
-        <NameDialog
+      <KeyTable keys={keys.data ?? []} onRotate={setRotating} onRevoke={setRevoking} />
+      {isCreating && (
+        <KeyDialog
           title="New API key"
-          label="Key name"
           placeholder="CRM sync, Ada’s browser …"
-          action="Create key"
-          onSubmit={create}
-          onClose={() => setIsNaming(false)}
+          scopes={SCOPES.map(({ scope }) => scope)}
+          onCreated={setSecret}
+          onClose={() => setIsCreating(false)}
         />
       )}
+      {rotating && <RotateKeyDialog rotated={rotating} onCreated={setSecret} onClose={() => setRotating(undefined)} />}
       {revoking && (
         <ConfirmDialog title={`Revoke “${revoking.name}”?`} action="Revoke key" onConfirm={revoke} onClose={() => setRevoking(undefined)}>
           Programs that use this key stop working immediately, and browsers signed in with it are signed out.
@@ -61,7 +59,13 @@ export function KeysSection() {
   );
 }
 
-function KeyTable({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke: (key: ApiKey) => void }) {
+interface KeyTableProps {
+  keys: readonly ApiKey[];
+  onRotate: (key: ApiKey) => void;
+  onRevoke: (key: ApiKey) => void;
+}
+
+function KeyTable({ keys, onRotate, onRevoke }: KeyTableProps) {
   return (
     <Table verticalSpacing={8} fz="sm" className={classes.stacked}>
       <Table.Thead>
@@ -69,38 +73,71 @@ function KeyTable({ keys, onRevoke }: { keys: readonly ApiKey[]; onRevoke: (key:
           <Table.Th>Name</Table.Th>
           <Table.Th>Created</Table.Th>
           <Table.Th>Last used</Table.Th>
+          <Table.Th>Expires</Table.Th>
           <Table.Th aria-label="Actions" />
         </Table.Tr>
       </Table.Thead>
       <Table.Tbody>
         {keys.map((key) => (
-          <Table.Tr key={key.id}>
-            <Table.Td>
-              <Group gap={8}>
-                <Text size="sm" fw={600}>
-                  {key.name || 'Unnamed key'}
-                </Text>
-                {key.current && <Badge variant="light">current session</Badge>}
-              </Group>
-            </Table.Td>
-            <Table.Td data-label="Created">{timeAgo(key.createdAt)}</Table.Td>
-            <Table.Td data-label="Last used">{key.lastUsedAt ? timeAgo(key.lastUsedAt) : 'never'}</Table.Td>
-            <Table.Td ta="right">
-              <Button
-                size="compact-sm"
-                variant="subtle"
-                color="red"
-                disabled={key.current}
-                title={key.current ? 'You are signed in with this key. Sign in with another one to revoke it.' : undefined}
-                aria-label={`Revoke ${key.name || 'the unnamed key'}`}
-                onClick={() => onRevoke(key)}
-              >
-                Revoke
-              </Button>
-            </Table.Td>
-          </Table.Tr>
+          <KeyRow key={key.id} listed={key} onRotate={onRotate} onRevoke={onRevoke} />
         ))}
       </Table.Tbody>
     </Table>
+  );
+}
+
+interface KeyRowProps {
+  listed: ApiKey;
+  onRotate: (key: ApiKey) => void;
+  onRevoke: (key: ApiKey) => void;
+}
+
+function KeyRow({ listed: key, onRotate, onRevoke }: KeyRowProps) {
+  const projects = useQuery({ ...projectsQuery, enabled: key.projectIds !== null });
+  const titleOf = (id: string) => projects.data?.find((project) => project.id === id)?.title ?? 'a deleted project';
+  const name = key.name || 'the unnamed key';
+  return (
+    <Table.Tr>
+      <Table.Td>
+        <Group gap={8}>
+          <Text size="sm" fw={600}>
+            {key.name || 'Unnamed key'}
+          </Text>
+          {key.current && <Badge variant="light">current session</Badge>}
+          {isExpired(key) && (
+            <Badge variant="light" color="red">
+              expired
+            </Badge>
+          )}
+        </Group>
+        <Text size="xs" c="dimmed">
+          {restrictionsOf(key, titleOf).join('; ')}
+        </Text>
+      </Table.Td>
+      <Table.Td data-label="Created">{timeAgo(key.createdAt)}</Table.Td>
+      <Table.Td data-label="Last used">
+        {key.lastUsedAt ? timeAgo(key.lastUsedAt) : 'never'}
+        {key.lastUsedFrom && ` from ${key.lastUsedFrom}`}
+      </Table.Td>
+      <Table.Td data-label="Expires">{key.expiresAt ? timeAgo(key.expiresAt) : 'never'}</Table.Td>
+      <Table.Td ta="right">
+        <Group gap={4} justify="flex-end" wrap="nowrap">
+          <Button size="compact-sm" variant="subtle" aria-label={`Rotate ${name}`} onClick={() => onRotate(key)}>
+            Rotate
+          </Button>
+          <Button
+            size="compact-sm"
+            variant="subtle"
+            color="red"
+            disabled={key.current}
+            title={key.current ? 'You are signed in with this key. Sign in with another one to revoke it.' : undefined}
+            aria-label={`Revoke ${name}`}
+            onClick={() => onRevoke(key)}
+          >
+            Revoke
+          </Button>
+        </Group>
+      </Table.Td>
+    </Table.Tr>
   );
 }

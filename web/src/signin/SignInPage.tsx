@@ -76,7 +76,9 @@ export function SignInPage() {
 }
 
 function reason(error: unknown): string {
-  const isRefused = error instanceof ApiError && (error.status === 403 || error.status === 401);
-  if (isRefused) return 'This key is unknown or was revoked. Check that you copied all of it, including rm_.';
+  if (!(error instanceof ApiError)) return errorMessage(error);
+  if (error.message.startsWith('Invalid API key: it expired')) return 'This key has expired. Sign in with another one.';
+  const isUnknown = error.code === 'invalid_api_key' || error.status === 401;
+  if (isUnknown) return 'This key is unknown or was revoked. Check that you copied all of it, including rm_.';
   return errorMessage(error);
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use axum::http::Method;
 use rowmill_app::{CellChange, Fields, FieldsRead, off_async};
 use rowmill_model::limits::OFFENCES_MAX;
-use rowmill_model::{Limits, Offence};
+use rowmill_model::{Limits, Offence, Scopes};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -34,6 +34,7 @@ impl<V: Version> Endpoint<ApiState> for PatchCells<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateCells";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = "Rows";
     const SUMMARY: &'static str = "Update cells";
     const DESCRIPTION: &'static str = "Updates cells of any rows, all or nothing. If a cell appears twice, the last entry wins. A value \

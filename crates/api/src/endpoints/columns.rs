@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
 use rowmill_app::{Caller, ColumnChanged, Correcting, Noun, ProjectGuard, StoredProject};
-use rowmill_model::Column;
 use rowmill_model::template::TEMPLATES;
+use rowmill_model::{Column, Scopes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -44,6 +44,7 @@ impl<V: Version> Endpoint<ApiState> for ListColumns<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listColumns";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List columns";
     const DESCRIPTION: &'static str = "Lists the project's columns with their full configuration, in order.";
@@ -81,6 +82,7 @@ impl<V: Version> Endpoint<ApiState> for GetColumn<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getColumn";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a column";
     const DESCRIPTION: &'static str = "Returns the column with its full configuration.";
@@ -118,6 +120,7 @@ impl<V: Version> Endpoint<ApiState> for ListTemplates<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listColumnTemplates";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List column templates";
     const DESCRIPTION: &'static str =
@@ -188,6 +191,7 @@ impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createColumn";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create a column";
     const DESCRIPTION: &'static str = "Creates a column from a template. The body overrides the template's defaults. Invalid parts are \
@@ -241,6 +245,7 @@ impl<V: Version> Endpoint<ApiState> for PatchColumn<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateColumn";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a column";
     const DESCRIPTION: &'static str = "Merges the body into the column: objects are merged field by field, arrays and scalars are replaced, \
@@ -291,6 +296,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteColumn<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteColumn";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a column";
     const DESCRIPTION: &'static str =

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use rowmill_app::{App, Event, Feed};
 use rowmill_fairness::Tenant;
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -50,6 +51,7 @@ pub(crate) struct WatchQuery {
 impl Endpoint<ApiState> for WatchEvents {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "watchEvents";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = "Processing";
     const SUMMARY: &'static str = "Stream project events";
     const DESCRIPTION: &'static str = "Streams server-sent events. `rows` contains created and changed rows, as in a \

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt as _};
 use rowmill_app::{App, Export, Start};
 use rowmill_fairness::Tenant;
-use rowmill_model::{Column, Project};
+use rowmill_model::{Column, Project, Scopes};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -71,6 +71,7 @@ enum Format {
 impl Endpoint<ApiState> for ExportFile {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "exportFile";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = "Rows";
     const SUMMARY: &'static str = "Export rows";
     const DESCRIPTION: &'static str = "Exports all rows, or those of a view or of filters, as CSV or JSON Lines. The file is streamed. If \

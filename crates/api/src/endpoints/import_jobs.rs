@@ -2,6 +2,7 @@
 
 use axum::http::Method;
 use rowmill_app::{Import, ImportJob, ImportProgress};
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -43,6 +44,7 @@ pub(crate) struct Imports {
 impl Endpoint<ApiState> for ListImports {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listImports";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List imports";
     const DESCRIPTION: &'static str = "Lists the project's imports that run in the background, newest first. An import that has ended is kept \
@@ -82,6 +84,7 @@ pub(crate) struct OneImport {
 impl Endpoint<ApiState> for GetImport {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getImport";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get an import";
     const DESCRIPTION: &'static str =
@@ -111,6 +114,7 @@ pub(crate) struct CancelImport;
 impl Endpoint<ApiState> for CancelImport {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "cancelImport";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Cancel an import";
     const DESCRIPTION: &'static str = "Cancels an import that is queued or running. After the response, no more rows are imported; those that were \

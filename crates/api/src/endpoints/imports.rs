@@ -3,6 +3,7 @@
 use axum::http::header::{HeaderName, HeaderValue, LOCATION};
 use axum::http::{Method, StatusCode};
 use rowmill_app::Caller;
+use rowmill_model::Scopes;
 use serde_json::json;
 
 use super::ProjectPath;
@@ -25,13 +26,15 @@ pub(crate) struct ImportFile;
 impl Endpoint<ApiState> for ImportFile {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "importFile";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = "Rows";
     const SUMMARY: &'static str = "Import rows";
     const DESCRIPTION: &'static str = "Imports rows from CSV (`text/csv`) or JSON Lines (`application/x-ndjson`) in UTF-8. The file is \
      streamed. Each field goes to the column given in `mapping`, or else to the column with that id or \
      header. CSV cells are text; empty cells are ignored unless `emptyCells` is `clear`. Rows are committed in batches: rows imported \
      before a lost connection are kept. A row that cannot be imported is listed with its line and the \
-     reason, and does not stop the others. With `async=true` or `Prefer: respond-async` the answer is 202 as soon as \
+     reason, and does not stop the others. A file that makes columns also needs the scope `schema`; without it, send \
+     `createColumns=false`. With `async=true` or `Prefer: respond-async` the answer is 202 as soon as \
      the file is here in full, and `Location` is where the import can be watched: no proxy's time limit ends it, and it \
      survives a restart of the server.";
     const REPEATS: Repeats = Repeats::WithAnswer;
@@ -94,7 +97,7 @@ async fn start(
     let Caller::Key(principal) = caller else { return Err(rowmill_app::Error::Unauthenticated.into()) };
     // What can be known before the file is read is said before it is read.
     let import = app.begin_import(caller, project, query.options(&call.limits)?).await?;
-    let request = FileRequest::new(principal.key, query, import.mapping(), &call.headers)?.to_text()?;
+    let request = FileRequest::new(principal, query, import.mapping(), &call.headers)?.to_text()?;
     let mut upload = app.begin_upload(caller, project, request, file.length).await?;
     let received = async {
         while let Some(part) = file.next().await? {

@@ -1,16 +1,17 @@
 //! The caller's team's API keys.
 
 use axum::http::{Method, StatusCode};
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
 use crate::endpoint::{Call, Endpoint, Repeats};
 use crate::error::Error;
-use crate::payload::{Json, Nothing};
+use crate::payload::{Json, Nothing, Optional};
 use crate::state::ApiState;
 use crate::wire::Deleted;
-use crate::wire::team::{KeyCreate, KeyOut};
+use crate::wire::team::{KeyCreate, KeyOut, KeyRotate};
 
 const TAG: &str = "Team";
 
@@ -35,6 +36,7 @@ pub(crate) struct Keys {
 impl Endpoint<ApiState> for ListKeys {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listKeys";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List API keys";
     const DESCRIPTION: &'static str = "Lists the team's active API keys, without their secrets.";
@@ -63,9 +65,13 @@ pub(crate) struct KeyCreated {
 impl Endpoint<ApiState> for CreateKey {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createKey";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create an API key";
-    const DESCRIPTION: &'static str = "Creates an API key for the team. The secret is shown only once.";
+    const DESCRIPTION: &'static str = "Creates an API key for the team. The secret is shown only once.
+
+A key never has more than the key that creates it: further scopes are 403 `missing_scope`; a later expiry and other \
+addresses are 400. A key that is limited to projects cannot have `admin`, and cannot create projects.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const REPEATS: Repeats = Repeats::Never;
     type Path = Nothing;
@@ -77,10 +83,40 @@ impl Endpoint<ApiState> for CreateKey {
         call: Call<ApiState>,
         _: Nothing,
         _: Nothing,
-        Json(KeyCreate { name }): Json<KeyCreate>,
+        Json(body): Json<KeyCreate>,
     ) -> Result<Answer<KeyCreated>, Error> {
         let caller = call.caller()?;
-        let new_key = call.app().create_own_key(caller, &name).await?;
+        let new_key = call.app().create_own_key(caller, body.into()).await?;
+        let secret = new_key.secret.reveal().to_owned();
+        Ok(Answer::new(KeyCreated { key: KeyOut::new(new_key.key, caller), secret }))
+    }
+}
+
+pub(crate) struct RotateKey;
+
+impl Endpoint<ApiState> for RotateKey {
+    const METHOD: Method = Method::POST;
+    const ID: &'static str = "rotateKey";
+    const SCOPES: Scopes = Scopes::ADMIN;
+    const TAG: &'static str = TAG;
+    const SUMMARY: &'static str = "Rotate an API key";
+    const DESCRIPTION: &'static str = "Creates a key with the name and the restrictions of an existing one, which keeps working for a \
+                                       while and then expires. Browsers signed in with the old key are signed out then.";
+    const STATUS: StatusCode = StatusCode::CREATED;
+    const REPEATS: Repeats = Repeats::Never;
+    type Path = KeyPath;
+    type Query = Nothing;
+    type Body = Optional<KeyRotate>;
+    type Out = KeyCreated;
+
+    async fn handle(
+        call: Call<ApiState>,
+        path: KeyPath,
+        _: Nothing,
+        Optional(body): Optional<KeyRotate>,
+    ) -> Result<Answer<KeyCreated>, Error> {
+        let caller = call.caller()?;
+        let new_key = call.app().rotate_own_key(caller, &path.key_id, body.into()).await?;
         let secret = new_key.secret.reveal().to_owned();
         Ok(Answer::new(KeyCreated { key: KeyOut::new(new_key.key, caller), secret }))
     }
@@ -91,6 +127,7 @@ pub(crate) struct DeleteKey;
 impl Endpoint<ApiState> for DeleteKey {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteKey";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Revoke an API key";
     const DESCRIPTION: &'static str =

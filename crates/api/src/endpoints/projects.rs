@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
 use rowmill_app::{Caller, Noun, ProjectGuard, ProjectList, ProjectPatched, ProjectsOf, StoredProject};
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -63,6 +64,7 @@ impl<V: Version> Endpoint<ApiState> for ListProjects<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listProjects";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List projects";
     const DESCRIPTION: &'static str = "Lists the team's projects, newest first: all of them, or one page.";
@@ -128,6 +130,7 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createProject";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create a project";
     const DESCRIPTION: &'static str =
@@ -166,6 +169,7 @@ pub(crate) struct CreateSample;
 impl Endpoint<ApiState> for CreateSample {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createSampleProject";
+    const SCOPES: Scopes = Scopes::SCHEMA.and(Scopes::WRITE);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create the sample project";
     const DESCRIPTION: &'static str = "Creates a small table of fictional companies. The server answers for their websites itself, so the \
@@ -204,6 +208,7 @@ impl<V: Version> Endpoint<ApiState> for GetProject<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getProject";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a project";
     const DESCRIPTION: &'static str = "Returns the project with its settings, counts and columns.";
@@ -241,6 +246,7 @@ impl<V: Version> Endpoint<ApiState> for PatchProject<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateProject";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a project";
     const DESCRIPTION: &'static str = "Updates the given fields. `metadata` is replaced, `settings` are merged. If the project's API is \
@@ -279,6 +285,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteProject<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteProject";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a project";
     const DESCRIPTION: &'static str =

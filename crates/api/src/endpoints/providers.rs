@@ -1,6 +1,7 @@
 //! What the caller's team calls providers with.
 
 use axum::http::Method;
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -35,6 +36,7 @@ pub(crate) struct Providers {
 impl Endpoint<ApiState> for ListProviders {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listProviders";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List providers";
     const DESCRIPTION: &'static str =
@@ -75,6 +77,7 @@ pub(crate) struct ProviderSet {
 impl Endpoint<ApiState> for SetProvider {
     const METHOD: Method = Method::PUT;
     const ID: &'static str = "setProvider";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Set a provider's credential";
     const DESCRIPTION: &'static str = "Sets the team's credential for a provider and replaces the previous one. It is encrypted at rest, \
@@ -109,6 +112,7 @@ pub(crate) struct DeleteProvider;
 impl Endpoint<ApiState> for DeleteProvider {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteProvider";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a provider's credential";
     const DESCRIPTION: &'static str = "Deletes the team's credential, if there is one (`deletedCount` is 0 or 1). The operator's credential, \

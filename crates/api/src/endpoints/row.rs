@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use axum::http::Method;
 use rowmill_app::{Noun, RowGuard, StoredProject, StoredRow, off_async};
-use rowmill_model::Table;
+use rowmill_model::{Scopes, Table};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -38,6 +38,7 @@ impl<V: Version> Endpoint<ApiState> for GetRow<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getRow";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a row";
     const DESCRIPTION: &'static str = "Returns one row with the value, status and details of each cell.";
@@ -86,6 +87,7 @@ impl<V: Version> Endpoint<ApiState> for PatchRow<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateRow";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a row";
     const DESCRIPTION: &'static str = "Updates the given fields, or `{\"cells\": {columnId: value}}`. Unknown fields are listed in \

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use axum::http::Method;
 use rowmill_app::off_async;
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -33,6 +34,7 @@ impl<V: Version> Endpoint<ApiState> for PatchRows<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateRows";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = "Rows";
     const SUMMARY: &'static str = "Update rows";
     const DESCRIPTION: &'static str = "Updates fields of many rows, all or nothing: at most `insertRowsMax` rows and `patchCellsMax` cells. \

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use axum::http::{Method, StatusCode};
 use rowmill_app::{Cursor, Start, StoredProject, off_async};
 use rowmill_model::value::MatchCase;
-use rowmill_model::{Limits, Offence};
+use rowmill_model::{Limits, Offence, Scopes};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -87,6 +87,7 @@ impl<V: Version> Endpoint<ApiState> for ListRows<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listRows";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List rows";
     const DESCRIPTION: &'static str = "Lists rows in order of creation, or filtered and sorted by a view or by query parameters. Every \
@@ -227,6 +228,7 @@ impl<V: Version> Endpoint<ApiState> for InsertRows<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
     const ID: &'static str = "insertRows";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Insert rows";
     const DESCRIPTION: &'static str = "Inserts one or more rows, all or nothing. Unknown fields become columns if the project's settings \
@@ -297,6 +299,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteRows<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteRows";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete rows";
     const DESCRIPTION: &'static str =

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use axum::http::Method;
-use rowmill_model::{Offence, RunId};
+use rowmill_model::{Offence, RunId, Scopes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -66,6 +66,7 @@ impl<V: Version> Endpoint<ApiState> for ListRuns<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listRuns";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List runs";
     const DESCRIPTION: &'static str = "Lists the project's runs, newest first. A project has one run at a time: it starts when a cell is queued \
@@ -121,6 +122,7 @@ impl<V: Version> Endpoint<ApiState> for GetRun<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getRun";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a run";
     const DESCRIPTION: &'static str =

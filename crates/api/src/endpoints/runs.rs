@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use axum::http::Method;
 use rowmill_app::TriggerRows;
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -37,6 +38,7 @@ impl<V: Version> Endpoint<ApiState> for Trigger<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
     const ID: &'static str = "trigger";
+    const SCOPES: Scopes = Scopes::RUN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Process rows";
     const DESCRIPTION: &'static str = "Queues cells that never ran, failed, were skipped or are stale. Cells that are already queued or \
@@ -85,6 +87,7 @@ impl<V: Version> Endpoint<ApiState> for Stop<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
     const ID: &'static str = "stop";
+    const SCOPES: Scopes = Scopes::RUN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Stop processing";
     const DESCRIPTION: &'static str = "Resets queued and running cells to their previous state. After the response, no new calls start for \
@@ -121,6 +124,7 @@ impl<V: Version> Endpoint<ApiState> for GetStatus<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getStatus";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get processing status";
     const DESCRIPTION: &'static str =

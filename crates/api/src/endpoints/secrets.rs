@@ -1,6 +1,7 @@
 //! The caller's team's secrets.
 
 use axum::http::Method;
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -34,6 +35,7 @@ pub(crate) struct SecretNames {
 impl Endpoint<ApiState> for ListSecrets {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listSecrets";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List team secrets";
     const DESCRIPTION: &'static str = "Lists the names of the team's secrets. Values are never returned.";
@@ -67,6 +69,7 @@ pub(crate) struct SecretSet {
 impl Endpoint<ApiState> for SetSecret {
     const METHOD: Method = Method::PUT;
     const ID: &'static str = "setSecret";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Set a team secret";
     const DESCRIPTION: &'static str = "Stores a secret and replaces the previous one with that name. HTTP API columns use it as \
@@ -99,6 +102,7 @@ pub(crate) struct DeleteSecret;
 impl Endpoint<ApiState> for DeleteSecret {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteSecret";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a team secret";
     const DESCRIPTION: &'static str = "Deletes the secret. Columns that use it fail until it is set again.";

@@ -2,6 +2,7 @@
 
 use axum::http::Method;
 use rowmill_app::{Caller, Session, session_name};
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +76,7 @@ pub(crate) struct ListSessions;
 impl Endpoint<ApiState> for ListSessions {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listSessions";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List signed-in browsers";
     const DESCRIPTION: &'static str = "Lists the browsers that are signed in to the team.";
@@ -101,6 +103,7 @@ pub(crate) struct EndSession;
 impl Endpoint<ApiState> for EndSession {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "endSession";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Sign out a browser";
     const DESCRIPTION: &'static str = "Ends a session of the team. All nodes reject it within a second.";
@@ -125,6 +128,7 @@ pub(crate) struct EndOtherSessions;
 impl Endpoint<ApiState> for EndOtherSessions {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "endOtherSessions";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Sign out all other browsers";
     const DESCRIPTION: &'static str = "Ends all sessions of the team except the one of this request.";

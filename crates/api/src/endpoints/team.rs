@@ -3,6 +3,7 @@
 use axum::http::header::{HeaderValue, VARY};
 use axum::http::{Method, StatusCode};
 use rowmill_app::Team;
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -26,6 +27,7 @@ pub(crate) struct TeamAnswer {
 impl Endpoint<ApiState> for GetTeam {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getTeam";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get the team";
     const DESCRIPTION: &'static str = "Returns the key's team and its webhook URL.";
@@ -57,6 +59,7 @@ pub(crate) struct PatchTeam;
 impl Endpoint<ApiState> for PatchTeam {
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateTeam";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Rename the team";
     const DESCRIPTION: &'static str = "Changes the team's display name. The slug does not change.";
@@ -88,6 +91,7 @@ pub(crate) struct Teams {
 impl Endpoint<ApiState> for ListTeams {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listTeams";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List all teams";
     const DESCRIPTION: &'static str =
@@ -121,6 +125,7 @@ pub(crate) struct TeamCreated {
 impl Endpoint<ApiState> for CreateTeam {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createTeam";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create a team";
     const DESCRIPTION: &'static str = "Creates a team with one API key, which is shown only once. Only API keys of the first team are allowed.";
@@ -153,6 +158,7 @@ pub(crate) struct LimitsAnswer {
 impl Endpoint<ApiState> for GetLimits {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getLimits";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get limits";
     const DESCRIPTION: &'static str = "Returns all current limits of this server.";

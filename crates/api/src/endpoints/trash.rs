@@ -2,6 +2,7 @@
 
 use axum::http::Method;
 use rowmill_app::off_async;
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -33,6 +34,7 @@ pub(crate) struct TrashQuery {
 impl Endpoint<ApiState> for ListTrash {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listTrash";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List what was deleted";
     const DESCRIPTION: &'static str = "Returns the project's deleted rows, columns and views, the last deleted first. They can be restored \
@@ -64,6 +66,7 @@ pub(crate) struct RestoreTrash;
 impl Endpoint<ApiState> for RestoreTrash {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "restoreTrash";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Restore rows, columns and views";
     const DESCRIPTION: &'static str = "Rows return to their place with their ids, values and cell states. Cells that were queued or running \
@@ -100,6 +103,7 @@ pub(crate) struct EmptyTrash;
 impl Endpoint<ApiState> for EmptyTrash {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "emptyTrash";
+    const SCOPES: Scopes = Scopes::WRITE.and(Scopes::SCHEMA);
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Empty the trash";
     const DESCRIPTION: &'static str = "Removes the project's deleted rows, columns and views for good. `deletedCount` is the number of all \
@@ -135,6 +139,7 @@ pub(crate) struct ProjectTrashQuery {
 impl Endpoint<ApiState> for ListProjectTrash {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listProjectTrash";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List deleted projects";
     const DESCRIPTION: &'static str = "Returns the team's deleted projects, the last deleted first. They can be restored until `expiresAt`.";
@@ -174,6 +179,7 @@ pub(crate) struct ProjectsRestored {
 impl Endpoint<ApiState> for RestoreProjects {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "restoreProjects";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Restore projects";
     const DESCRIPTION: &'static str = "Projects return with everything they had, including their own trash. Cells that were queued or \
@@ -207,6 +213,7 @@ pub(crate) struct EmptyProjectTrash;
 impl Endpoint<ApiState> for EmptyProjectTrash {
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "emptyProjectTrash";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Remove deleted projects for good";
     const DESCRIPTION: &'static str = "Removes the team's deleted projects for good.";

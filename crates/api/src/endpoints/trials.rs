@@ -2,7 +2,7 @@
 
 use axum::http::Method;
 use rowmill_app::{Correcting, TrialOutcome, Tried, TryColumn};
-use rowmill_model::{CellError, CellStatus};
+use rowmill_model::{CellError, CellStatus, Scopes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -90,6 +90,7 @@ impl TriedResult {
 impl Endpoint<ApiState> for TryOnRow {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "tryColumn";
+    const SCOPES: Scopes = Scopes::RUN.and(Scopes::SCHEMA);
     const TAG: &'static str = "Processing";
     const SUMMARY: &'static str = "Try a column on a row";
     const DESCRIPTION: &'static str = "Runs a column on one row once, without saving the column or the value. With `dryRun`, no call is made.";
@@ -144,6 +145,7 @@ pub(crate) struct ProviderTested {
 impl Endpoint<ApiState> for TestProvider {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "testProvider";
+    const SCOPES: Scopes = Scopes::ADMIN;
     const TAG: &'static str = "Credentials";
     const SUMMARY: &'static str = "Test a provider's credential";
     const DESCRIPTION: &'static str = "Makes a small call to the provider with the team's credential: a one-word prompt for a model, or a \

@@ -2,6 +2,7 @@
 
 use axum::http::Method;
 use rowmill_app::ProjectUsage;
+use rowmill_model::Scopes;
 use rowmill_model::plan::ColumnTally;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -76,6 +77,7 @@ impl CellCounts {
 impl Endpoint<ApiState> for GetUsage {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getUsage";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = "Team";
     const SUMMARY: &'static str = "Get usage";
     const DESCRIPTION: &'static str = "Returns the number of rows and processed cells for each project of the team, and the totals. Projects of an \

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 
 use axum::http::{Method, StatusCode};
 use rowmill_app::{Noun, ProjectGuard, StoredProject, ViewChanges, view_of};
+use rowmill_model::Scopes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -42,6 +43,7 @@ impl<V: Version> Endpoint<ApiState> for ListViews<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listViews";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "List views";
     const DESCRIPTION: &'static str = "Lists the project's views, in order.";
@@ -72,6 +74,7 @@ impl<V: Version> Endpoint<ApiState> for GetView<V> {
     const ACCESS: Access = V::READ;
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getView";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Get a view";
     const DESCRIPTION: &'static str = "Returns the view with its filters, sorting and column visibility.";
@@ -114,6 +117,7 @@ impl<V: Version> Endpoint<ApiState> for CreateView<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createView";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Create a view";
     const DESCRIPTION: &'static str = "Saves filters, sorting and column visibility under a name.";
@@ -155,6 +159,7 @@ impl<V: Version> Endpoint<ApiState> for PatchView<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "updateView";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Update a view";
     const DESCRIPTION: &'static str = "Replaces the given fields.";
@@ -192,6 +197,7 @@ impl<V: Version> Endpoint<ApiState> for DeleteView<V> {
     const ACCESS: Access = V::WRITE;
     const METHOD: Method = Method::DELETE;
     const ID: &'static str = "deleteView";
+    const SCOPES: Scopes = Scopes::SCHEMA;
     const TAG: &'static str = TAG;
     const SUMMARY: &'static str = "Delete a view";
     const DESCRIPTION: &'static str = "Deletes the view. Rows are not deleted.";

@@ -7,7 +7,7 @@ use axum::extract::Request;
 use axum::http::Method;
 use axum::routing::post;
 use rowmill_app::{Delivered, Webhook};
-use rowmill_model::{TeamId, guest};
+use rowmill_model::{Scopes, TeamId, guest};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -84,6 +84,7 @@ pub(crate) struct DeliveredOut {
 impl Endpoint<ApiState> for Deliver {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "deliverEvent";
+    const SCOPES: Scopes = Scopes::NONE;
     const TAG: &'static str = "Webhook";
     const SUMMARY: &'static str = "Deliver an event";
     const DESCRIPTION: &'static str = "Creates or updates the guest's row in every project connected to the event: one \

@@ -24,14 +24,14 @@ impl Operation {
         self.method == Method::POST && self.repeats.is_once()
     }
 
-    /// Its description, and that it refuses an `Idempotency-Key` if it does.
+    /// Its description, that it refuses an `Idempotency-Key` if it does, and its scopes.
     pub(super) fn full_description(&self) -> String {
         let refusal = if self.method == Method::POST && self.repeats == Repeats::Never {
             " An `Idempotency-Key` is refused with 400, because the response contains a secret and is not stored."
         } else {
             ""
         };
-        format!("{}{refusal}", self.description)
+        format!("{}{refusal}{}", self.description, self.scope_sentence())
     }
 
     /// What its successful answers carry beside what all do.

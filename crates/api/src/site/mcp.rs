@@ -156,7 +156,7 @@ fn read_only(query: Option<&str>) -> Result<bool, Error> {
 
 /// Clients of this protocol expect 401 for a key that is wrong, too (RFC 6750).
 fn refuse(error: Error, request_id: &str, reached: &PublicUrl) -> Response {
-    let is_wrong_key = matches!(error, Error::App(AppError::InvalidKey));
+    let is_wrong_key = matches!(error, Error::App(AppError::InvalidKey | AppError::KeyExpired(_)));
     let mut response = error.respond(request_id);
     if is_wrong_key {
         *response.status_mut() = StatusCode::UNAUTHORIZED;

@@ -14,6 +14,7 @@ use axum::response::Response;
 use axum::routing::get;
 use rowmill_app::{Caller, Principal};
 use rowmill_fairness::Tenant;
+use rowmill_model::{Scope, Scopes};
 use serde::{Deserialize, Serialize};
 
 use crate::body;
@@ -46,6 +47,9 @@ struct Session {
     team: Option<SessionTeam>,
     #[serde(skip_serializing_if = "Option::is_none")]
     can_manage_teams: Option<bool>,
+    /// What the key that signed in may do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scopes: Option<Scopes>,
     #[serde(skip_serializing_if = "Option::is_none")]
     version: Option<&'static str>,
 }
@@ -67,9 +71,15 @@ async fn look(State(site): State<Site>, request: Request) -> Response {
     let request_id = RequestId::of(&request);
     let (parts, _) = request.into_parts();
     let told = async {
-        match site.state.signed_in(&parts.headers).await? {
+        match site.state.signed_in(&parts.headers, client_address(&parts)).await? {
             Some(principal) => of(&site, principal).await,
-            None => Ok(Session { signed_in: false, team: None, can_manage_teams: None, version: None }),
+            None => Ok(Session {
+                signed_in: false,
+                team: None,
+                can_manage_teams: None,
+                scopes: None,
+                version: None,
+            }),
         }
     };
     match told.await {
@@ -103,10 +113,11 @@ async fn try_sign_in(
     let mut memory = site.memory.reserve();
     let text = body::read(&parts.headers, &mut body, bytes_max, &site.limits, &mut memory).await?;
     let SignIn { key } = serde_json::from_str(&text).map_err(|error| not_json(&error))?;
-    let principal = match site.state.app().authenticate(key.trim()).await {
-        Err(rowmill_app::Error::InvalidKey) => {
-            count(standing, site.rate_limiters.auth_failure(client_address(&parts)))?;
-            return Err(rowmill_app::Error::InvalidKey.into());
+    let client = client_address(&parts);
+    let principal = match site.state.app().authenticate(key.trim(), client).await.map_err(Error::from) {
+        Err(refusal) if refusal.status() == StatusCode::FORBIDDEN => {
+            count(standing, site.rate_limiters.auth_failure(client))?;
+            return Err(refusal);
         }
         other => other?,
     };
@@ -143,7 +154,7 @@ async fn follow_link(State(site): State<Site>, request: Request) -> Response {
     let followed = async {
         let principal = match parts.method {
             Method::HEAD => None,
-            _ => site.state.app().use_sign_in_link(token).await?,
+            _ => site.state.app().use_sign_in_link(token, client_address(&parts)).await?,
         };
         let Some(principal) = principal else {
             count(&mut None, site.rate_limiters.auth_failure(client_address(&parts)))?;
@@ -161,8 +172,9 @@ async fn of(site: &Site, principal: Principal) -> Result<Session, Error> {
     let team = app.own_team(Caller::Key(principal)).await?;
     Ok(Session {
         signed_in: true,
-        can_manage_teams: Some(app.is_operator(team.id).await?),
+        can_manage_teams: Some(principal.scopes.contains(Scope::Admin) && app.is_operator(team.id).await?),
         team: Some(SessionTeam { id: team.id.to_string(), slug: team.slug.to_string(), name: team.name }),
+        scopes: Some(principal.scopes),
         version: Some(env!("CARGO_PKG_VERSION")),
     })
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use rowmill_app::{ApiKey, Caller, Quotas, Team};
-use rowmill_model::Limits;
+use rowmill_app::{ApiKey, Caller, KeyRequest, KeyRotation, Quotas, Team};
+use rowmill_model::{Limits, Restrictions, Scope, Scopes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +69,20 @@ pub(crate) struct KeyOut {
     /// Accurate to the minute; null if the key was never used.
     #[schemars(extend("format" = "date-time"))]
     last_used_at: Option<String>,
+    /// The address of that use; null if it is not known.
+    #[schemars(length(max = 45), extend("example" = "192.0.2.7"))]
+    last_used_from: Option<String>,
+    /// What the key may do.
+    scopes: Vec<Scope>,
+    /// The projects that the key is limited to; null means all.
+    #[schemars(length(max = 100))]
+    project_ids: Option<Vec<String>>,
+    /// When the key stops working; null means never. Expired keys are listed for 30 days or longer.
+    #[schemars(extend("format" = "date-time"))]
+    expires_at: Option<String>,
+    /// The addresses and ranges of addresses that the key can be used from; null means any.
+    #[schemars(length(max = 100))]
+    allow_from: Option<Vec<String>>,
     /// Whether this is the key of this request.
     current: bool,
 }
@@ -76,12 +90,19 @@ pub(crate) struct KeyOut {
 impl KeyOut {
     pub(crate) fn new(key: ApiKey, caller: Caller) -> Self {
         let current = matches!(caller, Caller::Key(principal) if principal.key == key.id);
-        let ApiKey { id, team: _, name, hash: _, created_at_ms, last_used_at_ms } = key;
+        let ApiKey { id, team: _, name, hash: _, created_at_ms, last_used, expires_at_ms, restrictions } =
+            key;
+        let Restrictions { scopes, projects, allow_from } = restrictions;
         Self {
             id: id.to_string(),
             name,
             created_at: timestamp(created_at_ms),
-            last_used_at: last_used_at_ms.map(timestamp),
+            last_used_at: last_used.map(|last| timestamp(last.at_ms)),
+            last_used_from: last_used.and_then(|last| last.from).map(|from| from.to_string()),
+            scopes: scopes.into(),
+            project_ids: projects.map(|ids| ids.iter().map(ToString::to_string).collect()),
+            expires_at: expires_at_ms.map(timestamp),
+            allow_from: (!allow_from.is_empty()).then(|| allow_from.into_iter().map(String::from).collect()),
             current,
         }
     }
@@ -89,11 +110,56 @@ impl KeyOut {
 
 /// An API key to create.
 #[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct KeyCreate {
     /// 1 to 255 characters after trimming.
     #[schemars(length(max = 255), extend("x-document" = { "minLength": 1, "pattern": "\\S" }, "example" = "Import script"))]
     pub(crate) name: String,
+    /// What the key may do. Default: what the key of this request may do, without `admin` if `projectIds` is given.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 5))]
+    scopes: Option<Vec<Scope>>,
+    /// The only projects that exist for the key. Default: all, those created later included.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 100))]
+    project_ids: Option<Vec<String>>,
+    /// When the key stops working. Default: when the key of this request does.
+    #[serde(default)]
+    #[schemars(extend("format" = "date-time", "example" = "2027-01-31T12:00:00Z"))]
+    expires_at: Option<String>,
+    /// Addresses and ranges of addresses that the key can be used from, such as `192.0.2.7` or `10.0.0.0/8`. Default: those
+    /// of the key of this request.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 100))]
+    allow_from: Option<Vec<String>>,
+}
+
+impl From<KeyCreate> for KeyRequest {
+    fn from(body: KeyCreate) -> Self {
+        let KeyCreate { name, scopes, project_ids, expires_at, allow_from } = body;
+        Self { name, scopes: scopes.map(Scopes::from), project_ids, expires_at, allow_from }
+    }
+}
+
+/// How to rotate an API key.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct KeyRotate {
+    /// When the old key stops working, unless it does so earlier. Default: in 24 hours. A time in the past: at once.
+    #[serde(default)]
+    #[schemars(extend("format" = "date-time", "example" = "2027-01-31T12:00:00Z"))]
+    old_expires_at: Option<String>,
+    /// When the new key stops working. Default: when the old key would have.
+    #[serde(default)]
+    #[schemars(extend("format" = "date-time"))]
+    expires_at: Option<String>,
+}
+
+impl From<KeyRotate> for KeyRotation {
+    fn from(body: KeyRotate) -> Self {
+        let KeyRotate { old_expires_at, expires_at } = body;
+        Self { old_expires_at, expires_at }
+    }
 }
 
 /// A team's name.

@@ -1,7 +1,8 @@
 //! The document of the toy API: valid, exact, and true to what the kit does.
 
-use rowmill_api::{Api, Endpoint};
-use rowmill_model::Limits;
+use axum::http::Method;
+use rowmill_api::{Answer, Api, Call, Endpoint, Error, Nothing};
+use rowmill_model::{Limits, Scopes};
 use serde_json::{Value, json};
 
 use crate::toy::{self, CreateThing, GetThing, State};
@@ -112,6 +113,15 @@ fn what_differs_when_sent_has_a_name_of_its_own() {
 }
 
 #[test]
+fn scopes_are_told() {
+    let document = document();
+    let things = &document["paths"]["/v4/things"];
+    assert_eq!(things["post"]["x-scopes"], json!(["write"]));
+    assert!(things["get"]["description"].as_str().unwrap().ends_with("Needs the scope `read`."));
+    assert_eq!(document["paths"]["/webhooks/{teamId}"]["post"].get("x-scopes"), None);
+}
+
+#[test]
 fn parameters() {
     let document = document();
     let page = json!([{
@@ -140,4 +150,25 @@ fn mistakes_in_definitions_are_found() {
     check::<GetThing>(&["/v4/things"], "the path names {}, its type {\"thingId\"}");
     check::<CreateThing>(&["/a", "/b"], "the operation id createThing is used twice");
     check::<CreateThing>(&["/a"], "the tag Things is not defined");
+    check::<ForAnyKey>(&["/a"], "needs a scope");
+}
+
+/// An operation whose author forgot who may call it.
+struct ForAnyKey;
+
+impl Endpoint<State> for ForAnyKey {
+    const METHOD: Method = Method::GET;
+    const ID: &'static str = "forAnyKey";
+    const SCOPES: Scopes = Scopes::NONE;
+    const TAG: &'static str = "Things";
+    const SUMMARY: &'static str = "Forgotten";
+    const DESCRIPTION: &'static str = "Says nothing of scopes.";
+    type Path = Nothing;
+    type Query = Nothing;
+    type Body = Nothing;
+    type Out = Nothing;
+
+    async fn handle(_: Call<State>, _: Nothing, _: Nothing, _: Nothing) -> Result<Answer<Nothing>, Error> {
+        Ok(Answer::new(Nothing {}))
+    }
 }

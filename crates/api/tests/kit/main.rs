@@ -50,6 +50,15 @@ async fn success() {
 }
 
 #[tokio::test]
+async fn scopes_are_checked_before_the_body_is_read() {
+    let read = serve(Request::get("/v4/things?page=3").key("reader")).await;
+    assert_eq!(read.status, 200, "{}", read.text);
+    let refused = serve(Request::post("/v4/things").key("reader").body("{")).await;
+    check(&refused, 403, "missing_scope");
+    assert!(refused.json()["error"].as_str().unwrap().contains("\"write\""), "{}", refused.text);
+}
+
+#[tokio::test]
 async fn bodies() {
     let post = || Request::post("/v4/things");
     let check_body =

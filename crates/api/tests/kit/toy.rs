@@ -6,12 +6,12 @@ use axum::http::header::{AUTHORIZATION, HeaderValue};
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode};
 use http_body_util::BodyExt as _;
 use rowmill_api::{
-    Access, Answer as KitAnswer, Api, Call, Endpoint, Error, Examples, Fault, Finished, Json, Nothing,
+    Access, Answer as KitAnswer, Api, Call, Endpoint, Error, Examples, Fault, Finished, Head, Json, Nothing,
     Optional, Principal, RateKey, Raw, Service, Settings,
 };
 use rowmill_app::{Error as AppError, Noun};
 use rowmill_fairness::Tenant;
-use rowmill_model::Limits;
+use rowmill_model::{Limits, Scopes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -19,6 +19,8 @@ use tower::ServiceExt as _;
 use uuid::Uuid;
 
 const KEY: &str = "right";
+/// Who may only read.
+const READER: u128 = 8;
 
 #[derive(Debug, Clone)]
 pub(crate) struct State {
@@ -44,16 +46,21 @@ impl Service for State {
     async fn authenticate(
         &self,
         access: Access,
-        _method: &Method,
-        headers: &HeaderMap,
+        request: Head<'_>,
         _path: &Map<String, Value>,
     ) -> Result<Caller, Error> {
-        match headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()) {
+        match request.headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()) {
             None if access == Access::OpenRead => Ok(Caller(None)),
             None => Err(AppError::Unauthenticated.into()),
             Some("Bearer right") => Ok(Caller(Some(7))),
+            Some("Bearer reader") => Ok(Caller(Some(READER))),
             Some(_) => Err(AppError::InvalidKey.into()),
         }
+    }
+
+    async fn authorize(&self, caller: &Caller, scopes: Scopes, _: &Map<String, Value>) -> Result<(), Error> {
+        let has = if caller.0 == Some(READER) { Scopes::READ } else { Scopes::ALL };
+        has.lacks(scopes).map_or(Ok(()), |missing| Err(AppError::MissingScope(missing).into()))
     }
 
     async fn webhook_team(&self, team_id: &str) -> Result<u128, Error> {
@@ -120,6 +127,7 @@ pub(crate) struct CreateThing;
 impl Endpoint<State> for CreateThing {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "createThing";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = "Things";
     const SUMMARY: &'static str = "Make a thing";
     const DESCRIPTION: &'static str = "Makes a thing, or answers 200 with the one there is.";
@@ -179,6 +187,7 @@ pub(crate) struct ListThings;
 impl Endpoint<State> for ListThings {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "listThings";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = "Things";
     const SUMMARY: &'static str = "List things";
     const DESCRIPTION: &'static str = "Lists things.";
@@ -202,6 +211,7 @@ pub(crate) struct OpenThings;
 impl Endpoint<State> for OpenThings {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "openThings";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = "Things";
     const SUMMARY: &'static str = "List open things";
     const DESCRIPTION: &'static str = "Lists things, with or without a key.";
@@ -232,6 +242,7 @@ pub(crate) struct CountThings;
 impl Endpoint<State> for CountThings {
     const METHOD: Method = Method::PATCH;
     const ID: &'static str = "countThings";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = "Things";
     const SUMMARY: &'static str = "Count things";
     const DESCRIPTION: &'static str = "Counts things; the body may be left out.";
@@ -265,6 +276,7 @@ pub(crate) struct EchoThing;
 impl Endpoint<State> for EchoThing {
     const METHOD: Method = Method::PUT;
     const ID: &'static str = "echoThing";
+    const SCOPES: Scopes = Scopes::WRITE;
     const TAG: &'static str = "Things";
     const SUMMARY: &'static str = "Echo a thing";
     const DESCRIPTION: &'static str = "Answers what was sent, byte for byte.";
@@ -303,6 +315,7 @@ pub(crate) struct GetThing;
 impl Endpoint<State> for GetThing {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getThing";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = "Things";
     const SUMMARY: &'static str = "Get a thing";
     const DESCRIPTION: &'static str = "Answers a thing.";
@@ -342,6 +355,7 @@ pub(crate) struct Deliver;
 impl Endpoint<State> for Deliver {
     const METHOD: Method = Method::POST;
     const ID: &'static str = "deliver";
+    const SCOPES: Scopes = Scopes::NONE;
     const TAG: &'static str = "Things";
     const SUMMARY: &'static str = "Deliver an event";
     const DESCRIPTION: &'static str = "Takes an event.";
@@ -361,6 +375,7 @@ pub(crate) struct Broken;
 impl Endpoint<State> for Broken {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getBroken";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = "Things";
     const SUMMARY: &'static str = "Break";
     const DESCRIPTION: &'static str = "Always fails.";
@@ -379,6 +394,7 @@ pub(crate) struct Panicking;
 impl Endpoint<State> for Panicking {
     const METHOD: Method = Method::GET;
     const ID: &'static str = "getPanic";
+    const SCOPES: Scopes = Scopes::READ;
     const TAG: &'static str = "Things";
     const SUMMARY: &'static str = "Panic";
     const DESCRIPTION: &'static str = "Always panics.";

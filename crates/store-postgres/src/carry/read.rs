@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use crate::convert::{damaged, narrow, signed, unsigned};
 use crate::server_error::backend;
+use crate::teams::key_columns;
 use crate::{sealed, teams};
 
 pub(crate) async fn projects(client: &Client) -> Result<Vec<ProjectId>> {
@@ -106,8 +107,7 @@ impl Page<'_> {
     }
 
     async fn keys(&self, after: Option<Key>) -> Result<Vec<ApiKey>> {
-        let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM rowmill.keys WHERE id > $1 \
-                   ORDER BY id LIMIT $2";
+        let sql = concat!("SELECT ", key_columns!(), " FROM rowmill.keys WHERE id > $1 ORDER BY id LIMIT $2");
         let found = ask(self.client, sql, &[&id_after(after.as_ref())?, &self.items_max]).await?;
         read_all(&found, teams::read_key)
     }

@@ -10,7 +10,7 @@ use rowmill_model::plan::EndedRun;
 use rowmill_model::record::{Cells, Slot};
 use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Guest, Items, Receipt, Section};
 use rowmill_store::changes::LiveDelta;
-use rowmill_store::{Result, lookup};
+use rowmill_store::{ApiKey, Result, lookup};
 use tokio_postgres::Client;
 use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
@@ -19,6 +19,7 @@ use uuid::Uuid;
 use super::read::number_of;
 use crate::convert::{damaged, narrow, signed};
 use crate::server_error::backend;
+use crate::teams::key_columns;
 
 /// All of it or nothing. It need not be on the disk at once: the checkpoint is lost with what it speaks of.
 pub(super) async fn in_transaction<T>(client: &Client, work: impl Future<Output = Result<T>>) -> Result<T> {
@@ -107,17 +108,7 @@ pub(super) async fn page(client: &Client, section: Section, items_page: &Items) 
             }
             Ok(())
         }
-        Items::Keys(items) => {
-            let ids: Vec<Uuid> = items.iter().map(|key| key.id.uuid()).collect();
-            let teams: Vec<Uuid> = items.iter().map(|key| key.team.0).collect();
-            let names: Vec<&str> = items.iter().map(|key| key.name.as_str()).collect();
-            let hashes: Vec<&[u8]> = items.iter().map(|key| &key.hash[..]).collect();
-            let made: Vec<i64> = items.iter().map(|key| key.created_at_ms).collect();
-            let used: Vec<Option<i64>> = items.iter().map(|key| key.last_used_at_ms).collect();
-            let sql = "INSERT INTO rowmill.keys (id, team, name, hash, created_at, last_used_at) \
-                       SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::int8[], $6::int8[])";
-            run(client, sql, &[&ids, &teams, &names, &hashes, &made, &used]).await
-        }
+        Items::Keys(items) => write_keys(client, items).await,
         Items::Sealed(items) => {
             let teams: Vec<Uuid> = items.iter().map(|(team, _)| team.0).collect();
             let kinds: Vec<&str> = items.iter().map(|(_, sealed)| sealed.kind.word()).collect();
@@ -141,6 +132,26 @@ pub(super) async fn page(client: &Client, section: Section, items_page: &Items) 
             run(client, sql, &[&num, &at, &slots, &positions]).await
         }
     }
+}
+
+async fn write_keys(client: &Client, items: &[ApiKey]) -> Result<()> {
+    let ids: Vec<Uuid> = items.iter().map(|key| key.id.uuid()).collect();
+    let teams: Vec<Uuid> = items.iter().map(|key| key.team.0).collect();
+    let names: Vec<&str> = items.iter().map(|key| key.name.as_str()).collect();
+    let hashes: Vec<&[u8]> = items.iter().map(|key| &key.hash[..]).collect();
+    let made: Vec<i64> = items.iter().map(|key| key.created_at_ms).collect();
+    let used: Vec<Option<i64>> = items.iter().map(|key| key.last_used.map(|last| last.at_ms)).collect();
+    let from = |key: &ApiKey| Some(key.last_used?.from?.to_string());
+    let from: Vec<Option<String>> = items.iter().map(from).collect();
+    let expire: Vec<Option<i64>> = items.iter().map(|key| key.expires_at_ms).collect();
+    let restrictions: Vec<Option<String>> = items.iter().map(|key| key.restrictions.to_stored()).collect();
+    let sql = concat!(
+        "INSERT INTO rowmill.keys (",
+        key_columns!(),
+        ") SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::int8[], $6::int8[], \
+         $7::text[], $8::int8[], $9::text[])"
+    );
+    run(client, sql, &[&ids, &teams, &names, &hashes, &made, &used, &from, &expire, &restrictions]).await
 }
 
 async fn write_receipts(client: &Client, receipts: &[Receipt]) -> Result<()> {

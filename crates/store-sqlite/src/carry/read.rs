@@ -14,6 +14,7 @@ use crate::blocks::{block_key, block_number, read_tally};
 use crate::convert::{backend, uuid_of};
 use crate::positions::{POSITION_MAX, key, split};
 use crate::project_state::{self, State};
+use crate::teams::key_columns;
 use crate::{ended_runs, lookups, pages, sealed, teams};
 
 pub(super) fn is_empty(connection: &Connection) -> Result<bool> {
@@ -112,8 +113,7 @@ impl Page<'_> {
     }
 
     fn keys(&self, after: Option<&Key>) -> Result<Vec<ApiKey>> {
-        let sql = "SELECT id, team, name, hash, created_at, last_used_at FROM keys WHERE id > ?1 \
-                   ORDER BY id LIMIT ?2";
+        let sql = concat!("SELECT ", key_columns!(), " FROM keys WHERE id > ?1 ORDER BY id LIMIT ?2");
         let key = |row: &Row<'_>| Ok((teams::read_key(row).map_err(backend)?, 0));
         self.read(sql, (id_after(after)?, self.page_limit.items), key)
     }

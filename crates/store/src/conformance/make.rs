@@ -4,8 +4,8 @@ use rowmill_model::column::Dependency;
 use rowmill_model::project::ProjectSettings;
 use rowmill_model::record::Slot;
 use rowmill_model::{
-    CellState, CellStatus, ColumnId, ColumnType, KeyId, Project, ProjectId, Record, RowId, Slug, Table,
-    TeamId,
+    CellState, CellStatus, ColumnId, ColumnType, KeyId, Project, ProjectId, Record, Restrictions, RowId,
+    Slug, Table, TeamId,
 };
 use uuid::Uuid;
 
@@ -38,7 +38,9 @@ pub(super) fn key(number: u128, team: &Team) -> ApiKey {
         name: format!("key {number}"),
         hash: [u8::try_from(number).unwrap(); 32],
         created_at_ms: i64::try_from(number).unwrap(),
-        last_used_at_ms: None,
+        last_used: None,
+        expires_at_ms: None,
+        restrictions: Restrictions::default(),
     }
 }
 

@@ -51,6 +51,8 @@ pub const CASES: &[(&str, Case)] = cases![
     teams::a_slug_is_taken_once,
     teams::only_an_empty_store_is_bootstrapped,
     teams::a_revoked_key_is_gone,
+    teams::a_key_keeps_its_restrictions,
+    teams::a_rotated_key_expires_and_the_new_one_is_there,
     sealed::what_is_sealed_comes_back_to_its_team,
     sealed::a_name_is_written_over,
     sealed::no_more_are_kept_than_may_be,

@@ -12,6 +12,7 @@ use crate::harness::{Api, Request, Scenario, Server, eventually, rowmill};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("commands", Own:
     the_first_start_prints_one_key_once,
+    the_first_key_can_be_kept_out_of_logs,
     teams_are_made_and_listed_while_the_server_runs,
     keys_are_made_listed_and_revoked_while_the_server_runs,
     what_goes_wrong_is_told_on_standard_error_with_a_status,
@@ -66,6 +67,28 @@ fn the_first_start_prints_one_key_once() {
         let secret = key.rsplit('_').next().unwrap().as_bytes();
         assert!(!bytes.windows(secret.len()).any(|window| window == secret), "a secret is on the disk");
     }
+}
+
+fn the_first_key_can_be_kept_out_of_logs() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("key.txt");
+    let setting = [("ROWMILL_FIRST_KEY_FILE", file.to_str().unwrap())];
+    let mut server = Server::start_in(DataDir::new(), &setting);
+    let printed = eventually("the first start is told", Duration::from_secs(10), || {
+        Some(server.printed()).filter(|printed| printed.contains("/docs"))
+    });
+    assert!(printed.contains(std::fs::canonicalize(&file).unwrap().to_str().unwrap()), "{printed}");
+    assert!(!printed.contains("rm_") && !printed.contains("/signin/"), "{printed}");
+    let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&file).unwrap().permissions());
+    assert_eq!(mode & 0o777, 0o600);
+    let kept = std::fs::read_to_string(&file).unwrap();
+    let (key, link) = kept.trim_end().split_once('\n').unwrap();
+    assert!(link.starts_with(&format!("http://{}/signin/", server.address)), "{link}");
+    assert_eq!(server.api_with(key).get("/v4/team").ok()["team"]["slug"], "default");
+    std::fs::remove_file(&file).unwrap();
+    server.crash_and_restart();
+    assert!(!server.printed().contains("First start") && !file.exists(), "{}", server.printed());
+    server.api_with(key).get("/v4/team").ok();
 }
 
 fn teams_are_made_and_listed_while_the_server_runs() {

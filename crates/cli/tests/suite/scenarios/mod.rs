@@ -29,6 +29,8 @@ mod heads;
 mod idempotency;
 mod ids;
 mod import_jobs;
+mod key_lifetimes;
+mod key_scopes;
 mod large_rows;
 mod links;
 mod lists;
@@ -115,6 +117,9 @@ const ALL: &[&[Scenario]] = &[
     access::OWN,
     sessions::OWN,
     sessions::NODES,
+    key_scopes::OWN,
+    key_lifetimes::OWN,
+    key_lifetimes::NODES,
     trials::OWN,
     agent_tasks::OWN,
     agent_access::OWN,

@@ -33,7 +33,7 @@ use crate::shared_rates::SharedRates;
 use crate::spans::Spans;
 use crate::store::{RowVisitor, Snapshot, Store};
 use crate::types::{
-    ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, NewRows, PageStart, ProjectPage,
+    ApiKey, GuestWrite, GuestsWritten, IdempotentRequest, Inserted, LastUse, NewRows, PageStart, ProjectPage,
     ProjectSave, ProjectSummary, RowRef, RowsAt, RowsPage, SavedProject, ScanDetail, Sealed, SealedKind,
     SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
@@ -203,12 +203,22 @@ impl Store for MemoryStore {
         })
     }
 
-    async fn touch_key(&self, id: KeyId, used_at_ms: i64) -> Result<()> {
+    async fn touch_key(&self, id: KeyId, last_use: LastUse) -> Result<()> {
         self.write(|state, _| {
             if let Some(key) = state.keys.iter_mut().find(|key| key.id == id) {
-                key.last_used_at_ms = Some(used_at_ms);
+                key.last_used = Some(last_use);
             }
             Ok(())
+        })
+    }
+
+    async fn rotate_key(&self, old: KeyId, old_expires_at_ms: i64, new: ApiKey) -> Result<bool> {
+        self.write(|state, _| {
+            let Some(key) = state.keys.iter_mut().find(|key| key.id == old) else { return Ok(false) };
+            key.expires_at_ms =
+                Some(key.expires_at_ms.map_or(old_expires_at_ms, |at| at.min(old_expires_at_ms)));
+            state.keys.push(new);
+            Ok(true)
         })
     }
 

@@ -1,0 +1,171 @@
+//! `rowmill key`: API keys, for whoever runs the installation.
+
+use clap::{Args, Subcommand};
+use rowmill_app::{ApiKey, KeyRequest, KeyRotation};
+use rowmill_clock::Clock as _;
+use rowmill_model::{Restrictions, Scope, Scopes};
+use serde_json::{Value, json};
+
+use crate::clock::SharedClock;
+use crate::commands::{AnyResult, print, visit};
+use crate::config::StoreArgs;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeyCommand {
+    /// Create an API key and print it. It is shown only once.
+    Create(KeyCreateArgs),
+    /// List the keys, without their secrets.
+    List {
+        /// List only the keys of this team.
+        #[arg(long)]
+        team: Option<String>,
+        /// Show also what each key is restricted to, when it expires, and from where it was last used.
+        #[arg(long)]
+        details: bool,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Create a key in place of another, with the same restrictions, and print it. The old one keeps working for a while.
+    Rotate(KeyRotateArgs),
+    /// Revoke a key. A running server rejects it within a second.
+    Revoke {
+        /// The key's id, from `key list`.
+        id: String,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyCreateArgs {
+    /// The slug of the key's team.
+    #[arg(long)]
+    team: String,
+    /// A name that says what the key is for.
+    #[arg(long)]
+    name: Option<String>,
+    /// What the key may do: read, write, run, schema, admin, separated by commas. Default: all.
+    #[arg(long, value_delimiter = ',', value_parser = scope)]
+    scopes: Option<Vec<Scope>>,
+    /// The ids of the only projects that the key reaches, separated by commas. Default: all.
+    #[arg(long, value_delimiter = ',')]
+    projects: Option<Vec<String>>,
+    /// When the key stops working: a time such as 2027-01-31T12:00:00Z, or after 12h or 30d. Default: never.
+    #[arg(long)]
+    expires: Option<String>,
+    /// Addresses and ranges that the key can be used from, such as 192.0.2.7,10.0.0.0/8. Default: any.
+    #[arg(long, value_delimiter = ',')]
+    allow_from: Option<Vec<String>>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeyRotateArgs {
+    /// The key's id, from `key list`.
+    id: String,
+    /// When the old key stops working: a time, or after 12h or 30d; 0h is at once. Default: 24h.
+    #[arg(long)]
+    old_expires: Option<String>,
+    /// When the new key stops working: a time, or after 12h or 30d. Default: when the old one would have.
+    #[arg(long)]
+    expires: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+pub(crate) async fn run(command: KeyCommand) -> AnyResult {
+    match command {
+        KeyCommand::Create(args) => create(args).await,
+        KeyCommand::List { team, details, store } => list(&store, team.as_deref(), details).await,
+        KeyCommand::Rotate(args) => rotate(args).await,
+        KeyCommand::Revoke { id, store } => revoke(&store, &id).await,
+    }
+}
+
+async fn create(args: KeyCreateArgs) -> AnyResult {
+    let KeyCreateArgs { team, name, scopes, projects, expires, allow_from, store } = args;
+    let (app, clock) = visit(&store).await?;
+    let request = KeyRequest {
+        name: name.unwrap_or_else(|| "key".to_owned()),
+        scopes: scopes.map(Scopes::from),
+        project_ids: projects,
+        expires_at: expires.map(|text| moment(&text, &clock)),
+        allow_from,
+    };
+    let new_key = app.create_key(&team, request).await?;
+    print(new_key.secret.reveal())
+}
+
+async fn list(store: &StoreArgs, team: Option<&str>, details: bool) -> AnyResult {
+    let (app, _) = visit(store).await?;
+    let keys: Value = app.keys(team).await?.into_iter().map(|key| listed(key, details)).collect();
+    print(&keys.to_string())
+}
+
+fn listed(key: ApiKey, details: bool) -> Value {
+    let ApiKey { id, team: _, name, hash: _, created_at_ms, last_used, expires_at_ms, restrictions } = key;
+    let Restrictions { scopes, projects, allow_from } = restrictions;
+    let mut fields = json!({
+        "id": id,
+        "name": name,
+        "createdAt": rowmill_api::timestamp(created_at_ms),
+        "lastUsedAt": last_used.map(|last| rowmill_api::timestamp(last.at_ms)),
+    });
+    let more = json!({
+        "lastUsedFrom": last_used.and_then(|last| last.from),
+        "scopes": scopes,
+        "projectIds": projects,
+        "expiresAt": expires_at_ms.map(rowmill_api::timestamp),
+        "allowFrom": (!allow_from.is_empty()).then_some(allow_from),
+    });
+    if let (true, Value::Object(fields), Value::Object(more)) = (details, &mut fields, more) {
+        fields.extend(more);
+    }
+    fields
+}
+
+async fn rotate(args: KeyRotateArgs) -> AnyResult {
+    let KeyRotateArgs { id, old_expires, expires, store } = args;
+    let (app, clock) = visit(&store).await?;
+    let moment = |text: String| moment(&text, &clock);
+    let rotation = KeyRotation { old_expires_at: old_expires.map(moment), expires_at: expires.map(moment) };
+    match app.rotate_key(&id, rotation).await {
+        Err(rowmill_app::Error::NotFound(_)) => Err(unknown(&id).into()),
+        made => print(made?.secret.reveal()),
+    }
+}
+
+async fn revoke(store: &StoreArgs, id: &str) -> AnyResult {
+    if visit(store).await?.0.revoke_key(id).await? {
+        eprintln!("Revoked {id}. A running server rejects it within a second.");
+        Ok(())
+    } else {
+        Err(unknown(id).into())
+    }
+}
+
+fn unknown(id: &str) -> String {
+    format!("there is no key {id:?}; `rowmill key list` lists the ids")
+}
+
+fn scope(word: &str) -> Result<Scope, String> {
+    Scope::parse(word.trim()).ok_or_else(|| {
+        let words: Vec<&str> = Scope::ALL.into_iter().map(Scope::word).collect();
+        format!("the scopes are {}", words.join(", "))
+    })
+}
+
+/// A time, or so many hours or days from now, as a time. What is neither stays as it is, and is told to be wrong where
+/// times are checked.
+fn moment(text: &str, clock: &SharedClock) -> String {
+    const HOUR_MS: i64 = 60 * 60 * 1000;
+    let amount = |unit: char, unit_ms: i64| {
+        let number: i64 = text.strip_suffix(unit)?.parse().ok().filter(|number| *number >= 0)?;
+        number.checked_mul(unit_ms)
+    };
+    match amount('h', HOUR_MS).or_else(|| amount('d', 24 * HOUR_MS)) {
+        Some(ms) => rowmill_api::timestamp(clock.now_ms().saturating_add(ms)),
+        None => text.to_owned(),
+    }
+}
