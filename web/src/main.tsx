@@ -21,7 +21,7 @@ guardUnsaved();
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto">
-      <Notifications position="bottom-left" limit={4} style={{ marginBottom: 76 }} />
+      <Notifications position="top-center" limit={4} containerWidth={420} className="toasts" />
       <QueryClientProvider client={queryClient}>
         <App />
       </QueryClientProvider>

@@ -17,6 +17,7 @@ import { RunControl } from './toolbar/RunControl';
 import { TableTools } from './toolbar/TableTools';
 import { ViewTabs } from './toolbar/ViewTabs';
 import { useFileDrop } from './useFileDrop';
+import { useFollowSelection, useGoTo } from './useFollowSelection';
 import { useScrollToColumn } from './useScrollToColumn';
 import { useShortcuts } from './useShortcuts';
 
@@ -33,6 +34,7 @@ export function TableView({ table }: { table: Table }) {
   const [menu, setMenu] = useState<MenuTarget>();
   const [importing, setImporting] = useState<{ file?: File }>();
 
+  const { select, goTo } = useGoTo(table, grid);
   const setPanel = (target: PanelTarget | undefined) => unsaved.guard(() => showPanel(target));
   const openDetails = (rowId: string, columnId: string) => setPanel({ kind: 'cell', rowId, columnId });
   const openGallery = () => setPanel({ kind: 'gallery' });
@@ -41,6 +43,7 @@ export function TableView({ table }: { table: Table }) {
   const closePanel = () => {
     if (!panel) return;
     setPanel(undefined);
+    if (panel.kind === 'cell') goTo(panel);
     grid.current?.focus();
   };
 
@@ -48,13 +51,14 @@ export function TableView({ table }: { table: Table }) {
   const clipboard = useClipboard(table, frame);
   const drop = useFileDrop((file) => setImporting({ file }));
   useShortcuts(table, frame, closePanel);
+  useFollowSelection(table, panel, showPanel);
   useScrollToColumn(grid, panel?.kind === 'column' ? panel.columnId : undefined, table.shownColumns.length);
 
   return (
     <Shell trail={<ProjectTrail projectId={project.id} title={project.title} />} actions={<RunControl table={table} onImport={openImport} onRuns={openRuns} />}>
       <div className={classes.page} {...drop.handlers}>
         <ViewTabs views={table.views} />
-        <TableTools table={table} onAddColumn={openGallery} onConfigure={actions.open} onImport={openImport} onTrash={() => setPanel({ kind: 'trash' })} />
+        <TableTools table={table} onConfigure={actions.open} onImport={openImport} onTrash={() => setPanel({ kind: 'trash' })} />
         <div className={classes.middle}>
           <TableGrid
             table={table}
@@ -69,7 +73,7 @@ export function TableView({ table }: { table: Table }) {
           />
           {panel && (
             <Suspense>
-              <TablePanel table={table} target={panel} onOpen={setPanel} onMade={(columnId) => showPanel({ kind: 'column', columnId })} onClose={closePanel} />
+              <TablePanel table={table} target={panel} onOpen={setPanel} onSelect={select} onMade={(columnId) => showPanel({ kind: 'column', columnId })} onClose={closePanel} />
             </Suspense>
           )}
         </div>

@@ -1,21 +1,22 @@
 import type { Item } from '@glideapps/glide-data-grid';
 import { useCallback } from 'react';
+import type { ColumnStyle } from '../display/columnStyle';
 import { firstToType } from '../model/inputColumn';
 import { cellContent, loadingContent, NEW_ROW } from './cellContent';
 import type { GridProps } from './gridTypes';
 
 /** What the grid draws in each cell, read from the row store. A new `version` means that the store has changed. */
-export function useCellContent({ store, columns }: GridProps, version: number) {
+export function useCellContent({ store, columns }: GridProps, version: number, styles: ReadonlyMap<string, ColumnStyle>) {
   const total = store.total ?? 0;
   const hintColumn = firstToType(columns, store.rowAt);
   return useCallback(
     ([columnIndex, rowIndex]: Item) => {
       const column = columns[columnIndex];
-      if (!column) return loadingContent();
+      if (!column || store.total === undefined) return loadingContent();
       if (rowIndex >= total) return cellContent(column, undefined, { rowId: NEW_ROW, ...(columnIndex === hintColumn && { hint: 'Type to add a row' }) });
       const row = store.rowAt(rowIndex);
-      return row ? cellContent(column, row.cells[column.id], { rowId: row.id }) : loadingContent();
+      return row ? cellContent(column, row.cells[column.id], { rowId: row.id, style: styles.get(column.id) }) : loadingContent();
     },
-    [store, columns, total, version, hintColumn],
+    [store, columns, total, version, hintColumn, styles],
   );
 }
