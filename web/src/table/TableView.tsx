@@ -16,6 +16,7 @@ import { ProgressStrip } from './toolbar/ProgressStrip';
 import { RunControl } from './toolbar/RunControl';
 import { TableTools } from './toolbar/TableTools';
 import { ViewTabs } from './toolbar/ViewTabs';
+import { ImportStrip } from './toolbar/ImportStrip';
 import { useFileDrop } from './useFileDrop';
 import { useFollowSelection, useGoTo } from './useFollowSelection';
 import { useScrollToColumn } from './useScrollToColumn';
@@ -32,7 +33,7 @@ export function TableView({ table }: { table: Table }) {
   const grid = useRef<GridHandle>(null);
   const [panel, showPanel] = useState<PanelTarget>();
   const [menu, setMenu] = useState<MenuTarget>();
-  const [importing, setImporting] = useState<{ file?: File }>();
+  const [importing, setImporting] = useState<{ file?: File; jobId?: string }>();
 
   const { select, goTo } = useGoTo(table, grid);
   const setPanel = (target: PanelTarget | undefined) => unsaved.guard(() => showPanel(target));
@@ -77,6 +78,7 @@ export function TableView({ table }: { table: Table }) {
             </Suspense>
           )}
         </div>
+        {!importing && <ImportStrip table={table} onShow={(jobId) => setImporting({ jobId })} />}
         <ProgressStrip table={table} onRuns={openRuns} />
         <StatusBar table={table} />
         {drop.isDropping && <div className={classes.drop}>Drop a CSV or JSON Lines file to import it</div>}
@@ -85,7 +87,7 @@ export function TableView({ table }: { table: Table }) {
       <RunDialog runs={table.runs} columns={table.columns} />
       {importing && (
         <Suspense>
-          <ImportDialog table={table} file={importing.file} onClose={() => setImporting(undefined)} />
+          <ImportDialog table={table} file={importing.file} jobId={importing.jobId} onClose={() => setImporting(undefined)} />
         </Suspense>
       )}
       {clipboard.offer && (

@@ -59,16 +59,7 @@ export function TableTools({ table, onConfigure, onImport, onTrash }: Props) {
         rightSection={table.search && <CloseButton size="xs" aria-label="Clear the search" onClick={() => table.setSearch('')} />}
       />
       <span style={{ flex: 1 }} />
-      <Tooltip label="Undo · Ctrl + Z">
-        <ActionIcon variant="subtle" color="gray" aria-label="Undo" disabled={!table.editor.canUndo} onClick={() => void table.editor.undo()}>
-          <Icon name="undo" />
-        </ActionIcon>
-      </Tooltip>
-      <Tooltip label="Redo · Ctrl + Shift + Z">
-        <ActionIcon variant="subtle" color="gray" aria-label="Redo" disabled={!table.editor.canRedo} onClick={() => void table.editor.redo()}>
-          <Icon name="redo" />
-        </ActionIcon>
-      </Tooltip>
+      <UndoRedo editor={table.editor} />
       <Tooltip label="Trash: what was deleted">
         <ActionIcon variant="subtle" color="gray" aria-label="Trash" onClick={onTrash}>
           <Icon name="trash" />
@@ -81,6 +72,23 @@ export function TableTools({ table, onConfigure, onImport, onTrash }: Props) {
         <ExportMenu table={table} />
       </Group>
     </div>
+  );
+}
+
+function UndoRedo({ editor }: { editor: Table['editor'] }) {
+  return (
+    <>
+      <Tooltip label="Undo · Ctrl + Z">
+        <ActionIcon variant="subtle" color="gray" aria-label="Undo" disabled={!editor.canUndo} onClick={() => void editor.undo()}>
+          <Icon name="undo" />
+        </ActionIcon>
+      </Tooltip>
+      <Tooltip label="Redo · Ctrl + Shift + Z">
+        <ActionIcon variant="subtle" color="gray" aria-label="Redo" disabled={!editor.canRedo} onClick={() => void editor.redo()}>
+          <Icon name="redo" />
+        </ActionIcon>
+      </Tooltip>
+    </>
   );
 }
 
