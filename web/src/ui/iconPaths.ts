@@ -46,6 +46,9 @@ export const ICON_PATHS = {
   external: 'M10 5H5v14h14v-5M14 5h5v5M19 5l-8 8',
   arrowUp: 'M12 19V5M12 5l-5 5M12 5l5 5',
   arrowDown: 'M12 5v14M12 19l-5-5M12 19l5-5',
+  hash: 'M9.5 4.500L7.5 19.500M16.5 4.500l-2 15M4.5 9.500h16M3.5 14.500h16',
+  checkbox: 'M5 5h14v14H5zM8.5 12.200l2.5 2.500l4.5-5',
+  list: 'M12 4a8 8 0 1 0 0 16a8 8 0 0 0 0-16M8.8 10.600l3.2 3.200l3.2-3.2',
   wand: 'M5 19L16 8M14 6l4 4M18 3v3M16.5 4.500h3M20 12v2M19 13h2',
 } as const;
 

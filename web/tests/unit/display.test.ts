@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Json } from '../../src/api/types';
+import { CHIP_COLORS, choiceColors } from '../../src/table/display/chipColors';
 import { guessStyle, PLAIN } from '../../src/table/display/columnStyle';
 import { type Display, displayOf, drawnLine } from '../../src/table/display/display';
+import { valueIcon } from '../../src/table/display/valueIcon';
 import { needsPeek } from '../../src/table/cell/ValuePeek';
 
 /** A display in short: its kind, and what is drawn. */
@@ -83,6 +85,36 @@ test('a column decides what its single values leave open', () => {
   expect(short(displayOf('n/a', style('Revenue', ['120000'])))).toBe('text n/a');
   expect(short(displayOf('false', style('Active', ['true'])))).toBe('checkbox false');
   expect(short(displayOf('Won', { ...PLAIN, kind: 'select' }))).toBe('chips Won*');
+});
+
+test('choices of a column differ in colour, whatever their order', () => {
+  const choices = ['Lead', 'Customer', 'Lost', 'Open', 'Won', 'Hot', 'Cold', 'Later'];
+  expect(choices).toHaveLength(CHIP_COLORS);
+  const colors = choiceColors(choices);
+  expect(new Set(colors.values()).size).toBe(CHIP_COLORS);
+  expect([...choiceColors([...choices].reverse())]).toEqual([...colors]);
+  expect(choiceColors([...choices, 'One more']).size).toBe(CHIP_COLORS + 1);
+  const style = guessStyle({ header: 'Stage', dataShape: 'text' }, repeat(['Lead', 'Customer', 'Lost'], 4));
+  const drawn = ['Lead', 'Customer', 'Lost'].map((label) => {
+    const display = displayOf(label, style);
+    return display.kind === 'chips' && display.chips[0]?.color;
+  });
+  expect(new Set(drawn).size).toBe(3);
+});
+
+test.each<[Json[], string]>([
+  [[1, 2, null], 'hash'],
+  [[true, false], 'checkbox'],
+  [['2024-01-01', '2024-01-02'], 'calendar'],
+  [['ada@acme.com'], 'mail'],
+  [['https://acme.com', ''], 'external'],
+  [[{ name: 'Acme' }], 'braces'],
+  [repeat(['Open', 'Won', 'Lost'], 4), 'list'],
+  [['https://acme.com', 'none'], 'text'],
+  [['Acme'], 'text'],
+  [[null], 'text'],
+])('a column with %j has the icon “%s”', (values, icon) => {
+  expect(valueIcon(guessStyle({ header: 'Any', dataShape: 'text' }, values), values)).toBe(icon);
 });
 
 test.each<[Json, number, boolean]>([

@@ -11,12 +11,13 @@ test.each<[string, HeaderState, number, string]>([
   ['Name', {}, 190, ''],
   ['Name', { sort: 'asc' }, 190, 'sort'],
   ['Found', { counts: { done: 0, failed: 0, stale: 0 } }, 190, 'run'],
-  ['Found', { counts }, 190, 'run done:128 stale:5 failed:3'],
+  ['Found', { counts }, 220, 'run done:128 stale:5 failed:3'],
+  ['Found', { counts }, 190, 'run stale:5 failed:3'],
   ['Found', { counts, sort: 'desc' }, 220, 'run sort done:128 stale:5 failed:3'],
   ['Found', { counts: { done: 12_345, failed: 0, stale: 0 } }, 190, 'run done:12.3K'],
   ['Found', { counts, progress: 0.429 }, 190, 'run progress:42% stale:5 failed:3'],
   ['A long title of a column', { counts }, 190, 'run stale:5 failed:3'],
-  ['A long title of a column', { counts }, 155, 'run failed:3'],
+  ['A long title of a column', { counts }, 165, 'run failed:3'],
   ['A long title of a column', { counts }, 90, 'run'],
 ])('the header “%s” with %j in %d pixels has: %s', (title, state, width, expected) => {
   const parts = headerParts(title, state, width);

@@ -19,7 +19,16 @@ export function HeaderNote({ table, hovered }: { table: Table; hovered: HoveredH
     setIsShown(false);
     if (!column) return;
     const timer = setTimeout(() => setIsShown(true), DELAY_MILLISECONDS);
-    return () => clearTimeout(timer);
+    // Who clicks has read enough.
+    const hide = () => {
+      clearTimeout(timer);
+      setIsShown(false);
+    };
+    window.addEventListener('pointerdown', hide, true);
+    return () => {
+      clearTimeout(timer);
+      window.removeEventListener('pointerdown', hide, true);
+    };
   }, [column?.id]);
   if (!column || !hovered || !isShown) return null;
   const { x, y, height } = hovered.bounds;

@@ -1,10 +1,13 @@
 import type { Column, Json } from '../../api/types';
+import { choiceColors } from './chipColors';
 
 /** How a whole column shows its values. A single value says the rest, such as that it is a link. */
 export interface ColumnStyle {
   kind: 'plain' | 'number' | 'checkbox' | 'select';
   /** Large numbers get thousands separators. */
   isGrouped: boolean;
+  /** Colours of the known choices. */
+  colors?: ReadonlyMap<string, number>;
 }
 
 export const PLAIN: ColumnStyle = { kind: 'plain', isGrouped: true };
@@ -32,10 +35,11 @@ export function guessStyle(column: Pick<Column, 'header' | 'dataShape'>, samples
   const areAll = (is: (value: Json) => boolean) => filled.length > 0 && filled.every(is);
   if (areAll((value) => typeof value === 'number' || (typeof value === 'string' && NUMBER.test(value)))) return { kind: 'number', isGrouped };
   if (areAll((value) => typeof value === 'boolean' || (typeof value === 'string' && YES_OR_NO.test(value)))) return { kind: 'checkbox', isGrouped };
-  return { kind: isChoice(filled) ? 'select' : 'plain', isGrouped };
+  if (isChoice(filled)) return { kind: 'select', isGrouped, colors: choiceColors(filled.map((value) => value.trim())) };
+  return { kind: 'plain', isGrouped };
 }
 
-function isChoice(filled: readonly Json[]): boolean {
+function isChoice(filled: readonly Json[]): filled is readonly string[] {
   if (filled.length < CHOICE_ROWS_MIN) return false;
   if (!filled.every((value) => typeof value === 'string' && value.length <= CHOICE_LETTERS_MAX && !/[@\n]|:\/\/|\d{3}/.test(value))) return false;
   const choices = new Set(filled).size;

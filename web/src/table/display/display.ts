@@ -1,5 +1,6 @@
 import type { Json } from '../../api/types';
 import { toText } from '../model/values';
+import { colorOf } from './chipColors';
 import { type ColumnStyle, PLAIN } from './columnStyle';
 import { dateText } from './dates';
 import { isWebAddress, shortAddress, summarize, titleOf } from './summary';
@@ -17,9 +18,6 @@ export type Display =
   | { kind: 'link'; text: string; url: string; isImage: boolean }
   | { kind: 'chips'; text: string; chips: Chip[] }
   | { kind: 'fields'; text: string; title: string; details: string };
-
-/** Number of chip colours. */
-export const CHIP_COLORS = 8;
 
 /** Longer lists show a count and their first items. */
 const CHIPS_MAX = 12;
@@ -46,7 +44,7 @@ function ofText(text: string, style: ColumnStyle): Display {
   const trimmed = text.trim();
   if (style.kind === 'checkbox' && /^(true|false)$/i.test(trimmed)) return checkbox(trimmed.toLowerCase() === 'true');
   if (style.kind === 'number' && trimmed !== '' && String(Number(trimmed)) === trimmed) return { kind: 'number', text: numberText(Number(trimmed), style) };
-  if (style.kind === 'select' && trimmed !== '') return chips([{ label: trimmed, color: colorOf(trimmed) }], trimmed);
+  if (style.kind === 'select' && trimmed !== '') return chips([{ label: trimmed, color: style.colors?.get(trimmed) ?? colorOf(trimmed) }], trimmed);
   if (isWebAddress(trimmed)) {
     const url = /^www\./i.test(trimmed) ? `https://${trimmed}` : trimmed;
     return { kind: 'link', text, url, isImage: IMAGE.test(trimmed) };
@@ -112,13 +110,6 @@ const GROUPED_MIN = 10_000;
 function numberText(value: number, { isGrouped }: ColumnStyle): string {
   const isLarge = Math.abs(value) >= GROUPED_MIN && Math.abs(value) < 1e15;
   return isGrouped && isLarge ? GROUPED.format(value) : String(value);
-}
-
-/** The same text always has the same colour. */
-function colorOf(text: string): number {
-  let hash = 0;
-  for (const letter of text) hash = (hash * 31 + (letter.codePointAt(0) ?? 0)) >>> 0;
-  return hash % CHIP_COLORS;
 }
 
 /** The text of a display as it is drawn: links without their protocol. */

@@ -1,6 +1,7 @@
 import '@glideapps/glide-data-grid/dist/index.css';
 import { DataEditorCore, type DataEditorCoreProps, type DataEditorRef, loadingCellRenderer, markerCellRenderer } from '@glideapps/glide-data-grid';
 import { useComputedColorScheme } from '@mantine/core';
+import { useElementSize } from '@mantine/hooks';
 import { useMemo, useRef } from 'react';
 import { cellRenderer } from './cellRenderer';
 import { headerDrawer } from './drawHeader';
@@ -14,7 +15,7 @@ import { noImages } from './noImages';
 import { ROW_HEIGHTS } from './rowHeights';
 import { useCellContent } from './useCellContent';
 import { useCellEditing } from './useCellEditing';
-import { useColumnStyles } from './useColumnStyles';
+import { useColumnLooks } from './useColumnLooks';
 import { useFocusOnPress } from './useFocusOnPress';
 import { useGridColumns } from './useGridColumns';
 import { useGridHandle } from './useGridHandle';
@@ -58,41 +59,45 @@ export function Grid(props: GridProps) {
   useFocusOnPress(editor);
   const version = useRedraw(store, columns.length, editor);
   const { boundsOf } = useGridHandle(props, editor);
-  const { gridColumns, freezeColumns, hasRoom } = useGridColumns(props);
-  const getCellContent = useCellContent(props, version, useColumnStyles(props, version));
+  const frame = useElementSize();
+  const { gridColumns, freezeColumns, hasRoom } = useGridColumns(props, frame.width);
+  const looks = useColumnLooks(props, version);
+  const getCellContent = useCellContent(props, version, looks);
   const overPart = useRef(false);
   const selection = useGridSelection(props, overPart);
   const editing = useCellEditing(props);
   const keys = gridKeys(props, { selection: selection.latest, freezeColumns, firstVisibleColumn, boundsOf });
   const pointer = { ...useGridPointer(props, getCellContent), ...headerPointer(props, overPart) };
   const customRenderers = useMemo(() => [cellRenderer(CELL_COLORS[scheme])], [scheme]);
-  const drawHeader = useMemo(() => headerDrawer(columns, props.headers, CELL_COLORS[scheme]), [columns, props.headers, scheme]);
+  const drawHeader = useMemo(() => headerDrawer({ columns, states: props.headers, looks, colors: CELL_COLORS[scheme] }), [columns, props.headers, looks, scheme]);
 
   return (
-    <DataEditorCore
-      {...OPTIONS}
-      {...selection.handlers}
-      {...editing}
-      {...keys}
-      {...pointer}
-      ref={editor}
-      className={classes.grid}
-      theme={GRID_THEMES[scheme]}
-      columns={gridColumns}
-      rowHeight={ROW_HEIGHTS[props.rowHeight]}
-      freezeColumns={freezeColumns}
-      rows={(store.total ?? SKELETON_ROWS) + (props.canAddRows ? 1 : 0)}
-      getCellContent={getCellContent}
-      customRenderers={customRenderers}
-      drawHeader={drawHeader}
-      onVisibleRegionChanged={(range) => {
-        firstVisibleColumn.current = range.x;
-        store.setVisibleRange(range.y, range.y + range.height);
-      }}
-      onColumnMoved={props.onColumnMoved}
-      onColumnProposeMove={(from, to) => from !== 0 && to !== 0}
-      onColumnResize={(column, width) => column.id && props.onColumnResized(column.id, width)}
-      rightElement={props.rightElement?.(hasRoom)}
-    />
+    <div ref={frame.ref} className={classes.frame}>
+      <DataEditorCore
+        {...OPTIONS}
+        {...selection.handlers}
+        {...editing}
+        {...keys}
+        {...pointer}
+        ref={editor}
+        className={classes.grid}
+        theme={GRID_THEMES[scheme]}
+        columns={gridColumns}
+        rowHeight={ROW_HEIGHTS[props.rowHeight]}
+        freezeColumns={freezeColumns}
+        rows={(store.total ?? SKELETON_ROWS) + (props.canAddRows ? 1 : 0)}
+        getCellContent={getCellContent}
+        customRenderers={customRenderers}
+        drawHeader={drawHeader}
+        onVisibleRegionChanged={(range) => {
+          firstVisibleColumn.current = range.x;
+          store.setVisibleRange(range.y, range.y + range.height);
+        }}
+        onColumnMoved={props.onColumnMoved}
+        onColumnProposeMove={(from, to) => from !== 0 && to !== 0}
+        onColumnResize={(column, width) => column.id && props.onColumnResized(column.id, width)}
+        rightElement={props.rightElement?.(hasRoom)}
+      />
+    </div>
   );
 }

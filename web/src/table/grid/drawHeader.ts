@@ -4,11 +4,19 @@ import { columnIcon } from '../model/columnIcon';
 import { bias, fit } from './canvasText';
 import type { CellColors } from './gridTheme';
 import { type HeaderPart, headerParts, type HeaderState, partAt, TITLE_X, titleEnd } from './headerParts';
+import type { ColumnLook } from './useColumnLooks';
 
 type Args = Parameters<DrawHeaderCallback>[0];
 
+interface Options {
+  columns: readonly Column[];
+  states: ReadonlyMap<string, HeaderState>;
+  looks: ReadonlyMap<string, ColumnLook>;
+  colors: CellColors;
+}
+
 /** Draws headers: icon or run button, title, sort arrow, counts, menu, and the progress of a run. */
-export function headerDrawer(columns: readonly Column[], states: ReadonlyMap<string, HeaderState>, colors: CellColors): DrawHeaderCallback {
+export function headerDrawer({ columns, states, looks, colors }: Options): DrawHeaderCallback {
   return (args, drawContent) => {
     const column = columns[args.columnIndex];
     if (!column) return drawContent();
@@ -19,7 +27,7 @@ export function headerDrawer(columns: readonly Column[], states: ReadonlyMap<str
     const color = isSelected ? theme.textHeaderSelected : theme.textHeader;
     const middle = rect.y + rect.height / 2;
     if (isHovered && parts.some(({ kind }) => kind === 'run')) runButton(args, middle, over?.kind === 'run', colors);
-    else args.spriteManager.drawSprite(columnIcon(column), isSelected ? 'selected' : 'normal', ctx, rect.x + 10, middle - 9, 18, theme as never);
+    else args.spriteManager.drawSprite(iconOf(column, looks), isSelected ? 'selected' : 'normal', ctx, rect.x + 10, middle - 9, 18, theme as never);
     ctx.fillStyle = color;
     const room = titleEnd(parts, rect.width, isHovered) - TITLE_X;
     ctx.fillText(fit(ctx, column.header, room), rect.x + TITLE_X, middle + bias(theme as never, ctx));
@@ -27,6 +35,12 @@ export function headerDrawer(columns: readonly Column[], states: ReadonlyMap<str
     if (isHovered || isSelected) menuButton(args, middle, color);
     if (state.progress !== undefined) progressBar(args, state.progress, colors);
   };
+}
+
+/** A column that people type into has the icon of what it holds. */
+function iconOf(column: Column, looks: ReadonlyMap<string, ColumnLook>): string {
+  const icon = columnIcon(column);
+  return icon === 'text' ? (looks.get(column.id)?.icon ?? icon) : icon;
 }
 
 function drawPart(args: Args, part: HeaderPart, middle: number, isOver: boolean, { sort }: HeaderState, colors: CellColors): void {

@@ -26,8 +26,9 @@ const RUN_WIDTH = 30;
 const SORT_WIDTH = 18;
 /** Space for a mark before a number. */
 const MARK_WIDTH = 14;
-const LETTER_WIDTH = 6.4;
-const GAP = 3;
+const DIGIT_WIDTH = 7.6;
+const LETTER_WIDTHS: Readonly<Record<string, number>> = { '%': 11, '.': 4, K: 8.5, M: 10 };
+const GAP = 4;
 /** A title keeps at least this width, or its own if it is shorter. */
 const TITLE_MIN = 64;
 const TITLE_LETTER_WIDTH = 7.4;
@@ -82,5 +83,9 @@ function count(kind: 'done' | 'failed' | 'stale', number: number): Omit<HeaderPa
 }
 
 function part(kind: HeaderPartKind, label: string, markWidth: number): Omit<HeaderPart, 'x'> {
-  return { kind, label, width: markWidth + label.length * LETTER_WIDTH };
+  return { kind, label, width: markWidth + widthOf(label) };
+}
+
+function widthOf(label: string): number {
+  return [...label].reduce((sum, letter) => sum + (LETTER_WIDTHS[letter] ?? DIGIT_WIDTH), 0);
 }

@@ -13,7 +13,7 @@ const NARROW_SCREEN = 640;
 interface GridColumns {
   gridColumns: GridColumn[];
   freezeColumns: number;
-  /** Whether something fits on the screen after the last column. */
+  /** Whether the button after the last column fits beside it. */
   hasRoom: boolean;
 }
 
@@ -21,7 +21,7 @@ interface GridColumns {
 const AROUND_WIDTH = 170;
 
 /** Columns as the grid library takes them, and how many of them stay frozen on this screen. */
-export function useGridColumns({ store, columns, widths, frozenCount }: GridProps): GridColumns {
+export function useGridColumns({ store, columns, widths, frozenCount }: GridProps, gridWidth: number): GridColumns {
   const { width: screenWidth } = useViewportSize();
   // An unused input column would take half of a small screen.
   const isFirstNarrow = screenWidth > 0 && screenWidth < NARROW_SCREEN && isUnusedInput(columns[0]?.id, store.rowAt);
@@ -37,6 +37,6 @@ export function useGridColumns({ store, columns, widths, frozenCount }: GridProp
     [columns, widths, isFirstNarrow],
   );
   const drawnWidths = gridColumns.map(({ width }) => width);
-  const hasRoom = drawnWidths.reduce((sum, width) => sum + width, AROUND_WIDTH) < screenWidth;
+  const hasRoom = drawnWidths.reduce((sum, width) => sum + width, AROUND_WIDTH) < gridWidth;
   return { gridColumns, freezeColumns: fitFrozen(frozenCount, drawnWidths, screenWidth), hasRoom };
 }

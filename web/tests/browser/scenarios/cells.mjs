@@ -14,15 +14,14 @@ export default async function cells({ browser, server, page }) {
   const grid = gridOf(page);
   await signIn(page, server);
   await openTable(page, server, project.id);
-  const at = (header) => HEADERS.indexOf(header) + 1;
 
   // Screen readers read what is drawn.
-  await grid.reads(0, at('Company'), 'Acme 0');
-  await grid.reads(0, at('Active'), 'Yes');
-  await grid.reads(0, at('Founded'), 'May 1, 1999');
+  await grid.reads(0, 1, 'Acme 0');
   await hideInput(page, grid);
   const place = (header) => HEADERS.indexOf(header);
   await grid.reads(0, place('Company'), 'Acme 0');
+  await grid.reads(0, place('Active'), 'Yes');
+  await grid.reads(0, place('Founded'), 'May 1, 1999');
 
   // A link opens in a new window, by its button and by the menu of the cell.
   const button = async (header) => {

@@ -26,7 +26,10 @@ export default async function headers({ browser, server, page }) {
     await page.waitForTimeout(900);
     await shot(page, 'header-running');
     assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 1, 'there is one Stop');
-    assert.equal(await page.getByRole('button', { name: 'Add column' }).count(), 1, 'there is one Add column');
+    const add = page.getByRole('button', { name: 'Add column' });
+    assert.equal(await add.count(), 1, 'there is one Add column');
+    const [x] = at(3, 0);
+    assert.ok(Math.abs((await add.boundingBox()).x - x) < 4, 'it stands beside the last column');
     await until('it has run', async () => !(await server.api('GET', `/projects/${project.id}/status`)).processing);
     await page.getByText('Run finished').waitFor();
 
