@@ -35,11 +35,11 @@ export function guessStyle(column: Pick<Column, 'header' | 'dataShape'>, samples
   const areAll = (is: (value: Json) => boolean) => filled.length > 0 && filled.every(is);
   if (areAll((value) => typeof value === 'number' || (typeof value === 'string' && NUMBER.test(value)))) return { kind: 'number', isGrouped };
   if (areAll((value) => typeof value === 'boolean' || (typeof value === 'string' && YES_OR_NO.test(value)))) return { kind: 'checkbox', isGrouped };
-  if (isChoice(filled)) return { kind: 'select', isGrouped, colors: choiceColors(filled.map((value) => value.trim())) };
+  if (isChoice(filled)) return { kind: 'select', isGrouped, colors: choiceColors(filled.map((value) => String(value).trim())) };
   return { kind: 'plain', isGrouped };
 }
 
-function isChoice(filled: readonly Json[]): filled is readonly string[] {
+function isChoice(filled: readonly Json[]): boolean {
   if (filled.length < CHOICE_ROWS_MIN) return false;
   if (!filled.every((value) => typeof value === 'string' && value.length <= CHOICE_LETTERS_MAX && !/[@\n]|:\/\/|\d{3}/.test(value))) return false;
   const choices = new Set(filled).size;

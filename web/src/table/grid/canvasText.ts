@@ -50,22 +50,19 @@ function remembered<T>(known: Map<string, T>, key: string, make: () => T): T {
 
 function broken(ctx: Context, text: string, width: number, linesMax: number): string[] {
   const lines: string[] = [];
-  for (const paragraph of text.split('\n')) {
+  const paragraphs = text.trimEnd().split('\n');
+  for (const [place, paragraph] of paragraphs.entries()) {
     let rest = paragraph.replace(/\s+/g, ' ').trim();
     do {
-      if (lines.length === linesMax - 1) return [...lines, fit(ctx, restOf(text, lines, rest), width)];
+      // The last line ends in an ellipsis if paragraphs follow that are not shown.
+      const hasMore = place < paragraphs.length - 1;
+      if (lines.length === linesMax - 1) return [...lines, fit(ctx, hasMore && rest ? `${rest}…` : rest, width)];
       const [line, after] = takeLine(ctx, rest, width);
       lines.push(line);
       rest = after;
     } while (rest);
   }
   return lines;
-}
-
-/** The last line ends in an ellipsis if paragraphs follow that are not shown. */
-function restOf(text: string, lines: readonly string[], rest: string): string {
-  const hasMore = text.trimEnd().split('\n').length > lines.length + 1;
-  return hasMore && rest ? `${rest}…` : rest;
 }
 
 function takeLine(ctx: Context, text: string, width: number): [string, string] {
@@ -89,5 +86,6 @@ function fittingLength(ctx: Context, line: string, width: number, end: string): 
     if (ctx.measureText(line.slice(0, middle) + end).width <= width) low = middle;
     else high = middle - 1;
   }
-  return low;
+  // Never between the halves of an emoji.
+  return /[\ud800-\udbff]/.test(line.charAt(low - 1)) ? low - 1 : low;
 }
