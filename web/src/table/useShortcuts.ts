@@ -26,8 +26,10 @@ export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>,
         document.getElementById('table-search')?.focus();
         return;
       }
-      if (isCommand && key === 'k' && !event.shiftKey && !document.querySelector('[role="dialog"]')) {
+      if (isCommand && key === 'k' && !event.shiftKey && !document.querySelector('[aria-modal="true"]')) {
         event.preventDefault();
+        // Closes menus and popovers, as a click beside them does.
+        document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));
         return current.current.onCommands();
       }
       if (isTyping(event.target)) return;

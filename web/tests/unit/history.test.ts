@@ -23,7 +23,7 @@ test.each<[Partial<Cell>, string[]]>([
   [{ status: 'completed', value: null, attempts: 1 }, ['step Nothing was found. | 1 attempt']],
   [{ status: 'error', attempts: 3, error: { code: 'timed_out', message: 'No answer.' } }, ['failed Failed | 3 attempts · No answer.']],
   [{ status: 'skipped', error: { code: 'condition_not_met', message: 'Not a customer.' } }, ['step Skipped | Not a customer.']],
-  [{ status: 'completed', value: 'x', manual: true }, ['changed Edited manually | Runs keep this value unless you rerun all cells.']],
+  [{ status: 'completed', value: 'x', manual: true }, ['changed Edited manually | ']],
   [{ status: 'completed', value: 'x', stale: true }, ['done Done | ', 'changed Out of date | An input or the column has changed since.']],
   [
     {

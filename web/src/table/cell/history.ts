@@ -39,7 +39,7 @@ function tried(entry: TriedEntry, nameOf: (providerId: string) => string): Histo
 function ending(cell: Cell, nameOf: (providerId: string) => string): HistoryEntry | undefined {
   const { status, manual, meta = {}, error, attempts, updatedAt: at } = cell;
   const count = attempts !== undefined && pluralize(attempts, 'attempt');
-  if (manual) return { kind: 'changed', title: 'Edited manually', details: 'Runs keep this value unless you rerun all cells.', at };
+  if (manual) return { kind: 'changed', title: 'Edited manually', details: '', at };
   if (status === 'error') return { kind: 'failed', title: 'Failed', details: [count, error?.message].filter(Boolean).join(' · '), at };
   if (status === 'skipped') return { kind: 'step', title: 'Skipped', details: error?.message ?? '', at };
   if (status === 'generating') return { kind: 'waiting', title: 'Running', details: '' };

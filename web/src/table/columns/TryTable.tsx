@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { errorMessage } from '../../api/error';
 import { tryColumn } from '../../api/operations';
 import { displayOf, drawnLine } from '../display/display';
-import { errorAdvice, isEmptyResult } from '../model/cellStatus';
+import { errorAdvice, isEmptyResult, shortMessage } from '../model/cellStatus';
 import type { Table } from '../state/useTable';
 import { spent } from './attempt';
 import classes from './Columns.module.css';
@@ -67,7 +67,7 @@ async function tryOne(projectId: string, body: Parameters<typeof tryColumn>[1]):
     if (!result) return { state: 'skipped', text: '', note: '' };
     const { value = null, meta, error, status } = result;
     const note = spent(meta ?? {}, performance.now() - startedAt);
-    if (error) return { state: status === 'skipped' ? 'skipped' : 'failed', text: error.message, note: errorAdvice(error.code) };
+    if (error) return { state: status === 'skipped' ? 'skipped' : 'failed', text: shortMessage(error.message), note: errorAdvice(error.code) };
     if (isEmptyResult({ status, value })) return { state: 'empty', text: '', note };
     return { state: 'done', text: drawnLine(displayOf(value)), note };
   } catch (error) {

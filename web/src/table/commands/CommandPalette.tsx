@@ -39,7 +39,7 @@ export default function CommandPalette({ onClose, ...context }: Props) {
     event.preventDefault();
   };
   return (
-    <Modal.Root opened centered={false} yOffset="12vh" size={560} returnFocus={false} transitionProps={{ duration: 0 }} onClose={() => leave()}>
+    <Modal.Root opened centered={false} yOffset="12vh" size={560} zIndex={400} returnFocus={false} transitionProps={{ duration: 0 }} onClose={() => leave()}>
       <Modal.Overlay backgroundOpacity={0.3} />
       <Modal.Content aria-label="Commands">
         <Modal.Body p={0}>

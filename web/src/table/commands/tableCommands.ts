@@ -40,7 +40,7 @@ function runCommands({ table, onPanel }: CommandContext): Command[] {
   });
   const past: Command = { label: 'Show past runs', group: 'Run', icon: 'chart', words: 'history cost', run: () => onPanel({ kind: 'runs' }) };
   if (progress.isRunning) return [{ label: 'Stop the run', group: 'Run', icon: 'stop', words: 'cancel abort', run: () => void runs.stop() }, past];
-  if (processed.length === 0) return [past];
+  if (processed.length === 0) return [];
   return [
     ...(isFiltered(query) ? [run('Run rows shown', runBody(query), 'filtered view')] : []),
     run('Run all rows', {}),

@@ -22,6 +22,7 @@ import { useGridHandle } from './useGridHandle';
 import { useGridPointer } from './useGridPointer';
 import { useGridSelection } from './useGridSelection';
 import { useRedraw } from './useRedraw';
+import { useRowMarkers } from './useRowMarkers';
 
 /** Settings of the grid library that never change. */
 const OPTIONS = {
@@ -35,7 +36,6 @@ const OPTIONS = {
   maxColumnWidth: 900,
   smoothScrollX: true,
   smoothScrollY: true,
-  rowMarkers: { kind: 'both', checkboxStyle: 'square' },
   rowSelect: 'multi',
   columnSelect: 'single',
   rangeSelect: 'rect',
@@ -58,6 +58,7 @@ export function Grid(props: GridProps) {
   const firstVisibleColumn = useRef(0);
   useFocusOnPress(editor);
   const version = useRedraw(store, columns.length, editor);
+  const rowMarkers = useRowMarkers(store.total);
   const { boundsOf } = useGridHandle(props, editor);
   const frame = useElementSize();
   const { gridColumns, freezeColumns, hasRoom } = useGridColumns(props, frame.width);
@@ -83,6 +84,7 @@ export function Grid(props: GridProps) {
         className={classes.grid}
         theme={GRID_THEMES[scheme]}
         columns={gridColumns}
+        rowMarkers={rowMarkers}
         rowHeight={ROW_HEIGHTS[props.rowHeight]}
         freezeColumns={freezeColumns}
         rows={(store.total ?? SKELETON_ROWS) + (props.canAddRows ? 1 : 0)}

@@ -31,7 +31,7 @@ const LETTER_WIDTHS: Readonly<Record<string, number>> = { '%': 11, '.': 4, K: 8.
 const GAP = 4;
 /** A title keeps at least this width, or its own if it is shorter. */
 const TITLE_MIN = 64;
-const TITLE_LETTER_WIDTH = 7.4;
+const TITLE_LETTER_WIDTH = 9;
 
 /** Order from left to right: what needs attention is always at the right edge. */
 const ORDER: Record<HeaderPartKind, number> = { run: 0, sort: 1, progress: 2, done: 3, stale: 4, failed: 5 };
@@ -45,9 +45,9 @@ export function headerParts(title: string, { sort, counts, progress }: HeaderSta
   const wanted: Omit<HeaderPart, 'x'>[] = [];
   if (sort) wanted.push({ kind: 'sort', label: '', width: SORT_WIDTH });
   if (counts && counts.failed > 0) wanted.push(count('failed', counts.failed));
-  if (counts && counts.stale > 0) wanted.push(count('stale', counts.stale));
   if (progress !== undefined) wanted.push(part('progress', `${Math.floor(progress * 100)}%`, 2));
-  else if (counts && counts.done > 0) wanted.push(count('done', counts.done));
+  if (counts && counts.stale > 0) wanted.push(count('stale', counts.stale));
+  if (progress === undefined && counts && counts.done > 0) wanted.push(count('done', counts.done));
   const titleWidth = Math.min(title.length * TITLE_LETTER_WIDTH, TITLE_MIN);
   let room = width - TITLE_X - titleWidth - MENU_WIDTH - GAP;
   const kept = wanted.filter((each) => {

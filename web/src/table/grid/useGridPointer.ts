@@ -35,13 +35,15 @@ export function useGridPointer(props: GridProps, getCellContent: ReturnType<type
       const isTwice = isDoubleClick(item, event.isTouch);
       if (event.isDoubleClick && !isTwice) event.preventDefault();
       const place = placeOf(item);
+      const content = getCellContent(item);
+      // A checkbox takes every click; other buttons take the first of two.
+      const isPressed = place && content.kind === 'custom' && (!isTwice || actionOf(content.data) === 'check') && pressed(props, content.data, place, event);
+      if (isPressed) return event.preventDefault();
       if (place && isTwice && isComputed(columns, place.columnId)) {
         event.preventDefault();
         return props.onOpenCell(place);
       }
       if (!place || isTwice) return;
-      const content = getCellContent(item);
-      if (content.kind === 'custom' && pressed(props, content.data, place, event)) return event.preventDefault();
       if (event.isTouch || !hasRunButton(item)) return;
       if (event.localEventX > event.bounds.width - RUN_BUTTON_WIDTH) props.onRunCell(place);
     },

@@ -85,6 +85,7 @@ async function hideInput(page, grid) {
 async function taller(page, grid) {
   await page.getByRole('button', { name: 'Row height' }).click();
   const items = page.getByRole('menuitemradio');
+  await items.first().waitFor();
   assert.deepEqual(await items.allTextContents(), ['Short', 'Medium', 'Tall', 'Extra tall']);
   await page.getByRole('menuitemradio', { name: 'Extra tall' }).click();
   await page.waitForTimeout(300);
@@ -94,6 +95,7 @@ async function taller(page, grid) {
   await page.reload();
   await grid.reads(0, 0, 'Acme 0');
   await page.getByRole('button', { name: 'Row height' }).click();
+  await items.first().waitFor();
   assert.equal(await page.getByRole('menuitemradio', { checked: true }).textContent(), 'Tall');
   await page.waitForTimeout(300);
   await shot(page, 'cells-tall');

@@ -39,10 +39,10 @@ export default async function commands({ browser, server, page }) {
   await page.keyboard.press('ArrowUp');
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Add a condition' }).waitFor();
-  await page.keyboard.press('Escape');
 
   // Columns out of sight are found and scrolled to.
   await find('go next');
+  await page.getByRole('button', { name: 'Add a condition' }).waitFor({ state: 'detached' });
   await shot(page, 'commands-found');
   await page.keyboard.press('Enter');
   await until('the column is in sight', async () => (await grid.cell(0, HEADERS.indexOf('Next step') + 1).count()) > 0);
