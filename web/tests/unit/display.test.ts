@@ -38,6 +38,7 @@ test.each<[Json, string]>([
   [[], 'fields  | Empty list'],
   [{ url: 'https://acme.com', title: 'Acme', markdown: '' }, 'fields Acme | url acme.com'],
   [{ company: { name: 'Acme Ltd', employees: 12 }, foundedYear: 1999, tags: ['a', 'b'] }, 'fields Acme Ltd | founded year 1999 · 2 tags'],
+  [{ data: { company: { name: 'Acme Ltd', employees: 12 } } }, 'fields Acme Ltd | employees 12'],
   [{ a: null, b: '' }, 'fields  | All fields are empty'],
   [{ isOpen: true, count: 3 }, 'fields yes | count 3'],
   [['red', 'green'], 'chips red*, green*'],

@@ -20,7 +20,7 @@ test.each<[Partial<Cell>, string[]]>([
     ['done Done | OpenAI · small · 1.2 s · $0.002 · 2 attempts'],
   ],
   [{ status: 'completed', value: 'x', attempts: 1, meta: { cached: true } }, ['done Done | from cache · 1 attempt']],
-  [{ status: 'completed', value: null, attempts: 1 }, ['step Nothing was found. | 1 attempt']],
+  [{ status: 'completed', value: null, attempts: 1 }, ['step Nothing found | 1 attempt']],
   [{ status: 'error', attempts: 3, error: { code: 'timed_out', message: 'No answer.' } }, ['failed Failed | 3 attempts · No answer.']],
   [{ status: 'skipped', error: { code: 'condition_not_met', message: 'Not a customer.' } }, ['step Skipped | Not a customer.']],
   [{ status: 'completed', value: 'x', manual: true }, ['changed Edited manually | ']],

@@ -1,6 +1,6 @@
 import type { Cell, Json } from '../../api/types';
 import { formatCost, formatMilliseconds, pluralize } from '../../ui/format';
-import { emptyReason, isEmptyResult } from '../model/cellStatus';
+import { isEmptyResult, shortMessage } from '../model/cellStatus';
 import { outcomeOf, type TriedEntry } from './outcomes';
 
 /** One step in the life of a cell. */
@@ -40,7 +40,7 @@ function ending(cell: Cell, nameOf: (providerId: string) => string): HistoryEntr
   const { status, manual, meta = {}, error, attempts, updatedAt: at } = cell;
   const count = attempts !== undefined && pluralize(attempts, 'attempt');
   if (manual) return { kind: 'changed', title: 'Edited manually', details: '', at };
-  if (status === 'error') return { kind: 'failed', title: 'Failed', details: [count, error?.message].filter(Boolean).join(' · '), at };
+  if (status === 'error') return { kind: 'failed', title: 'Failed', details: [count, error && shortMessage(error.message)].filter(Boolean).join(' · '), at };
   if (status === 'skipped') return { kind: 'step', title: 'Skipped', details: error?.message ?? '', at };
   if (status === 'generating') return { kind: 'waiting', title: 'Running', details: '' };
   if (status === 'queued') return cell.retryAt ? undefined : { kind: 'waiting', title: 'Queued', details: '' };
@@ -56,7 +56,7 @@ function ending(cell: Cell, nameOf: (providerId: string) => string): HistoryEntr
   ];
   const isEmpty = isEmptyResult(cell);
   const details = facts.filter(Boolean).join(' · ');
-  return { kind: isEmpty ? 'step' : 'done', title: isEmpty ? emptyReason(meta) : 'Done', details, at };
+  return { kind: isEmpty ? 'step' : 'done', title: isEmpty ? 'Nothing found' : 'Done', details, at };
 }
 
 function triedIn({ tried: entries }: Record<string, Json>): TriedEntry[] {

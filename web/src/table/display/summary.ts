@@ -16,7 +16,8 @@ export interface Summary {
 }
 
 /** An object in one line: what it is about, and a few more of its fields. */
-export function summarize(value: Record<string, Json>): Summary {
+export function summarize(whole: Record<string, Json>): Summary {
+  const value = unwrapped(whole);
   const fields = Object.entries(value).filter(([, part]) => !isBlank(part));
   if (fields.length === 0) return { title: '', details: Object.keys(value).length === 0 ? 'No fields' : 'All fields are empty' };
   const titleKey = titleKeyOf(value);
@@ -26,6 +27,17 @@ export function summarize(value: Record<string, Json>): Summary {
     .map(([key, part]) => detail(key, part))
     .filter(Boolean);
   return { title, details: details.slice(0, DETAILS_MAX).join(' · ') };
+}
+
+/** An object whose only field is an object is about that one. */
+function unwrapped(value: Record<string, Json>): Record<string, Json> {
+  let inner = value;
+  for (let depth = 0; depth < DEPTH_MAX; depth += 1) {
+    const [only, ...others] = Object.values(inner);
+    if (others.length > 0 || typeof only !== 'object' || only === null || Array.isArray(only)) break;
+    inner = only;
+  }
+  return inner;
 }
 
 /** What a value is about, in a few words. */
