@@ -20,15 +20,16 @@ export function HeightMenu({ table }: { table: Table }) {
       <Menu.Dropdown>
         <Menu.Label>Row height</Menu.Label>
         {HEIGHTS.map((height) => (
-          <Menu.Item
+          <Menu.RadioItem
             key={height}
-            role="menuitemradio"
-            aria-checked={height === rowHeight}
-            rightSection={height === rowHeight && <Icon name="check" size={16} />}
-            onClick={() => setRowHeight(height)}
+            value={height}
+            checked={height === rowHeight}
+            checkIcon={<Icon name="check" size={15} />}
+            closeMenuOnClick
+            onChange={() => setRowHeight(height)}
           >
             {ROW_HEIGHT_LABELS[height]}
-          </Menu.Item>
+          </Menu.RadioItem>
         ))}
       </Menu.Dropdown>
     </Menu>

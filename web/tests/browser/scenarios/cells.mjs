@@ -93,7 +93,8 @@ async function taller(page, grid) {
   await page.getByRole('button', { name: 'Row height' }).click();
   await page.getByRole('menuitemradio', { name: 'Tall', exact: true }).click();
   await page.reload();
-  await grid.reads(0, 0, 'Acme 0');
+  await grid.reads(0, 1, 'Acme 0');
+  await hideInput(page, grid);
   await page.getByRole('button', { name: 'Row height' }).click();
   await items.first().waitFor();
   assert.equal(await page.getByRole('menuitemradio', { checked: true }).textContent(), 'Tall');
