@@ -10,6 +10,7 @@ import { queryClient } from './api/queries';
 import { onSignedOutElsewhere } from './api/session';
 import { App } from './app/App';
 import { theme } from './app/theme';
+import { watchInputKind } from './ui/inputKind';
 import { guardUnsaved } from './ui/unsavedGuard';
 
 const root = document.getElementById('root');
@@ -17,6 +18,7 @@ if (!root) throw new Error('index.html has no root element.');
 
 onSignedOutElsewhere(() => window.location.reload());
 guardUnsaved();
+watchInputKind();
 
 createRoot(root).render(
   <StrictMode>

@@ -110,6 +110,8 @@ test.each<[Json[], string]>([
   [['ada@acme.com'], 'mail'],
   [['https://acme.com', ''], 'external'],
   [[{ name: 'Acme' }], 'braces'],
+  [[{ name: 'Acme' }, ['a', 'b']], 'braces'],
+  [[['a', 'b']], 'list'],
   [repeat(['Open', 'Won', 'Lost'], 4), 'list'],
   [['https://acme.com', 'none'], 'text'],
   [['Acme'], 'text'],
