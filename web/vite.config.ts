@@ -31,5 +31,6 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
     modulePreload: { polyfill: false },
   },
-  test: { include: ['tests/unit/**/*.test.ts'] },
+  // Without `css`, tests would read style sheets as empty.
+  test: { include: ['tests/unit/**/*.test.ts'], css: true },
 });

@@ -1,4 +1,4 @@
-import '@mantine/core/styles.css';
+import './app/mantineStyles';
 import '@mantine/notifications/styles.css';
 import './app/global.css';
 import { MantineProvider } from '@mantine/core';
@@ -10,6 +10,7 @@ import { queryClient } from './api/queries';
 import { onSignedOutElsewhere } from './api/session';
 import { App } from './app/App';
 import { theme } from './app/theme';
+import { watchInputKind } from './ui/inputKind';
 import { guardUnsaved } from './ui/unsavedGuard';
 
 const root = document.getElementById('root');
@@ -17,11 +18,12 @@ if (!root) throw new Error('index.html has no root element.');
 
 onSignedOutElsewhere(() => window.location.reload());
 guardUnsaved();
+watchInputKind();
 
 createRoot(root).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto">
-      <Notifications position="bottom-left" limit={4} style={{ marginBottom: 76 }} />
+      <Notifications position="top-center" limit={4} containerWidth={420} className="toasts" />
       <QueryClientProvider client={queryClient}>
         <App />
       </QueryClientProvider>

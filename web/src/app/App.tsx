@@ -7,7 +7,9 @@ import { setSignedOutListener } from '../api/client';
 import { sessionQuery } from '../api/queries';
 import { ProjectsPage } from '../projects/ProjectsPage';
 import { SessionContext } from '../shell/session';
+import { Shell } from '../shell/Shell';
 import { SignInPage } from '../signin/SignInPage';
+import { TableSkeleton } from '../table/TableSkeleton';
 import { DiscardDialog } from '../ui/DiscardDialog';
 import { ErrorState } from '../ui/ErrorState';
 import { unsaved } from '../ui/unsaved';
@@ -45,7 +47,11 @@ export function App() {
                 <Redirect to="/" replace />
               </Route>
               <Route path="/projects/:projectId">
-                {({ projectId }) => <TablePage key={projectId} projectId={projectId} />}
+                {({ projectId }) => (
+                  <Suspense fallback={<WaitingTable />}>
+                    <TablePage key={projectId} projectId={projectId} />
+                  </Suspense>
+                )}
               </Route>
               <Route path="/projects/:projectId/settings/:section?">
                 {({ projectId, section }) => <ProjectSettingsPage projectId={projectId} section={section} />}
@@ -58,6 +64,15 @@ export function App() {
       </ErrorBoundary>
       <DiscardDialog />
     </SessionContext>
+  );
+}
+
+/** The outline of the table page while its code is loaded. */
+function WaitingTable() {
+  return (
+    <Shell trail={<span />}>
+      <TableSkeleton />
+    </Shell>
   );
 }
 

@@ -77,7 +77,8 @@ export const theme = createTheme({
       styles: { description: { color: 'var(--mantine-color-dimmed)' } },
     },
     // The grid stops mouse events, so popovers must close on pointer events.
-    Menu: { defaultProps: { shadow: 'md', withinPortal: true, clickOutsideEvents: ['pointerdown', 'keydown'] } },
+    // The placeholder would be a focusable element without a role, which a menu must not contain.
+    Menu: { defaultProps: { shadow: 'md', withinPortal: true, clickOutsideEvents: ['pointerdown', 'keydown'], withInitialFocusPlaceholder: false } },
     Popover: { defaultProps: { clickOutsideEvents: ['pointerdown'] } },
   },
 });

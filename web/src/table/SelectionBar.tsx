@@ -72,7 +72,7 @@ function RestoreNote() {
 
 /** Runs or stops the selected rows. If all rows are selected, the service gets the query instead of a list of ids. */
 function RunButtons({ table }: { table: Table }) {
-  const { runs, query } = table;
+  const { runs, query, progress } = table;
   const isEvery = isEverythingSelected(table);
   const withIds = async (act: (rowIds: string[]) => Promise<unknown>) => {
     if (countSelectedRows(table) > ROWS_MAX) return notify(`Select up to ${formatNumber(ROWS_MAX)} rows, or use Run above for all of them.`);
@@ -89,9 +89,11 @@ function RunButtons({ table }: { table: Table }) {
       <Button size="xs" leftSection={<Icon name="play" size={14} />} onClick={() => void run()}>
         Run
       </Button>
-      <Button size="xs" variant="default" leftSection={<Icon name="stop" size={14} />} onClick={() => void stop()}>
-        Stop
-      </Button>
+      {progress.isRunning && (
+        <Button size="xs" variant="default" onClick={() => void stop()}>
+          Stop these
+        </Button>
+      )}
     </>
   );
 }

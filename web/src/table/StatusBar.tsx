@@ -22,7 +22,7 @@ export function StatusBar({ table }: { table: Table }) {
       )}
       <span style={{ flex: 1 }} />
       <Text size="xs" c="dimmed" visibleFrom="sm">
-        Space: details · Ctrl + Enter: run selection · Ctrl + D: fill down
+        Space: details · Ctrl + Enter: run selection · Ctrl + K: all commands
       </Text>
       <Tooltip
         label={

@@ -1,9 +1,13 @@
 import { type RefObject, useState } from 'react';
 import { notifyError } from '../ui/notify';
+import { actOn } from './cell/actOn';
 import { HoverNote } from './cell/HoverNote';
 import { AddColumnButton } from './columns/AddColumnButton';
+import { HeaderNote } from './columns/HeaderNote';
 import { InputNote } from './columns/InputNote';
 import type { ColumnActions } from './columns/useColumnActions';
+import { useHeaderClicks } from './columns/useHeaderClicks';
+import { useHeaderStates } from './columns/useHeaderStates';
 import { deleteSelected, UNCONFIRMED_ROWS_MAX } from './editing/deleteRows';
 import { countSelectedRows } from './editing/selectedRows';
 import { clearSelected } from './editing/useClipboard';
@@ -36,6 +40,8 @@ export function TableGrid({ table, actions, frame, grid, isMenuOpen, onMenu, onD
   const [header, setHeader] = useState<HoveredHeader>();
   const [isConfirming, setIsConfirming] = useState(false);
   const onTyped = useTypedCells(table);
+  const headers = useHeaderStates(table);
+  const onHeaderPart = useHeaderClicks(table);
   const openCell = (rowIndex: number, columnId: string) => {
     const row = store.rowAt(rowIndex);
     if (row) onDetails(row.id, columnId);
@@ -50,6 +56,8 @@ export function TableGrid({ table, actions, frame, grid, isMenuOpen, onMenu, onD
         columns={table.shownColumns}
         widths={table.widths}
         frozenCount={table.frozenCount}
+        rowHeight={table.rowHeight}
+        headers={headers}
         canAddRows={!isFiltered(query) && table.total !== undefined}
         selection={table.selection}
         onSelectionChange={table.setSelection}
@@ -58,6 +66,7 @@ export function TableGrid({ table, actions, frame, grid, isMenuOpen, onMenu, onD
           const row = store.rowAt(rowIndex);
           if (row) void table.runs.run({ rowIds: [row.id], columnIds: [columnId] });
         }}
+        onAct={actOn}
         onOpenCell={({ rowIndex, columnId }) => openCell(rowIndex, columnId)}
         onClear={(selection) => void clearSelected(table, selection).catch((error: unknown) => notifyError(error, 'This was not saved'))}
         onDeleteRows={deleteRows}
@@ -65,18 +74,20 @@ export function TableGrid({ table, actions, frame, grid, isMenuOpen, onMenu, onD
         onHoverHeader={setHeader}
         onColumnMoved={actions.move}
         onColumnResized={table.setWidth}
+        onHeaderPart={onHeaderPart}
         onHeaderMenu={(columnId, bounds) => onMenu({ kind: 'header', columnId, bounds })}
         onCellMenu={(place, x, y) => {
           const row = store.rowAt(place.rowIndex);
           if (row) onMenu({ ...place, kind: 'cell', row, x, y });
         }}
-        rightElement={<AddColumnButton onClick={onAddColumn} />}
+        rightElement={(hasRoom) => <AddColumnButton hasRoom={hasRoom} onClick={onAddColumn} />}
       />
       {table.total === 0 && isFiltered(query) && <NoMatch table={table} />}
       {table.total === 0 && !isFiltered(query) && (
         <EmptyTable table={table} onName={actions.rename} onImport={onImport} onAddColumn={onAddColumn} />
       )}
       <HoverNote table={table} hovered={isMenuOpen ? undefined : hovered} frame={frame} />
+      <HeaderNote table={table} hovered={isMenuOpen ? undefined : header} />
       <InputNote table={table} hovered={isMenuOpen ? undefined : header} />
       <SelectionBar table={table} isConfirming={isConfirming} setIsConfirming={setIsConfirming} onDelete={deleteRows} onOpenCell={openCell} />
     </div>

@@ -1,4 +1,3 @@
-import { Center, Loader } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { isGoneOrForbidden } from '../api/error';
 import { projectQuery } from '../api/queries';
@@ -7,6 +6,7 @@ import { usePageTitle } from '../shell/usePageTitle';
 import { ProjectError } from '../ui/ProjectError';
 import { ProjectTrail } from './ProjectTrail';
 import { useTable } from './state/useTable';
+import { TableSkeleton } from './TableSkeleton';
 import { TableView } from './TableView';
 import { useDisconnectReason } from './useDisconnectReason';
 import { useRunOnArrival } from './useRunOnArrival';
@@ -39,9 +39,7 @@ function OpenTable({ projectId }: { projectId: string }) {
       {error ? (
         <ProjectError projectId={projectId} error={error} onRetry={retry} />
       ) : (
-        <Center h="100%" role="status" aria-label="Loading the table">
-          <Loader size="sm" />
-        </Center>
+        <TableSkeleton />
       )}
     </Shell>
   );

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react';
 import { CellPanel } from './cell/CellPanel';
 import { ColumnPanel } from './columns/ColumnPanel';
 import { GalleryPanel } from './columns/GalleryPanel';
+import type { Selection } from './grid/selection';
 import { RunsPanel } from './runs/RunsPanel';
 import type { PanelTarget } from './state/panelTarget';
 import type { Table } from './state/useTable';
@@ -11,6 +12,7 @@ interface Props {
   table: Table;
   target: PanelTarget;
   onOpen: (target: PanelTarget) => void;
+  onSelect: (selection: Selection) => void;
   /** Called when the new column is part of the table. */
   onMade: (columnId: string) => void;
   onClose: () => void;
@@ -19,7 +21,7 @@ interface Props {
 /** React key of the panel for a new column. It stays after saving, so that messages and typed text stay too. */
 const NEW = 'new';
 
-export default function TablePanel({ table, target, onOpen, onMade, onClose }: Props) {
+export default function TablePanel({ table, target, onOpen, onSelect, onMade, onClose }: Props) {
   const [made, setMade] = useState<{ columnId: string; by: PanelTarget }>();
   // Switches only when the table has the column: otherwise the panel would close briefly and the grid change its width.
   const isThere = made?.by === target && table.columns.some((column) => column.id === made.columnId);
@@ -60,11 +62,11 @@ export default function TablePanel({ table, target, onOpen, onMade, onClose }: P
     case 'cell':
       return (
         <CellPanel
-          key={target.rowId + target.columnId}
           table={table}
           rowId={target.rowId}
           columnId={target.columnId}
           onOpen={onOpen}
+          onSelect={onSelect}
           onClose={onClose}
         />
       );

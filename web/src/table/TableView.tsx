@@ -5,10 +5,10 @@ import { useColumnActions } from './columns/useColumnActions';
 import { useClipboard } from './editing/useClipboard';
 import type { GridHandle } from './grid/gridTypes';
 import { ProjectTrail } from './ProjectTrail';
-import { RunDialog } from './runs/RunDialog';
 import type { PanelTarget } from './state/panelTarget';
 import type { Table } from './state/useTable';
 import { StatusBar } from './StatusBar';
+import { type Importing, TableDialogs } from './TableDialogs';
 import classes from './Table.module.css';
 import { TableGrid } from './TableGrid';
 import { type MenuTarget, TableMenus } from './TableMenus';
@@ -18,22 +18,22 @@ import { TableTools } from './toolbar/TableTools';
 import { ViewTabs } from './toolbar/ViewTabs';
 import { ImportStrip } from './toolbar/ImportStrip';
 import { useFileDrop } from './useFileDrop';
+import { useFollowSelection, useGoTo } from './useFollowSelection';
 import { useScrollToColumn } from './useScrollToColumn';
 import { useShortcuts } from './useShortcuts';
 
 const TablePanel = lazy(() => import('./TablePanel'));
-const ImportDialog = lazy(() => import('./transfer/ImportDialog'));
-const PasteDialog = lazy(() => import('./editing/PasteDialog'));
 
 /** The table page: tools at the top, the grid below them, a side panel on the right. */
 export function TableView({ table }: { table: Table }) {
-  const { project } = table;
   const frame = useRef<HTMLDivElement>(null);
   const grid = useRef<GridHandle>(null);
   const [panel, showPanel] = useState<PanelTarget>();
   const [menu, setMenu] = useState<MenuTarget>();
-  const [importing, setImporting] = useState<{ file?: File; jobId?: string }>();
+  const [importing, setImporting] = useState<Importing>();
+  const [overlay, setOverlay] = useState<'commands' | 'help'>();
 
+  const { select, goTo } = useGoTo(table, grid);
   const setPanel = (target: PanelTarget | undefined) => unsaved.guard(() => showPanel(target));
   const openDetails = (rowId: string, columnId: string) => setPanel({ kind: 'cell', rowId, columnId });
   const openGallery = () => setPanel({ kind: 'gallery' });
@@ -42,20 +42,22 @@ export function TableView({ table }: { table: Table }) {
   const closePanel = () => {
     if (!panel) return;
     setPanel(undefined);
+    if (panel.kind === 'cell') goTo(panel);
     grid.current?.focus();
   };
 
   const actions = useColumnActions(table, setPanel);
   const clipboard = useClipboard(table, frame);
   const drop = useFileDrop((file) => setImporting({ file }));
-  useShortcuts(table, frame, closePanel);
+  useShortcuts(table, frame, { onEscape: closePanel, onCommands: () => setOverlay('commands'), onHelp: () => setOverlay('help') });
+  useFollowSelection(table, panel, showPanel);
   useScrollToColumn(grid, panel?.kind === 'column' ? panel.columnId : undefined, table.shownColumns.length);
 
   return (
-    <Shell trail={<ProjectTrail projectId={project.id} title={project.title} />} actions={<RunControl table={table} onImport={openImport} onRuns={openRuns} />}>
+    <Shell trail={<ProjectTrail projectId={table.project.id} title={table.project.title} />} actions={<RunControl table={table} onImport={openImport} onRuns={openRuns} />}>
       <div className={classes.page} {...drop.handlers}>
         <ViewTabs views={table.views} />
-        <TableTools table={table} onAddColumn={openGallery} onConfigure={actions.open} onImport={openImport} onTrash={() => setPanel({ kind: 'trash' })} />
+        <TableTools table={table} onConfigure={actions.open} onImport={openImport} onTrash={() => setPanel({ kind: 'trash' })} />
         <div className={classes.middle}>
           <TableGrid
             table={table}
@@ -70,7 +72,7 @@ export function TableView({ table }: { table: Table }) {
           />
           {panel && (
             <Suspense>
-              <TablePanel table={table} target={panel} onOpen={setPanel} onMade={(columnId) => showPanel({ kind: 'column', columnId })} onClose={closePanel} />
+              <TablePanel table={table} target={panel} onOpen={setPanel} onSelect={select} onMade={(columnId) => showPanel({ kind: 'column', columnId })} onClose={closePanel} />
             </Suspense>
           )}
         </div>
@@ -80,17 +82,16 @@ export function TableView({ table }: { table: Table }) {
         {drop.isDropping && <div className={classes.drop}>Drop a CSV or JSON Lines file to import it</div>}
       </div>
       <TableMenus table={table} target={menu} actions={actions} grid={grid.current} onOpen={setMenu} onDetails={openDetails} onClose={() => setMenu(undefined)} />
-      <RunDialog runs={table.runs} columns={table.columns} />
-      {importing && (
-        <Suspense>
-          <ImportDialog table={table} file={importing.file} jobId={importing.jobId} onClose={() => setImporting(undefined)} />
-        </Suspense>
-      )}
-      {clipboard.offer && (
-        <Suspense>
-          <PasteDialog table={table} offer={clipboard.offer} onClose={clipboard.closeOffer} />
-        </Suspense>
-      )}
+      <TableDialogs
+        table={table}
+        clipboard={clipboard}
+        importing={importing}
+        onImporting={setImporting}
+        overlay={overlay}
+        onOverlay={setOverlay}
+        onPanel={setPanel}
+        onSelect={select}
+      />
     </Shell>
   );
 }

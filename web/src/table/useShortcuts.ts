@@ -6,10 +6,16 @@ import type { Table } from './state/useTable';
 
 const ROWS_MAX = 100_000;
 
+interface Handlers {
+  onEscape: () => void;
+  onCommands: () => void;
+  onHelp: () => void;
+}
+
 /** Keyboard shortcuts of the page. Most are off while somebody types. */
-export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>, onEscape: () => void): void {
-  const current = useRef({ table, onEscape });
-  current.current = { table, onEscape };
+export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>, handlers: Handlers): void {
+  const current = useRef({ table, ...handlers });
+  current.current = { table, ...handlers };
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       const isCommand = event.ctrlKey || event.metaKey;
@@ -19,6 +25,12 @@ export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>,
         event.preventDefault();
         document.getElementById('table-search')?.focus();
         return;
+      }
+      if (isCommand && key === 'k' && !event.shiftKey && !document.querySelector('[aria-modal="true"]')) {
+        event.preventDefault();
+        // Closes menus and popovers, as a click beside them does.
+        document.body.dispatchEvent(new PointerEvent('pointerdown', { bubbles: true }));
+        return current.current.onCommands();
       }
       if (isTyping(event.target)) return;
       if (isCommand && key === 'z') {
@@ -30,6 +42,9 @@ export function useShortcuts(table: Table, frame: RefObject<HTMLElement | null>,
       } else if (isCommand && event.key === 'Enter' && frame.current?.contains(document.activeElement)) {
         event.preventDefault();
         void runRange(now).catch((error: unknown) => notifyError(error, 'The run did not start'));
+      } else if (event.key === '?' && !isCommand && !isCellFocused(now, frame.current)) {
+        event.preventDefault();
+        current.current.onHelp();
       } else if (event.key === 'Escape' && !document.querySelector('[role="dialog"],[role="menu"]')) {
         current.current.onEscape();
       }
@@ -51,6 +66,11 @@ async function runRange(table: Table): Promise<void> {
   if (rows > ROWS_MAX) return notify(`Select up to ${formatNumber(ROWS_MAX)} rows, or use Run above for all of them.`);
   const rowIds = await fetchIds(table.project.id, table.query, range.firstRow, endRow);
   await table.runs.run({ rowIds, columnIds });
+}
+
+/** Whether a letter would be typed into a cell. */
+function isCellFocused({ selection }: Table, frame: HTMLElement | null): boolean {
+  return selection.cell !== undefined && frame?.contains(document.activeElement) === true;
 }
 
 function isTyping(target: EventTarget | null): boolean {

@@ -22,6 +22,13 @@ export function formatNumber(number: number): string {
   return NUMBER.format(number);
 }
 
+const NUMBER_COMPACT = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 });
+
+/** `950`, `12.3K`: for places with little room. */
+export function formatShort(number: number): string {
+  return number < 1000 ? String(number) : NUMBER_COMPACT.format(number);
+}
+
 /** `950 bytes`, `1.2 MB`: decimal units. */
 export function formatBytes(bytes: number): string {
   const units = ['kB', 'MB', 'GB', 'TB'];

@@ -42,6 +42,13 @@ export const ICON_PATHS = {
   chart: 'M5 20V10M12 20V4M19 20v-7',
   lock: 'M6 11h12v9H6zM8.5 11V8a3.5 3.5 0 0 1 7 0v3',
   calendar: 'M5 6h14v14H5zM5 10.500h14M9 4v4M15 4v4',
+  rowHeight: 'M11 6h9M11 12h9M11 18h9M5.5 5v14M5.5 5L3 7.500M5.5 5L8 7.500M5.5 19L3 16.500M5.500 19L8 16.5',
+  external: 'M10 5H5v14h14v-5M14 5h5v5M19 5l-8 8',
+  arrowUp: 'M12 19V5M12 5l-5 5M12 5l5 5',
+  arrowDown: 'M12 5v14M12 19l-5-5M12 19l5-5',
+  hash: 'M9.5 4.500L7.5 19.500M16.5 4.500l-2 15M4.5 9.500h16M3.5 14.500h16',
+  checkbox: 'M5 5h14v14H5zM8.5 12.200l2.5 2.500l4.5-5',
+  list: 'M12 4a8 8 0 1 0 0 16a8 8 0 0 0 0-16M8.8 10.600l3.2 3.200l3.2-3.2',
   wand: 'M5 19L16 8M14 6l4 4M18 3v3M16.5 4.500h3M20 12v2M19 13h2',
 } as const;
 

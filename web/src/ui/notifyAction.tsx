@@ -1,5 +1,5 @@
 import { Button, Group } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { hideToast, showToast } from './toasts';
 
 interface Looks {
   title?: string;
@@ -9,7 +9,7 @@ interface Looks {
 
 /** Notification with an action button. */
 export function notifyAction(message: string, action: string, onAct: () => void, looks: Looks = {}): void {
-  const id = notifications.show({
+  const id = showToast({
     message: (
       <Group justify="space-between" wrap="nowrap" gap="sm">
         <span>{message}</span>
@@ -18,7 +18,7 @@ export function notifyAction(message: string, action: string, onAct: () => void,
           variant="light"
           style={{ flexShrink: 0 }}
           onClick={() => {
-            notifications.hide(id);
+            hideToast(id);
             onAct();
           }}
         >
@@ -28,7 +28,6 @@ export function notifyAction(message: string, action: string, onAct: () => void,
     ),
     color: 'mill',
     autoClose: 10_000,
-    withBorder: true,
     ...looks,
   });
 }

@@ -1,5 +1,5 @@
 import { type RestoreBody, restore } from '../api/trash';
-import { notify, notifyError, notifyFixes } from './notify';
+import { notify, notifyError } from './notify';
 import { notifyAction } from './notifyAction';
 import { restoredMessage } from './restoredMessage';
 
@@ -8,8 +8,7 @@ export function offerRestore(projectId: string, message: string, body: RestoreBo
   notifyAction(message, 'Undo', () => {
     restore(projectId, body).then(
       async (restored) => {
-        notify(restoredMessage(restored));
-        notifyFixes(restored.appliedFixes);
+        notify([restoredMessage(restored), ...restored.appliedFixes].join(' '));
         await onRestored();
       },
       (error: unknown) => notifyError(error, 'Nothing was restored'),

@@ -3,9 +3,11 @@ import { isProcessed, type Row } from '../../api/types';
 import { Icon } from '../../ui/Icon';
 import classes from '../../ui/Menu.module.css';
 import { notifyError } from '../../ui/notify';
+import { displayOf } from '../display/display';
 import { deleteRows } from '../editing/deleteRows';
 import { clearSelected } from '../editing/useClipboard';
 import type { Table } from '../state/useTable';
+import { actOn } from './actOn';
 
 export interface CellMenuTarget {
   /** The row and its index when the menu was opened. */
@@ -31,6 +33,7 @@ export function CellMenu({ table, target, onDetails, onHeaderMenu, onCopy, onClo
   const column = table.columns.find(({ id }) => id === target.columnId);
   if (!column) return null;
   const { runs } = table;
+  const display = displayOf(row.cells[column.id]?.value);
   const isFilled = (row.cells[column.id]?.value ?? null) !== null;
   const hasRuns = table.columns.some(isProcessed);
   const { range } = table.selection;
@@ -48,6 +51,11 @@ export function CellMenu({ table, target, onDetails, onHeaderMenu, onCopy, onClo
         <Menu.Item leftSection={<Icon name="info" />} onClick={onDetails}>
           Open details
         </Menu.Item>
+        {(display.kind === 'link' || display.kind === 'email') && (
+          <Menu.Item leftSection={<Icon name={display.kind === 'link' ? 'external' : 'mail'} />} onClick={() => actOn(display)}>
+            {display.kind === 'link' ? 'Open link' : 'Copy e-mail address'}
+          </Menu.Item>
+        )}
         {isProcessed(column) && (
           <Menu.Item
             leftSection={<Icon name="play" />}

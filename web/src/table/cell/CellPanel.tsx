@@ -1,23 +1,28 @@
-import { Alert, Badge, Button, Group, Select, Stack, Text } from '@mantine/core';
-import { useEffect, useState } from 'react';
-import type { Cell, CellStatus, Column, Row } from '../../api/types';
+import { ActionIcon, Alert, Badge, Button, Group, Select, Stack, Text, Tooltip } from '@mantine/core';
+import { useCallback, useEffect, useState } from 'react';
+import type { Cell, CellStatus, Row } from '../../api/types';
 import { isProcessed } from '../../api/types';
-import { pluralize, timeAgo } from '../../ui/format';
+import { formatNumber } from '../../ui/format';
+import { Icon } from '../../ui/Icon';
 import { notifyError } from '../../ui/notify';
 import { SidePanel } from '../../ui/SidePanel';
+import { cellSelection, type Selection } from '../grid/selection';
 import { errorAdvice, describeCell, EMPTY_ADVICE, isEmptyResult, isErrorStatus } from '../model/cellStatus';
 import { columnIcon } from '../model/columnIcon';
 import { readRow } from '../rows/readRow';
 import type { PanelTarget } from '../state/panelTarget';
 import type { Table } from '../state/useTable';
+import { CellHistory } from './CellHistory';
+import { type Step, STEPS, stepFrom } from './cellSteps';
 import { CellValue } from './CellValue';
-import { MetaList } from './MetaList';
 
 interface Props {
   table: Table;
   rowId: string;
   columnId: string;
   onOpen: (target: PanelTarget) => void;
+  /** Selects another cell in the grid; the panel follows. */
+  onSelect: (selection: Selection) => void;
   onClose: () => void;
 }
 
@@ -33,19 +38,32 @@ const STATES: Record<CellStatus, { label: string; color: string }> = {
 const RETRYING = { label: 'Waiting to retry', color: 'orange' };
 const EMPTY = { label: 'Nothing found', color: 'gray' };
 
-/** Cell details: value, status and history. */
-export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
-  const row = useLiveRow(table, rowId);
+/** Cell details: value, status and history. They follow the selection in the grid. */
+export function CellPanel({ table, rowId, columnId, onOpen, onSelect, onClose }: Props) {
+  const { row, reread } = useLiveRow(table, rowId);
   const column = table.columns.find((candidate) => candidate.id === columnId);
   if (!column) return null;
   const cell: Cell = row?.cells[columnId] ?? { value: null, status: 'idle' };
   const index = table.store.indexOf(rowId);
   const isRun = isProcessed(column);
+  const next = (step: Step) => stepFrom(table, rowId, columnId, step);
+  const choose = (id: string) => {
+    const isShown = index !== undefined && table.shownColumns.some((shown) => shown.id === id);
+    if (isShown) onSelect(cellSelection(index, id, table.shownColumns));
+    onOpen({ kind: 'cell', rowId, columnId: id });
+  };
 
   return (
     <SidePanel
-      title={index === undefined ? column.header : `Row ${index + 1}`}
+      title={index === undefined ? column.header : `Row ${formatNumber(index + 1)}`}
       icon={columnIcon(column)}
+      actions={<StepButtons next={next} onSelect={onSelect} />}
+      onKey={(key) => {
+        const step = STEPS[key];
+        const selection = step && next(step);
+        if (selection) onSelect(selection);
+        return step !== undefined;
+      }}
       onClose={onClose}
       footer={
         isRun && (
@@ -66,13 +84,37 @@ export function CellPanel({ table, rowId, columnId, onOpen, onClose }: Props) {
           data={table.columns.map(({ id, header }) => ({ value: id, label: header }))}
           value={columnId}
           allowDeselect={false}
-          onChange={(id) => id && onOpen({ kind: 'cell', rowId, columnId: id })}
+          onChange={(id) => id && choose(id)}
         />
         {isRun && <State cell={cell} />}
-        <CellValue table={table} column={column} value={cell.value} />
-        {isRun && <History cell={cell} column={column} />}
+        <CellValue key={`${rowId} ${columnId}`} table={table} column={column} rowId={rowId} cell={cell} onSaved={reread} />
+        {isRun && <CellHistory cell={cell} />}
       </Stack>
     </SidePanel>
+  );
+}
+
+interface StepButtonsProps {
+  next: (step: Step) => Selection | undefined;
+  onSelect: (selection: Selection) => void;
+}
+
+function StepButtons({ next, onSelect }: StepButtonsProps) {
+  const button = (label: string, key: 'ArrowUp' | 'ArrowDown', icon: 'arrowUp' | 'arrowDown', sign: string) => {
+    const selection = next(STEPS[key] as Step);
+    return (
+      <Tooltip label={`${label} · ${sign}`}>
+        <ActionIcon variant="subtle" color="gray" aria-label={label} disabled={!selection} onClick={() => selection && onSelect(selection)}>
+          <Icon name={icon} size={16} />
+        </ActionIcon>
+      </Tooltip>
+    );
+  };
+  return (
+    <>
+      {button('Previous row', 'ArrowUp', 'arrowUp', '↑')}
+      {button('Next row', 'ArrowDown', 'arrowDown', '↓')}
+    </>
   );
 }
 
@@ -110,24 +152,6 @@ function State({ cell }: { cell: Cell }) {
   );
 }
 
-function History({ cell, column }: { cell: Cell; column: Column }) {
-  const facts = [
-    cell.attempts !== undefined && pluralize(cell.attempts, 'attempt'),
-    cell.updatedAt && `last changed ${timeAgo(cell.updatedAt)}`,
-  ].filter(Boolean);
-  return (
-    <div>
-      <Text size="sm" fw={620} mb={4}>
-        History
-      </Text>
-      <Text size="sm" c="dimmed" mb={6}>
-        {facts.length > 0 ? `Column “${column.header}”: ${facts.join(', ')}.` : 'No runs yet.'}
-      </Text>
-      {cell.meta && <MetaList meta={cell.meta} />}
-    </div>
-  );
-}
-
 /** The current time, updated every second while `isTicking`. */
 function useClock(isTicking: boolean): number {
   const [now, setNow] = useState(Date.now());
@@ -140,29 +164,31 @@ function useClock(isTicking: boolean): number {
 }
 
 /** The full row, kept current by the table's events. */
-function useLiveRow(table: Table, rowId: string): Row | undefined {
+function useLiveRow(table: Table, rowId: string): { row: Row | undefined; reread: () => void } {
   const { store, project } = table;
-  const atHand = () => {
+  const atHand = useCallback(() => {
     const index = store.indexOf(rowId);
     return index === undefined ? undefined : store.rowAt(index);
-  };
-  const [row, setRow] = useState(atHand);
+  }, [store, rowId]);
+  const [read, setRead] = useState(atHand);
+  const [rounds, setRounds] = useState(0);
   useEffect(() => {
     let isOver = false;
     readRow(project.id, rowId)
       .then((full) => {
         if (isOver) return;
-        setRow(full);
+        setRead(full);
         store.patch([full]);
       })
       .catch((error: unknown) => !isOver && notifyError(error));
-    const unsubscribe = store.subscribe(() => setRow((old) => merge(old, atHand())));
+    const unsubscribe = store.subscribe(() => setRead((old) => merge(old?.id === rowId ? old : undefined, atHand())));
     return () => {
       isOver = true;
       unsubscribe();
     };
-  }, [store, project.id, rowId]);
-  return row;
+  }, [store, project.id, rowId, atHand, rounds]);
+  // Until the details of the next row arrive, the panel shows what the grid knows of it.
+  return { row: read?.id === rowId ? read : atHand(), reread: () => setRounds((old) => old + 1) };
 }
 
 /** Lists have fewer details per cell than a single row. Keeps the known details while the cell is unchanged. */

@@ -3,12 +3,17 @@ import { type RefObject, useEffect, useState } from 'react';
 import type { Cell } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import classes from '../../ui/Note.module.css';
+import { linesIn } from '../grid/canvasText';
 import type { HoveredCell } from '../grid/gridTypes';
+import { ROW_HEIGHTS } from '../grid/rowHeights';
 import { errorAdvice, describeCell, EMPTY_ADVICE, isEmptyResult, isErrorStatus } from '../model/cellStatus';
 import { readRow } from '../rows/readRow';
 import type { Table } from '../state/useTable';
+import { needsPeek, ValuePeek } from './ValuePeek';
 
 const DELAY_MILLISECONDS = 350;
+/** A value waits longer than a reason: people pass over many cells on their way. */
+const PEEK_DELAY_MILLISECONDS = 600;
 /** Events that hide the tooltip. */
 const ENOUGH = ['keydown', 'mousedown', 'wheel', 'scroll'] as const;
 
@@ -18,19 +23,20 @@ interface Props {
   frame: RefObject<HTMLElement | null>;
 }
 
-/** Tooltip of a cell: why it failed, and what to do. */
+/** Tooltip of a cell: the value if the cell cuts it, why it failed, and what to do. */
 export function HoverNote({ table, hovered, frame }: Props) {
   const [shown, setShown] = useState<HoveredCell>();
   const key = hovered && `${hovered.rowIndex}:${hovered.columnId}`;
 
   useEffect(() => {
     setShown(undefined);
-    if (!hovered || !needsNote(table, hovered)) return;
+    const isStatus = hovered !== undefined && needsNote(table, hovered);
+    if (!hovered || !(isStatus || isCut(table, hovered))) return;
     let isOver = false;
     const timer = setTimeout(async () => {
       const cell = await fullCell(table, hovered);
       if (!isOver) setShown({ ...hovered, cell });
-    }, DELAY_MILLISECONDS);
+    }, isStatus ? DELAY_MILLISECONDS : PEEK_DELAY_MILLISECONDS);
     const cancel = () => {
       isOver = true;
       clearTimeout(timer);
@@ -43,19 +49,14 @@ export function HoverNote({ table, hovered, frame }: Props) {
     // Moving within the same cell is not a new hover.
   }, [key]);
 
-  useEffect(() => {
-    const hide = () => setShown(undefined);
-    for (const event of ENOUGH) window.addEventListener(event, hide, true);
-    return () => {
-      for (const event of ENOUGH) window.removeEventListener(event, hide, true);
-    };
-  }, []);
+  useHideOnInput(setShown);
 
   if (!shown) return null;
   const { cell, bounds } = shown;
   const place = frame.current?.getBoundingClientRect();
-  const left = Math.min(bounds.x + 8, (place?.right ?? window.innerWidth) - 350);
-  const isLow = bounds.y + bounds.height + 140 > window.innerHeight;
+  const left = Math.max(8, Math.min(bounds.x + 8, (place?.right ?? window.innerWidth) - 430));
+  const isLow = bounds.y + bounds.height / 2 > window.innerHeight * 0.55;
+  const isStatus = needsNote(table, shown);
   return (
     <Paper
       className={classes.note}
@@ -64,9 +65,12 @@ export function HoverNote({ table, hovered, frame }: Props) {
       role="tooltip"
       style={{ left, ...(isLow ? { bottom: window.innerHeight - bounds.y + 4 } : { top: bounds.y + bounds.height + 4 }) }}
     >
-      <Text size="sm" fw={600} c={cell.status === 'error' ? 'red' : undefined} lineClamp={6}>
-        {describeCell(cell)}
-      </Text>
+      {isCut(table, shown) && <ValuePeek value={cell.value} />}
+      {isStatus && (
+        <Text size="sm" fw={600} c={cell.status === 'error' ? 'red' : undefined} lineClamp={6} mt={isCut(table, shown) ? 8 : 0}>
+          {describeCell(cell)}
+        </Text>
+      )}
       {cell.error && !cell.retryAt && (
         <Text size="sm" mt={4}>
           {errorAdvice(cell.error.code)}
@@ -86,10 +90,27 @@ export function HoverNote({ table, hovered, frame }: Props) {
   );
 }
 
+/** Any other input hides the tooltip. */
+function useHideOnInput(setShown: (shown: undefined) => void): void {
+  useEffect(() => {
+    const hide = () => setShown(undefined);
+    for (const event of ENOUGH) window.addEventListener(event, hide, true);
+    return () => {
+      for (const event of ENOUGH) window.removeEventListener(event, hide, true);
+    };
+  }, [setShown]);
+}
+
 function needsNote(table: Table, { cell, columnId }: HoveredCell): boolean {
   const column = table.columns.find((candidate) => candidate.id === columnId);
   if (!column || !isProcessed(column)) return false;
   return cell.status === 'error' || cell.status === 'skipped' || Boolean(cell.stale || cell.manual || cell.retryAt) || isEmptyResult(cell);
+}
+
+/** Whether the cell shows only part of its value. */
+function isCut(table: Table, { cell, bounds }: HoveredCell): boolean {
+  if (cell.status !== 'idle' && cell.status !== 'completed') return false;
+  return needsPeek(cell.value, bounds.width, linesIn(ROW_HEIGHTS[table.rowHeight]));
 }
 
 /** Fetches a cell's error and metadata, which lists do not include. */

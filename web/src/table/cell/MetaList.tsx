@@ -1,7 +1,8 @@
 import { Anchor, Table, Text } from '@mantine/core';
 import type { Json } from '../../api/types';
 import { formatNumber, formatDollars, formatMilliseconds } from '../../ui/format';
-import { TriedProviders, type TriedEntry } from './TriedProviders';
+import type { TriedEntry } from './outcomes';
+import { TriedProviders } from './TriedProviders';
 import { useProviderName } from './useProviderName';
 
 const LABELS: Record<string, string> = {

@@ -1,29 +1,7 @@
 import { Badge, Table } from '@mantine/core';
 import { formatCost, formatMilliseconds } from '../../ui/format';
+import { outcomeOf, type TriedEntry } from './outcomes';
 import { useProviderName } from './useProviderName';
-
-/** One provider call in a cell's metadata. */
-export interface TriedEntry {
-  id?: string;
-  taskType?: string;
-  outcome?: string;
-  milliseconds?: number;
-  cost?: number;
-  credits?: number;
-}
-
-const OUTCOMES: Record<string, [string, string]> = {
-  verified: ['found', 'mill'],
-  unverified: ['found, not verified', 'yellow'],
-  not_found: ['not found', 'gray'],
-  not_asked: ['not asked', 'gray'],
-  missing_credentials: ['no key', 'gray'],
-  invalid_credentials: ['key refused', 'red'],
-  out_of_credits: ['no credit left', 'red'],
-  rate_limited: ['too many requests', 'orange'],
-  timed_out: ['no answer in time', 'red'],
-  invalid_input: ['invalid input', 'red'],
-};
 
 /** The providers a waterfall tried, with result, cost and time. */
 export function TriedProviders({ entries }: { entries: TriedEntry[] }) {
@@ -41,7 +19,7 @@ export function TriedProviders({ entries }: { entries: TriedEntry[] }) {
       </Table.Thead>
       <Table.Tbody>
         {entries.map((entry, place) => {
-          const [word, color] = OUTCOMES[entry.outcome ?? ''] ?? ['failed', 'red'];
+          const [word, color] = outcomeOf(entry);
           return (
             <Table.Tr key={place}>
               <Table.Td>{name(entry.taskType ?? entry.id ?? '')}</Table.Td>

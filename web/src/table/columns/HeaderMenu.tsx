@@ -1,5 +1,7 @@
 import { Menu } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { statusQuery } from '../../api/queries';
 import type { Column } from '../../api/types';
 import { isProcessed } from '../../api/types';
 import { ConfirmDialog } from '../../ui/ConfirmDialog';
@@ -9,10 +11,10 @@ import classes from '../../ui/Menu.module.css';
 import { NameDialog } from '../../ui/NameDialog';
 import { notifyError } from '../../ui/notify';
 import type { Table } from '../state/useTable';
+import { toggleCount } from '../views/headerFilters';
 import { openFilters } from '../views/openFilters';
 import { DeletionImpact } from './DeletionImpact';
 import { FreezeItem } from './FreezeItem';
-import { useStaleCount } from './StaleNote';
 import type { ColumnActions } from './useColumnActions';
 
 export interface HeaderMenuTarget {
@@ -33,14 +35,12 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
   const column = table.columns.find((candidate) => candidate.id === target.columnId);
   if (!column) return null;
   const { bounds } = target;
-  const { state, change } = table.views;
-  const sort = (direction: 'asc' | 'desc') => change({ ...state, sorting: [{ columnId: column.id, direction }] });
   const run = (body: object) => void table.runs.run({ columnIds: [column.id], ...body });
   const isInput = column.trigger === true;
 
   return (
     <>
-      <Menu opened={dialog === undefined} onClose={onClose} position="bottom-start" width={230} returnFocus>
+      <Menu opened={dialog === undefined} onClose={onClose} position="bottom-start" width={240} returnFocus>
         <Menu.Target>
           <span
             aria-hidden
@@ -55,22 +55,8 @@ export function HeaderMenu({ table, target, actions, onClose }: Props) {
             Rename
           </Menu.Item>
           {isProcessed(column) && <RunItems projectId={table.project.id} columnId={column.id} onRun={run} />}
+          <SortAndFilterItems table={table} column={column} />
           <Menu.Divider />
-          <Menu.Item leftSection={<Icon name="sort" />} onClick={() => sort('asc')}>
-            Sort A to Z
-          </Menu.Item>
-          <Menu.Item leftSection={<Icon name="sort" />} onClick={() => sort('desc')}>
-            Sort Z to A
-          </Menu.Item>
-          <Menu.Item
-            leftSection={<Icon name="filter" />}
-            onClick={() => {
-              change({ ...state, filters: [...state.filters, { columnId: column.id, operator: 'contains', value: '' }] });
-              openFilters();
-            }}
-          >
-            Filter by this column
-          </Menu.Item>
           <FreezeItem table={table} columnId={column.id} />
           <Menu.Item leftSection={<Icon name="eyeOff" />} onClick={() => actions.hide(column.id)}>
             Hide
@@ -103,26 +89,71 @@ interface RunItemsProps {
 }
 
 function RunItems({ projectId, columnId, onRun }: RunItemsProps) {
-  const staleCount = useStaleCount(projectId, columnId);
+  const { failed, stale } = useCounts(projectId, columnId);
   return (
     <>
       <Menu.Divider />
       <Menu.Item leftSection={<Icon name="play" />} onClick={() => onRun({})}>
         Run this column
       </Menu.Item>
-      <Menu.Item leftSection={<Icon name="warn" />} onClick={() => onRun({ statuses: ['error'] })}>
-        Run failed cells
+      <Menu.Item leftSection={<Icon name="warn" />} disabled={failed === 0} onClick={() => onRun({ statuses: ['error'] })}>
+        Run failed cells{inBrackets(failed)}
       </Menu.Item>
-      {staleCount > 0 && (
-        <Menu.Item leftSection={<Icon name="redo" />} onClick={() => onRun({ statuses: ['completed'] })}>
-          Run outdated cells ({formatNumber(staleCount)})
-        </Menu.Item>
-      )}
+      <Menu.Item leftSection={<Icon name="redo" />} disabled={stale === 0} onClick={() => onRun({ statuses: ['completed'] })}>
+        Run outdated cells{inBrackets(stale)}
+      </Menu.Item>
       <Menu.Item leftSection={<Icon name="redo" />} onClick={() => onRun({ force: true })}>
         Rerun all cells
       </Menu.Item>
     </>
   );
+}
+
+function SortAndFilterItems({ table, column }: { table: Table; column: Column }) {
+  const { state, change } = table.views;
+  const { failed, stale } = useCounts(table.project.id, column.id);
+  const sort = (direction: 'asc' | 'desc') => change({ ...state, sorting: [{ columnId: column.id, direction }] });
+  const show = (kind: 'failed' | 'stale') => change({ ...state, filters: toggleCount(state.filters, column.id, kind) });
+  return (
+    <>
+      <Menu.Divider />
+      <Menu.Item leftSection={<Icon name="arrowUp" />} onClick={() => sort('asc')}>
+        Sort A to Z
+      </Menu.Item>
+      <Menu.Item leftSection={<Icon name="arrowDown" />} onClick={() => sort('desc')}>
+        Sort Z to A
+      </Menu.Item>
+      <Menu.Item
+        leftSection={<Icon name="filter" />}
+        onClick={() => {
+          change({ ...state, filters: [...state.filters, { columnId: column.id, operator: 'contains', value: '' }] });
+          openFilters();
+        }}
+      >
+        Filter by this column
+      </Menu.Item>
+      {isProcessed(column) && (
+        <>
+          <Menu.Item leftSection={<Icon name="warn" />} disabled={failed === 0} onClick={() => show('failed')}>
+            Show failed cells{inBrackets(failed)}
+          </Menu.Item>
+          <Menu.Item leftSection={<Icon name="eye" />} disabled={stale === 0} onClick={() => show('stale')}>
+            Show outdated cells{inBrackets(stale)}
+          </Menu.Item>
+        </>
+      )}
+    </>
+  );
+}
+
+function useCounts(projectId: string, columnId: string): { failed: number; stale: number } {
+  const { data: status } = useQuery(statusQuery(projectId));
+  const counts = status?.columns[columnId];
+  return { failed: counts?.error ?? 0, stale: counts?.stale ?? 0 };
+}
+
+function inBrackets(count: number): string {
+  return count > 0 ? ` (${formatNumber(count)})` : '';
 }
 
 interface DialogProps extends Omit<Props, 'target'> {

@@ -10,6 +10,7 @@ import classes from './Columns.module.css';
 import { type ColumnDraft, toBody } from './draft';
 import { useSampleRow } from './sampleRow';
 import { TryOutcome } from './TryOutcome';
+import { TRIED_ROWS, TryTable, useTryRows } from './TryTable';
 
 interface Props {
   table: Table;
@@ -24,7 +25,8 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
   const attempt = useTry({ table, draft, columnId, rowId: sample.row?.id ?? '' });
   const isReal = attempt.variables === false;
   const isOpen = attempt.isError || attempt.data !== undefined;
-  const { answer, press } = useFocusReturn(attempt, isOpen);
+  const many = useTryRows({ table, draft, columnId, number: sample.number });
+  const { answer, press } = useFocusReturn(attempt, isOpen, () => many.reset());
 
   if (sample.total === 0) {
     return (
@@ -53,15 +55,21 @@ export function TryBox({ table, draft, columnId, onPath }: Props) {
         <Button size="xs" variant="light" disabled={!sample.row} loading={attempt.isPending && isReal} onClick={(event) => press(event.currentTarget, false)}>
           Try on this row
         </Button>
+        {sample.total > sample.number && (
+          <Button size="xs" px={8} variant="subtle" loading={many.isPending} onClick={() => (attempt.reset(), many.mutate())}>
+            Try on {Math.min(TRIED_ROWS, sample.total - sample.number + 1)} rows
+          </Button>
+        )}
         <Button size="xs" px={8} variant="subtle" color="gray" disabled={!sample.row} loading={attempt.isPending && !isReal} onClick={(event) => press(event.currentTarget, true)}>
           Preview request
         </Button>
-        {isOpen && (
-          <ActionIcon variant="subtle" color="gray" ml="auto" aria-label="Close the result" onClick={() => attempt.reset()}>
+        {(isOpen || many.rows.length > 0) && (
+          <ActionIcon variant="subtle" color="gray" ml="auto" aria-label="Close the result" onClick={() => (attempt.reset(), many.reset())}>
             <Icon name="close" size={16} />
           </ActionIcon>
         )}
       </div>
+      {many.rows.length > 0 && <TryTable rows={many.rows} />}
       <div role="status" className={isOpen ? classes.trayAnswer : undefined} ref={answer} tabIndex={isOpen ? 0 : undefined} aria-label="Result">
         {attempt.isError && (
           <Alert color="red" title="The column could not be tried">
@@ -87,7 +95,7 @@ function useTry({ table, draft, columnId, rowId }: Pick<Props, 'table' | 'draft'
 }
 
 /** A loading button is disabled and loses the focus. This gives it back when the answer arrives. */
-function useFocusReturn(attempt: ReturnType<typeof useTry>, isOpen: boolean) {
+function useFocusReturn(attempt: ReturnType<typeof useTry>, isOpen: boolean, onPress: () => void) {
   const answer = useRef<HTMLDivElement>(null);
   const pressed = useRef<HTMLButtonElement>(null);
   useEffect(() => {
@@ -97,6 +105,7 @@ function useFocusReturn(attempt: ReturnType<typeof useTry>, isOpen: boolean) {
   }, [isOpen, attempt.isPending, attempt.data]);
   const press = (button: HTMLButtonElement, dryRun: boolean) => {
     pressed.current = button;
+    onPress();
     attempt.mutate(dryRun);
   };
   return { answer, press };

@@ -2,6 +2,7 @@ import { Alert, Badge, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Json, TryResult } from '../../api/types';
 import json from '../cell/Json.module.css';
+import { PlainValue } from '../cell/CellValue';
 import { JsonTree } from '../cell/JsonTree';
 import { MetaList } from '../cell/MetaList';
 import { errorAdvice, EMPTY_ADVICE, isEmptyResult, isErrorStatus, emptyReason } from '../model/cellStatus';
@@ -75,7 +76,7 @@ function Answered({ result, path, onPath }: { result: Result; path: string; onPa
   }
   if (value === null) return <Text size="sm">{emptyReason(meta)}</Text>;
   if (isJson(value) && onPath) return <JsonTree value={value} chosen={path} onChoose={onPath} />;
-  return <pre className={json.code}>{toPretty(value)}</pre>;
+  return <PlainValue value={value} />;
 }
 
 function Folded({ title, content }: { title: string; content: ReactNode }) {

@@ -1,22 +1,28 @@
 import '@glideapps/glide-data-grid/dist/index.css';
 import { DataEditorCore, type DataEditorCoreProps, type DataEditorRef, loadingCellRenderer, markerCellRenderer } from '@glideapps/glide-data-grid';
 import { useComputedColorScheme } from '@mantine/core';
+import { useElementSize } from '@mantine/hooks';
 import { useMemo, useRef } from 'react';
 import { cellRenderer } from './cellRenderer';
+import { headerDrawer } from './drawHeader';
 import classes from './Grid.module.css';
 import { gridKeys } from './gridKeys';
-import { GRID_THEMES, STATUS_COLORS } from './gridTheme';
+import { CELL_COLORS, GRID_THEMES } from './gridTheme';
 import type { GridProps } from './gridTypes';
 import { HEADER_ICONS } from './headerIcons';
+import { headerPointer } from './headerPointer';
 import { noImages } from './noImages';
+import { ROW_HEIGHTS } from './rowHeights';
 import { useCellContent } from './useCellContent';
 import { useCellEditing } from './useCellEditing';
+import { useColumnLooks } from './useColumnLooks';
 import { useFocusOnPress } from './useFocusOnPress';
 import { useGridColumns } from './useGridColumns';
 import { useGridHandle } from './useGridHandle';
 import { useGridPointer } from './useGridPointer';
 import { useGridSelection } from './useGridSelection';
 import { useRedraw } from './useRedraw';
+import { useRowMarkers } from './useRowMarkers';
 
 /** Settings of the grid library that never change. */
 const OPTIONS = {
@@ -25,13 +31,11 @@ const OPTIONS = {
   renderers: [markerCellRenderer, loadingCellRenderer] as NonNullable<DataEditorCoreProps['renderers']>,
   imageWindowLoader: noImages,
   headerIcons: HEADER_ICONS,
-  rowHeight: 33,
   headerHeight: 36,
   minColumnWidth: 60,
   maxColumnWidth: 900,
   smoothScrollX: true,
   smoothScrollY: true,
-  rowMarkers: { kind: 'both', checkboxStyle: 'square' },
   rowSelect: 'multi',
   columnSelect: 'single',
   rangeSelect: 'rect',
@@ -40,8 +44,11 @@ const OPTIONS = {
   fillHandle: { size: 7, shape: 'square', outline: 0, offsetX: -2, offsetY: -2 },
   allowedFillDirections: 'vertical',
   keybindings: { downFill: true, search: false, copy: false, cut: false, paste: false, activateCell: 'Enter|shift+Enter|F2' },
-  rightElementProps: { fill: false, sticky: false },
+  rightElementProps: { fill: false, sticky: true },
 } satisfies Partial<DataEditorCoreProps>;
+
+/** Rows to show while the first page of a list is loaded: more than a screen has. */
+const SKELETON_ROWS = 80;
 
 /** The grid. Only this folder knows which library draws it. */
 export function Grid(props: GridProps) {
@@ -51,38 +58,48 @@ export function Grid(props: GridProps) {
   const firstVisibleColumn = useRef(0);
   useFocusOnPress(editor);
   const version = useRedraw(store, columns.length, editor);
+  const rowMarkers = useRowMarkers(store.total);
   const { boundsOf } = useGridHandle(props, editor);
-  const { gridColumns, freezeColumns } = useGridColumns(props);
-  const getCellContent = useCellContent(props, version);
-  const selection = useGridSelection(props);
+  const frame = useElementSize();
+  const { gridColumns, freezeColumns, hasRoom } = useGridColumns(props, frame.width);
+  const looks = useColumnLooks(props, version);
+  const getCellContent = useCellContent(props, version, looks);
+  const overPart = useRef(false);
+  const selection = useGridSelection(props, overPart);
   const editing = useCellEditing(props);
   const keys = gridKeys(props, { selection: selection.latest, freezeColumns, firstVisibleColumn, boundsOf });
-  const pointer = useGridPointer(props, getCellContent);
-  const customRenderers = useMemo(() => [cellRenderer(STATUS_COLORS[scheme])], [scheme]);
+  const pointer = { ...useGridPointer(props, getCellContent), ...headerPointer(props, overPart) };
+  const customRenderers = useMemo(() => [cellRenderer(CELL_COLORS[scheme])], [scheme]);
+  const drawHeader = useMemo(() => headerDrawer({ columns, states: props.headers, looks, colors: CELL_COLORS[scheme] }), [columns, props.headers, looks, scheme]);
 
   return (
-    <DataEditorCore
-      {...OPTIONS}
-      {...selection.handlers}
-      {...editing}
-      {...keys}
-      {...pointer}
-      ref={editor}
-      className={classes.grid}
-      theme={GRID_THEMES[scheme]}
-      columns={gridColumns}
-      freezeColumns={freezeColumns}
-      rows={(store.total ?? 0) + (props.canAddRows ? 1 : 0)}
-      getCellContent={getCellContent}
-      customRenderers={customRenderers}
-      onVisibleRegionChanged={(range) => {
-        firstVisibleColumn.current = range.x;
-        store.setVisibleRange(range.y, range.y + range.height);
-      }}
-      onColumnMoved={props.onColumnMoved}
-      onColumnProposeMove={(from, to) => from !== 0 && to !== 0}
-      onColumnResize={(column, width) => column.id && props.onColumnResized(column.id, width)}
-      rightElement={props.rightElement}
-    />
+    <div ref={frame.ref} className={classes.frame}>
+      <DataEditorCore
+        {...OPTIONS}
+        {...selection.handlers}
+        {...editing}
+        {...keys}
+        {...pointer}
+        ref={editor}
+        className={classes.grid}
+        theme={GRID_THEMES[scheme]}
+        columns={gridColumns}
+        rowMarkers={rowMarkers}
+        rowHeight={ROW_HEIGHTS[props.rowHeight]}
+        freezeColumns={freezeColumns}
+        rows={(store.total ?? SKELETON_ROWS) + (props.canAddRows ? 1 : 0)}
+        getCellContent={getCellContent}
+        customRenderers={customRenderers}
+        drawHeader={drawHeader}
+        onVisibleRegionChanged={(range) => {
+          firstVisibleColumn.current = range.x;
+          store.setVisibleRange(range.y, range.y + range.height);
+        }}
+        onColumnMoved={props.onColumnMoved}
+        onColumnProposeMove={(from, to) => from !== 0 && to !== 0}
+        onColumnResize={(column, width) => column.id && props.onColumnResized(column.id, width)}
+        rightElement={props.rightElement?.(hasRoom)}
+      />
+    </div>
   );
 }

@@ -1,6 +1,8 @@
 import { type CustomCell, GridCellKind, type LoadingCell } from '@glideapps/glide-data-grid';
 import type { Cell, Column } from '../../api/types';
 import { isProcessed } from '../../api/types';
+import type { ColumnStyle } from '../display/columnStyle';
+import { type Display, displayOf } from '../display/display';
 import { describeCell } from '../model/cellStatus';
 import { toText } from '../model/values';
 
@@ -8,6 +10,8 @@ import { toText } from '../model/values';
 export interface CellData {
   kind: 'rowmill';
   cell: Cell;
+  /** What is drawn of the value. */
+  display: Display;
   /** Filled by the service. */
   isProcessed: boolean;
   /** The text. It is parsed as number, boolean or JSON when it is saved. */
@@ -25,25 +29,27 @@ export type RowmillCell = CustomCell<CellData>;
 export const NEW_ROW = 'new';
 
 const EMPTY: Cell = { value: null, status: 'idle' };
-/** Longer texts are cut for drawing, because a cell shows only one line. */
-const DRAWN_MAX = 400;
-
 const LOADING: LoadingCell = { kind: GridCellKind.Loading, allowOverlay: false, skeletonWidth: 90, skeletonWidthVariability: 60 };
 
 export function loadingContent(): LoadingCell {
   return LOADING;
 }
 
-export function cellContent(column: Column, cell: Cell = EMPTY, { hint, rowId }: Pick<CellData, 'hint' | 'rowId'> = {}): RowmillCell {
+interface Options extends Pick<CellData, 'hint' | 'rowId'> {
+  style?: ColumnStyle | undefined;
+}
+
+export function cellContent(column: Column, cell: Cell = EMPTY, { hint, rowId, style }: Options = {}): RowmillCell {
   const text = toText(cell.value);
+  const display = displayOf(cell.value, style);
   const isRunColumn = isProcessed(column);
   return {
     kind: GridCellKind.Custom,
     allowOverlay: true,
     readonly: column.type === 'reference',
     // Screen readers read the same text as is drawn.
-    copyData: isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describeCell(cell) : text,
-    data: { kind: 'rowmill', cell, isProcessed: isRunColumn, text, ...(hint && { hint }), ...(rowId && { rowId }) },
+    copyData: isRunColumn && cell.status !== 'idle' && cell.status !== 'completed' ? describeCell(cell) : display.text,
+    data: { kind: 'rowmill', cell, display, isProcessed: isRunColumn, text, ...(hint && { hint }), ...(rowId && { rowId }) },
   };
 }
 
@@ -51,7 +57,10 @@ export function isRowmillCell(cell: CustomCell): cell is RowmillCell {
   return (cell.data as Partial<CellData>).kind === 'rowmill';
 }
 
-/** The text as one line, cut for drawing. */
-export function drawnText(text: string): string {
-  return (text.length > DRAWN_MAX ? text.slice(0, DRAWN_MAX) : text).replace(/\s+/g, ' ');
+/** What a click on the button in a cell does: open its link, copy its e-mail address, or toggle its checkbox. */
+export function actionOf({ display, cell, isProcessed: isRunColumn }: CellData): 'open' | 'copy' | 'check' | undefined {
+  if (isRunColumn && cell.status !== 'idle' && cell.status !== 'completed') return undefined;
+  if (display.kind === 'link') return 'open';
+  if (display.kind === 'email') return 'copy';
+  return display.kind === 'checkbox' && !isRunColumn ? 'check' : undefined;
 }

@@ -1,30 +1,37 @@
-import type { BaseDrawArgs, CustomRenderer, DrawArgs } from '@glideapps/glide-data-grid';
+import type { CustomRenderer, DrawArgs } from '@glideapps/glide-data-grid';
 import { GridCellKind } from '@glideapps/glide-data-grid';
+import { drawnLine } from '../display/display';
 import { shortMessage } from '../model/cellStatus';
-import { drawnText, isRowmillCell, type RowmillCell } from './cellContent';
+import { bias, firstLine, SHORT_ROW } from './canvasText';
+import { actionOf, isRowmillCell, type RowmillCell } from './cellContent';
 import { CellEditor } from './CellEditor';
-import type { StatusColors } from './gridTheme';
+import { drawDisplay, drawText } from './drawDisplay';
+import type { CellColors } from './gridTheme';
 
 type Args = DrawArgs<RowmillCell>;
 
 /** Draws a cell and its status. Colours are a parameter because a canvas has no style sheet. */
-export function cellRenderer(colors: StatusColors): CustomRenderer<RowmillCell> {
+export function cellRenderer(colors: CellColors): CustomRenderer<RowmillCell> {
   return {
     kind: GridCellKind.Custom,
     isMatch: isRowmillCell,
-    needsHover: (cell) => cell.data.isProcessed,
+    needsHover: (cell) => cell.data.isProcessed || actionOf(cell.data) !== undefined,
+    needsHoverPosition: true,
     draw: (args) => draw(args, colors),
     measure: (ctx, cell, theme) =>
-      Math.min(420, ctx.measureText(drawnText(cell.data.text)).width + theme.cellHorizontalPadding * 2 + 18),
+      Math.min(420, ctx.measureText(drawnLine(cell.data.display).slice(0, MEASURED_MAX)).width + theme.cellHorizontalPadding * 2 + 18),
     provideEditor: () => ({ editor: CellEditor, disablePadding: true, styleOverride: { overflow: 'hidden' } }),
     onDelete: (cell) => ({ ...cell, data: { ...cell.data, text: '' } }),
     onPaste: (text, data) => ({ ...data, text }),
   };
 }
 
-function draw(args: Args, colors: StatusColors): void {
-  const { cell, stale, manual } = { cell: args.cell.data.cell, ...args.cell.data.cell };
-  switch (args.cell.data.isProcessed ? cell.status : 'idle') {
+/** A column grows no wider than this many letters. */
+const MEASURED_MAX = 100;
+
+function draw(args: Args, colors: CellColors): void {
+  const { cell, display, hint, isProcessed } = args.cell.data;
+  switch (isProcessed ? cell.status : 'idle') {
     case 'queued':
       ring(args, colors.queued);
       return words(args, cell.retryAt ? `Waiting to retry${cell.error ? `: ${shortMessage(cell.error.message)}` : ''}` : 'Queued', colors.quiet);
@@ -39,62 +46,26 @@ function draw(args: Args, colors: StatusColors): void {
       return words(args, cell.error?.message ?? 'Skipped', colors.quiet);
     default:
   }
-  if (args.cell.data.hint) return words(args, args.cell.data.hint, colors.quiet, 0);
+  if (hint) return words(args, hint, colors.quiet, 0);
   if (cell.value === null && cell.status === 'completed') return words(args, 'Nothing found', colors.quiet, 0);
-  const marks = (stale ? 1 : 0) + (manual ? 1 : 0);
-  text(args, drawnText(args.cell.data.text), args.theme.textDark, 0, marks * 16);
-  if (stale) corner(args, colors.stale, 0, 'stale');
-  if (manual) corner(args, colors.manual, stale ? 1 : 0, 'manual');
-  if (cell.status === 'idle' && cell.value === null && args.cell.data.isProcessed) runButton(args, colors);
+  const marks = (cell.stale ? 1 : 0) + (cell.manual ? 1 : 0);
+  const action = args.hoverAmount > 0.05 ? actionOf(args.cell.data) : undefined;
+  const hasButton = action === 'open' || action === 'copy';
+  drawDisplay(args, display, colors, Math.max(marks * 16, hasButton ? ACTION_WIDTH - 8 : 0));
+  if (hasButton) return actionButton(args, colors, action);
+  if (cell.stale) corner(args, colors.stale, 0, 'stale');
+  if (cell.manual) corner(args, colors.manual, cell.stale ? 1 : 0, 'manual');
+  if (cell.status === 'idle' && cell.value === null && isProcessed) runButton(args, colors);
 }
 
 const INDENT = 20;
 
-function words(args: Args, words: string, color: string, indent = INDENT): void {
-  text(args, drawnText(words), color, indent, 0);
+function words(args: Args, text: string, color: string, indent = INDENT): void {
+  drawText(args, text, color, 0, indent);
 }
 
-function text({ ctx, rect, theme }: Args, line: string, color: string, left: number, right: number): void {
-  if (!line) return;
-  const x = rect.x + theme.cellHorizontalPadding + left;
-  const width = rect.width - theme.cellHorizontalPadding * 2 - left - right;
-  ctx.fillStyle = color;
-  ctx.fillText(fit(ctx, line, width), x, rect.y + rect.height / 2 + bias(theme, ctx));
-}
-
-const fits = new Map<string, string>();
-
-/** Cuts text to a width, with an ellipsis. Cached, because the same cells are drawn again and again. */
-function fit(ctx: CanvasRenderingContext2D, line: string, width: number): string {
-  // A short text fits if it does so at six pixels a letter, so most need no measuring.
-  if (line.length * 6 < width && line.length < 12) return line;
-  const key = `${Math.round(width)}|${line}`;
-  const known = fits.get(key);
-  if (known !== undefined) return known;
-  const cut = cutTo(ctx, line, width);
-  if (fits.size > 5000) fits.clear();
-  fits.set(key, cut);
-  return cut;
-}
-
-function cutTo(ctx: CanvasRenderingContext2D, line: string, width: number): string {
-  if (ctx.measureText(line).width <= width) return line;
-  let low = 0;
-  let high = line.length;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (ctx.measureText(`${line.slice(0, middle)}…`).width <= width) low = middle;
-    else high = middle - 1;
-  }
-  return `${line.slice(0, low)}…`;
-}
-
-function bias(theme: BaseDrawArgs['theme'], ctx: CanvasRenderingContext2D): number {
-  return ctx.textBaseline === 'middle' ? 1 : Number.parseInt(theme.baseFontStyle, 10) / 3;
-}
-
-function center({ rect, theme }: Args): [number, number] {
-  return [rect.x + theme.cellHorizontalPadding + 6, rect.y + rect.height / 2];
+function center(args: Args): [number, number] {
+  return [args.rect.x + args.theme.cellHorizontalPadding + 6, firstLine(args)];
 }
 
 function ring(args: Args, color: string): void {
@@ -142,7 +113,7 @@ function dash(args: Args, color: string): void {
 function corner(args: Args, color: string, place: number, kind: 'stale' | 'manual'): void {
   const { ctx, rect } = args;
   const x = rect.x + rect.width - 12 - place * 16;
-  const y = rect.y + rect.height / 2;
+  const y = firstLine(args);
   ctx.beginPath();
   if (kind === 'stale') {
     ctx.arc(x, y, 4, Math.PI * 0.2, Math.PI * 1.9);
@@ -161,11 +132,11 @@ function corner(args: Args, color: string, place: number, kind: 'stale' | 'manua
 /** Width of the run button that an empty cell of a processed column shows on hover. */
 export const RUN_BUTTON_WIDTH = 58;
 
-function runButton(args: Args, colors: StatusColors): void {
+function runButton(args: Args, colors: CellColors): void {
   if (args.hoverAmount < 0.05) return;
   const { ctx, rect } = args;
   const x = rect.x + rect.width - RUN_BUTTON_WIDTH;
-  const y = rect.y + rect.height / 2;
+  const y = firstLine(args);
   ctx.globalAlpha = args.hoverAmount;
   ctx.beginPath();
   ctx.roundRect(x, y - 11, RUN_BUTTON_WIDTH - 6, 22, 6);
@@ -179,6 +150,38 @@ function runButton(args: Args, colors: StatusColors): void {
   ctx.fillStyle = colors.generating;
   ctx.fill();
   ctx.fillText('Run', x + 21, y + bias(args.theme, ctx));
+  ctx.globalAlpha = 1;
+}
+
+/** Width of the button that opens a link or copies an e-mail address, shown on hover. */
+export const ACTION_WIDTH = 32;
+
+/** Icons of the button, on a 16 by 16 grid. */
+const ACTION_ICONS = {
+  open: ['M6.500 3.500H3.500v9h9V9.500', 'M9.500 3.500h3v3', 'M12.500 3.500L7.500 8.500'],
+  copy: ['M6.500 6.500h6.500v6.500H6.500z', 'M9.500 3.500H3v6.500'],
+} as const;
+
+function actionButton(args: Args, colors: CellColors, action: keyof typeof ACTION_ICONS): void {
+  const { ctx, rect, hoverX } = args;
+  const x = rect.x + rect.width - ACTION_WIDTH + 4;
+  const y = rect.y + Math.min(rect.height, SHORT_ROW) / 2 - 11;
+  const isOver = hoverX !== undefined && hoverX > rect.width - ACTION_WIDTH;
+  if (isOver) args.overrideCursor?.('pointer');
+  ctx.globalAlpha = args.hoverAmount;
+  ctx.beginPath();
+  ctx.roundRect(x, y, 22, 22, 6);
+  ctx.fillStyle = isOver ? args.theme.accentLight : args.theme.bgCellMedium;
+  ctx.fill();
+  ctx.save();
+  ctx.translate(x + 3, y + 3);
+  for (const path of ACTION_ICONS[action]) {
+    ctx.strokeStyle = isOver ? colors.generating : colors.quiet;
+    ctx.lineWidth = 1.3;
+    ctx.lineCap = 'round';
+    ctx.stroke(new Path2D(path));
+  }
+  ctx.restore();
   ctx.globalAlpha = 1;
 }
 

@@ -3,7 +3,7 @@ import type { RefObject } from 'react';
 import { isLetter, openByLetter } from './firstLetter';
 import type { GridHandle, GridProps } from './gridTypes';
 import { type KeyAction, keyAction } from './keys';
-import type { Selection } from './selection';
+import { cellSelection, type Selection } from './selection';
 
 interface Options {
   selection: RefObject<Selection>;
@@ -27,6 +27,7 @@ export function gridKeys(props: GridProps, options: Options): Pick<DataEditorCor
 
   const perform = (action: KeyAction) => {
     if (action.kind === 'details') return props.onOpenCell(action);
+    if (action.kind === 'keepCell') return props.onSelectionChange(cellSelection(action.rowIndex, action.columnId, columns));
     const bounds = action.kind === 'cellMenu' ? boundsOf(action.columnId, action.rowIndex) : boundsOf(action.columnId);
     if (!bounds) return;
     // Deferred: a menu closes on a key pressed outside it, and this key press is still being dispatched.

@@ -1,17 +1,25 @@
 import type { Theme } from '@glideapps/glide-data-grid';
 
-export interface StatusColors {
+export interface ChipColor {
+  background: string;
+  text: string;
+}
+
+export interface CellColors {
   queued: string;
   generating: string;
   error: string;
   stale: string;
   manual: string;
   quiet: string;
+  /** A neutral chip, and the chips of choices. */
+  chip: ChipColor;
+  chips: readonly ChipColor[];
 }
 
 export type Scheme = 'light' | 'dark';
 
-export const STATUS_COLORS: Record<Scheme, StatusColors> = {
+export const CELL_COLORS: Record<Scheme, CellColors> = {
   light: {
     queued: '#7b8494',
     generating: '#0d7a68',
@@ -19,6 +27,17 @@ export const STATUS_COLORS: Record<Scheme, StatusColors> = {
     stale: '#b35c00',
     manual: '#4263eb',
     quiet: '#6b7480',
+    chip: { background: '#eff0f1', text: '#353c46' },
+    chips: [
+      { background: '#e3f4ef', text: '#0b5f51' },
+      { background: '#e6eefb', text: '#274f92' },
+      { background: '#fdf0dc', text: '#7a4a00' },
+      { background: '#fbe8ea', text: '#93283a' },
+      { background: '#f0e9fa', text: '#5c3a96' },
+      { background: '#e5f3e4', text: '#2c5e28' },
+      { background: '#fbe9f2', text: '#8a2a63' },
+      { background: '#e4f1f6', text: '#1d5a73' },
+    ],
   },
   dark: {
     queued: '#98a0ad',
@@ -27,6 +46,17 @@ export const STATUS_COLORS: Record<Scheme, StatusColors> = {
     stale: '#ffb347',
     manual: '#91a7ff',
     quiet: '#98a0ad',
+    chip: { background: '#272d37', text: '#d5d9e0' },
+    chips: [
+      { background: '#16332e', text: '#8fd9c6' },
+      { background: '#1c2d47', text: '#a9c7f5' },
+      { background: '#3a2c14', text: '#f2cb8a' },
+      { background: '#3d2026', text: '#f3aeb8' },
+      { background: '#2f2545', text: '#cfb8f2' },
+      { background: '#1e3320', text: '#a6d6a2' },
+      { background: '#3b2033', text: '#efaed3' },
+      { background: '#17313c', text: '#9bd0e5' },
+    ],
   },
 };
 

@@ -9,7 +9,8 @@ interface Key {
   altKey: boolean;
 }
 
-export type KeyAction = { kind: 'details' | 'cellMenu'; rowIndex: number; columnId: string } | { kind: 'headerMenu'; columnId: string };
+/** Escape ends a selection of many cells, but keeps the place: the active cell. */
+export type KeyAction = { kind: 'keepCell'; rowIndex: number; columnId: string } | { kind: 'details' | 'cellMenu'; rowIndex: number; columnId: string } | { kind: 'headerMenu'; columnId: string };
 
 /** Keys that we handle instead of the grid. */
 export function keyAction(key: Key, selection: Selection, columns: readonly Column[], rowCount: number): KeyAction | undefined {
@@ -21,6 +22,7 @@ export function keyAction(key: Key, selection: Selection, columns: readonly Colu
   const { cell } = selection;
   if (!cell || cell.rowIndex >= rowCount) return undefined;
   if (isMenu) return { kind: 'cellMenu', ...cell };
+  if (key.key === 'Escape' && selection.rows.length === 0) return { kind: 'keepCell', ...cell };
   // In computed cells Enter opens the details: people read them more often than they edit them.
   const isDetails = (key.key === ' ' && isPlain) || (isEnter && isComputed(columns, cell.columnId));
   return isDetails ? { kind: 'details', ...cell } : undefined;

@@ -10,8 +10,18 @@ const WIDTH_DEFAULT = 190;
 const WIDTH_UNUSED = 84;
 const NARROW_SCREEN = 640;
 
+interface GridColumns {
+  gridColumns: GridColumn[];
+  freezeColumns: number;
+  /** Whether the button after the last column fits beside it. */
+  hasRoom: boolean;
+}
+
+/** Width of the row numbers and of the button after the last column. */
+const AROUND_WIDTH = 170;
+
 /** Columns as the grid library takes them, and how many of them stay frozen on this screen. */
-export function useGridColumns({ store, columns, widths, frozenCount }: GridProps): { gridColumns: GridColumn[]; freezeColumns: number } {
+export function useGridColumns({ store, columns, widths, frozenCount }: GridProps, gridWidth: number): GridColumns {
   const { width: screenWidth } = useViewportSize();
   // An unused input column would take half of a small screen.
   const isFirstNarrow = screenWidth > 0 && screenWidth < NARROW_SCREEN && isUnusedInput(columns[0]?.id, store.rowAt);
@@ -27,5 +37,6 @@ export function useGridColumns({ store, columns, widths, frozenCount }: GridProp
     [columns, widths, isFirstNarrow],
   );
   const drawnWidths = gridColumns.map(({ width }) => width);
-  return { gridColumns, freezeColumns: fitFrozen(frozenCount, drawnWidths, screenWidth) };
+  const hasRoom = drawnWidths.reduce((sum, width) => sum + width, AROUND_WIDTH) < gridWidth;
+  return { gridColumns, freezeColumns: fitFrozen(frozenCount, drawnWidths, screenWidth), hasRoom };
 }

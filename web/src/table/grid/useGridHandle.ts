@@ -8,6 +8,10 @@ export function useGridHandle({ ref, columns }: GridProps, editor: RefObject<Dat
   const boundsOf = (columnId: string, rowIndex = -1) => editor.current?.getBounds(indexOf(columnId), rowIndex);
   const handle: GridHandle = {
     boundsOf,
+    showCell: (columnId, rowIndex) => {
+      const index = indexOf(columnId);
+      if (index >= 0) editor.current?.scrollTo(index, rowIndex, 'both', 40, 20);
+    },
     focus: () => editor.current?.focus(),
     showColumn: (columnId) => {
       const index = indexOf(columnId);

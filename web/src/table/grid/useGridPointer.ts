@@ -1,5 +1,7 @@
-import type { DataEditorCoreProps, Item } from '@glideapps/glide-data-grid';
-import { RUN_BUTTON_WIDTH } from './cellRenderer';
+import type { CellClickedEventArgs, DataEditorCoreProps, Item } from '@glideapps/glide-data-grid';
+import { actionOf, type CellData } from './cellContent';
+import { ACTION_WIDTH, RUN_BUTTON_WIDTH } from './cellRenderer';
+import { CHECKBOX_WIDTH } from './drawDisplay';
 import type { CellPlace, GridProps } from './gridTypes';
 import { isComputed } from './keys';
 import type { useCellContent } from './useCellContent';
@@ -33,11 +35,16 @@ export function useGridPointer(props: GridProps, getCellContent: ReturnType<type
       const isTwice = isDoubleClick(item, event.isTouch);
       if (event.isDoubleClick && !isTwice) event.preventDefault();
       const place = placeOf(item);
+      const content = getCellContent(item);
+      // A checkbox takes every click; other buttons take the first of two.
+      const isPressed = place && content.kind === 'custom' && (!isTwice || actionOf(content.data) === 'check') && pressed(props, content.data, place, event);
+      if (isPressed) return event.preventDefault();
       if (place && isTwice && isComputed(columns, place.columnId)) {
         event.preventDefault();
         return props.onOpenCell(place);
       }
-      if (!place || event.isTouch || !hasRunButton(item)) return;
+      if (!place || isTwice) return;
+      if (event.isTouch || !hasRunButton(item)) return;
       if (event.localEventX > event.bounds.width - RUN_BUTTON_WIDTH) props.onRunCell(place);
     },
     onCellContextMenu: ([columnIndex, rowIndex], event) => {
@@ -62,4 +69,22 @@ export function useGridPointer(props: GridProps, getCellContent: ReturnType<type
       if (column) props.onHeaderMenu(column.id, event.bounds);
     },
   };
+}
+
+/** Handles a click on the button or the checkbox in a cell. Returns whether it was on one. */
+function pressed(props: GridProps, data: CellData, place: CellPlace, event: CellClickedEventArgs): boolean {
+  const { localEventX, bounds, isTouch, ctrlKey, metaKey, shiftKey } = event;
+  const action = actionOf(data);
+  const { display } = data;
+  if (action === 'check' && display.kind === 'checkbox') {
+    const isManual = props.columns.some(({ id, type }) => id === place.columnId && type === 'manual');
+    if (!isManual || shiftKey || localEventX > CHECKBOX_WIDTH) return false;
+    props.onTyped([{ ...place, text: String(!display.isChecked) }]);
+    return true;
+  }
+  const isOnButton = !isTouch && localEventX > bounds.width - ACTION_WIDTH;
+  const isOpened = action === 'open' && (ctrlKey || metaKey);
+  if (action === undefined || !(isOnButton || isOpened)) return false;
+  props.onAct(display);
+  return true;
 }

@@ -10,7 +10,10 @@ interface SelectionHandling {
 }
 
 /** Keeps the grid's selection in step with ours, and clears or deletes what is selected. */
-export function useGridSelection({ columns, selection, onSelectionChange, onClear, onDeleteRows }: GridProps): SelectionHandling {
+export function useGridSelection(
+  { store, columns, selection, onSelectionChange, onClear, onDeleteRows }: GridProps,
+  overPart: RefObject<boolean>,
+): SelectionHandling {
   const latest = useRef(selection);
   useEffect(() => {
     latest.current = selection;
@@ -21,6 +24,10 @@ export function useGridSelection({ columns, selection, onSelectionChange, onClea
     handlers: {
       gridSelection,
       onGridSelectionChange: (next: GridSelection) => {
+        // Rows that are being loaded cannot be selected.
+        if (store.total === undefined && next.columns.length === 0) return;
+        // A click on a button in a header does not select the column.
+        if (overPart.current && next.columns.length > 0) return;
         latest.current = toSelection(next, columns);
         onSelectionChange(latest.current);
       },

@@ -25,8 +25,15 @@ export function errorAdvice(code: ErrorCode): string {
 
 /** An error message short enough for a cell: the status first, without the host, which the tooltip shows. */
 export function shortMessage(message: string): string {
-  return message.replace(/^[^:]{1,60}? responded with (\d{3})(: |\.$)/, (_, status: string, end: string) => (end === ': ' ? `${status}: ` : `Status ${status}`));
+  const short = message.replace(/^[^:]{1,60}? responded with (\d{3})(: |\.$)/, (_, status: string, end: string) => (end === ': ' ? `${status}: ` : `Status ${status}`));
+  return short.replace(/^(\d{3}): ?([[{].*)$/s, (_, status: string, body: string) => {
+    const told = JSON_MESSAGE.exec(body)?.[1];
+    return told ? `${status}: ${told}` : `Status ${status}`;
+  });
 }
+
+/** What a server says in a JSON body, which may be cut. */
+const JSON_MESSAGE = /"(?:message|detail|error|error_description|title|reason)"\s*:\s*"([^"\\]{1,200})/;
 
 /** The status text of a cell, for tooltip, screen reader and panel. */
 export function describeCell(cell: Cell, now = Date.now()): string {

@@ -1,6 +1,6 @@
-import { notifications } from '@mantine/notifications';
 import { isRetryable, errorMessage } from '../../api/error';
 import { notifyError } from '../../ui/notify';
+import { showToast } from '../../ui/toasts';
 import { LostTextError } from './lostText';
 
 const TITLE = 'This was not saved';
@@ -9,5 +9,5 @@ const TITLE = 'This was not saved';
 export function notifyNotSaved(error: unknown, again?: () => void): void {
   if (!(error instanceof LostTextError)) return notifyError(error, TITLE, isRetryable(error) ? again : undefined);
   const message = `${errorMessage(error)} Your text: “${error.text}”`;
-  notifications.show({ title: TITLE, message, color: 'red', autoClose: false, withBorder: true, style: { whiteSpace: 'pre-wrap' } });
+  showToast({ title: TITLE, message, color: 'red', autoClose: false, style: { whiteSpace: 'pre-wrap' } });
 }

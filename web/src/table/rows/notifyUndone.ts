@@ -3,10 +3,13 @@ import { pluralize } from '../../ui/format';
 import { notify } from '../../ui/notify';
 import { notifyAction } from '../../ui/notifyAction';
 import { notRestoredMessage } from '../../ui/restoredMessage';
+import { hideToast } from '../../ui/toasts';
 import type { UndoResult } from './editor';
 
 /** Tells what an undo could not restore. */
 export function notifyUndone(undone: UndoResult, run: (body: TriggerBody) => Promise<void>): void {
+  // What offered the undo is out of date now.
+  hideToast();
   const message = undoMessage(undone);
   if (!message) return;
   const { manualCells } = undone;

@@ -1,18 +1,18 @@
-import { notifications } from '@mantine/notifications';
 import { useEffect } from 'react';
+import { hideToast, showToast } from '../../ui/toasts';
 
 const NOTE = 'running';
 
 /** Notification that a run has started. */
 export function notifyRunning(message: string): void {
-  notifications.hide(NOTE);
-  notifications.show({ id: NOTE, message, color: 'mill', autoClose: 4000, withBorder: true });
+  hideToast(NOTE);
+  showToast({ id: NOTE, message, color: 'mill', autoClose: 4000 });
 }
 
 /** Hides the notification when the run ends. */
 export function useRunningNotification(isRunning: boolean): void {
   useEffect(() => {
-    if (isRunning) return () => void notifications.hide(NOTE);
+    if (isRunning) return () => hideToast(NOTE);
     return undefined;
   }, [isRunning]);
 }

@@ -22,14 +22,20 @@ export interface Runs {
   run: (body: TriggerBody) => Promise<void>;
   stop: (rowIds?: string[]) => Promise<void>;
   isStopping: boolean;
+  /** Whether a run is being counted or started, for longer than a moment. */
+  isStarting: boolean;
   question: RunQuestion | undefined;
   /** Answers the question: runs this body, or nothing. */
   answer: (body?: TriggerBody) => Promise<void>;
 }
 
+/** Whatever takes longer shows that it works. */
+const MOMENT_MILLISECONDS = 100;
+
 export function useRuns(projectId: string, columns: readonly Column[]): Runs {
   const queryClient = useQueryClient();
   const [isStopping, setIsStopping] = useState(false);
+  const [isStarting, setIsStarting] = useState(false);
   const [question, setQuestion] = useState<RunQuestion>();
   const current = useRef(columns);
   current.current = columns;
@@ -38,6 +44,7 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
     (await data(client.POST('/v4/projects/{projectId}/trigger', { params, body }))).triggeredCount;
 
   const run = async (body: TriggerBody) => {
+    const timer = setTimeout(() => setIsStarting(true), MOMENT_MILLISECONDS);
     try {
       const columnIds = body.columnIds ?? current.current.filter(isProcessed).map((column) => column.id);
       if (body.rowIds?.length === 1 && columnIds.length === 1) {
@@ -51,6 +58,9 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
       notifyRunning(`Running ${measured.isAtMost ? 'up to ' : ''}${pluralize(measured.cells, 'cell')}.`);
     } catch (error) {
       notifyError(error, 'The run did not start');
+    } finally {
+      clearTimeout(timer);
+      setIsStarting(false);
     }
   };
 
@@ -80,7 +90,7 @@ export function useRuns(projectId: string, columns: readonly Column[]): Runs {
     }
   };
 
-  return { run, stop, isStopping, question, answer };
+  return { run, stop, isStopping, isStarting, question, answer };
 }
 
 function nothingRan(body: TriggerBody): string {

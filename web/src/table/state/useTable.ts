@@ -5,6 +5,7 @@ import type { Column, Project, Status } from '../../api/types';
 import { useLocalStorage } from '../../ui/useLocalStorage';
 import { useThrottled } from '../../ui/useThrottled';
 import { countFrozen, FIRST_COLUMN } from '../grid/frozen';
+import { type RowHeight, rowHeightOf } from '../grid/rowHeights';
 import type { Selection } from '../grid/selection';
 import type { Anchors } from '../grid/selectionAnchors';
 import { useAnchoredSelection } from '../grid/useAnchoredSelection';
@@ -48,8 +49,19 @@ export interface Table {
   /** The number of frozen columns on the left. */
   frozenCount: number;
   setFrozen: (columnId: string | null) => void;
+  rowHeight: RowHeight;
+  setRowHeight: (height: RowHeight) => void;
   /** Undefined until the first connection. */
   isConnected: boolean | undefined;
+}
+
+/** What this browser remembers of the table's looks. */
+function useLayout(projectId: string) {
+  const [widths, setWidths] = useLocalStorage<Record<string, number>>(`widths:${projectId}`, {});
+  const [frozen, setFrozen] = useLocalStorage<string | null>(`frozen:${projectId}`, FIRST_COLUMN);
+  const [height, setRowHeight] = useLocalStorage<string>(`height:${projectId}`, 'short');
+  const setWidth = (columnId: string, width: number) => setWidths({ ...widths, [columnId]: width });
+  return { widths, setWidth, frozen, setFrozen, rowHeight: rowHeightOf(height), setRowHeight };
 }
 
 export function useTable(projectId: string): { table: Table | undefined; error: unknown; retry: () => void } {
@@ -57,8 +69,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
   const views = useViews(projectId);
   const [search, setSearch] = useState('');
   const wanted = useDeferredValue(search.trim());
-  const [widths, setWidths] = useLocalStorage<Record<string, number>>(`widths:${projectId}`, {});
-  const [frozen, setFrozen] = useLocalStorage<string | null>(`frozen:${projectId}`, FIRST_COLUMN);
+  const { widths, frozen, ...layout } = useLayout(projectId);
   const [, setEdits] = useState(0);
   const [progress, setProgress] = useState(NO_RUN);
   const meter = useRef(new RunMeter());
@@ -116,8 +127,7 @@ export function useTable(projectId: string): { table: Table | undefined; error: 
     anchors,
     widths,
     frozenCount: countFrozen(frozen, shownColumns, store.rowAt),
-    setFrozen,
-    setWidth: (columnId: string, width: number) => setWidths({ ...widths, [columnId]: width }),
+    ...layout,
     isConnected,
   };
   return { table, error: project.error, retry: () => void project.refetch() };

@@ -1,7 +1,6 @@
 import { Button, Progress as Bar, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
 import { formatNumber, formatCost } from '../../ui/format';
-import { Icon } from '../../ui/Icon';
 import { countEnded, type Progress } from '../runs/progress';
 import { isAllEmpty, summary, waitingText } from '../runs/summary';
 import type { Table } from '../state/useTable';
@@ -12,7 +11,7 @@ const LINGER_MILLISECONDS = 10_000;
 
 /** Progress of the current run. */
 export function ProgressStrip({ table, onRuns }: { table: Table; onRuns: () => void }) {
-  const { progress, runs } = table;
+  const { progress } = table;
   const isShown = useLinger(progress);
   if (!isShown) return null;
   const finished = countEnded(progress);
@@ -47,18 +46,6 @@ export function ProgressStrip({ table, onRuns }: { table: Table; onRuns: () => v
       <Button size="xs" variant="subtle" color="gray" visibleFrom="xs" onClick={onRuns}>
         All runs
       </Button>
-      {progress.isRunning && (
-        <Button
-          size="xs"
-          color="red"
-          variant="light"
-          leftSection={<Icon name="stop" size={14} />}
-          loading={runs.isStopping}
-          onClick={() => void runs.stop()}
-        >
-          Stop
-        </Button>
-      )}
     </div>
   );
 }

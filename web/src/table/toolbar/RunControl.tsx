@@ -35,6 +35,7 @@ export function RunControl({ table, onImport, onRuns }: { table: Table; onImport
         <Button.Group>
           <Button
             leftSection={<Icon name="play" size={16} />}
+            loading={runs.isStarting}
             disabled={processed.length === 0}
             title={processed.length === 0 ? 'First add a column that fills itself' : isPart ? 'Runs the rows shown' : undefined}
             onClick={() => void runs.run(shown)}

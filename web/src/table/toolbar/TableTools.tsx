@@ -9,20 +9,20 @@ import { completeFilters, countFilters } from '../views/operators';
 import { SortBuilder } from '../views/SortBuilder';
 import { Tool } from '../views/Tool';
 import { ColumnsList } from './ColumnsList';
+import { HeightMenu } from './HeightMenu';
 import classes from './Toolbar.module.css';
 
 const FilterBuilder = lazy(() => import('../views/FilterBuilder'));
 
 interface Props {
   table: Table;
-  onAddColumn: () => void;
   onConfigure: (columnId: string) => void;
   onImport: () => void;
   onTrash: () => void;
 }
 
 /** Toolbar: filter, sort, columns, search, undo. */
-export function TableTools({ table, onAddColumn, onConfigure, onImport, onTrash }: Props) {
+export function TableTools({ table, onConfigure, onImport, onTrash }: Props) {
   const { state, change } = table.views;
   const filters = countFilters(completeFilters(state.filters));
   const hidden = table.columns.length - table.shownColumns.length;
@@ -44,6 +44,7 @@ export function TableTools({ table, onAddColumn, onConfigure, onImport, onTrash 
       <Tool icon="eye" label={hidden > 0 ? `${hidden} hidden` : 'Columns'} isActive={hidden > 0} width={280}>
         <ColumnsList table={table} onConfigure={onConfigure} />
       </Tool>
+      <HeightMenu table={table} />
       <TextInput
         id="table-search"
         size="xs"
@@ -58,17 +59,6 @@ export function TableTools({ table, onAddColumn, onConfigure, onImport, onTrash 
         rightSection={table.search && <CloseButton size="xs" aria-label="Clear the search" onClick={() => table.setSearch('')} />}
       />
       <span style={{ flex: 1 }} />
-      <Button
-        size="compact-md"
-        fz="sm"
-        fw={550}
-        variant="subtle"
-        leftSection={<Icon name="plus" size={16} />}
-        style={{ flexShrink: 0 }}
-        onClick={onAddColumn}
-      >
-        Column
-      </Button>
       <UndoRedo editor={table.editor} />
       <Tooltip label="Trash: what was deleted">
         <ActionIcon variant="subtle" color="gray" aria-label="Trash" onClick={onTrash}>

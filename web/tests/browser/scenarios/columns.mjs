@@ -54,7 +54,7 @@ export default async function columns({ server, page }) {
   await until('Town is not shown', async () => (await page.locator('[role=columnheader]', { hasText: 'Town' }).count()) === 0);
 
   // Drags the second provider before the first; the third stays last.
-  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('button', { name: 'Add column' }).click();
   const panel = page.getByRole('complementary');
   await panel.getByRole('button', { name: /^Email waterfall/ }).first().click();
   const handles = panel.getByRole('button', { name: /^Move / });

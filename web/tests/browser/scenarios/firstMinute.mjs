@@ -26,7 +26,7 @@ export default async function firstMinute({ server, page }) {
   await shot(page, 'table-sample');
   assert.ok(Date.now() - startedAt < 60_000, 'the first minute took longer than a minute');
 
-  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('button', { name: 'Add column' }).click();
   await shot(page, 'panel-gallery');
   await page.getByRole('button', { name: /^Reference/ }).click();
   await page.getByLabel('Header').fill('Language');

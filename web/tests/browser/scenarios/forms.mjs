@@ -18,7 +18,7 @@ async function corrections(page, server, project) {
   const panel = page.getByRole('complementary');
   const told = panel.getByRole('alert').filter({ hasText: 'Corrected while saving' });
   await openTable(page, server, project.id);
-  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('button', { name: 'Add column' }).click();
   await panel.getByRole('button', { name: /^Manual|^Text/ }).first().click();
   await panel.getByLabel('Header').fill('Name');
   await panel.getByRole('button', { name: 'Create column' }).click();

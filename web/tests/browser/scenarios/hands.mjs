@@ -36,7 +36,7 @@ export default async function hands({ server, page }) {
     assert.deepEqual(await seriousFindings(page), []);
     await shot(page, 'cell-menu');
     await item('Run this cell').click();
-    await grid.reads(0, 2, '{"company":{"name":"a Ltd","employees":12}}');
+    await grid.reads(0, 2, 'a Ltd · employees 12');
     await grid.rightClick(1, 1);
     await item('Copy').click();
     await until('the cell is copied', async () => (await page.evaluate(() => navigator.clipboard.readText())) === 'b');

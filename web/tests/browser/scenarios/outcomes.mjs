@@ -36,7 +36,7 @@ async function tellsCost(page, server) {
   await strip(page).getByText('8 cells · $0.04', { exact: true }).waitFor();
   await gridOf(page).select(0, 2);
   await page.keyboard.press('Space');
-  await page.getByRole('row', { name: 'Cost $0.005' }).waitFor();
+  await page.getByRole('complementary').getByText(/\$0\.005/).waitFor();
   await shot(page, 'cell-cost');
   await page.getByRole('button', { name: 'Configure column' }).click();
   const box = page.getByRole('region', { name: 'Try it' });

@@ -62,7 +62,7 @@ function visits(server, project) {
   };
   const gallery = async (page) => {
     await table(page);
-    await page.getByRole('button', { name: 'Column', exact: true }).click();
+    await page.getByRole('button', { name: 'Add column' }).click();
     await page.getByRole('complementary').getByText('AI text').waitFor();
   };
   const template = (name) => async (page) => {

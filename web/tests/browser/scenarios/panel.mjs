@@ -31,7 +31,7 @@ export default async function panel({ server, page, complaints }) {
 /** A click into the empty part of a prompt that ends in a chip puts the caret after it. */
 async function goesOnBehindChip(page) {
   const panel = page.getByRole('complementary');
-  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('button', { name: 'Add column' }).click();
   await panel.getByRole('button', { name: /^AI/ }).first().click();
   const prompt = panel.getByRole('textbox', { name: 'Prompt' });
   const pressBelow = async () => {
@@ -62,7 +62,7 @@ async function goesOnBehindChip(page) {
 }
 
 async function openHttp(page, address) {
-  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('button', { name: 'Add column' }).click();
   await page.getByRole('complementary').getByRole('button', { name: /^HTTP/ }).click();
   const field = page.getByRole('textbox', { name: 'URL' });
   await field.click();
@@ -127,7 +127,7 @@ async function asksFirst(page, server, project) {
 
   // Leaving after a save asks no question.
   await openTable(page, server, project.id);
-  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('button', { name: 'Add column' }).click();
   await page.getByRole('complementary').getByRole('button', { name: /^Text|^Manual/ }).first().click();
   await page.getByLabel('Header').fill('Note');
   await page.getByRole('button', { name: 'Create column' }).click();
@@ -145,7 +145,7 @@ function holdsTheWindow(page) {
 async function saysWhere(page, server, project) {
   const invalid = (name) => page.locator(`[aria-invalid="true"]`).and(page.getByRole('textbox', { name }));
   const panel = page.getByRole('complementary');
-  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('button', { name: 'Add column' }).click();
   await panel.getByRole('button', { name: /^HTTP/ }).click();
   await panel.getByRole('button', { name: 'Create column' }).click();
   await panel.getByText('Enter a URL.').waitFor();

@@ -52,7 +52,7 @@ export default async function together({ browser, server, page }) {
   await page.keyboard.press('Enter');
   await there.reads(5, 1, 'next');
 
-  await page.getByRole('button', { name: 'Column', exact: true }).click();
+  await page.getByRole('button', { name: 'Add column' }).click();
   await page.getByRole('complementary').getByRole('button', { name: /^Manual|^Text/ }).first().click();
   await page.getByLabel('Header').fill('Seen by both');
   await page.getByRole('button', { name: 'Create column' }).click();

@@ -1,0 +1,43 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { statusQuery } from '../../api/queries';
+import type { Status } from '../../api/types';
+import { useThrottled } from '../../ui/useThrottled';
+import type { HeaderState } from '../grid/headerParts';
+import { ColumnMeter } from '../runs/columnProgress';
+import type { Table } from '../state/useTable';
+
+interface Shown {
+  status: Status;
+  shares: ReadonlyMap<string, number>;
+}
+
+/** What the headers tell: sorting, counts, and progress while a column runs. */
+export function useHeaderStates({ project, shownColumns, views }: Table): ReadonlyMap<string, HeaderState> {
+  const { data: status } = useQuery(statusQuery(project.id));
+  const meter = useRef(new ColumnMeter());
+  const [shown, setShown] = useState<Shown>();
+  // Counts change many times a second in a run; twice a second is enough to read them.
+  const show = useThrottled<Shown>(setShown, (next, last) => next.status.processing !== last?.status.processing);
+  useEffect(() => {
+    if (status) show({ status, shares: meter.current.read(status) });
+  }, [status, show]);
+  const { sorting } = views.state;
+  return useMemo(
+    () =>
+      new Map(
+        shownColumns.map(({ id }): [string, HeaderState] => {
+          const counts = shown?.status.columns[id];
+          return [
+            id,
+            {
+              sort: sorting.find(({ columnId }) => columnId === id)?.direction,
+              counts: counts && { done: counts.complete, failed: counts.error, stale: counts.stale },
+              progress: shown?.shares.get(id),
+            },
+          ];
+        }),
+      ),
+    [shownColumns, sorting, shown],
+  );
+}
