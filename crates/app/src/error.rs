@@ -101,6 +101,7 @@ pub enum Noun {
     Secret,
     Key,
     Session,
+    Import,
 }
 
 impl std::fmt::Display for Noun {
@@ -116,6 +117,7 @@ impl std::fmt::Display for Noun {
             Self::Secret => "Secret",
             Self::Key => "Key",
             Self::Session => "Session",
+            Self::Import => "Import",
         })
     }
 }
