@@ -37,9 +37,12 @@ SILENT = {"script", "style", "noscript", "template", "svg", "head", "iframe", "s
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 # Elements that make a line of text.
 LINES = {"p", "li", "td", "th", "dd", "dt", "blockquote", "figcaption"} | HEADINGS
+FRAME = {"nav", "footer"}
 KINDS = ["code", "table", "item", "heading", "link"]
 # A table or code block may lose this much: a caption, a "Copy" button.
 SHARE_MIN = 0.9
+# A shorter line must be a line of the reference text, too.
+LINE_WORDS_MIN = 4
 
 
 def words(text):
@@ -119,7 +122,10 @@ class Page(HTMLParser):
             element["rows"] = []
         if name in ("td", "th") and self.open:
             self.open[-1]["rows"].append(name)
-        if name == "pre" and len(text) >= 3:
+        if self.is_framed(name):
+            return
+        # A column of line numbers is no code.
+        if name == "pre" and len(text) >= 3 and not all(word.isdigit() for word in text):
             self.found.append(("code", text, text))
         elif name == "table":
             rows = [row for row in element["rows"] if isinstance(row, int)]
@@ -134,6 +140,11 @@ class Page(HTMLParser):
                 self.found.append(("link", link, element["own"]))
 
 
+    def is_framed(self, name):
+        """Whether an element is part of the page's navigation or its footer."""
+        return name in FRAME or any(element["name"] in FRAME for element in self.open)
+
+
 def structures(html, reference):
     """The structures of a page that stand in its reference text."""
     page = Page()
@@ -143,17 +154,21 @@ def structures(html, reference):
     except (AssertionError, RecursionError):
         return []
     text = " " + " ".join(words(reference)) + " "
-    lines = {tuple(words(line)) for line in reference.splitlines()}
+    lines = {tuple(words(line)) for line in reference.splitlines()} - {()}
+    headings = {tuple(own) for kind, own, _ in page.found if kind == "heading"}
     counts = Counter(words(reference))
     found = []
     for kind, own, line in page.found:
         if kind in ("code", "table"):
             is_inside = share(own, counts) >= SHARE_MIN
-        elif kind == "heading":
-            is_inside = tuple(own) in lines
+        elif kind == "heading" or len(line) < LINE_WORDS_MIN:
+            # "Sign in" may be a menu's, and stand in a sentence of the text as well.
+            is_inside = tuple(line) in lines
         else:
             is_inside = " " + " ".join(line) + " " in text
-        if is_inside:
+        # The entry of a table of contents is not its heading.
+        is_entry = kind in ("item", "link") and tuple(line) in headings
+        if is_inside and not is_entry:
             found.append((kind, own))
     return found
 

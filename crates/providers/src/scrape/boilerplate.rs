@@ -72,3 +72,61 @@ fn is_frame(element: &Element) -> bool {
     let mut names = names.flat_map(str::split_whitespace).map(str::to_ascii_lowercase);
     FRAME.contains(&element.name()) || has_role || names.any(|name| FRAME_WORDS.contains(&name.as_str()))
 }
+
+/// Boxes that no page is made for, by any part of the words in `class` and `id`.
+const EXTRA_WORDS: [&str; 40] = [
+    "basket",
+    "breadcrumb",
+    "breadcrumbs",
+    "calendar",
+    "captcha",
+    "cart",
+    "consent",
+    "cookie",
+    "cookies",
+    "dropdown",
+    "facet",
+    "facets",
+    "filter",
+    "filters",
+    "flyout",
+    "gdpr",
+    "login",
+    "megamenu",
+    "minicart",
+    "modal",
+    "nav",
+    "navbar",
+    "navigation",
+    "newsletter",
+    "offcanvas",
+    "pager",
+    "pagination",
+    "paginator",
+    "popover",
+    "popup",
+    "refinements",
+    "share",
+    "sharing",
+    "signin",
+    "signup",
+    "skip",
+    "sponsored",
+    "subscribe",
+    "toolbar",
+    "tooltip",
+];
+
+/// Whether an element is a box beside the content: a cart, a login, a filter, a form to subscribe.
+pub(super) fn is_extra(element: &Element) -> bool {
+    if matches!(element.name(), "html" | "body" | "main" | "article") {
+        return false;
+    }
+    let names = element.attr("class").into_iter().chain(element.attr("id"));
+    let mut words = names.flat_map(|name| name.split(|letter: char| !letter.is_ascii_alphabetic()));
+    words.any(|word| {
+        EXTRA_WORDS
+            .binary_search_by(|known| known.bytes().cmp(word.bytes().map(|byte| byte.to_ascii_lowercase())))
+            .is_ok()
+    })
+}

@@ -1,5 +1,5 @@
-//! Mends what an extraction tore apart: half a table, a list without its first item, a code block between
-//! two paragraphs that were kept.
+//! Mends what an extraction tore apart: half a table, a list without its first item, a code block or a card
+//! between two paragraphs that were kept.
 
 use std::collections::HashSet;
 
@@ -14,12 +14,17 @@ const TABLE_PERCENT_MIN: usize = 30;
 /// What has more of its words in links leads elsewhere.
 const LINK_PERCENT_MAX: usize = 40;
 
-/// The places of the selected leaves, and of those that belong to them.
-pub(super) fn complete(outline: &Outline, selected: &HashSet<usize>) -> HashSet<usize> {
+/// The places of the selected leaves, and of those that belong to them. `area` is what may be content at all.
+pub(super) fn complete(
+    outline: &Outline,
+    selected: &HashSet<usize>,
+    area: &HashSet<usize>,
+) -> HashSet<usize> {
     let mut completion = Completion::new(outline, selected);
     completion.lines();
     completion.structures();
     completion.headings();
+    completion.gaps(area);
     completion.images();
     completion.selected
 }
@@ -112,6 +117,15 @@ impl<'a> Completion<'a> {
         }
     }
 
+    /// What may be content and stands between texts that are kept.
+    fn gaps(&mut self, area: &HashSet<usize>) {
+        let (start, end) = content_block(self.outline, &self.chosen());
+        let is_inside = |place: &usize| (start..end).contains(place);
+        let kept = self.selected.iter().copied().filter(is_inside);
+        let Some((first, last)) = kept.clone().min().zip(kept.max()) else { return };
+        self.selected.extend(area.iter().copied().filter(|place| (first..last).contains(place)));
+    }
+
     /// Images between texts that are kept.
     fn images(&mut self) {
         let mut last = false;
@@ -149,4 +163,48 @@ fn content_block(outline: &Outline, chosen: &Sums) -> (usize, usize) {
     let first = (part.start..part.end).find(is_chosen).unwrap_or(part.start);
     let last = (part.start..part.end).rev().find(is_chosen).unwrap_or(part.start);
     (first, last + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use scraper::Html;
+
+    use super::super::area;
+    use super::*;
+
+    /// What is kept if the texts with a `+` were selected.
+    fn check(html: &str, expected: &str) {
+        let document = Html::parse_document(html);
+        let outline = Outline::of(&document);
+        let text = |place: &usize| {
+            let node = document.tree.get(outline.leaves[*place].id).unwrap();
+            node.value().as_text().map(|text| text.trim().to_owned()).unwrap_or_default()
+        };
+        let selected = (0..outline.leaves.len()).filter(|place| text(place).contains('+')).collect();
+        let kept = complete(&outline, &selected, &area::find(&outline));
+        let mut kept: Vec<usize> = kept.into_iter().collect();
+        kept.sort_unstable();
+        let texts: Vec<String> = kept.iter().map(text).collect();
+        assert_eq!(texts.join(" "), expected, "{html}");
+    }
+
+    #[test]
+    fn what_belongs_together_is_kept_together() {
+        check("<div><p>a+ <b>b</b></p></div><p>c</p>", "a+ b");
+        check("<div><h2>a</h2><p>b+</p><pre>c</pre><p>d+</p></div>", "a b+ c d+");
+        check("<table><tr><td>a+<td>b<tr><td>c<td>d</table>", "a+ b c d");
+        check("<ul><li>a<li>b+<li>c+</ul><ul><li>d</ul>", "a b+ c+");
+    }
+
+    #[test]
+    fn what_stands_between_texts_is_kept() {
+        let menu =
+            "<ul><li><a href=/a>w</a><li><a href=/b>x</a><li><a href=/c>y</a><li><a href=/d>z</a></ul>";
+        check(
+            &format!(
+                "<p>before</p><div><p>a+</p><div>card</div>{menu}<aside>ad</aside><p>b+</p></div><p>after</p>"
+            ),
+            "a+ card b+",
+        );
+    }
 }

@@ -11,14 +11,17 @@ use scraper::{Html, Node};
 use trafilatura::{ExtractionFocus, Options};
 use url::Url;
 
-use super::completion;
 use super::kept::Kept;
 use super::outline::Outline;
+use super::{area, completion};
 
 /// What trafilatura is sure of counts if it is at least so much of the content.
 const SURE_PERCENT_MIN: usize = 85;
 /// A longer page is asked once only: it takes seconds each time.
 const SURE_BYTES_MAX: usize = 1024 * 1024;
+/// An index of other pages has so much text, and so much of it in links.
+const INDEX_CHARS_MIN: usize = 1_000;
+const INDEX_LINK_PERCENT_MIN: usize = 60;
 /// Less than this is hardly the content of a page that has more to offer.
 const CONTENT_CHARS_MIN: usize = 200;
 
@@ -34,8 +37,9 @@ pub(super) enum MainContent {
 ///
 /// Measured best on articles and on mixed pages: trafilatura, with its own fallbacks. It is asked twice,
 /// for the page's content and for what of that it is sure of: where the two hardly differ, the difference
-/// is captions and teasers. Where it finds next to nothing (lists, landing pages), the whole page without
-/// its frame says more.
+/// is captions and teasers. What it skips between the first and the last text that it finds is kept as well
+/// (cards, posts, sections). Where it finds next to nothing, and on an index, everything inside the page's
+/// frame says more.
 pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
     let outline = Outline::of(document);
     let marks = Marks::new(outline.leaves.len());
@@ -59,21 +63,30 @@ pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
     {
         return MainContent::Elsewhere(other);
     }
-    let unframed = outline.sums(|_, leaf| !leaf.is_frame).all();
-    let selected = if chars < CONTENT_CHARS_MIN && unframed * 2 > chars {
+    let area = area::find(&outline);
+    let selected = if chars < CONTENT_CHARS_MIN && chars_of(&area) * 2 > chars {
         // Of so little trafilatura keeps the words and not their order on the page.
-        (0..outline.leaves.len())
-            .filter(|place| outline.leaves.get(*place).is_some_and(|leaf| !leaf.is_frame))
-            .collect()
+        area.clone()
     } else if marked.len() > SURE_BYTES_MAX || chars < CONTENT_CHARS_MIN {
         balanced
     } else {
         let sure = marks.read(&found(ExtractionFocus::FavorPrecision));
         if chars_of(&sure) * 100 >= chars * SURE_PERCENT_MIN { sure } else { balanced }
     };
-    let selected = completion::complete(&outline, &selected);
+    let mut selected = completion::complete(&outline, &selected, &area);
+    if is_index(&outline) {
+        let leaves = outline.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_frame);
+        selected.extend(leaves.map(|(place, _)| place));
+    }
     let leaves = outline.leaves.iter().enumerate().filter(|(place, _)| selected.contains(place));
     MainContent::Kept(Kept::with(document, leaves.map(|(_, leaf)| leaf.id)))
+}
+
+/// Whether a page is made to lead elsewhere, so that its links are its content.
+fn is_index(outline: &Outline) -> bool {
+    let shown = outline.sums(|_, leaf| !leaf.is_frame).all();
+    let links = outline.sums(|_, leaf| !leaf.is_frame && leaf.is_link).all();
+    shown >= INDEX_CHARS_MIN && links * 100 >= shown * INDEX_LINK_PERCENT_MIN
 }
 
 /// What was found, if hardly a word of it is shown on the page.
@@ -130,6 +143,30 @@ impl Marks {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_index_is_kept_whole() {
+        let links = "<p><a href=/a>Rye</a> <a href=/b>Wheat</a></p>".repeat(150);
+        let words = "<p>The mill stands by the river.</p>".repeat(50);
+        for (html, expected) in [
+            (links.clone(), true),
+            (format!("{links}{words}"), false),
+            (format!("<nav>{links}</nav>"), false),
+            ("<p><a href=/a>Rye</a></p>".to_owned(), false),
+        ] {
+            assert_eq!(is_index(&Outline::of(&Html::parse_document(&html))), expected, "{html}");
+        }
+        let menu =
+            "<ul><li><a href=/a>A</a><li><a href=/b>B</a><li><a href=/c>C</a><li><a href=/d>D</a></ul>";
+        let mut document = Html::parse_document(&format!("<h1>Mills</h1>{links}{menu}"));
+        let MainContent::Kept(kept) = find(&mut document, &Url::parse("https://example.com/").unwrap())
+        else {
+            panic!("the page shows its links");
+        };
+        let texts =
+            document.tree.nodes().filter(|node| node.value().is_text() && kept.has(node.id())).count();
+        assert_eq!(texts, 1 + 300 + 4);
+    }
 
     #[test]
     fn marks_are_read_as_they_were_made() {

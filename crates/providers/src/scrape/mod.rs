@@ -5,6 +5,7 @@
 
 mod about;
 mod address;
+mod area;
 mod boilerplate;
 mod charset;
 pub mod child;
@@ -21,6 +22,7 @@ mod kept;
 mod links;
 mod main_content;
 mod markdown;
+mod noscript;
 mod open_elements;
 mod outline;
 pub mod page;

@@ -5,7 +5,7 @@ use ego_tree::iter::Edge;
 use scraper::node::Element;
 use scraper::{Html, Node};
 
-use super::boilerplate::{Keep, is_dropped};
+use super::boilerplate::{Keep, is_dropped, is_extra};
 
 /// The readable texts and elements of a page, both in its order.
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(super) struct Leaf {
     pub(super) is_link: bool,
     /// Whether it stands in what frames the content.
     pub(super) is_frame: bool,
+    /// Whether it is the label of something to press or to fill in.
+    pub(super) is_control: bool,
     /// The innermost element that begins a line, by its place among the elements.
     pub(super) block: usize,
 }
@@ -33,13 +35,19 @@ pub(super) struct Part {
     pub(super) name: String,
     pub(super) start: usize,
     pub(super) end: usize,
+    /// The elements inside it: from the one behind it to before this one.
+    pub(super) last: usize,
     pub(super) is_frame: bool,
+    /// Whether the page itself says that its content is in here.
+    pub(super) is_main: bool,
+    /// Whether it is a box beside the content: a cart, a filter, a login.
+    pub(super) is_extra: bool,
 }
 
 impl Outline {
     pub(super) fn of(document: &Html) -> Self {
         let mut outline = Self::default();
-        let mut open = vec![Open { part: 0, block: 0, is_link: false, is_frame: false }];
+        let mut open = vec![Open { part: 0, block: 0, is_link: false, is_frame: false, is_control: false }];
         let mut skipped = None;
         for edge in document.tree.root().traverse() {
             match (edge, skipped) {
@@ -57,9 +65,9 @@ impl Outline {
                     if node.value().is_element()
                         && let Some(closed) = open.pop()
                     {
-                        let end = outline.leaves.len();
+                        let (end, last) = (outline.leaves.len(), outline.elements.len());
                         if let Some(part) = outline.elements.get_mut(closed.part) {
-                            part.end = end;
+                            (part.end, part.last) = (end, last);
                         }
                     }
                 }
@@ -76,18 +84,28 @@ impl Outline {
         let name = element.name().to_owned();
         let block = if is_block(&name) { part } else { outer.block };
         let is_link = outer.is_link || name == "a";
+        let is_control =
+            outer.is_control || matches!(name.as_str(), "button" | "label" | "textarea" | "legend");
         if name == "img" {
-            self.leaves.push(Leaf { id, chars: 0, is_link, is_frame, block });
+            self.leaves.push(Leaf { id, chars: 0, is_link, is_frame, is_control, block });
         }
-        self.elements.push(Part { name, start, end: start, is_frame });
-        open.push(Open { part, block, is_link, is_frame });
+        self.elements.push(Part {
+            start,
+            end: start,
+            last: part + 1,
+            is_frame,
+            is_main: name == "main" || element.attr("role") == Some("main"),
+            is_extra: is_extra(element),
+            name,
+        });
+        open.push(Open { part, block, is_link, is_frame, is_control });
     }
 
     fn leaf(&mut self, id: NodeId, text: &str, open: &[Open]) {
         let chars = text.chars().filter(|letter| !letter.is_whitespace()).count();
         if let Some(outer) = open.last().filter(|_| chars > 0) {
-            let Open { block, is_link, is_frame, .. } = *outer;
-            self.leaves.push(Leaf { id, chars, is_link, is_frame, block });
+            let Open { block, is_link, is_frame, is_control, .. } = *outer;
+            self.leaves.push(Leaf { id, chars, is_link, is_frame, is_control, block });
         }
     }
 
@@ -129,6 +147,7 @@ struct Open {
     block: usize,
     is_link: bool,
     is_frame: bool,
+    is_control: bool,
 }
 
 /// Whether words in an element begin a line of their own.

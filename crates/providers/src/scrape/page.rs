@@ -10,7 +10,7 @@ use super::frames::{Job, Kind, Page, Wanted};
 use super::html_limits::limit_html;
 use super::kept::Kept;
 use super::main_content::{self, MainContent};
-use super::{about, contacts, head, html, images, json_ld, links, markdown, plain_text, selectors};
+use super::{about, contacts, head, html, images, json_ld, links, markdown, noscript, plain_text, selectors};
 
 /// Reads a page as the job says.
 pub(super) fn read(job: &Job, body: &[u8]) -> Page {
@@ -44,7 +44,7 @@ pub struct Content {
 /// The main content alone, in this process: for measuring with pages one trusts.
 pub fn content(body: &[u8], url: &Url) -> Content {
     let text = limit_html(&decode(body, "", url.host_str()));
-    let (document, kept) = content_of(Html::parse_document(&text), url, true, &Wanted::default());
+    let (document, kept) = content_of(noscript::parse(&text), url, true, &Wanted::default());
     Content {
         markdown: markdown::write(&document, &kept, url, false),
         html: html::write(&document, &kept, url),
@@ -58,7 +58,7 @@ fn of_text(job: &Job, text: &str) -> Page {
 }
 
 fn of_html(job: &Job, text: &str) -> Page {
-    let document = Html::parse_document(text);
+    let document = noscript::parse(text);
     let base = head::base(&document, &job.url);
     let wanted = &job.wanted;
     let with_images = wanted.has(ScrapeFormat::Images);

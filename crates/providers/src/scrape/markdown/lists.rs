@@ -1,5 +1,7 @@
 //! Lists: of items, numbered or not, and of definitions.
 
+use scraper::Node;
+
 use super::flow::{BlockKind, Flow};
 use super::{Context, NESTING_MAX, Place, Writer, text};
 
@@ -10,11 +12,19 @@ impl Writer<'_> {
         let mut number = start.unwrap_or(1);
         let mut items: Vec<String> = Vec::new();
         for child in node.children() {
-            let Some(element) = child.value().as_element() else { continue };
             let is_kept = self.kept.has(child.id());
             let mut inner = Flow::default();
-            if is_kept && matches!(element.name(), "ul" | "ol") {
-                self.list(child, element.name() == "ol", &mut inner, context);
+            let name = match child.value() {
+                Node::Element(element) => element.name(),
+                // Words between the items, where none belong.
+                Node::Text(words) if is_kept => {
+                    inner.words(words);
+                    ""
+                }
+                _ => continue,
+            };
+            if is_kept && matches!(name, "ul" | "ol") && context.nesting < NESTING_MAX {
+                self.list(child, name == "ol", &mut inner, context);
                 let nested = inner.into_text(true);
                 if let Some(item) = items.last_mut() {
                     let nested = text::indented(&["\n", &nested].concat(), 2);
@@ -32,7 +42,7 @@ impl Writer<'_> {
             if !body.is_empty() {
                 items.push([&marker, text::indented(&body, marker.len()).as_str()].concat());
             }
-            number = number.saturating_add(u32::from(element.name() == "li"));
+            number = number.saturating_add(u32::from(name == "li"));
         }
         let is_loose = items.iter().any(|item| item.contains("\n\n"));
         flow.block(items.join(if is_loose { "\n\n" } else { "\n" }), BlockKind::List);
@@ -63,11 +73,14 @@ impl Writer<'_> {
                         has_definition = true;
                     }
                 }
+                "div" if context.nesting < NESTING_MAX => {
+                    flow.block(std::mem::take(&mut group), BlockKind::Text);
+                    self.definitions(child, flow, context);
+                }
                 _ => {
                     flow.block(std::mem::take(&mut group), BlockKind::Text);
-                    if context.nesting < NESTING_MAX {
-                        self.definitions(child, flow, context);
-                    }
+                    self.children(child, flow, context);
+                    flow.end_line();
                 }
             }
         }

@@ -67,7 +67,7 @@ impl Writer<'_> {
                     let (blocks, place) = (flow.blocks.len(), flow.line.len());
                     self.element(child, element, flow, context);
                     if follows_element && flow.blocks.len() == blocks {
-                        set_apart(&mut flow.line, place);
+                        set_apart(&mut flow.line, place, context.inside == Inside::Heading);
                     }
                     follows_element = true;
                     continue;
@@ -284,13 +284,17 @@ fn key(node: Place<'_>, flow: &mut Flow) {
 }
 
 /// Puts a blank between two elements whose words would run together: `Free` and `Pro`, not `H` and `ello`.
-fn set_apart(line: &mut String, place: usize) {
+/// In a heading, elements are parts of it: a name, a title, a label.
+fn set_apart(line: &mut String, place: usize, is_heading: bool) {
     let before = line.get(..place).and_then(|text| text.chars().next_back());
     let after =
         line.get(place..).and_then(|text| text.trim_start_matches(['*', '[', '~', '`']).chars().next());
     let ends = before
         .is_some_and(|before| before.is_lowercase() || before.is_numeric() || ".!?:;)".contains(before));
-    if ends && after.is_some_and(char::is_uppercase) {
+    let is_glued = is_heading
+        && before.is_some_and(|before| before.is_alphanumeric() || before == ')')
+        && after.is_some_and(char::is_alphanumeric);
+    if is_glued || (ends && after.is_some_and(char::is_uppercase)) {
         line.insert(place, ' ');
     }
 }

@@ -60,7 +60,12 @@ fn lists_keep_their_order_and_depth() {
     check("<ol start=3><li>a<li>b<ul><li>c<li>d</ul><li>e</ol>", "3. a\n4. b\n   - c\n   - d\n5. e");
     check("<ul><li><p>a</p><p>b</p><li>c</ul>", "- a\n\n  b\n\n- c");
     check("<ul><li>a</li><ul><li>b</li></ul></ul>", "- a\n  - b");
+    check("<ul>a<li>b</li></ul>", "- a\n- b");
+    check("<dl><dt>a</dt><dd>b</dd><p>c</p></dl>", "a\n: b\n\nc");
     check("<ul><li><pre>a\nb</pre></ul>", "- ```\n  a\n  b\n  ```");
+    // Lists in one another without end are not moved to the right without end.
+    let deep = written(&["<ul>".repeat(300), "<li>a<li>b".to_owned()].concat(), false);
+    assert!(deep.len() < 1_000 && deep.contains('a') && deep.contains('b'), "{deep}");
     check(
         "<dl><dt>Mill</dt><dd>It grinds.</dd><dd>It turns.</dd><div><dt>River</dt><dd>It <b>runs</b>.</dd></div></dl>",
         "Mill\n: It grinds.\n: It turns.\n\nRiver\n: It **runs**.",
@@ -76,6 +81,10 @@ fn words_are_neither_glued_nor_torn() {
     check("<p>a<b> b </b>c</p>", "a **b** c");
     check("<p><b><strong>a</strong></b><i> </i>b</p>", "**a** b");
     check("<p>Press <kbd>Ctrl</kbd>+<kbd>C</kbd></p>", "Press <kbd>Ctrl</kbd>+<kbd>C</kbd>");
+    check(
+        "<h2><a href=/a>Mill</a><i>songs</i><span>4AD</span></h2>",
+        "## [Mill](https://example.com/a) songs 4AD",
+    );
     check("<label>Name</label><button>Send</button>", "Name Send");
 }
 
