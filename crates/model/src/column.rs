@@ -10,6 +10,7 @@ pub use crate::ai_config::{AiConfig, AiFallback, AiProvider};
 use crate::filter::document::Filters;
 use crate::ids::ColumnId;
 use crate::record::Slot;
+pub use crate::web_scraper::{ScrapeFormat, ScrapeSelectors, WebScraper};
 
 /// The type of a column: what fills its cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -223,40 +224,6 @@ pub struct WaterfallProvider {
     pub order: u32,
 }
 
-/// What the scraper fetches, and what it stores.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct WebScraper {
-    /// The URL, such as `@{col_website}`.
-    #[serde(default)]
-    #[schemars(length(max = 10_000))]
-    pub url: String,
-    #[serde(default = "WebScraper::formats_default")]
-    #[schemars(length(min = 1, max = 3))]
-    pub formats: Vec<ScrapeFormat>,
-    #[serde(default = "yes")]
-    pub only_main_content: bool,
-    #[serde(default = "yes")]
-    pub respect_robots: bool,
-    #[serde(default = "timeout_seconds_default")]
-    #[schemars(range(min = 1, max = 300))]
-    pub timeout_seconds: u32,
-}
-
-impl WebScraper {
-    fn formats_default() -> Vec<ScrapeFormat> {
-        vec![ScrapeFormat::Markdown]
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ScrapeFormat {
-    Markdown,
-    Html,
-    Links,
-}
-
 /// An HTTP request made for each cell. `@{columnId}` can be used in `url`, `headers`, `query` and `body`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -386,10 +353,6 @@ pub struct RateLimit {
     pub requests: u32,
     #[schemars(range(min = 1, max = 86_400))]
     pub per_seconds: u32,
-}
-
-fn yes() -> bool {
-    true
 }
 
 fn timeout_seconds_default() -> u32 {

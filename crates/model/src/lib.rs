@@ -40,6 +40,7 @@ pub mod template;
 pub mod trash;
 pub mod value;
 pub mod view;
+pub mod web_scraper;
 
 pub use answer_schema::AnswerSchema;
 pub use cell::{CellState, CellStates};

@@ -2,7 +2,8 @@
 //!
 //! `cargo run --release -p rowmill-providers --example extract -- HTML_FOLDER text|markdown > output/rowmill.json`
 //! reads every `<id>.html` or `<id>.html.gz` in the folder. `text` is the text of the content; `markdown` is
-//! what a cell gets, less the targets of links and images, which are no words of the article.
+//! what a cell gets, less the targets of links and images, which are no words of the article. `raw` is what a
+//! cell gets, as `bench/scrape.py` wants it.
 
 #![expect(clippy::print_stdout, reason = "this is what it is for")]
 
@@ -18,7 +19,7 @@ use url::Url;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
-    let (folder, wanted) = args.next().zip(args.next()).ok_or("usage: extract FOLDER text|markdown")?;
+    let (folder, wanted) = args.next().zip(args.next()).ok_or("usage: extract FOLDER text|markdown|raw")?;
     let base = Url::parse("https://example.com/")?;
     let mut output = Map::new();
     let mut files: Vec<_> = fs::read_dir(folder)?.collect::<Result<_, _>>()?;
@@ -27,8 +28,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         let name = file.file_name().to_string_lossy().into_owned();
         let Some((id, _)) = name.split_once(".html") else { continue };
         let content = page::content(&read(&file.path())?, &base);
-        let body =
-            if wanted == "markdown" { without_targets(&content.markdown) } else { text(&content.html) };
+        let body = match wanted.as_str() {
+            "raw" => content.markdown,
+            "markdown" => without_targets(&content.markdown),
+            _ => text(&content.html),
+        };
         output.insert(id.to_owned(), json!({ "articleBody": body }));
     }
     println!("{}", serde_json::to_string(&output)?);

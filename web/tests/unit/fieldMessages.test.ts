@@ -17,6 +17,7 @@ test.each<[ApiError, string]>([
     'Filter: Invalid pattern: unclosed group.',
   ],
   [refused(['cells[0].rowId', 'is not a row of this project']), 'This row was deleted in the meantime.'],
+  [refused(['taskConfig.webScraper.selectors.include[0]', 'is too long']), 'Only these parts is too long.'],
   [refused(['', 'the file is empty']), 'The file is empty.'],
   [new ApiError('Bearer token is required', 401, 'unauthenticated', []), 'You are signed out. Sign in, then try again.'],
   [new ApiError('The file exceeds the limit of 5 bytes (importBytesMax)', 413, 'x', []), 'The file exceeds the limit of 5 bytes'],

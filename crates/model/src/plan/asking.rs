@@ -120,6 +120,8 @@ mod tests {
             ("/taskConfig/waterfallEmail/providers/1/enabled", json!(true), true),
             ("/taskConfig/waterfallEmail/providers/1/id", json!("z"), false),
             ("/taskConfig/waterfallEmail/inputMapping/domain", json!(""), true),
+            ("/taskConfig/webScraper", json!({"maxChars": 9}), true),
+            ("/taskConfig/webScraper", json!({"selectors": {"exclude": ["nav"]}}), true),
             ("/runCondition", json!([{"columnId": "_trigger", "operator": "isNotEmpty"}]), true),
             ("/dataShape", json!("json"), true),
             ("/header", json!("Walk"), false),

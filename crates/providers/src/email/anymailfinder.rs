@@ -24,6 +24,10 @@ pub(super) async fn find(session: &mut Session<'_>, person: &Person) -> Result<F
         return Err(response.finder_failure(WHO));
     }
     let body = response.json(WHO)?;
+    // An error may come as a success: `{error: …}` and no address.
+    if !matches!(body.get("error"), None | Some(Value::Null | Value::Bool(false))) {
+        return Err(response.told_failure(WHO, None, text(&body, "/error")));
+    }
     session.note_credits(body.get("credits_charged"));
     let status = text(&body, "/email_status");
     // `blacklisted`: the person asked not to be found.

@@ -1,4 +1,4 @@
-//! Hunter. Its statuses are the other way round: 403 is "too fast", 429 is "quota spent".
+//! Hunter. Its statuses are the other way round: 403 is "too fast", 429 is "quota spent". 202 is "ask again".
 
 use std::time::Duration;
 
@@ -6,28 +6,41 @@ use serde_json::Value;
 
 use super::finding::{Finding, Hit};
 use super::person::Person;
-use super::session::{Session, address, text};
+use super::session::{Progress, Session, address, text};
 use crate::failure::{Failure, FailureKind};
-use crate::ssrf_guard::Response;
+use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "Hunter";
 
 /// Hunter searches for up to 20 seconds.
 const DEADLINE: Duration = Duration::from_secs(40);
+/// How long it is left alone while it still searches, unless it says so itself.
+const DELAY: Duration = Duration::from_secs(5);
 
-pub(super) async fn find(session: &Session<'_>, person: &Person) -> Result<Finding, Failure> {
-    let request = session.get("v2/email-finder").secret_header("x-api-key", "", session.key)?;
-    let request = request.query(&[("domain", person.domain())]).query(&person.name_pairs("full_name"));
-    read(&session.send(request.deadline(DEADLINE)).await?)
+pub(super) async fn find(session: &mut Session<'_>, person: &Person) -> Result<Finding, Failure> {
+    let response = session.send(search(session, person)?).await?;
+    match read(&response)? {
+        Progress::Done(finding) => Ok(finding),
+        Progress::Pending(told) => {
+            session.poll(told.unwrap_or(DELAY), |session| search(session, person), read).await
+        }
+    }
 }
 
-fn read(response: &Response) -> Result<Finding, Failure> {
+fn search(session: &Session<'_>, person: &Person) -> Result<Request, Failure> {
+    let request = session.get("v2/email-finder").secret_header("x-api-key", "", session.key)?;
+    let request = request.query(&[("domain", person.domain())]).query(&person.name_pairs("full_name"));
+    Ok(request.deadline(DEADLINE))
+}
+
+fn read(response: &Response) -> Result<Progress, Failure> {
     match response.status {
-        200..300 => Ok(found(&response.json(WHO)?)),
+        202 => Ok(Progress::Pending(response.hints().retry_after)),
+        200..300 => Ok(Progress::Done(found(&response.json(WHO)?))),
         403 => Err(response.failure_of(WHO, FailureKind::RateLimited)),
         429 => Err(response.failure_of(WHO, FailureKind::OutOfCredits)),
         // The person asked not to be processed.
-        451 => Ok(Finding::Miss),
+        451 => Ok(Progress::Done(Finding::Miss)),
         _ => Err(response.finder_failure(WHO)),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::finding::Finding;
 use super::person::Person;
@@ -23,6 +23,11 @@ pub(super) async fn find(session: &mut Session<'_>, person: &Person) -> Result<F
         return Err(response.finder_failure(WHO));
     }
     let body = response.json(WHO)?;
+    // An error may come as a success: `{success: false, errors: [{status, code, …}]}`.
+    if body.get("success") == Some(&Value::Bool(false)) {
+        let told = body.pointer("/errors/0/status").and_then(Value::as_u64);
+        return Err(response.told_failure(WHO, told, text(&body, "/errors/0/code")));
+    }
     session.note_credits(body.get("credits_consumed"));
     let status = text(&body, "/status");
     let email = address(body.get("email")).filter(|_| !matches!(status, "not_found" | "invalid"));

@@ -125,6 +125,24 @@ impl Response {
             _ => self.failure(who),
         }
     }
+
+    /// The failure that a body tells of, although its status is a success: by the status it names, else by
+    /// the words of its error code.
+    pub(super) fn told_failure(&self, who: &str, status: Option<u64>, code: &str) -> Failure {
+        let status = status.and_then(|status| u16::try_from(status).ok()).filter(|status| *status >= 400);
+        let code = code.to_ascii_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| code.contains(word));
+        match status {
+            Some(400 | 422) => self.failure_of(who, FailureKind::InvalidInput),
+            Some(status) => self.failure_at(who, status),
+            None if says(&["credit", "payment", "quota"]) => self.failure_of(who, FailureKind::OutOfCredits),
+            None if says(&["auth", "api_key", "api key"]) => {
+                self.failure_of(who, FailureKind::InvalidCredentials)
+            }
+            None if says(&["rate", "too_many", "too many"]) => self.failure_of(who, FailureKind::RateLimited),
+            None => self.failure_of(who, FailureKind::ProviderError),
+        }
+    }
 }
 
 /// An address, if the value is one. Finders mask with stars what they want to be paid for.

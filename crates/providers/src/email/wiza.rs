@@ -52,12 +52,19 @@ fn read(response: &Response) -> Result<Progress, Failure> {
     }
 }
 
+/// The first address that Wiza stands for, else the first that it does not call invalid. The reveal's own
+/// address comes before those of its list.
 fn found(body: &Value) -> Finding {
-    let of = |place: &str, status: &str| {
-        let email = address(body.pointer(&format!("{place}/email")));
-        let status = text(body, &format!("{place}/{status}"));
-        email.filter(|_| status != "invalid").map(|email| (email, status == "valid"))
-    };
-    let found = of("/data", "email_status").or_else(|| of("/data/emails/0", "email_status"));
+    let listed = body.pointer("/data/emails").and_then(Value::as_array);
+    let entries = body.get("data").into_iter().chain(listed.into_iter().flatten());
+    let usable: Vec<(String, bool)> = entries
+        .filter_map(|entry| {
+            let status = text(entry, "/email_status");
+            let email = address(entry.get("email")).filter(|_| status != "invalid")?;
+            Some((email, status == "valid"))
+        })
+        .collect();
+    let verified = usable.iter().position(|(_, verified)| *verified).unwrap_or_default();
+    let found = usable.into_iter().nth(verified);
     found.map_or(Finding::Miss, |(email, verified)| hit_or_miss(Some(email), verified))
 }

@@ -6,12 +6,18 @@
 
 use std::io::{self, Read, Write};
 
+use rowmill_model::column::ScrapeFormat;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use url::Url;
 
-/// The longest head of a job: an address and a few words.
-const HEAD_BYTES_MAX: usize = 64 * 1024;
+use super::about::About;
+use super::contacts::Contacts;
+use super::images::Image;
+
+/// The longest head of a job: an address, selectors and a few words.
+const HEAD_BYTES_MAX: usize = 256 * 1024;
 /// The longest page a child takes.
 pub(super) const PAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// The longest answer the service takes.
@@ -26,7 +32,7 @@ pub(super) struct Job {
     /// As the header says, with its parameters.
     pub(super) content_type: String,
     pub(super) only_main_content: bool,
-    pub(super) with_html: bool,
+    pub(super) wanted: Wanted,
 }
 
 /// How a body is read.
@@ -37,6 +43,24 @@ pub(super) enum Kind {
     Text,
 }
 
+/// What is wanted of a page. Its Markdown and its links always are.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wanted {
+    pub formats: Vec<ScrapeFormat>,
+    /// Longer texts are cut.
+    pub chars_max: Option<usize>,
+    /// CSS selectors of what is read in place of the main content.
+    pub include: Vec<String>,
+    /// CSS selectors of what is left out.
+    pub exclude: Vec<String>,
+}
+
+impl Wanted {
+    pub(super) fn has(&self, format: ScrapeFormat) -> bool {
+        self.formats.contains(&format)
+    }
+}
+
 /// What the child found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Page {
@@ -45,7 +69,14 @@ pub(super) struct Page {
     pub(super) language: Option<String>,
     pub(super) markdown: String,
     pub(super) html: Option<String>,
+    pub(super) text: Option<String>,
     pub(super) links: Vec<String>,
+    pub(super) images: Option<Vec<Image>>,
+    pub(super) contacts: Option<Contacts>,
+    pub(super) json_ld: Option<Vec<Value>>,
+    pub(super) about: About,
+    /// Whether something was cut to `chars_max`.
+    pub(super) is_truncated: bool,
 }
 
 /// The end of a job; `None` if the page broke whatever read it.
@@ -110,7 +141,7 @@ mod tests {
             kind: Kind::Html,
             content_type: "text/html".to_owned(),
             only_main_content: true,
-            with_html: false,
+            wanted: Wanted::default(),
         }
     }
 

@@ -51,7 +51,7 @@ pub(super) fn base(document: &Html, url: &Url) -> Url {
 }
 
 /// The first of these that some meta element says something for.
-fn meta(document: &Html, names: &[&str], chars_max: usize) -> Option<String> {
+pub(super) fn meta(document: &Html, names: &[&str], chars_max: usize) -> Option<String> {
     names.iter().find_map(|wanted| {
         elements(document, "meta").find_map(|element| {
             let element = element.value();
@@ -65,7 +65,7 @@ fn meta(document: &Html, names: &[&str], chars_max: usize) -> Option<String> {
 }
 
 /// HTML's own elements only: drawings have titles too.
-fn elements<'a>(document: &'a Html, name: &'static str) -> impl Iterator<Item = ElementRef<'a>> {
+pub(super) fn elements<'a>(document: &'a Html, name: &'static str) -> impl Iterator<Item = ElementRef<'a>> {
     document.tree.nodes().filter_map(ElementRef::wrap).filter(move |element| {
         let element = element.value();
         element.name() == name && &*element.name.ns == "http://www.w3.org/1999/xhtml"
@@ -73,7 +73,7 @@ fn elements<'a>(document: &'a Html, name: &'static str) -> impl Iterator<Item = 
 }
 
 /// The text as one line without blanks around it.
-fn line(text: &str, chars_max: usize) -> Option<String> {
+pub(super) fn line(text: &str, chars_max: usize) -> Option<String> {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let line: String = line.chars().take(chars_max).collect();
     (!line.is_empty()).then_some(line)

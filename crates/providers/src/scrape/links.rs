@@ -31,6 +31,12 @@ pub(super) fn of(document: &Html, base: &Url) -> Vec<String> {
     links
 }
 
+/// The whole address of a link or an image, unless it is one that does something or holds the thing itself.
+pub(super) fn target(value: &str, base: &Url) -> Option<String> {
+    let url = base.join(value.trim()).ok()?;
+    matches!(url.scheme(), "http" | "https" | "mailto" | "tel").then(|| url.into())
+}
+
 fn absolute(href: &str, base: &Url) -> Option<String> {
     let href = href.trim();
     if href.starts_with('#') {

@@ -3,30 +3,48 @@
 //! A page is fetched through the guarded client, if the site's robots.txt lets us, and read in a child
 //! process ([`child`]), because HTML from strangers can bring any parser down.
 
+mod about;
 mod address;
-mod anchors;
+mod area;
+mod boilerplate;
 mod charset;
 pub mod child;
+mod completion;
+mod contacts;
 mod extractor;
 mod frames;
 mod head;
 mod html;
 mod html_limits;
+mod images;
+mod json_ld;
+mod kept;
 mod links;
+mod main_content;
+mod markdown;
+mod noscript;
 mod open_elements;
+mod outline;
 pub mod page;
+mod plain_text;
 mod robots;
+mod selectors;
 mod usage;
 
 use std::time::Duration;
 
 use reqwest::Method;
-use rowmill_model::column::{ScrapeFormat, WebScraper};
+use rowmill_model::column::WebScraper;
 use serde::Serialize;
+use serde_json::Value;
 use url::Url;
 
+pub use about::About;
+pub use contacts::Contacts;
 pub use extractor::{Extractor, Program};
+pub use frames::Wanted;
 use frames::{Job, Kind};
+pub use images::Image;
 use robots::Rules;
 
 use crate::failure::{Failure, FailureKind};
@@ -45,7 +63,7 @@ const ACCEPT: &str = "text/html,application/xhtml+xml;q=0.9,text/markdown;q=0.8,
 pub struct Target {
     /// As it stands in the cell: with or without a scheme.
     pub url: String,
-    pub with_html: bool,
+    pub wanted: Wanted,
     pub only_main_content: bool,
     pub respect_robots: bool,
     /// Bounds the page's call, redirects included.
@@ -58,12 +76,22 @@ impl Target {
     pub fn new(url: impl Into<String>, config: &WebScraper) -> Self {
         Self {
             url: url.into(),
-            with_html: config.formats.contains(&ScrapeFormat::Html),
+            wanted: wanted(config),
             only_main_content: config.only_main_content,
             respect_robots: config.respect_robots,
             timeout: Duration::from_secs(config.timeout_seconds.into()),
             bytes_max: BYTES_MAX_DEFAULT,
         }
+    }
+}
+
+fn wanted(config: &WebScraper) -> Wanted {
+    let selectors = config.selectors.clone().unwrap_or_default();
+    Wanted {
+        formats: config.formats.clone(),
+        chars_max: config.max_chars.and_then(|chars| usize::try_from(chars).ok()),
+        include: selectors.include,
+        exclude: selectors.exclude,
     }
 }
 
@@ -75,8 +103,19 @@ pub struct Scraped {
     pub markdown: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub html: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     pub links: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<Image>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contacts: Option<Contacts>,
+    #[serde(rename = "jsonld", skip_serializing_if = "Option::is_none")]
+    pub json_ld: Option<Vec<Value>>,
     pub metadata: Metadata,
+    /// Whether a text was cut to the column's `maxChars`; left out if none was.
+    #[serde(rename = "truncated", skip_serializing_if = "std::ops::Not::not")]
+    pub is_truncated: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -91,6 +130,8 @@ pub struct Metadata {
     pub url: String,
     pub status_code: u16,
     pub content_type: Option<String>,
+    #[serde(flatten)]
+    pub about: About,
 }
 
 /// Reads pages. It remembers the robots.txt of the sites it visits.
@@ -109,6 +150,7 @@ impl Scraper {
     /// Fetches a page and reads it.
     pub async fn scrape(&self, target: &Target, gate: &dyn Gate) -> Result<Scraped, Failure> {
         let source_url = address::parse(&target.url)?;
+        selectors::check(&target.wanted)?;
         if target.respect_robots {
             self.rules.check(&self.client, &source_url, gate).await?;
         }
@@ -126,9 +168,10 @@ impl Scraper {
             url: without_password(response.url.clone()),
             content_type,
             only_main_content: target.only_main_content,
-            with_html: target.with_html,
+            wanted: target.wanted.clone(),
         };
-        let page = self.extractor.read(&job, &response.body).await?;
+        let mut page = self.extractor.read(&job, &response.body).await?;
+        page.is_truncated |= is_cut(target) && response.body.len() >= bytes_max(target);
         Ok(scraped(&response, job, page, source_url))
     }
 
@@ -137,21 +180,49 @@ impl Scraper {
             .header("accept", ACCEPT)?
             .redirects(REDIRECTS_MAX)
             .deadline(target.timeout)
-            .bytes_max(target.bytes_max.min(frames::PAGE_BYTES_MAX));
+            .bytes_max(bytes_max(target));
+        let request = if is_cut(target) { request.cut_short() } else { request };
         gate.acquire().await;
         self.client.send(request).await
     }
 }
 
+fn bytes_max(target: &Target) -> usize {
+    target.bytes_max.min(frames::PAGE_BYTES_MAX)
+}
+
+/// Whether a page that is too long is read from its beginning, as far as that may go.
+fn is_cut(target: &Target) -> bool {
+    target.wanted.chars_max.is_some()
+}
+
 fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -> Scraped {
-    let frames::Page { title, description, language, markdown, html, links } = page;
+    let frames::Page {
+        title,
+        description,
+        language,
+        markdown,
+        html,
+        text,
+        links,
+        images,
+        contacts,
+        json_ld,
+        about,
+        is_truncated,
+    } = page;
     let language = language.or_else(|| head::language_tag(response.header("content-language")?));
     let url = String::from(job.url);
     Scraped {
         url: url.clone(),
         markdown,
         html,
+        text,
         links,
+        images,
+        contacts,
+        json_ld,
+        is_truncated,
         metadata: Metadata {
             title,
             description,
@@ -160,6 +231,7 @@ fn scraped(response: &Response, job: Job, page: frames::Page, source_url: Url) -
             url,
             status_code: response.status,
             content_type: Some(job.content_type).filter(|text| !text.is_empty()),
+            about,
         },
     }
 }

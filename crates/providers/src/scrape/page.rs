@@ -1,30 +1,37 @@
 //! From a page's bytes to what a table wants of it. Runs in the child: it may be slow, or break.
 
+use rowmill_model::column::ScrapeFormat;
 use scraper::Html;
-use trafilatura::{ExtractionFocus, Options};
 use url::Url;
 
-use super::anchors::Anchors;
+use super::boilerplate::Keep;
 use super::charset::decode;
-use super::frames::{Job, Kind, Page};
-use super::html::{self, Keep};
+use super::frames::{Job, Kind, Page, Wanted};
 use super::html_limits::limit_html;
-use super::{head, links};
-
-/// What trafilatura is sure of counts if it is at least so much of the content.
-const SURE_PERCENT_MIN: usize = 85;
-/// A longer page is asked once only: it takes seconds each time.
-const SURE_BYTES_MAX: usize = 1024 * 1024;
-/// Less than this is hardly the content of a page that has more to offer.
-const CONTENT_CHARS_MIN: usize = 200;
+use super::kept::Kept;
+use super::main_content::{self, MainContent};
+use super::{about, contacts, head, html, images, json_ld, links, markdown, noscript, plain_text, selectors};
 
 /// Reads a page as the job says.
 pub(super) fn read(job: &Job, body: &[u8]) -> Page {
     let text = decode(body, &job.content_type, job.url.host_str());
-    match job.kind {
-        Kind::Text => Page { markdown: text.replace("\r\n", "\n").trim().to_owned(), ..Page::default() },
+    let mut page = match job.kind {
+        Kind::Text => of_text(job, &text),
         Kind::Html => of_html(job, &limit_html(&text)),
+    };
+    if let Some(chars_max) = job.wanted.chars_max {
+        let texts = [Some(&mut page.markdown), page.text.as_mut(), page.html.as_mut()];
+        let cut = texts.into_iter().flatten().map(|text| plain_text::cut(text, chars_max));
+        page.is_truncated = cut.fold(false, |any, is_cut| any || is_cut);
+        // No tag is cut in two.
+        if let Some(html) = &mut page.html
+            && let Some(tag) =
+                html.rfind('<').filter(|tag| html.get(*tag..).is_some_and(|tag| !tag.contains('>')))
+        {
+            html.truncate(tag);
+        }
     }
+    page
 }
 
 /// The main content of an HTML page, as clean HTML and as Markdown.
@@ -37,75 +44,59 @@ pub struct Content {
 /// The main content alone, in this process: for measuring with pages one trusts.
 pub fn content(body: &[u8], url: &Url) -> Content {
     let text = limit_html(&decode(body, "", url.host_str()));
-    let html = main_content(Html::parse_document(&text), url);
-    Content { markdown: markdown(&html), html }
+    let (document, kept) = content_of(noscript::parse(&text), url, true, &Wanted::default());
+    Content {
+        markdown: markdown::write(&document, &kept, url, false),
+        html: html::write(&document, &kept, url),
+    }
+}
+
+/// Text that is no HTML is kept as it is.
+fn of_text(job: &Job, text: &str) -> Page {
+    let text = text.replace("\r\n", "\n").trim().to_owned();
+    Page { text: job.wanted.has(ScrapeFormat::Text).then(|| text.clone()), markdown: text, ..Page::default() }
 }
 
 fn of_html(job: &Job, text: &str) -> Page {
-    let document = Html::parse_document(text);
+    let document = noscript::parse(text);
     let base = head::base(&document, &job.url);
+    let wanted = &job.wanted;
+    let with_images = wanted.has(ScrapeFormat::Images);
+    let data = json_ld::read(&document);
+    let found = contacts::find(&document, &base, &data);
     let mut page = Page {
         title: head::title(&document),
         description: head::description(&document),
         language: head::language(&document),
         links: links::of(&document, &base),
+        images: with_images.then(|| images::of(&document, &base)),
+        about: about::find(&document, &base, &data, &found),
+        contacts: wanted.has(ScrapeFormat::Contacts).then_some(found),
+        json_ld: wanted.has(ScrapeFormat::Jsonld).then_some(data),
         ..Page::default()
     };
-    let html = if job.only_main_content {
-        main_content(document, &base)
-    } else {
-        html::clean(&document, &base, Keep::Everything)
-    };
-    page.markdown = markdown(&html);
-    page.html = job.with_html.then_some(html);
+    let (document, kept) = content_of(document, &base, job.only_main_content, wanted);
+    page.markdown = markdown::write(&document, &kept, &base, with_images);
+    page.html = wanted.has(ScrapeFormat::Html).then(|| html::write(&document, &kept, &base));
+    page.text = wanted.has(ScrapeFormat::Text).then(|| plain_text::write(&document, &kept));
     page
 }
 
-/// The part of the page it was made for, as clean HTML.
-///
-/// Measured best on articles and on mixed pages: trafilatura, with its own fallbacks. It is asked twice,
-/// for the page's content and for what of that it is sure of: where the two hardly differ, the difference
-/// is captions and teasers. Where it finds next to nothing (lists, landing pages), the whole page without
-/// its frame says more.
-fn main_content(mut document: Html, base: &Url) -> String {
-    let unframed = html::clean(&document, base, Keep::WithoutFrame);
-    let anchors = Anchors::mark_all(&mut document, base);
-    let marked = document.html();
-    drop(document);
-    let found = |focus: ExtractionFocus| {
-        let options = Options::default().with_fallback(true).with_focus(focus).with_url(base.clone());
-        let html = trafilatura::extract(&marked, &options).map(|found| found.content_html);
-        html::clean_marked(&Html::parse_fragment(&html.unwrap_or_default()), base, &anchors)
-    };
-    let balanced = found(ExtractionFocus::Balanced);
-    let chars = chars_of(&balanced);
-    if chars < CONTENT_CHARS_MIN {
-        // Of so little trafilatura keeps the words and not their order on the page.
-        return if chars_of(&unframed) * 2 > chars { unframed } else { balanced };
+/// What is read of a document, which may be another one than the page's own.
+fn content_of(mut document: Html, base: &Url, only_main_content: bool, wanted: &Wanted) -> (Html, Kept) {
+    selectors::exclude(&mut document, &wanted.exclude);
+    if !wanted.include.is_empty() {
+        let kept = selectors::include(&document, &wanted.include);
+        return (document, kept);
     }
-    if marked.len() > SURE_BYTES_MAX {
-        return balanced;
+    if only_main_content {
+        match main_content::find(&mut document, base) {
+            MainContent::Kept(kept) => return (document, kept),
+            MainContent::Elsewhere(other) => document = other,
+        }
     }
-    let sure = found(ExtractionFocus::FavorPrecision);
-    if chars_of(&sure) * 100 >= chars * SURE_PERCENT_MIN { sure } else { balanced }
-}
-
-/// How much text there is, blanks apart.
-fn chars_of(html: &str) -> usize {
-    let document = Html::parse_fragment(html);
-    let texts = document.root_element().text();
-    texts.flat_map(str::chars).filter(|letter| !letter.is_whitespace()).count()
-}
-
-fn markdown(html: &str) -> String {
-    let options = htmd::options::Options {
-        bullet_list_marker: htmd::options::BulletListMarker::Dash,
-        ul_bullet_spacing: 1,
-        ol_number_spacing: 1,
-        ..htmd::options::Options::default()
-    };
-    let converter = htmd::HtmlToMarkdown::builder().options(options).build();
-    converter.convert(html).unwrap_or_default().trim().to_owned()
+    let kept = Kept::of(&document, Keep::Everything);
+    (document, kept)
 }
 
 #[cfg(test)]
@@ -118,7 +109,7 @@ mod tests {
             kind: Kind::Html,
             content_type: "text/html; charset=utf-8".to_owned(),
             only_main_content,
-            with_html: false,
+            wanted: Wanted::default(),
         };
         assert_eq!(read(&job, html.as_bytes()).markdown, expected, "{html}");
     }

@@ -35,7 +35,7 @@ macro_rules! tests {
 }
 
 const TESTS: &[Test] = tests! {
-    pages: a_page_is_read, formats_are_as_asked, text_is_kept_as_it_is, every_charset_is_read,
+    pages: a_page_is_read, formats_are_as_asked, a_long_page_is_cut, selectors_choose_what_is_read, text_is_kept_as_it_is, every_charset_is_read,
         redirects_are_followed, a_redirect_into_the_house_is_blocked, statuses_have_their_words,
         what_cannot_be_read_is_told, hostile_pages_do_no_harm, cells_without_an_address_are_told;
     robots: rules_are_obeyed, rules_are_fetched_once, a_broken_site_is_left_alone_for_now,

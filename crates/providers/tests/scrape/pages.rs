@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use rowmill_clock::{Clock as _, SystemClock};
-use rowmill_model::column::WebScraper;
-use rowmill_providers::scrape::{Scraped, Target};
+use rowmill_model::column::{ScrapeFormat, WebScraper};
+use rowmill_providers::scrape::{Scraped, Target, Wanted};
 use rowmill_providers::{Failure, FailureKind};
 use serde_json::json;
 
@@ -47,6 +47,7 @@ pub(crate) async fn a_page_is_read() {
             "url": url,
             "statusCode": 200,
             "contentType": "text/html",
+            "meta": {"description": "About a mill"},
         })
     );
     assert_eq!(value["url"], json!(url));
@@ -63,20 +64,96 @@ pub(crate) async fn a_page_is_read() {
 }
 
 pub(crate) async fn formats_are_as_asked() {
-    let whole = |target| Target { only_main_content: false, with_html: true, ..target };
+    let whole = |target| Target { only_main_content: false, wanted: with_html(), ..target };
     let scraped = scrape_as(text(200, "text/html", ARTICLE), whole).await.unwrap();
     assert!(scraped.markdown.contains("Home") && scraped.markdown.contains("Imprint"));
     let html = scraped.html.unwrap();
     assert!(html.contains("<nav>") && html.contains("<footer>Imprint</footer>") && !html.contains("alert"));
-    let main = |target| Target { with_html: true, ..target };
+    let main = |target| Target { wanted: with_html(), ..target };
     let html = scrape_as(text(200, "text/html", ARTICLE), main).await.unwrap().html.unwrap();
     assert!(html.contains("by the river") && !html.contains("Imprint"), "{html}");
 
-    let config = json!({"url": "@{col_x}", "formats": ["links", "html"], "timeoutSeconds": 7});
+    let everything = |target| {
+        use ScrapeFormat::{Contacts, Images, Jsonld, Text};
+        let formats = vec![Text, Images, Contacts, Jsonld];
+        let wanted = Wanted { formats, ..Wanted::default() };
+        Target { wanted, ..target }
+    };
+    let page = ARTICLE.replace("Imprint", "<a href='mailto:mill@example.com'>Mail</a>").replace(
+        "<h1>",
+        "<script type='application/ld+json'>{\"@type\": \"Organization\", \"name\": \"Mill Ltd\"}</script>\
+         <h1><img src=/mill.png alt='A mill'>",
+    );
+    let value = scrape_as(text(200, "text/html", &page), everything).await.unwrap();
+    let value = serde_json::to_value(value).unwrap();
+    assert!(value["text"].as_str().unwrap().contains("rye\nwheat"), "{value}");
+    assert_eq!(value["images"][0]["alt"], "A mill");
+    assert_eq!(value["contacts"]["emails"], json!(["mill@example.com"]));
+    assert_eq!(value["metadata"]["emails"], value["contacts"]["emails"]);
+    assert_eq!(value["jsonld"], json!([{"@type": "Organization", "name": "Mill Ltd"}]));
+    assert_eq!(value["metadata"]["company"], json!({"name": "Mill Ltd"}));
+    assert!(!value["markdown"].as_str().unwrap().contains("mill@example.com"));
+
+    let config = json!({"url": "@{col_x}", "formats": ["links", "html"], "timeoutSeconds": 7, "maxChars": 9,
+        "selectors": {"include": ["article"], "exclude": [".x"]}});
     let config: WebScraper = serde_json::from_value(config).unwrap();
     let target = Target::new("example.com", &config);
-    assert!(target.with_html && target.only_main_content && target.respect_robots);
+    assert!(target.only_main_content && target.respect_robots);
+    let expected = Wanted {
+        formats: vec![ScrapeFormat::Links, ScrapeFormat::Html],
+        chars_max: Some(9),
+        include: vec!["article".to_owned()],
+        exclude: vec![".x".to_owned()],
+        ..Wanted::default()
+    };
+    assert_eq!(target.wanted, expected);
     assert_eq!(target.timeout, Duration::from_secs(7));
+}
+
+fn with_html() -> Wanted {
+    Wanted { formats: vec![ScrapeFormat::Html], ..Wanted::default() }
+}
+
+pub(crate) async fn a_long_page_is_cut() {
+    let long = format!("<article>{}</article>", "<p>The mill stands by the river.</p>".repeat(2_000));
+    fn short(target: Target) -> Target {
+        Target { wanted: Wanted { chars_max: Some(100), ..with_html() }, ..target }
+    }
+    let scraped = scrape_as(text(200, "text/html", &long), short).await.unwrap();
+    let chars = scraped.markdown.chars().count();
+    assert!((90..=100).contains(&chars) && scraped.is_truncated, "{}", scraped.markdown);
+    let html = scraped.html.clone().unwrap();
+    assert!(html.chars().count() <= 100 && html.rfind('<') < html.rfind('>'), "{html}");
+    assert_eq!(serde_json::to_value(&scraped).unwrap()["truncated"], json!(true));
+    // What is too long to be read at all is read from its beginning.
+    let tiny = |target| Target { bytes_max: 5_000, ..short(target) };
+    assert!(scrape_as(text(200, "text/html", &long), tiny).await.unwrap().is_truncated);
+    let plain = |target| Target { wanted: Wanted { chars_max: Some(3), ..Wanted::default() }, ..target };
+    assert_eq!(scrape_as(text(200, "text/plain", "ééééé"), plain).await.unwrap().markdown, "ééé");
+    let value = serde_json::to_value(scrape(text(200, "text/html", ARTICLE)).await.unwrap()).unwrap();
+    assert_eq!(value.get("truncated"), None);
+}
+
+pub(crate) async fn selectors_choose_what_is_read() {
+    let page = "<nav>Menu</nav><div class=price>9 EUR <i>net</i></div><p id=x>More</p><p>Less</p>";
+    for (include, exclude, expected) in [
+        (vec![".price", "#x"], vec![], "9 EUR *net*\n\nMore"),
+        (vec!["p", ".price"], vec!["i", "#x"], "9 EUR\n\nLess"),
+        (vec!["table"], vec![], ""),
+        (vec![], vec!["p", "nav"], "9 EUR *net*"),
+    ] {
+        let server = Server::start(vec![text(200, "text/html", page)]).await;
+        let texts = |selectors: Vec<&str>| selectors.into_iter().map(str::to_owned).collect();
+        let wanted = Wanted { include: texts(include), exclude: texts(exclude), ..Wanted::default() };
+        let target = Target { wanted, ..target(&server, "/") };
+        assert_eq!(scraper("good").scrape(&target, &()).await.unwrap().markdown, expected);
+    }
+    let server = Server::start(vec![]).await;
+    let wanted = Wanted { exclude: vec!["p".to_owned(), "p[".to_owned()], ..Wanted::default() };
+    let failure = scraper("good").scrape(&Target { wanted, ..target(&server, "/") }, &()).await.unwrap_err();
+    assert_eq!(failure.kind, FailureKind::InvalidInput);
+    assert!(failure.message.contains("selectors.exclude[1]"), "{}", failure.message);
+    assert!(server.seen().is_empty());
 }
 
 pub(crate) async fn text_is_kept_as_it_is() {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_fairness::Tenant;
-use rowmill_providers::scrape::{Extractor, Program, Scraped, Scraper, Target, child};
+use rowmill_providers::scrape::{Extractor, Program, Scraped, Scraper, Target, Wanted, child};
 use rowmill_providers::{Failure, FailureKind};
 
 use crate::server::{Server, text};
@@ -59,7 +59,7 @@ pub(crate) fn scraper(mode: &str) -> Scraper {
 pub(crate) fn target(server: &Server, path: &str) -> Target {
     Target {
         url: server.base.join(path).unwrap().into(),
-        with_html: false,
+        wanted: Wanted::default(),
         only_main_content: true,
         respect_robots: false,
         timeout: Duration::from_secs(20),

@@ -1,4 +1,4 @@
-import { Checkbox, Group, NumberInput, Stack, Switch } from '@mantine/core';
+import { Checkbox, Group, NumberInput, Stack, Switch, TagsInput } from '@mantine/core';
 import { useFieldErrors } from '../../ui/fieldErrors';
 import { TemplateField } from '../template/TemplateField';
 import type { SectionProps } from './sectionProps';
@@ -9,6 +9,11 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
   const scraper = draft.scraper;
   if (!scraper) return null;
   const change = (part: Partial<typeof scraper>) => onChange({ scraper: { ...scraper, ...part } });
+  const selectors = { include: scraper.selectors?.include ?? [], exclude: scraper.selectors?.exclude ?? [] };
+  const changeSelectors = (part: Partial<typeof selectors>) => {
+    const next = { ...selectors, ...part };
+    change({ selectors: next.include.length || next.exclude.length ? next : null });
+  };
   return (
     <Stack gap="md">
       <TemplateField
@@ -29,8 +34,12 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
       >
         <Group mt={6}>
           <Checkbox value="markdown" label="Text (Markdown)" />
+          <Checkbox value="text" label="Plain text" />
           <Checkbox value="html" label="HTML" />
           <Checkbox value="links" label="Links" />
+          <Checkbox value="images" label="Images" />
+          <Checkbox value="contacts" label="Contacts" />
+          <Checkbox value="jsonld" label="Structured data (JSON-LD)" />
         </Group>
       </Checkbox.Group>
       <Switch
@@ -38,6 +47,30 @@ export function ScraperSection({ draft, columns, onChange }: SectionProps) {
         description="Without navigation, banners and footers."
         checked={scraper.onlyMainContent}
         onChange={(event) => change({ onlyMainContent: event.currentTarget.checked })}
+      />
+      <TagsInput
+        label="Only these parts"
+        description="CSS selectors, such as article or .price. They replace the main content."
+        value={selectors.include}
+        error={errors['taskConfig.webScraper.selectors.include']}
+        onChange={(include) => changeSelectors({ include })}
+      />
+      <TagsInput
+        label="Without these parts"
+        description="CSS selectors of what to leave out."
+        value={selectors.exclude}
+        error={errors['taskConfig.webScraper.selectors.exclude']}
+        onChange={(exclude) => changeSelectors({ exclude })}
+      />
+      <NumberInput
+        label="Maximum length"
+        description="Longer texts are cut. Empty: no limit."
+        suffix=" characters"
+        min={1}
+        max={10_000_000}
+        value={scraper.maxChars ?? ''}
+        error={errors['taskConfig.webScraper.maxChars']}
+        onChange={(value) => change({ maxChars: value === '' ? null : Number(value) })}
       />
       <Switch
         label="Respect robots.txt"

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::processing::started;
+use super::processing::{run, started};
 use crate::harness::faults::sized;
 use crate::harness::runner::scenarios;
 use crate::harness::stub_server::Reply;
@@ -13,6 +13,7 @@ use crate::harness::{Api, Scenario, StubServer, Table, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("scraping", Own:
     a_page_does_not_wait_for_anothers_slow_pages,
+    a_column_says_what_it_wants_of_a_page,
 );
 
 /// As many as are fetched from one site at once.
@@ -76,4 +77,69 @@ fn a_page_does_not_wait_for_anothers_slow_pages() {
     let first = ended(&noisy);
     assert!(first <= SLOW / 2, "{first} of the neighbour's pages ended first");
     noisy.post("/stop", json!({})).ok();
+}
+
+const SHOP: &str = "<!doctype html><html lang=en><title>Shop</title><link rel=canonical href=/shop>\
+    <script type='application/ld+json'>{\"@type\": \"Store\", \"name\": \"Mill Shop\", \"address\": \"1 Mill Rd\"}</script>\
+    <main><h1>Flour</h1><table><tr><th>Kind<th>Price<tr><td>Rye<td>3 EUR</table><p class=note>Ground daily.</p>\
+    <img src=/flour.png alt='A bag'></main><footer><a href='mailto:shop@example.com'>Mail</a> \
+    <a href='https://www.linkedin.com/company/mill'>LinkedIn</a></footer>";
+
+fn a_column_says_what_it_wants_of_a_page() {
+    let stub_server = StubServer::start(|_, _| {
+        Reply::With(200, vec![("Content-Type", "text/html; charset=utf-8".to_owned())], SHOP.to_owned())
+    });
+    let server = started(&[]);
+    let table = server.api().table(&["Site"]);
+    let wanted = json!({
+        "url": "@{Site}", "respectRobots": false, "maxChars": 60,
+        "formats": ["markdown", "text", "html", "links", "images", "contacts", "jsonld"],
+        "selectors": { "include": ["main"], "exclude": [".note"] },
+    });
+    let scraper = |config: &serde_json::Value| {
+        json!({ "templateId": "web-scraper", "header": "Page", "taskConfig": {
+            "taskType": "webScraper", "webScraper": config,
+        } })
+    };
+    let column = table.add_column(scraper(&wanted));
+    let stored = &table.full_column(&column)["taskConfig"]["webScraper"];
+    for field in ["formats", "maxChars", "selectors"] {
+        assert_eq!(stored[field], wanted[field], "{stored}");
+    }
+    let ids = table.insert(json!([{ "Site": stub_server.url("/") }]));
+    run(&table, json!({}));
+    let page = table.value(&ids[0], &column);
+    assert_eq!(page["markdown"], "# Flour\n\n| Kind | Price |\n| --- | --- |\n| Rye | 3 EUR |", "{page}");
+    assert_eq!(page["text"], "Flour\nKind\nPrice\nRye\n3 EUR");
+    assert_eq!(page["truncated"], true, "the HTML is longer: {page}");
+    assert!(page["html"].as_str().unwrap().len() <= 60, "{page}");
+    assert_eq!(page["images"], json!([{ "url": stub_server.url("/flour.png"), "alt": "A bag" }]));
+    assert_eq!(page["contacts"]["emails"], json!(["shop@example.com"]));
+    assert_eq!(page["contacts"]["profiles"][0]["network"], "linkedin");
+    assert_eq!(page["jsonld"][0]["name"], "Mill Shop");
+    let metadata = &page["metadata"];
+    assert_eq!(metadata["company"], json!({ "name": "Mill Shop", "address": "1 Mill Rd" }), "{metadata}");
+    assert_eq!(metadata["canonicalUrl"], stub_server.url("/shop"));
+    assert_eq!(metadata["emails"], page["contacts"]["emails"]);
+
+    let patch = json!({ "taskConfig": { "webScraper": { "maxChars": null, "selectors": null } } });
+    table.patch(&format!("/columns/{column}"), patch).ok();
+    let stored = &table.full_column(&column)["taskConfig"]["webScraper"];
+    assert!(stored.get("maxChars").is_none() && stored.get("selectors").is_none(), "{stored}");
+    for (field, wrong) in [
+        ("formats", json!(["screenshot"])),
+        ("maxChars", json!(0)),
+        ("selectors", json!({ "include": [""] })),
+        ("selectors", json!({ "only": ["p"] })),
+    ] {
+        let mut config = wanted.clone();
+        config[field] = wrong;
+        table.post("/columns", scraper(&config)).refused(400, "invalid_request");
+    }
+    let broken = json!({ "url": "@{Site}", "selectors": { "include": ["p["] } });
+    let column = table.add_column(scraper(&broken));
+    run(&table, json!({}));
+    let cell = table.cells(&ids[0])[&column].clone();
+    assert_eq!(cell["error"]["code"], "invalid_input", "{cell}");
+    assert!(cell["error"]["message"].as_str().unwrap().contains("selectors.include[0]"), "{cell}");
 }

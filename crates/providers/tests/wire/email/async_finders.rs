@@ -251,9 +251,19 @@ async fn wiza() {
     assert_eq!(asked.seen[2].line(), "GET /api/individual_reveals/71");
     let error = |status: u16| answer(status, &json!({"status": {"code": status, "message": "Said"}}));
     let listed = reveal(json!({"status": "finished", "emails": [{"email": EMAIL, "email_status": "valid"}]}));
+    let several = |statuses: [&str; 2]| {
+        let [first, second] = statuses;
+        reveal(json!({"status": "finished", "email": null, "emails": [
+            {"email": "other@acme.test", "email_status": first}, {"email": EMAIL, "email_status": second}]}))
+    };
     check(
         Finder::Wiza,
         vec![
+            (vec![begun(), several(["invalid", "valid"])], VERIFIED),
+            (vec![begun(), several(["catch_all", "valid"])], VERIFIED),
+            (vec![begun(), several(["invalid", "catch_all"])], UNVERIFIED),
+            (vec![begun(), several(["catch_all", "unknown"])], "hit other@acme.test unverified"),
+            (vec![begun(), several(["invalid", "invalid"])], "miss"),
             (vec![done(json!(EMAIL), json!("valid"))], VERIFIED),
             (vec![begun(), done(json!(EMAIL), json!("catch_all"))], UNVERIFIED),
             (vec![begun(), done(json!(EMAIL), json!("invalid"))], "miss"),

@@ -45,6 +45,15 @@ async fn hunter() {
         ],
     )
     .await;
+    // It is still searching, and is asked the same again.
+    let running = || answer(202, &json!({"data": {"email": null}}));
+    let script = vec![running(), running().with("retry-after", "2"), found(json!(EMAIL), json!("valid"))];
+    let asked = search(Finder::Hunter, &ada(), script).await;
+    assert_eq!(asked.outcome, "hit ada@acme.test verified 97");
+    assert_eq!(asked.waited_seconds, [5, 2]);
+    assert_eq!(asked.seen[2].target, asked.seen[0].target);
+    let endless = search(Finder::Hunter, &ada(), (0..40).map(|_| running()).collect()).await;
+    assert_eq!((endless.outcome.as_str(), endless.seen.len()), ("timed_out, again", 21));
 }
 
 #[tokio::test]
@@ -176,6 +185,8 @@ async fn leadmagic() {
         let error = json!({"type": kind, "title": "Said", "status": status, "code": kind});
         answer(status, &json!({"success": false, "errors": [error], "meta": {}}))
     };
+    let as_success =
+        |errors: Value| answer(200, &json!({"success": false, "errors": errors, "email": EMAIL}));
     check(
         Finder::Leadmagic,
         vec![
@@ -187,6 +198,12 @@ async fn leadmagic() {
             (error(401, "authentication_error"), "invalid_credentials"),
             (error(402, "insufficient_credits"), "out_of_credits"),
             (error(429, "rate_limit_error").with("retry-after", "3"), "rate_limited, again after 3 s"),
+            (as_success(json!([{"status": 400, "code": "validation_error"}])), "invalid_input"),
+            (as_success(json!([{"status": 401, "code": "authentication_error"}])), "invalid_credentials"),
+            (as_success(json!([{"status": 402, "code": "insufficient_credits"}])), "out_of_credits"),
+            (as_success(json!([{"code": "insufficient_credits"}])), "out_of_credits"),
+            (as_success(json!([{"status": 500, "code": "internal_error"}])), "provider_error, again"),
+            (as_success(json!([])), "provider_error"),
         ],
     )
     .await;
@@ -222,6 +239,11 @@ async fn anymailfinder() {
             (error(401), "invalid_credentials"),
             (error(402), "out_of_credits"),
             (error(429), "rate_limited, again"),
+            (answer(200, &json!({"error": "insufficient_credits"})), "out_of_credits"),
+            (answer(200, &json!({"error": "unauthorized"})), "invalid_credentials"),
+            (answer(200, &json!({"error": "too_many_requests"})), "rate_limited, again"),
+            (answer(200, &json!({"error": {"message": "Broken"}})), "provider_error"),
+            (answer(200, &json!({"error": null, "email_status": "valid", "email": EMAIL})), VERIFIED),
         ],
     )
     .await;

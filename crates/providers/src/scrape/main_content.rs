@@ -1,0 +1,182 @@
+//! The part of a page that it was made for.
+//!
+//! trafilatura says which words that is, and its answer is used for nothing else: every text of the page
+//! carries a mark (a character of Unicode's private planes), so that the answer names the texts that are
+//! kept, and the page itself says what is a heading, a list, a table, code or a link among them.
+
+use std::collections::HashSet;
+
+use scraper::node::Text;
+use scraper::{Html, Node};
+use trafilatura::{ExtractionFocus, Options};
+use url::Url;
+
+use super::kept::Kept;
+use super::outline::Outline;
+use super::{area, completion};
+
+/// What trafilatura is sure of counts if it is at least so much of the content.
+const SURE_PERCENT_MIN: usize = 85;
+/// A longer page is asked once only: it takes seconds each time.
+const SURE_BYTES_MAX: usize = 1024 * 1024;
+/// An index of other pages has so much text, and so much of it in links.
+const INDEX_CHARS_MIN: usize = 1_000;
+const INDEX_LINK_PERCENT_MIN: usize = 60;
+/// Less than this is hardly the content of a page that has more to offer.
+const CONTENT_CHARS_MIN: usize = 200;
+
+/// What a page is about.
+pub(super) enum MainContent {
+    /// These parts of the page itself.
+    Kept(Kept),
+    /// Text that the page holds as data for programs, and does not show.
+    Elsewhere(Html),
+}
+
+/// Finds the main content. The document is the same afterwards, but for private characters in its texts.
+///
+/// Measured best on articles and on mixed pages: trafilatura, with its own fallbacks. It is asked twice,
+/// for the page's content and for what of that it is sure of: where the two hardly differ, the difference
+/// is captions and teasers. What it skips between the first and the last text that it finds is kept as well
+/// (cards, posts, sections). Where it finds next to nothing, and on an index, everything inside the page's
+/// frame says more.
+pub(super) fn find(document: &mut Html, base: &Url) -> MainContent {
+    let outline = Outline::of(document);
+    let marks = Marks::new(outline.leaves.len());
+    for (place, leaf) in outline.leaves.iter().enumerate() {
+        set_text(document, leaf.id, Some(marks.mark(place)));
+    }
+    let marked = document.html();
+    for leaf in &outline.leaves {
+        set_text(document, leaf.id, None);
+    }
+    let found = |focus: ExtractionFocus| {
+        let options = Options::default().with_fallback(true).with_focus(focus).with_url(base.clone());
+        trafilatura::extract(&marked, &options).map(|found| found.content_html).unwrap_or_default()
+    };
+    let html = found(ExtractionFocus::Balanced);
+    let balanced = marks.read(&html);
+    let chars_of = |selected: &HashSet<usize>| outline.sums(|place, _| selected.contains(&place)).all();
+    let chars = chars_of(&balanced);
+    if chars < CONTENT_CHARS_MIN
+        && let Some(other) = elsewhere(&html, chars)
+    {
+        return MainContent::Elsewhere(other);
+    }
+    let area = area::find(&outline);
+    let selected = if chars < CONTENT_CHARS_MIN && chars_of(&area) * 2 > chars {
+        // Of so little trafilatura keeps the words and not their order on the page.
+        area.clone()
+    } else if marked.len() > SURE_BYTES_MAX || chars < CONTENT_CHARS_MIN {
+        balanced
+    } else {
+        let sure = marks.read(&found(ExtractionFocus::FavorPrecision));
+        if chars_of(&sure) * 100 >= chars * SURE_PERCENT_MIN { sure } else { balanced }
+    };
+    let mut selected = completion::complete(&outline, &selected, &area);
+    if is_index(&outline) {
+        let leaves = outline.leaves.iter().enumerate().filter(|(_, leaf)| !leaf.is_frame);
+        selected.extend(leaves.map(|(place, _)| place));
+    }
+    let leaves = outline.leaves.iter().enumerate().filter(|(place, _)| selected.contains(place));
+    MainContent::Kept(Kept::with(document, leaves.map(|(_, leaf)| leaf.id)))
+}
+
+/// Whether a page is made to lead elsewhere, so that its links are its content.
+fn is_index(outline: &Outline) -> bool {
+    let shown = outline.sums(|_, leaf| !leaf.is_frame).all();
+    let links = outline.sums(|_, leaf| !leaf.is_frame && leaf.is_link).all();
+    shown >= INDEX_CHARS_MIN && links * 100 >= shown * INDEX_LINK_PERCENT_MIN
+}
+
+/// What was found, if hardly a word of it is shown on the page.
+fn elsewhere(html: &str, chars_shown: usize) -> Option<Html> {
+    let document = Html::parse_fragment(html);
+    let texts = document.root_element().text();
+    let chars = texts.flat_map(str::chars).filter(|letter| !letter.is_whitespace()).count();
+    (chars >= CONTENT_CHARS_MIN && chars > chars_shown * 4).then_some(document)
+}
+
+/// Puts a mark before a text, or takes all marks away.
+fn set_text(document: &mut Html, id: ego_tree::NodeId, mark: Option<char>) {
+    let Some(mut node) = document.tree.get_mut(id) else { return };
+    if let Node::Text(Text { text }) = node.value() {
+        let words = text.chars().filter(|letter| u32::from(*letter) < FIRST);
+        *text = mark.into_iter().chain(words).collect::<String>().into();
+    }
+}
+
+const FIRST: u32 = 0xf_0000;
+/// Two planes, less the two last characters of each.
+const PLANE: usize = 0xfffe;
+const SECOND: u32 = 0x10_0000;
+
+/// Which mark stands for which texts. A page with more texts than marks has one for several in a row.
+struct Marks {
+    texts: usize,
+    stride: usize,
+}
+
+impl Marks {
+    fn new(texts: usize) -> Self {
+        Self { texts, stride: texts.div_ceil(2 * PLANE).max(1) }
+    }
+
+    fn mark(&self, place: usize) -> char {
+        let number = place / self.stride;
+        let (first, number) = if number < PLANE { (FIRST, number) } else { (SECOND, number - PLANE) };
+        u32::try_from(number).ok().and_then(|number| char::from_u32(first + number)).unwrap_or(' ')
+    }
+
+    /// The texts whose marks are there.
+    fn read(&self, html: &str) -> HashSet<usize> {
+        let mut found = HashSet::new();
+        for letter in html.chars().map(u32::from).filter(|letter| *letter >= FIRST) {
+            let number = if letter < SECOND { letter - FIRST } else { letter - SECOND + 0xfffe };
+            let first = usize::try_from(number).unwrap_or(usize::MAX).saturating_mul(self.stride);
+            found.extend((first..first.saturating_add(self.stride)).filter(|place| *place < self.texts));
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_is_kept_whole() {
+        let links = "<p><a href=/a>Rye</a> <a href=/b>Wheat</a></p>".repeat(150);
+        let words = "<p>The mill stands by the river.</p>".repeat(50);
+        for (html, expected) in [
+            (links.clone(), true),
+            (format!("{links}{words}"), false),
+            (format!("<nav>{links}</nav>"), false),
+            ("<p><a href=/a>Rye</a></p>".to_owned(), false),
+        ] {
+            assert_eq!(is_index(&Outline::of(&Html::parse_document(&html))), expected, "{html}");
+        }
+        let menu =
+            "<ul><li><a href=/a>A</a><li><a href=/b>B</a><li><a href=/c>C</a><li><a href=/d>D</a></ul>";
+        let mut document = Html::parse_document(&format!("<h1>Mills</h1>{links}{menu}"));
+        let MainContent::Kept(kept) = find(&mut document, &Url::parse("https://example.com/").unwrap())
+        else {
+            panic!("the page shows its links");
+        };
+        let texts =
+            document.tree.nodes().filter(|node| node.value().is_text() && kept.has(node.id())).count();
+        assert_eq!(texts, 1 + 300 + 4);
+    }
+
+    #[test]
+    fn marks_are_read_as_they_were_made() {
+        for texts in [1, 5, PLANE + 3, 2 * PLANE + 7, 1_000_000] {
+            let marks = Marks::new(texts);
+            for place in [0, texts / 2, texts - 1] {
+                let found = marks.read(&format!("<p>a{}b</p>", marks.mark(place)));
+                assert!(found.contains(&place) && found.len() <= marks.stride, "{place} of {texts}");
+            }
+        }
+        assert!(Marks::new(3).read("\u{ffffd}\u{10fffd}x").is_empty());
+    }
+}
