@@ -7,6 +7,7 @@ mod agents;
 mod ai_columns;
 mod backups;
 mod cells;
+mod client;
 mod columns;
 mod commands;
 mod connections;
@@ -131,6 +132,8 @@ const ALL: &[&[Scenario]] = &[
     trash::OWN,
     commands::OWN,
     commands::EMBEDDED,
+    client::OWN,
+    client::EMBEDDED,
     permissions::EMBEDDED,
     stopping::OWN,
     system::OWN,
