@@ -20,6 +20,7 @@ mod damage;
 mod dead_hosts;
 mod disk_faults;
 mod document;
+mod documentation;
 mod entity_tags;
 mod events;
 mod exhaustion;
@@ -157,6 +158,7 @@ const ALL: &[&[Scenario]] = &[
     refusals::SHARED,
     system::SHARED,
     document::SHARED,
+    documentation::SHARED,
     projects::SHARED,
     columns::SHARED,
     corrections::SHARED,
