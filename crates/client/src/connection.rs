@@ -17,7 +17,7 @@ pub(crate) struct ConnectionArgs {
     /// Use this saved server instead of the current one. `rowmill profiles` lists them.
     #[arg(long, env = "ROWMILL_PROFILE", value_name = "NAME", help_heading = "Server")]
     profile: Option<String>,
-    /// The server's URL, instead of a saved one. The API key is that of ROWMILL_API_KEY, or of the profile with this URL.
+    /// The server's URL, instead of a saved one. The API key is that of `ROWMILL_API_KEY`, or of the profile with this URL.
     #[arg(long, env = "ROWMILL_URL", value_name = "URL", help_heading = "Server")]
     url: Option<String>,
     /// Print JSON instead of text, for errors too.

@@ -98,6 +98,18 @@ impl Kind {
     }
 }
 
+/// A file that cannot be sent, told as the cause of a request that failed.
+#[derive(Debug)]
+pub(crate) struct UnreadableFile(pub(crate) String);
+
+impl std::fmt::Display for UnreadableFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot read the file: {}", self.0)
+    }
+}
+
+impl std::error::Error for UnreadableFile {}
+
 /// For writing to standard output.
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {

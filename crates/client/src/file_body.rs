@@ -11,6 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use indicatif::ProgressBar;
 use tokio::sync::mpsc;
 
+use crate::failure::UnreadableFile;
 use crate::json_lines::JsonLines;
 
 const PART_BYTES: usize = 64 << 10;
@@ -81,7 +82,7 @@ fn read(mut reader: Box<dyn Read + Send>, is_json: bool, sender: &mpsc::Sender<s
             Ok(0) => break,
             Ok(length) => convert(buffer.get(..length).unwrap_or_default(), lines.as_mut()),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
-            Err(error) => Err(error),
+            Err(error) => Err(unreadable(error.to_string())),
         };
         let is_over = part.is_err();
         // Nobody takes the rest once the server has refused it.
@@ -90,15 +91,19 @@ fn read(mut reader: Box<dyn Read + Send>, is_json: bool, sender: &mpsc::Sender<s
         }
     }
     if let Some(Err(words)) = lines.map(|lines| lines.end()) {
-        let _ = sender.blocking_send(Err(std::io::Error::other(words)));
+        let _ = sender.blocking_send(Err(unreadable(words)));
     }
 }
 
 fn convert(part: &[u8], lines: Option<&mut JsonLines>) -> std::io::Result<Bytes> {
     let Some(lines) = lines else { return Ok(Bytes::copy_from_slice(part)) };
     let mut out = Vec::with_capacity(part.len());
-    lines.push(part, &mut out).map_err(std::io::Error::other)?;
+    lines.push(part, &mut out).map_err(unreadable)?;
     Ok(out.into())
+}
+
+fn unreadable(words: String) -> std::io::Error {
+    std::io::Error::other(UnreadableFile(words))
 }
 
 impl Body for FileBody {

@@ -32,7 +32,7 @@ use crate::failure::{Ending, Failure};
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Sign in to a server: check an API key and save it. The key is read from ROWMILL_API_KEY, from standard input, or
+    /// Sign in to a server: check an API key and save it. The key is read from `ROWMILL_API_KEY`, from standard input, or
     /// asked for.
     Login(login::LoginArgs),
     /// Forget a saved server and its API key. The key itself stays valid.

@@ -10,6 +10,9 @@ use rowmill_clock::Clock;
 /// Where there is no terminal, a line is written this often.
 const LINE_EVERY: Duration = Duration::from_secs(5);
 
+/// How often a bar is drawn, whether or not anything has changed.
+const TICK_EVERY: Duration = Duration::from_millis(200);
+
 /// What is counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Unit {
@@ -22,6 +25,7 @@ pub(crate) enum Unit {
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     clock: Arc<dyn Clock>,
+    /// When the last line was written. A bar has none once it is shown.
     said: Option<Instant>,
 }
 
@@ -40,9 +44,12 @@ impl Progress {
 
     pub(crate) fn set(&mut self, position: u64, length: u64, message: String, line: impl FnOnce() -> String) {
         if let Some(bar) = &self.bar {
+            bar.set_message(message);
             bar.set_length(length);
             bar.set_position(position);
-            bar.set_message(message);
+            if self.said.take().is_some() {
+                bar.enable_steady_tick(TICK_EVERY);
+            }
             return;
         }
         let now = self.clock.monotonic();
@@ -76,7 +83,5 @@ fn bar(unit: Unit) -> ProgressBar {
     let rate = |state: &ProgressState, out: &mut dyn std::fmt::Write| {
         let _ = write!(out, "{:.1}", state.per_sec());
     };
-    let bar = ProgressBar::new(0).with_style(style.progress_chars("=> ").with_key("rate", rate));
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
+    ProgressBar::new(0).with_style(style.progress_chars("=> ").with_key("rate", rate))
 }

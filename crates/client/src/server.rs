@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, UnreadableFile};
 
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(15);
 /// A server that sends nothing for this long is gone; event streams have a sign of life every 15 s.
@@ -212,8 +212,12 @@ impl Server {
             return Failure::new(kind, words);
         };
         let Refusal { error, code, details } = refusal;
-        let mut words = error;
-        for detail in details {
+        let mut words = error.clone();
+        // One problem is often the sentence itself.
+        for detail in details
+            .into_iter()
+            .filter(|detail| !(error.contains(&detail.path) && error.contains(&detail.message)))
+        {
             let _ = write!(words, "\n  {}: {}", detail.path, detail.message);
         }
         let kind = match status {
@@ -231,6 +235,9 @@ impl Server {
     /// What is wrong with the connection, or with a body that was to be sent.
     fn broken(&self, error: &reqwest::Error) -> Failure {
         let cause = cause(error);
+        if is_unreadable(error) {
+            return Failure::failed(cause);
+        }
         let words = if error.is_connect() {
             format!("cannot reach {}: {cause}. Check the URL, and that the server runs", self.url)
         } else if error.is_timeout() {
@@ -263,6 +270,19 @@ fn retry_wait(response: &Response) -> Option<Duration> {
         matches!(response.status(), StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
     let seconds = response.headers().get(RETRY_AFTER).filter(|_| is_busy)?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds)).filter(|wait| *wait <= RETRY_WAIT_MAX)
+}
+
+/// Whether the file is at fault that was to be sent.
+fn is_unreadable(error: &reqwest::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if inner.is_some_and(|inner| inner.is::<UnreadableFile>()) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// The innermost cause: the outer ones say only that a request failed.

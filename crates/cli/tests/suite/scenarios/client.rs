@@ -297,7 +297,7 @@ fn files_are_imported_at_once_and_in_the_background() {
     shell.write("large.csv", format!("Name,Text\n{}", line.repeat(6_000)));
     assert_eq!(import("large.csv", &[]), [6_000, 0, 0]);
     let jobs = shell.server.api().get(format!("/v4/projects/{id}/imports")).ok();
-    assert_eq!(jobs["imports"].as_array().unwrap().len(), 3, "b.json, standard input and large.csv");
+    assert_eq!(jobs["jobs"].as_array().unwrap().len(), 3, "b.json, standard input and large.csv");
     let job = shell.json(&["rows", "import", "Leads", "a.csv", "--no-wait"]);
     assert!(job["jobId"].as_str().unwrap().starts_with("imp_"));
 
@@ -310,10 +310,10 @@ fn files_are_imported_at_once_and_in_the_background() {
     shell.write("bad.json", "[{\"Name\": 1}, 2]");
     shell.fails(&["rows", "import", "Leads", "bad.json"], 1, "after 1 entries");
     let output = shell.with_input(&["rows", "import", "Leads", "-", "--format", "json"], "[{\"Name\": 1},");
-    fails(&output, 1, "in the middle");
+    fails(&output, 1, "rowmill: cannot read the file: the file ends after 1 complete entries, in the middle");
     shell.fails(&["rows", "import", "Leads", "a.pdf"], 2, "--format");
     shell.fails(&["rows", "import", "Leads", "missing.csv"], 1, "missing.csv");
-    shell.fails(&["rows", "import", "Leads", "a.csv", "--match-on", "Nme"], 1, "Nme");
+    shell.fails(&["rows", "import", "Leads", "a.csv", "--match-on", "Nme"], 1, "matchOn: is not a column");
 }
 
 fn what_is_exported_can_be_imported() {
