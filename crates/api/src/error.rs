@@ -320,6 +320,23 @@ mod tests {
         check(AppError::Internal("a secret".into()), "Server error").await;
     }
 
+    /// Whoever gets a code can look it up.
+    #[test]
+    fn every_code_is_in_the_guide() {
+        let guide = include_str!("../../../docs/errors.md");
+        let source = include_str!("error.rs").split("#[cfg(test)]").next().unwrap();
+        let table =
+            source.split("fn verdict").nth(1).unwrap().split("pub(crate) struct Failure").next().unwrap();
+        let is_code = |text: &&str| {
+            !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        };
+        let codes: Vec<&str> = table.split('"').skip(1).step_by(2).filter(is_code).collect();
+        assert!(codes.len() > 30, "{codes:?}");
+        for code in codes {
+            assert!(guide.contains(&format!("`{code}`")), "{code} is not in docs/errors.md");
+        }
+    }
+
     #[test]
     fn statuses_follow_the_contract() {
         let check = |error: Error, status: u16, code: &str| {

@@ -1,4 +1,4 @@
-//! The paths beside the API: the document, the page that shows it, health and metrics. No key, no limit.
+//! The paths beside the API: the document, the pages that show it, health and metrics. No key, no limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -151,14 +151,21 @@ fn operation(
 }
 
 pub(crate) fn routes<S: Service>(state: S, document: &Value, metrics: Option<PrometheusHandle>) -> Router {
-    let page = docs::page(document);
-    let policy = HeaderValue::from_str(&page.content_security_policy).ok();
-    let html = Arc::new(Fixed::new("text/html; charset=utf-8", page.html, policy));
     let json = Arc::new(Fixed::new("application/json", document.to_string(), None));
-    Router::new()
+    let search = Arc::new(docs::Search::new(document));
+    let mut router = Router::new()
         .route("/openapi.json", get(move |headers: HeaderMap| async move { json.answer(&headers) }))
-        .route("/docs", get(move |headers: HeaderMap| async move { html.answer(&headers) }))
-        .merge(health_routes(state, metrics))
+        .route(docs::SEARCH_PATH, get(move |request: Request| async move { found(&search, &request) }));
+    for file in docs::files(document) {
+        let path = file.path.clone();
+        let file = Arc::new(Fixed::from(file));
+        router = router.route(&path, get(move |headers: HeaderMap| async move { file.answer(&headers) }));
+    }
+    router.merge(health_routes(state, metrics))
+}
+
+fn found(search: &docs::Search, request: &Request) -> Response<Body> {
+    Fixed::from(search.answer(request.uri().query().unwrap_or_default())).answer(request.headers())
 }
 
 /// Whether a path is answered though connections are at their limit.
@@ -223,6 +230,13 @@ struct Fixed {
     bytes: bytes::Bytes,
     etag: String,
     content_security_policy: Option<HeaderValue>,
+}
+
+impl From<docs::File> for Fixed {
+    fn from(file: docs::File) -> Self {
+        let policy = file.content_security_policy.and_then(|policy| HeaderValue::from_str(&policy).ok());
+        Self::new(file.content_type, file.text, policy)
+    }
 }
 
 impl Fixed {

@@ -11,6 +11,7 @@ use crate::check::CheckArgs;
 use crate::commands::{OpenapiArgs, TeamCommand};
 use crate::config::Serve;
 use crate::keys::KeyCommand;
+use crate::manual::{CompletionsArgs, ManArgs};
 use crate::moving::MoveArgs;
 use crate::restore::RestoreArgs;
 
@@ -54,6 +55,13 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Print the OpenAPI document, as a server with the same settings publishes it.
     Openapi(Box<OpenapiArgs>),
+    /// The commands that talk to a running server.
+    #[command(flatten)]
+    Client(rowmill_client::Command),
+    /// Print completions for a shell. See docs/command-line.md for where to put them.
+    Completions(CompletionsArgs),
+    /// Print the manual page.
+    Man(ManArgs),
 }
 
 /// What is wrong with the settings file.
@@ -122,9 +130,14 @@ fn apply(mut command: clap::Command, text: &str) -> Result<clap::Command, String
 fn collect_keys(command: &clap::Command, known: &mut Vec<String>) {
     let settings = command.get_arguments().filter(|arg| arg.get_env().is_some() && arg.get_id() != "config");
     known.extend(settings.map(|arg| arg.get_id().to_string()));
-    for sub in command.get_subcommands() {
+    for sub in command.get_subcommands().filter(|sub| has_settings(sub.get_name())) {
         collect_keys(sub, known);
     }
+}
+
+/// Whether the file has settings of this command. It is the server's file: a client has none in it.
+fn has_settings(command: &str) -> bool {
+    !<rowmill_client::Command as Subcommand>::has_subcommand(command)
 }
 
 /// What is wrong and where, but not the line itself: it may hold the secret key.
@@ -144,7 +157,7 @@ fn set_defaults(
         unknown.retain(|name| name != key);
     }
     let names: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-    for name in names {
+    for name in names.into_iter().filter(|name| has_settings(name)) {
         command = command.mut_subcommand(name, |sub| set_defaults(sub, defaults, unknown));
     }
     command
@@ -191,6 +204,7 @@ mod tests {
         check("speed = 3", "unknown setting speed");
         check("page_size_mx = 3", "did you mean page_size_max?");
         check("listen = [1]", "listen must be text");
+        check("url = \"http://x\"", "unknown setting url");
         check("listen = \"here\"", "invalid");
         check("log = \"info\"\nsecret_key = \"canary", "line 2 is not TOML");
     }

@@ -13,6 +13,7 @@ mod connections;
 mod database;
 mod keys;
 mod logging;
+mod manual;
 mod moving;
 mod request_id;
 mod restore;
@@ -26,7 +27,10 @@ mod welcome;
 mod workers;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use clap::CommandFactory as _;
+use rowmill_clock::SystemClock;
 use rowmill_providers::scrape::child;
 
 use crate::command_line::{Cli, Command};
@@ -65,7 +69,7 @@ fn main() -> ExitCode {
             Err(error) => return fail(&error),
         };
     match runtime.block_on(run(cli)) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(status) => status,
         Err(error) => fail(&*error),
     }
 }
@@ -80,8 +84,9 @@ fn use_small_pages() {
     }
 }
 
-async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
-    match cli.command {
+async fn run(cli: Cli) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let outcome = match cli.command {
+        Command::Client(command) => return Ok(rowmill_client::run(command, Arc::new(SystemClock)).await),
         Command::Serve(serve) => serve::serve(serve, Role::Server).await,
         Command::Worker(worker) => serve::serve(worker, Role::Worker).await,
         Command::Team { command: TeamCommand::Create { slug, name, store } } => {
@@ -94,7 +99,10 @@ async fn run(cli: Cli) -> Result<(), Box<dyn std::error::Error>> {
         Command::Restore(args) => restore::run(args).await,
         Command::Check(args) => check::run(args).await,
         Command::Openapi(args) => commands::openapi(*args),
-    }
+        Command::Completions(args) => manual::completions(&args, Cli::command()),
+        Command::Man(args) => manual::pages(&args, Cli::command()),
+    };
+    outcome.map(|()| ExitCode::SUCCESS)
 }
 
 /// Words go to standard error; data alone goes to standard output.

@@ -111,6 +111,9 @@ mod tests {
             "ROWMILL_COLUMNS_MAX",
             "ROWMILL_TEST_POSTGRES",
             "ROWMILL_BIN",
+            "ROWMILL_API_KEY",
+            "ROWMILL_PROFILE",
+            "ROWMILL_URL",
         ];
         assert_eq!(checked(&ours), Ok(Vec::new()));
         let told = checked(&["ROWMILL_LISTN", "ROWMILL_HUNTR_API_KEY", "ROWMILL_SPEED"]).unwrap_err();

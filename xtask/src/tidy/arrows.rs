@@ -10,6 +10,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "cli",
         &[
             "api",
+            "client",
             "engine",
             "app",
             "providers",
@@ -25,6 +26,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("api", &["mcp", "app", "model", "json-schema", "fairness", "web", "clock"]),
+    ("client", &["model", "clock"]),
     ("mcp", &["app", "model", "fairness", "clock"]),
     ("engine", &["providers", "store", "model", "fairness", "clock"]),
     ("app", &["query", "store", "model", "fairness", "clock"]),

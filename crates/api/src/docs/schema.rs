@@ -8,6 +8,9 @@ use super::lookup::{entries, fields, inline, resolve, text};
 /// How deep fields are unfolded; nobody reads further.
 const DEPTH_MAX: usize = 8;
 
+/// The pattern of nearly every text: it tells a reader nothing.
+const ANY_TEXT: &str = "^[^\\u0000]*$";
+
 /// A parameter of a path, query or header.
 pub(super) fn parameter(parameter: &Value) -> Markup {
     let is_required = parameter.get("required").and_then(Value::as_bool).unwrap_or(false);
@@ -105,7 +108,7 @@ fn about(description: &str, schema: &Value) -> Markup {
     }
 }
 
-fn bounds(schema: &Value) -> Vec<String> {
+pub(super) fn bounds(schema: &Value) -> Vec<String> {
     let number = |keyword: &str| schema.get(keyword).and_then(Value::as_i64);
     // A bound that only says how far numbers reach tells a reader nothing.
     let telling = |number: &i64| number.abs() < i64::from(u32::MAX);
@@ -120,8 +123,8 @@ fn bounds(schema: &Value) -> Vec<String> {
     bounds.extend(number("maximum").filter(telling).map(|most| format!("up to {most}")));
     bounds.extend(number("minItems").map(|least| counted("at least", least, "entry", "entries")));
     bounds.extend(number("maxItems").map(|most| counted("at most", most, "entry", "entries")));
-    bounds
-        .extend(schema.get("pattern").and_then(Value::as_str).map(|pattern| format!("matches `{pattern}`")));
+    let pattern = schema.get("pattern").and_then(Value::as_str).filter(|pattern| *pattern != ANY_TEXT);
+    bounds.extend(pattern.map(|pattern| format!("matches `{pattern}`")));
     bounds.extend(schema.get("default").map(|default| format!("default `{default}`")));
     let options = entries(schema, "/enum");
     if !options.is_empty() {
@@ -135,7 +138,7 @@ fn counted(relation: &str, count: i64, one: &str, many: &str) -> String {
     format!("{relation} {count} {}", if count == 1 { one } else { many })
 }
 
-fn kind(schema: &Value) -> String {
+pub(super) fn kind(schema: &Value) -> String {
     let name = text(schema, "/type");
     match (name, text(schema, "/format")) {
         ("array", _) => match schema.get("items").map(|items| text(items, "/type")) {
@@ -155,7 +158,7 @@ fn kind(schema: &Value) -> String {
 }
 
 /// A schema without its wrappers, and the name of its component if it has one.
-fn named<'d>(document: &'d Value, schema: &'d Value) -> (&'d Value, Option<&'d str>) {
+pub(super) fn named<'d>(document: &'d Value, schema: &'d Value) -> (&'d Value, Option<&'d str>) {
     let mut schema = schema;
     // `{allOf: [one]}` and `{anyOf: [one, null]}` only decorate the one.
     while let [only] = alternatives(schema).collect::<Vec<_>>()[..] {
@@ -168,14 +171,14 @@ fn named<'d>(document: &'d Value, schema: &'d Value) -> (&'d Value, Option<&'d s
     }
 }
 
-fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
+pub(super) fn alternatives(schema: &Value) -> impl Iterator<Item = &Value> {
     ["/anyOf", "/oneOf", "/allOf"]
         .into_iter()
         .flat_map(move |pointer| entries(schema, pointer))
         .filter(|alternative| !is_null(alternative))
 }
 
-fn is_nullable(schema: &Value) -> bool {
+pub(super) fn is_nullable(schema: &Value) -> bool {
     schema.get("nullable") == Some(&Value::Bool(true)) || entries(schema, "/anyOf").iter().any(is_null)
 }
 
@@ -183,14 +186,14 @@ fn is_null(schema: &Value) -> bool {
     matches!(entries(schema, "/enum"), [Value::Null])
 }
 
-fn has_fields(schema: &Value) -> bool {
+pub(super) fn has_fields(schema: &Value) -> bool {
     fields(schema, "/properties").next().is_some()
         || schema
             .get("additionalProperties")
             .is_some_and(|values| values.as_object().is_some_and(|map| !map.is_empty()))
 }
 
-fn is_leaf(document: &Value, schema: &Value) -> bool {
+pub(super) fn is_leaf(document: &Value, schema: &Value) -> bool {
     let (schema, _) = named(document, schema);
     let has_parts = alternatives(schema).any(|alternative| !is_leaf_flat(alternative));
     !has_fields(schema)

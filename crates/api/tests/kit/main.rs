@@ -279,10 +279,19 @@ async fn the_server_s_own_paths() {
     assert_eq!((again.status, again.text.as_str(), again.header("etag")), (304, "", etag.as_str()));
     let page = serve(Request::get("/docs").key("")).await;
     assert!(page.header("content-security-policy").contains("default-src 'none'; style-src 'sha256-"));
-    for word in ["<!DOCTYPE html>", "createThing", "curl -X POST", "Things of a team", "thing_one"] {
+    for word in ["<!DOCTYPE html>", "createThing", "Things of a team", "docs/things#createThing"] {
         assert!(page.text.contains(word), "{word}");
     }
+    let part = serve(Request::get("/docs/things").key("")).await;
+    for word in ["<!DOCTYPE html>", "createThing", "curl -X POST", "Things of a team", "thing_one"] {
+        assert!(part.text.contains(word), "{word}");
+    }
     for word in ["http://", "<script", " style="] {
-        assert!(!page.text.contains(word), "{word}");
+        assert!(!page.text.contains(word) && !part.text.contains(word), "{word}");
+    }
+    let markdown = serve(Request::get("/docs/things.md").key("")).await;
+    assert_eq!(markdown.header("content-type"), "text/markdown; charset=utf-8");
+    for word in ["# Things\n", "operation `createThing`", "curl -X POST", "thing_one"] {
+        assert!(markdown.text.contains(word), "{word}");
     }
 }

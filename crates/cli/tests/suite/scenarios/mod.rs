@@ -7,6 +7,7 @@ mod agents;
 mod ai_columns;
 mod backups;
 mod cells;
+mod client;
 mod columns;
 mod commands;
 mod connections;
@@ -19,6 +20,7 @@ mod damage;
 mod dead_hosts;
 mod disk_faults;
 mod document;
+mod documentation;
 mod entity_tags;
 mod events;
 mod exhaustion;
@@ -136,6 +138,8 @@ const ALL: &[&[Scenario]] = &[
     trash::OWN,
     commands::OWN,
     commands::EMBEDDED,
+    client::OWN,
+    client::EMBEDDED,
     permissions::EMBEDDED,
     stopping::OWN,
     system::OWN,
@@ -159,6 +163,7 @@ const ALL: &[&[Scenario]] = &[
     refusals::SHARED,
     system::SHARED,
     document::SHARED,
+    documentation::SHARED,
     projects::SHARED,
     columns::SHARED,
     corrections::SHARED,

@@ -1,0 +1,382 @@
+//! `rowmill rows import`: a file into a table, small ones at once and large ones in the background.
+
+use std::ffi::OsStr;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use rowmill_clock::Clock;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::connection::ConnectionArgs;
+use crate::failure::{Ending, Failure, Kind};
+use crate::file_body::{FileBody, Source};
+use crate::json_lines::JsonLines;
+use crate::output::{counted, plain, print_line};
+use crate::progress::{Progress, Unit};
+use crate::server::{Pair, Server};
+use crate::tables::{self, Table};
+
+/// Larger files are imported in the background, as the web app does.
+const AT_ONCE_BYTES_MAX: u64 = 5_000_000;
+const ASK_EVERY: Duration = Duration::from_millis(300);
+/// Rejected rows that are shown. `--json` shows all.
+const REJECTED_SHOWN: usize = 10;
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct ImportArgs {
+    /// The table's id or title.
+    table: String,
+    /// The file, or - for standard input. CSV and JSON Lines can be compressed (.csv.gz, .jsonl.zst).
+    file: PathBuf,
+    /// What the file contains. Default: by its name.
+    #[arg(long)]
+    format: Option<Format>,
+    /// Update the row that has the same value in this column instead of inserting another.
+    #[arg(long, value_name = "COLUMN")]
+    match_on: Option<String>,
+    /// Match without regard to letter case and outer blanks.
+    #[arg(long, requires = "match_on")]
+    ignore_case: bool,
+    /// Let empty cells of CSV clear what is stored in rows that are updated.
+    #[arg(long, requires = "match_on")]
+    clear_empty: bool,
+    /// Put a field of the file into this column; FIELD= leaves it out. Can be repeated.
+    #[arg(long = "map", value_name = "FIELD=COLUMN", value_parser = mapping_entry)]
+    mapping: Vec<(String, Option<String>)>,
+    /// Ignore fields that name no column, instead of creating columns for them.
+    #[arg(long)]
+    no_create_columns: bool,
+    /// The first line of CSV is a row. Fields are then called 0, 1, ….
+    #[arg(long)]
+    no_header: bool,
+    /// What separates the cells of CSV. Default: detected.
+    #[arg(long)]
+    delimiter: Option<Delimiter>,
+    /// Import in the background, also a small file.
+    #[arg(long)]
+    background: bool,
+    /// Import in the background, and do not wait for the end.
+    #[arg(long)]
+    no_wait: bool,
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    Csv,
+    Tsv,
+    /// An array of objects, or objects one after the other.
+    Json,
+    /// JSON Lines: one object a line.
+    Jsonl,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Delimiter {
+    Comma,
+    Semicolon,
+    Tab,
+    Pipe,
+}
+
+impl Delimiter {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Comma => "comma",
+            Self::Semicolon => "semicolon",
+            Self::Tab => "tab",
+            Self::Pipe => "pipe",
+        }
+    }
+}
+
+/// What a file is, as the server is told.
+#[derive(Debug, PartialEq, Eq)]
+struct FileKind {
+    format: Format,
+    encoding: Option<&'static str>,
+}
+
+impl FileKind {
+    fn of(path: &Path, format: Option<Format>) -> Result<Self, Failure> {
+        let ending = |path: &Path| path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+        let (encoding, inner) = match ending(path).as_deref() {
+            Some("gz" | "gzip") => (Some("gzip"), path.with_extension("")),
+            Some("zst" | "zstd") => (Some("zstd"), path.with_extension("")),
+            _ => (None, path.to_owned()),
+        };
+        let by_name = || match ending(&inner).as_deref() {
+            Some("csv" | "txt") => Some(Format::Csv),
+            Some("tsv" | "tab") => Some(Format::Tsv),
+            Some("json") => Some(Format::Json),
+            Some("jsonl" | "ndjson") => Some(Format::Jsonl),
+            _ => None,
+        };
+        let format = format.or_else(by_name).ok_or_else(|| {
+            let words =
+                format!("{} does not say what it contains: add --format csv, json or jsonl", path.display());
+            Failure::new(Kind::Usage, words)
+        })?;
+        if format == Format::Json && encoding.is_some() {
+            let words =
+                "a compressed file must be CSV or JSON Lines: decompress it first, or use --format jsonl";
+            return Err(Failure::new(Kind::Usage, words));
+        }
+        Ok(Self { format, encoding })
+    }
+
+    fn headers(&self) -> Vec<(&'static str, &'static str)> {
+        let media = match self.format {
+            Format::Csv => "text/csv",
+            Format::Tsv => "text/tab-separated-values",
+            Format::Json | Format::Jsonl => "application/x-ndjson",
+        };
+        let encoding = self.encoding.map(|encoding| ("Content-Encoding", encoding));
+        std::iter::once(("Content-Type", media)).chain(encoding).collect()
+    }
+
+    fn is_json(&self) -> bool {
+        self.format == Format::Json
+    }
+}
+
+#[derive(Deserialize)]
+struct Accepted {
+    job: Job,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Job {
+    id: String,
+    status: String,
+    file_bytes: u64,
+    bytes_read: u64,
+    rows_read: u64,
+    error: Option<JobError>,
+}
+
+#[derive(Deserialize)]
+struct JobError {
+    error: String,
+    code: String,
+}
+
+/// What became of the rows.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Outcome {
+    imported_count: u64,
+    updated_count: u64,
+    unchanged_count: u64,
+    rejected_count: u64,
+    columns_created: Vec<CreatedColumn>,
+    fields_ignored: Vec<String>,
+    rejected: Vec<Rejected>,
+    stopped: bool,
+}
+
+#[derive(Deserialize)]
+struct CreatedColumn {
+    header: String,
+}
+
+#[derive(Deserialize)]
+struct Rejected {
+    line: u64,
+    reason: String,
+}
+
+pub(crate) async fn run(args: ImportArgs, clock: Arc<dyn Clock>) -> Result<Ending, Failure> {
+    let kind = FileKind::of(&args.file, args.format)?;
+    let told =
+        |error: std::io::Error| Failure::failed(format!("cannot read {}: {error}", args.file.display()));
+    let source = Source::open(&args.file).map_err(told)?;
+    let server = args.connection.connect(clock)?;
+    let table = tables::find(&server, &args.table).await?;
+    let query = query_of(&args);
+    let is_small = source.bytes().is_some_and(|bytes| bytes <= AT_ONCE_BYTES_MAX);
+    let json = args.connection.json;
+    if is_small && !args.background && !args.no_wait {
+        let body = read_small(source, &kind).map_err(told)?;
+        let answer = server.post(&table.path("/import"), &query, &kind.headers(), body).await?;
+        return report(&answer.text, &answer.parse()?, json);
+    }
+    let job = send(&server, &table, query, &kind, source).await?;
+    if args.no_wait {
+        if json {
+            print_line(&format!("{{\"jobId\":{}}}", Value::from(job)))?;
+        } else {
+            print_line(&job)?;
+            eprintln!("The file has arrived and is imported in the background.");
+        }
+        return Ok(Ending::Done);
+    }
+    tokio::select! {
+        outcome = wait(&server, &table, &job, json) => outcome,
+        _ = tokio::signal::ctrl_c() => {
+            let words = format!("\nStopped waiting. The import {job} goes on in the background.");
+            Err(Failure::new(Kind::Interrupted, words))
+        }
+    }
+}
+
+fn query_of(args: &ImportArgs) -> Vec<Pair> {
+    let flag = |is_set: bool, name: &'static str, value: &str| is_set.then(|| (name, value.to_owned()));
+    let mut query: Vec<Pair> = args.match_on.iter().map(|column| ("matchOn", column.clone())).collect();
+    query.extend(flag(args.ignore_case, "matchCase", "false"));
+    query.extend(flag(args.clear_empty, "emptyCells", "clear"));
+    query.extend(flag(args.no_create_columns, "createColumns", "false"));
+    query.extend(flag(args.no_header, "header", "false"));
+    query.extend(args.delimiter.map(|delimiter| ("delimiter", delimiter.word().to_owned())));
+    if !args.mapping.is_empty() {
+        let entry = |(field, column): &(String, Option<String>)| (field.clone(), Value::from(column.clone()));
+        let mapping: Map<String, Value> = args.mapping.iter().map(entry).collect();
+        query.push(("mapping", Value::from(mapping).to_string()));
+    }
+    query
+}
+
+/// Whole, so that a request that the server is too busy for can be sent again.
+fn read_small(source: Source, kind: &FileKind) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.reader().read_to_end(&mut bytes)?;
+    if !kind.is_json() {
+        return Ok(bytes);
+    }
+    let (mut lines, mut out) = (JsonLines::new(), Vec::with_capacity(bytes.len()));
+    lines.push(&bytes, &mut out).and_then(|()| lines.end()).map_err(std::io::Error::other)?;
+    Ok(out)
+}
+
+/// Sends the file, and gives the id of the import's job.
+async fn send(
+    server: &Server,
+    table: &Table,
+    mut query: Vec<Pair>,
+    kind: &FileKind,
+    source: Source,
+) -> Result<String, Failure> {
+    query.push(("async", "true".to_owned()));
+    let unit = if source.bytes().is_some() { Unit::Bytes } else { Unit::EndlessBytes };
+    let mut progress = Progress::new(unit, server.clock());
+    progress.set(0, source.bytes().unwrap_or_default(), "Sending".to_owned(), String::new);
+    let body = FileBody::new(source, kind.is_json(), progress.handle());
+    let body = reqwest::Body::wrap(body);
+    let answer = server.upload(&table.path("/import"), &query, &kind.headers(), body).await?;
+    Ok(answer.parse::<Accepted>()?.job.id)
+}
+
+/// Waits for the end of an import in the background.
+async fn wait(server: &Server, table: &Table, job: &str, json: bool) -> Result<Ending, Failure> {
+    #[derive(Deserialize)]
+    struct Finished {
+        result: Box<RawValue>,
+    }
+
+    let path = table.path(&format!("/imports/{job}"));
+    let mut progress = Progress::new(Unit::Bytes, server.clock());
+    let answer = loop {
+        let answer = server.get_patiently(&path).await?;
+        let Accepted { job } = answer.parse()?;
+        match job.status.as_str() {
+            "queued" | "running" => {
+                let rows = job.rows_read;
+                let message = format!("Importing, {rows} rows");
+                progress.set(job.bytes_read, job.file_bytes, message, || {
+                    format!("Importing: {rows} rows so far")
+                });
+                server.clock().sleep(ASK_EVERY).await;
+            }
+            "finished" => break answer,
+            status => return Err(ended(&job, status)),
+        }
+    };
+    progress.end();
+    let Finished { result } = answer.parse()?;
+    let outcome = serde_json::from_str(result.get())
+        .map_err(|error| Failure::failed(format!("the import's result is not understood: {error}")))?;
+    report(result.get(), &outcome, json)
+}
+
+fn ended(job: &Job, status: &str) -> Failure {
+    match &job.error {
+        Some(JobError { error, code }) => {
+            let words = format!("the import failed: {error}. Rows that were imported before are kept");
+            Failure::failed(words).with_code(Some(code.clone()))
+        }
+        None => Failure::failed(format!("the import was {status}. Rows that were imported before are kept")),
+    }
+}
+
+fn report(text: &str, outcome: &Outcome, json: bool) -> Result<Ending, Failure> {
+    let Outcome { imported_count, updated_count, unchanged_count, rejected_count, .. } = outcome;
+    let ending = if *rejected_count > 0 || outcome.stopped { Ending::Partial } else { Ending::Done };
+    if json {
+        print_line(text)?;
+        return Ok(ending);
+    }
+    print_line(&format!(
+        "{} imported, {updated_count} updated, {unchanged_count} unchanged, {rejected_count} rejected",
+        counted(*imported_count, "row")
+    ))?;
+    let created: Vec<String> = outcome.columns_created.iter().map(|column| plain(&column.header)).collect();
+    if !created.is_empty() {
+        eprintln!("Created columns: {}", created.join(", "));
+    }
+    if !outcome.fields_ignored.is_empty() {
+        eprintln!("Ignored fields: {}", plain(&outcome.fields_ignored.join(", ")));
+    }
+    for Rejected { line, reason } in outcome.rejected.iter().take(REJECTED_SHOWN) {
+        eprintln!("  line {line}: {}", plain(reason));
+    }
+    if outcome.rejected.len() > REJECTED_SHOWN {
+        eprintln!("  … and {} more; --json shows all", outcome.rejected.len() - REJECTED_SHOWN);
+    }
+    if outcome.stopped {
+        eprintln!("The import stopped early, because too many rows were rejected.");
+    }
+    Ok(ending)
+}
+
+fn mapping_entry(text: &str) -> Result<(String, Option<String>), String> {
+    let (field, column) =
+        text.split_once('=').ok_or("write FIELD=COLUMN, or FIELD= to leave the field out")?;
+    Ok((field.to_owned(), Some(column.to_owned()).filter(|column| !column.is_empty())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_its_name() {
+        let check = |path: &str, format: Option<Format>, expected: Option<(Format, Option<&'static str>)>| {
+            let kind = FileKind::of(Path::new(path), format).ok();
+            assert_eq!(kind, expected.map(|(format, encoding)| FileKind { format, encoding }), "{path}");
+        };
+        check("a.csv", None, Some((Format::Csv, None)));
+        check("dir.json/a.TSV", None, Some((Format::Tsv, None)));
+        check("a.jsonl.gz", None, Some((Format::Jsonl, Some("gzip"))));
+        check("a.csv.zst", None, Some((Format::Csv, Some("zstd"))));
+        check("a.ndjson", Some(Format::Csv), Some((Format::Csv, None)));
+        check("-", Some(Format::Json), Some((Format::Json, None)));
+        check("-", None, None);
+        check("a.xlsx", None, None);
+        check("a.json.gz", None, None);
+    }
+
+    #[test]
+    fn fields_are_mapped_or_left_out() {
+        assert_eq!(mapping_entry("a=B c").unwrap(), ("a".into(), Some("B c".into())));
+        assert_eq!(mapping_entry("a=").unwrap(), ("a".into(), None));
+        assert!(mapping_entry("a").is_err());
+    }
+}

@@ -1,0 +1,272 @@
+//! `rowmill run` and `rowmill stop`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use rowmill_clock::Clock;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::connection::ConnectionArgs;
+use crate::failure::{Ending, Failure, Kind};
+use crate::output::{counted, print_line};
+use crate::progress::{Progress, Unit};
+use crate::selection::{Selection, SelectionArgs};
+use crate::server::Server;
+use crate::tables::{self, Table};
+use crate::wire::Run;
+
+const ASK_EVERY: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub struct RunArgs {
+    /// The table's id or title.
+    table: String,
+    /// Only this column, by id or header. Can be repeated.
+    #[arg(long = "column", value_name = "COLUMN")]
+    columns: Vec<String>,
+    /// Only the row with this id. Can be repeated.
+    #[arg(long = "row", value_name = "ID", help_heading = "Rows")]
+    rows: Vec<String>,
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Maximum number of rows: the first in order.
+    #[arg(long, value_name = "ROWS", help_heading = "Rows", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    limit: Option<u64>,
+    /// Only cells that failed.
+    #[arg(long)]
+    failed: bool,
+    /// Also run cells that are complete or have a manual value.
+    #[arg(long)]
+    force: bool,
+    /// Only print how many rows would run.
+    #[arg(long, conflicts_with = "watch")]
+    dry_run: bool,
+    /// Show progress, and wait for the end. The exit status is 5 if cells failed.
+    #[arg(long)]
+    watch: bool,
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    /// The table's id or title.
+    table: String,
+    /// Only this column, by id or header. Can be repeated.
+    #[arg(long = "column", value_name = "COLUMN")]
+    columns: Vec<String>,
+    /// Only the row with this id. Can be repeated.
+    #[arg(long = "row", value_name = "ID")]
+    rows: Vec<String>,
+    #[command(flatten)]
+    pub(crate) connection: ConnectionArgs,
+}
+
+/// What to run, as the API takes it.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Trigger {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    column_ids: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    row_ids: Vec<String>,
+    #[serde(flatten)]
+    selection: Selection,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    statuses: Vec<&'static str>,
+    force: bool,
+    dry_run: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Triggered {
+    triggered_count: u64,
+    run_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RunAnswer {
+    run: Box<RawValue>,
+}
+
+#[derive(Deserialize)]
+struct RunState {
+    id: String,
+    status: String,
+    #[serde(flatten)]
+    run: Run,
+}
+
+pub(crate) async fn run(args: RunArgs, clock: Arc<dyn Clock>) -> Result<Ending, Failure> {
+    let RunArgs { table: named, columns, rows, selection, limit, failed, force, dry_run, watch, connection } =
+        args;
+    let server = connection.connect(clock)?;
+    let table = tables::find(&server, &named).await?;
+    let body = Trigger {
+        column_ids: columns,
+        row_ids: rows,
+        selection: selection.resolve(&server, &table).await?,
+        limit,
+        statuses: if failed { vec!["error"] } else { Vec::new() },
+        force,
+        dry_run,
+    };
+    let body = serde_json::to_string(&body).map_err(|error| Failure::failed(error.to_string()))?;
+    let answer = server.post_json(&table.path("/trigger"), body).await?;
+    let Triggered { triggered_count, run_id } = answer.parse()?;
+    // What runs already is watched, too.
+    let run_id = if watch && run_id.is_none() { current_run(&server, &table).await? } else { run_id };
+    if !connection.json {
+        say_triggered(triggered_count, run_id.as_deref(), dry_run, &named)?;
+    }
+    let Some(id) = run_id.filter(|_| watch) else {
+        if connection.json {
+            print_line(&answer.text)?;
+        }
+        return Ok(Ending::Done);
+    };
+    let (state, text) = tokio::select! {
+        watched = follow(&server, &table, &id) => watched?,
+        _ = tokio::signal::ctrl_c() => {
+            let words = format!("\nStopped watching. The run goes on. To stop it: rowmill stop {}", quoted(&named));
+            return Err(Failure::new(Kind::Interrupted, words));
+        }
+    };
+    if connection.json {
+        print_line(&format!(
+            "{{\"triggeredCount\":{triggered_count},\"runId\":{},\"run\":{text}}}",
+            json!(id)
+        ))?;
+    } else {
+        let RunState { id, status, run } = &state;
+        print_line(&format!("{id} {status}: {run}"))?;
+    }
+    if state.run.failed == 0 {
+        return Ok(Ending::Done);
+    }
+    if !connection.json {
+        eprintln!("To run the cells that failed again: rowmill run {} --failed --watch", quoted(&named));
+    }
+    Ok(Ending::Partial)
+}
+
+fn say_triggered(rows: u64, run: Option<&str>, dry_run: bool, named: &str) -> std::io::Result<()> {
+    match run {
+        _ if dry_run => print_line(&format!("{} would run", counted(rows, "row"))),
+        Some(run) => {
+            eprintln!("{} queued in {run}.", counted(rows, "row"));
+            Ok(())
+        }
+        None => {
+            eprintln!(
+                "Nothing to run. `rowmill status {}` shows the cells by state; --force runs complete cells again.",
+                quoted(named)
+            );
+            Ok(())
+        }
+    }
+}
+
+/// The run that cells which wait or run belong to.
+async fn current_run(server: &Server, table: &Table) -> Result<Option<String>, Failure> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Status {
+        processing: bool,
+        run_id: Option<String>,
+    }
+
+    let Status { processing, run_id } = server.get(&table.path("/status"), &[]).await?.parse()?;
+    Ok(run_id.filter(|_| processing))
+}
+
+/// Shows a run until it ends, and gives it as it was sent.
+async fn follow(server: &Server, table: &Table, id: &str) -> Result<(RunState, String), Failure> {
+    let path = table.path(&format!("/runs/{id}"));
+    let mut progress = Progress::new(Unit::Cells, server.clock());
+    loop {
+        let RunAnswer { run: text } = server.get_patiently(&path).await?.parse()?;
+        let state: RunState = serde_json::from_str(text.get())
+            .map_err(|error| Failure::failed(format!("the run is not understood: {error}")))?;
+        if state.status != "running" {
+            return Ok((state, text.get().to_owned()));
+        }
+        let run = &state.run;
+        let cost = run.price().map(|price| format!(", {price}")).unwrap_or_default();
+        let message = format!("{} failed{cost}", run.failed);
+        let line = || format!("{} of {} cells ended: {run}", run.ended(), run.cells);
+        progress.set(run.ended(), run.cells, message, line);
+        server.clock().sleep(ASK_EVERY).await;
+    }
+}
+
+pub(crate) async fn stop(args: StopArgs, clock: Arc<dyn Clock>) -> Result<Ending, Failure> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Stopped {
+        stopped_count: u64,
+        stopped_cells: u64,
+    }
+
+    let StopArgs { table, columns, rows, connection } = args;
+    let server = connection.connect(clock)?;
+    let table = tables::find(&server, &table).await?;
+    let mut body = json!({});
+    if !columns.is_empty() {
+        body["columnIds"] = Value::from(columns);
+    }
+    if !rows.is_empty() {
+        body["rowIds"] = Value::from(rows);
+    }
+    let answer = server.post_json(&table.path("/stop"), body.to_string()).await?;
+    if connection.json {
+        print_line(&answer.text)?;
+    } else {
+        let Stopped { stopped_count, stopped_cells } = answer.parse()?;
+        let (cells, rows) = (counted(stopped_cells, "cell"), counted(stopped_count, "row"));
+        print_line(&format!("{cells} in {rows} stopped"))?;
+    }
+    Ok(Ending::Done)
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "_-.".contains(character);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(quoted("Leads"), "Leads");
+        assert_eq!(quoted("My leads"), "'My leads'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+    }
+
+    #[test]
+    fn what_is_not_said_is_not_sent() {
+        let body = Trigger {
+            column_ids: Vec::new(),
+            row_ids: Vec::new(),
+            selection: Selection::default(),
+            limit: None,
+            statuses: Vec::new(),
+            force: false,
+            dry_run: true,
+        };
+        assert_eq!(serde_json::to_string(&body).unwrap(), r#"{"force":false,"dryRun":true}"#);
+    }
+}

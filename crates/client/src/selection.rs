@@ -1,0 +1,275 @@
+//! Which rows a command means: a view, conditions, filters, sorting, a search.
+
+use clap::Args;
+use rowmill_model::nearest::nearest;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::failure::{Failure, Kind};
+use crate::server::{Pair, Server};
+use crate::tables::Table;
+use crate::wire::Column;
+
+#[derive(Debug, Args)]
+pub(crate) struct SelectionArgs {
+    /// Only the rows of this view (its name or id), in its order.
+    #[arg(long, value_name = "VIEW", help_heading = "Rows")]
+    view: Option<String>,
+    /// Only rows that meet this condition: a column, one of = != > >= < <= ~ !~ (contains, does not contain) and a value,
+    /// such as 'City=Paris'. Without a value, = means empty and != not empty. Can be repeated: all must hold.
+    #[arg(long = "where", value_name = "CONDITION", value_parser = Condition::parse, help_heading = "Rows")]
+    conditions: Vec<Condition>,
+    /// Filters as the API takes them: a JSON array, such as
+    /// '[{"columnId":"City","operator":"startsWith","value":"P"}]'.
+    #[arg(long, value_name = "JSON", value_parser = filters, help_heading = "Rows")]
+    filters: Option<GivenFilters>,
+    /// Sort by this column; add :desc for the reverse. Can be repeated.
+    #[arg(long = "sort", value_name = "COLUMN", value_parser = SortKey::parse, help_heading = "Rows")]
+    sorting: Vec<SortKey>,
+    /// Only rows with a cell that contains this text.
+    #[arg(long, value_name = "TEXT", help_heading = "Rows")]
+    search: Option<String>,
+}
+
+/// As the API takes it.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Selection {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    view_id: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    filters: Vec<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sorting: Vec<SortKey>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    search: Option<String>,
+}
+
+impl SelectionArgs {
+    pub(crate) async fn resolve(self, server: &Server, table: &Table) -> Result<Selection, Failure> {
+        let Self { view, conditions, filters, sorting, search } = self;
+        let view_id = match view {
+            Some(named) => Some(find_view(server, table, &named).await?),
+            None => None,
+        };
+        let mut filters = filters.map(|GivenFilters(filters)| filters).unwrap_or_default();
+        for condition in conditions {
+            let filter = serde_json::value::to_raw_value(&condition);
+            filters.push(filter.map_err(|error| Failure::failed(error.to_string()))?);
+        }
+        Ok(Selection { view_id, filters, sorting, search })
+    }
+}
+
+impl Selection {
+    pub(crate) fn query(&self) -> Result<Vec<Pair>, Failure> {
+        let told = |error: serde_json::Error| Failure::failed(error.to_string());
+        let Self { view_id, filters, sorting, search } = self;
+        let mut query = Vec::new();
+        query.extend(view_id.clone().map(|id| ("viewId", id)));
+        if !filters.is_empty() {
+            query.push(("filters", serde_json::to_string(filters).map_err(told)?));
+        }
+        if !sorting.is_empty() {
+            query.push(("sorting", serde_json::to_string(sorting).map_err(told)?));
+        }
+        query.extend(search.clone().map(|text| ("search", text)));
+        Ok(query)
+    }
+}
+
+/// The ids of columns that were named by id or header, for `columnIds` in a query: a header may contain its comma.
+pub(crate) fn column_ids(named: &[String], columns: &[Column]) -> Result<Vec<String>, Failure> {
+    let folded = |text: &str| text.trim().to_lowercase();
+    let find = |name: &String| {
+        let by_id = columns.iter().find(|column| column.id == *name);
+        let found = by_id.or_else(|| columns.iter().find(|column| folded(&column.header) == folded(name)));
+        found.map(|column| column.id.clone()).ok_or_else(|| {
+            let headers = columns.iter().map(|column| column.header.as_str());
+            let hint = match nearest(name, headers) {
+                Some(near) => format!("did you mean {near:?}?"),
+                None => "`rowmill columns` lists them".to_owned(),
+            };
+            Failure::new(Kind::NotFound, format!("there is no column {name:?}; {hint}"))
+        })
+    };
+    named.iter().map(find).collect()
+}
+
+async fn find_view(server: &Server, table: &Table, named: &str) -> Result<String, Failure> {
+    #[derive(Deserialize)]
+    struct View {
+        id: String,
+        name: String,
+    }
+    #[derive(Deserialize)]
+    struct Views {
+        views: Vec<View>,
+    }
+
+    let Views { views } = server.get(&table.path("/views"), &[]).await?.parse()?;
+    let folded = |text: &str| text.trim().to_lowercase();
+    if let Some(view) = views.iter().find(|view| view.id == named) {
+        return Ok(view.id.clone());
+    }
+    let found: Vec<&View> = views.iter().filter(|view| folded(&view.name) == folded(named)).collect();
+    match found.as_slice() {
+        [view] => Ok(view.id.clone()),
+        [] => {
+            let names: Vec<&str> = views.iter().map(|view| view.name.as_str()).collect();
+            let known = if names.is_empty() { "it has none".to_owned() } else { names.join(", ") };
+            Err(Failure::new(Kind::NotFound, format!("the table has no view {named:?} ({known})")))
+        }
+        several => {
+            let ids: Vec<&str> = several.iter().map(|view| view.id.as_str()).collect();
+            let words = format!("several views are called {named:?}; use an id: {}", ids.join(", "));
+            Err(Failure::new(Kind::NotFound, words))
+        }
+    }
+}
+
+/// A filter in short: `City=Paris`.
+#[derive(Debug, Clone, Serialize)]
+struct Condition {
+    #[serde(rename = "columnId")]
+    column: String,
+    operator: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<Box<RawValue>>,
+}
+
+/// Signs with their operators. Of two that begin alike the longer comes first.
+const SIGNS: &[(&str, &str)] = &[
+    ("!=", "notEquals"),
+    ("!~", "notContains"),
+    (">=", "greaterThanOrEqual"),
+    ("<=", "lessThanOrEqual"),
+    ("=", "equals"),
+    ("~", "contains"),
+    (">", "greaterThan"),
+    ("<", "lessThan"),
+];
+
+impl Condition {
+    fn parse(text: &str) -> Result<Self, String> {
+        let sign_at = |(at, _): (usize, char)| {
+            let rest = text.get(at..)?;
+            SIGNS
+                .iter()
+                .find(|(sign, _)| rest.starts_with(sign))
+                .map(|(sign, operator)| (at, *sign, *operator))
+        };
+        let (at, sign, operator) = text
+            .char_indices()
+            .find_map(sign_at)
+            .ok_or("write a column, one of = != > >= < <= ~ !~ and a value, such as 'City=Paris'")?;
+        let column = text.get(..at).unwrap_or_default().trim().to_owned();
+        let value = text.get(at + sign.len()..).unwrap_or_default().trim();
+        if column.is_empty() {
+            return Err(format!("there is no column before {sign}"));
+        }
+        let operator = match (sign, value) {
+            ("=", "") => "isEmpty",
+            ("!=", "") => "isNotEmpty",
+            (_, "") => return Err(format!("there is no value after {sign}")),
+            _ => operator,
+        };
+        let value = (!value.is_empty()).then(|| value_of(sign, value)).transpose()?;
+        Ok(Self { column, operator, value })
+    }
+}
+
+/// Text, but a number where numbers are compared: with all its digits.
+fn value_of(sign: &str, text: &str) -> Result<Box<RawValue>, String> {
+    let is_compared = sign.starts_with(['<', '>']);
+    let is_number = serde_json::from_str::<serde_json::Number>(text).is_ok();
+    if is_compared && is_number {
+        return RawValue::from_string(text.to_owned()).map_err(|error| error.to_string());
+    }
+    serde_json::value::to_raw_value(text).map_err(|error| error.to_string())
+}
+
+#[derive(Debug, Clone)]
+struct GivenFilters(Vec<Box<RawValue>>);
+
+fn filters(text: &str) -> Result<GivenFilters, String> {
+    serde_json::from_str(text).map(GivenFilters).map_err(|error| format!("must be a JSON array: {error}"))
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct SortKey {
+    #[serde(rename = "columnId")]
+    column: String,
+    direction: &'static str,
+}
+
+impl SortKey {
+    #[expect(clippy::unnecessary_wraps, reason = "as clap wants it")]
+    fn parse(text: &str) -> Result<Self, String> {
+        let (column, direction) = match text.rsplit_once(':') {
+            Some((column, "desc")) => (column, "desc"),
+            Some((column, "asc")) => (column, "asc"),
+            _ => (text, "asc"),
+        };
+        Ok(Self { column: column.to_owned(), direction })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_in_short() {
+        let check = |text: &str, json: &str| {
+            let condition = Condition::parse(text).unwrap();
+            assert_eq!(serde_json::to_string(&condition).unwrap(), json, "{text}");
+        };
+        check("City=Paris", r#"{"columnId":"City","operator":"equals","value":"Paris"}"#);
+        check("Full name != a=b", r#"{"columnId":"Full name","operator":"notEquals","value":"a=b"}"#);
+        check("Größe>=1.50", r#"{"columnId":"Größe","operator":"greaterThanOrEqual","value":1.50}"#);
+        check("At<2024-01-31", r#"{"columnId":"At","operator":"lessThan","value":"2024-01-31"}"#);
+        check("Zip=007", r#"{"columnId":"Zip","operator":"equals","value":"007"}"#);
+        check("City~ar", r#"{"columnId":"City","operator":"contains","value":"ar"}"#);
+        check("City!~ar", r#"{"columnId":"City","operator":"notContains","value":"ar"}"#);
+        check("City=", r#"{"columnId":"City","operator":"isEmpty"}"#);
+        check("City!=", r#"{"columnId":"City","operator":"isNotEmpty"}"#);
+        for bad in ["City", "=Paris", "City>", ""] {
+            assert!(Condition::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_selection_as_the_api_takes_it() {
+        let selection = Selection {
+            view_id: Some("view_1".into()),
+            filters: filters(r#"[{"columnId":"N","operator":"equals","value":1.50}]"#).unwrap().0,
+            sorting: vec![SortKey::parse("City:desc").unwrap(), SortKey::parse("a:b").unwrap()],
+            search: None,
+        };
+        let filters = r#"[{"columnId":"N","operator":"equals","value":1.50}]"#;
+        let sorting = r#"[{"columnId":"City","direction":"desc"},{"columnId":"a:b","direction":"asc"}]"#;
+        let expected = [("viewId", "view_1"), ("filters", filters), ("sorting", sorting)];
+        assert_eq!(selection.query().unwrap(), expected.map(|(name, value)| (name, value.to_owned())));
+        let body = format!(r#"{{"viewId":"view_1","filters":{filters},"sorting":{sorting}}}"#);
+        assert_eq!(serde_json::to_string(&selection).unwrap(), body);
+        assert!(super::filters("{}").is_err());
+    }
+
+    #[test]
+    fn columns_by_id_or_header() {
+        let column = |id: &str, header: &str| Column {
+            id: id.to_owned(),
+            header: header.to_owned(),
+            kind: "manual".to_owned(),
+            data_shape: "text".to_owned(),
+        };
+        let columns = [column("col_1", "City, country"), column("col_2", "E-mail")];
+        let ids = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            column_ids(&names, &columns).map_err(|failure| failure.words(false).unwrap())
+        };
+        assert_eq!(ids(&["city, Country", "col_2"]).unwrap(), ["col_1", "col_2"]);
+        assert!(ids(&["E-mial"]).unwrap_err().contains("did you mean \"E-mail\"?"));
+    }
+}

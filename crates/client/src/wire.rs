@@ -1,0 +1,104 @@
+//! What the API sends, as far as the commands look at it.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+/// The members of an object, in their order.
+#[derive(Debug)]
+pub(crate) struct Ordered<T>(pub(crate) Vec<(String, T)>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Ordered<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = Ordered<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Ordered(members))
+            }
+        }
+
+        deserializer.deserialize_map(Members(PhantomData))
+    }
+}
+
+/// A row with its cells by header.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Row<T> {
+    pub(crate) id: String,
+    pub(crate) cells: Ordered<T>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Cell {
+    pub(crate) value: Box<RawValue>,
+    pub(crate) status: String,
+    pub(crate) error: Option<CellError>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct CellError {
+    pub(crate) code: String,
+    pub(crate) message: String,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Column {
+    pub(crate) id: String,
+    pub(crate) header: String,
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    #[serde(rename = "dataShape")]
+    pub(crate) data_shape: String,
+}
+
+/// A run, or what `status` says of one.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Run {
+    pub(crate) cells: u64,
+    pub(crate) done: u64,
+    pub(crate) empty: u64,
+    pub(crate) failed: u64,
+    pub(crate) skipped: u64,
+    pub(crate) stopped: u64,
+    pub(crate) cost: Option<f64>,
+    pub(crate) credits: Option<f64>,
+}
+
+impl Run {
+    pub(crate) fn ended(&self) -> u64 {
+        self.done + self.empty + self.failed + self.skipped + self.stopped
+    }
+
+    /// What it cost, as far as providers said.
+    pub(crate) fn price(&self) -> Option<String> {
+        let cost = self.cost.map(|cost| format!("${cost:.4}"));
+        let credits = self.credits.map(|credits| format!("{credits} credits"));
+        let parts: Vec<String> = cost.into_iter().chain(credits).collect();
+        (!parts.is_empty()).then(|| parts.join(" and "))
+    }
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { done, empty, failed, skipped, stopped, .. } = self;
+        write!(f, "{done} done, {empty} empty, {failed} failed, {skipped} skipped, {stopped} stopped")?;
+        match self.price() {
+            Some(price) => write!(f, ", cost {price}"),
+            None => Ok(()),
+        }
+    }
+}
