@@ -101,6 +101,8 @@ pub enum Noun {
     Secret,
     Key,
     Session,
+    Webhook,
+    Delivery,
 }
 
 impl std::fmt::Display for Noun {
@@ -116,6 +118,8 @@ impl std::fmt::Display for Noun {
             Self::Secret => "Secret",
             Self::Key => "Key",
             Self::Session => "Session",
+            Self::Webhook => "Webhook",
+            Self::Delivery => "Delivery",
         })
     }
 }

@@ -24,6 +24,7 @@ mod idempotency;
 mod ids;
 mod imports;
 mod key_cache;
+mod outbound_webhooks;
 mod projects;
 mod providers;
 mod quota_check;
@@ -47,8 +48,11 @@ mod vault;
 mod vault_check;
 mod views;
 mod webhook;
+mod webhook_deliveries;
+mod webhook_secrets;
 
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, SLICE_BYTES, Selection, Start};
+pub use rowmill_store::webhooks::{Attempt, DeliveryId, DeliveryRecord, DeliveryStatus};
 pub use rowmill_store::{
     ApiKey, Inserted, ProcessingStatus, ProjectSummary, RowAction, Session, SharedRates, Stopped,
     StoredProject, StoredRow, Team, TrashedProject, TrashedRow, shared_rates,
@@ -70,6 +74,7 @@ pub use crate::guards::{ProjectGuard, RowGuard};
 pub use crate::idempotency::{IDEMPOTENCY_HOURS, IdempotencyKey};
 pub use crate::ids::log_id;
 pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportedBatch};
+pub use crate::outbound_webhooks::{NewWebhook, OVERLAP_HOURS_DEFAULT, WebhookChanges};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::quotas::Quotas;
@@ -89,3 +94,4 @@ pub use crate::usage::ProjectUsage;
 pub use crate::vault::Vault;
 pub use crate::views::{ViewChanges, ViewSaved, view_of};
 pub use crate::webhook::{Delivered, Webhook};
+pub use crate::webhook_deliveries::DeliveriesPage;

@@ -17,6 +17,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("sessions", include_str!("migrations/0008_sessions.sql")),
     ("value bytes", include_str!("migrations/0009_value_bytes.sql")),
     ("trash", include_str!("migrations/0010_trash.sql")),
+    ("webhooks", include_str!("migrations/0011_webhooks.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
@@ -131,7 +132,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 10 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 11 })));
     }
 
     #[test]

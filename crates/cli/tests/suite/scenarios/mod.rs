@@ -36,6 +36,7 @@ mod names;
 mod neighbours;
 mod nodes;
 mod operators;
+mod outbound_webhooks;
 mod paid;
 mod permissions;
 mod power_cuts;
@@ -76,6 +77,7 @@ const ALL: &[&[Scenario]] = &[
     runs::NODES,
     stale::NODES,
     paid::NODES,
+    outbound_webhooks::NODES,
     failover::NODES,
     stopping::NODES,
     cursors::NODES,
@@ -88,6 +90,7 @@ const ALL: &[&[Scenario]] = &[
     large_rows::OWN,
     neighbours::OWN,
     crashes::OWN,
+    outbound_webhooks::OWN,
     exhaustion::OWN,
     power_cuts::EMBEDDED,
     damage::EMBEDDED,

@@ -12,6 +12,7 @@ mod sessions;
 mod state;
 mod trash;
 mod value_bytes;
+mod webhooks;
 mod work;
 
 use std::ops::ControlFlow;

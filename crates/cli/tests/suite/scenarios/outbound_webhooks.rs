@@ -1,0 +1,462 @@
+//! Outbound webhooks: what receivers are told, and that they are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use standardwebhooks::Webhook;
+
+use super::nodes::Service;
+use super::processing::{asks, run};
+use crate::harness::runner::scenarios;
+use crate::harness::server::DataDir;
+use crate::harness::stub_server::{Reply, Seen, ok};
+use crate::harness::{Api, Request, Scenario, Server, StubServer, eventually};
+
+pub(crate) const OWN: &[Scenario] = &scenarios!("outbound_webhooks", Own:
+    every_event_is_told_signed_and_gathered,
+    a_webhook_tells_only_what_it_is_about,
+    a_webhook_is_set_up_changed_and_deleted,
+    both_secrets_sign_while_they_overlap,
+    a_failed_delivery_is_retried_logged_and_replayed,
+    a_receiver_that_is_gone_is_told_nothing_more,
+    a_dead_receiver_holds_up_nobody,
+    nothing_is_lost_when_the_server_is_killed,
+    too_many_events_are_dropped_and_the_receiver_is_told,
+    a_private_address_is_not_delivered_to,
+);
+
+pub(crate) const NODES: &[Scenario] = &scenarios!("outbound_webhooks", Nodes:
+    several_nodes_deliver_each_event_once,
+);
+
+const TIME_MAX: Duration = Duration::from_secs(30);
+const ALL: [&str; 8] = [
+    "row.created",
+    "row.updated",
+    "row.deleted",
+    "cell.completed",
+    "cell.failed",
+    "run.started",
+    "run.finished",
+    "run.stopped",
+];
+
+/// A server that may call loopback and does not wait long.
+fn started(variables: &[(&str, &str)]) -> Server {
+    let own = [
+        ("ROWMILL_ALLOW_PRIVATE", "127.0.0.1/32"),
+        ("ROWMILL_RETRY_BASE_MILLISECONDS", "1"),
+        ("ROWMILL_LEASE_SECONDS", "2"),
+        ("ROWMILL_WEBHOOK_TIMEOUT_SECONDS", "2"),
+        ("ROWMILL_WEBHOOK_RETRY_MILLISECONDS", "20"),
+    ];
+    let all: Vec<_> = own.iter().chain(variables).copied().collect();
+    Server::start(&all)
+}
+
+/// A receiver that takes everything.
+fn receiver() -> StubServer {
+    StubServer::start(|_, _| ok(json!({ "taken": true })))
+}
+
+/// Sets up a webhook: its id and its secret.
+fn hook(api: &Api, body: Value) -> (String, String) {
+    let made = api.post("/v4/team/webhooks", body).created();
+    (made["webhook"]["id"].as_str().unwrap().to_owned(), made["secret"].as_str().unwrap().to_owned())
+}
+
+fn hook_for(api: &Api, receiver: &StubServer, events: &[&str]) -> (String, String) {
+    hook(api, json!({ "url": receiver.url("/in"), "events": events }))
+}
+
+/// Checks the signature with the library of the specification, and gives the payload.
+fn verified(seen: &Seen, secret: &str) -> Value {
+    let mut headers = http::HeaderMap::new();
+    for name in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+        headers.insert(name, seen.headers[name].parse().unwrap());
+    }
+    Webhook::new(secret).unwrap().verify(seen.body.as_bytes(), &headers).expect("the signature is right");
+    assert_eq!(seen.method, "POST");
+    assert!(seen.body.len() < 20_000, "{} bytes", seen.body.len());
+    let payload = seen.json();
+    assert!(payload["timestamp"].as_str().unwrap().ends_with('Z'), "{payload}");
+    payload
+}
+
+/// What a receiver was told of one type, in the order of the change sequence.
+fn told(receiver: &StubServer, kind: &str) -> Vec<Value> {
+    let mut told: Vec<Value> =
+        receiver.seen().iter().map(Seen::json).filter(|payload| payload["type"] == kind).collect();
+    told.sort_by_key(|payload| payload["data"]["sequence"].as_u64());
+    told.into_iter().map(|mut payload| payload["data"].take()).collect()
+}
+
+/// Waits until a receiver was told as many rows of one type.
+fn rows_told(receiver: &StubServer, kind: &str, count: usize) -> Vec<Value> {
+    eventually(&format!("{count} rows of {kind}"), TIME_MAX, || {
+        let rows: Vec<Value> = told(receiver, kind)
+            .iter()
+            .flat_map(|data| data["rows"].as_array().cloned().unwrap_or_default())
+            .collect();
+        (rows.len() >= count).then_some(rows)
+    })
+}
+
+fn runs_told(receiver: &StubServer, kind: &str, count: usize) -> Vec<Value> {
+    eventually(&format!("{count} of {kind}"), TIME_MAX, || {
+        let runs = told(receiver, kind);
+        (runs.len() >= count).then_some(runs)
+    })
+}
+
+fn every_event_is_told_signed_and_gathered() {
+    let (server, receiver) = (started(&[]), receiver());
+    let provider = StubServer::start(|seen, _| {
+        if seen.path.contains("bad") { Reply::Json(404, json!({ "error": "no such" })) } else { ok(json!("found")) }
+    });
+    let api = server.api();
+    let table = api.table(&["Name", "Note"]);
+    table.insert(json!({ "Name": "before" }));
+    let (_, secret) = hook_for(&api, &receiver, &ALL);
+    let rows: Vec<Value> = (0..250).map(|number| json!({ "Name": format!("n{number}"), "Note": number })).collect();
+    let ids = table.insert(json!(rows));
+    let created = rows_told(&receiver, "row.created", 250);
+    assert_eq!(created.len(), 250, "nothing from before");
+    assert_eq!(created[7], json!({ "id": ids[7], "cells": { "Name": "n7", "Note": 7 } }));
+    let deliveries = told(&receiver, "row.created");
+    assert!(deliveries.iter().all(|data| data["rows"].as_array().unwrap().len() <= 100));
+    assert_eq!(deliveries[0]["projectId"], table.id);
+    let sequence = deliveries[0]["sequence"].as_u64().unwrap();
+
+    let cell = |column: &str, value: &str| json!({ "rowId": ids[0], "columnId": table.column(column), "value": value });
+    table.patch("/cells", json!({ "cells": [cell("Name", "n0"), cell("Note", "new")] })).ok();
+    let updated = rows_told(&receiver, "row.updated", 1);
+    let expected = json!({ "id": ids[0], "cells": { "Name": "n0", "Note": "new" }, "changed": ["Note"] });
+    assert_eq!(updated, [expected], "what is the same did not change");
+    assert!(told(&receiver, "row.updated")[0]["sequence"].as_u64().unwrap() > sequence);
+    table.delete_rows(&ids[1..3]).ok();
+    let deleted = rows_told(&receiver, "row.deleted", 2);
+    assert_eq!(deleted, [json!({ "id": ids[1] }), json!({ "id": ids[2] })]);
+
+    let good = asks(&table, "Good", &provider, "/good/@{Name}", json!({}));
+    let bad = asks(&table, "Bad", &provider, "/bad/@{Name}", json!({}));
+    run(&table, json!({ "rowIds": [ids[3], ids[4]], "columnIds": [good, bad] }));
+    let mut completed = rows_told(&receiver, "cell.completed", 2);
+    completed.sort_by_key(|row| row["id"].to_string());
+    assert_eq!(completed[0]["cells"], json!({ "Good": "found" }));
+    let failed = rows_told(&receiver, "cell.failed", 2);
+    assert_eq!(failed[0]["errors"]["Bad"]["code"], "provider_error", "{failed:?}");
+    let started = runs_told(&receiver, "run.started", 1);
+    assert_eq!(started[0]["run"]["startedBy"]["type"], "key", "{started:?}");
+    let finished = runs_told(&receiver, "run.finished", 1);
+    let run = &finished[0]["run"];
+    assert_eq!((&run["id"], &run["done"], &run["failed"]), (&started[0]["run"]["id"], &json!(2), &json!(2)));
+    for seen in receiver.seen() {
+        verified(&seen, &secret);
+    }
+}
+
+fn a_webhook_tells_only_what_it_is_about() {
+    let (server, receiver) = (started(&[]), receiver());
+    let api = server.api();
+    let (table, other) = (api.table(&["Name", "Note"]), api.table(&["Name"]));
+    let of_project = StubServer::start(|_, _| ok(json!({})));
+    hook(&api, json!({ "url": of_project.url("/"), "events": ["row.created"], "projectIds": [other.id] }));
+    let note = table.column("Note");
+    hook(
+        &api,
+        json!({ "url": receiver.url("/"), "events": ["row.updated"], "projectIds": [table.id], "columnIds": [note] }),
+    );
+    let id = table.insert(json!({ "Name": "a" })).remove(0);
+    other.insert(json!({ "Name": "elsewhere" }));
+    let patch = |body: Value| table.patch(&format!("/rows/{id}"), body).ok();
+    patch(json!({ "Name": "b" }));
+    patch(json!({ "Note": "x".repeat(20_000) }));
+    patch(json!({ "Note": "short" }));
+    let updated = rows_told(&receiver, "row.updated", 2);
+    assert_eq!(updated[0], json!({ "id": id, "truncated": true }));
+    assert_eq!(updated[1]["changed"], json!(["Note"]));
+    let created = rows_told(&of_project, "row.created", 1);
+    assert_eq!(created[0]["cells"], json!({ "Name": "elsewhere" }));
+    assert_eq!((receiver.count(), of_project.count()), (2, 1));
+}
+
+fn a_webhook_is_set_up_changed_and_deleted() {
+    let server = started(&[("ROWMILL_WEBHOOKS_MAX", "2")]);
+    let (api, receiver) = (server.api(), receiver());
+    let path = "/v4/team/webhooks";
+    assert_eq!(api.get(path).ok()["webhooks"], json!([]));
+    api.post(path, json!({ "url": "ftp://x", "events": ["row.created"] })).offends(&["url"]);
+    api.post(path, json!({ "url": "https://a:b@example.com", "events": [] })).offends(&["url", "events"]);
+    api.post(path, json!({ "url": "https://example.com", "events": ["row.eaten"] })).offends(&["events[0]"]);
+    let unknown = json!({ "url": "https://example.com", "events": ["row.created"], "projectIds": ["proj_x"] });
+    api.post(path, unknown).refused(404, "project_not_found");
+    let (id, secret) = hook(
+        &api,
+        json!({ "url": receiver.url("/a"), "events": ["row.deleted", "row.created", "row.created"], "description": "CRM" }),
+    );
+    assert!(id.starts_with("hook_") && secret.starts_with("whsec_"));
+    let one = format!("{path}/{id}");
+    let stored = api.get(&one).ok();
+    assert_eq!(stored["webhook"]["events"], json!(["row.created", "row.deleted"]));
+    assert_eq!((&stored["webhook"]["enabled"], &stored["webhook"]["description"]), (&json!(true), &json!("CRM")));
+    assert!(!stored.to_string().contains("whsec_"), "a secret is shown once");
+    hook_for(&api, &receiver, &["run.finished"]);
+    api.post(path, json!({ "url": "https://example.com", "events": ["row.created"] })).exceeds("webhooksMax");
+    assert_eq!(api.get(path).ok()["webhooks"].as_array().unwrap().len(), 2);
+
+    api.send(Request::post(format!("{one}/test"))).success(202);
+    eventually("the test event", TIME_MAX, || (!told(&receiver, "webhook.test").is_empty()).then_some(()));
+    let changed = api.patch(&one, json!({ "enabled": false, "url": receiver.url("/b"), "events": ["row.created"] })).ok();
+    assert_eq!(changed["webhook"]["disabled"]["reason"], "team");
+    api.send(Request::post(format!("{one}/test"))).offends(&["webhookId"]);
+    let table = api.table(&["Name"]);
+    table.insert(json!({ "Name": "while it is disabled" }));
+    api.patch(&one, json!({ "enabled": true })).ok();
+    table.insert(json!({ "Name": "now" }));
+    let created = rows_told(&receiver, "row.created", 1);
+    assert_eq!(created[0]["cells"], json!({ "Name": "now" }));
+    assert_eq!(receiver.seen().last().unwrap().path, "/b");
+
+    let stranger = server.team("other");
+    stranger.get(&one).refused(404, "webhook_not_found");
+    stranger.delete(&one).refused(404, "webhook_not_found");
+    assert_eq!(stranger.get(path).ok()["webhooks"], json!([]));
+    assert_eq!(api.delete(&one).ok()["deletedCount"], 1);
+    api.get(&one).refused(404, "webhook_not_found");
+    api.get(format!("{one}/deliveries")).refused(404, "webhook_not_found");
+}
+
+fn both_secrets_sign_while_they_overlap() {
+    let (server, receiver) = (started(&[]), receiver());
+    let api = server.api();
+    let (id, old) = hook_for(&api, &receiver, &["row.created"]);
+    let rotate = |body: Value| {
+        let rotated = api.post(format!("/v4/team/webhooks/{id}/rotate"), body).ok();
+        (rotated["secret"].as_str().unwrap().to_owned(), rotated["webhook"]["oldSecretUntil"].clone())
+    };
+    let (new, until) = rotate(json!({}));
+    assert!(until.is_string() && new != old);
+    let table = api.table(&["Name"]);
+    table.insert(json!({ "Name": "a" }));
+    rows_told(&receiver, "row.created", 1);
+    let seen = receiver.seen().remove(0);
+    verified(&seen, &old);
+    verified(&seen, &new);
+    let (last, until) = rotate(json!({ "overlapHours": 0 }));
+    assert!(until.is_null());
+    table.insert(json!({ "Name": "b" }));
+    rows_told(&receiver, "row.created", 2);
+    let seen = receiver.seen().remove(1);
+    verified(&seen, &last);
+    assert_eq!(seen.headers["webhook-signature"].split(' ').count(), 1);
+}
+
+fn a_failed_delivery_is_retried_logged_and_replayed() {
+    let server = started(&[]);
+    let receiver = StubServer::start(|_, number| match number {
+        0 => Reply::Json(500, json!({ "oops": "x".repeat(5_000) })),
+        1 => Reply::Hang,
+        _ => ok(json!("taken")),
+    });
+    let api = server.api();
+    // The waits after the first two are long.
+    let (id, secret) = hook_for(&api, &receiver, &["row.created"]);
+    let (table, path) = (api.table(&["Name"]), format!("/v4/team/webhooks/{id}/deliveries"));
+    table.insert(json!({ "Name": "a" }));
+    let delivered = eventually("it is delivered in the end", TIME_MAX, || {
+        let listed = api.get(format!("{path}?status=delivered")).ok();
+        listed["deliveries"].as_array().unwrap().first().cloned()
+    });
+    let attempts = delivered["attempts"].as_array().unwrap();
+    assert_eq!(attempts.len(), 3, "{delivered}");
+    assert_eq!((&attempts[0]["status"], attempts[0]["response"].as_str().unwrap().len()), (&json!(500), 1_024));
+    assert!(attempts[1]["status"].is_null() && attempts[1]["error"].is_string(), "{delivered}");
+    assert_eq!((&attempts[2]["status"], &attempts[2]["error"]), (&json!(200), &Value::Null));
+    let seen = receiver.seen();
+    let ids: BTreeSet<&str> = seen.iter().map(|seen| seen.headers["webhook-id"].as_str()).collect();
+    assert_eq!(ids.into_iter().collect::<Vec<_>>(), [delivered["id"].as_str().unwrap()], "one id over all attempts");
+    seen.iter().for_each(|seen| drop(verified(seen, &secret)));
+    let one = format!("{path}/{}", delivered["id"].as_str().unwrap());
+    assert_eq!(api.get(&one).ok()["delivery"]["payload"], seen[0].json());
+    api.get(format!("{path}/msg_1_2")).refused(404, "delivery_not_found");
+
+    table.insert(json!({ "Name": "b" }));
+    rows_told(&receiver, "row.created", 4);
+    let page = api.get(format!("{path}?pageSize=1")).ok();
+    let cursor = page["pagination"]["nextCursor"].as_str().unwrap();
+    let next = api.get(format!("{path}?pageSize=1&cursor={cursor}")).ok();
+    assert_eq!((&next["deliveries"][0]["id"], &next["pagination"]["nextCursor"]), (&delivered["id"], &Value::Null));
+    api.get(format!("{path}?cursor=x")).offends(&["cursor"]);
+
+    api.send(Request::post(format!("{one}/replay"))).success(202);
+    rows_told(&receiver, "row.created", 5);
+    eventually("all are done", TIME_MAX, || {
+        let pending = api.get(format!("{path}?status=pending")).ok();
+        pending["deliveries"].as_array().unwrap().is_empty().then_some(())
+    });
+    let replay = format!("/v4/team/webhooks/{id}/replay");
+    let all = api.post(&replay, json!({ "since": "2020-01-01T00:00:00Z" })).success(202);
+    assert_eq!(all["replayedCount"], 2);
+    rows_told(&receiver, "row.created", 7);
+    let none = api.post(&replay, json!({ "since": "2020-01-01T00:00:00Z", "onlyFailed": true })).success(202);
+    assert_eq!(none["replayedCount"], 0);
+    api.post(&replay, json!({ "since": "yesterday" })).offends(&["since"]);
+}
+
+fn a_receiver_that_is_gone_is_told_nothing_more() {
+    let server = started(&[]);
+    let receiver = StubServer::start(|_, _| Reply::Json(410, json!({})));
+    let api = server.api();
+    let (id, _) = hook_for(&api, &receiver, &["row.created"]);
+    let table = api.table(&["Name"]);
+    table.insert(json!({ "Name": "a" }));
+    let webhook = eventually("it is disabled", TIME_MAX, || {
+        let webhook = api.get(format!("/v4/team/webhooks/{id}")).ok()["webhook"].clone();
+        (webhook["enabled"] == false).then_some(webhook)
+    });
+    assert_eq!(webhook["disabled"]["reason"], "gone");
+    table.insert(json!({ "Name": "b" }));
+    let failed = eventually("the delivery is given up", TIME_MAX, || {
+        let failed = api.get(format!("/v4/team/webhooks/{id}/deliveries?status=failed")).ok();
+        failed["deliveries"].as_array().unwrap().first().cloned()
+    });
+    assert_eq!(failed["attempts"].as_array().unwrap().len(), 1);
+    assert_eq!(receiver.count(), 1);
+}
+
+fn a_dead_receiver_holds_up_nobody() {
+    let (server, quick) = (started(&[]), receiver());
+    let api = server.api();
+    let dead: Vec<StubServer> = (0..3).map(|_| StubServer::start(|_, _| Reply::Hanging)).collect();
+    for receiver in &dead {
+        hook_for(&api, receiver, &["row.created"]);
+    }
+    hook_for(&api, &quick, &["row.created"]);
+    let table = api.table(&["Name"]);
+    for number in 0..100 {
+        table.insert(json!({ "Name": number.to_string() }));
+    }
+    assert_eq!(rows_told(&quick, "row.created", 100).len(), 100);
+    assert!(dead.iter().all(|receiver| receiver.count() < 100), "who does not answer is not asked at once again");
+}
+
+fn nothing_is_lost_when_the_server_is_killed() {
+    let (mut server, receiver) = (started(&[]), receiver());
+    let (id, _) = hook_for(&server.api(), &receiver, &["row.created"]);
+    let mut expected = BTreeSet::new();
+    for round in 0..4 {
+        let table = server.api().table(&["Name"]);
+        let stop = AtomicBool::new(false);
+        let written: Vec<String> = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let mut written = Vec::new();
+                while !stop.load(Ordering::Acquire) {
+                    let request = Request::post(table.path("/rows")).json(&json!([{ "Name": "a" }, { "Name": "b" }]));
+                    let Ok(answer) = table.api.try_send(request) else { break };
+                    let rows = answer.created()["rows"].clone();
+                    written.extend(rows.as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()));
+                }
+                written
+            });
+            let before = receiver.count();
+            eventually("some are delivered", TIME_MAX, || (receiver.count() > before + 10 + round).then_some(()));
+            server.kill();
+            stop.store(true, Ordering::Release);
+            writer.join().unwrap()
+        });
+        expected.extend(written);
+        server.restart();
+    }
+    eventually("every row that was acknowledged is told", Duration::from_mins(1), || {
+        let told: BTreeSet<String> = told(&receiver, "row.created")
+            .iter()
+            .flat_map(|data| data["rows"].as_array().unwrap().clone())
+            .map(|row| row["id"].as_str().unwrap().to_owned())
+            .collect();
+        expected.is_subset(&told).then_some(())
+    });
+    let pending = eventually("nothing waits", TIME_MAX, || {
+        let pending = server.api().get(format!("/v4/team/webhooks/{id}/deliveries?status=pending")).ok();
+        pending["deliveries"].as_array().unwrap().is_empty().then_some(0)
+    });
+    assert_eq!(pending, 0);
+}
+
+fn too_many_events_are_dropped_and_the_receiver_is_told() {
+    let server = started(&[("ROWMILL_WEBHOOK_BACKLOG_BYTES_MAX", "20000")]);
+    let is_up = Arc::new(AtomicBool::new(false));
+    let up = Arc::clone(&is_up);
+    let receiver = StubServer::start(move |_, _| {
+        if up.load(Ordering::Acquire) { ok(json!({})) } else { Reply::Json(503, json!({})) }
+    });
+    let api = server.api();
+    let (id, _) = hook_for(&api, &receiver, &["row.created"]);
+    let table = api.table(&["Name"]);
+    let webhook = || api.get(format!("/v4/team/webhooks/{id}")).ok()["webhook"].clone();
+    eventually("events are dropped", TIME_MAX, || {
+        table.insert(json!({ "Name": "x".repeat(2_000) }));
+        webhook()["droppingSince"].is_string().then_some(())
+    });
+    assert!(webhook()["failingSince"].is_string());
+    table.insert(json!({ "Name": "dropped" }));
+    is_up.store(true, Ordering::Release);
+    // What failed several times waits for long; so it is sent again by hand.
+    let gap = eventually("the receiver is told", TIME_MAX, || {
+        for delivery in api.get(format!("/v4/team/webhooks/{id}/deliveries?status=pending")).ok()["deliveries"]
+            .as_array()
+            .unwrap()
+        {
+            let delivery = delivery["id"].as_str().unwrap();
+            api.send(Request::post(format!("/v4/team/webhooks/{id}/deliveries/{delivery}/replay")));
+        }
+        told(&receiver, "webhook.gap").pop()
+    });
+    assert!(gap["from"].as_str() < gap["to"].as_str(), "{gap}");
+    let webhook = webhook();
+    assert_eq!((&webhook["droppingSince"], &webhook["lastGap"]), (&Value::Null, &gap));
+    table.insert(json!({ "Name": "after" }));
+    eventually("it is told of what comes after", TIME_MAX, || {
+        let rows = rows_told(&receiver, "row.created", 1);
+        rows.iter().any(|row| row["cells"]["Name"] == "after").then_some(())
+    });
+    let rows = rows_told(&receiver, "row.created", 1);
+    assert!(rows.iter().all(|row| row["cells"]["Name"] != "dropped"));
+}
+
+fn a_private_address_is_not_delivered_to() {
+    let server = Server::start(&[]);
+    let (api, receiver) = (server.api(), receiver());
+    let (id, _) = hook_for(&api, &receiver, &["row.created"]);
+    api.table(&["Name"]).insert(json!({ "Name": "a" }));
+    let error = eventually("an attempt is made", TIME_MAX, || {
+        let listed = api.get(format!("/v4/team/webhooks/{id}/deliveries")).ok();
+        listed["deliveries"][0]["attempts"][0]["error"].as_str().map(str::to_owned)
+    });
+    assert!(error.contains("private address"), "{error}");
+    assert_eq!(receiver.count(), 0);
+}
+
+fn several_nodes_deliver_each_event_once() {
+    let receiver = receiver();
+    let service = Service::start_in(DataDir::new(), &[]);
+    let api = service.api();
+    let (_, secret) = hook_for(&api, &receiver, &["row.created"]);
+    let table = api.table(&["Name"]);
+    for number in 0..200 {
+        table.insert(json!({ "Name": number.to_string() }));
+    }
+    let rows = rows_told(&receiver, "row.created", 200);
+    // Whatever would come a second time had time to.
+    std::thread::sleep(Duration::from_secs(3));
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for seen in receiver.seen() {
+        verified(&seen, &secret);
+        *times.entry(seen.headers["webhook-id"].clone()).or_default() += 1;
+    }
+    assert_eq!((rows.len(), times.len()), (200, 200));
+    assert!(times.values().all(|times| *times == 1), "{times:?}");
+}
