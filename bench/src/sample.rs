@@ -108,6 +108,7 @@ pub(crate) fn new_rows(project: ProjectId, rows: Vec<NewRow>) -> NewRows {
         new_bytes_max: None,
         now_ms: 0,
         once: None,
+        import: None,
     }
 }
 

@@ -9,13 +9,16 @@ import {
 expectSame(defaults.baseUrl, url, 'the address of the service');
 defaults.headers = { Authorization: `Bearer ${key}` };
 
+/** What an answer carries; some, such as 304, carry nothing. */
+type Data<A> = A extends { data: infer D } ? D : undefined;
+
 /** The body of an answer that must have this status. */
-function body<A extends { status: number; data: unknown }, S extends A['status']>(
+function body<A extends { status: number; data?: unknown }, S extends A['status']>(
   answer: A,
   status: S,
-): Extract<A, { status: S }>['data'] {
+): Data<Extract<A, { status: S }>> {
   if (answer.status !== status) throw new Error(`${answer.status} ${JSON.stringify(answer.data)}`);
-  return answer.data;
+  return answer.data as Data<Extract<A, { status: S }>>;
 }
 
 const columns = [{ templateId: 'manual', header: 'Name' }, { templateId: 'manual', header: 'City' }] as const;

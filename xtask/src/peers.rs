@@ -83,8 +83,8 @@ const TOO_MANY: Case =
 const BROKEN: Case =
     Case { model: "mock-500", status: 500, calls: 2, attempts: 2, result: Err("provider_error"), ..PLAIN };
 /// To ask again would bring the same.
-const TOO_LONG: Case = Case { model: "mock-context", status: 400, result: Err("provider_error"), ..PLAIN };
-const UNKNOWN: Case = Case { model: "no-such-model", ..TOO_LONG };
+const TOO_LONG: Case = Case { model: "mock-context", status: 400, result: Err("too_large"), ..PLAIN };
+const UNKNOWN: Case = Case { model: "no-such-model", result: Err("provider_error"), ..TOO_LONG };
 const LATE: Case =
     Case { model: "mock-timeout", status: 408, attempts_max: 1, result: Err("timed_out"), ..PLAIN };
 

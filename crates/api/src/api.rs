@@ -20,7 +20,7 @@ use crate::answer::Media;
 use crate::answer_memory::AnswerMemory;
 use crate::check::Checker;
 use crate::definition::{BodyDefinition, Definition};
-use crate::endpoint::{Access, Endpoint, Service};
+use crate::endpoint::{Endpoint, Service};
 use crate::endpoints::webhook;
 use crate::error::Error;
 use crate::layers::{self, Arrival, Cors, RequestId};
@@ -30,6 +30,7 @@ use crate::pipeline::{self, BodyPlan, Plan, Shared};
 use crate::public_url::PublicUrl;
 use crate::query::QueryReader;
 use crate::rate_limits::{RateLimiters, Rates};
+use crate::repeats::Turns;
 use crate::request_memory::RequestMemory;
 use crate::schema::{Param, Schemas};
 use crate::shared_rate_limits;
@@ -103,6 +104,7 @@ impl<S: Service> Api<S> {
             media: definition.media,
             deprecated_at: definition.headers.deprecated_at,
             query,
+            repeats: definition.repeats_here(),
             body: BodyPlan { presence, bytes_max, checker, counts },
             bind: definition.bind,
         })
@@ -132,8 +134,8 @@ impl<S: Service> Api<S> {
             is_required: matches!(body.presence, Presence::Required | Presence::Streamed),
         });
         Operation {
+            repeats: definition.repeats_here(),
             method: definition.method,
-            is_repeatable: definition.is_repeatable && definition.access != Access::Webhook,
             path,
             id: format!("{}{}", definition.id, definition.version),
             tag: format!("{} {}", definition.tag, definition.version).trim().to_owned(),
@@ -264,7 +266,8 @@ impl<S: Service> Finished<S> {
         let memory = RequestMemory::new(request_memory_bytes);
         let answers = AnswerMemory::new(request_memory_bytes);
         let (state_of_calls, limits) = (state.clone(), self.limits);
-        let shared = Shared { state: state_of_calls, limits, rates, rate_limiters, memory, answers };
+        let turns = Turns::default();
+        let shared = Shared { state: state_of_calls, limits, rates, rate_limiters, memory, answers, turns };
         let shared = Arc::new(shared);
         if let Some(shared_rates) = shared_rates {
             tokio::spawn(shared_rate_limits::sync_rate_limits(Arc::downgrade(&shared), shared_rates));

@@ -7,6 +7,8 @@ use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use rowmill_app::off_async;
 use rowmill_model::Limits;
+use zstd::stream::raw::{self, DParameter};
+use zstd::stream::zio;
 
 use crate::deadline::Deadline;
 use crate::error::Error;
@@ -80,7 +82,8 @@ fn check_content_type(headers: &HeaderMap) -> Result<(), Error> {
 pub(crate) enum Decoder {
     Identity(Capped),
     Gzip(Box<flate2::write::MultiGzDecoder<Capped>>),
-    Zstd(Box<zstd::stream::write::Decoder<'static, Capped>>),
+    /// With the bytes that went in: a frame must be whole, but none need be sent.
+    Zstd(Box<zio::Writer<Capped, raw::Decoder<'static>>>, usize),
 }
 
 impl Decoder {
@@ -91,9 +94,9 @@ impl Decoder {
             "identity" | "" => Ok(Self::Identity(sink)),
             "gzip" | "x-gzip" => Ok(Self::Gzip(Box::new(flate2::write::MultiGzDecoder::new(sink)))),
             "zstd" => {
-                let mut decoder = zstd::stream::write::Decoder::new(sink).map_err(internal)?;
-                decoder.window_log_max(ZSTD_WINDOW_LOG_MAX).map_err(internal)?;
-                Ok(Self::Zstd(Box::new(decoder)))
+                let mut decoder = raw::Decoder::new().map_err(internal)?;
+                decoder.set_parameter(DParameter::WindowLogMax(ZSTD_WINDOW_LOG_MAX)).map_err(internal)?;
+                Ok(Self::Zstd(Box::new(zio::Writer::new(sink, decoder)), 0))
             }
             _ => Err(Error::UnsupportedMediaType(
                 "The Content-Encoding must be exactly one of gzip, zstd or identity".to_owned(),
@@ -105,7 +108,10 @@ impl Decoder {
         match self {
             Self::Identity(sink) => sink.write_all(data),
             Self::Gzip(decoder) => decoder.write_all(data),
-            Self::Zstd(decoder) => decoder.write_all(data),
+            Self::Zstd(decoder, taken) => {
+                *taken += data.len();
+                decoder.write_all(data)
+            }
         }
     }
 
@@ -117,7 +123,7 @@ impl Decoder {
         match self {
             Self::Identity(sink) => sink,
             Self::Gzip(decoder) => decoder.get_mut(),
-            Self::Zstd(decoder) => decoder.get_mut(),
+            Self::Zstd(decoder, _) => decoder.writer_mut(),
         }
     }
 
@@ -125,7 +131,7 @@ impl Decoder {
         match self {
             Self::Identity(sink) => sink,
             Self::Gzip(decoder) => decoder.get_ref(),
-            Self::Zstd(decoder) => decoder.get_ref(),
+            Self::Zstd(decoder, _) => decoder.writer(),
         }
     }
 
@@ -133,7 +139,7 @@ impl Decoder {
         let name = match self {
             Self::Identity(_) => "identity",
             Self::Gzip(_) => "gzip",
-            Self::Zstd(_) => "zstd",
+            Self::Zstd(..) => "zstd",
         };
         Error::NotJson(format!("The body is not valid {name}, although Content-Encoding says so: {error}"))
     }
@@ -146,9 +152,9 @@ impl Decoder {
                 Ok(()) => Ok(std::mem::take(&mut decoder.get_mut().bytes)),
                 Err(_) => Err(decoder.get_ref().is_full),
             },
-            Self::Zstd(mut decoder) => match decoder.flush() {
-                Ok(()) => Ok(std::mem::take(&mut decoder.get_mut().bytes)),
-                Err(_) => Err(decoder.get_ref().is_full),
+            Self::Zstd(mut decoder, taken) => match if taken == 0 { Ok(()) } else { decoder.finish() } {
+                Ok(()) => Ok(std::mem::take(&mut decoder.writer_mut().bytes)),
+                Err(_) => Err(decoder.writer().is_full),
             },
         }
     }

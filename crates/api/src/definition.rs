@@ -12,7 +12,7 @@ use rowmill_model::Offence;
 use serde_json::Value;
 
 use crate::answer::{Media, Reply};
-use crate::endpoint::{Access, Call, Endpoint, Examples, RequestHeader, Service};
+use crate::endpoint::{Access, Call, Endpoint, Examples, Repeats, RequestHeader, Service};
 use crate::error::Error;
 use crate::payload::{Payload, Presence};
 use crate::schema::TypeSchema;
@@ -30,7 +30,7 @@ pub(crate) struct Definition<S: Service> {
     pub status_also: Option<StatusCode>,
     pub media: Media,
     pub media_also: Option<Media>,
-    pub is_repeatable: bool,
+    pub repeats: Repeats,
     pub reads_rows: bool,
     pub request_headers: &'static [RequestHeader],
     pub answer_headers: &'static [&'static str],
@@ -63,6 +63,11 @@ pub(crate) struct BodyDefinition {
 }
 
 impl<S: Service> Definition<S> {
+    /// What an `Idempotency-Key` does. Who sends a webhook knows of none.
+    pub(crate) fn repeats_here(&self) -> Repeats {
+        if self.access == Access::Webhook { Repeats::Freely } else { self.repeats }
+    }
+
     pub(crate) fn of<E: Endpoint<S>>() -> Self {
         Self {
             method: E::METHOD,
@@ -76,7 +81,7 @@ impl<S: Service> Definition<S> {
             status_also: E::STATUS_ALSO,
             media: E::MEDIA,
             media_also: E::MEDIA_ALSO,
-            is_repeatable: E::IS_REPEATABLE,
+            repeats: E::REPEATS,
             reads_rows: E::READS_ROWS,
             request_headers: E::REQUEST_HEADERS,
             answer_headers: E::ANSWER_HEADERS,

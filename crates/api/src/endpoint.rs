@@ -37,8 +37,8 @@ pub trait Endpoint<S: Service>: Send + Sync + 'static {
     const MEDIA: Media = Media::Json;
     /// What else an answer may be sent as.
     const MEDIA_ALSO: Option<Media> = None;
-    /// Whether an `Idempotency-Key` makes a POST safe to repeat. What shows a secret once keeps no answer.
-    const IS_REPEATABLE: bool = true;
+    /// What an `Idempotency-Key` does on a POST.
+    const REPEATS: Repeats = Repeats::WithWork;
     /// Another status of success, chosen by [`Answer::with_status`].
     const STATUS_ALSO: Option<StatusCode> = None;
     /// The largest body it takes, where that is less than [`Limits::body_bytes_max`].
@@ -103,6 +103,25 @@ pub trait Service: Clone + Send + Sync + 'static {
         String::new()
     }
 
+    /// What was kept for the request of this name, if it has this fingerprint. Another one is a conflict.
+    fn recall(
+        &self,
+        _name: [u8; 32],
+        _fingerprint: [u8; 32],
+    ) -> impl Future<Output = Result<Option<String>, Error>> + Send {
+        std::future::ready(Ok(None))
+    }
+
+    /// Keeps the answer to a request.
+    fn remember(
+        &self,
+        _name: [u8; 32],
+        _fingerprint: [u8; 32],
+        _answer: String,
+    ) -> impl Future<Output = Result<(), Error>> + Send {
+        std::future::ready(Ok(()))
+    }
+
     /// Whether requests can be served now.
     fn ready(&self) -> impl Future<Output = Result<(), Error>> + Send;
 }
@@ -146,6 +165,8 @@ pub enum RequestHeader {
     WebhookSignature,
     /// Which version of a document is known already.
     IfNoneMatch,
+    /// Whether the caller would rather not wait.
+    Prefer,
 }
 
 /// Everything about a request that is not path, query or body.
@@ -191,9 +212,30 @@ impl<S: Service> Call<S> {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idempotency {
-    pub key: String,
+    /// SHA-256 over the team, the path and the key.
+    pub name: [u8; 32],
     /// SHA-256 over method, path, query and body: the same for the same request, else another.
     pub fingerprint: [u8; 32],
+}
+
+/// What an `Idempotency-Key` does on a POST.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeats {
+    /// The endpoint keeps its outcome together with its work.
+    WithWork,
+    /// The answer is kept once it is made, because the work takes more than one transaction.
+    WithAnswer,
+    /// It is refused, because the answer shows a secret once and is not kept.
+    Never,
+    /// Nothing: the request changes nothing.
+    Freely,
+}
+
+impl Repeats {
+    /// Whether the same request is carried out once.
+    pub fn is_once(self) -> bool {
+        matches!(self, Self::WithWork | Self::WithAnswer)
+    }
 }
 
 /// What the document shows for an operation.

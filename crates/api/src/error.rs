@@ -145,6 +145,7 @@ fn not_found_code(noun: Noun) -> &'static str {
         Noun::Secret => "secret_not_found",
         Noun::Key => "key_not_found",
         Noun::Session => "session_not_found",
+        Noun::Import => "import_not_found",
         Noun::Webhook => "webhook_not_found",
         Noun::Delivery => "delivery_not_found",
     }
@@ -269,7 +270,7 @@ impl Error {
         response
     }
 
-    fn into_details(self) -> Vec<Offence> {
+    pub(crate) fn into_details(self) -> Vec<Offence> {
         let mut details = match self {
             Self::App(
                 AppError::Invalid { details, .. }

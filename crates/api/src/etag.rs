@@ -14,6 +14,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::Error;
 
+/// The longest `If-Match` or `If-None-Match`.
+pub(crate) const TAGS_CHARS_MAX: usize = 8_000;
+
 /// Half of a SHA-256, which is enough to never meet by chance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EntityTag([u8; 16]);
@@ -79,6 +82,18 @@ struct SentTag {
 impl Preconditions {
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         Self { if_match: tags(headers, &IF_MATCH), if_none_match: tags(headers, &IF_NONE_MATCH) }
+    }
+
+    /// Refuses lists of tags that are longer than the document allows.
+    pub(crate) fn check_length(headers: &HeaderMap) -> Result<(), Error> {
+        for name in [IF_MATCH, IF_NONE_MATCH] {
+            let chars: usize = headers.get_all(&name).iter().map(HeaderValue::len).sum();
+            if chars > TAGS_CHARS_MAX {
+                let words = format!("must have at most {TAGS_CHARS_MAX} characters, not {chars}");
+                return Err(Error::offence(name.as_str(), words));
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -20,6 +20,9 @@ pub mod error;
 mod etag;
 mod event_frames;
 mod files;
+mod import_request;
+mod import_runner;
+mod importing;
 mod json_guard;
 pub mod layers;
 mod links;
@@ -33,6 +36,7 @@ mod pipeline;
 mod public_url;
 mod query;
 pub mod rate_limits;
+mod repeats;
 mod request_memory;
 mod row_selection;
 mod row_stream;
@@ -49,9 +53,10 @@ mod wire;
 pub use answer::{Answer, Media, render};
 pub use api::{Api, Fault, Finished, Settings, health};
 pub use endpoint::{
-    Access, Call, Endpoint, Examples, Idempotency, Principal, RateKey, RequestHeader, Service,
+    Access, Call, Endpoint, Examples, Idempotency, Principal, RateKey, Repeats, RequestHeader, Service,
 };
 pub use error::Error;
+pub use import_runner::ImportRunner;
 pub use layers::Cors;
 pub use measure::install_metrics;
 pub use payload::{File, FileBytes, FileText, Json, Nothing, Optional, Payload, Presence, Raw, not_json};

@@ -9,7 +9,7 @@ use axum::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::definition::OwnHeaders;
-use crate::endpoint::{Access, Examples, RequestHeader};
+use crate::endpoint::{Access, Examples, Repeats, RequestHeader};
 use crate::error::{Failure, WebhookFailure};
 use crate::schema::{LIMIT_KEY, Param, Schemas, TypeSchema};
 
@@ -27,7 +27,7 @@ has an `X-Request-Id`; send your own to find the request in the server log.
 the prefixed lower-case form.
 
 **Idempotency.** Send an `Idempotency-Key` with any POST that supports it: the first response is stored for 24 \
-hours and returned again for the same key, path and body.
+hours and returned again for the same key, path, query and body, with `Idempotent-Replayed: true`.
 
 **Concurrency.** Reads of a project, column, view or row return an `ETag`, as do writes. Send it back as `If-Match` with \
 a PATCH or DELETE: if somebody changed the thing meanwhile, the response is 412 `changed_meanwhile` and nothing is \
@@ -49,8 +49,8 @@ pub(crate) struct Tag {
 #[derive(Debug)]
 pub(crate) struct Operation {
     pub method: Method,
-    /// Whether it takes an `Idempotency-Key`.
-    pub is_repeatable: bool,
+    /// What an `Idempotency-Key` does.
+    pub repeats: Repeats,
     pub path: String,
     pub id: String,
     pub tag: String,
@@ -150,7 +150,7 @@ fn describe(operation: &Operation) -> Value {
         "operationId": operation.id,
         "tags": [operation.tag],
         "summary": operation.summary,
-        "description": operation.description,
+        "description": operation.full_description(),
         "security": security(operation.access),
     });
     let Value::Object(map) = &mut described else { return described };
@@ -180,8 +180,7 @@ fn security(access: Access) -> Value {
 fn parameters(operation: &Operation) -> Vec<Value> {
     let in_path = operation.path_params.iter().map(|param| parameter(param, "path", true));
     let in_query = operation.query_params.iter().map(|param| parameter(param, "query", param.is_required));
-    let key = (operation.method == Method::POST && operation.is_repeatable)
-        .then(|| json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
+    let key = operation.takes_key().then(|| json!({ "$ref": "#/components/parameters/IdempotencyKey" }));
     let is_read = operation.reads_rows && operation.method == Method::GET;
     let sequence = is_read.then(|| json!({ "$ref": "#/components/parameters/Sequence" }));
     let own = operation.request_headers.iter().map(|header| components::parameter_reference(*header));
@@ -221,6 +220,7 @@ fn responses(operation: &Operation) -> Value {
 fn success(operation: &Operation, status: StatusCode) -> Value {
     let description = match status {
         StatusCode::CREATED => "Created",
+        StatusCode::ACCEPTED => "Accepted",
         StatusCode::NOT_MODIFIED => "Not modified",
         _ => "Success",
     };
@@ -257,7 +257,7 @@ fn failures(operation: &Operation) -> Vec<StatusCode> {
         (StatusCode::FORBIDDEN, needs_key),
         (StatusCode::NOT_FOUND, !operation.path_params.is_empty()),
         // Only a repeated key is a conflict.
-        (StatusCode::CONFLICT, operation.is_repeatable && operation.method == Method::POST),
+        (StatusCode::CONFLICT, operation.takes_key()),
         (StatusCode::PRECONDITION_FAILED, operation.precondition().is_some()),
         (StatusCode::PAYLOAD_TOO_LARGE, has_body),
         (StatusCode::URI_TOO_LONG, true),

@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, MatchedPath, Request};
+use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, HeaderValue};
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use percent_encoding::percent_decode_str;
 use rowmill_app::off_async;
 use rowmill_fairness::Tenant;
+use rowmill_model::Limits;
 use rowmill_model::bounded_json::{self, Bounds, CountBound, Refusal};
-use rowmill_model::{Limits, Offence};
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::answer::Media;
@@ -24,17 +23,15 @@ use crate::body;
 use crate::check::Checker;
 use crate::definition::{Accept, Bind, Content, Rejected, Run};
 use crate::deprecation::Deprecation;
-use crate::endpoint::{Access, Call, Idempotency, Principal as _, RateKey, SEQUENCE, Service};
+use crate::endpoint::{Access, Call, Idempotency, Principal as _, RateKey, Repeats, SEQUENCE, Service};
 use crate::error::Error;
 use crate::etag::Preconditions;
 use crate::layers::RequestId;
 use crate::payload::{Presence, not_json};
 use crate::query::QueryReader;
 use crate::rate_limits::{RateLimitStatus, RateLimiters, Rates, client_of};
+use crate::repeats::{self, BodyHash, Turns};
 use crate::request_memory::{RequestMemory, Reservation};
-
-const IDEMPOTENCY_KEY: &str = "idempotency-key";
-const IDEMPOTENCY_KEY_CHARS_MAX: usize = 255;
 
 /// What an import holds of its file at a time.
 const STREAMED_BYTES: usize = 4 * 1024 * 1024;
@@ -49,6 +46,7 @@ pub(crate) struct Shared<S> {
     pub rate_limiters: RateLimiters,
     pub memory: Arc<RequestMemory>,
     pub answers: Arc<AnswerMemory>,
+    pub turns: Turns,
 }
 
 /// What is needed to serve one operation, prepared when it was added.
@@ -58,6 +56,7 @@ pub(crate) struct Plan<S: Service> {
     pub media: Media,
     pub deprecated_at: Option<i64>,
     pub query: QueryReader,
+    pub repeats: Repeats,
     pub body: BodyPlan,
     pub bind: Bind<S>,
 }
@@ -133,12 +132,28 @@ async fn carry_out<S: Service>(
     let Arrived { parts, body, client, captured, principal } = arrived;
     let written = captured.get("projectId").filter(|_| !parts.method.is_safe());
     let written = written.and_then(Value::as_str).map(str::to_owned);
+    Preconditions::check_length(&parts.headers)?;
     let demanded = Preconditions::of(&parts.headers);
     let is_read = parts.method.is_safe();
     let (accept, key) = accept_params(plan, captured, &parts)?;
+    let team = principal.as_ref().and_then(S::Principal::rate_key).map(|RateKey { team, .. }| team);
+    let name = key.zip(team).map(|(key, team)| repeats::name_of(team, parts.uri.path(), &key));
+    // Who sends the same request at once waits for the answer to the first.
+    let _turn = match name {
+        Some(name) => Some(shared.turns.take(name).await),
+        None => None,
+    };
+    let (body, hash) = match name.filter(|_| plan.repeats == Repeats::WithAnswer) {
+        None => (body, None),
+        Some(name) => match begin_once(shared, plan, name, &parts, body).await? {
+            Ok((body, hash)) => (body, Some((name, hash))),
+            Err(kept) => return Ok(with_sequence(shared, written, kept).await),
+        },
+    };
     // Held until the answer is made: what was read lives as long.
     let mut memory = shared.memory.reserve();
-    let (run, idempotency) = accept_body(shared, &plan.body, body, &parts, key, accept, &mut memory).await?;
+    let (run, idempotency) = accept_body(shared, &plan.body, body, &parts, name, accept, &mut memory).await?;
+    let is_replay = is_replay(shared, plan.repeats, idempotency.as_ref()).await;
     let call = Call {
         state: shared.state.clone(),
         principal,
@@ -158,12 +173,56 @@ async fn carry_out<S: Service>(
     if is_read {
         return demanded.answer(response);
     }
-    if let Some(project) = written
+    if let Some((name, hash)) = hash
+        && let Some(fingerprint) = hash.fingerprint()
+    {
+        response = repeats::keep_answer(&shared.state, name, fingerprint, response).await?;
+    }
+    if is_replay {
+        response.headers_mut().insert(repeats::REPLAYED, repeats::IS_REPLAYED);
+    }
+    Ok(with_sequence(shared, written, response).await)
+}
+
+/// The body of a request whose answer will be kept; or the answer, if it was kept before.
+async fn begin_once<S: Service>(
+    shared: &Shared<S>,
+    plan: &Plan<S>,
+    name: [u8; 32],
+    parts: &Parts,
+    mut body: Body,
+) -> Result<Result<(Body, BodyHash), Response>, Error> {
+    let is_read = plan.body.presence != Presence::None;
+    let sent = is_read.then_some(&mut body);
+    if let Some(kept) = repeats::kept_answer(&shared.state, name, parts, sent, &shared.limits).await? {
+        return Ok(Err(kept));
+    }
+    let (hash, body) = BodyHash::over(parts, body, is_read);
+    Ok(Ok((body, hash)))
+}
+
+/// Whether the endpoint will give an answer again that it kept together with its work.
+async fn is_replay<S: Service>(shared: &Shared<S>, repeats: Repeats, once: Option<&Idempotency>) -> bool {
+    match once {
+        Some(Idempotency { name, fingerprint }) if repeats == Repeats::WithWork => {
+            matches!(shared.state.recall(*name, *fingerprint).await, Ok(Some(_)))
+        }
+        _ => false,
+    }
+}
+
+/// An answer to a write on this project, with the number that counts it in.
+async fn with_sequence<S: Service>(
+    shared: &Shared<S>,
+    project: Option<String>,
+    mut response: Response,
+) -> Response {
+    if let Some(project) = project
         && let Some(seq) = shared.state.sequence(&project).await
     {
         response.headers_mut().insert(SEQUENCE, seq.into());
     }
-    Ok(response)
+    response
 }
 
 /// The client's address, as [`crate::layers`] found it: the peer's, or the one that a trusted proxy tells.
@@ -253,7 +312,7 @@ fn accept_params<S: Service>(
     // Who sends a webhook may add parameters of its own to the address it was given.
     let query = parts.uri.query().filter(|_| plan.access != Access::Webhook);
     let bound = (plan.bind)(Value::Object(captured), plan.query.read(query));
-    match (bound, idempotency_key(parts)) {
+    match (bound, repeats::sent_key(plan.repeats, parts)) {
         (Ok(accept), Ok(key)) => Ok((accept, key)),
         (Err(Rejected::Path), _) => Err(Error::UnknownPath),
         (Err(Rejected::Query(offences)), Ok(_)) => Err(Error::offences(offences)),
@@ -271,7 +330,7 @@ async fn accept_body<S: Service>(
     plan: &BodyPlan,
     mut body: Body,
     parts: &Parts,
-    key: Option<String>,
+    name: Option<[u8; 32]>,
     accept: Accept<S>,
     memory: &mut Reservation,
 ) -> Result<(Run<S>, Option<Idempotency>), Error> {
@@ -287,35 +346,11 @@ async fn accept_body<S: Service>(
         }
     };
     off_async(text.len(), || {
-        let idempotency = key.map(|key| Idempotency { key, fingerprint: fingerprint(parts, &text) });
+        let idempotency =
+            name.map(|name| Idempotency { name, fingerprint: repeats::fingerprint(parts, &text) });
         check_body(plan, &text, &shared.limits)?;
         Ok((accept(Content::Text(text))?, idempotency))
     })
-}
-
-fn idempotency_key(parts: &Parts) -> Result<Option<String>, Offence> {
-    let Some(value) = parts.headers.get(IDEMPOTENCY_KEY).filter(|_| parts.method == Method::POST) else {
-        return Ok(None);
-    };
-    let text = value.to_str().unwrap_or_default();
-    let is_key = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if !is_key || text.is_empty() || text.len() > IDEMPOTENCY_KEY_CHARS_MAX {
-        return Err(Offence::new(
-            "Idempotency-Key",
-            "must be 1 to 255 visible ASCII characters, without spaces",
-        ));
-    }
-    Ok(Some(text.to_owned()))
-}
-
-fn fingerprint(parts: &Parts, text: &str) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    for part in [parts.method.as_str(), parts.uri.path(), parts.uri.query().unwrap_or_default()] {
-        hash.update(part);
-        hash.update([0]);
-    }
-    hash.update(text);
-    hash.finalize().into()
 }
 
 fn check_body(plan: &BodyPlan, text: &str, limits: &Limits) -> Result<(), Error> {

@@ -4,8 +4,8 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, imports, keys, outbound_webhooks, projects, providers, row, row_patches, rows, run_history,
-    runs, secrets, sessions, team, trash, trials, usage, views, webhook,
+    cells, columns, events, exports, import_jobs, imports, keys, outbound_webhooks, projects, providers, row,
+    row_patches, rows, run_history, runs, secrets, sessions, team, trash, trials, usage, views, webhook,
     webhook_deliveries,
 };
 use crate::state::ApiState;
@@ -40,6 +40,9 @@ fn add_operations(api: &mut Api<ApiState>) {
     add_project::<V4>(api);
     api.add::<events::WatchEvents>("/v4/projects/{projectId}/events")
         .add::<imports::ImportFile>("/v4/projects/{projectId}/import")
+        .add::<import_jobs::ListImports>("/v4/projects/{projectId}/imports")
+        .add::<import_jobs::GetImport>("/v4/projects/{projectId}/imports/{jobId}")
+        .add::<import_jobs::CancelImport>("/v4/projects/{projectId}/imports/{jobId}")
         .add::<exports::ExportFile>("/v4/projects/{projectId}/export")
         .add::<trials::TryOnRow>("/v4/projects/{projectId}/try");
     api.add::<trash::ListTrash>("/v4/projects/{projectId}/trash")

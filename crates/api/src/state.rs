@@ -7,9 +7,8 @@ use axum::http::{HeaderMap, Method};
 use rowmill_app::{App, Caller, IdempotencyKey};
 use rowmill_fairness::Tenant;
 use serde_json::{Map, Value};
-use sha2::{Digest as _, Sha256};
 
-use crate::endpoint::{Access, Call, Principal, RateKey, Service};
+use crate::endpoint::{Access, Call, Idempotency, Principal, RateKey, Service};
 use crate::error::Error;
 use crate::event_frames::EventFrames;
 use crate::page_cache::PageCache;
@@ -121,6 +120,14 @@ impl Service for ApiState {
         self.reached(headers).base_url()
     }
 
+    async fn recall(&self, name: [u8; 32], fingerprint: [u8; 32]) -> Result<Option<String>, Error> {
+        Ok(self.app.kept_answer(IdempotencyKey { name, fingerprint }).await?)
+    }
+
+    async fn remember(&self, name: [u8; 32], fingerprint: [u8; 32], answer: String) -> Result<(), Error> {
+        Ok(self.app.keep_answer(IdempotencyKey { name, fingerprint }, answer).await?)
+    }
+
     async fn ready(&self) -> Result<(), Error> {
         Ok(self.app.ready().await?)
     }
@@ -181,14 +188,9 @@ impl Call<ApiState> {
     }
 
     /// What names this request, if it is to be carried out once: whose it is, where it goes, its key.
-    pub(crate) fn once(&self) -> Result<Option<IdempotencyKey>, Error> {
-        let Some(idempotency) = &self.idempotency else { return Ok(None) };
-        let mut name = Sha256::new();
-        name.update(self.caller()?.team().0.as_bytes());
-        name.update(&self.path);
-        name.update([0]);
-        name.update(&idempotency.key);
-        Ok(Some(IdempotencyKey { name: name.finalize().into(), fingerprint: idempotency.fingerprint }))
+    pub(crate) fn once(&self) -> Option<IdempotencyKey> {
+        let Idempotency { name, fingerprint } = self.idempotency.clone()?;
+        Some(IdempotencyKey { name, fingerprint })
     }
 }
 

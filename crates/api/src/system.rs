@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use crate::answer::render;
 use crate::definition::OwnHeaders;
 use crate::docs;
-use crate::endpoint::{Access, Examples, RequestHeader, Service};
+use crate::endpoint::{Access, Examples, Repeats, RequestHeader, Service};
 use crate::error::Error;
 use crate::layers::{REQUEST_ID, RequestId};
 use crate::openapi::{AnswerSpec, Operation, Tag};
@@ -133,7 +133,7 @@ fn operation(
         // Health and metrics are answered though connections are at their limit.
         may_be_unavailable: path == READY || !is_health(path),
         method: Method::GET,
-        is_repeatable: false,
+        repeats: Repeats::Freely,
         path: path.to_owned(),
         id: id.to_owned(),
         tag: TAG.to_owned(),

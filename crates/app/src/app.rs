@@ -49,6 +49,8 @@ pub struct App {
     pub(crate) hub: Arc<EventHub>,
     pub(crate) streams: Arc<Streams>,
     pub(crate) sequences: Arc<Sequences>,
+    /// Told when this process has queued an import.
+    pub(crate) import_queued: tokio::sync::Notify,
     is_stopping: AtomicBool,
 }
 
@@ -87,6 +89,7 @@ impl App {
             altering: tokio::sync::Mutex::new(()),
             repeating: tokio::sync::Mutex::new(()),
             counting: tokio::sync::Mutex::new(()),
+            import_queued: tokio::sync::Notify::new(),
             is_stopping: AtomicBool::new(false),
         }
     }

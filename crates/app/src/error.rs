@@ -101,6 +101,7 @@ pub enum Noun {
     Secret,
     Key,
     Session,
+    Import,
     Webhook,
     Delivery,
 }
@@ -118,6 +119,7 @@ impl std::fmt::Display for Noun {
             Self::Secret => "Secret",
             Self::Key => "Key",
             Self::Session => "Session",
+            Self::Import => "Import",
             Self::Webhook => "Webhook",
             Self::Delivery => "Delivery",
         })

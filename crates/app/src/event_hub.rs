@@ -58,6 +58,8 @@ pub(crate) struct ChangesSince {
     pub(crate) deleted: Vec<RowId>,
     /// Not all of it is known.
     pub(crate) lost: bool,
+    /// There is a change that names no row: the project itself may be another.
+    pub(crate) is_rowless: bool,
 }
 
 impl EventHub {
@@ -163,6 +165,7 @@ impl WatchedProject {
             changes_since.seq = changes_since.seq.max(logged.seq);
             match &logged.rows {
                 ChangedRows::These { written: positions, deleted } => {
+                    changes_since.is_rowless |= positions.is_empty() && deleted.is_empty();
                     written.extend(positions);
                     changes_since.deleted.extend(deleted);
                 }

@@ -83,9 +83,10 @@ impl App {
         // Read after the project is watched: nothing falls between.
         let stored = self.project(caller, project).await?;
         self.hub.started_at(id, stored.change_seq);
-        feed.version = stored.version;
         feed.seq = after.unwrap_or(stored.change_seq);
         let changes_since = self.hub.since(id, feed.seq);
+        // What the project was like at an earlier sequence is not known: it is told if it may have changed since.
+        feed.version = if changes_since.is_rowless { 0 } else { stored.version };
         if feed.seq > stored.change_seq || changes_since.lost && feed.seq < stored.change_seq {
             feed.waiting.push_back(Event::Reset);
             feed.seq = stored.change_seq;

@@ -20,6 +20,22 @@ pub const IDEMPOTENCY_HOURS: u32 = 24;
 const KEPT_MS: i64 = IDEMPOTENCY_HOURS as i64 * 60 * 60 * 1000;
 
 impl App {
+    /// The answer kept for a request as it is, if there is one.
+    pub async fn kept_answer(&self, key: IdempotencyKey) -> Result<Option<String>> {
+        match self.once(Some(key)) {
+            Some(once) => Ok(self.store.recall(once).await?),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps the answer to a request that took more than one transaction, once all are done.
+    pub async fn keep_answer(&self, key: IdempotencyKey, answer: String) -> Result<()> {
+        match self.once(Some(key)) {
+            Some(once) => Ok(self.store.remember(once, answer).await?),
+            None => Ok(()),
+        }
+    }
+
     pub(crate) fn once(&self, key: Option<IdempotencyKey>) -> Option<IdempotentRequest> {
         let now_ms = self.clock.now_ms();
         key.map(|IdempotencyKey { name, fingerprint }| IdempotentRequest {

@@ -9,9 +9,10 @@ use rowmill_model::limits::NAME_CHARS_MAX;
 use rowmill_model::record::Slot;
 use rowmill_model::table::{ColumnNames, header_key};
 use rowmill_model::value::MatchCase;
-use rowmill_model::{Column, ColumnId, ColumnType, DataShape, Offence, RowId};
+use rowmill_model::{Column, ColumnId, ColumnType, DataShape, ImportId, Offence, RowId};
 use rowmill_store::lookup::index_of;
-use rowmill_store::{KeptInput, NewRow, NewRows, RowAction, StoreError, StoredProject};
+use rowmill_store::{ImportStep, KeptInput, NewRow, NewRows, StoreError, StoredProject};
+use serde::{Deserialize, Serialize};
 
 use crate::app::App;
 use crate::caller::Caller;
@@ -51,20 +52,25 @@ pub struct ImportField {
 pub struct Import {
     caller: Caller,
     project: String,
-    options: ImportOptions,
-    targets: HashMap<String, Option<ImportColumn>>,
+    pub(crate) options: ImportOptions,
+    /// The job, if it runs in the background.
+    pub(crate) job: Option<ImportId>,
+    pub(crate) targets: HashMap<String, Option<ImportColumn>>,
     /// Bytes of the names of `targets`.
-    names_bytes: usize,
+    pub(crate) names_bytes: usize,
     /// Columns that were made, with their headers.
     pub created: Vec<(ColumnId, String)>,
     /// Fields that go nowhere.
     pub ignored: Vec<String>,
     /// The headers of the table before.
-    headers: Vec<String>,
+    pub(crate) headers: Vec<String>,
 }
 
+/// What an import that runs in the background notes with a batch, given the rows that were not taken.
+pub type ImportStepOf<'a> = &'a (dyn Fn(&[(usize, String)]) -> ImportStep + Send + Sync);
+
 /// Where a field's values go.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportColumn {
     id: ColumnId,
     slot: Slot,
@@ -144,16 +150,8 @@ impl App {
         if let Some(name) = &options.match_on {
             match_column(&stored, name)?;
         }
-        Ok(Import {
-            caller,
-            project: project.to_owned(),
-            options,
-            targets: HashMap::new(),
-            names_bytes: 0,
-            created: Vec::new(),
-            ignored: Vec::new(),
-            headers: stored.project.table.columns.iter().map(|column| column.header.clone()).collect(),
-        })
+        let headers = stored.project.table.columns.iter().map(|column| column.header.clone()).collect();
+        Ok(Import::new(caller, project.to_owned(), options, headers))
     }
 
     /// Settles where these fields go, which may make columns. Those that stand side by side in a file never go to
@@ -181,6 +179,14 @@ impl App {
         let mut missing = Vec::new();
         for field in new {
             let table = &stored.project.table;
+            // A process that died may have made the column.
+            let made = import.column_id_of(&field.name).and_then(|id| table.by_id(id.as_str()));
+            if let Some(column) = made {
+                taken.insert(column.id.clone());
+                import.created.push((column.id.clone(), column.header.clone()));
+                import.targets.insert(field.name.clone(), Some(ImportColumn::of(column)));
+                continue;
+            }
             let target = match import.options.mapping.get(&field.name) {
                 Some(None) => None,
                 Some(Some(id)) => table.by_id(id),
@@ -268,7 +274,8 @@ impl App {
         if fields.is_empty() {
             return Ok(());
         }
-        let ids = fields.iter().map(|_| column_id()).collect::<Result<Vec<ColumnId>>>()?;
+        let id = |field: &ImportField| import.column_id_of(&field.name).map_or_else(column_id, Ok);
+        let ids = fields.iter().map(id).collect::<Result<Vec<ColumnId>>>()?;
         let saved = self
             .change(import.caller, &import.project, None, |stored| {
                 let mut change = Change::from(stored);
@@ -293,7 +300,12 @@ impl App {
     }
 
     /// Takes a batch of rows. One that cannot be taken is told, and holds up no other.
-    pub async fn import_rows(&self, import: &Import, rows: Vec<ImportRow>) -> Result<ImportedBatch> {
+    pub async fn import_rows(
+        &self,
+        import: &Import,
+        rows: Vec<ImportRow>,
+        step: Option<ImportStepOf<'_>>,
+    ) -> Result<ImportedBatch> {
         let mut batch = ImportedBatch::default();
         let mut left: Vec<(usize, ImportRow)> = Vec::with_capacity(rows.len());
         for (index, row) in rows.into_iter().enumerate() {
@@ -304,12 +316,16 @@ impl App {
         }
         for _ in 0..ATTEMPTS_MAX {
             if left.is_empty() {
+                if let Some(step) = step {
+                    self.store.checkpoint_import(step(&batch.refused)).await?;
+                }
                 return Ok(batch);
             }
             let stored = self.project_to_change(import.caller, &import.project).await?;
             let mut new_rows = self.lay_out_import(&stored, import, &left)?;
             new_rows.new_rows_max = self.new_rows_max(stored.project.team).await?;
             new_rows.new_bytes_max = self.new_bytes_max(stored.project.team).await?;
+            new_rows.import = step.map(|step| Box::new(step(&batch.refused)));
             match self.store.insert_rows(new_rows).await {
                 Err(StoreError::Stale) => {}
                 Err(StoreError::AmbiguousMatch(places)) => {
@@ -325,13 +341,8 @@ impl App {
                     });
                 }
                 outcome => {
-                    for (_, action) in outcome.map_err(|error| self.quota_error(error))?.rows {
-                        match action {
-                            RowAction::Inserted => batch.inserted += 1,
-                            RowAction::Updated => batch.updated += 1,
-                            RowAction::Unchanged => batch.unchanged += 1,
-                        }
-                    }
+                    let inserted = outcome.map_err(|error| self.quota_error(error))?;
+                    [batch.inserted, batch.updated, batch.unchanged] = inserted.counts();
                     return Ok(batch);
                 }
             }
@@ -384,11 +395,26 @@ impl App {
             kept_input: KeptInput::default(),
             now_ms,
             once: None,
+            import: None,
         })
     }
 }
 
 impl Import {
+    pub(crate) fn new(caller: Caller, project: String, options: ImportOptions, headers: Vec<String>) -> Self {
+        Self {
+            caller,
+            project,
+            options,
+            job: None,
+            targets: HashMap::new(),
+            names_bytes: 0,
+            created: Vec::new(),
+            ignored: Vec::new(),
+            headers,
+        }
+    }
+
     /// Where a field goes, once that is settled.
     pub fn column(&self, field: &str) -> Option<&ImportColumn> {
         self.targets.get(field)?.as_ref()

@@ -22,6 +22,7 @@ mod exports;
 mod guards;
 mod idempotency;
 mod ids;
+mod import_jobs;
 mod imports;
 mod key_cache;
 mod outbound_webhooks;
@@ -54,8 +55,9 @@ mod webhook_secrets;
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, SLICE_BYTES, Selection, Start};
 pub use rowmill_store::webhooks::{Attempt, DeliveryId, DeliveryRecord, DeliveryStatus};
 pub use rowmill_store::{
-    ApiKey, Inserted, ProcessingStatus, ProjectSummary, RowAction, Session, SharedRates, Stopped,
-    StoredProject, StoredRow, Team, TrashedProject, TrashedRow, shared_rates,
+    ApiKey, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, ProcessingStatus, ProjectSummary,
+    RowAction, Session, SharedRates, Stopped, StoredProject, StoredRow, Team, TrashedProject, TrashedRow,
+    shared_rates,
 };
 
 pub use crate::app::App;
@@ -73,7 +75,10 @@ pub use crate::exports::Export;
 pub use crate::guards::{ProjectGuard, RowGuard};
 pub use crate::idempotency::{IDEMPOTENCY_HOURS, IdempotencyKey};
 pub use crate::ids::log_id;
-pub use crate::imports::{Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportedBatch};
+pub use crate::import_jobs::{IMPORT_DAYS, IMPORT_RENEWAL, ImportUpload};
+pub use crate::imports::{
+    Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportStepOf, ImportedBatch,
+};
 pub use crate::outbound_webhooks::{NewWebhook, OVERLAP_HOURS_DEFAULT, WebhookChanges};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};

@@ -280,6 +280,7 @@ impl App {
             kept_input: made.kept_input,
             now_ms,
             once: None,
+            import: None,
         })
     }
 

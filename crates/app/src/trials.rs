@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rowmill_model::corrections::{self, Corrected};
 use rowmill_model::filter::Predicate;
-use rowmill_model::plan::{condition_not_met, missing_input};
+use rowmill_model::plan::{condition_not_met, missing_input, missing_prompt_input};
 use rowmill_model::provider::Provider;
 use rowmill_model::row::{RowView, Source};
 use rowmill_model::{CellError, Column, ColumnType, Offence, Project, RowId, Value as CellValue};
@@ -130,6 +130,9 @@ impl App {
             if value.is_none_or(|raw| CellValue::parse(&raw).is_empty()) {
                 return Some(missing_input(&input.header));
             }
+        }
+        if let Some(error) = missing_prompt_input(column, row) {
+            return Some(error);
         }
         let condition = Predicate::compile(&column.run_condition, &project.table);
         (!condition.holds(row, self.clock.now())).then(condition_not_met)

@@ -217,6 +217,10 @@ limit_args! {
     import_fields_max, "ROWMILL_IMPORT_FIELDS_MAX";
     /// Maximum size of the names of those fields together, in bytes.
     import_field_names_bytes_max, "ROWMILL_IMPORT_FIELD_NAMES_BYTES_MAX";
+    /// Maximum imports of one team that wait or run in the background.
+    import_jobs_max, "ROWMILL_IMPORT_JOBS_MAX";
+    /// Maximum size of their files together, as they were sent, in bytes.
+    import_jobs_bytes_max, "ROWMILL_IMPORT_JOBS_BYTES_MAX";
     /// Connections at once; fewer if the process may open fewer files. Beyond it, an idle connection gives way,
     /// or the newcomer is told 503; /healthz, /readyz and /metrics are answered all the same.
     connections_max, "ROWMILL_CONNECTIONS_MAX";

@@ -6,8 +6,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rowmill_api::{ApiState, PublicUrl, Rate, Rates, Settings};
+use rowmill_api::{ApiState, ImportRunner, PublicUrl, Rate, Rates, Settings};
 use rowmill_app::{App, Environment, NewKey, Quotas};
+use rowmill_clock::SystemClock;
 use rowmill_model::Limits;
 use rowmill_store::Store;
 use rowmill_store_sqlite::Access;
@@ -63,6 +64,10 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         tokio::spawn(backups.run());
     }
     tokio::spawn(sweep_trash(Arc::clone(&app)));
+    let imports = match role {
+        Role::Server => Some(run_imports(&app)),
+        Role::Worker => None,
+    };
     let provider_calls = workers::provider_calls(&serve.workers, Arc::clone(&app), &*database, clock)?;
     app.try_with(Arc::new(Trials(Arc::clone(&provider_calls))));
     let workers = if role == Role::Server && serve.no_workers {
@@ -97,6 +102,9 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
         }
         workers.stop().await;
     }
+    if let Some(imports) = imports {
+        imports.stop().await;
+    }
     app.close().await?;
     eprintln!("Rowmill has stopped. All acknowledged writes are saved.");
     Ok(())
@@ -110,6 +118,13 @@ fn schedule(serve: &Serve) -> Result<Option<Schedule>, String> {
 
 async fn sweep_trash(app: Arc<App>) {
     app.keep_trash_swept().await;
+}
+
+/// Imports in the background, and removing what is left of them.
+fn run_imports(app: &Arc<App>) -> ImportRunner {
+    let sweeping = Arc::clone(app);
+    tokio::spawn(async move { sweeping.keep_imports_swept().await });
+    ImportRunner::start(Arc::clone(app), rowmill_app::log_id(&SystemClock))
 }
 
 /// The application on its database.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rowmill_model::TeamId;
-use rowmill_providers::{NetworkPolicy, Secret};
+use rowmill_providers::catalogue::Provider;
+use rowmill_providers::{Access, Failure, NetworkPolicy, Secret};
 
 /// Knows what a team may use. It is asked for every cell, so it should answer from memory.
 #[async_trait]
@@ -21,6 +22,19 @@ pub struct TeamCredentials {
     pub providers: BTreeMap<String, ProviderCredential>,
     /// By name.
     pub secrets: BTreeMap<String, Secret>,
+}
+
+impl TeamCredentials {
+    /// How a provider is reached with what the team has.
+    pub(crate) fn access(&self, provider: &Provider) -> Result<Access, Failure> {
+        match self.providers.get(provider.about.id) {
+            Some(credential) => {
+                let network_policy = credential.from.network_policy();
+                provider.access(credential.api_key.clone(), credential.base_url.as_deref(), network_policy)
+            }
+            None => provider.access(None, None, NetworkPolicy::Guarded),
+        }
+    }
 }
 
 /// How one provider is reached.

@@ -87,6 +87,11 @@ prefixed_id!(
     "key_"
 );
 prefixed_id!(
+    /// The id of an import that runs in the background, written `imp_<32 hex>`.
+    ImportId,
+    "imp_"
+);
+prefixed_id!(
     /// The id of an outbound webhook, written `hook_<32 hex>`.
     WebhookId,
     "hook_"

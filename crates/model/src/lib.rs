@@ -6,6 +6,7 @@
 //! not known here.
 
 pub mod address_range;
+mod ai_config;
 pub mod answer_schema;
 pub mod bounded_json;
 pub mod cell;
@@ -43,7 +44,7 @@ pub use answer_schema::AnswerSchema;
 pub use cell::{CellState, CellStates};
 pub use cell_status::{CellError, CellStatus, ErrorCode};
 pub use column::{Column, ColumnType, DataShape};
-pub use ids::{ColumnId, KeyId, ProjectId, RowId, RunId, Slug, TeamId, ViewId, WebhookId};
+pub use ids::{ColumnId, ImportId, KeyId, ProjectId, RowId, RunId, Slug, TeamId, ViewId, WebhookId};
 pub use limits::Limits;
 pub use offence::Offence;
 pub use project::{Project, ProjectSettings};

@@ -116,9 +116,16 @@ impl Spent {
                 meta.insert(name.to_owned(), amount.number().into());
             }
         }
+        let Usage { attempts: _, input_tokens, output_tokens } = self.usage;
+        for (name, tokens) in [(INPUT_TOKENS, input_tokens), (OUTPUT_TOKENS, output_tokens)] {
+            if tokens > 0 {
+                meta.insert(name.to_owned(), tokens.into());
+            }
+        }
     }
 
-    /// Takes it out of a provenance: who is given a value once more pays nothing.
+    /// Takes it out of a provenance: who is given a value once more pays nothing. Tokens stay, for they say
+    /// something of the value; where it is marked as cached they do not count.
     pub fn forget(meta: &mut Meta) {
         let tried = meta.get_mut(TRIED).and_then(Value::as_array_mut).into_iter().flatten();
         for entry in tried.filter_map(Value::as_object_mut) {

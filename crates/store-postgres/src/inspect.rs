@@ -1,13 +1,13 @@
 //! Reading everything as it is stored, to check it (`rowmill check`). Nodes may use the database meanwhile.
 
 use async_trait::async_trait;
-use rowmill_model::{ProjectId, RowId, TeamId};
+use rowmill_model::{ImportId, ProjectId, RowId, TeamId};
 use rowmill_store::carry::{Items, Key, PageLimit, Section};
 use rowmill_store::changes::CellClaim;
 use rowmill_store::inspect::{
     IndexEntry, IndexSizes, Inspect, InspectedCounters, InspectedProject, InspectedRow, InspectedSummary,
 };
-use rowmill_store::{Result, StoreError};
+use rowmill_store::{Result, StoreError, cut_file, stray_file};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row};
@@ -125,6 +125,13 @@ impl Inspect for Inspector {
                 strays.push(format!("there are {what} of project number {num}, which does not exist"));
             }
         }
+        let sql = "SELECT DISTINCT import FROM rowmill.import_parts p \
+                   WHERE NOT EXISTS (SELECT 1 FROM rowmill.imports i WHERE i.id = p.import) LIMIT 100";
+        let id = |row: &Row| ImportId::from_uuid(row.get(0));
+        strays.extend(self.ask(sql, &[]).await?.iter().map(|row| stray_file(id(row))));
+        let sql = "SELECT id FROM rowmill.imports i WHERE status IN ('queued', 'running') AND file_bytes <> \
+                   (SELECT coalesce(sum(octet_length(bytes)), 0) FROM rowmill.import_parts WHERE import = i.id)";
+        strays.extend(self.ask(sql, &[]).await?.iter().map(|row| cut_file(id(row))));
         Ok(strays)
     }
 

@@ -19,6 +19,8 @@ mod database;
 mod documents;
 mod ended_runs;
 mod guests;
+mod import_jobs;
+mod import_store;
 mod inspect;
 mod leases;
 mod live_counts;

@@ -14,7 +14,7 @@ use crate::documents::Documents;
 use crate::project_state::{self, State};
 use crate::row_changes::OpenProject;
 use crate::transaction::Tx;
-use crate::{lookups, receipts};
+use crate::{import_jobs, lookups, receipts};
 
 pub(crate) async fn insert(
     tx: &mut Tx,
@@ -22,7 +22,7 @@ pub(crate) async fn insert(
     batch: &NewRows,
 ) -> Result<(Inserted, Vec<Change>)> {
     let NewRows { project, version, rows, match_on, project_save, .. } = batch;
-    let NewRows { ignored_keys, kept_input, new_rows_max, new_bytes_max, now_ms, once, .. } = batch;
+    let NewRows { ignored_keys, kept_input, new_rows_max, new_bytes_max, now_ms, once, import, .. } = batch;
     if let Some(kept) = receipts::begin(tx, once.as_ref()).await? {
         return Ok((kept, Vec::new()));
     }
@@ -40,6 +40,9 @@ pub(crate) async fn insert(
     };
     Inserted::check_new(&inserted.rows, *new_rows_max)?;
     open.changes.check_new_bytes(*new_bytes_max)?;
+    if let Some(step) = import {
+        import_jobs::checkpoint(tx, step, inserted.counts()).await?;
+    }
     let change = open.finish(tx, *now_ms)?;
     receipts::end(tx, once.as_ref(), &inserted)?;
     Ok((inserted, vec![change]))

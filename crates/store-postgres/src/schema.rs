@@ -14,7 +14,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("sessions", include_str!("migrations/0006_sessions.sql")),
     ("value bytes", include_str!("migrations/0007_value_bytes.sql")),
     ("trash", include_str!("migrations/0008_trash.sql")),
-    ("webhooks", include_str!("migrations/0009_webhooks.sql")),
+    ("imports", include_str!("migrations/0009_imports.sql")),
+    ("webhooks", include_str!("migrations/0010_webhooks.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

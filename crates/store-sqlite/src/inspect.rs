@@ -26,7 +26,7 @@ use crate::integrity::integrity;
 use crate::page_scan::page_findings;
 use crate::positions::{POSITION_MAX, key, split};
 use crate::row_changes::StoredClaim;
-use crate::{lookups, schema};
+use crate::{import_jobs, lookups, schema};
 
 /// How many findings of SQLite's own check are told.
 const FINDINGS_MAX: u32 = 100;
@@ -303,6 +303,7 @@ fn strays(connection: &Connection) -> Result<Vec<String>> {
             first = num + 1;
         }
     }
+    strays.extend(import_jobs::strays(connection)?);
     Ok(strays)
 }
 

@@ -15,6 +15,8 @@ mod documents;
 mod ended_runs;
 mod fair_queue;
 mod guests;
+mod import_jobs;
+mod import_store;
 mod inspect;
 mod integrity;
 mod live_counts;

@@ -13,7 +13,7 @@ use crate::documents::{self, Documents};
 use crate::positions::{find_key, split};
 use crate::project_state::{self, State};
 use crate::row_changes::OpenProject;
-use crate::{lookups, pages, receipts};
+use crate::{import_jobs, lookups, pages, receipts};
 
 pub(crate) fn insert(
     connection: &Connection,
@@ -21,7 +21,7 @@ pub(crate) fn insert(
     batch: NewRows,
 ) -> Result<(Inserted, Vec<Change>)> {
     let NewRows { project, version, rows, match_on, project_save, .. } = batch;
-    let NewRows { ignored_keys, kept_input, new_rows_max, new_bytes_max, now_ms, once, .. } = batch;
+    let NewRows { ignored_keys, kept_input, new_rows_max, new_bytes_max, now_ms, once, import, .. } = batch;
     let mut changes = Vec::new();
     let inserted = receipts::once(connection, once.as_ref(), || {
         let state = project_state::state_at(connection, project, version)?;
@@ -38,6 +38,9 @@ pub(crate) fn insert(
         };
         Inserted::check_new(&inserted.rows, new_rows_max)?;
         open.changes.check_new_bytes(new_bytes_max)?;
+        if let Some(step) = &import {
+            import_jobs::checkpoint(connection, step, inserted.counts())?;
+        }
         changes.push(open.finish(now_ms)?);
         Ok(inserted)
     })?;

@@ -17,7 +17,8 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("sessions", include_str!("migrations/0008_sessions.sql")),
     ("value bytes", include_str!("migrations/0009_value_bytes.sql")),
     ("trash", include_str!("migrations/0010_trash.sql")),
-    ("webhooks", include_str!("migrations/0011_webhooks.sql")),
+    ("imports", include_str!("migrations/0011_imports.sql")),
+    ("webhooks", include_str!("migrations/0012_webhooks.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.

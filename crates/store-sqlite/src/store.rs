@@ -28,8 +28,8 @@ use crate::page_reads::ProjectSnapshot;
 use crate::readers::{ReadKind, Readers};
 use crate::writer::{Weight, Writer};
 use crate::{
-    carry, documents, ended_runs, guests, page_checksums, page_reads, project_state, projects, receipts,
-    rows, runs, schema, sealed, teams, work,
+    carry, documents, ended_runs, guests, import_jobs, page_checksums, page_reads, project_state, projects,
+    receipts, rows, runs, schema, sealed, teams, work,
 };
 
 /// Checkpoint: the write-ahead log is folded into the file when it has this many pages.
@@ -77,6 +77,7 @@ impl SqliteStore {
         let documents = Arc::new(Documents::default());
         if access == Access::Serve {
             dismiss_workers(&connection, &documents)?;
+            import_jobs::release_all(&connection)?;
         }
         let purge_pending = Arc::new(AtomicBool::new(access == Access::Serve));
         Ok(Self {

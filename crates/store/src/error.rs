@@ -26,6 +26,9 @@ pub enum StoreError {
     /// The values would take more bytes than they may.
     #[error("the limit of stored bytes is reached")]
     BytesFull,
+    /// An import was cancelled, or another node goes on with it. Nothing was written.
+    #[error("the import was cancelled, or another process goes on with it")]
+    ImportLost,
     /// The idempotency key was used before, with another request.
     #[error("the idempotency key was used with another request")]
     OnceConflict,

@@ -13,6 +13,7 @@ pub mod check;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
+mod import_jobs;
 pub mod inspect;
 pub mod lookup;
 mod sessions;
@@ -27,6 +28,10 @@ mod work;
 mod write_health;
 
 pub use crate::error::{Result, StoreError};
+pub use crate::import_jobs::{
+    ENDED_IMPORTS_MAX, ImportJob, ImportPart, ImportProgress, ImportStatus, ImportStep, ImportStore,
+    NewImport, SWEEP_PARTS, cut_file, open_imports, stray_file,
+};
 pub use crate::sessions::{SESSIONS_MAX, Session, SessionStore};
 pub use crate::shared_rates::SharedRates;
 pub use crate::spans::Spans;

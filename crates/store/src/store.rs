@@ -8,6 +8,7 @@ use rowmill_model::plan::{EndedRun, StartedBy};
 use rowmill_model::{KeyId, ProjectId, RowId, Slug, TeamId};
 
 use crate::error::Result;
+use crate::import_jobs::ImportStore;
 use crate::sessions::SessionStore;
 use crate::shared_rates::SharedRates;
 use crate::spans::Spans;
@@ -40,7 +41,15 @@ pub trait Snapshot: std::fmt::Debug + Send {
 
 #[async_trait]
 pub trait Store:
-    SessionStore + TrashStore + ValueBytesStore + WebhookStore + std::fmt::Debug + Send + Sync + 'static
+    ImportStore
+    + SessionStore
+    + TrashStore
+    + ValueBytesStore
+    + WebhookStore
+    + std::fmt::Debug
+    + Send
+    + Sync
+    + 'static
 {
     /// Whether the database answers, and its disk takes writes as far as is known.
     async fn ping(&self) -> Result<()>;

@@ -9,6 +9,7 @@ use rowmill_model::{CellStates, KeyId, Project, ProjectId, Record, RowId, Slug, 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, StoreError};
+use crate::import_jobs::ImportStep;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Team {
@@ -168,6 +169,8 @@ pub struct NewRows {
     pub kept_input: KeptInput,
     pub now_ms: i64,
     pub once: Option<IdempotentRequest>,
+    /// How far an import has come with these rows.
+    pub import: Option<Box<ImportStep>>,
 }
 
 #[derive(Debug, Clone)]
@@ -200,6 +203,12 @@ pub struct Inserted {
 }
 
 impl Inserted {
+    /// How many rows were inserted, updated and unchanged.
+    pub fn counts(&self) -> [u64; 3] {
+        [RowAction::Inserted, RowAction::Updated, RowAction::Unchanged]
+            .map(|action| self.rows.iter().filter(|(_, other)| *other == action).count() as u64)
+    }
+
     /// Holds a batch to [`NewRows::new_rows_max`].
     pub fn check_new(rows: &[(RowId, RowAction)], new_rows_max: Option<u64>) -> Result<()> {
         let new = rows.iter().filter(|(_, action)| *action == RowAction::Inserted).count();

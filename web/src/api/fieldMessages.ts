@@ -14,6 +14,8 @@ const LABELS: [RegExp, string][] = [
   [/^aiConfig\.temperature$/, 'Temperature'],
   [/^aiConfig\.maxTokens$/, 'Maximum tokens'],
   [/^aiConfig\.outputSchema/, 'Output schema'],
+  [/^aiConfig\.fallback\.model$/, 'Fallback model'],
+  [/^aiConfig\.fallback/, 'Fallback provider'],
   [/^apiConfig\.url$/, 'URL'],
   [/^apiConfig\.method$/, 'Method'],
   [/^apiConfig\.headers/, 'Headers'],

@@ -33,7 +33,7 @@ export type ProjectPatch = Schemas['ProjectPatch'];
 export type ApiKey = Schemas['ApiKey'];
 export type SignedInBrowser = Schemas['Session'];
 export type TryBody = Schemas['TryBody'];
-export type ImportResult = Schemas['ImportResult'];
+export type ImportResult = Omit<Schemas['ImportResult'], 'success'>;
 
 /** Any JSON value. */
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json };

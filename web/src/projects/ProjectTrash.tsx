@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client, data } from '../api/client';
 import { projectsQuery } from '../api/queries';
-import { projectTrashKey, restoreProjects } from '../api/trash';
+import { projectTrashKey, restoreProjects, type TrashedProject } from '../api/trash';
 import { ConfirmDialog } from '../ui/ConfirmDialog';
 import { ErrorState } from '../ui/ErrorState';
 import { pluralize, timeAgo } from '../ui/format';
@@ -13,20 +13,8 @@ const PAGE_SIZE = 200;
 
 /** Deleted projects, with buttons to restore them. */
 export function ProjectTrash({ onClose }: { onClose: () => void }) {
-  const queryClient = useQueryClient();
+  const { trash, restoring, empty } = useProjectTrash();
   const [isEmptying, setIsEmptying] = useState(false);
-  const trash = useQuery({
-    queryKey: projectTrashKey,
-    queryFn: () => data(client.GET('/v4/trash', { params: { query: { pageSize: PAGE_SIZE } } })),
-    staleTime: 0,
-  });
-  const reread = () =>
-    Promise.all([projectTrashKey, projectsQuery.queryKey].map((queryKey) => queryClient.invalidateQueries({ queryKey })));
-  const restoring = useMutation({
-    mutationFn: (projectId: string) => restoreProjects([projectId]),
-    onSuccess: reread,
-    onError: (error) => notifyError(error, 'The project was not restored'),
-  });
   const projects = trash.data?.projects ?? [];
   const total = trash.data?.pagination.totalRows ?? 0;
   if (isEmptying) {
@@ -34,10 +22,7 @@ export function ProjectTrash({ onClose }: { onClose: () => void }) {
       <ConfirmDialog
         title="Empty the trash?"
         action="Empty trash"
-        onConfirm={async () => {
-          await data(client.DELETE('/v4/trash'));
-          await reread();
-        }}
+        onConfirm={empty}
         onClose={() => setIsEmptying(false)}
       >
         This removes {pluralize(total, 'deleted project')} with all rows for good, for everyone. It cannot be undone.
@@ -55,27 +40,7 @@ export function ProjectTrash({ onClose }: { onClose: () => void }) {
           </Text>
         )}
         {projects.map((project) => (
-          <Group key={project.id} wrap="nowrap" gap="sm">
-            <div style={{ flex: 1, minWidth: 0 }}>
-              <Text size="sm" fw={550} truncate>
-                {project.title}
-              </Text>
-              <Text size="xs" c="dimmed" truncate>
-                {pluralize(project.rowCount, 'row')} · deleted {timeAgo(project.deletedAt)}
-                {project.deletedBy?.name && ` with the key “${project.deletedBy.name}”`}
-              </Text>
-            </div>
-            <Button
-              size="compact-sm"
-              variant="light"
-              disabled={restoring.isPending}
-              aria-label={`Restore ${project.title}`}
-              style={{ flexShrink: 0 }}
-              onClick={() => restoring.mutate(project.id)}
-            >
-              Restore
-            </Button>
-          </Group>
+          <DeletedProject key={project.id} project={project} isBusy={restoring.isPending} onRestore={() => restoring.mutate(project.id)} />
         ))}
         {total > projects.length && (
           <Text size="xs" c="dimmed">
@@ -91,5 +56,58 @@ export function ProjectTrash({ onClose }: { onClose: () => void }) {
         )}
       </Stack>
     </Modal>
+  );
+}
+
+function useProjectTrash() {
+  const queryClient = useQueryClient();
+  const trash = useQuery({
+    queryKey: projectTrashKey,
+    queryFn: () => data(client.GET('/v4/trash', { params: { query: { pageSize: PAGE_SIZE } } })),
+    staleTime: 0,
+  });
+  const reread = () =>
+    Promise.all([projectTrashKey, projectsQuery.queryKey].map((queryKey) => queryClient.invalidateQueries({ queryKey })));
+  const restoring = useMutation({
+    mutationFn: (projectId: string) => restoreProjects([projectId]),
+    onSuccess: reread,
+    onError: (error) => notifyError(error, 'The project was not restored'),
+  });
+  const empty = async () => {
+    await data(client.DELETE('/v4/trash'));
+    await reread();
+  };
+  return { trash, restoring, empty };
+}
+
+interface DeletedProjectProps {
+  project: TrashedProject;
+  isBusy: boolean;
+  onRestore: () => void;
+}
+
+function DeletedProject({ project, isBusy, onRestore }: DeletedProjectProps) {
+  return (
+    <Group wrap="nowrap" gap="sm">
+      <div style={{ flex: 1, minWidth: 0 }}>
+        <Text size="sm" fw={550} truncate>
+          {project.title}
+        </Text>
+        <Text size="xs" c="dimmed" truncate>
+          {pluralize(project.rowCount, 'row')} · deleted {timeAgo(project.deletedAt)}
+          {project.deletedBy?.name && ` with the key “${project.deletedBy.name}”`}
+        </Text>
+      </div>
+      <Button
+        size="compact-sm"
+        variant="light"
+        disabled={isBusy}
+        aria-label={`Restore ${project.title}`}
+        style={{ flexShrink: 0 }}
+        onClick={onRestore}
+      >
+        Restore
+      </Button>
+    </Group>
   );
 }

@@ -44,32 +44,14 @@ export function ProjectsPage() {
           </>
         ) : (
           <>
-            <Group justify="space-between" mb="lg">
-              <Title order={1} size="h2">
-                Projects
-              </Title>
-              <Group gap="sm">
-                <TextInput
-                  aria-label="Search projects"
-                  placeholder="Search"
-                  leftSection={<Icon name="search" size={16} />}
-                  value={search}
-                  onChange={(event) => setSearch(event.currentTarget.value)}
-                  w={{ base: '100%', xs: 200 }}
-                />
-                <Tooltip label="Deleted projects">
-                  <ActionIcon variant="default" size={36} aria-label="Trash" onClick={() => setIsTrashOpen(true)}>
-                    <Icon name="trash" />
-                  </ActionIcon>
-                </Tooltip>
-                <Button variant="default" loading={sample.isPending} onClick={() => sample.mutate()}>
-                  Add sample project
-                </Button>
-                <Button leftSection={<Icon name="plus" />} onClick={() => setIsNaming(true)}>
-                  New project
-                </Button>
-              </Group>
-            </Group>
+            <ProjectsHeader
+              search={search}
+              onSearch={setSearch}
+              onTrash={() => setIsTrashOpen(true)}
+              onSample={() => sample.mutate()}
+              isMakingSample={sample.isPending}
+              onCreate={() => setIsNaming(true)}
+            />
             {projects.isError && <ErrorState error={projects.error} onRetry={() => void projects.refetch()} />}
             <SimpleGrid cols={{ base: 1, sm: 2, md: 3 }} component="ul" p={0} m={0} style={{ listStyle: 'none' }}>
               {projects.isPending && [0, 1, 2].map((place) => <Skeleton key={place} component="li" h={124} />)}
@@ -92,6 +74,46 @@ export function ProjectsPage() {
         />
       )}
     </Shell>
+  );
+}
+
+interface HeaderProps {
+  search: string;
+  onSearch: (search: string) => void;
+  onTrash: () => void;
+  onSample: () => void;
+  isMakingSample: boolean;
+  onCreate: () => void;
+}
+
+function ProjectsHeader({ search, onSearch, onTrash, onSample, isMakingSample, onCreate }: HeaderProps) {
+  return (
+    <Group justify="space-between" mb="lg">
+      <Title order={1} size="h2">
+        Projects
+      </Title>
+      <Group gap="sm">
+        <TextInput
+          aria-label="Search projects"
+          placeholder="Search"
+          leftSection={<Icon name="search" size={16} />}
+          value={search}
+          onChange={(event) => onSearch(event.currentTarget.value)}
+          w={{ base: '100%', xs: 200 }}
+        />
+        <Tooltip label="Deleted projects">
+          <ActionIcon variant="default" size={36} aria-label="Trash" onClick={onTrash}>
+            <Icon name="trash" />
+          </ActionIcon>
+        </Tooltip>
+        <Button variant="default" loading={isMakingSample} onClick={onSample}>
+          Add sample project
+        </Button>
+        <Button leftSection={<Icon name="plus" />} onClick={onCreate}>
+          New project
+        </Button>
+      </Group>
+    </Group>
   );
 }
 

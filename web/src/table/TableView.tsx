@@ -16,6 +16,7 @@ import { ProgressStrip } from './toolbar/ProgressStrip';
 import { RunControl } from './toolbar/RunControl';
 import { TableTools } from './toolbar/TableTools';
 import { ViewTabs } from './toolbar/ViewTabs';
+import { ImportStrip } from './toolbar/ImportStrip';
 import { useFileDrop } from './useFileDrop';
 import { useScrollToColumn } from './useScrollToColumn';
 import { useShortcuts } from './useShortcuts';
@@ -31,7 +32,7 @@ export function TableView({ table }: { table: Table }) {
   const grid = useRef<GridHandle>(null);
   const [panel, showPanel] = useState<PanelTarget>();
   const [menu, setMenu] = useState<MenuTarget>();
-  const [importing, setImporting] = useState<{ file?: File }>();
+  const [importing, setImporting] = useState<{ file?: File; jobId?: string }>();
 
   const setPanel = (target: PanelTarget | undefined) => unsaved.guard(() => showPanel(target));
   const openDetails = (rowId: string, columnId: string) => setPanel({ kind: 'cell', rowId, columnId });
@@ -73,6 +74,7 @@ export function TableView({ table }: { table: Table }) {
             </Suspense>
           )}
         </div>
+        {!importing && <ImportStrip table={table} onShow={(jobId) => setImporting({ jobId })} />}
         <ProgressStrip table={table} onRuns={openRuns} />
         <StatusBar table={table} />
         {drop.isDropping && <div className={classes.drop}>Drop a CSV or JSON Lines file to import it</div>}
@@ -81,7 +83,7 @@ export function TableView({ table }: { table: Table }) {
       <RunDialog runs={table.runs} columns={table.columns} />
       {importing && (
         <Suspense>
-          <ImportDialog table={table} file={importing.file} onClose={() => setImporting(undefined)} />
+          <ImportDialog table={table} file={importing.file} jobId={importing.jobId} onClose={() => setImporting(undefined)} />
         </Suspense>
       )}
       {clipboard.offer && (

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { restoredMessage } from '../../src/ui/restoredMessage';
 
-const NOTHING = { restoredRows: 0, restoredColumns: 0, restoredViews: 0, notRestored: [], appliedFixes: [] };
+const NOTHING = { success: true as const, restoredRows: 0, restoredColumns: 0, restoredViews: 0, notRestored: [], appliedFixes: [] };
 
 test('what was restored is said, and what stays in the trash and why', () => {
   expect(restoredMessage(NOTHING)).toBe('Nothing was restored.');

@@ -217,7 +217,7 @@ impl<V: Version> Endpoint<ApiState> for CreateColumn<V> {
     ) -> Result<Answer<Self::Out>, Error> {
         let path = V::within(path);
         let correcting = if query.strict == Some(true) { Correcting::Never } else { Correcting::Freely };
-        let (caller, once) = (call.caller()?, call.once()?);
+        let (caller, once) = (call.caller()?, call.once());
         let changed = call.app().create_column(caller, &path.project_id, &body.0, correcting, once).await?;
         let (table, column) = (&changed.project.table, column_of(&changed)?);
         let tag = EntityTag::of(&ColumnFull::new(table, column))?;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Answer;
-use crate::endpoint::{Call, Endpoint};
+use crate::endpoint::{Call, Endpoint, Repeats};
 use crate::error::Error;
 use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
@@ -67,7 +67,7 @@ impl Endpoint<ApiState> for CreateKey {
     const SUMMARY: &'static str = "Create an API key";
     const DESCRIPTION: &'static str = "Creates an API key for the team. The secret is shown only once.";
     const STATUS: StatusCode = StatusCode::CREATED;
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::Never;
     type Path = Nothing;
     type Query = Nothing;
     type Body = Json<KeyCreate>;

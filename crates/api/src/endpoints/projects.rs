@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{ProjectPath, page_size};
 use crate::answer::Answer;
-use crate::endpoint::{Access, Call, Endpoint, Examples};
+use crate::endpoint::{Access, Call, Endpoint, Examples, Repeats};
 use crate::error::Error;
 use crate::etag::{EntityTag, Preconditions};
 use crate::links::PageLinks;
@@ -154,7 +154,7 @@ impl<V: Version> Endpoint<ApiState> for CreateProject<V> {
         _: Nothing,
         Json(body): Json<ProjectCreate>,
     ) -> Result<Answer<ProjectCreated>, Error> {
-        let saved = call.app().create_project(call.caller()?, body.into(), call.once()?).await?;
+        let saved = call.app().create_project(call.caller()?, body.into(), call.once()).await?;
         let project = ProjectFull::seen_by(call.caller()?, &saved.project, 0);
         let tag = EntityTag::of(&project)?;
         Ok(Answer::new(ProjectCreated { project, applied_fixes: saved.fixes }).with_tag(tag))
@@ -172,7 +172,7 @@ impl Endpoint<ApiState> for CreateSample {
      sample runs without API keys and without a network.";
     const STATUS: StatusCode = StatusCode::CREATED;
     const IS_TAGGED: bool = true;
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::WithAnswer;
     type Path = Nothing;
     type Query = Nothing;
     type Body = Nothing;

@@ -287,7 +287,7 @@ fn insert_of<'a>(
     let InsertQuery { match_on, match_case, strict } = query;
     let match_case = if match_case == Some(false) { MatchCase::Ignored } else { MatchCase::Counts };
     let strict = strict.unwrap_or_default();
-    Ok(rowmill_app::InsertRows { entries, batch, match_on, match_case, strict, once: call.once()? })
+    Ok(rowmill_app::InsertRows { entries, batch, match_on, match_case, strict, once: call.once() })
 }
 
 pub(crate) struct DeleteRows<V>(PhantomData<V>);

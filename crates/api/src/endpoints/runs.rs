@@ -62,7 +62,7 @@ impl<V: Version> Endpoint<ApiState> for Trigger<V> {
         Optional(body): Optional<TriggerBody>,
     ) -> Result<Answer<Triggered>, Error> {
         let path = V::within(path);
-        let trigger = TriggerRows { is_session: call.is_session(), ..body.into_trigger(call.once()?) };
+        let trigger = TriggerRows { is_session: call.is_session(), ..body.into_trigger(call.once()) };
         let triggered = call.app().trigger(call.caller()?, &path.project_id, trigger).await?;
         let run_id = triggered.run.map(|id| id.to_string());
         Ok(Answer::new(Triggered { triggered_count: triggered.count, run_id }))
@@ -108,7 +108,7 @@ impl<V: Version> Endpoint<ApiState> for Stop<V> {
         Optional(body): Optional<StopBody>,
     ) -> Result<Answer<StoppedOut>, Error> {
         let path = V::within(path);
-        let stop = body.into_stop(call.once()?);
+        let stop = body.into_stop(call.once());
         let stopped = call.app().stop(call.caller()?, &path.project_id, stop).await?;
         Ok(Answer::new(StoppedOut { stopped_count: stopped.rows, stopped_cells: stopped.cells }))
     }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answer::Answer;
-use crate::endpoint::{Call, Endpoint};
+use crate::endpoint::{Call, Endpoint, Repeats};
 use crate::error::Error;
 use crate::payload::{Json, Nothing};
 use crate::public_url::PublicUrl;
@@ -125,7 +125,7 @@ impl Endpoint<ApiState> for CreateTeam {
     const SUMMARY: &'static str = "Create a team";
     const DESCRIPTION: &'static str = "Creates a team with one API key, which is shown only once. Only API keys of the first team are allowed.";
     const STATUS: StatusCode = StatusCode::CREATED;
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::Never;
     type Path = Nothing;
     type Query = Nothing;
     type Body = Json<TeamCreate>;

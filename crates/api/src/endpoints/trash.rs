@@ -89,7 +89,7 @@ impl Endpoint<ApiState> for RestoreTrash {
         _: Nothing,
         Json(body): Json<RestoreBody>,
     ) -> Result<Answer<RestoredOut>, Error> {
-        let items = body.into_items(call.once()?);
+        let items = body.into_items(call.once());
         let restored = call.app().restore_items(call.caller()?, &path.project_id, items).await?;
         Ok(Answer::new(restored.into()))
     }
@@ -196,7 +196,7 @@ impl Endpoint<ApiState> for RestoreProjects {
         _: Nothing,
         Json(body): Json<RestoreProjectsBody>,
     ) -> Result<Answer<ProjectsRestored>, Error> {
-        let once = call.once()?;
+        let once = call.once();
         let restored_count = call.app().restore_projects(call.caller()?, &body.project_ids, once).await?;
         Ok(Answer::new(ProjectsRestored { restored_count }))
     }

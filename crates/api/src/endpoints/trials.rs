@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::ProjectPath;
 use super::providers::ProviderPath;
 use crate::answer::Answer;
-use crate::endpoint::{Call, Endpoint, Examples};
+use crate::endpoint::{Call, Endpoint, Examples, Repeats};
 use crate::error::Error;
 use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
@@ -93,7 +93,7 @@ impl Endpoint<ApiState> for TryOnRow {
     const TAG: &'static str = "Processing";
     const SUMMARY: &'static str = "Try a column on a row";
     const DESCRIPTION: &'static str = "Runs a column on one row once, without saving the column or the value. With `dryRun`, no call is made.";
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::Freely;
     type Path = ProjectPath;
     type Query = Nothing;
     type Body = Json<TryBody>;
@@ -148,7 +148,7 @@ impl Endpoint<ApiState> for TestProvider {
     const SUMMARY: &'static str = "Test a provider's credential";
     const DESCRIPTION: &'static str = "Makes a small call to the provider with the team's credential: a one-word prompt for a model, or a \
      search for a nonexistent address. Finders that charge per search may charge for it.";
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::Freely;
     type Path = ProviderPath;
     type Query = Nothing;
     type Body = Nothing;

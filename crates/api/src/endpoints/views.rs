@@ -143,7 +143,7 @@ impl<V: Version> Endpoint<ApiState> for CreateView<V> {
     ) -> Result<Answer<ViewOut>, Error> {
         let path = V::within(path);
         let saved =
-            call.app().create_view(call.caller()?, &path.project_id, body.into(), call.once()?).await?;
+            call.app().create_view(call.caller()?, &path.project_id, body.into(), call.once()).await?;
         tagged(saved.into())
     }
 }

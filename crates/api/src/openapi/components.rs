@@ -2,6 +2,7 @@
 
 use crate::endpoint::RequestHeader;
 use crate::error::Failure;
+use crate::etag::TAGS_CHARS_MAX;
 use axum::http::StatusCode;
 use schemars::JsonSchema as _;
 use serde_json::{Map, Value, json};
@@ -212,6 +213,11 @@ pub(crate) fn headers() -> Value {
             "schema": { "type": "string", "maxLength": 32, "pattern": "^@[0-9]+$" },
             "example": "@1794787200",
         },
+        "Idempotent-Replayed": {
+            "description": "This response was stored: the request with this `Idempotency-Key` was carried out before.",
+            "schema": { "type": "string", "enum": ["true"] },
+            "example": "true",
+        },
         "Retry-After": integer("How many seconds to wait before a retry.", 1),
         "Cache-Control": text("How the response may be cached.", "private, no-cache"),
         "WWW-Authenticate": text("How to authenticate.", "Bearer"),
@@ -219,6 +225,11 @@ pub(crate) fn headers() -> Value {
             "The version of what was read or written. Send it as `If-None-Match` with a read, or as `If-Match` with a write.",
             "\"3f0a1c5e7f9b11d27c1e7bb09d5f3a1c\"",
         ),
+        "Location": text(
+            "With status 202: where the import can be watched.",
+            "https://rowmill.example/v4/projects/proj_0190f0e0a1b27c3d8e4f0123456789ab/imports/imp_0190f0e0d7e87f908123456789abcdef",
+        ),
+        "Preference-Applied": text("With status 202: the preference that was followed.", "respond-async"),
         "Content-Disposition": text(
             "The name of the file.",
             "attachment; filename=\"Leads.csv\"; filename*=UTF-8''Leads.csv",
@@ -233,7 +244,7 @@ pub(crate) fn parameters() -> Value {
             "in": "header",
             "required": false,
             "description": "Makes retries safe: the first response for this key is stored for 24 hours and returned again \
-             for the same path and body. A different body returns 409.",
+             for the same path, query and body, with `Idempotent-Replayed: true`. A different body returns 409.",
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" },
             "example": "import-2026-01-01-part-7",
         },
@@ -243,7 +254,7 @@ pub(crate) fn parameters() -> Value {
             "required": false,
             "description": "The `ETag` of a read or write, several separated by commas, or `*`. If none is the current one, \
              nothing is written, and the response is 412.",
-            "schema": { "type": "string", "maxLength": 8_000, "pattern": "^[ -~]*$" },
+            "schema": { "type": "string", "maxLength": TAGS_CHARS_MAX },
             "example": "\"3f0a1c5e7f9b11d27c1e7bb09d5f3a1c\"",
         },
         "Sequence": {
@@ -279,8 +290,16 @@ pub(crate) fn parameters() -> Value {
             "required": false,
             "description": "The `ETag` of an earlier read, or several. If one is the current one, the response is 304 without a \
              body.",
-            "schema": { "type": "string", "maxLength": 8_000, "pattern": "^[ -~]*$" },
+            "schema": { "type": "string", "maxLength": TAGS_CHARS_MAX },
             "example": "\"3f0a1c5e7f9b11d27c1e7bb09d5f3a1c\"",
+        },
+        "Prefer": {
+            "name": "Prefer",
+            "in": "header",
+            "required": false,
+            "description": "`respond-async` has the request carried out in the background (RFC 7240).",
+            "schema": { "type": "string", "maxLength": 1_000, "pattern": "^[ -~]*$" },
+            "example": "respond-async",
         },
     })
 }
@@ -291,6 +310,7 @@ pub(crate) fn parameter_reference(header: RequestHeader) -> Value {
         RequestHeader::LastEventId => "LastEventId",
         RequestHeader::WebhookSignature => "WebhookSignature",
         RequestHeader::IfNoneMatch => "IfNoneMatch",
+        RequestHeader::Prefer => "Prefer",
     };
     json!({ "$ref": format!("#/components/parameters/{name}") })
 }

@@ -1,9 +1,9 @@
-//! The headers of an operation's own: entity tags, links, what is deprecated, the change sequence.
+//! The headers of an operation's own: entity tags, links, what is deprecated, the change sequence, idempotency keys.
 
 use axum::http::Method;
 
 use super::Operation;
-use crate::endpoint::SEQUENCE;
+use crate::endpoint::{Repeats, SEQUENCE};
 
 impl Operation {
     pub(super) fn is_tagged_read(&self) -> bool {
@@ -19,6 +19,21 @@ impl Operation {
         }
     }
 
+    /// Whether it takes an `Idempotency-Key`.
+    pub(super) fn takes_key(&self) -> bool {
+        self.method == Method::POST && self.repeats.is_once()
+    }
+
+    /// Its description, and that it refuses an `Idempotency-Key` if it does.
+    pub(super) fn full_description(&self) -> String {
+        let refusal = if self.method == Method::POST && self.repeats == Repeats::Never {
+            " An `Idempotency-Key` is refused with 400, because the response contains a secret and is not stored."
+        } else {
+            ""
+        };
+        format!("{}{refusal}", self.description)
+    }
+
     /// What its successful answers carry beside what all do.
     pub(super) fn own_headers(&self) -> impl Iterator<Item = &'static str> {
         let is_write = self.method != Method::GET;
@@ -28,6 +43,7 @@ impl Operation {
             ("ETag", self.headers.is_tagged && self.method != Method::DELETE),
             ("Link", self.headers.is_paged || is_deprecated),
             ("Deprecation", is_deprecated),
+            ("Idempotent-Replayed", self.takes_key()),
         ]
         .into_iter()
         .filter_map(|(name, applies)| applies.then_some(name))

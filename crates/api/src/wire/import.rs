@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use super::import_job::ImportJobOut;
 
 /// The result of an import.
 #[derive(Debug, Default, Serialize, JsonSchema)]
@@ -31,6 +33,18 @@ pub(crate) struct FileOutcome {
     pub(crate) rejected: Vec<Rejected>,
     /// Whether the import stopped early because of too many rejected rows.
     pub(crate) stopped: bool,
+    /// The import, if it goes on in the background (status 202): the numbers above are those of this moment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ImportJobOut")]
+    pub(crate) job: Option<ImportJobOut>,
+}
+
+/// The result of an import that ran in the background.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportOutcome")]
+pub(crate) struct JobResult {
+    #[serde(flatten)]
+    pub(crate) outcome: FileOutcome,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -42,7 +56,7 @@ pub(crate) struct CreatedColumn {
     pub(crate) header: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Deserialize, Serialize, JsonSchema)]
 pub(crate) struct Rejected {
     /// The line at which the row starts, from 1.
     pub(crate) line: u64,

@@ -7,6 +7,7 @@ pub(crate) mod event;
 pub(crate) mod fields;
 pub(crate) mod filter;
 pub(crate) mod import;
+pub(crate) mod import_job;
 pub(crate) mod key_by;
 mod metadata;
 pub(crate) mod outbound_webhook;

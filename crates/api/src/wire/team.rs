@@ -168,6 +168,10 @@ pub(crate) struct LimitsOut {
     import_fields_max: u32,
     /// Maximum size of the names of those fields together, in bytes.
     import_field_names_bytes_max: u32,
+    /// Maximum imports of one team that wait or run in the background.
+    import_jobs_max: u32,
+    /// Maximum size of their files together, as they were sent, in bytes.
+    import_jobs_bytes_max: u32,
     /// Connections at once, as far as the process may open as many files.
     connections_max: u32,
     /// Connections at once from one client address.
@@ -258,6 +262,8 @@ impl LimitsOut {
             import_rejected_max,
             import_fields_max,
             import_field_names_bytes_max,
+            import_jobs_max,
+            import_jobs_bytes_max,
             connections_max,
             connections_per_address_max,
             head_seconds_max,
@@ -292,6 +298,8 @@ impl LimitsOut {
             import_rejected_max,
             import_fields_max,
             import_field_names_bytes_max,
+            import_jobs_max,
+            import_jobs_bytes_max,
             connections_max,
             connections_per_address_max,
             head_seconds_max,

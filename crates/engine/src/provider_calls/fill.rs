@@ -128,7 +128,8 @@ impl<'a> Fill<'a> {
         }
     }
 
-    fn value_text(&mut self, inner: &str) -> String {
+    /// What a reference reads as in text.
+    pub(super) fn value_text(&mut self, inner: &str) -> String {
         match Reference::read(inner) {
             Reference::Column { id, path } => {
                 let raw = self.raw(id, path);

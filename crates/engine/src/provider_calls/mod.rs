@@ -4,8 +4,15 @@
 //! arm in [`ProviderCalls::ask`] and a file; a new finder without a credential is an arm in `waterfall.rs`.
 
 mod ai;
+mod ai_fallback;
+mod ai_model;
+#[cfg(test)]
+mod ai_tests;
 mod api;
+mod conversation;
+mod dialects;
 mod fill;
+mod prompt;
 mod rejected_credentials;
 mod scrape;
 #[cfg(test)]
@@ -25,13 +32,14 @@ use rowmill_model::{CellError, Column, ColumnType, ErrorCode, Project, Spent, Te
 use rowmill_providers::catalogue::Provider;
 use rowmill_providers::email::Finders;
 use rowmill_providers::scrape::Scraper;
-use rowmill_providers::{Access, Client, Failure, NetworkPolicy};
+use rowmill_providers::{Access, Client, Failure};
 
 use crate::call_limits::{CallLimit, CallLimits, CallPermit};
 use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cell, CellRunner};
 use crate::credentials::{Credentials, TeamCredentials};
 use crate::digest::Digest;
 use crate::single_flight::{Origin, SingleFlight};
+use dialects::Dialects;
 use rejected_credentials::RejectedCredentials;
 
 /// Calls providers.
@@ -44,6 +52,7 @@ pub struct ProviderCalls {
     call_limits: CallLimits,
     single_flight: SingleFlight<CallOutcome>,
     rejected_credentials: RejectedCredentials,
+    dialects: Dialects,
     config: ProviderCallsConfig,
 }
 
@@ -132,6 +141,7 @@ impl ProviderCalls {
             call_limits,
             single_flight: SingleFlight::new(config.cache_entries_max, config.cache_bytes_max),
             rejected_credentials: RejectedCredentials::default(),
+            dialects: Dialects::default(),
             config,
         }
     }
@@ -239,7 +249,12 @@ fn marked_as_reused(mut outcome: CallOutcome) -> CallOutcome {
             meta.insert("cached".to_owned(), true.into());
             Spent::forget(meta);
         }
-        CallOutcome::Failed(call_failure) => Spent::forget(&mut call_failure.meta),
+        CallOutcome::Failed(call_failure) => {
+            Spent::forget(&mut call_failure.meta);
+            // There is no value that they would say something of.
+            call_failure.meta.remove("inputTokens");
+            call_failure.meta.remove("outputTokens");
+        }
         CallOutcome::Skipped(_) | CallOutcome::Later(..) => {}
     }
     outcome
@@ -252,17 +267,6 @@ fn invalid(message: impl Into<String>) -> CallOutcome {
 /// Milliseconds since then, for a cell's provenance.
 fn millis_since(started: Timestamp, now: Timestamp) -> serde_json::Value {
     u64::try_from(now.duration_since(started).as_millis()).unwrap_or_default().into()
-}
-
-/// How a provider is reached with what a team has.
-fn access(provider: &Provider, credentials: &TeamCredentials) -> Result<Access, Failure> {
-    match credentials.providers.get(provider.about.id) {
-        Some(credential) => {
-            let network_policy = credential.from.network_policy();
-            provider.access(credential.api_key.clone(), credential.base_url.as_deref(), network_policy)
-        }
-        None => provider.access(None, None, NetworkPolicy::Guarded),
-    }
 }
 
 /// Names a credential. The same key at the same address is the same account, whoever uses it.

@@ -70,6 +70,8 @@ impl RejectedCredentials {
             Arc::clone(known.first.entry(account).or_default())
         };
         let first = tokio::select! {
+            // A gate that is free is not waited for.
+            biased;
             guard = gate.lock_owned() => guard,
             () = clock.sleep(Self::WAIT_MAX) => return None,
         };

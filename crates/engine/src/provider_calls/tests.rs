@@ -61,7 +61,7 @@ pub(super) fn cell_of(values: &[(Slot, &str)]) -> Cell {
 }
 
 impl Cell {
-    fn with(mut self, change: impl FnOnce(&mut Column)) -> Self {
+    pub(super) fn with(mut self, change: impl FnOnce(&mut Column)) -> Self {
         change(Arc::make_mut(&mut self.column));
         self
     }
@@ -97,7 +97,7 @@ impl Credentials for Fixed {
 }
 
 /// Answers with the script's statuses, headers and bodies in turn, and remembers what it was sent.
-struct Server {
+pub(super) struct Server {
     base: String,
     seen: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
@@ -110,7 +110,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    async fn start(script: Vec<(u16, &'static str, Json)>) -> Self {
+    pub(super) async fn start(script: Vec<(u16, &'static str, Json)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let seen = Arc::new(Mutex::new(Vec::new()));
@@ -141,12 +141,12 @@ impl Server {
         Self { base, seen, task }
     }
 
-    fn seen(&self) -> Vec<String> {
+    pub(super) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 }
 
-fn provider_calls(providers: &[(&str, &Server)], secrets: &[(&str, &str)]) -> ProviderCalls {
+pub(super) fn provider_calls(providers: &[(&str, &Server)], secrets: &[(&str, &str)]) -> ProviderCalls {
     let credential = |server: &Server| ProviderCredential {
         api_key: Some(Secret::new("canary-key")),
         base_url: Some(server.base.clone()),
@@ -164,7 +164,7 @@ fn provider_calls(providers: &[(&str, &Server)], secrets: &[(&str, &str)]) -> Pr
     ProviderCalls::new(client, scraper, credentials, CallLimits::default(), ProviderCallsConfig::default())
 }
 
-fn asks(config: Json, shape: DataShape) -> Cell {
+pub(super) fn asks(config: Json, shape: DataShape) -> Cell {
     let config: AiConfig = serde_json::from_value(config).unwrap();
     cell_of(&[(1, "\"Ulm\"")]).with(|column| {
         column.ai_config = Some(config);
@@ -172,19 +172,19 @@ fn asks(config: Json, shape: DataShape) -> Cell {
     })
 }
 
-fn reply(text: &str) -> Json {
+pub(super) fn reply(text: &str) -> Json {
     json!({"model": "tiny-1", "choices": [{"message": {"content": text}, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2}})
 }
 
-fn value(outcome: CallOutcome) -> (String, Meta) {
+pub(super) fn value(outcome: CallOutcome) -> (String, Meta) {
     match outcome {
         CallOutcome::Value(raw, meta) => (raw.into(), meta),
         other => panic!("no value: {other:?}"),
     }
 }
 
-fn code(outcome: &CallOutcome) -> ErrorCode {
+pub(super) fn code(outcome: &CallOutcome) -> ErrorCode {
     let error = match outcome {
         CallOutcome::Failed(call_failure) => &call_failure.error,
         CallOutcome::Skipped(error) => error,

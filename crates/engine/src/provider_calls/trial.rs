@@ -2,18 +2,20 @@
 
 use std::time::Duration;
 
-use rowmill_model::column::{ApiConfig, WaterfallEmail};
+use rowmill_model::column::{AiProvider, ApiConfig, WaterfallEmail};
 use rowmill_model::provider::Provider as About;
 use rowmill_model::{CellError, ColumnType, ErrorCode, TeamId};
 use rowmill_providers::catalogue::{Kind, Provider};
 use rowmill_providers::email::Person;
 use rowmill_providers::http_api::{Body, Call};
-use rowmill_providers::llm::{self, Question};
-use rowmill_providers::{Failure, FailureKind, Secret};
+use rowmill_providers::llm::{self, Adaptation, Answer, Dialect, Question, Reply};
+use rowmill_providers::{Access, Failure, FailureKind, Secret};
 use serde_json::{Map, Value as Json, json};
 
+use super::conversation::ADAPTATIONS_MAX;
 use super::fill::Fill;
-use super::{ProviderCalls, access, api, scrape, waterfall};
+use super::prompt::Prompt;
+use super::{ProviderCalls, api, scrape, waterfall};
 use crate::cell_runner::{CallOutcome, Cell, CellRunner as _, busy};
 use crate::credentials::TeamCredentials;
 
@@ -62,7 +64,7 @@ impl ProviderCalls {
         let Some(provider) = Provider::named(about.id) else {
             return Ok(format!("{} is ready; it does not need a credential.", about.label));
         };
-        let access = access(provider, credentials)?;
+        let access = credentials.access(provider)?;
         match provider.kind {
             Kind::Ai(ai) => {
                 let model =
@@ -73,7 +75,7 @@ impl ProviderCalls {
                 };
                 let question =
                     Question { max_tokens: Some(16), ..Question::new(model, "Reply with: OK".to_owned()) };
-                let reply = llm::ask(&self.client, ai, &access, &question, TEST_TIME_MAX).await?;
+                let reply = self.ping_model(ai, &access, &question).await?;
                 let model = reply.model.unwrap_or(question.model);
                 Ok(format!("{} responded with the model {model}.", about.label))
             }
@@ -86,6 +88,25 @@ impl ProviderCalls {
             }
         }
     }
+
+    /// Asks in whatever words the server takes. A model that only got to think has answered, too.
+    async fn ping_model(
+        &self,
+        ai: AiProvider,
+        access: &Access,
+        question: &Question,
+    ) -> Result<Reply, Failure> {
+        let mut dialect = Dialect::default();
+        let mut adaptations_left = ADAPTATIONS_MAX;
+        loop {
+            match llm::ask(&self.client, ai, access, question, dialect, TEST_TIME_MAX).await? {
+                Answer::Refused(Adaptation::Speak(next), _) if adaptations_left > 0 => dialect = next,
+                Answer::Reply(reply) if reply.truncated || reply.reasoned => return Ok(reply),
+                answer => return answer.into_reply(),
+            }
+            adaptations_left -= 1;
+        }
+    }
 }
 
 fn resolved(cell: &Cell, credentials: &TeamCredentials) -> Result<Map<String, Json>, CallOutcome> {
@@ -93,14 +114,9 @@ fn resolved(cell: &Cell, credentials: &TeamCredentials) -> Result<Map<String, Js
     let resolved = match column.kind {
         ColumnType::Ai => {
             let Some(config) = &column.ai_config else { return Ok(Map::new()) };
-            let mut fill = Fill::new(cell, None)?;
+            let Prompt { system, text } = Prompt::fill(cell, config)?;
             let (provider, model) = super::ai::asked(config, credentials);
-            json!({
-                "system": config.system.as_deref().map(|system| fill.text(system)),
-                "prompt": fill.text(&config.prompt),
-                "provider": provider,
-                "model": model,
-            })
+            json!({ "system": system, "prompt": text, "provider": provider, "model": model })
         }
         ColumnType::Api => {
             let Some(config) = &column.api_config else { return Ok(Map::new()) };

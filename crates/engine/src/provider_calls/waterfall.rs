@@ -14,7 +14,7 @@ use rowmill_providers::{Access, Failure, FailureKind};
 use serde_json::Value as Json;
 
 use super::fill::Fill;
-use super::{ProviderCalls, access, column_limit, identity, invalid, millis_since, team_part};
+use super::{ProviderCalls, column_limit, identity, invalid, millis_since, team_part};
 use crate::call_limits::{CallLimit, CallLimits, LimitReached};
 use crate::cell_runner::{CallFailure, CallOutcome, Capacity, Cause, Cell};
 use crate::credentials::TeamCredentials;
@@ -253,7 +253,7 @@ fn finder_of(
 ) -> Result<Option<FinderAccess>, Failure> {
     let Some(provider) = Provider::named(&entry.task_type) else { return Ok(None) };
     let Kind::Finder(finder) = provider.kind else { return Ok(None) };
-    Ok(Some(FinderAccess { provider, finder, access: access(provider, credentials)? }))
+    Ok(Some(FinderAccess { provider, finder, access: credentials.access(provider)? }))
 }
 
 fn unknown(entry: &WaterfallProvider) -> Failure {

@@ -201,6 +201,7 @@ impl Actor {
             kept_input: KeptInput::default(),
             now_ms: self.world.now_ms(),
             once: None,
+            import: None,
         };
         self.store.insert_rows(insert).await.unwrap();
     }

@@ -67,6 +67,7 @@ async fn a_call_that_panics_ends_its_cell() {
         kept_input: KeptInput::default(),
         now_ms: 0,
         once: None,
+        import: None,
     };
     store.insert_rows(rows).await.unwrap();
     let trigger = Trigger {

@@ -9,7 +9,7 @@ use crate::table::Table;
 use crate::value::canonical;
 
 /// A number for all of a column that decides what its results are. What only says how often, how fast or how long
-/// to ask is left out, and so is what the column is called.
+/// to ask is left out, and so are whom to ask if that fails and what the column is called.
 pub(super) fn asking(column: &Column, table: &Table) -> u64 {
     let Column {
         id: _,
@@ -32,9 +32,9 @@ pub(super) fn asking(column: &Column, table: &Table) -> u64 {
     let parts = [
         json(kind),
         json(data_shape),
-        json(ai_config),
+        without(json(ai_config), "fallback"),
         task_config.as_ref().map(task).unwrap_or_default(),
-        without_timeout(json(api_config)),
+        without(json(api_config), "timeoutSeconds"),
         json(run_condition),
         references,
     ];
@@ -45,9 +45,9 @@ fn json(part: &impl Serialize) -> Json {
     serde_json::to_value(part).unwrap_or_default()
 }
 
-fn without_timeout(mut config: Json) -> Json {
+fn without(mut config: Json, field: &str) -> Json {
     if let Json::Object(fields) = &mut config {
-        fields.remove("timeoutSeconds");
+        fields.remove(field);
     }
     config
 }
@@ -62,7 +62,7 @@ fn task(config: &TaskConfig) -> Json {
         let entries: Vec<_> = entries.iter().map(|entry| (&entry.id, &entry.task_type)).collect();
         json(&(waterfall_type, entries, input_mapping))
     });
-    Json::from_iter([json(task_type), json(&waterfall), without_timeout(json(web_scraper))])
+    Json::from_iter([json(task_type), json(&waterfall), without(json(web_scraper), "timeoutSeconds")])
 }
 
 /// The paths that a reference column follows to its value.
@@ -109,6 +109,7 @@ mod tests {
             ("/aiConfig/maxTokens", json!(5), true),
             ("/aiConfig/outputSchema", json!({"a": 1}), true),
             ("/aiConfig/outputSchema", json!({"b": 2, "a": 1}), false),
+            ("/aiConfig/fallback", json!({"model": "small"}), false),
             ("/apiConfig/url", json!("http://b"), true),
             ("/apiConfig/method", json!("POST"), true),
             ("/apiConfig/headers", json!({"X": "1"}), true),

@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::asking::asking;
 use super::askings::Redefined;
 use super::mark::Mark;
+use super::prompt_inputs::PromptInput;
 use crate::cell::Details;
 use crate::cell_status::CellStatus;
 use crate::column::Column;
@@ -45,6 +46,8 @@ pub(super) struct Planned {
     /// What it asks, as one number.
     pub(super) asked: u64,
     pub(super) inputs: Vec<Input>,
+    /// Parts of cells that its prompt reads.
+    pub(super) prompt_inputs: Vec<PromptInput>,
     pub(super) condition: Option<Predicate>,
     /// The processed columns that must have settled first, by their place in the plan.
     pub(super) waits: BTreeSet<usize>,
@@ -199,6 +202,7 @@ fn planned(column: &Column, table: &Table, place: &impl Fn(Slot) -> Option<usize
         slot: column.slot,
         asked: asking(column, table),
         inputs: inputs.collect(),
+        prompt_inputs: PromptInput::of(column, table),
         condition: (!condition.is_empty()).then(|| Predicate::compile(condition, table)),
         waits: BTreeSet::new(),
     }

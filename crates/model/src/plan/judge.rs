@@ -4,7 +4,9 @@ use jiff::Timestamp;
 
 use super::block::Block;
 use super::dependencies::Plan;
+use super::prompt_inputs::PromptInput;
 use crate::cell_status::{CellError, CellStatus, ErrorCode};
+use crate::column::Column;
 use crate::record::Slot;
 use crate::row::RowView;
 use crate::value::Value;
@@ -39,11 +41,20 @@ impl Plan {
                 return Verdict::Skip(missing_input(&input.header));
             }
         }
+        if let Some(label) = column.prompt_inputs.iter().find_map(|input| input.missing(row)) {
+            return Verdict::Skip(missing_input(label));
+        }
         match &column.condition {
             Some(condition) if !condition.holds(row, now) => Verdict::Skip(condition_not_met()),
             _ => Verdict::Run,
         }
     }
+}
+
+/// What a column's prompt lacks in one row. A plan knows it for many.
+pub fn missing_prompt_input(column: &Column, row: &RowView<'_>) -> Option<CellError> {
+    let inputs = PromptInput::of(column, row.table());
+    inputs.iter().find_map(|input| input.missing(row)).map(missing_input)
 }
 
 /// A column that must have a value has none.

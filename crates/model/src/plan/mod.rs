@@ -12,6 +12,7 @@ mod dependencies;
 mod ending;
 mod judge;
 pub(crate) mod mark;
+mod prompt_inputs;
 mod run;
 mod tally;
 #[cfg(test)]
@@ -22,7 +23,7 @@ pub use askings::{Askings, Redefined, Refiling};
 pub use block::{BLOCK_BITS, BLOCK_ROWS, Block, StaleChange, block_of, place_of, position_of};
 pub use dependencies::{Plan, PlanChange};
 pub use ending::Ending;
-pub use judge::{Verdict, condition_not_met, missing_input};
+pub use judge::{Verdict, condition_not_met, missing_input, missing_prompt_input};
 pub use mark::{Mark, Phase};
 pub use run::{EndedRun, RunTally, StartedBy};
 pub use tally::{ColumnTally, RowTally, Tally, WaitsFor};

@@ -1,11 +1,13 @@
 //! Anthropic's messages.
 
 use reqwest::Method;
-use rowmill_model::Spent;
 use serde_json::{Map, Value, json};
 
+use super::dialect::{Dialect, Format, Sent, Streaming, Wire};
 use super::question::{Output, Question};
-use super::reply::{Reply, content_text, declined, word};
+use super::reply::{Reply, arguments_text, content_text, cost, has_thoughts, word};
+use super::sse::{Events, STREAM_BYTES_MAX, events};
+use super::thoughts::without_thoughts;
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind};
 use crate::ssrf_guard::{Request, Response};
@@ -19,61 +21,158 @@ const MAX_TOKENS_DEFAULT: u32 = 4096;
 /// OpenAI's scale ends at 2, this one at 1.
 const TEMPERATURE_MAX: f64 = 1.0;
 
-pub(super) fn request(access: &Access, question: &Question) -> Result<Request, Failure> {
+pub(super) fn request(
+    access: &Access,
+    question: &Question,
+    dialect: Dialect,
+) -> Result<(Request, Sent), Failure> {
     let request = Request::new(Method::POST, access.url("v1/messages"), access.network_policy)
         .secret_header("x-api-key", "", access.require_key()?)?
         .header("anthropic-version", VERSION)?;
-    Ok(request.json(&body(question)))
+    let request =
+        if dialect.streaming == Streaming::Off { request } else { request.bytes_max(STREAM_BYTES_MAX) };
+    let (body, sent) = body(question, dialect);
+    Ok((request.json(&body), sent))
 }
 
-fn body(question: &Question) -> Value {
+fn body(question: &Question, dialect: Dialect) -> (Value, Sent) {
     let Question { model, system: _, turns, temperature, max_tokens, output } = question;
     let messages: Vec<Value> =
         turns.iter().map(|turn| json!({"role": turn.speaker.word(), "content": turn.text})).collect();
+    let limit = dialect.limit(max_tokens.unwrap_or(MAX_TOKENS_DEFAULT));
+    let temperature = temperature.filter(|_| !dialect.without_temperature);
+    let schema = match (output, dialect.format) {
+        (Output::Json(Some(schema)), Format::Schema) => Some(schema),
+        (Output::Json(_) | Output::Text, _) => None,
+    };
+    let sent = Sent {
+        limit: Some(("max_tokens", limit)),
+        has_temperature: temperature.is_some(),
+        has_format: schema.is_some(),
+        wire: Wire::Anthropic,
+    };
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(model));
-    body.insert("max_tokens".to_owned(), json!(max_tokens.unwrap_or(MAX_TOKENS_DEFAULT)));
+    body.insert("max_tokens".to_owned(), json!(limit));
     body.insert("messages".to_owned(), json!(messages));
-    if let Some(system) = question.system_text() {
+    if let Some(system) = question.system_text(dialect.format) {
         body.insert("system".to_owned(), json!(system));
     }
     if let Some(temperature) = temperature {
         body.insert("temperature".to_owned(), json!(temperature.min(TEMPERATURE_MAX)));
     }
-    if let Output::Json(Some(schema)) = output {
+    if let Some(schema) = schema {
         let format = json!({"format": {"type": "json_schema", "schema": schema}});
         body.insert("output_config".to_owned(), format);
     }
-    Value::Object(body)
+    if dialect.streaming != Streaming::Off {
+        body.insert("stream".to_owned(), json!(true));
+    }
+    (Value::Object(body), sent)
 }
 
-pub(super) fn read(response: &Response) -> Result<Reply, Failure> {
+pub(super) fn read(response: &Response, question: &Question) -> Result<Reply, Failure> {
     if !(200..300).contains(&response.status) {
-        return Err(failure(response));
+        return Err(failure(response, &response.json_lenient()));
     }
-    let body = response.json(WHO)?;
+    let body = match events(response) {
+        Some(events) => whole(&events)?,
+        None => response.json(WHO)?,
+    };
     if body.get("type").and_then(Value::as_str) == Some("error") {
-        return Err(failure(response));
+        return Err(failure(response, &body));
     }
+    let content = body.get("content").unwrap_or(&Value::Null);
+    let said = content_text(content);
+    let (said, has_thoughts_before) = without_thoughts(&said);
+    let text = match tool_input(content).filter(|_| said.trim().is_empty() && question.output != Output::Text)
+    {
+        Some(input) => input,
+        None => said.to_owned(),
+    };
     let finish = word(&body, "stop_reason");
-    let text = content_text(body.get("content").unwrap_or(&Value::Null));
-    if finish.as_deref() == Some("refusal") {
-        return Err(declined(Some(&text)));
-    }
-    let tokens = |key: &str| body.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
-    Ok(Reply {
+    let count = |key: &str| body.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
+    let reply = Reply {
         text,
         model: word(&body, "model"),
-        input_tokens: tokens("input_tokens"),
-        output_tokens: tokens("output_tokens"),
+        input_tokens: count("input_tokens"),
+        output_tokens: count("output_tokens"),
+        spent: cost(&body, response),
         truncated: matches!(finish.as_deref(), Some("max_tokens" | "model_context_window_exceeded")),
+        reasoned: has_thoughts_before || has_thoughts(content),
         finish,
-        spent: Spent::NOTHING,
-    })
+    };
+    if reply.finish.as_deref() == Some("refusal") {
+        return Err(reply.declined(Some(&reply.text)));
+    }
+    Ok(reply)
 }
 
-fn failure(response: &Response) -> Failure {
-    let body = response.json_lenient();
+/// The answer of a model that took the schema for a tool.
+fn tool_input(content: &Value) -> Option<String> {
+    content.as_array()?.iter().find_map(|part| arguments_text(part.get("input")?))
+}
+
+/// The answer that a stream's pieces make.
+fn whole(events: &Events) -> Result<Value, Failure> {
+    let mut whole = Value::Null;
+    let mut parts: Vec<Value> = Vec::new();
+    let mut is_complete = false;
+    for event in &events.data {
+        match event.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "error" => return Ok(event.clone()),
+            "message_start" => whole = event.get("message").cloned().unwrap_or_default(),
+            "content_block_start" => {
+                parts.push(event.get("content_block").cloned().unwrap_or_default());
+            }
+            "content_block_delta" => {
+                if let (Some(part), Some(delta)) = (parts.last_mut(), event.get("delta")) {
+                    extend(part, delta);
+                }
+            }
+            "message_delta" => {
+                is_complete = true;
+                set(&mut whole, "stop_reason", event.pointer("/delta/stop_reason"));
+                let mut usage = whole.get("usage").cloned().unwrap_or_default();
+                let counts = event.get("usage").and_then(Value::as_object);
+                for (name, count) in counts.into_iter().flatten() {
+                    set(&mut usage, name, Some(count));
+                }
+                set(&mut whole, "usage", Some(&usage));
+            }
+            "message_stop" => is_complete = true,
+            _ => {}
+        }
+    }
+    if !is_complete {
+        return Err(Failure::transient(format!(
+            "{WHO} broke the stream off before the response was complete."
+        )));
+    }
+    set(&mut whole, "content", Some(&Value::Array(parts)));
+    Ok(whole)
+}
+
+/// Adds a piece to the part of the content that it belongs to.
+fn extend(part: &mut Value, delta: &Value) {
+    for (key, piece) in [("text", "text"), ("thinking", "thinking"), ("input", "partial_json")] {
+        let Some(piece) = delta.get(piece).and_then(Value::as_str) else { continue };
+        // The input of a tool begins as an empty object and goes on as text.
+        let before = part.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        set(part, key, Some(&Value::from(before + piece)));
+    }
+}
+
+fn set(object: &mut Value, key: &str, value: Option<&Value>) {
+    if object.is_null() {
+        *object = json!({});
+    }
+    if let (Some(object), Some(value)) = (object.as_object_mut(), value) {
+        object.insert(key.to_owned(), value.clone());
+    }
+}
+
+fn failure(response: &Response, body: &Value) -> Failure {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     if is_spent(response.status, text("/error/details/error_code"), text("/error/message")) {
         return response.failure_of(WHO, FailureKind::OutOfCredits);

@@ -1,66 +1,105 @@
 //! Language models that speak OpenAI's or Anthropic's wire.
 //!
-//! One [`ask`] is one call. An answer that must be JSON is read with [`read_json`]; if it has problems,
-//! [`Question::repair`] makes the question that shows them to the model, to be asked once more.
+//! One [`ask`] is one call. A server that refuses part of the request says so with [`Answer::Refused`], which
+//! holds the [`Dialect`] to ask in instead. An answer that must be JSON is read with [`read_json`]; if it has
+//! problems, [`Question::repair`] makes the question that shows them to the model, to be asked once more.
+//!
+//! - `openai` and `anthropic`: one wire each, what is sent and what an answer means.
+//! - `dialect`: the rules of adapting to a server, read from its refusals (`refusal`).
+//! - `sse` and `thoughts`: streams, and thoughts that stand before an answer, as both wires have them.
 
 mod anthropic;
+mod dialect;
 mod openai;
 mod question;
+mod refusal;
 mod reply;
 mod schema;
+mod sse;
+mod thoughts;
 
 use std::time::Duration;
 
+pub use dialect::{Adaptation, Dialect};
+use dialect::{Sent, Verdict};
 pub use question::{Output, Question, Speaker, Turn};
-pub use reply::Reply;
+use refusal::{ContextSizes, Refusal};
+pub use reply::{Answer, Reply};
+use rowmill_model::Spent;
 use rowmill_model::column::AiProvider;
-use rowmill_model::{Amount, Spent};
-pub use schema::read_json;
+pub use schema::{is_cut_json, read_json};
 
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind};
 use crate::ssrf_guard::{Client, Response};
 
-/// Asks once.
+/// Asks once, in the words that the server is known to take.
 pub async fn ask(
     client: &Client,
     provider: AiProvider,
     access: &Access,
     question: &Question,
+    dialect: Dialect,
     deadline: Duration,
-) -> Result<Reply, Failure> {
-    let request = match provider {
-        AiProvider::Openai => openai::request(access, question),
-        AiProvider::Anthropic => anthropic::request(access, question),
+) -> Result<Answer, Failure> {
+    let (request, sent) = match provider {
+        AiProvider::Openai => openai::request(access, question, dialect),
+        AiProvider::Anthropic => anthropic::request(access, question, dialect),
     }?;
     let response = client.send(request.deadline(deadline)).await?;
     let reply = match provider {
-        AiProvider::Openai => openai::read(&response),
-        AiProvider::Anthropic => anthropic::read(&response),
+        AiProvider::Openai => openai::read(&response, question),
+        AiProvider::Anthropic => anthropic::read(&response, question),
     };
-    let spent = spent(&response);
-    match reply {
-        Ok(reply) => settled(Reply { spent, ..reply }),
-        Err(failure) => Err(Failure { spent, ..failure }),
+    let failure = match reply {
+        Ok(reply) => return Ok(Answer::Reply(reply)),
+        Err(failure) if failure.spent == Spent::NOTHING => {
+            Failure { spent: reply::cost(&response.json_lenient(), &response), ..failure }
+        }
+        Err(failure) => failure,
+    };
+    match verdict(&response, &failure, dialect, &sent) {
+        Verdict::Adapt(adaptation) => Ok(Answer::Refused(adaptation, failure)),
+        Verdict::TooLong(sizes) => Err(too_long(sizes, question)),
+        Verdict::Final => Err(failure),
     }
 }
 
-/// What an answer says it cost, in US dollars: routers say it among the tokens, LiteLLM in a header.
-fn spent(response: &Response) -> Spent {
-    let in_body = || Amount::read(response.json_lenient().pointer("/usage/cost")?);
-    let in_header = || Amount::told(response.header("x-litellm-response-cost")?.trim().parse().ok()?);
-    Spent::cost(in_body().or_else(in_header))
+/// What a failed answer comes to: only a request that was refused as such can be put in another way.
+fn verdict(response: &Response, failure: &Failure, dialect: Dialect, sent: &Sent) -> Verdict {
+    let is_refused = failure.kind == FailureKind::ProviderError && !failure.is_transient;
+    match response.status {
+        413 => Verdict::TooLong(Refusal::read(&response.json_lenient()).context_sizes().unwrap_or_default()),
+        // Routers also answer 200 and put the status they were given into the body.
+        200 | 400 | 422 if is_refused => dialect.adapted(&Refusal::read(&response.json_lenient()), sent),
+        _ => Verdict::Final,
+    }
 }
 
-/// A reply with text in it, or the reason why there is none.
-fn settled(reply: Reply) -> Result<Reply, Failure> {
-    if !reply.text.trim().is_empty() {
-        return Ok(reply);
-    }
-    let words = if reply.truncated {
-        "The model reached the token limit before it returned a result.".to_owned()
-    } else {
-        format!("The model returned no text ({}).", reply.finish.as_deref().unwrap_or("no reason given"))
+/// A prompt that the model cannot take, with the sizes as far as they are known.
+fn too_long(sizes: ContextSizes, question: &Question) -> Failure {
+    const ADVICE: &str =
+        "Shorten the prompt or the values it refers to, or choose a model with a larger context window.";
+    let words = match sizes {
+        ContextSizes { prompt: Some(prompt), context: Some(context) } => {
+            format!(
+                "The prompt is too long for the model: it has {prompt} tokens, and the model takes {context}. {ADVICE}"
+            )
+        }
+        ContextSizes { prompt: None, context: Some(context) } => {
+            let bytes = question.bytes();
+            format!(
+                "The prompt is too long for the model: it has {bytes} bytes, and the model takes {context} tokens. {ADVICE}"
+            )
+        }
+        ContextSizes { .. } => {
+            let bytes = question.bytes();
+            // A token of English is some four bytes.
+            let tokens = bytes / 4;
+            format!(
+                "The prompt is too long for the model: it has {bytes} bytes, about {tokens} tokens. {ADVICE}"
+            )
+        }
     };
-    Err(Failure { spent: reply.spent, ..Failure::new(FailureKind::InvalidOutput, words) })
+    Failure::new(FailureKind::TooLarge, words)
 }

@@ -3,95 +3,199 @@
 //! Compatible servers leave fields out and invent words, so answers are read field by field.
 
 use reqwest::Method;
-use rowmill_model::Spent;
 use serde_json::{Map, Value, json};
 
+use super::dialect::{Dialect, Format, LimitField, Sent, Streaming, Wire};
 use super::question::{Output, Question};
-use super::reply::{Reply, content_text, declined, word};
+use super::refusal::error_of;
+use super::reply::{Reply, arguments_text, content_text, cost, has_thoughts, says_something, word};
 use super::schema::is_strict;
+use super::sse::{Events, STREAM_BYTES_MAX, append, events};
+use super::thoughts::without_thoughts;
 use crate::access::Access;
 use crate::failure::{Failure, FailureKind, wait};
 use crate::ssrf_guard::{Request, Response};
 
 const WHO: &str = "The model's server";
 
-pub(super) fn request(access: &Access, question: &Question) -> Result<Request, Failure> {
+pub(super) fn request(
+    access: &Access,
+    question: &Question,
+    dialect: Dialect,
+) -> Result<(Request, Sent), Failure> {
     let request = Request::new(Method::POST, access.url("chat/completions"), access.network_policy);
     let request = match &access.api_key {
         Some(key) => request.secret_header("authorization", "Bearer ", key)?,
         None => request,
     };
-    Ok(request.json(&body(access, question)))
+    let request =
+        if dialect.streaming == Streaming::Off { request } else { request.bytes_max(STREAM_BYTES_MAX) };
+    let (body, sent) = body(access, question, dialect);
+    Ok((request.json(&body), sent))
 }
 
-fn body(access: &Access, question: &Question) -> Value {
+fn body(access: &Access, question: &Question, dialect: Dialect) -> (Value, Sent) {
     let Question { model, system: _, turns, temperature, max_tokens, output } = question;
-    let system = question.system_text().map(|text| json!({"role": "system", "content": text}));
+    let system = question.system_text(dialect.format).map(|text| json!({"role": "system", "content": text}));
     let turns = turns.iter().map(|turn| json!({"role": turn.speaker.word(), "content": turn.text}));
     let messages: Vec<Value> = system.into_iter().chain(turns).collect();
+    let temperature = temperature.filter(|_| !dialect.without_temperature);
+    let limit = limit_field(access, dialect).zip(max_tokens.map(|limit| dialect.limit(limit)));
+    let format = response_format(output, dialect.format);
+    let sent = Sent {
+        limit,
+        has_temperature: temperature.is_some(),
+        has_format: format.is_some(),
+        wire: Wire::OpenAi,
+    };
     let mut body = Map::new();
     body.insert("model".to_owned(), json!(model));
     body.insert("messages".to_owned(), json!(messages));
     if let Some(temperature) = temperature {
         body.insert("temperature".to_owned(), json!(temperature));
     }
-    if let Some(max_tokens) = max_tokens {
-        body.insert(max_tokens_field(access).to_owned(), json!(max_tokens));
+    if let Some((field, limit)) = limit {
+        body.insert(field.to_owned(), json!(limit));
     }
-    match output {
-        Output::Text => {}
-        Output::Json(None) => {
-            body.insert("response_format".to_owned(), json!({"type": "json_object"}));
+    if let Some(format) = format {
+        body.insert("response_format".to_owned(), format);
+    }
+    if dialect.streaming != Streaming::Off {
+        body.insert("stream".to_owned(), json!(true));
+    }
+    if dialect.streaming == Streaming::WithUsage {
+        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    }
+    (Value::Object(body), sent)
+}
+
+fn response_format(output: &Output, format: Format) -> Option<Value> {
+    match (output, format) {
+        (Output::Text, _) | (Output::Json(_), Format::Unsent) => None,
+        (Output::Json(None), _) | (Output::Json(Some(_)), Format::AnyJson) => {
+            Some(json!({"type": "json_object"}))
         }
-        Output::Json(Some(schema)) => {
+        (Output::Json(Some(schema)), Format::Schema) => {
             // OpenAI refuses `strict` with a schema outside its strict subset.
             let format = json!({"name": "answer", "schema": schema, "strict": is_strict(schema)});
-            let format = json!({"type": "json_schema", "json_schema": format});
-            body.insert("response_format".to_owned(), format);
+            Some(json!({"type": "json_schema", "json_schema": format}))
         }
     }
-    Value::Object(body)
 }
 
 /// OpenAI's newer models refuse the old name, and most compatible servers know only that.
-fn max_tokens_field(access: &Access) -> &'static str {
-    if access.base_url.host_str() == Some("api.openai.com") { "max_completion_tokens" } else { "max_tokens" }
+fn limit_field(access: &Access, dialect: Dialect) -> Option<&'static str> {
+    let host = access.base_url.host_str().unwrap_or_default();
+    let is_openai = host == "api.openai.com" || host.ends_with(".openai.azure.com");
+    match (dialect.limit_field, is_openai) {
+        (LimitField::Usual, true) | (LimitField::Other, false) => Some("max_completion_tokens"),
+        (LimitField::Usual, false) | (LimitField::Other, true) => Some("max_tokens"),
+        (LimitField::Unsent, _) => None,
+    }
 }
 
-pub(super) fn read(response: &Response) -> Result<Reply, Failure> {
+pub(super) fn read(response: &Response, question: &Question) -> Result<Reply, Failure> {
     if !(200..300).contains(&response.status) {
         return Err(failure(response, response.status));
     }
-    let body = response.json(WHO)?;
-    if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
+    let body = match events(response) {
+        Some(events) => whole(&events)?,
+        None => response.json(WHO)?,
+    };
+    let choice = body.pointer("/choices/0").unwrap_or(&Value::Null);
+    let error = |of: &Value| of.get("error").filter(|error| !error.is_null()).cloned();
+    if let Some(error) = error(&body).or_else(|| error(choice)) {
         // Some routers answer 200 and put the status they were given into the body.
         let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
         let status = status.filter(|status| (400..600).contains(status));
         return Err(failure(response, status.unwrap_or(500)));
     }
-    let choice = body.pointer("/choices/0").cloned().unwrap_or_default();
-    let message = choice.get("message").cloned().unwrap_or_default();
-    let finish = word(&choice, "finish_reason");
+    let message = choice.get("message").unwrap_or(&Value::Null);
+    let reply = reply(&body, choice, message, question, response);
     let refusal = message.get("refusal").and_then(Value::as_str).filter(|text| !text.is_empty());
-    if refusal.is_some() || matches!(finish.as_deref(), Some("content_filter" | "refusal")) {
-        return Err(declined(refusal));
+    if refusal.is_some() || matches!(reply.finish.as_deref(), Some("content_filter" | "refusal")) {
+        return Err(reply.declined(refusal));
     }
-    let tokens = |key: &str| body.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
-    Ok(Reply {
-        text: content_text(message.get("content").unwrap_or(&Value::Null)),
-        model: word(&body, "model"),
-        input_tokens: tokens("prompt_tokens"),
-        output_tokens: tokens("completion_tokens"),
+    Ok(reply)
+}
+
+fn reply(body: &Value, choice: &Value, message: &Value, question: &Question, response: &Response) -> Reply {
+    let content = message.get("content").unwrap_or(&Value::Null);
+    let content_said = content_text(content);
+    // Servers of the time before chats answer with a bare text.
+    let said = if content_said.is_empty() {
+        content_text(choice.get("text").unwrap_or(&Value::Null))
+    } else {
+        content_said
+    };
+    let (said, has_thoughts_before) = without_thoughts(&said);
+    let text =
+        match tool_arguments(message).filter(|_| said.trim().is_empty() && question.output != Output::Text) {
+            Some(arguments) => arguments,
+            None => said.to_owned(),
+        };
+    let count = |pointer: &str| body.pointer(pointer).and_then(Value::as_u64);
+    let finish = word(choice, "finish_reason");
+    Reply {
+        text,
+        model: word(body, "model"),
+        input_tokens: count("/usage/prompt_tokens"),
+        output_tokens: count("/usage/completion_tokens"),
+        spent: cost(body, response),
         truncated: finish.as_deref() == Some("length"),
         finish,
-        spent: Spent::NOTHING,
-    })
+        reasoned: has_thoughts_before
+            || has_thoughts(content)
+            || says_something(message, "reasoning_content")
+            || says_something(message, "reasoning")
+            || count("/usage/completion_tokens_details/reasoning_tokens").is_some_and(|tokens| tokens > 0),
+    }
+}
+
+/// The answer of a model that took the schema for a tool.
+fn tool_arguments(message: &Value) -> Option<String> {
+    let call = message.pointer("/tool_calls/0/function/arguments");
+    arguments_text(call.or_else(|| message.pointer("/function_call/arguments"))?)
+}
+
+/// The answer that a stream's pieces make.
+fn whole(events: &Events) -> Result<Value, Failure> {
+    let [mut content, mut reasoning, mut refusal, mut arguments, mut text] = [const { String::new() }; 5];
+    let (mut model, mut finish, mut usage) = (Value::Null, Value::Null, Value::Null);
+    for event in &events.data {
+        if event.get("error").is_some_and(|error| !error.is_null()) {
+            return Ok(event.clone());
+        }
+        let known = |key: &str| event.get(key).filter(|value| !value.is_null()).cloned();
+        model = known("model").unwrap_or(model);
+        usage = known("usage").unwrap_or(usage);
+        let Some(choice) = event.pointer("/choices/0") else { continue };
+        finish = choice.get("finish_reason").filter(|finish| !finish.is_null()).cloned().unwrap_or(finish);
+        // Servers that stream unasked may send the whole message at once.
+        let delta = choice.get("delta").or_else(|| choice.get("message")).unwrap_or(&Value::Null);
+        append(&mut content, delta.get("content"));
+        append(&mut reasoning, delta.get("reasoning_content").or_else(|| delta.get("reasoning")));
+        append(&mut refusal, delta.get("refusal"));
+        append(&mut text, choice.get("text"));
+        let call =
+            delta.pointer("/tool_calls/0").filter(|call| call.get("index").is_none_or(|index| index == 0));
+        append(&mut arguments, call.and_then(|call| call.pointer("/function/arguments")));
+    }
+    if finish.is_null() && !events.is_done {
+        return Err(Failure::transient(format!(
+            "{WHO} broke the stream off before the response was complete."
+        )));
+    }
+    let call = json!({"function": {"arguments": arguments}});
+    let message =
+        json!({"content": content, "reasoning_content": reasoning, "refusal": refusal, "tool_calls": [call]});
+    let choice = json!({"message": message, "text": text, "finish_reason": finish});
+    Ok(json!({"model": model, "choices": [choice], "usage": usage}))
 }
 
 fn failure(response: &Response, status: u16) -> Failure {
     let body = response.json_lenient();
-    // Gemini's compatible form wraps its error in a list.
-    let error = body.pointer("/0/error").or_else(|| body.get("error")).unwrap_or(&Value::Null);
+    let error = error_of(&body);
     if is_out_of_credits(error) {
         return response.failure_of(WHO, FailureKind::OutOfCredits);
     }

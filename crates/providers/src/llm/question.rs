@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::dialect::Format;
+
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
@@ -44,6 +46,13 @@ pub enum Output {
     Json(Option<Value>),
 }
 
+/// The room for an answer that was cut off where nobody had set a limit.
+const ROOM_TOKENS: u32 = 16_384;
+/// With less room than this a model that reasons says nothing.
+const ROOM_TOKENS_MIN: u32 = 1_024;
+/// A limit is not raised beyond this.
+const ROOM_TOKENS_MAX: u32 = 65_536;
+
 impl Question {
     /// A question of one prompt.
     pub fn new(model: impl Into<String>, prompt: impl Into<String>) -> Self {
@@ -74,13 +83,32 @@ impl Question {
         question
     }
 
-    /// The system message, with the one sentence a server needs that is given no schema.
-    pub(super) fn system_text(&self) -> Option<String> {
+    /// The same question once more, with four times the room for an answer that did not fit.
+    #[must_use]
+    pub fn with_room(&self) -> Self {
+        let wider = |limit: u32| limit.saturating_mul(4).clamp(ROOM_TOKENS_MIN, ROOM_TOKENS_MAX).max(limit);
+        Self { max_tokens: Some(self.max_tokens.map_or(ROOM_TOKENS, wider)), ..self.clone() }
+    }
+
+    /// The length of all that is sent as text.
+    pub(super) fn bytes(&self) -> usize {
+        let turns = self.turns.iter().map(|turn| turn.text.len()).sum::<usize>();
+        turns + self.system.as_ref().map_or(0, String::len)
+    }
+
+    /// The system message, with what a server must be told of the answer that is not told otherwise.
+    pub(super) fn system_text(&self, format: Format) -> Option<String> {
         const JSON_ONLY: &str = "Answer with JSON and nothing else.";
-        match (&self.system, &self.output) {
-            (Some(system), Output::Json(None)) => Some(format!("{system}\n\n{JSON_ONLY}")),
-            (None, Output::Json(None)) => Some(JSON_ONLY.to_owned()),
-            (system, _) => system.clone(),
-        }
+        let told = match (&self.output, format) {
+            (Output::Text, _) | (Output::Json(Some(_)), Format::Schema) => return self.system.clone(),
+            (Output::Json(None), _) => JSON_ONLY.to_owned(),
+            (Output::Json(Some(schema)), Format::AnyJson | Format::Unsent) => {
+                format!("{JSON_ONLY} It must satisfy this JSON Schema:\n{schema}")
+            }
+        };
+        Some(match &self.system {
+            Some(system) => format!("{system}\n\n{told}"),
+            None => told,
+        })
     }
 }

@@ -13,6 +13,14 @@ pub fn read_json(text: &str, schema: Option<&AnswerSchema>) -> Result<Box<RawVal
     }
 }
 
+/// Whether a model's text is JSON that ends too early.
+pub fn is_cut_json(text: &str) -> bool {
+    let start = text.find(['{', '[']).and_then(|start| text.get(start..)).unwrap_or_default();
+    parse(text).is_none()
+        && serde_json::from_str::<Value>(start).is_err_and(|error| error.is_eof())
+        && !start.is_empty()
+}
+
 /// Models wrap JSON in fences and pleasantries, even when told not to.
 fn parse(text: &str) -> Option<(Box<RawValue>, Value)> {
     let text = text.trim();
@@ -94,6 +102,21 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(read_json(text, None).ok().as_deref().map(RawValue::get), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn json_that_ends_too_early_is_told_from_other_text() {
+        for (text, expected) in [
+            ("{\"a\":", true),
+            ("```json\n{\"a\": [1, 2", true),
+            ("[\"half a te", true),
+            ("{\"a\": 1}", false),
+            ("{\"a\": nonsense}", false),
+            ("no json", false),
+            ("", false),
+        ] {
+            assert_eq!(is_cut_json(text), expected, "{text}");
         }
     }
 

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use rowmill_model::column::AiProvider::{self, Anthropic, Openai};
 use rowmill_model::{Amount, AnswerSchema, ErrorCode, Spent};
-use rowmill_providers::llm::{Output, Question, Reply, ask, read_json};
+use rowmill_providers::llm::{Dialect, Output, Question, Reply, ask, read_json};
 use rowmill_providers::{Access, Failure, NetworkPolicy};
 use serde_json::{Value, json};
 
 use crate::server::{self, Answer, Seen, Server, text};
 use crate::support::{CANARY, assert_clean, client, trusted};
+
+const DEADLINE: Duration = Duration::from_secs(20);
 
 async fn asked(provider: AiProvider, question: &Question, answer: Answer) -> (Result<Reply, Failure>, Seen) {
     let server = Server::start(vec![answer]).await;
@@ -17,7 +19,8 @@ async fn asked(provider: AiProvider, question: &Question, answer: Answer) -> (Re
     if provider == Openai {
         access.base_url.set_path("/v1");
     }
-    let reply = ask(&client(""), provider, &access, question, Duration::from_secs(20)).await;
+    let answer = ask(&client(""), provider, &access, question, Dialect::default(), DEADLINE).await;
+    let reply = answer.and_then(rowmill_providers::llm::Answer::into_reply);
     assert_clean(&reply);
     (reply, server.seen().remove(0))
 }
@@ -57,6 +60,7 @@ async fn openai_is_asked_in_its_words() {
             spent: Spent::NOTHING,
             finish: Some("stop".to_owned()),
             truncated: false,
+            reasoned: false,
         }
     );
     assert_eq!(seen.line(), "POST /v1/chat/completions");
@@ -112,8 +116,8 @@ async fn what_an_answer_cost_is_read_where_it_is_told() {
         (Openai, chat(&json!({"refusal": "No."}), &json!("stop")).with(HEADER, "0.5"), Some(0.5)),
     ] {
         let (reply, _) = asked(provider, &question(), answer).await;
-        let spent = reply.map_or_else(|failure| failure.spent, |reply| reply.spent);
-        assert_eq!(spent, Spent::cost(expected.and_then(Amount::told)));
+        let spent = reply.map_or_else(|failure| failure.spent, |reply| reply.paid());
+        assert_eq!(spent.cost, expected.and_then(Amount::told));
     }
 }
 
@@ -121,10 +125,10 @@ async fn what_an_answer_cost_is_read_where_it_is_told() {
 async fn a_server_without_a_key_is_asked_without_one() {
     let server = Server::start(vec![chat(&json!({"content": "Ada"}), &json!("stop"))]).await;
     let access = Access { api_key: None, ..trusted(&server.base) };
-    ask(&client(""), Openai, &access, &question(), Duration::from_secs(20)).await.unwrap();
+    ask(&client(""), Openai, &access, &question(), Dialect::default(), DEADLINE).await.unwrap();
     assert_eq!(server.seen()[0].header("authorization"), None);
     let failure =
-        ask(&client(""), Anthropic, &access, &question(), Duration::from_secs(20)).await.unwrap_err();
+        ask(&client(""), Anthropic, &access, &question(), Dialect::default(), DEADLINE).await.unwrap_err();
     assert_eq!(failure.kind.code(), ErrorCode::MissingCredentials);
 }
 
@@ -134,7 +138,7 @@ async fn a_teams_own_server_is_guarded() {
     let access = Access { network_policy: NetworkPolicy::Guarded, ..trusted(&server.base) };
     for provider in [Openai, Anthropic] {
         let failure =
-            ask(&client(""), provider, &access, &question(), Duration::from_secs(20)).await.unwrap_err();
+            ask(&client(""), provider, &access, &question(), Dialect::default(), DEADLINE).await.unwrap_err();
         assert_eq!(failure.kind.code(), ErrorCode::Blocked);
     }
     assert!(server.seen().is_empty());
@@ -227,7 +231,9 @@ fn error(status: u16, kind: &str, code: &Value) -> Answer {
 
 #[tokio::test]
 async fn openai_failures_are_told_apart() {
-    use ErrorCode::{InvalidCredentials, InvalidOutput, OutOfCredits, ProviderError, RateLimited, TimedOut};
+    use ErrorCode::{
+        InvalidCredentials, InvalidOutput, OutOfCredits, ProviderError, RateLimited, TimedOut, TooLarge,
+    };
     let limited = || error(429, "requests", &json!("rate_limit_exceeded"));
     for (answer, code, is_transient, wait_ms) in [
         (limited(), RateLimited, true, None),
@@ -252,7 +258,8 @@ async fn openai_failures_are_told_apart() {
         (error(401, "invalid_request_error", &json!("invalid_api_key")), InvalidCredentials, false, None),
         (error(403, "x", &json!("unsupported_country")), InvalidCredentials, false, None),
         (error(404, "invalid_request_error", &json!("model_not_found")), ProviderError, false, None),
-        (error(400, "invalid_request_error", &json!("context_length_exceeded")), ProviderError, false, None),
+        (error(400, "invalid_request_error", &json!("context_length_exceeded")), TooLarge, false, None),
+        (error(413, "request_too_large", &json!(null)), TooLarge, false, None),
         (error(408, "timeout", &json!(null)), TimedOut, true, None),
         (text(302, "text/plain", "").with("location", "http://127.0.0.1:1/"), ProviderError, false, None),
         (text(200, "application/json", "{"), InvalidOutput, false, None),
@@ -266,7 +273,7 @@ async fn openai_failures_are_told_apart() {
         (chat(&json!({"content": null, "tool_calls": []}), &json!("tool_calls")), InvalidOutput, false, None),
         (Answer::Reset, ProviderError, true, None),
         (Answer::Garbage, ProviderError, true, None),
-        (Answer::Endless, ErrorCode::TooLarge, false, None),
+        (Answer::Endless, TooLarge, false, None),
     ] {
         check(Openai, answer, code, is_transient, wait_ms).await;
     }

@@ -7,6 +7,7 @@ mod api;
 mod email;
 mod hostile;
 mod llm;
+mod llm_dialects;
 mod server;
 mod ssrf_guard;
 mod support;

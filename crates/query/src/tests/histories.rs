@@ -111,6 +111,7 @@ impl World {
             new_bytes_max: None,
             now_ms: self.now_ms,
             once: None,
+            import: None,
         };
         self.store.insert_rows(insert).await.unwrap();
     }

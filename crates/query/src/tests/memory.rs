@@ -41,6 +41,7 @@ async fn filled(count: u128) -> (Arc<dyn Store>, StoredProject) {
         new_bytes_max: None,
         now_ms: 1,
         once: None,
+        import: None,
     };
     store.insert_rows(insert).await.unwrap();
     let project = store.project(id).await.unwrap().unwrap();

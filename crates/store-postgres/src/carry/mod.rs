@@ -15,6 +15,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::{AsyncMessage, Client, Row};
 
 use crate::connect::{Options, Server};
+use crate::convert::unsigned;
 use crate::database::{CommitDoubt, Database};
 use crate::schema;
 use crate::server_error::backend;
@@ -53,7 +54,17 @@ impl Carrier {
         migrate(&server).await?;
         carrier.check_alone().await?;
         carrier.hold().await?;
+        carrier.check_imports().await?;
         Ok(carrier)
+    }
+
+    /// Refuses imports that are not over: their files stay behind.
+    async fn check_imports(&self) -> Result<()> {
+        let sql = "SELECT count(*) FROM rowmill.imports WHERE status IN ('queued', 'running')";
+        match self.one(sql).await?.get::<_, i64>(0) {
+            0 => Ok(()),
+            count => Err(StoreError::InUse(rowmill_store::open_imports(unsigned(count)))),
+        }
     }
 
     /// Opens a database to write into, making what it lacks.

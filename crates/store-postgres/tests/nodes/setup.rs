@@ -86,6 +86,7 @@ pub(super) fn rows(project: ProjectId, first: u128, count: u128) -> NewRows {
         new_bytes_max: None,
         now_ms: 1,
         once: None,
+        import: None,
     }
 }
 

@@ -16,7 +16,7 @@ use rusqlite::Connection;
 use crate::connection::{READER_CACHE_KIB, connect, in_transaction, run_cached};
 use crate::convert::{backend, unusable};
 use crate::data_dir::{DATABASE_FILE, check_restored, make_private, restrict_files, take_lock};
-use crate::schema;
+use crate::{import_jobs, schema};
 
 /// Writing to indexes needs a large cache; reading everything once does not.
 const TARGET_CACHE_KIB: u32 = 64 * 1024;
@@ -42,6 +42,7 @@ impl Carrier {
         let carrier = Self::open(data_dir, READER_CACHE_KIB)?;
         let connection = carrier.connection.lock();
         check_finished(&connection)?;
+        check_imports(&connection)?;
         // Held to the end: commands that visit a data directory wait, and cannot write.
         run_cached(&connection, "BEGIN IMMEDIATE").map_err(backend)?;
         drop(connection);
@@ -143,6 +144,14 @@ impl Carry for Carrier {
 
     async fn finish(&self) -> Result<()> {
         self.with(write::finish).await
+    }
+}
+
+/// Refuses a database with imports that are not over: their files stay behind.
+fn check_imports(connection: &Connection) -> Result<()> {
+    match import_jobs::open_count(connection)? {
+        0 => Ok(()),
+        count => Err(StoreError::InUse(rowmill_store::open_imports(count))),
     }
 }
 

@@ -144,6 +144,7 @@ pub(super) fn batch(project: ProjectId, version: u64, rows: Vec<NewRow>) -> NewR
         kept_input: KeptInput::default(),
         now_ms: 0,
         once: None,
+        import: None,
     }
 }
 

@@ -12,6 +12,7 @@
 )]
 
 mod guests;
+mod imports;
 mod make;
 mod memory;
 mod plain_map;
@@ -89,6 +90,10 @@ pub const CASES: &[(&str, Case)] = cases![
     seen::a_row_that_changed_is_not_written,
     seen::a_project_with_other_rows_is_not_saved,
     seen::a_project_that_changed_is_not_deleted,
+    imports::a_file_is_kept_until_its_import_has_ended,
+    imports::a_batch_of_an_import_is_written_once,
+    imports::a_cancelled_import_writes_nothing_more,
+    imports::teams_take_turns_with_their_imports,
     processing::a_run_goes_through_every_column,
     processing::what_waited_goes_on_with_the_result,
     processing::a_run_is_summed_up,

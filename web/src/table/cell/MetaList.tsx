@@ -18,11 +18,15 @@ const LABELS: Record<string, string> = {
   status: 'HTTP status',
   cached: 'From cache',
   truncated: 'Truncated',
+  calls: 'Calls',
+  adapted: 'Not supported',
+  fallbackFrom: 'Fallback for',
 };
 
 /** Metadata of a value: provider, cost, time and so on. */
 export function MetaList({ meta }: { meta: Record<string, Json> }) {
-  const { tried, ...facts } = meta;
+  const { tried, fallbackFrom, ...rest } = meta;
+  const facts = { ...rest, ...(fallbackFrom && { fallbackFrom: firstChoice(fallbackFrom) }) };
   const providerName = useProviderName();
   return (
     <>
@@ -43,7 +47,14 @@ export function MetaList({ meta }: { meta: Record<string, Json> }) {
   );
 }
 
+/** The model that failed before the fallback was asked, and why. */
+function firstChoice(told: Json): Json {
+  if (told === null || typeof told !== 'object' || Array.isArray(told)) return told;
+  return `${told.model ?? told.provider ?? 'the first choice'}: ${told.message ?? told.code}`;
+}
+
 function fact(name: string, value: Json) {
+  if (name === 'adapted' && Array.isArray(value)) return value.join(', ');
   if (name === 'milliseconds' && typeof value === 'number') return formatMilliseconds(value);
   if (name === 'cost' && typeof value === 'number') return formatDollars(value);
   if (typeof value === 'number') return formatNumber(value);

@@ -3,9 +3,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'wouter';
 import { providersQuery } from '../../api/queries';
+import type { Provider } from '../../api/types';
 import { useFieldErrors } from '../../ui/fieldErrors';
 import { Icon } from '../../ui/Icon';
 import { TemplateField } from '../template/TemplateField';
+import { FallbackFields } from './FallbackFields';
 import { SchemaEditor } from './SchemaEditor';
 import type { SectionProps } from './sectionProps';
 
@@ -61,7 +63,7 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
           onChange={(event) => change({ model: event.currentTarget.value || null })}
         />
       </Group>
-      <ModelOptions config={config} columns={columns} onChange={change} />
+      <ModelOptions config={config} columns={columns} models={models} onChange={change} />
     </Stack>
   );
 }
@@ -69,11 +71,12 @@ export function AiSection({ draft, columns, onChange }: SectionProps) {
 interface OptionsProps {
   config: AiConfig;
   columns: SectionProps['columns'];
+  models: Provider[];
   onChange: (part: Partial<AiConfig>) => void;
 }
 
-/** System prompt, temperature and maximum length, collapsed by default. */
-function ModelOptions({ config, columns, onChange }: OptionsProps) {
+/** System prompt, temperature, maximum length and fallback, collapsed by default. */
+function ModelOptions({ config, columns, models, onChange }: OptionsProps) {
   const [isOpen, setIsOpen] = useState(false);
   const errors = useFieldErrors();
   return (
@@ -81,7 +84,7 @@ function ModelOptions({ config, columns, onChange }: OptionsProps) {
       <UnstyledButton onClick={() => setIsOpen(!isOpen)} aria-expanded={isOpen} fz="sm" c="dimmed">
         <Group gap={6}>
           <Icon name={isOpen ? 'chevronDown' : 'chevronRight'} size={15} />
-          System prompt, temperature, length
+          System prompt, temperature, length, fallback
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen} keepMounted={false}>
@@ -115,6 +118,7 @@ function ModelOptions({ config, columns, onChange }: OptionsProps) {
               onChange={(value) => onChange({ maxTokens: value === '' ? null : Number(value) })}
             />
           </Group>
+          <FallbackFields fallback={config.fallback ?? null} models={models} onChange={(fallback) => onChange({ fallback })} />
         </Stack>
       </Collapse>
     </>

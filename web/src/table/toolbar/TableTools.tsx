@@ -69,16 +69,7 @@ export function TableTools({ table, onAddColumn, onConfigure, onImport, onTrash 
       >
         Column
       </Button>
-      <Tooltip label="Undo · Ctrl + Z">
-        <ActionIcon variant="subtle" color="gray" aria-label="Undo" disabled={!table.editor.canUndo} onClick={() => void table.editor.undo()}>
-          <Icon name="undo" />
-        </ActionIcon>
-      </Tooltip>
-      <Tooltip label="Redo · Ctrl + Shift + Z">
-        <ActionIcon variant="subtle" color="gray" aria-label="Redo" disabled={!table.editor.canRedo} onClick={() => void table.editor.redo()}>
-          <Icon name="redo" />
-        </ActionIcon>
-      </Tooltip>
+      <UndoRedo editor={table.editor} />
       <Tooltip label="Trash: what was deleted">
         <ActionIcon variant="subtle" color="gray" aria-label="Trash" onClick={onTrash}>
           <Icon name="trash" />
@@ -91,6 +82,23 @@ export function TableTools({ table, onAddColumn, onConfigure, onImport, onTrash 
         <ExportMenu table={table} />
       </Group>
     </div>
+  );
+}
+
+function UndoRedo({ editor }: { editor: Table['editor'] }) {
+  return (
+    <>
+      <Tooltip label="Undo · Ctrl + Z">
+        <ActionIcon variant="subtle" color="gray" aria-label="Undo" disabled={!editor.canUndo} onClick={() => void editor.undo()}>
+          <Icon name="undo" />
+        </ActionIcon>
+      </Tooltip>
+      <Tooltip label="Redo · Ctrl + Shift + Z">
+        <ActionIcon variant="subtle" color="gray" aria-label="Redo" disabled={!editor.canRedo} onClick={() => void editor.redo()}>
+          <Icon name="redo" />
+        </ActionIcon>
+      </Tooltip>
+    </>
   );
 }
 

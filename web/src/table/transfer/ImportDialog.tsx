@@ -8,19 +8,23 @@ import type { Table } from '../state/useTable';
 import classes from './Import.module.css';
 import { ImportDone } from './ImportDone';
 import { ImportMapping } from './ImportMapping';
+import { ImportRunning } from './ImportRunning';
 import { useImport } from './useImport';
 
 interface Props {
   table: Table;
   file?: File;
+  /** An import that runs in the background, or has ended. */
+  jobId?: string;
   onClose: () => void;
 }
 
 /** Import dialog: choose a file, map its columns, upload, see rejected rows. */
-export default function ImportDialog({ table, file, onClose }: Props) {
-  const { stage, choose, send, stop, back } = useImport(table);
+export default function ImportDialog({ table, file, jobId, onClose }: Props) {
+  const { stage, choose, send, stop, back, show } = useImport(table);
   useEffect(() => {
-    void choose(file);
+    if (jobId === undefined) void choose(file);
+    else void show(jobId);
     // Only on opening: later files come from the dialog itself.
   }, []);
 
@@ -47,6 +51,7 @@ export default function ImportDialog({ table, file, onClose }: Props) {
         />
       )}
       {stage.at === 'send' && <Sending sentBytes={stage.sentBytes} bytes={stage.bytes} rowCount={table.total ?? 0} onStop={stop} />}
+      {stage.at === 'run' && <ImportRunning projectId={table.project.id} jobId={stage.jobId} onEnded={() => void show(stage.jobId)} onClose={onClose} />}
       {stage.at === 'done' && <ImportDone result={stage.result} onClose={onClose} />}
     </Modal>
   );

@@ -21,6 +21,9 @@ export interface Upload {
 
 const DELIMITERS: Record<string, string> = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' };
 
+/** Larger files are imported in the background: no time limit of a proxy ends that, and the page may be closed. */
+const BACKGROUND_BYTES = 5_000_000;
+
 /** Uploads a file with the settings of its preview. The browser streams it from disk. */
 export function uploadFile(
   projectId: string,
@@ -36,6 +39,7 @@ export function uploadFile(
   });
   if (Object.keys(options.mapping).length > 0) params.set('mapping', JSON.stringify(options.mapping));
   if (options.matchOn) params.set('matchOn', options.matchOn);
+  if (file.size > BACKGROUND_BYTES) params.set('async', 'true');
   const stopping = new AbortController();
   const send = async () => {
     const body = await asUtf8(file, encoding, stopping.signal).catch(() => {
@@ -65,7 +69,7 @@ function post(
     request.onerror = () => reject(unreachable());
     request.onabort = () => reject(new Error('The import was stopped. Rows imported so far are kept.'));
     request.onload = () => {
-      if (request.status === 200) resolve(request.response as ImportResult);
+      if (request.status === 200 || request.status === 202) resolve(request.response as ImportResult);
       else reject(toApiError(request.status, request.response));
     };
     request.send(body);

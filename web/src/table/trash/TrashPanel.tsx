@@ -16,32 +16,8 @@ import { TrashItem } from './TrashItem';
 
 /** What was deleted in this project, with buttons to restore it. */
 export function TrashPanel({ table, onClose }: { table: Table; onClose: () => void }) {
-  const projectId = table.project.id;
-  const queryClient = useQueryClient();
+  const { trash, restoring, empty } = useTrash(table);
   const [isEmptying, setIsEmptying] = useState(false);
-  const trash = useInfiniteQuery({
-    queryKey: trashKey(projectId),
-    queryFn: ({ pageParam }) => readTrash(projectId, pageParam),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => page.pagination.nextCursor ?? undefined,
-    staleTime: 0,
-  });
-  const reread = () =>
-    Promise.all(
-      [trashKey(projectId), projectQuery(projectId).queryKey, viewsQuery(projectId).queryKey].map((queryKey) =>
-        queryClient.invalidateQueries({ queryKey }),
-      ),
-    );
-  const restoring = useMutation({
-    mutationFn: (body: RestoreBody) => restore(projectId, body),
-    onSuccess: async (restored) => {
-      notify(restoredMessage(restored));
-      notifyFixes(restored.appliedFixes);
-      table.store.refresh();
-      await reread();
-    },
-    onError: (error) => notifyError(error, 'Nothing was restored'),
-  });
   const first = trash.data?.pages[0];
   const rows = trash.data?.pages.flatMap((page) => page.rows) ?? [];
   const total = first?.pagination.totalRows ?? 0;
@@ -99,10 +75,7 @@ export function TrashPanel({ table, onClose }: { table: Table; onClose: () => vo
         <ConfirmDialog
           title="Empty the trash?"
           action="Empty trash"
-          onConfirm={async () => {
-            await emptyTrash(projectId);
-            await reread();
-          }}
+          onConfirm={empty}
           onClose={() => setIsEmptying(false)}
         >
           This removes {pluralize(count, 'deleted item')} for good, for everyone. It cannot be undone.
@@ -110,6 +83,39 @@ export function TrashPanel({ table, onClose }: { table: Table; onClose: () => vo
       )}
     </SidePanel>
   );
+}
+
+function useTrash(table: Table) {
+  const projectId = table.project.id;
+  const queryClient = useQueryClient();
+  const trash = useInfiniteQuery({
+    queryKey: trashKey(projectId),
+    queryFn: ({ pageParam }) => readTrash(projectId, pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.pagination.nextCursor ?? undefined,
+    staleTime: 0,
+  });
+  const reread = () =>
+    Promise.all(
+      [trashKey(projectId), projectQuery(projectId).queryKey, viewsQuery(projectId).queryKey].map((queryKey) =>
+        queryClient.invalidateQueries({ queryKey }),
+      ),
+    );
+  const restoring = useMutation({
+    mutationFn: (body: RestoreBody) => restore(projectId, body),
+    onSuccess: async (restored) => {
+      notify(restoredMessage(restored));
+      notifyFixes(restored.appliedFixes);
+      table.store.refresh();
+      await reread();
+    },
+    onError: (error) => notifyError(error, 'Nothing was restored'),
+  });
+  const empty = async () => {
+    await emptyTrash(projectId);
+    await reread();
+  };
+  return { trash, restoring, empty };
 }
 
 interface Deletion {

@@ -1,5 +1,8 @@
 // Imports and exports 50,000 rows; imports other encodings and files from our own export.
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { seriousFindings } from '../harness/axe.mjs';
 import { gridOf, openTable, shot, signIn } from '../harness/browser.mjs';
 
@@ -44,6 +47,46 @@ export default async function imported({ server, page }) {
   await tooManyCells(server, page);
   await intoNewTable(server, page);
   await ownExport(server, page);
+  await inTheBackground(server, page);
+}
+
+/** A large file: the page shows the import after its dialog is closed and after a reload, and can cancel it. */
+async function inTheBackground(server, page) {
+  const { project } = await server.api('POST', '/projects', { title: 'Large', columns: [{ templateId: 'manual', header: 'Email' }] });
+  // On the disk: the browser reads it faster from there than from the test.
+  const folder = mkdtempSync(join(tmpdir(), 'rowmill-import-'));
+  const fileOf = (rows) => {
+    const lines = Array.from({ length: rows }, (_, index) => `person${index}@example.com,${'x'.repeat(80)}`);
+    const path = join(folder, 'large.csv');
+    writeFileSync(path, `Email,Note\n${lines.join('\n')}\n`);
+    return path;
+  };
+  const start = async (rows) => {
+    await choose(page, fileOf(rows));
+    await page.getByRole('dialog').getByRole('button', { name: 'Import', exact: true }).click();
+    await page.getByText('The file is on the server').waitFor({ timeout: 60_000 });
+  };
+  const strip = page.getByRole('region', { name: 'Import progress' });
+  await openTable(page, server, project.id);
+  await start(400_000);
+  await shot(page, 'import-background');
+  await page.getByRole('dialog').getByRole('button', { name: 'Close', exact: true }).last().click();
+  await strip.getByText(/rows? read/).waitFor();
+  await page.reload();
+  await strip.getByText(/rows\/s/).waitFor({ timeout: 60_000 });
+  await shot(page, 'import-strip');
+  assert.deepEqual(await seriousFindings(page), []);
+  await strip.getByRole('button', { name: 'Cancel' }).click();
+  await strip.getByText('Import cancelled').waitFor();
+  await strip.getByRole('button', { name: 'Dismiss' }).click();
+  await strip.waitFor({ state: 'detached' });
+
+  await start(60_000);
+  await page.getByText('60,000 rows imported').waitFor({ timeout: 60_000 });
+  await page.getByRole('button', { name: 'Done' }).click();
+  const { jobs } = await server.api('GET', `/projects/${project.id}/imports`);
+  assert.deepEqual(jobs.map((job) => job.status), ['finished', 'cancelled']);
+  rmSync(folder, { recursive: true });
 }
 
 async function choose(page, file) {

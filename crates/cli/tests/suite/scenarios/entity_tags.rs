@@ -139,6 +139,13 @@ fn what_is_known_is_not_sent_again(api: &Api) {
     let tag = tag_of(&table.get("/columns"));
     table.patch(&column, json!({ "header": "Town" })).ok();
     assert_eq!(get_unless(table, "/columns", &tag).status(), 200);
+    // The lists have a length.
+    for header in ["If-None-Match", "If-Match"] {
+        let send = |chars: usize| table.api.send(demanding(table, "GET", "", header, &"x".repeat(chars)));
+        assert_ne!(send(8_000).status(), 400);
+        let refused = send(8_001).refused(400, "invalid_request");
+        assert_eq!(refused["details"][0]["path"], header.to_ascii_lowercase(), "{refused}");
+    }
 }
 
 fn a_change_of_something_else_is_refused(api: &Api) {

@@ -144,6 +144,11 @@ fn a_stream_is_resumed_where_it_broke_off(api: &Api) {
     let answer = table.api.send(header);
     assert_eq!(answer.header("content-type"), Some("text/event-stream"));
     assert!(answer.text.starts_with("event: rows"), "{}", answer.text);
+    // The project itself, if it changed meanwhile.
+    let known = told(&table, "?seconds=0")[0].id.unwrap();
+    table.patch("", json!({ "title": "Renamed" })).ok();
+    let events = told(&table, &format!("?seconds=0&lastEventId={known}"));
+    assert_eq!(events.iter().map(|event| event.name.as_str()).collect::<Vec<_>>(), ["project", "status"]);
 }
 
 fn what_is_forgotten_is_told(api: &Api) {

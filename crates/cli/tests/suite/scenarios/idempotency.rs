@@ -13,9 +13,15 @@ pub(crate) const SHARED: &[Scenario] = &scenarios!("repeats", Shared:
     the_answer_is_repeated_whatever_happened_since,
     callers_at_once_with_one_key_make_one_row,
     a_key_has_1_to_255_visible_characters,
+    an_answer_that_is_given_again_is_marked,
+    an_import_is_carried_out_once,
+    imports_at_once_with_one_key_are_carried_out_once,
+    the_sample_is_made_once,
+    what_shows_a_secret_refuses_a_key,
 );
 pub(crate) const OWN: &[Scenario] = &scenarios!("repeats", Own:
     an_answer_survives_a_crash,
+    the_answer_to_an_import_survives_a_crash,
 );
 
 fn post(api: &Api, path: &str, key: &str, body: &Value) -> Answer {
@@ -142,4 +148,106 @@ fn an_answer_survives_a_crash() {
     assert_eq!((again.status(), &again.text), (201, &first.text));
     post(&api, &table.path("/rows"), "key", &json!({ "Name": 2 })).refused(409, "idempotency_conflict");
     assert_eq!(table.through(&api).values("Name", &[]), [1]);
+}
+
+const MARK: &str = "Idempotent-Replayed";
+
+fn an_answer_that_is_given_again_is_marked(api: &Api) {
+    let table = api.table(&["Name"]);
+    let posts = [
+        ("/v4/projects".to_owned(), json!({ "title": "Once" })),
+        (table.path("/rows"), json!({ "Name": 1 })),
+        (table.path("/columns"), json!({ "templateId": "manual", "header": "Other" })),
+        (table.path("/views"), json!({ "name": "Once" })),
+        (table.path("/trigger"), json!({})),
+        (table.path("/stop"), json!({})),
+        (table.path("/trash/restore"), json!({ "rowIds": [] })),
+    ];
+    for (number, (path, body)) in posts.iter().enumerate() {
+        let key = format!("{}-marked-{number}", table.id);
+        let first = post(api, path, &key, body);
+        assert_eq!(first.header(MARK), None, "{path}");
+        let again = post(api, path, &key, body);
+        assert_eq!((again.header(MARK), again.status()), (Some("true"), first.status()), "{path}");
+        assert_eq!(again.text, first.text);
+        let other = post(api, path, &format!("{key}-other"), body);
+        assert_eq!(other.header(MARK), None, "{path}");
+    }
+    post(api, &table.path("/rows?strict=true"), &format!("{}-marked-1", table.id), &json!({ "Name": 1 }))
+        .refused(409, "idempotency_conflict");
+}
+
+fn import(api: &Api, path: &str, key: &str, file: &str) -> Answer {
+    let request = Request::post(path).header("Idempotency-Key", key).bytes(file.as_bytes().to_vec());
+    api.send(request.header("Content-Type", "text/csv"))
+}
+
+fn an_import_is_carried_out_once(api: &Api) {
+    let table = api.table(&["Name"]);
+    let (path, key) = (table.path("/import"), table.id.as_str());
+    // A refused file spends no key.
+    import(api, &format!("{path}?delimiter=x"), key, "Name\na\n").refused(400, "invalid_request");
+    let first = import(api, &path, key, "Name,City\nAda,Rome\nAlan,Bonn,x\n");
+    assert_eq!((first.status(), first.header(MARK)), (200, None), "{}", first.text);
+    let again = import(api, &path, key, "Name,City\nAda,Rome\nAlan,Bonn,x\n");
+    assert_eq!((again.status(), again.header(MARK)), (200, Some("true")));
+    assert_eq!(again.text, first.text);
+    assert_eq!(again.json["rejectedCount"], 1);
+    for (path, file) in [
+        (path.clone(), "Name\nGrace\n"),
+        (format!("{path}?matchOn=Name"), "Name,City\nAda,Rome\nAlan,Bonn,x\n"),
+    ] {
+        import(api, &path, key, file).refused(409, "idempotency_conflict");
+    }
+    assert_eq!(table.values("Name", &[]), ["Ada"]);
+    import(api, &path, &format!("{key}-other"), "Name\nGrace\n").ok();
+    assert_eq!(table.values("Name", &[]), ["Ada", "Grace"]);
+}
+
+fn imports_at_once_with_one_key_are_carried_out_once(api: &Api) {
+    let table = api.table(&["Name"]);
+    let file: String =
+        std::iter::once("Name\n".to_owned()).chain((0..3_000).map(|row| format!("{row}\n"))).collect();
+    let answers: Vec<String> = std::thread::scope(|scope| {
+        let call = || import(api, &table.path("/import"), &table.id, &file);
+        let callers: Vec<_> = (0..4).map(|_| scope.spawn(call)).collect();
+        callers.into_iter().map(|caller| caller.join().unwrap().text).collect()
+    });
+    assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+    assert_eq!(table.rows(&[])["pagination"]["totalRows"], 3_000);
+}
+
+fn the_sample_is_made_once(api: &Api) {
+    let send = || api.send(Request::post("/v4/projects/sample").header("Idempotency-Key", "sample-once"));
+    let (first, again) = (send(), send());
+    assert_eq!((first.status(), first.header(MARK)), (201, None));
+    assert_eq!((again.status(), again.header(MARK)), (201, Some("true")));
+    assert_eq!((&again.text, again.header("ETag")), (&first.text, first.header("ETag")));
+}
+
+fn what_shows_a_secret_refuses_a_key(api: &Api) {
+    for (path, body) in [("/v4/keys", json!({ "name": "x" })), ("/v4/teams", json!({ "slug": "once-team" }))]
+    {
+        post(api, path, "key", &body).offends(&["Idempotency-Key"]);
+        let described = &api.document()["paths"][path]["post"];
+        assert!(
+            described["description"].as_str().unwrap().contains("`Idempotency-Key` is refused"),
+            "{path}"
+        );
+        assert!(described["responses"].get("409").is_none());
+    }
+    let teams = api.get("/v4/teams").ok();
+    assert!(teams["teams"].as_array().unwrap().iter().all(|team| team["slug"] != "once-team"));
+}
+
+fn the_answer_to_an_import_survives_a_crash() {
+    let mut server = Server::start(&[]);
+    let table = server.api().table(&["Name"]);
+    let path = table.path("/import");
+    let first = import(&server.api(), &path, "key", "Name\nAda\n");
+    server.crash_and_restart();
+    let api = server.api();
+    let again = import(&api, &path, "key", "Name\nAda\n");
+    assert_eq!((again.status(), &again.text, again.header(MARK)), (200, &first.text, Some("true")));
+    assert_eq!(table.through(&api).values("Name", &[]), ["Ada"]);
 }

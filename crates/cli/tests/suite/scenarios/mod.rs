@@ -4,6 +4,7 @@ mod access;
 mod agent_access;
 mod agent_tasks;
 mod agents;
+mod ai_columns;
 mod backups;
 mod cells;
 mod columns;
@@ -27,6 +28,7 @@ mod first_start;
 mod heads;
 mod idempotency;
 mod ids;
+mod import_jobs;
 mod large_rows;
 mod links;
 mod lists;
@@ -75,6 +77,7 @@ const ALL: &[&[Scenario]] = &[
     nodes::NODES,
     shared_rates::NODES,
     runs::NODES,
+    import_jobs::NODES,
     stale::NODES,
     paid::NODES,
     outbound_webhooks::NODES,
@@ -105,6 +108,7 @@ const ALL: &[&[Scenario]] = &[
     processing::OWN,
     stale::OWN,
     provider_columns::OWN,
+    ai_columns::OWN,
     paid::OWN,
     connections::OWN,
     connections::EMBEDDED,
@@ -117,6 +121,7 @@ const ALL: &[&[Scenario]] = &[
     trials::OWN,
     agent_tasks::OWN,
     agent_access::OWN,
+    import_jobs::OWN,
     files::OWN,
     site::OWN,
     teams::OWN,
@@ -142,6 +147,7 @@ const ALL: &[&[Scenario]] = &[
     row_updates::OWN,
     large_rows::SHARED,
     files::SHARED,
+    import_jobs::SHARED,
     trials::SHARED,
     agents::SHARED,
     agent_access::SHARED,

@@ -189,6 +189,8 @@ fn sessions_are_listed_and_ended() {
     assert_eq!(body(&ended)["deletedCount"], 1);
     assert_eq!(browsers[0].own(Request::get("/v4/team")).status, 401);
     assert_eq!(browsers[1].own(Request::get("/v4/team")).status, 200, "its own goes on");
+    assert_eq!(api.delete("/v4/sessions").ok()["deletedCount"], 1, "a key has no session that is left out");
+    assert_eq!(browsers[1].own(Request::get("/v4/team")).status, 401);
 }
 
 fn sessions_end_with_the_secret_key() {

@@ -4,6 +4,8 @@
 //! a copy.
 
 mod change;
+mod import_job;
+mod imports;
 mod pages;
 mod project;
 mod project_writes;

@@ -23,7 +23,8 @@ use crate::value_bytes::check_new_bytes;
 impl State {
     pub(super) fn insert_rows(&mut self, changes: &mut Changes, batch: NewRows) -> Result<Inserted> {
         let NewRows { project: id, version, rows, match_on, project_save, .. } = batch;
-        let NewRows { ignored_keys, kept_input, new_rows_max, new_bytes_max, now_ms, once, .. } = batch;
+        let NewRows { ignored_keys, kept_input, new_rows_max, new_bytes_max, now_ms, once, import, .. } =
+            batch;
         self.once(once, |state| {
             state.entry_at(id, version)?;
             let bytes_before = state.bytes_if(id, new_bytes_max)?;
@@ -59,7 +60,13 @@ impl State {
                 Some(_) => leftover.into_inserted(outcomes, ignored_keys, kept_input),
                 None => Inserted { rows: outcomes, ignored_keys, kept_input },
             };
-            if ambiguous.is_empty() { Ok(inserted) } else { Err(StoreError::AmbiguousMatch(ambiguous)) }
+            if !ambiguous.is_empty() {
+                return Err(StoreError::AmbiguousMatch(ambiguous));
+            }
+            if let Some(step) = &import {
+                state.checkpoint_import(step, inserted.counts())?;
+            }
+            Ok(inserted)
         })
     }
 

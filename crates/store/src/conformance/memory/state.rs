@@ -6,6 +6,7 @@ use rowmill_model::{Deletion, ProjectId, TeamId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::import_job::MemoryImport;
 use super::project::MemoryProject;
 use super::webhooks::MemoryDelivery;
 use crate::error::{Result, StoreError};
@@ -19,6 +20,7 @@ pub(super) struct State {
     pub(super) teams: Vec<Team>,
     pub(super) keys: Vec<ApiKey>,
     pub(super) sessions: Vec<Session>,
+    pub(super) imports: Vec<MemoryImport>,
     pub(super) receipts: HashMap<[u8; 32], Receipt>,
     pub(super) webhooks: BTreeMap<TeamId, TeamWebhooks>,
     pub(super) deliveries: Vec<MemoryDelivery>,

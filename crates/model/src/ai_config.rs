@@ -1,0 +1,60 @@
+//! What an AI column asks, and whom.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Configuration of an AI column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AiConfig {
+    /// The prompt. `@{columnId}` inserts a cell of the same row.
+    #[serde(default)]
+    #[schemars(length(max = 100_000))]
+    pub prompt: String,
+    /// The system message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 100_000))]
+    pub system: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<AiProvider>,
+    /// The model's name. Default: the provider's default model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 200))]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0.0, max = 2.0))]
+    pub temperature: Option<f64>,
+    /// Maximum length of the response, in tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub max_tokens: Option<u32>,
+    /// The JSON Schema for the response of an `ai-json` column.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, serde_json::Value>>")]
+    pub output_schema: Option<serde_json::Value>,
+    /// Whom to ask if the first choice fails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<AiFallback>,
+}
+
+/// The second choice of an AI column: another model, another provider, or both.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AiFallback {
+    /// Default: the provider of the first choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<AiProvider>,
+    /// The model's name. Default: the provider's default model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 200))]
+    pub model: Option<String>,
+}
+
+/// The provider of an AI column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AiProvider {
+    /// Any OpenAI-compatible server.
+    Openai,
+    Anthropic,
+}

@@ -1,0 +1,7 @@
+import type { components } from './schema';
+
+export type ImportJob = components['schemas']['ImportJob'];
+
+export function isOpen({ status }: ImportJob): boolean {
+  return status === 'queued' || status === 'running';
+}
