@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::endpoint::{Call, Endpoint, Examples};
+use crate::endpoint::{Call, Endpoint, Examples, Repeats};
 use crate::error::Error;
 use crate::payload::{Json, Nothing, Optional};
 use crate::state::ApiState;
@@ -88,7 +88,7 @@ impl Endpoint<ApiState> for CreateWebhook {
      Standard Webhooks specification. Deliveries are made at least once, and retried over about a day and a half. \
      The secret is shown only once.";
     const STATUS: StatusCode = StatusCode::CREATED;
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::Never;
     type Path = Nothing;
     type Query = Nothing;
     type Body = Json<WebhookCreate>;
@@ -210,7 +210,7 @@ impl Endpoint<ApiState> for RotateWebhookSecret {
     const SUMMARY: &'static str = "Replace a webhook's secret";
     const DESCRIPTION: &'static str = "Gives the webhook a new secret, which is shown only once. Deliveries are signed with both secrets for 24 \
      hours, or as long as `overlapHours` says, so that receivers can change over.";
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::Never;
     type Path = WebhookPath;
     type Query = Nothing;
     type Body = Optional<WebhookRotate>;
@@ -253,7 +253,7 @@ impl Endpoint<ApiState> for TestWebhook {
     const DESCRIPTION: &'static str = "Sends an event of the type `webhook.test` within a second. The webhook's deliveries say what the receiver \
      answered. A webhook that is disabled must be enabled first.";
     const STATUS: StatusCode = StatusCode::ACCEPTED;
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::WithAnswer;
     type Path = WebhookPath;
     type Query = Nothing;
     type Body = Nothing;

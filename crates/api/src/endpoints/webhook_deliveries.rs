@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::outbound_webhooks::{TAG, WebhookPath};
 use super::page_size;
 use crate::answer::Answer;
-use crate::endpoint::{Call, Endpoint, Examples};
+use crate::endpoint::{Call, Endpoint, Examples, Repeats};
 use crate::error::Error;
 use crate::payload::{Json, Nothing};
 use crate::state::ApiState;
@@ -156,7 +156,7 @@ impl Endpoint<ApiState> for ReplayDelivery {
     const DESCRIPTION: &'static str = "Sends a delivery again within a second, with the same id, whether it succeeded or failed. If it fails, it is \
      retried like a new one.";
     const STATUS: StatusCode = StatusCode::ACCEPTED;
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::WithAnswer;
     type Path = DeliveryPath;
     type Query = Nothing;
     type Body = Nothing;
@@ -183,7 +183,7 @@ impl Endpoint<ApiState> for ReplayDeliveries {
     const DESCRIPTION: &'static str = "Sends all deliveries of events since a time again that are not waiting, with the same ids, or only those that \
      failed.";
     const STATUS: StatusCode = StatusCode::ACCEPTED;
-    const IS_REPEATABLE: bool = false;
+    const REPEATS: Repeats = Repeats::WithAnswer;
     type Path = WebhookPath;
     type Query = Nothing;
     type Body = Json<DeliveriesReplay>;

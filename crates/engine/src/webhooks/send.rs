@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use rowmill_model::webhook::DisabledReason;
 use rowmill_model::Webhook;
-use rowmill_providers::{Method, NetworkPolicy, Request, Response};
+use rowmill_model::webhook::DisabledReason;
+use rowmill_providers::ssrf_guard::{Method, NetworkPolicy, Request, Response};
 use rowmill_store::webhooks::{Attempt, Delivery, DeliveryOutcome, DeliverySettlement};
 use url::Url;
 
