@@ -33,6 +33,11 @@ export type ProjectPatch = Schemas['ProjectPatch'];
 export type ApiKey = Schemas['ApiKey'];
 export type SignedInBrowser = Schemas['Session'];
 export type TryBody = Schemas['TryBody'];
+export type Webhook = Schemas['Webhook'];
+export type WebhookCreate = Schemas['WebhookCreate'];
+export type WebhookPatch = Schemas['WebhookPatch'];
+export type WebhookEventType = Schemas['WebhookEventType'];
+export type WebhookDelivery = Schemas['WebhookDelivery'];
 export type ImportResult = Omit<Schemas['ImportResult'], 'success'>;
 
 /** Any JSON value. */

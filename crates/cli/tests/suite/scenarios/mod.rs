@@ -68,6 +68,7 @@ mod turmoil;
 mod upgrading;
 mod views;
 mod webhook;
+mod webhook_deliveries;
 mod writers;
 
 use crate::harness::Scenario;
@@ -80,7 +81,7 @@ const ALL: &[&[Scenario]] = &[
     import_jobs::NODES,
     stale::NODES,
     paid::NODES,
-    outbound_webhooks::NODES,
+    webhook_deliveries::NODES,
     failover::NODES,
     stopping::NODES,
     cursors::NODES,
@@ -93,6 +94,7 @@ const ALL: &[&[Scenario]] = &[
     large_rows::OWN,
     neighbours::OWN,
     crashes::OWN,
+    webhook_deliveries::OWN,
     outbound_webhooks::OWN,
     exhaustion::OWN,
     power_cuts::EMBEDDED,
