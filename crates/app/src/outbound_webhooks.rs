@@ -231,7 +231,8 @@ impl App {
         for (path, ids) in [("projectIds", &project_ids), ("columnIds", &column_ids)] {
             let count = ids.iter().flatten().flatten().count();
             if matches!(ids, Some(Some(_))) && !(1..=WEBHOOK_FILTER_IDS_MAX).contains(&count) {
-                let message = format!("must name 1 to {WEBHOOK_FILTER_IDS_MAX}, or be left out for all of them");
+                let message =
+                    format!("must name 1 to {WEBHOOK_FILTER_IDS_MAX}, or be left out for all of them");
                 offences.push(Offence::new(path, message));
             }
         }
@@ -264,7 +265,8 @@ impl App {
             };
             match stored.filter(|stored| stored.project.team == team) {
                 Some(stored) => known.push(stored.project.id),
-                None => unknown.push(Offence::new(format!("projectIds[{index}]"), "names no project of this team")),
+                None => unknown
+                    .push(Offence::new(format!("projectIds[{index}]"), "names no project of this team")),
             }
         }
         known.dedup();

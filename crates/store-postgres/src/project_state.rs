@@ -40,8 +40,7 @@ impl State {
 }
 
 static STATE_OF_ONE: LazyLock<String> = LazyLock::new(|| select_states("NULL::text", "WHERE id = $1"));
-static STATES_OF_SOME: LazyLock<String> =
-    LazyLock::new(|| select_states("NULL::text", "WHERE id = ANY($1)"));
+static STATES_OF_SOME: LazyLock<String> = LazyLock::new(|| select_states("NULL::text", "WHERE id = ANY($1)"));
 static LOCK_AND_WAIT: LazyLock<String> =
     LazyLock::new(|| select_states(SUBSCRIPTIONS, "WHERE id = ANY($1) ORDER BY id FOR UPDATE"));
 static LOCK_OR_SKIP: LazyLock<String> =

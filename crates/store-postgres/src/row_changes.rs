@@ -209,7 +209,8 @@ impl OpenProject {
         let at_ms = now_ms.or(state.tallied_at_ms).unwrap_or_default();
         let team = changes.project.team;
         let finished = changes.finish(at_ms)?;
-        let Finished { mut writes, row_count, next_position, value_bytes_change, trashed_count, .. } = finished;
+        let Finished { mut writes, row_count, next_position, value_bytes_change, trashed_count, .. } =
+            finished;
         let Finished { lookup_slots, tally, ended_runs: runs, change, .. } = finished;
         (state.row_count, state.next_position) = (row_count, next_position);
         state.trashed_count = trashed_count;

@@ -76,7 +76,9 @@ impl WebhookStore for PostgresStore {
 
     async fn trim_deliveries(&self, webhook: WebhookId, keep: KeepDeliveries) -> Result<bool> {
         self.node()
-            .write(Repeat, (webhook, keep), |tx, (webhook, keep)| Box::pin(webhooks::trim(tx, *webhook, *keep)))
+            .write(Repeat, (webhook, keep), |tx, (webhook, keep)| {
+                Box::pin(webhooks::trim(tx, *webhook, *keep))
+            })
             .await
     }
 

@@ -64,7 +64,8 @@ pub(crate) fn add(tx: &mut Tx, team: TeamId, deliveries: Vec<NewDelivery>) {
 }
 
 pub(crate) async fn webhooks(tx: &mut Tx, team: TeamId) -> Result<TeamWebhooks> {
-    let found = tx.query("SELECT version, document FROM rowmill.webhooks WHERE team = $1", &[&team.0]).await?;
+    let found =
+        tx.query("SELECT version, document FROM rowmill.webhooks WHERE team = $1", &[&team.0]).await?;
     let Some(row) = found.first() else { return Ok(TeamWebhooks::default()) };
     Ok(TeamWebhooks {
         version: unsigned(row.get(0)),
@@ -73,7 +74,8 @@ pub(crate) async fn webhooks(tx: &mut Tx, team: TeamId) -> Result<TeamWebhooks> 
 }
 
 pub(crate) async fn teams(tx: &mut Tx) -> Result<Vec<TeamId>> {
-    let found = tx.query("SELECT team FROM rowmill.webhooks WHERE document <> '[]' ORDER BY team", &[]).await?;
+    let found =
+        tx.query("SELECT team FROM rowmill.webhooks WHERE document <> '[]' ORDER BY team", &[]).await?;
     Ok(found.iter().map(|row| TeamId(row.get(0))).collect())
 }
 
@@ -142,14 +144,18 @@ pub(crate) async fn claim(
 pub(crate) async fn settle(tx: &mut Tx, done: &[DeliverySettlement]) -> Result<()> {
     let nums: Vec<i64> = done.iter().map(|done| signed(done.id.num)).collect();
     let found = tx
-        .query("SELECT num, due_at, log FROM rowmill.deliveries WHERE num = ANY($1) ORDER BY num FOR UPDATE", &[&nums])
+        .query(
+            "SELECT num, due_at, log FROM rowmill.deliveries WHERE num = ANY($1) ORDER BY num FOR UPDATE",
+            &[&nums],
+        )
         .await?;
     let (mut settled, mut due, mut statuses) = (Vec::new(), Vec::new(), Vec::new());
     let (mut tried, mut logs, mut forgotten) = (Vec::new(), Vec::new(), Vec::new());
     for row in &found {
         let (num, due_at): (i64, Option<i64>) = (row.get(0), row.get(1));
         // Whoever has the delivery now has another lease.
-        let is_own = |done: &&DeliverySettlement| signed(done.id.num) == num && due_at == Some(done.leased_until_ms);
+        let is_own =
+            |done: &&DeliverySettlement| signed(done.id.num) == num && due_at == Some(done.leased_until_ms);
         let Some(done) = done.iter().find(is_own) else { continue };
         let (due_at, status) = match done.outcome {
             DeliveryOutcome::Delivered => (None, DeliveryStatus::Delivered),

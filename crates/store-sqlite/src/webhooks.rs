@@ -138,9 +138,7 @@ fn with_due(connection: &Connection) -> Result<Vec<WebhookId>> {
         .map_err(backend)?;
     let mut webhooks = Vec::new();
     let mut last = Vec::new();
-    while let Some(found) =
-        next.query_row([&last], |row| uuid_of(row, 0)).optional().map_err(backend)?
-    {
+    while let Some(found) = next.query_row([&last], |row| uuid_of(row, 0)).optional().map_err(backend)? {
         webhooks.push(WebhookId::from_uuid(found));
         last = found.as_bytes().to_vec();
     }
@@ -226,11 +224,9 @@ pub(crate) fn delivery(
     webhook: WebhookId,
     id: DeliveryId,
 ) -> Result<Option<DeliveryRecord>> {
-    let sql =
-        format!("SELECT {RECORD} FROM deliveries WHERE num = ?1 AND webhook = ?2 AND created_at = ?3");
+    let sql = format!("SELECT {RECORD} FROM deliveries WHERE num = ?1 AND webhook = ?2 AND created_at = ?3");
     let mut query = connection.prepare_cached(&sql).map_err(backend)?;
-    let mut found =
-        query.query((id.num, webhook.uuid().as_bytes(), id.created_at_ms)).map_err(backend)?;
+    let mut found = query.query((id.num, webhook.uuid().as_bytes(), id.created_at_ms)).map_err(backend)?;
     found.next().map_err(backend)?.map(record).transpose()
 }
 

@@ -40,7 +40,8 @@ impl WebhooksSave {
     pub fn to_texts(&self) -> Result<(String, Option<String>)> {
         let told: Vec<Subscription> =
             self.webhooks.iter().filter(|webhook| webhook.is_told()).map(Subscription::of).collect();
-        let text = |json: serde_json::Result<String>| json.map_err(|error| StoreError::Damaged(error.to_string()));
+        let text =
+            |json: serde_json::Result<String>| json.map_err(|error| StoreError::Damaged(error.to_string()));
         let subscriptions = (!told.is_empty()).then(|| text(serde_json::to_string(&told))).transpose()?;
         Ok((text(serde_json::to_string(&self.webhooks))?, subscriptions))
     }
@@ -77,7 +78,15 @@ impl Subscription {
     pub(crate) fn slots(&self, project: &Project) -> Option<Vec<Slot>> {
         let ids = self.column_ids.as_ref()?;
         let is_named = |id: &ColumnId| ids.contains(id);
-        Some(project.table.columns.iter().filter(|column| is_named(&column.id)).map(|column| column.slot).collect())
+        Some(
+            project
+                .table
+                .columns
+                .iter()
+                .filter(|column| is_named(&column.id))
+                .map(|column| column.slot)
+                .collect(),
+        )
     }
 }
 
@@ -256,7 +265,11 @@ pub fn read_attempts(log: Option<&str>) -> Result<Vec<Attempt>> {
 pub enum Replay {
     One(DeliveryId),
     /// Some of those that are done, were made at this time, in Unix milliseconds, or later, and have a number above.
-    Since { at_ms: i64, only_failed: bool, after: u64 },
+    Since {
+        at_ms: i64,
+        only_failed: bool,
+        after: u64,
+    },
 }
 
 /// What of the deliveries that are done is kept.
@@ -326,7 +339,14 @@ mod tests {
         let id = DeliveryId { num: 4_711, created_at_ms: 1_700_000_000_123 };
         assert_eq!(id.to_string(), "msg_4711_18bcfe5687b");
         assert_eq!(DeliveryId::parse(&id.to_string()), Some(id));
-        for text in ["msg_04711_18bcfe5687b", "msg_4711_18BCFE5687B", "msg_4711", "4711_18bcfe5687b", "msg_-1_1", "msg_1_+1"] {
+        for text in [
+            "msg_04711_18bcfe5687b",
+            "msg_4711_18BCFE5687B",
+            "msg_4711",
+            "4711_18bcfe5687b",
+            "msg_-1_1",
+            "msg_1_+1",
+        ] {
             assert_eq!(DeliveryId::parse(text), None, "{text}");
         }
     }
@@ -335,10 +355,14 @@ mod tests {
     fn the_last_attempts_are_kept() {
         let mut log = None;
         for at_ms in 0..15 {
-            let attempt = Attempt { at_ms, took_ms: 1, status: Some(500), answer: String::new(), error: None };
+            let attempt =
+                Attempt { at_ms, took_ms: 1, status: Some(500), answer: String::new(), error: None };
             log = with_attempt(log.as_deref(), Some(attempt)).unwrap();
         }
         let attempts = read_attempts(log.as_deref()).unwrap();
-        assert_eq!(attempts.iter().map(|attempt| attempt.at_ms).collect::<Vec<_>>(), (5..15).collect::<Vec<_>>());
+        assert_eq!(
+            attempts.iter().map(|attempt| attempt.at_ms).collect::<Vec<_>>(),
+            (5..15).collect::<Vec<_>>()
+        );
     }
 }

@@ -100,7 +100,10 @@ impl Endpoint<ApiState> for ListDeliveries {
         let last = page.deliveries.last().filter(|_| page.more);
         let next_cursor = last.map(|delivery| delivery.id.to_string());
         let deliveries = page.deliveries.into_iter().map(DeliveryOut::listed).collect();
-        Ok(Answer::new(Deliveries { deliveries, pagination: DeliveriesPagination { page_size, next_cursor } }))
+        Ok(Answer::new(Deliveries {
+            deliveries,
+            pagination: DeliveriesPagination { page_size, next_cursor },
+        }))
     }
 }
 

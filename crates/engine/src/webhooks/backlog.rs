@@ -11,7 +11,7 @@ use rowmill_store::webhooks::{KeepDeliveries, NewDelivery, WebhooksSave};
 use rowmill_store::{Result, StoreError};
 use serde_json::json;
 
-use super::deliverer::Shared;
+use super::shared::Shared;
 
 /// How often it is looked at how much waits.
 const LOOK_EVERY: Duration = Duration::from_secs(1);

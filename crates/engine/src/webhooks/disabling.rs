@@ -5,7 +5,7 @@ use rowmill_model::{TeamId, Webhook, WebhookId};
 use rowmill_store::webhooks::WebhooksSave;
 use rowmill_store::{Result, StoreError};
 
-use super::deliverer::Shared;
+use super::shared::Shared;
 
 /// How often a change is made anew when others change a team's webhooks at the same moment.
 const TRIES_MAX: usize = 5;

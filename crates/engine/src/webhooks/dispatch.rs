@@ -9,9 +9,9 @@ use rowmill_model::{TeamId, Webhook};
 use rowmill_store::Result;
 use rowmill_store::webhooks::{ClaimDeliveries, Delivery};
 
-use super::deliverer::Shared;
 use super::receivers::WINDOW_START;
 use super::send;
+use super::shared::Shared;
 
 /// How long to wait after the store failed.
 const STORE_PAUSE: Duration = Duration::from_millis(500);

@@ -6,13 +6,14 @@
 mod backlog;
 mod config;
 mod deliverer;
-mod dispatch;
 mod disabling;
+mod dispatch;
 mod receivers;
 mod schedule;
 mod secrets;
 mod send;
 mod settler;
+mod shared;
 mod signature;
 
 pub use config::WebhookConfig;

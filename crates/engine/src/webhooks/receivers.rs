@@ -122,7 +122,8 @@ mod tests {
 
     #[test]
     fn a_dead_receiver_rests_and_a_quick_one_gets_more() {
-        let (dead, quick) = (WebhookId::from_uuid(Uuid::from_u128(1)), WebhookId::from_uuid(Uuid::from_u128(2)));
+        let (dead, quick) =
+            (WebhookId::from_uuid(Uuid::from_u128(1)), WebhookId::from_uuid(Uuid::from_u128(2)));
         let rest = Duration::from_secs(1);
         let (receivers, now) = (Receivers::new(rest), SystemClock.monotonic());
         let room = |webhook: WebhookId, now: Instant| {

@@ -8,10 +8,10 @@ use rowmill_providers::ssrf_guard::{Method, NetworkPolicy, Request, Response};
 use rowmill_store::webhooks::{Attempt, Delivery, DeliveryOutcome, DeliverySettlement};
 use url::Url;
 
-use super::deliverer::Shared;
 use super::disabling::{self, News};
 use super::receivers::Health;
 use super::schedule::wait_after;
+use super::shared::Shared;
 use super::signature::signature;
 
 /// How much of an answer is kept.
@@ -98,7 +98,9 @@ async fn attempt(shared: &Shared, delivery: &Delivery, webhook: &Webhook) -> Att
 /// What a status that is no success means, for whoever looks at the log.
 fn told(status: u16) -> String {
     match status {
-        300..=399 => format!("The receiver redirected ({status}). Redirects are not followed: set the final URL."),
+        300..=399 => {
+            format!("The receiver redirected ({status}). Redirects are not followed: set the final URL.")
+        }
         410 => "The receiver answered 410 Gone, so the webhook was disabled.".to_owned(),
         _ => format!("The receiver answered {status}. Any status from 200 to 299 is a success."),
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rowmill_store::webhooks::DeliverySettlement;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::deliverer::Shared;
+use super::shared::Shared;
 
 /// Outcomes written in one transaction.
 const AT_ONCE_MAX: usize = 500;

@@ -8,7 +8,9 @@ use rowmill_model::Project;
 use rowmill_model::integration::connected_event;
 use rowmill_model::plan::EndedRun;
 use rowmill_model::record::{Cells, Slot};
-use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, CarriedWebhooks, Guest, Items, Receipt, Section};
+use rowmill_store::carry::{
+    CarriedBlock, CarriedProject, CarriedRow, CarriedWebhooks, Guest, Items, Receipt, Section,
+};
 use rowmill_store::changes::LiveDelta;
 use rowmill_store::{Result, lookup};
 use tokio_postgres::Client;

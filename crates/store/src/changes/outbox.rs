@@ -79,7 +79,14 @@ impl Outbox {
             return None;
         }
         let project = Arc::clone(project);
-        Some(Box::new(Self { project, seq, now_ms, subscribers, rows: BTreeMap::new(), deliveries: Vec::new() }))
+        Some(Box::new(Self {
+            project,
+            seq,
+            now_ms,
+            subscribers,
+            rows: BTreeMap::new(),
+            deliveries: Vec::new(),
+        }))
     }
 
     // What happens.
@@ -107,7 +114,11 @@ impl Outbox {
         for subscriber in &mut self.subscribers {
             if subscriber.wants(EventType::RowDeleted) {
                 let item = Item::new(id).finish();
-                self.deliveries.extend(subscriber.gather(EventType::RowDeleted, item, (&*self.project, self.seq, self.now_ms)));
+                self.deliveries.extend(subscriber.gather(
+                    EventType::RowDeleted,
+                    item,
+                    (&*self.project, self.seq, self.now_ms),
+                ));
             }
         }
     }
@@ -147,8 +158,11 @@ impl Outbox {
     pub(super) fn run_ended(&mut self, run: &EndedRun) {
         let EndedRun { number, started_at_ms, ended_at_ms, started_by, is_stopped, tally } = run;
         let RunTally { done, empty, failed, skipped, stopped, spent } = tally;
-        let (event, status) =
-            if *is_stopped { (EventType::RunStopped, "stopped") } else { (EventType::RunFinished, "finished") };
+        let (event, status) = if *is_stopped {
+            (EventType::RunStopped, "stopped")
+        } else {
+            (EventType::RunFinished, "finished")
+        };
         let run = json!({
             "id": RunId(*number).to_string(), "status": status,
             "startedAt": timestamp(*started_at_ms), "endedAt": timestamp(*ended_at_ms), "startedBy": started_by,
@@ -217,7 +231,9 @@ impl Subscriber {
             items.push((EventType::RowUpdated, whole(project, row.id, cells, &events.written)));
         }
         for (event, failed) in [(EventType::CellCompleted, false), (EventType::CellFailed, true)] {
-            let is_told = |(slot, error): &&(Slot, Option<CellError>)| error.is_some() == failed && self.is_about(*slot);
+            let is_told = |(slot, error): &&(Slot, Option<CellError>)| {
+                error.is_some() == failed && self.is_about(*slot)
+            };
             let mut told = events.ended.iter().filter(is_told).peekable();
             if told.peek().is_some() && self.wants(event) {
                 items.push((event, ended(project, row.id, cells, told)));
@@ -276,8 +292,10 @@ fn whole(project: &Project, id: RowId, cells: &Cells<'_>, written: &[Slot]) -> S
     }
     item.close();
     let columns = project.table.columns.iter();
-    let headers: Vec<&str> =
-        columns.filter(|column| written.contains(&column.slot)).map(|column| column.header.as_str()).collect();
+    let headers: Vec<&str> = columns
+        .filter(|column| written.contains(&column.slot))
+        .map(|column| column.header.as_str())
+        .collect();
     if !headers.is_empty() {
         item.member("changed", &json!(headers).to_string());
     }

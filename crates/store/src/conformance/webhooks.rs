@@ -83,7 +83,8 @@ pub(super) async fn webhooks_are_saved_over_their_version(store: &dyn Store) {
     let stored = store.webhooks(TEAM).await.unwrap();
     assert_eq!((stored.version, stored.webhooks), (2, vec![webhook(1), webhook(2)]));
     for version in [0, 1, 3] {
-        let stale = WebhooksSave { team: TEAM, version, webhooks: Vec::new(), deliveries: vec![delivery(1, 5)] };
+        let stale =
+            WebhooksSave { team: TEAM, version, webhooks: Vec::new(), deliveries: vec![delivery(1, 5)] };
         let stale = store.save_webhooks(stale).await;
         assert!(matches!(stale, Err(StoreError::Stale)), "{version}: {stale:?}");
     }
@@ -211,8 +212,10 @@ pub(super) async fn what_happens_to_rows_is_put_into_the_outbox(store: &dyn Stor
 
     insert(store, id, numbered(10, 150)).await;
     let created = told(store, 1).await;
-    let counts: Vec<_> =
-        created.iter().map(|(event, _, data)| (event.as_str(), data["rows"].as_array().unwrap().len())).collect();
+    let counts: Vec<_> = created
+        .iter()
+        .map(|(event, _, data)| (event.as_str(), data["rows"].as_array().unwrap().len()))
+        .collect();
     assert_eq!(counts, [("row.created", 100), ("row.created", 50)]);
     assert_eq!(created[0].1, seq(store, id).await);
     assert_eq!(created[0].2["rows"][0], json!({ "id": row_id(10), "cells": { "Name": 10 } }));
@@ -223,7 +226,10 @@ pub(super) async fn what_happens_to_rows_is_put_into_the_outbox(store: &dyn Stor
     assert!(stale.is_err() && store.insert_rows(batch(id, version + 1, numbered(900, 1))).await.is_err());
     store.write_cells(writes(id, version, vec![write(10, NAME, "10")])).await.unwrap();
     assert_eq!(told(store, 1).await.len(), 2, "what is not written, or as it was, is not told");
-    store.write_cells(writes(id, version, vec![write(10, NAME, "11"), write(12, MAIL, "\"m\"")])).await.unwrap();
+    store
+        .write_cells(writes(id, version, vec![write(10, NAME, "11"), write(12, MAIL, "\"m\"")]))
+        .await
+        .unwrap();
     let (event, at, data) = told(store, 1).await.pop().unwrap();
     assert_eq!((event.as_str(), at), ("row.updated", seq(store, id).await));
     let expected = [
@@ -263,5 +269,8 @@ pub(super) async fn runs_and_their_cells_are_put_into_the_outbox(store: &dyn Sto
     assert_eq!(told[1].2["rows"][0]["cells"], json!({ "col_answer000000": 1 }));
     let (started, finished) = (&told[0].2["run"], &told[2].2["run"]);
     assert_eq!((&started["id"], &started["status"]), (&json!("run_1"), &json!("running")));
-    assert_eq!((&finished["id"], &finished["done"], &finished["cells"]), (&json!("run_1"), &json!(2), &json!(2)));
+    assert_eq!(
+        (&finished["id"], &finished["done"], &finished["cells"]),
+        (&json!("run_1"), &json!(2), &json!(2))
+    );
 }

@@ -12,6 +12,7 @@ use crate::harness::{Api, Request, Scenario, Server, StubServer, eventually};
 
 pub(crate) const OWN: &[Scenario] = &scenarios!("outbound_webhooks", Own:
     every_event_is_told_signed_and_gathered,
+    a_run_that_is_stopped_is_told,
     a_webhook_tells_only_what_it_is_about,
     a_webhook_is_set_up_changed_and_deleted,
     both_secrets_sign_while_they_overlap,
@@ -100,17 +101,23 @@ fn runs_told(receiver: &StubServer, kind: &str, count: usize) -> Vec<Value> {
 fn every_event_is_told_signed_and_gathered() {
     let (server, receiver) = (started(&[]), receiver());
     let provider = StubServer::start(|seen, _| {
-        if seen.path.contains("bad") { Reply::Json(404, json!({ "error": "no such" })) } else { ok(json!("found")) }
+        if seen.path.contains("bad") {
+            Reply::Json(400, json!({ "error": "no such" }))
+        } else {
+            ok(json!("found"))
+        }
     });
     let api = server.api();
     let table = api.table(&["Name", "Note"]);
     table.insert(json!({ "Name": "before" }));
     let (_, secret) = hook_for(&api, &receiver, &ALL);
-    let rows: Vec<Value> = (0..250).map(|number| json!({ "Name": format!("n{number}"), "Note": number })).collect();
+    let rows: Vec<Value> =
+        (0..250).map(|number| json!({ "Name": format!("n{number}"), "Note": number })).collect();
     let ids = table.insert(json!(rows));
     let created = rows_told(&receiver, "row.created", 250);
     assert_eq!(created.len(), 250, "nothing from before");
-    assert_eq!(created[7], json!({ "id": ids[7], "cells": { "Name": "n7", "Note": 7 } }));
+    let seventh = created.iter().find(|row| row["id"] == ids[7]).unwrap();
+    assert_eq!(*seventh, json!({ "id": ids[7], "cells": { "Name": "n7", "Note": 7 } }));
     let deliveries = told(&receiver, "row.created");
     assert!(deliveries.iter().all(|data| data["rows"].as_array().unwrap().len() <= 100));
     assert_eq!(deliveries[0]["projectId"], table.id);
@@ -142,6 +149,24 @@ fn every_event_is_told_signed_and_gathered() {
     for seen in receiver.seen() {
         verified(&seen, &secret);
     }
+}
+
+fn a_run_that_is_stopped_is_told() {
+    let (server, receiver) = (started(&[]), receiver());
+    let provider = StubServer::start(|_, _| Reply::Hanging);
+    let api = server.api();
+    let table = api.table(&["Name"]);
+    let ids = table.insert(json!([{ "Name": "a" }, { "Name": "b" }]));
+    asks(&table, "Slow", &provider, "/@{Name}", json!({}));
+    hook_for(&api, &receiver, &["run.started", "run.finished", "run.stopped"]);
+    table.post("/trigger", json!({ "rowIds": ids })).ok();
+    eventually("a cell runs", TIME_MAX, || (provider.count() > 0).then_some(()));
+    table.post("/stop", json!({})).ok();
+    let stopped = runs_told(&receiver, "run.stopped", 1);
+    let run = &stopped[0]["run"];
+    assert_eq!((&run["status"], &run["stopped"]), (&json!("stopped"), &json!(2)), "{run}");
+    assert_eq!(runs_told(&receiver, "run.started", 1)[0]["run"]["id"], run["id"]);
+    assert!(told(&receiver, "run.finished").is_empty());
 }
 
 fn a_webhook_tells_only_what_it_is_about() {
@@ -177,7 +202,8 @@ fn a_webhook_is_set_up_changed_and_deleted() {
     api.post(path, json!({ "url": "ftp://x", "events": ["row.created"] })).offends(&["url"]);
     api.post(path, json!({ "url": "https://a:b@example.com", "events": [] })).offends(&["url", "events"]);
     api.post(path, json!({ "url": "https://example.com", "events": ["row.eaten"] })).offends(&["events[0]"]);
-    let unknown = json!({ "url": "https://example.com", "events": ["row.created"], "projectIds": ["proj_x"] });
+    let unknown =
+        json!({ "url": "https://example.com", "events": ["row.created"], "projectIds": ["proj_x"] });
     api.post(path, unknown).refused(404, "project_not_found");
     let (id, secret) = hook(
         &api,
@@ -187,7 +213,10 @@ fn a_webhook_is_set_up_changed_and_deleted() {
     let one = format!("{path}/{id}");
     let stored = api.get(&one).ok();
     assert_eq!(stored["webhook"]["events"], json!(["row.created", "row.deleted"]));
-    assert_eq!((&stored["webhook"]["enabled"], &stored["webhook"]["description"]), (&json!(true), &json!("CRM")));
+    assert_eq!(
+        (&stored["webhook"]["enabled"], &stored["webhook"]["description"]),
+        (&json!(true), &json!("CRM"))
+    );
     assert!(!stored.to_string().contains("whsec_"), "a secret is shown once");
     hook_for(&api, &receiver, &["run.finished"]);
     api.post(path, json!({ "url": "https://example.com", "events": ["row.created"] })).exceeds("webhooksMax");
@@ -195,7 +224,9 @@ fn a_webhook_is_set_up_changed_and_deleted() {
 
     api.send(Request::post(format!("{one}/test"))).success(202);
     eventually("the test event", TIME_MAX, || (!told(&receiver, "webhook.test").is_empty()).then_some(()));
-    let changed = api.patch(&one, json!({ "enabled": false, "url": receiver.url("/b"), "events": ["row.created"] })).ok();
+    let changed = api
+        .patch(&one, json!({ "enabled": false, "url": receiver.url("/b"), "events": ["row.created"] }))
+        .ok();
     assert_eq!(changed["webhook"]["disabled"]["reason"], "team");
     api.send(Request::post(format!("{one}/test"))).offends(&["webhookId"]);
     let table = api.table(&["Name"]);

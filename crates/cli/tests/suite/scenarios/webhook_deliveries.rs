@@ -45,12 +45,19 @@ fn a_failed_delivery_is_retried_logged_and_replayed() {
     });
     let attempts = delivered["attempts"].as_array().unwrap();
     assert_eq!(attempts.len(), 3, "{delivered}");
-    assert_eq!((&attempts[0]["status"], attempts[0]["response"].as_str().unwrap().len()), (&json!(500), 1_024));
+    assert_eq!(
+        (&attempts[0]["status"], attempts[0]["response"].as_str().unwrap().len()),
+        (&json!(500), 1_024)
+    );
     assert!(attempts[1]["status"].is_null() && attempts[1]["error"].is_string(), "{delivered}");
     assert_eq!((&attempts[2]["status"], &attempts[2]["error"]), (&json!(200), &Value::Null));
     let seen = receiver.seen();
     let ids: BTreeSet<&str> = seen.iter().map(|seen| seen.headers["webhook-id"].as_str()).collect();
-    assert_eq!(ids.into_iter().collect::<Vec<_>>(), [delivered["id"].as_str().unwrap()], "one id over all attempts");
+    assert_eq!(
+        ids.into_iter().collect::<Vec<_>>(),
+        [delivered["id"].as_str().unwrap()],
+        "one id over all attempts"
+    );
     seen.iter().for_each(|seen| drop(verified(seen, &secret)));
     let one = format!("{path}/{}", delivered["id"].as_str().unwrap());
     assert_eq!(api.get(&one).ok()["delivery"]["payload"], seen[0].json());
@@ -61,7 +68,10 @@ fn a_failed_delivery_is_retried_logged_and_replayed() {
     let page = api.get(format!("{path}?pageSize=1")).ok();
     let cursor = page["pagination"]["nextCursor"].as_str().unwrap();
     let next = api.get(format!("{path}?pageSize=1&cursor={cursor}")).ok();
-    assert_eq!((&next["deliveries"][0]["id"], &next["pagination"]["nextCursor"]), (&delivered["id"], &Value::Null));
+    assert_eq!(
+        (&next["deliveries"][0]["id"], &next["pagination"]["nextCursor"]),
+        (&delivered["id"], &Value::Null)
+    );
     api.get(format!("{path}?cursor=x")).offends(&["cursor"]);
 
     api.send(Request::post(format!("{one}/replay"))).success(202);
@@ -113,7 +123,10 @@ fn a_dead_receiver_holds_up_nobody() {
         table.insert(json!({ "Name": number.to_string() }));
     }
     assert_eq!(rows_told(&quick, "row.created", 100).len(), 100);
-    assert!(dead.iter().all(|receiver| receiver.count() < 100), "who does not answer is not asked at once again");
+    assert!(
+        dead.iter().all(|receiver| receiver.count() < 100),
+        "who does not answer is not asked at once again"
+    );
 }
 
 fn nothing_is_lost_when_the_server_is_killed() {
@@ -127,7 +140,8 @@ fn nothing_is_lost_when_the_server_is_killed() {
             let writer = scope.spawn(|| {
                 let mut written = Vec::new();
                 while !stop.load(Ordering::Acquire) {
-                    let request = Request::post(table.path("/rows")).json(&json!([{ "Name": "a" }, { "Name": "b" }]));
+                    let request =
+                        Request::post(table.path("/rows")).json(&json!([{ "Name": "a" }, { "Name": "b" }]));
                     let Ok(answer) = table.api.try_send(request) else { break };
                     let rows = answer.created()["rows"].clone();
                     written.extend(rows.as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()));
@@ -135,7 +149,9 @@ fn nothing_is_lost_when_the_server_is_killed() {
                 written
             });
             let before = receiver.count();
-            eventually("some are delivered", TIME_MAX, || (receiver.count() > before + 10 + round).then_some(()));
+            eventually("some are delivered", TIME_MAX, || {
+                (receiver.count() > before + 10 + round).then_some(())
+            });
             server.kill();
             stop.store(true, Ordering::Release);
             writer.join().unwrap()
@@ -178,9 +194,10 @@ fn too_many_events_are_dropped_and_the_receiver_is_told() {
     is_up.store(true, Ordering::Release);
     // What failed several times waits for long; so it is sent again by hand.
     let gap = eventually("the receiver is told", TIME_MAX, || {
-        for delivery in api.get(format!("/v4/team/webhooks/{id}/deliveries?status=pending")).ok()["deliveries"]
-            .as_array()
-            .unwrap()
+        for delivery in
+            api.get(format!("/v4/team/webhooks/{id}/deliveries?status=pending")).ok()["deliveries"]
+                .as_array()
+                .unwrap()
         {
             let delivery = delivery["id"].as_str().unwrap();
             api.send(Request::post(format!("/v4/team/webhooks/{id}/deliveries/{delivery}/replay")));
