@@ -27,14 +27,13 @@ impl WebhookStore for PostgresStore {
     }
 
     async fn claim_deliveries(&self, claim: ClaimDeliveries) -> Result<Vec<Delivery>> {
-        let mut due = webhooks::with_due(&self.node.database, claim.now_ms).await?;
-        due.retain(|webhook| claim.room(*webhook) > 0);
-        if due.is_empty() {
+        let shares = claim.shares(webhooks::with_due(&self.node.database, claim.now_ms).await?);
+        if shares.is_empty() {
             return Ok(Vec::new());
         }
         // What is claimed twice after a lost answer is delivered when the lease ends.
         self.node()
-            .write(Tell, (due, claim), |tx, (due, claim)| Box::pin(webhooks::claim(tx, due, claim)))
+            .write(Tell, (shares, claim), |tx, (shares, claim)| Box::pin(webhooks::claim(tx, shares, claim)))
             .await
     }
 

@@ -106,21 +106,21 @@ pub(crate) async fn with_due(database: &Database, now_ms: i64) -> Result<Vec<Web
 
 pub(crate) async fn claim(
     tx: &mut Tx,
-    webhooks: &[WebhookId],
+    shares: &[(WebhookId, u32)],
     claim: &ClaimDeliveries,
 ) -> Result<Vec<Delivery>> {
-    let rooms: Vec<i64> = webhooks.iter().map(|webhook| i64::from(claim.room(*webhook))).collect();
-    let webhooks: Vec<Uuid> = webhooks.iter().map(|webhook| webhook.uuid()).collect();
-    let ClaimDeliveries { now_ms, leased_until_ms, most, .. } = claim;
+    let (webhooks, shares): (Vec<Uuid>, Vec<i64>) =
+        shares.iter().map(|(webhook, share)| (webhook.uuid(), i64::from(*share))).unzip();
+    let ClaimDeliveries { now_ms, leased_until_ms, .. } = claim;
     let found = tx
         .query(
-            "WITH due AS (SELECT d.num, d.due_at FROM unnest($1::uuid[], $2::int8[]) ask (webhook, room) \
+            "WITH due AS (SELECT d.num, d.due_at FROM unnest($1::uuid[], $2::int8[]) ask (webhook, share) \
              CROSS JOIN LATERAL (SELECT num, due_at FROM rowmill.deliveries \
-             WHERE webhook = ask.webhook AND due_at <= $3 ORDER BY due_at, num LIMIT ask.room \
-             FOR UPDATE SKIP LOCKED) d LIMIT $5) \
+             WHERE webhook = ask.webhook AND due_at <= $3 ORDER BY due_at, num LIMIT ask.share \
+             FOR UPDATE SKIP LOCKED) d) \
              UPDATE rowmill.deliveries d SET due_at = $4 FROM due WHERE d.num = due.num \
              RETURNING d.num, d.created_at, d.team, d.webhook, d.body, d.attempts, due.due_at",
-            &[&webhooks, &rooms, now_ms, leased_until_ms, &i64::from(*most)],
+            &[&webhooks, &shares, now_ms, leased_until_ms],
         )
         .await?;
     let mut claimed: Vec<(i64, Delivery)> = found

@@ -100,13 +100,7 @@ pub(crate) fn claim(connection: &Connection, claim: &ClaimDeliveries) -> Result<
         .map_err(backend)?;
     let mut lease =
         connection.prepare_cached("UPDATE deliveries SET due_at = ?2 WHERE num = ?1").map_err(backend)?;
-    for webhook in with_due(connection)? {
-        let left = usize::try_from(claim.most).unwrap_or(usize::MAX).saturating_sub(claimed.len());
-        let room = left.min(usize::try_from(claim.room(webhook)).unwrap_or(usize::MAX));
-        if room == 0 {
-            continue;
-        }
-        let room = i64::try_from(room).unwrap_or(i64::MAX);
+    for (webhook, room) in claim.shares(with_due(connection, claim.now_ms)?) {
         let found: Vec<Delivery> = take
             .query_map((webhook.uuid().as_bytes(), claim.now_ms, room), |row| {
                 Ok(Delivery {
@@ -129,7 +123,7 @@ pub(crate) fn claim(connection: &Connection, claim: &ClaimDeliveries) -> Result<
 }
 
 /// The webhooks with anything that waits, found by leaping from one to the next.
-fn with_due(connection: &Connection) -> Result<Vec<WebhookId>> {
+fn waiting(connection: &Connection) -> Result<Vec<WebhookId>> {
     let mut next = connection
         .prepare_cached(
             "SELECT webhook FROM deliveries INDEXED BY deliveries_due \
@@ -145,20 +139,28 @@ fn with_due(connection: &Connection) -> Result<Vec<WebhookId>> {
     Ok(webhooks)
 }
 
-/// Whether a delivery is due that there is room for.
-pub(crate) fn is_any_due(connection: &Connection, claim: &ClaimDeliveries) -> Result<bool> {
+/// Those with a delivery that is due.
+fn with_due(connection: &Connection, now_ms: i64) -> Result<Vec<WebhookId>> {
     let mut first = connection
         .prepare_cached(
             "SELECT EXISTS (SELECT 1 FROM deliveries INDEXED BY deliveries_due WHERE webhook = ?1 AND due_at <= ?2)",
         )
         .map_err(backend)?;
-    for webhook in with_due(connection)?.into_iter().filter(|webhook| claim.room(*webhook) > 0) {
-        let is_due = first.query_row((webhook.uuid().as_bytes(), claim.now_ms), |row| row.get(0));
-        if is_due.map_err(backend)? {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+    let mut webhooks = waiting(connection)?;
+    let mut failure = None;
+    webhooks.retain(|webhook| {
+        let is_due = first.query_row((webhook.uuid().as_bytes(), now_ms), |row| row.get(0));
+        is_due.unwrap_or_else(|error| {
+            failure = Some(error);
+            false
+        })
+    });
+    failure.map_or(Ok(webhooks), |error| Err(backend(error)))
+}
+
+/// Whether a delivery is due that there is room for.
+pub(crate) fn is_any_due(connection: &Connection, claim: &ClaimDeliveries) -> Result<bool> {
+    Ok(with_due(connection, claim.now_ms)?.into_iter().any(|webhook| claim.room(webhook) > 0))
 }
 
 pub(crate) fn settle(connection: &Connection, done: Vec<DeliverySettlement>) -> Result<()> {
@@ -273,7 +275,7 @@ pub(crate) fn replay(connection: &Connection, webhook: WebhookId, replay: Replay
 
 pub(crate) fn backlogs(connection: &Connection) -> Result<Vec<Backlog>> {
     let mut backlogs = Vec::new();
-    for webhook in with_due(connection)? {
+    for webhook in waiting(connection)? {
         let found = connection
             .prepare_cached(
                 "SELECT (SELECT sum(bytes) FROM deliveries INDEXED BY deliveries_due \

@@ -164,6 +164,24 @@ impl ClaimDeliveries {
     pub fn room(&self, webhook: WebhookId) -> u32 {
         self.rooms.iter().find(|(id, _)| *id == webhook).map_or(self.each, |(_, room)| *room)
     }
+
+    /// How many deliveries are taken of each webhook for which any are due. Those that have room share alike, and who
+    /// comes first changes with the time: so a few busy ones do not starve the others.
+    pub fn shares(&self, due: Vec<WebhookId>) -> Vec<(WebhookId, u32)> {
+        let with_room =
+            |webhook: WebhookId| Some((webhook, self.room(webhook))).filter(|(_, room)| *room > 0);
+        let mut waiting: Vec<(WebhookId, u32)> = due.into_iter().filter_map(with_room).collect();
+        let count = i64::try_from(waiting.len()).unwrap_or(i64::MAX).max(1);
+        waiting.rotate_left(usize::try_from(self.now_ms.rem_euclid(count)).unwrap_or_default());
+        let (mut left, mut others) = (self.most, u32::try_from(waiting.len()).unwrap_or(u32::MAX));
+        for (_, room) in &mut waiting {
+            *room = (*room).min(left.div_ceil(others.max(1)));
+            left -= *room;
+            others = others.saturating_sub(1);
+        }
+        waiting.retain(|(_, share)| *share > 0);
+        waiting
+    }
 }
 
 /// How an attempt went.
@@ -349,6 +367,20 @@ mod tests {
         ] {
             assert_eq!(DeliveryId::parse(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn webhooks_share_alike() {
+        let id = |number| WebhookId::from_uuid(uuid::Uuid::from_u128(number));
+        let shares = |now_ms, most, rooms: &[(u128, u32)]| {
+            let rooms = rooms.iter().map(|(number, room)| (id(*number), *room)).collect();
+            let claim = ClaimDeliveries { now_ms, leased_until_ms: 0, each: 4, rooms, most };
+            claim.shares(vec![id(1), id(2), id(3)])
+        };
+        assert_eq!(shares(0, 100, &[(2, 0)]), [(id(1), 4), (id(3), 4)]);
+        assert_eq!(shares(0, 7, &[]), [(id(1), 3), (id(2), 2), (id(3), 2)]);
+        assert_eq!(shares(0, 7, &[(1, 1), (2, 32)]), [(id(1), 1), (id(2), 3), (id(3), 3)]);
+        assert_eq!((shares(0, 1, &[]), shares(2, 1, &[])), (vec![(id(1), 1)], vec![(id(3), 1)]));
     }
 
     #[test]
