@@ -270,11 +270,7 @@ impl App {
             }
         }
         known.dedup();
-        if unknown.is_empty() {
-            Ok(known)
-        } else {
-            Err(Error::SomeNotFound { noun: Noun::Project, details: unknown })
-        }
+        if unknown.is_empty() { Ok(known) } else { Err(Error::invalid(unknown)) }
     }
 
     /// Each column must be in one of the projects.
@@ -290,7 +286,7 @@ impl App {
             Offence::new(format!("columnIds[{index}]"), "names no column of the projects in projectIds")
         };
         let details: Vec<Offence> = ids.iter().enumerate().filter(unknown).map(offence).collect();
-        if details.is_empty() { Ok(()) } else { Err(Error::SomeNotFound { noun: Noun::Column, details }) }
+        if details.is_empty() { Ok(()) } else { Err(Error::invalid(details)) }
     }
 }
 
