@@ -207,7 +207,7 @@ pub(super) async fn what_happens_to_rows_is_put_into_the_outbox(store: &dyn Stor
     let of_mail = Webhook { column_ids: Some(vec![ColumnId::new("col_mail00000000")]), ..webhook(2) };
     let of_other = Webhook { project_ids: Some(vec![other]), ..webhook(3) };
     save(store, vec![webhook(1), of_mail, of_other], Vec::new()).await;
-    insert(store, other, numbered(50, 1)).await;
+    insert(store, other, numbered(5_000, 1)).await;
     assert_eq!(told(store, 3).await, [], "another team's project");
 
     insert(store, id, numbered(10, 150)).await;
