@@ -19,7 +19,6 @@ impl<V: Copy> RowChanges<V> {
         self.writes.live = std::mem::take(&mut self.live).by_level();
         if let Some(outbox) = &mut self.outbox {
             self.writes.deliveries = outbox.take();
-            self.is_told |= !self.writes.deliveries.is_empty();
         }
         Ok(std::mem::take(&mut self.writes))
     }
@@ -35,11 +34,12 @@ impl<V: Copy> RowChanges<V> {
             }
             LoadedTally::Missing | LoadedTally::Text(_) => (None, Vec::new()),
         };
+        let mut told = false;
         if let Some(mut outbox) = self.outbox.take() {
             outbox.close();
             self.tell_runs(&mut outbox, &ended_runs);
             writes.deliveries.extend(outbox.take());
-            self.is_told |= !writes.deliveries.is_empty();
+            told = outbox.is_told;
         }
         let change = Change {
             project: self.project.id,
@@ -49,7 +49,7 @@ impl<V: Copy> RowChanges<V> {
             restated: self.restated,
             revoked: self.revoked,
             ready: self.any_ready,
-            told: self.is_told,
+            told,
         };
         Ok(Finished {
             writes,

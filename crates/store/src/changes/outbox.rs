@@ -41,6 +41,8 @@ pub(super) struct Outbox {
     /// What happened to rows that are loaded, by position.
     rows: BTreeMap<u64, RowEvents>,
     deliveries: Vec<NewDelivery>,
+    /// Whether there were any.
+    pub(super) is_told: bool,
 }
 
 #[derive(Debug)]
@@ -68,13 +70,12 @@ impl Outbox {
         let is_about = |subscription: &Subscription| {
             subscription.project_ids.as_ref().is_none_or(|ids| ids.contains(&project.id))
         };
-        let subscriber = |subscription: Subscription| Subscriber {
+        let told = |subscription: Subscription| Subscriber {
             slots: subscription.slots(project),
             subscription,
             gathered: BTreeMap::new(),
         };
-        let subscribers: Vec<Subscriber> =
-            subscriptions.into_iter().filter(is_about).map(subscriber).collect();
+        let subscribers: Vec<Subscriber> = subscriptions.into_iter().filter(is_about).map(told).collect();
         if subscribers.is_empty() {
             return None;
         }
@@ -86,6 +87,7 @@ impl Outbox {
             subscribers,
             rows: BTreeMap::new(),
             deliveries: Vec::new(),
+            is_told: false,
         }))
     }
 
@@ -116,7 +118,7 @@ impl Outbox {
                 let item = Item::new(id).finish();
                 self.deliveries.extend(subscriber.gather(
                     EventType::RowDeleted,
-                    item,
+                    &item,
                     (&*self.project, self.seq, self.now_ms),
                 ));
             }
@@ -144,7 +146,7 @@ impl Outbox {
         let cells = row.values.cells()?;
         for subscriber in subscribers {
             for (event, item) in subscriber.items(project, row, &cells, events) {
-                deliveries.extend(subscriber.gather(event, item, (&**project, *seq, *now_ms)));
+                deliveries.extend(subscriber.gather(event, &item, (&**project, *seq, *now_ms)));
             }
         }
         Ok(())
@@ -186,6 +188,7 @@ impl Outbox {
 
     /// What was gathered so far and fills a delivery.
     pub(super) fn take(&mut self) -> Vec<NewDelivery> {
+        self.is_told |= !self.deliveries.is_empty();
         std::mem::take(&mut self.deliveries)
     }
 
@@ -243,7 +246,7 @@ impl Subscriber {
     }
 
     /// Adds a row to a delivery. The delivery before it is returned, if it has no room left.
-    fn gather(&mut self, event: EventType, item: String, at: At<'_>) -> Option<NewDelivery> {
+    fn gather(&mut self, event: EventType, item: &str, at: At<'_>) -> Option<NewDelivery> {
         let (items, count) = self.gathered.entry(event).or_default();
         let is_full = *count > 0 && (*count >= ROWS_MAX || items.len() + item.len() > BYTES_MAX);
         let full = is_full.then(|| {
@@ -253,7 +256,7 @@ impl Subscriber {
         if *count > 0 {
             items.push(',');
         }
-        items.push_str(&item);
+        items.push_str(item);
         *count += 1;
         full.map(|items| self.delivery(event, &format!("\"rows\":[{items}]"), at))
     }

@@ -74,8 +74,6 @@ pub struct RowChanges<V> {
     pub(super) is_stop: bool,
     /// What webhooks are told; `None` if none is.
     pub(super) outbox: Option<Box<Outbox>>,
-    /// Whether anything is to be delivered.
-    pub(super) is_told: bool,
     /// How many runs had begun before.
     pub(super) runs_before: Option<u64>,
 }
@@ -172,7 +170,6 @@ impl<V: Copy> RowChanges<V> {
             started_by: StartedBy::Autoplay,
             is_stop: false,
             outbox,
-            is_told: false,
             runs_before: None,
         }
     }
