@@ -56,7 +56,11 @@ pub(crate) fn serve(answers: &[PathBuf]) -> AnyResult {
         let bytes = Bytes::from(std::fs::read(file)?);
         let kind = if bytes.starts_with(b"<") { "text/html; charset=utf-8" } else { "application/json" };
         let handler = move || std::future::ready(([(CONTENT_TYPE, kind)], bytes.clone()));
-        router = router.route(&format!("/{index}"), get(handler));
+        let taking = {
+            let handler = handler.clone();
+            move |_: Bytes| handler()
+        };
+        router = router.route(&format!("/{index}"), get(handler).post(taking));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {

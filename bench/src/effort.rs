@@ -10,6 +10,8 @@ pub(crate) enum Part {
     Deletes,
     Start,
     Webhook,
+    /// Outbound webhooks.
+    WebhooksOut,
     Processing,
     /// Only on PostgreSQL.
     Nodes,

@@ -28,6 +28,7 @@ mod start;
 mod store;
 mod views;
 mod webhook;
+mod webhooks_out;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -192,6 +193,10 @@ impl Bench {
         for backend in backends.iter().filter(|_| self.effort.includes(Part::Webhook)) {
             report.store(backend.kind());
             webhook::measure(&self.server, backend, &self.scratch, &self.effort, report)?;
+        }
+        for backend in backends.iter().filter(|_| self.effort.includes(Part::WebhooksOut)) {
+            report.store(backend.kind());
+            webhooks_out::measure(&self.server, backend, &self.scratch, &self.effort, report)?;
         }
         for backend in backends.iter().filter(|_| self.effort.includes(Part::Fairness)) {
             report.store(backend.kind());

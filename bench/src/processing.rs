@@ -113,7 +113,7 @@ fn watching(server: &Path, backend: &Backend, scratch: &Path, rows: usize, repor
 }
 
 /// A project with rows and dependent columns that ask the server; gives its path.
-fn table(rowmill: &Rowmill, url: &str, rows: usize) -> AnyResult<String> {
+pub(crate) fn table(rowmill: &Rowmill, url: &str, rows: usize) -> AnyResult<String> {
     let body = json!({ "title": "Bench", "columns": [{ "templateId": "manual", "header": "Name" }] });
     let made: Value = serde_json::from_slice(&rowmill.ask("POST", "/v4/projects", &body.to_string())?)?;
     let id = made.pointer("/project/id").and_then(Value::as_str).ok_or("the project has no id")?;
@@ -138,7 +138,7 @@ fn table(rowmill: &Rowmill, url: &str, rows: usize) -> AnyResult<String> {
 }
 
 /// Waits for the end of a run in which nothing failed.
-fn ended(rowmill: &Rowmill, path: &str) -> AnyResult {
+pub(crate) fn ended(rowmill: &Rowmill, path: &str) -> AnyResult {
     loop {
         let status: Value = serde_json::from_slice(&rowmill.ask("GET", &format!("{path}/status"), "")?)?;
         if status.get("processing") == Some(&json!(false)) {

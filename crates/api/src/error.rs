@@ -149,6 +149,8 @@ fn not_found_code(noun: Noun) -> &'static str {
         Noun::Key => "key_not_found",
         Noun::Session => "session_not_found",
         Noun::Import => "import_not_found",
+        Noun::Webhook => "webhook_not_found",
+        Noun::Delivery => "delivery_not_found",
     }
 }
 

@@ -4,8 +4,9 @@ use rowmill_model::Limits;
 
 use crate::api::{Api, Fault, Finished};
 use crate::endpoints::{
-    cells, columns, events, exports, import_jobs, imports, keys, projects, providers, row, row_patches, rows,
-    run_history, runs, secrets, sessions, team, trash, trials, usage, views, webhook,
+    cells, columns, events, exports, import_jobs, imports, keys, outbound_webhooks, projects, providers, row,
+    row_patches, rows, run_history, runs, secrets, sessions, team, trash, trials, usage, views, webhook,
+    webhook_deliveries,
 };
 use crate::state::ApiState;
 use crate::versions::{V2, V3, V4, Version};
@@ -21,6 +22,7 @@ pub fn service(limits: Limits) -> Result<Finished<ApiState>, Fault> {
         .tag("Trash", "What was deleted, and restoring it.")
         .tag("Team", "The team, its API keys, and the server's limits.")
         .tag("Credentials", "The team's provider credentials and secrets. Encrypted at rest, never returned.")
+        .tag("Webhooks", "Outbound webhooks: events sent to your server, signed, and retried.")
         .tag("Webhook", "Rows from an event platform. No API key: the webhook URL is secret.")
         .tag("Projects V3", "Projects by team slug. A project's settings can allow reads without a key.")
         .tag("Columns V3", "Columns, as in version 4.")
@@ -70,6 +72,8 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<secrets::SetSecret>("/v4/team/secrets/{name}")
         .add::<secrets::DeleteSecret>("/v4/team/secrets/{name}");
 
+    add_webhooks(api);
+
     api.add::<projects::ListProjects<V3>>("/v3/{teamSlug}/projects");
     add_project::<V3>(api);
 
@@ -78,6 +82,22 @@ fn add_operations(api: &mut Api<ApiState>) {
         .add::<row::PatchRow<V2>>(format!("{project}/rows/{{rowId}}"));
 
     api.add::<webhook::Deliver>("/webhooks/eventplatform/{teamId}");
+}
+
+/// Outbound webhooks and their deliveries.
+fn add_webhooks(api: &mut Api<ApiState>) {
+    let at = |path: &str| format!("/v4/team/webhooks{path}");
+    api.add::<outbound_webhooks::ListWebhooks>(at(""))
+        .add::<outbound_webhooks::CreateWebhook>(at(""))
+        .add::<outbound_webhooks::GetWebhook>(at("/{webhookId}"))
+        .add::<outbound_webhooks::UpdateWebhook>(at("/{webhookId}"))
+        .add::<outbound_webhooks::DeleteWebhook>(at("/{webhookId}"))
+        .add::<outbound_webhooks::RotateWebhookSecret>(at("/{webhookId}/rotate"))
+        .add::<outbound_webhooks::TestWebhook>(at("/{webhookId}/test"))
+        .add::<webhook_deliveries::ReplayDeliveries>(at("/{webhookId}/replay"))
+        .add::<webhook_deliveries::ListDeliveries>(at("/{webhookId}/deliveries"))
+        .add::<webhook_deliveries::GetDelivery>(at("/{webhookId}/deliveries/{deliveryId}"))
+        .add::<webhook_deliveries::ReplayDelivery>(at("/{webhookId}/deliveries/{deliveryId}/replay"));
 }
 
 /// The operations on a project, which all full versions have.

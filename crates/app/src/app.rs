@@ -111,6 +111,11 @@ impl App {
         self.query.set_memory(budget.bytes());
     }
 
+    /// The time of day by the clock that all nodes go by, in Unix milliseconds.
+    pub fn now_ms(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
     pub fn limits(&self) -> &Limits {
         &self.limits
     }

@@ -124,6 +124,8 @@ pub enum Noun {
     Key,
     Session,
     Import,
+    Webhook,
+    Delivery,
 }
 
 impl std::fmt::Display for Noun {
@@ -140,6 +142,8 @@ impl std::fmt::Display for Noun {
             Self::Key => "Key",
             Self::Session => "Session",
             Self::Import => "Import",
+            Self::Webhook => "Webhook",
+            Self::Delivery => "Delivery",
         })
     }
 }

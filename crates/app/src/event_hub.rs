@@ -205,7 +205,16 @@ mod tests {
     fn change(seq: u64, rows: ChangedRows) -> Change {
         let project = ProjectId::from_uuid(Uuid::nil());
         let touched = Spans::default();
-        Change { project, seq, rows, touched, restated: false, revoked: Vec::new(), ready: false }
+        Change {
+            project,
+            seq,
+            rows,
+            touched,
+            restated: false,
+            revoked: Vec::new(),
+            ready: false,
+            told: false,
+        }
     }
 
     fn rows(written: &[u64]) -> ChangedRows {

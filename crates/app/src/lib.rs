@@ -26,6 +26,7 @@ mod import_jobs;
 mod imports;
 mod key_cache;
 mod keys;
+mod outbound_webhooks;
 mod projects;
 mod providers;
 mod quota_check;
@@ -49,8 +50,11 @@ mod vault;
 mod vault_check;
 mod views;
 mod webhook;
+mod webhook_deliveries;
+mod webhook_secrets;
 
 pub use rowmill_query::{Budget as QueryMemory, Cursor, Page, Rest, SLICE_BYTES, Selection, Start};
+pub use rowmill_store::webhooks::{Attempt, DeliveryId, DeliveryRecord, DeliveryStatus};
 pub use rowmill_store::{
     ApiKey, ImportJob, ImportProgress, ImportStatus, ImportStep, Inserted, LastUse, ProcessingStatus,
     ProjectSummary, RowAction, Session, SharedRates, Stopped, StoredProject, StoredRow, Team, TrashedProject,
@@ -77,6 +81,7 @@ pub use crate::imports::{
     Import, ImportColumn, ImportField, ImportOptions, ImportRow, ImportStepOf, ImportedBatch,
 };
 pub use crate::keys::{KeyRequest, KeyRotation};
+pub use crate::outbound_webhooks::{NewWebhook, OVERLAP_HOURS_DEFAULT, WebhookChanges};
 pub use crate::projects::{NewProject, ProjectChanges, ProjectList, ProjectPatched, ProjectsOf};
 pub use crate::providers::{NewCredential, ProviderState};
 pub use crate::quotas::Quotas;
@@ -96,3 +101,4 @@ pub use crate::usage::ProjectUsage;
 pub use crate::vault::Vault;
 pub use crate::views::{ViewChanges, ViewSaved, view_of};
 pub use crate::webhook::{Delivered, Webhook};
+pub use crate::webhook_deliveries::DeliveriesPage;

@@ -197,6 +197,10 @@ limit_args! {
     secrets_max, "ROWMILL_SECRETS_MAX";
     /// Maximum API keys per team.
     keys_max, "ROWMILL_KEYS_MAX";
+    /// Maximum outbound webhooks per team.
+    webhooks_max, "ROWMILL_WEBHOOKS_MAX";
+    /// Bytes of events that can wait for a webhook. Beyond it new events are dropped, and the receiver is told.
+    webhook_backlog_bytes_max, "ROWMILL_WEBHOOK_BACKLOG_BYTES_MAX";
     /// Maximum teams of this installation.
     teams_max, "ROWMILL_TEAMS_MAX";
     /// Maximum size of a cell value's JSON, in bytes.

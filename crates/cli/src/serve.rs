@@ -73,7 +73,7 @@ pub(crate) async fn serve(serve: Box<Serve>, role: Role) -> Result<(), Box<dyn E
     let workers = if role == Role::Server && serve.no_workers {
         None
     } else {
-        Some(workers::start(&serve.workers, database, provider_calls, &limits)?)
+        Some(workers::start(&serve.workers, database, provider_calls, Arc::clone(&app), &limits)?)
     };
 
     let address = sockets.main.local_addr()?;

@@ -11,10 +11,10 @@ use parking_lot::Mutex;
 use rowmill_app::{App, Source};
 use rowmill_clock::SystemClock;
 use rowmill_engine::{
-    CallLimits, Config, CredentialFrom, Credentials, Engine, ProviderCalls, ProviderCallsConfig,
-    ProviderCredential, SharedVerdicts, TeamCredentials,
+    CallLimits, Config, CredentialFrom, Credentials, Deliverer, Engine, ProviderCalls, ProviderCallsConfig,
+    ProviderCredential, SharedVerdicts, TeamCredentials, WebhookConfig, WebhookSecrets,
 };
-use rowmill_model::{Limits, TeamId, provider};
+use rowmill_model::{Limits, TeamId, Webhook, provider};
 use rowmill_providers::scrape::{Extractor, Program, Scraper, child};
 use rowmill_providers::{AllowList, Client};
 use rowmill_store::{Store, WorkerId};
@@ -38,7 +38,15 @@ pub(crate) struct WorkerArgs {
     /// Base delay before a failed call is retried, in milliseconds. The maximum delay doubles with each retry.
     #[arg(long, env = "ROWMILL_RETRY_BASE_MILLISECONDS", default_value_t = 1_000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     retry_base_milliseconds: u32,
-    /// Private address ranges that tables may call, such as 127.0.0.1/32,10.1.0.0/16. Default: none.
+    /// Seconds that the receiver of an outbound webhook has for its answer.
+    #[arg(long, env = "ROWMILL_WEBHOOK_TIMEOUT_SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=60))]
+    webhook_timeout_seconds: u32,
+    /// Wait before a failed delivery to a webhook is first retried, in milliseconds. The waits after that are longer in
+    /// proportion: with 5000 they are 5 min, 30 min, 2 h, 5 h, and 10 h three times.
+    #[arg(long, env = "ROWMILL_WEBHOOK_RETRY_MILLISECONDS", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    webhook_retry_milliseconds: u32,
+    /// Private address ranges that tables may call, and webhooks
+    /// may be sent to, such as 127.0.0.1/32,10.1.0.0/16. Default: none.
     #[arg(long, env = "ROWMILL_ALLOW_PRIVATE", default_value = "", value_parser = AllowList::parse)]
     allow_private: AllowList,
 }
@@ -48,6 +56,7 @@ pub(crate) struct WorkerArgs {
 #[derive(Debug)]
 pub(crate) struct Workers {
     engine: Engine,
+    deliverer: Deliverer,
     /// How long cells under way have when it is told to stop.
     finish: Duration,
     threads: Threads,
@@ -66,8 +75,9 @@ impl Workers {
     }
 
     pub(crate) async fn stop(self) {
-        self.engine.stop().await;
-        drop(self.threads);
+        let Self { engine, deliverer, finish, threads } = self;
+        tokio::join!(engine.stop(), deliverer.stop(finish));
+        drop(threads);
     }
 }
 
@@ -123,6 +133,7 @@ pub(crate) fn start(
     args: &WorkerArgs,
     store: Arc<dyn Store>,
     provider_calls: Arc<ProviderCalls>,
+    app: Arc<App>,
     limits: &Limits,
 ) -> Result<Workers, Box<dyn Error>> {
     let threads = Threads::start()?;
@@ -139,9 +150,41 @@ pub(crate) fn start(
     };
     let worker = rowmill_app::log_id(&SystemClock);
     let seed = u64::try_from(worker.as_u128() & u128::from(u64::MAX))?;
+    let deliverer = start_deliverer(args, Arc::clone(&store), app, limits, seed)?;
     let engine = Engine::start(store, provider_calls, clock, config, WorkerId(worker), seed);
     drop(entered);
-    Ok(Workers { engine, finish: Duration::from_secs(args.finish_seconds.into()), threads })
+    Ok(Workers { engine, deliverer, finish: Duration::from_secs(args.finish_seconds.into()), threads })
+}
+
+/// Starts what delivers to webhooks.
+fn start_deliverer(
+    args: &WorkerArgs,
+    store: Arc<dyn Store>,
+    app: Arc<App>,
+    limits: &Limits,
+    seed: u64,
+) -> Result<Deliverer, Box<dyn Error>> {
+    let clock = Arc::new(SharedClock(Arc::clone(&store)));
+    // Of its own, so that receivers and providers do not share connections.
+    let client = Client::new(args.allow_private.clone(), Arc::<SharedClock>::clone(&clock))?;
+    let config = WebhookConfig {
+        timeout: Duration::from_secs(args.webhook_timeout_seconds.into()),
+        lease: Duration::from_secs(args.lease_seconds.into()),
+        retry_base: Duration::from_millis(args.webhook_retry_milliseconds.into()),
+        backlog_bytes_max: limits.webhook_backlog_bytes_max.into(),
+        ..WebhookConfig::default()
+    };
+    Ok(Deliverer::start(store, client, Arc::new(SigningKeys(app)), clock, config, seed))
+}
+
+/// What the application knows of the secrets of webhooks.
+#[derive(Debug)]
+struct SigningKeys(Arc<App>);
+
+impl WebhookSecrets for SigningKeys {
+    fn signing_keys(&self, team: TeamId, webhook: &Webhook, now_ms: i64) -> Result<Vec<Vec<u8>>, String> {
+        self.0.webhook_signing_keys(team, webhook, now_ms)
+    }
 }
 
 /// What the application knows of teams' credentials, as workers want it.

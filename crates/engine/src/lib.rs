@@ -46,6 +46,7 @@ mod shared_rates;
 mod single_flight;
 mod time_left;
 mod value_check;
+mod webhooks;
 
 pub use call_limits::{CallLimit, CallLimits, CallPermit, LimitReached};
 pub use cell_runner::{CallFailure, CallOutcome, Capacity, Cause, Cell, CellRunner, busy};
@@ -54,3 +55,4 @@ pub use credentials::{CredentialFrom, Credentials, ProviderCredential, TeamCrede
 pub use digest::Digest;
 pub use engine::Engine;
 pub use provider_calls::{ProviderCalls, ProviderCallsConfig, SharedVerdicts};
+pub use webhooks::{Deliverer, WebhookConfig, WebhookSecrets};

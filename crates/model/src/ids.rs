@@ -91,6 +91,11 @@ prefixed_id!(
     ImportId,
     "imp_"
 );
+prefixed_id!(
+    /// The id of an outbound webhook, written `hook_<32 hex>`.
+    WebhookId,
+    "hook_"
+);
 
 /// A run's id, written `run_<number>`: the runs of a project are numbered from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

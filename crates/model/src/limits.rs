@@ -17,6 +17,8 @@ pub struct Limits {
     pub filters_max: u32,
     pub secrets_max: u32,
     pub keys_max: u32,
+    pub webhooks_max: u32,
+    pub webhook_backlog_bytes_max: u32,
     pub teams_max: u32,
     pub cell_bytes_max: u32,
     pub body_bytes_max: u32,
@@ -54,6 +56,8 @@ impl Default for Limits {
             filters_max: 100,
             secrets_max: 100,
             keys_max: 1_000,
+            webhooks_max: 20,
+            webhook_backlog_bytes_max: 32 * 1024 * 1024,
             teams_max: 10_000,
             cell_bytes_max: 1024 * 1024,
             body_bytes_max: 32 * 1024 * 1024,
@@ -87,6 +91,12 @@ pub const EMOJI_CHARS_MAX: usize = 64;
 pub const SECRET_NAME_CHARS_MAX: usize = 64;
 /// The longest value of a team secret, in characters.
 pub const SECRET_CHARS_MAX: usize = 8_192;
+/// The longest URL of a webhook, in characters.
+pub const WEBHOOK_URL_CHARS_MAX: usize = 2_048;
+/// The longest description of a webhook, in characters.
+pub const WEBHOOK_DESCRIPTION_CHARS_MAX: usize = 1_000;
+/// How many projects or columns a webhook can be limited to.
+pub const WEBHOOK_FILTER_IDS_MAX: usize = 100;
 /// The longest API key of a provider, in characters after trimming.
 pub const API_KEY_CHARS_MAX: usize = 4_096;
 /// The longest base address of a provider, in characters after trimming.

@@ -33,6 +33,8 @@ pub struct Moved {
     pub teams: u64,
     pub keys: u64,
     pub sealed: u64,
+    /// Teams with webhooks.
+    pub webhooks: u64,
     pub receipts: u64,
     pub projects: u64,
     pub rows: u64,

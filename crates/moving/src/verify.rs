@@ -35,6 +35,7 @@ pub(crate) async fn verify(
             Section::Teams => moved.teams = sum.items,
             Section::Keys => moved.keys = sum.items,
             Section::Sealed => moved.sealed = sum.items,
+            Section::Webhooks => moved.webhooks = sum.items,
             _ => moved.receipts = sum.items,
         }
     }
@@ -169,6 +170,7 @@ fn take(page: &Items, hash: &mut Xxh3) {
         Items::Teams(items) => items.iter().for_each(|item| item.hash(hash)),
         Items::Keys(items) => items.iter().for_each(|item| item.hash(hash)),
         Items::Sealed(items) => items.iter().for_each(|item| item.hash(hash)),
+        Items::Webhooks(items) => items.iter().for_each(|item| item.hash(hash)),
         Items::Receipts(items) => items.iter().for_each(|item| item.hash(hash)),
         Items::Rows(items) => items.iter().for_each(|item| item.hash(hash)),
         Items::Blocks(items) => {

@@ -167,6 +167,7 @@ mod tests {
             restated: false,
             revoked: Vec::new(),
             ready: false,
+            told: false,
         }
     }
 

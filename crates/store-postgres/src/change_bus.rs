@@ -227,8 +227,8 @@ impl ChangeBus {
             let last = self.seen.lock().get(&project).copied();
             if last.is_none_or(|last| last < seq) {
                 let (rows, touched) = (ChangedRows::Many, Spans::all());
-                let (restated, revoked, ready) = (true, Vec::new(), true);
-                self.publish_locally(Change { project, seq, rows, touched, restated, revoked, ready });
+                let (restated, revoked, ready, told) = (true, Vec::new(), true, true);
+                self.publish_locally(Change { project, seq, rows, touched, restated, revoked, ready, told });
             }
         }
         Ok(())
@@ -250,7 +250,7 @@ mod tests {
             ChangedRows::Many => Spans::all(),
         };
         let revoked = (0..tickets).map(ticket).collect();
-        Change { project, seq, rows, touched, restated: false, revoked, ready: true }
+        Change { project, seq, rows, touched, restated: false, revoked, ready: true, told: false }
     }
 
     fn these(written: Vec<u64>) -> ChangedRows {

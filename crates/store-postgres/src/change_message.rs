@@ -36,6 +36,9 @@ pub(crate) struct Message {
     touched: Option<Vec<(u64, u64)>>,
     #[serde(rename = "a", default)]
     restated: bool,
+    /// Whether deliveries to webhooks were written.
+    #[serde(rename = "e", default, skip_serializing_if = "std::ops::Not::not")]
+    told: bool,
     #[serde(rename = "t")]
     revoked: Vec<(u64, Slot, u64)>,
     /// Workers whose nodes are to confirm that they have heard everything up to here.
@@ -69,7 +72,7 @@ impl Message {
     /// The change that the message tells of; `None` if it is about something else.
     pub(crate) fn into_change(self) -> Option<Change> {
         let project = ProjectId::from_uuid(self.project?);
-        let Self { seq, ready, written, deleted, touched, restated, revoked, .. } = self;
+        let Self { seq, ready, written, deleted, touched, restated, revoked, told, .. } = self;
         let rows = match written {
             Some(written) => {
                 let deleted = deleted.into_iter().map(RowId::from_uuid).collect();
@@ -80,13 +83,13 @@ impl Message {
         let ticket = |(token, slot, position)| Ticket { token, lane: Lane { project, slot }, position };
         let revoked = revoked.into_iter().map(ticket).collect();
         let touched = touched.map_or_else(Spans::all, Spans::of);
-        Some(Change { project, seq, rows, touched, restated, revoked, ready })
+        Some(Change { project, seq, rows, touched, restated, revoked, ready, told })
     }
 }
 
 /// A change as messages, each small enough for the server.
 pub(crate) fn to_messages(node: Uuid, change: Change) -> Vec<String> {
-    let Change { project, seq, rows, touched, restated, revoked, ready } = change;
+    let Change { project, seq, rows, touched, restated, revoked, ready, told } = change;
     let mut message = Message {
         node,
         project: Some(project.uuid()),
@@ -94,6 +97,7 @@ pub(crate) fn to_messages(node: Uuid, change: Change) -> Vec<String> {
         ready,
         touched: Some(touched.tidied().iter().collect()).filter(|runs: &Vec<_>| runs.len() <= RUNS_MAX),
         restated,
+        told,
         ..Message::default()
     };
     if let ChangedRows::These { written, deleted } = rows {

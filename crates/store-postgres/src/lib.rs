@@ -59,6 +59,8 @@ mod trash;
 mod trash_store;
 mod trashed_projects;
 mod value_bytes;
+mod webhook_store;
+mod webhooks;
 mod work;
 
 pub use crate::carry::Carrier;

@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub(crate) tallied_at_ms: Option<i64>,
     /// Rows in the trash.
     pub(crate) trashed_count: u64,
+    /// Which webhooks are to be told of changes. It is known only of a project that is locked.
+    pub(crate) subscriptions: Option<String>,
 }
 
 impl State {
@@ -37,18 +39,23 @@ impl State {
     }
 }
 
-static STATE_OF_ONE: LazyLock<String> = LazyLock::new(|| select_states("WHERE id = $1"));
-static STATES_OF_SOME: LazyLock<String> = LazyLock::new(|| select_states("WHERE id = ANY($1)"));
+static STATE_OF_ONE: LazyLock<String> = LazyLock::new(|| select_states("NULL::text", "WHERE id = $1"));
+static STATES_OF_SOME: LazyLock<String> = LazyLock::new(|| select_states("NULL::text", "WHERE id = ANY($1)"));
 static LOCK_AND_WAIT: LazyLock<String> =
-    LazyLock::new(|| select_states("WHERE id = ANY($1) ORDER BY id FOR UPDATE"));
+    LazyLock::new(|| select_states(SUBSCRIPTIONS, "WHERE id = ANY($1) ORDER BY id FOR UPDATE"));
 static LOCK_OR_SKIP: LazyLock<String> =
-    LazyLock::new(|| select_states("WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED"));
+    LazyLock::new(|| select_states(SUBSCRIPTIONS, "WHERE id = ANY($1) ORDER BY id FOR UPDATE SKIP LOCKED"));
+
+/// The webhooks of a project's team. Where no team has any, the first question is the only one, and is asked once.
+const SUBSCRIPTIONS: &str = "CASE WHEN EXISTS (SELECT 1 FROM rowmill.webhooks WHERE subscriptions IS NOT NULL) THEN \
+     (SELECT w.subscriptions FROM rowmill.projects p JOIN rowmill.webhooks w USING (team) \
+     WHERE p.project = counters.project) END";
 
 /// A query that [`read_state`] reads the rows of.
-fn select_states(condition: &str) -> String {
+fn select_states(subscriptions: &str, condition: &str) -> String {
     format!(
         "SELECT project, id, version, row_count, next_position, change_seq, lookup_slots, tally, tallied_at, \
-         trashed_count \
+         trashed_count, {subscriptions} \
          FROM rowmill.counters {condition}"
     )
 }
@@ -125,5 +132,6 @@ fn read_state(row: &Row) -> Result<State> {
         tally: row.get(7),
         tallied_at_ms: row.get(8),
         trashed_count: unsigned(row.get(9)),
+        subscriptions: row.get(10),
     })
 }

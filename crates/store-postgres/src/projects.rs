@@ -107,7 +107,10 @@ pub(crate) async fn delete(
     }
     let seq = state.change_seq + 1;
     let (rows, touched) = (ChangedRows::Many, Spans::all());
-    Ok((true, vec![Change { project: id, seq, rows, touched, restated: true, revoked, ready: false }]))
+    Ok((
+        true,
+        vec![Change { project: id, seq, rows, touched, restated: true, revoked, ready: false, told: false }],
+    ))
 }
 
 pub(crate) async fn list(

@@ -19,7 +19,7 @@ use crate::project_state::{self, Busy, State};
 use crate::row_version::RowVersion;
 use crate::stored_rows::raw_row;
 use crate::transaction::Tx;
-use crate::{apply, ended_runs};
+use crate::{apply, ended_runs, webhooks};
 
 /// Rows in runs of positions: neighbours are found at the cost of one. OFFSET keeps the planner from going over all
 /// rows of a project and comparing each with the runs.
@@ -44,7 +44,7 @@ impl OpenProject {
     /// Opens a project as it is stored.
     pub(crate) async fn open(tx: &mut Tx, documents: &Documents, state: State) -> Result<Self> {
         let parsed = documents::planned(tx, documents, &state).await?;
-        Ok(Self::with(state, parsed.project, parsed.plan))
+        Self::with(state, parsed.project, parsed.plan)
     }
 
     /// Opens a project that this transaction saves: the document is written and the version moves on.
@@ -52,10 +52,10 @@ impl OpenProject {
         documents::write_document(tx, state.num, &project)?;
         state.version += 1;
         let plan = Arc::new(Plan::of(&project));
-        Ok(Self::with(state, Arc::new(project), plan))
+        Self::with(state, Arc::new(project), plan)
     }
 
-    fn with(state: State, project: Arc<Project>, plan: Arc<Plan>) -> Self {
+    fn with(state: State, project: Arc<Project>, plan: Arc<Plan>) -> Result<Self> {
         let mut changes = RowChanges::new(ProjectAtStart {
             project,
             plan,
@@ -64,9 +64,10 @@ impl OpenProject {
             change_seq: state.change_seq,
             lookup_slots: state.lookup_slots.clone(),
             trashed_count: state.trashed_count,
+            subscribed: webhooks::subscribed(state.subscriptions.as_deref())?,
         });
         changes.open_tally(state.tally.clone());
-        Self { state, changes }
+        Ok(Self { state, changes })
     }
 
     pub(crate) fn num(&self) -> i64 {
@@ -206,8 +207,10 @@ impl OpenProject {
         let now_ms = now_ms.into();
         // Without a time, the last one that is known.
         let at_ms = now_ms.or(state.tallied_at_ms).unwrap_or_default();
+        let team = changes.project.team;
         let finished = changes.finish(at_ms)?;
-        let Finished { writes, row_count, next_position, value_bytes_change, trashed_count, .. } = finished;
+        let Finished { mut writes, row_count, next_position, value_bytes_change, trashed_count, .. } =
+            finished;
         let Finished { lookup_slots, tally, ended_runs: runs, change, .. } = finished;
         (state.row_count, state.next_position) = (row_count, next_position);
         state.trashed_count = trashed_count;
@@ -222,6 +225,7 @@ impl OpenProject {
             state.tally = Some(none.map_err(|error| StoreError::Damaged(error.to_string()))?);
         }
         runs.iter().try_for_each(|run| ended_runs::keep(tx, state.num, run))?;
+        webhooks::add(tx, team, std::mem::take(&mut writes.deliveries));
         apply::writes(tx, &state, value_bytes_change, writes);
         Ok(change)
     }

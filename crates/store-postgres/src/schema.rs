@@ -16,6 +16,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("trash", include_str!("migrations/0008_trash.sql")),
     ("imports", include_str!("migrations/0009_imports.sql")),
     ("key restrictions", include_str!("migrations/0010_key_restrictions.sql")),
+    ("webhooks", include_str!("migrations/0011_webhooks.sql")),
 ];
 
 /// Names the lock under which nodes that start at once migrate one after the other (`rowm`).

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use rowmill_store::Store;
 use rowmill_store::check::{Problem, check};
-use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
+use rowmill_store::conformance::{CASES, OUTBOX_CASES, against_a_plain_map, counts_stay_true, events, steps};
 use rowmill_store_postgres::{Inspector, Options, PostgresStore};
 
 use rowmill_test_postgres::server;
@@ -39,7 +39,7 @@ async fn check_all(address: &str) {
 #[test]
 fn every_promise_is_kept() {
     let Some(server) = server() else { return };
-    for (name, case) in CASES {
+    for (name, case) in CASES.iter().chain(OUTBOX_CASES) {
         eprintln!("{name}");
         runtime().block_on(async {
             let address = server.database().await;

@@ -46,6 +46,8 @@ mod trash;
 mod trash_store;
 mod trashed_projects;
 mod value_bytes;
+mod webhook_store;
+mod webhooks;
 mod work;
 mod writer;
 

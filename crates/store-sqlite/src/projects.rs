@@ -107,7 +107,10 @@ pub(crate) fn delete(
     connection.execute("INSERT INTO graves (project) VALUES (?1)", [head.num]).map_err(backend)?;
     connection.execute("DELETE FROM projects WHERE num = ?1", [head.num]).map_err(backend)?;
     let (seq, rows, touched) = (change_seq + 1, ChangedRows::Many, Spans::all());
-    Ok((true, vec![Change { project: id, seq, rows, touched, restated: true, revoked, ready: false }]))
+    Ok((
+        true,
+        vec![Change { project: id, seq, rows, touched, restated: true, revoked, ready: false, told: false }],
+    ))
 }
 
 pub(crate) fn list(

@@ -15,7 +15,7 @@ use crate::convert::{backend, uuid_of};
 use crate::documents::{self, Documents};
 use crate::positions::key;
 use crate::project_state::{self, State};
-use crate::{apply, ended_runs, lookups, pages};
+use crate::{apply, ended_runs, lookups, pages, webhooks};
 
 /// Changed rows are written when they reach this size, so that a batch of large rows is never held in memory whole.
 const FLUSH_BYTES: usize = 4 * 1024 * 1024;
@@ -47,6 +47,7 @@ impl<'c> OpenProject<'c> {
         plan: Arc<Plan>,
     ) -> Result<Self> {
         let State { head, counters, change_seq } = state;
+        let subscribed = webhooks::subscribed(connection, project.team)?;
         let changes = RowChanges::new(ProjectAtStart {
             project,
             plan,
@@ -55,6 +56,7 @@ impl<'c> OpenProject<'c> {
             change_seq,
             lookup_slots: lookups::slots(connection, head.num)?,
             trashed_count: counters.trashed_count,
+            subscribed,
         });
         Ok(Self { connection, num: head.num, changes })
     }
@@ -154,7 +156,9 @@ impl<'c> OpenProject<'c> {
     }
 
     pub(crate) fn flush(&mut self) -> Result<()> {
-        apply::writes(self.connection, self.num, &self.changes.flush())
+        let writes = self.changes.flush()?;
+        webhooks::add(self.connection, self.changes.project.team, &writes.deliveries)?;
+        apply::writes(self.connection, self.num, &writes)
     }
 
     /// Goes over every block after the columns changed, some at a time. Where columns came back from the trash, it finds
@@ -198,10 +202,12 @@ impl<'c> OpenProject<'c> {
             // The last time that is known.
             None => read_tally_text(self.connection, self.num)?.map(|(_, at_ms)| at_ms).unwrap_or_default(),
         };
+        let team = self.changes.project.team;
         let finished = self.changes.finish(at_ms)?;
         let Finished { writes, row_count, next_position, value_bytes_change, trashed_count, .. } = finished;
         let Finished { tally, ended_runs: runs, change, .. } = finished;
         apply::writes(self.connection, self.num, &writes)?;
+        webhooks::add(self.connection, team, &writes.deliveries)?;
         runs.iter().try_for_each(|run| ended_runs::keep(self.connection, self.num, run))?;
         match (tally, now_ms) {
             (Some(tally), now_ms) => apply::tally(self.connection, self.num, &tally, now_ms)?,

@@ -19,6 +19,7 @@ const MIGRATIONS: &[(&str, &str)] = &[
     ("trash", include_str!("migrations/0010_trash.sql")),
     ("imports", include_str!("migrations/0011_imports.sql")),
     ("key restrictions", include_str!("migrations/0012_key_restrictions.sql")),
+    ("webhooks", include_str!("migrations/0013_webhooks.sql")),
 ];
 
 /// Marks the file as ours (`rowm`), so that no other program's database is mistaken for one.
@@ -133,7 +134,7 @@ mod tests {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
         connection.pragma_update(None, "user_version", 99).unwrap();
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 12 })));
+        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer { found: 99, known: 13 })));
     }
 
     #[test]

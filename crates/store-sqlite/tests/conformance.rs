@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use rowmill_clock::{Clock as _, SystemClock};
 use rowmill_store::carry::{Carry as _, Items, PageLimit, Section};
 use rowmill_store::check::{Problem, check};
-use rowmill_store::conformance::{CASES, against_a_plain_map, counts_stay_true, events, steps};
+use rowmill_store::conformance::{CASES, OUTBOX_CASES, against_a_plain_map, counts_stay_true, events, steps};
 use rowmill_store::{PageStart, RowRef, ScanDetail, Spans, Store, StoreError, ValueBytesStore as _};
 use rowmill_store_sqlite::{Access, Carrier, DATABASE_FILE, Inspector, SqliteStore};
 
@@ -18,7 +18,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 #[test]
 fn every_promise_is_kept() {
-    for (name, case) in CASES {
+    for (name, case) in CASES.iter().chain(OUTBOX_CASES) {
         eprintln!("{name}");
         let dir = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(dir.path(), Access::Serve).unwrap();

@@ -60,6 +60,7 @@ pub enum Section {
     Teams,
     Keys,
     Sealed,
+    Webhooks,
     Receipts,
     Rows(ProjectId),
     Blocks(ProjectId),
@@ -69,7 +70,7 @@ pub enum Section {
 
 impl Section {
     /// Those that belong to no project.
-    pub const SHARED: [Self; 4] = [Self::Teams, Self::Keys, Self::Sealed, Self::Receipts];
+    pub const SHARED: [Self; 5] = [Self::Teams, Self::Keys, Self::Sealed, Self::Webhooks, Self::Receipts];
 
     pub fn of(project: ProjectId) -> [Self; 4] {
         [Self::Rows(project), Self::Blocks(project), Self::Guests(project), Self::Retries(project)]
@@ -77,7 +78,7 @@ impl Section {
 
     pub fn project(self) -> Option<ProjectId> {
         match self {
-            Self::Teams | Self::Keys | Self::Sealed | Self::Receipts => None,
+            Self::Teams | Self::Keys | Self::Sealed | Self::Webhooks | Self::Receipts => None,
             Self::Rows(project) | Self::Blocks(project) | Self::Guests(project) | Self::Retries(project) => {
                 Some(project)
             }
@@ -90,6 +91,7 @@ impl Section {
             Self::Teams => "teams",
             Self::Keys => "API keys",
             Self::Sealed => "credentials and secrets",
+            Self::Webhooks => "webhooks",
             Self::Receipts => "saved responses",
             Self::Rows(_) => "rows",
             Self::Blocks(_) => "cell states",
@@ -103,7 +105,7 @@ impl Section {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Key {
-    /// Of a team or an API key.
+    /// Of a team, an API key, or the webhooks of a team.
     Id(Uuid),
     /// Of what is sealed: the team, the kind's word and the name.
     Sealed(Uuid, String, String),
@@ -131,11 +133,21 @@ pub enum Items {
     Teams(Vec<Team>),
     Keys(Vec<ApiKey>),
     Sealed(Vec<(TeamId, Sealed)>),
+    Webhooks(Vec<CarriedWebhooks>),
     Receipts(Vec<Receipt>),
     Rows(Vec<CarriedRow>),
     Blocks(Vec<CarriedBlock>),
     Guests(Vec<Guest>),
     Retries(Vec<Retry>),
+}
+
+/// The webhooks of a team, as they are stored. What waits to be delivered stays behind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct CarriedWebhooks {
+    pub team: TeamId,
+    pub version: u64,
+    pub document: String,
+    pub subscriptions: Option<String>,
 }
 
 /// The kept answer of a request that is carried out once.
@@ -218,6 +230,7 @@ impl Items {
             Self::Teams(items) => items.len(),
             Self::Keys(items) => items.len(),
             Self::Sealed(items) => items.len(),
+            Self::Webhooks(items) => items.len(),
             Self::Receipts(items) => items.len(),
             Self::Rows(items) => items.len(),
             Self::Blocks(items) => items.len(),
@@ -239,6 +252,7 @@ impl Items {
                 let (team, Sealed { kind, name, .. }) = items.last()?;
                 Key::Sealed(team.0, kind.word().to_owned(), name.clone())
             }
+            Self::Webhooks(items) => Key::Id(items.last()?.team.0),
             Self::Receipts(items) => Key::Name(items.last()?.name),
             Self::Rows(items) => Key::Number(items.last()?.position),
             Self::Blocks(items) => Key::Number(items.last()?.number),

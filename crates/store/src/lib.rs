@@ -23,6 +23,7 @@ mod store;
 mod trash;
 mod types;
 pub mod value_bytes;
+pub mod webhooks;
 mod work;
 mod write_health;
 
@@ -45,6 +46,7 @@ pub use crate::types::{
     WrittenCells,
 };
 pub use crate::value_bytes::{TeamBytes, ValueBytesStore};
+pub use crate::webhooks::WebhookStore;
 pub use crate::work::{
     CellResult, Change, ChangedRows, Claim, Claimed, ENDED_RUNS_KEPT_MS, ENDED_RUNS_MAX, Ended, Lane, Lanes,
     Listener, ProcessingStatus, RETRY_WAIT_MS_MAX, Rows, Settle, Settled, Settlement, Stop, Stopped, Ticket,

@@ -19,6 +19,7 @@ use crate::types::{
     SeenProject, StoredProject, StoredRow, Team, WriteCells, WrittenCells,
 };
 use crate::value_bytes::ValueBytesStore;
+use crate::webhooks::WebhookStore;
 use crate::work::{
     Claim, Claimed, Lanes, Listener, ProcessingStatus, Settle, Settled, Settlement, Stop, Stopped, Ticket,
     Trigger, Triggered, WorkerId,
@@ -40,7 +41,15 @@ pub trait Snapshot: std::fmt::Debug + Send {
 
 #[async_trait]
 pub trait Store:
-    ImportStore + SessionStore + TrashStore + ValueBytesStore + std::fmt::Debug + Send + Sync + 'static
+    ImportStore
+    + SessionStore
+    + TrashStore
+    + ValueBytesStore
+    + WebhookStore
+    + std::fmt::Debug
+    + Send
+    + Sync
+    + 'static
 {
     /// Whether the database answers, and its disk takes writes as far as is known.
     async fn ping(&self) -> Result<()>;

@@ -273,6 +273,8 @@ pub struct Change {
     pub revoked: Vec<Ticket>,
     /// Whether cells may have become ready.
     pub ready: bool,
+    /// Whether deliveries to webhooks were written.
+    pub told: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

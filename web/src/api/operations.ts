@@ -1,5 +1,5 @@
 import { client, data } from './client';
-import type { KeyCreate, KeyRotate, TryBody, TryResult } from './types';
+import type { KeyCreate, KeyRotate, TryBody, TryResult, WebhookCreate, WebhookPatch } from './types';
 
 // API operations without parameters that differ between pages, named as in openapi.json.
 
@@ -19,6 +19,18 @@ export const createTeam = (slug: string, name: string) => data(client.POST('/v4/
 
 export const createSample = () => data(client.POST('/v4/projects/sample'));
 export const readUsage = () => data(client.GET('/v4/usage'));
+
+const webhook = (webhookId: string) => ({ params: { path: { webhookId } } });
+
+export const createWebhook = (body: WebhookCreate) => data(client.POST('/v4/team/webhooks', { body }));
+export const changeWebhook = (id: string, body: WebhookPatch) => data(client.PATCH('/v4/team/webhooks/{webhookId}', { ...webhook(id), body }));
+export const deleteWebhook = (id: string) => data(client.DELETE('/v4/team/webhooks/{webhookId}', webhook(id)));
+export const rotateWebhookSecret = (id: string) => data(client.POST('/v4/team/webhooks/{webhookId}/rotate', { ...webhook(id), body: {} }));
+export const testWebhook = (id: string) => data(client.POST('/v4/team/webhooks/{webhookId}/test', webhook(id)));
+export const replayDeliveries = (id: string, body: { since: string; onlyFailed: boolean }) =>
+  data(client.POST('/v4/team/webhooks/{webhookId}/replay', { ...webhook(id), body }));
+export const replayDelivery = (webhookId: string, deliveryId: string) =>
+  data(client.POST('/v4/team/webhooks/{webhookId}/deliveries/{deliveryId}/replay', { params: { path: { webhookId, deliveryId } } }));
 
 export const testProvider = (provider: string) =>
   data(client.POST('/v4/team/providers/{provider}/test', { params: { path: { provider } } }));

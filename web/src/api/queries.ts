@@ -73,6 +73,26 @@ export const secretsQuery = queryOptions({
   queryFn: async () => (await data(client.GET('/v4/team/secrets'))).secrets,
 });
 
+export const webhooksQuery = queryOptions({
+  queryKey: ['webhooks'],
+  queryFn: async () => (await data(client.GET('/v4/team/webhooks'))).webhooks,
+  staleTime: 0,
+});
+
+export const deliveriesQuery = (webhookId: string) =>
+  infiniteQueryOptions({
+    queryKey: ['deliveries', webhookId],
+    queryFn: ({ pageParam }) =>
+      data(
+        client.GET('/v4/team/webhooks/{webhookId}/deliveries', {
+          params: { path: { webhookId }, query: { pageSize: 20, ...(pageParam && { cursor: pageParam }) } },
+        }),
+      ),
+    initialPageParam: '',
+    getNextPageParam: ({ pagination }) => pagination.nextCursor ?? undefined,
+    staleTime: 0,
+  });
+
 export const teamQuery = queryOptions({
   queryKey: ['team'],
   queryFn: async () => (await data(client.GET('/v4/team'))).team,

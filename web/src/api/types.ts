@@ -36,6 +36,11 @@ export type KeyRotate = Schemas['KeyRotate'];
 export type Scope = ApiKey['scopes'][number];
 export type SignedInBrowser = Schemas['Session'];
 export type TryBody = Schemas['TryBody'];
+export type Webhook = Schemas['Webhook'];
+export type WebhookCreate = Schemas['WebhookCreate'];
+export type WebhookPatch = Schemas['WebhookPatch'];
+export type WebhookEventType = Schemas['WebhookEventType'];
+export type WebhookDelivery = Schemas['WebhookDelivery'];
 export type ImportResult = Omit<Schemas['ImportResult'], 'success'>;
 
 /** Any JSON value. */

@@ -8,12 +8,14 @@ import { SessionsSection } from './SessionsSection';
 import { type Section, SettingsLayout } from './SettingsLayout';
 import { TeamSection } from './TeamSection';
 import { UsageSection } from './UsageSection';
+import { WebhooksSection } from './WebhooksSection';
 
 const SECTIONS: Section[] = [
   { id: 'providers', label: 'Providers', icon: 'plug', content: () => <ProvidersSection /> },
   { id: 'secrets', label: 'Secrets', icon: 'lock', content: () => <SecretsSection /> },
   { id: 'keys', label: 'API keys', icon: 'key', content: () => <KeysSection /> },
   { id: 'sessions', label: 'Signed-in browsers', icon: 'users', content: () => <SessionsSection /> },
+  { id: 'webhooks', label: 'Webhooks', icon: 'bolt', content: () => <WebhooksSection /> },
   { id: 'agents', label: 'Agents', icon: 'spark', content: () => <AgentsSection /> },
   { id: 'team', label: 'Team', icon: 'users', content: () => <TeamSection /> },
   { id: 'usage', label: 'Usage', icon: 'chart', content: () => <UsageSection /> },

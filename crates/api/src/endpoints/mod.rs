@@ -7,6 +7,7 @@ pub(crate) mod exports;
 pub(crate) mod import_jobs;
 pub(crate) mod imports;
 pub(crate) mod keys;
+pub(crate) mod outbound_webhooks;
 pub(crate) mod projects;
 pub(crate) mod providers;
 pub(crate) mod row;
@@ -23,6 +24,7 @@ pub(crate) mod trials;
 pub(crate) mod usage;
 pub(crate) mod views;
 pub(crate) mod webhook;
+pub(crate) mod webhook_deliveries;
 
 use rowmill_model::Limits;
 use schemars::JsonSchema;

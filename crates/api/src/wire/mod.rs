@@ -10,6 +10,7 @@ pub(crate) mod import;
 pub(crate) mod import_job;
 pub(crate) mod key_by;
 mod metadata;
+pub(crate) mod outbound_webhook;
 pub(crate) mod past_run;
 pub(crate) mod patch;
 pub(crate) mod project;

@@ -210,6 +210,10 @@ pub(crate) struct LimitsOut {
     secrets_max: u32,
     /// Maximum API keys per team.
     keys_max: u32,
+    /// Maximum outbound webhooks per team.
+    webhooks_max: u32,
+    /// Bytes of events that can wait for a webhook. Beyond it new events are dropped, and the receiver is told.
+    webhook_backlog_bytes_max: u32,
     /// Maximum teams of this installation.
     teams_max: u32,
     /// Maximum size of a cell value's JSON, in bytes.
@@ -312,6 +316,8 @@ impl LimitsOut {
             filters_max,
             secrets_max,
             keys_max,
+            webhooks_max,
+            webhook_backlog_bytes_max,
             teams_max,
             cell_bytes_max,
             body_bytes_max,
@@ -346,6 +352,8 @@ impl LimitsOut {
             filters_max,
             secrets_max,
             keys_max,
+            webhooks_max,
+            webhook_backlog_bytes_max,
             teams_max,
             cell_bytes_max,
             body_bytes_max,

@@ -8,7 +8,9 @@ use rowmill_model::Project;
 use rowmill_model::integration::connected_event;
 use rowmill_model::plan::EndedRun;
 use rowmill_model::record::{Cells, Slot};
-use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Guest, Items, Receipt, Section};
+use rowmill_store::carry::{
+    CarriedBlock, CarriedProject, CarriedRow, CarriedWebhooks, Guest, Items, Receipt, Section,
+};
 use rowmill_store::changes::LiveDelta;
 use rowmill_store::{ApiKey, Result, lookup};
 use tokio_postgres::Client;
@@ -118,6 +120,13 @@ pub(super) async fn page(client: &Client, section: Section, items_page: &Items) 
             let sql = "INSERT INTO rowmill.sealed (team, kind, name, bytes, updated_at) \
                        SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bytea[], $5::int8[])";
             run(client, sql, &[&teams, &kinds, &names, &bytes, &updated]).await
+        }
+        Items::Webhooks(items) => {
+            let sql = "INSERT INTO rowmill.webhooks (team, version, document, subscriptions) VALUES ($1, $2, $3, $4)";
+            for CarriedWebhooks { team, version, document, subscriptions } in items {
+                run(client, sql, &[&team.0, &signed(*version), document, subscriptions]).await?;
+            }
+            Ok(())
         }
         Items::Receipts(items) => write_receipts(client, items).await,
         Items::Rows(rows) => write_rows(client, num, rows).await,

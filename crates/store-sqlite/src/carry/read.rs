@@ -4,7 +4,8 @@ use rowmill_model::plan::Block;
 use rowmill_model::record::Slot;
 use rowmill_model::{ProjectId, RowId, TeamId};
 use rowmill_store::carry::{
-    CarriedBlock, CarriedProject, CarriedRow, Derived, Guest, Items, Key, PageLimit, Receipt, Retry, Section,
+    CarriedBlock, CarriedProject, CarriedRow, CarriedWebhooks, Derived, Guest, Items, Key, PageLimit,
+    Receipt, Retry, Section,
 };
 use rowmill_store::{ApiKey, Result, Sealed, StoreError, Team};
 use rusqlite::{Connection, Params, Row};
@@ -91,6 +92,7 @@ pub(crate) fn page(
         Section::Teams => page.teams(after.as_ref()).map(Items::Teams),
         Section::Keys => page.keys(after.as_ref()).map(Items::Keys),
         Section::Sealed => page.sealed(after).map(Items::Sealed),
+        Section::Webhooks => page.webhooks(after.as_ref()).map(Items::Webhooks),
         Section::Receipts => page.receipts(after.as_ref()).map(Items::Receipts),
         Section::Rows(id) => page.rows(num(id)?, after.as_ref()).map(Items::Rows),
         Section::Blocks(id) => page.blocks(num(id)?, after.as_ref()).map(Items::Blocks),
@@ -130,6 +132,17 @@ impl Page<'_> {
             let sealed = sealed::read(row).map_err(backend)?;
             let bytes = sealed.bytes.len();
             Ok(((TeamId(uuid_of(row, 4).map_err(backend)?), sealed), bytes))
+        })
+    }
+
+    fn webhooks(&self, after: Option<&Key>) -> Result<Vec<CarriedWebhooks>> {
+        let sql = "SELECT team, version, document, subscriptions FROM webhooks WHERE team > ?1 ORDER BY team LIMIT ?2";
+        self.read(sql, (id_after(after)?, self.page_limit.items), |row| {
+            let team = TeamId(uuid_of(row, 0).map_err(backend)?);
+            let document: String = row.get(2).map_err(backend)?;
+            let (version, subscriptions) = (row.get(1).map_err(backend)?, row.get(3).map_err(backend)?);
+            let bytes = document.len();
+            Ok((CarriedWebhooks { team, version, document, subscriptions }, bytes))
         })
     }
 

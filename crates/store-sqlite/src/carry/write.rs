@@ -6,7 +6,9 @@
 use rowmill_model::Project;
 use rowmill_model::integration::connected_event;
 use rowmill_model::record::Cells;
-use rowmill_store::carry::{CarriedBlock, CarriedProject, CarriedRow, Guest, Items, Receipt, Retry, Section};
+use rowmill_store::carry::{
+    CarriedBlock, CarriedProject, CarriedRow, CarriedWebhooks, Guest, Items, Receipt, Retry, Section,
+};
 use rowmill_store::changes::LiveDelta;
 use rowmill_store::{Result, Sealed, StoreError};
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _};
@@ -122,6 +124,17 @@ pub(super) fn page(connection: &Connection, section: Section, items_page: &Items
                 let Sealed { kind, name, bytes, updated_at_ms } = sealed;
                 insert
                     .execute((team.0.as_bytes(), kind.word(), name, bytes, updated_at_ms))
+                    .map(|_| ())
+                    .map_err(backend)
+            })
+        }
+        Items::Webhooks(items) => {
+            let sql = "INSERT INTO webhooks (team, version, document, subscriptions) VALUES (?1, ?2, ?3, ?4)";
+            let mut insert = prepare(connection, sql)?;
+            items.iter().try_for_each(|webhooks| {
+                let CarriedWebhooks { team, version, document, subscriptions } = webhooks;
+                insert
+                    .execute((team.0.as_bytes(), version, document, subscriptions))
                     .map(|_| ())
                     .map_err(backend)
             })

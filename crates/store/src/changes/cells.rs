@@ -8,7 +8,7 @@ use rowmill_model::plan::{
 };
 use rowmill_model::record::Slot;
 use rowmill_model::row::RowView;
-use rowmill_model::{CellStates, CellStatus};
+use rowmill_model::{CellError, CellStates, CellStatus};
 use uuid::Uuid;
 
 use super::row_changes::{LoadedTally, OpenClaim, RowChanges, not_loaded, unreadable};
@@ -142,6 +142,16 @@ impl<V: Copy> RowChanges<V> {
                 tally.put_off(error, at_ms);
             }
         }
+        if let Some(outbox) = &mut self.outbox {
+            match ending {
+                Ending::Value | Ending::NoData => outbox.ended(position, slot, None),
+                Ending::Failed(code) => {
+                    let message = detail.message.clone().unwrap_or_default();
+                    outbox.ended(position, slot, Some(CellError { code, message }));
+                }
+                Ending::Retry | Ending::Skipped(_) => {}
+            }
+        }
         let (new, kept) = (values.clone(), details.clone());
         let old = self.put(position, values, details)?;
         let (old, new) = (old.cells()?, new.cells()?);
@@ -231,6 +241,7 @@ impl<V: Copy> RowChanges<V> {
                 tally.map_err(unreadable)?.unwrap_or_default()
             }
         };
+        self.runs_before.get_or_insert(known.run_number());
         self.refilings = known.askings.change(&change.redefined);
         if !change.graph {
             self.tally = LoadedTally::Parsed(Box::new(known));

@@ -1,5 +1,8 @@
 //! What a transaction leaves: the write set, and the change that is told once it is committed.
 
+use rowmill_model::plan::EndedRun;
+
+use super::outbox::Outbox;
 use super::row_changes::{Fate, LoadedRow, LoadedTally, OpenClaim, RowChanges, ready_slots, unreadable};
 use super::write_set::{Finished, WriteSet};
 use crate::error::Result;
@@ -8,19 +11,22 @@ use crate::work::Change;
 impl<V: Copy> RowChanges<V> {
     /// All that changed so far. Rows, blocks and claims are forgotten and must be loaded again where they are needed:
     /// a store that writes as it goes holds no more than it wants to.
-    pub fn flush(&mut self) -> WriteSet<V> {
-        self.close_rows();
+    pub fn flush(&mut self) -> Result<WriteSet<V>> {
+        self.close_rows()?;
         self.close_claims();
         self.close_blocks();
         self.close_trash();
         self.writes.live = std::mem::take(&mut self.live).by_level();
-        std::mem::take(&mut self.writes)
+        if let Some(outbox) = &mut self.outbox {
+            self.writes.deliveries = outbox.take();
+        }
+        Ok(std::mem::take(&mut self.writes))
     }
 
     /// What is to be written at last, and what is to be told. `now_ms`, in Unix milliseconds, is when runs begin and
     /// end here.
     pub fn finish(mut self, now_ms: i64) -> Result<Finished<V>> {
-        let writes = self.flush();
+        let mut writes = self.flush()?;
         let (tally, ended_runs) = match &mut self.tally {
             LoadedTally::Parsed(tally) => {
                 let ended = tally.note_runs(now_ms, &self.started_by, self.is_stop);
@@ -28,6 +34,13 @@ impl<V: Copy> RowChanges<V> {
             }
             LoadedTally::Missing | LoadedTally::Text(_) => (None, Vec::new()),
         };
+        let mut told = false;
+        if let Some(mut outbox) = self.outbox.take() {
+            outbox.close();
+            self.tell_runs(&mut outbox, &ended_runs);
+            writes.deliveries.extend(outbox.take());
+            told = outbox.is_told;
+        }
         let change = Change {
             project: self.project.id,
             seq: self.change_seq + 1,
@@ -36,6 +49,7 @@ impl<V: Copy> RowChanges<V> {
             restated: self.restated,
             revoked: self.revoked,
             ready: self.any_ready,
+            told,
         };
         Ok(Finished {
             writes,
@@ -50,8 +64,27 @@ impl<V: Copy> RowChanges<V> {
         })
     }
 
-    fn close_rows(&mut self) {
+    /// Tells webhooks of the runs that began and ended here.
+    fn tell_runs(&self, outbox: &mut Outbox, ended: &[EndedRun]) {
+        let (Some(before), LoadedTally::Parsed(tally)) = (self.runs_before, &self.tally) else { return };
+        for run in ended {
+            if run.number > before {
+                outbox.run_started(run.number, run.started_at_ms, run.started_by.as_ref());
+            }
+            outbox.run_ended(run);
+        }
+        if let Some((at_ms, by)) = tally.running()
+            && tally.run_number() > before
+        {
+            outbox.run_started(tally.run_number(), at_ms, by);
+        }
+    }
+
+    fn close_rows(&mut self) -> Result<()> {
         for LoadedRow { row, fate, version, .. } in std::mem::take(&mut self.rows).into_values() {
+            if let Some(outbox) = &mut self.outbox {
+                outbox.close_row(&row)?;
+            }
             match (fate, version) {
                 (Fate::Updated, Some(version)) => self.writes.rows_updated.push((row, version)),
                 (Fate::Inserted | Fate::Updated, _) => self.writes.rows_inserted.push(row),
@@ -61,6 +94,7 @@ impl<V: Copy> RowChanges<V> {
         self.by_id.clear();
         self.matches.clear();
         self.bytes = 0;
+        Ok(())
     }
 
     fn close_claims(&mut self) {

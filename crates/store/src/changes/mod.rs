@@ -12,6 +12,7 @@ mod cells;
 mod finish;
 mod live;
 mod matched;
+mod outbox;
 mod parts;
 mod places;
 mod row_changes;
@@ -22,6 +23,7 @@ mod write_set;
 
 pub use self::live::{LIVE_LEVEL_BITS, LiveDelta};
 pub use self::matched::{LeftoverFields, RowWrites, writes_into_guest, writes_into_match, writes_of};
+pub use self::outbox::{Subscribed, timestamp};
 pub use self::parts::{BLOCKS_AT_ONCE, Part, PartDone, Parts, block_after};
 pub use self::places::Places;
 pub use self::row_changes::{ProjectAtStart, RowChanges};

@@ -9,6 +9,7 @@ use rowmill_model::record::Slot;
 use rowmill_model::{CellStates, Project, Record, RowId};
 
 use super::live::LiveDelta;
+use super::outbox::{Outbox, Subscribed};
 use super::write_set::{CellClaim, RawRow, TrashEntry, WriteSet};
 use crate::error::{Result, StoreError};
 use crate::lookup::column_of;
@@ -29,6 +30,8 @@ pub struct ProjectAtStart {
     pub lookup_slots: Vec<Slot>,
     /// How many rows are in the trash.
     pub trashed_count: u64,
+    /// The webhooks of the project's team; `None` if it has none, which is no work at all.
+    pub subscribed: Option<Subscribed>,
 }
 
 /// One project's rows, while a transaction changes them.
@@ -69,6 +72,10 @@ pub struct RowChanges<V> {
     pub started_by: StartedBy,
     /// Somebody stopped cells.
     pub(super) is_stop: bool,
+    /// What webhooks are told; `None` if none is.
+    pub(super) outbox: Option<Box<Outbox>>,
+    /// How many runs had begun before.
+    pub(super) runs_before: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -132,6 +139,7 @@ pub(super) enum LoadedTally {
 impl<V: Copy> RowChanges<V> {
     pub fn new(start: ProjectAtStart) -> Self {
         let ProjectAtStart { project, plan, row_count, next_position, change_seq, lookup_slots, .. } = start;
+        let outbox = Outbox::of(&project, change_seq + 1, start.subscribed);
         Self {
             project,
             plan,
@@ -161,6 +169,8 @@ impl<V: Copy> RowChanges<V> {
             filed: BTreeMap::new(),
             started_by: StartedBy::Autoplay,
             is_stop: false,
+            outbox,
+            runs_before: None,
         }
     }
 
@@ -362,7 +372,9 @@ impl<V: Copy> RowChanges<V> {
     pub(super) fn open(&mut self, block: u64) -> Result<(&mut OpenBlock, &mut Tally)> {
         if let LoadedTally::Text(text) = &self.tally {
             let tally = text.as_deref().map(serde_json::from_str).transpose().map_err(unreadable)?;
-            self.tally = LoadedTally::Parsed(Box::new(tally.unwrap_or_default()));
+            let tally: Tally = tally.unwrap_or_default();
+            self.runs_before.get_or_insert(tally.run_number());
+            self.tally = LoadedTally::Parsed(Box::new(tally));
         }
         match (self.blocks.get_mut(&block), &mut self.tally) {
             (Some(open), LoadedTally::Parsed(tally)) => Ok((open, tally)),

@@ -46,6 +46,9 @@ impl<V: Copy> RowChanges<V> {
         self.next_position += 1;
         self.row_count += 1;
         self.touch(position);
+        if let Some(outbox) = &mut self.outbox {
+            outbox.created(position);
+        }
         if self.plan.plays() || !by_hand.is_empty() {
             self.step(position, |steps| steps.made(by_hand))?;
         }
@@ -158,6 +161,15 @@ impl<V: Copy> RowChanges<V> {
             let is_null = values.cells()?.get(slot).is_none();
             details.set(slot, &if is_null { Detail::default() } else { written_at(now_ms) })?;
         }
+        if self.outbox.is_some() {
+            let (old, new) = (stored.values.cells()?, values.cells()?);
+            let of = |cells: &Cells<'_>, slot| cells.get(slot).unwrap_or("null").to_owned();
+            let is_other = |slot: &Slot| !value::same(&of(&old, *slot), &of(&new, *slot));
+            let changed: Vec<Slot> = slots.iter().copied().filter(is_other).collect();
+            if let Some(outbox) = &mut self.outbox {
+                outbox.written(position, changed);
+            }
+        }
         let concerns = self.concerns(&slots);
         let new = concerns.then(|| values.clone());
         let kept = if concerns { details.clone() } else { Details::default() };
@@ -211,6 +223,9 @@ impl<V: Copy> RowChanges<V> {
         self.row_count = self.row_count.saturating_sub(1);
         self.touched.push(position);
         self.name(|_, deleted| deleted.push(id));
+        if let Some(outbox) = &mut self.outbox {
+            outbox.deleted(position, id);
+        }
         if !self.has_marks(block_of(position)) {
             return Ok(Vec::new());
         }

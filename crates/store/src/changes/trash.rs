@@ -96,6 +96,9 @@ impl<V: Copy> RowChanges<V> {
         }
         self.restored_count += 1;
         self.touch(position);
+        if let Some(outbox) = &mut self.outbox {
+            outbox.restored(row)?;
+        }
         self.restore_marks(row, marks)
     }
 

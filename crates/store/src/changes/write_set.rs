@@ -9,6 +9,7 @@ use rowmill_model::{Deletion, Record, RowId};
 use uuid::Uuid;
 
 use super::places::Places;
+use crate::webhooks::NewDelivery;
 use crate::work::Change;
 
 /// A row without the marks of its cells.
@@ -53,6 +54,8 @@ pub struct WriteSet<V> {
     /// When, in Unix milliseconds, which column and position.
     pub retries_made: Vec<(i64, Slot, u64)>,
     pub retries_done: Vec<(i64, Slot, u64)>,
+    /// What webhooks are to be told.
+    pub deliveries: Vec<NewDelivery>,
 }
 
 impl<V> Default for WriteSet<V> {
@@ -77,6 +80,7 @@ impl<V> Default for WriteSet<V> {
             claims_deleted: Vec::new(),
             retries_made: Vec::new(),
             retries_done: Vec::new(),
+            deliveries: Vec::new(),
         }
     }
 }

@@ -13,7 +13,7 @@ mod tally;
 
 use std::collections::BTreeSet;
 
-use rowmill_model::TeamId;
+use rowmill_model::{TeamId, Webhook};
 use serde::de::IgnoredAny;
 
 pub use self::report::{OnRows, Problem, ProblemKind, Report};
@@ -92,6 +92,14 @@ fn check_page(page: Items, teams: &mut Option<BTreeSet<TeamId>>, report: &mut Re
             for receipt in page {
                 if serde_json::from_str::<IgnoredAny>(&receipt.outcome).is_err() {
                     let words = "a saved response is not JSON".to_owned();
+                    report.add(ProblemKind::Undecodable, None, words);
+                }
+            }
+        }
+        Items::Webhooks(page) => {
+            for webhooks in page {
+                if serde_json::from_str::<Vec<Webhook>>(&webhooks.document).is_err() {
+                    let words = format!("the webhooks of team {} cannot be read", webhooks.team);
                     report.add(ProblemKind::Undecodable, None, words);
                 }
             }

@@ -28,6 +28,7 @@ mod stale;
 mod teams;
 mod trash;
 mod value_bytes;
+mod webhooks;
 
 use std::pin::Pin;
 
@@ -124,4 +125,14 @@ pub const CASES: &[(&str, Case)] = cases![
     trash::the_trash_is_emptied_and_swept,
     trash::a_project_comes_back_whole,
     trash::a_column_comes_back_with_the_states_of_its_cells,
+    webhooks::webhooks_are_saved_over_their_version,
+    webhooks::a_delivery_is_held_by_a_lease,
+    webhooks::deliveries_are_listed_and_sent_again,
+    webhooks::old_deliveries_are_trimmed,
+];
+
+/// Promises of the stores that put what happens to rows into the outbox, which [`MemoryStore`] does not.
+pub const OUTBOX_CASES: &[(&str, Case)] = cases![
+    webhooks::what_happens_to_rows_is_put_into_the_outbox,
+    webhooks::runs_and_their_cells_are_put_into_the_outbox,
 ];

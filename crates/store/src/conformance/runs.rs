@@ -25,7 +25,7 @@ fn key(name: &str) -> StartedBy {
 }
 
 /// Runs what is ready in a column; says how many cells that were.
-async fn finish(store: &dyn Store, project: ProjectId, slot: Slot, now_ms: i64) -> usize {
+pub(super) async fn finish(store: &dyn Store, project: ProjectId, slot: Slot, now_ms: i64) -> usize {
     let now = Timestamp::from_millisecond(now_ms).unwrap();
     let asks = vec![(Lane { project, slot }, 1_000)];
     let claim = Claim { worker: WORKER, expires_at_ms: now_ms + 1_000, now, asks, bytes_max: usize::MAX };

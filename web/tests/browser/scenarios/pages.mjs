@@ -111,6 +111,7 @@ function visits(server, project) {
     'settings-secrets': at('/settings/secrets', 'Secrets'),
     'settings-keys': at('/settings/keys', 'API keys'),
     'settings-sessions': at('/settings/sessions', 'Signed-in browsers'),
+    'settings-webhooks': at('/settings/webhooks', 'Webhooks'),
     'settings-agents': at('/settings/agents', 'Connect an agent'),
     'settings-team': at('/settings/team', 'Your team'),
     'settings-usage': at('/settings/usage', 'Usage'),

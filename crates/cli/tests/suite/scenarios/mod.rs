@@ -42,6 +42,7 @@ mod names;
 mod neighbours;
 mod nodes;
 mod operators;
+mod outbound_webhooks;
 mod paid;
 mod permissions;
 mod power_cuts;
@@ -71,6 +72,7 @@ mod turmoil;
 mod upgrading;
 mod views;
 mod webhook;
+mod webhook_deliveries;
 mod writers;
 
 use crate::harness::Scenario;
@@ -83,6 +85,7 @@ const ALL: &[&[Scenario]] = &[
     import_jobs::NODES,
     stale::NODES,
     paid::NODES,
+    webhook_deliveries::NODES,
     failover::NODES,
     stopping::NODES,
     cursors::NODES,
@@ -95,6 +98,8 @@ const ALL: &[&[Scenario]] = &[
     large_rows::OWN,
     neighbours::OWN,
     crashes::OWN,
+    webhook_deliveries::OWN,
+    outbound_webhooks::OWN,
     exhaustion::OWN,
     power_cuts::EMBEDDED,
     damage::EMBEDDED,

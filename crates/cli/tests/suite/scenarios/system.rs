@@ -89,6 +89,8 @@ fn the_team_and_the_limits_are_told(api: &Api) {
         ("filtersMax", 100),
         ("secretsMax", 100),
         ("keysMax", 1_000),
+        ("webhooksMax", 20),
+        ("webhookBacklogBytesMax", 32 << 20),
         ("teamsMax", 10_000),
         ("importBytesMax", 1 << 30),
         ("importRowBytesMax", 8 << 20),

@@ -54,7 +54,7 @@ impl Changes {
             } else {
                 ChangedRows::Many
             };
-            Change { project: id, seq, rows, touched: spans, restated: all, revoked, ready }
+            Change { project: id, seq, rows, touched: spans, restated: all, revoked, ready, told: false }
         };
         self.0.into_iter().map(tell).collect()
     }

@@ -14,6 +14,7 @@ mod sessions;
 mod state;
 mod trash;
 mod value_bytes;
+mod webhooks;
 mod work;
 
 use std::ops::ControlFlow;

@@ -8,9 +8,11 @@ use serde::de::DeserializeOwned;
 
 use super::import_job::MemoryImport;
 use super::project::MemoryProject;
+use super::webhooks::MemoryDelivery;
 use crate::error::{Result, StoreError};
 use crate::sessions::Session;
 use crate::types::{ApiKey, IdempotentRequest, Sealed, SealedKind, Team};
+use crate::webhooks::TeamWebhooks;
 use crate::work::{Lane, WorkerId};
 
 #[derive(Debug, Clone, Default)]
@@ -20,6 +22,8 @@ pub(super) struct State {
     pub(super) sessions: Vec<Session>,
     pub(super) imports: Vec<MemoryImport>,
     pub(super) receipts: HashMap<[u8; 32], Receipt>,
+    pub(super) webhooks: BTreeMap<TeamId, TeamWebhooks>,
+    pub(super) deliveries: Vec<MemoryDelivery>,
     pub(super) sealed: BTreeMap<(TeamId, SealedKind, String), Sealed>,
     pub(super) projects: BTreeMap<ProjectId, MemoryProject>,
     pub(super) trashed_projects: BTreeMap<ProjectId, (MemoryProject, Deletion)>,

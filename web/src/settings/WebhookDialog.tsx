@@ -1,0 +1,84 @@
+import { Button, Checkbox, Group, Modal, MultiSelect, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { errorMessage, fieldErrors } from '../api/error';
+import { changeWebhook, createWebhook } from '../api/operations';
+import { projectsQuery } from '../api/queries';
+import type { Webhook, WebhookEventType } from '../api/types';
+import { unsaved, useUnsaved } from '../ui/unsaved';
+import { WEBHOOK_EVENTS } from './webhookEvents';
+
+interface Props {
+  webhook: Webhook | undefined;
+  /** Called with the secret of a new webhook. */
+  onSaved: (secret?: string) => void;
+  onClose: () => void;
+}
+
+/** Creates or changes a webhook. */
+export function WebhookDialog({ webhook, onSaved, onClose }: Props) {
+  const projects = useQuery(projectsQuery);
+  const [url, setUrl] = useState(webhook?.url ?? '');
+  const [description, setDescription] = useState(webhook?.description ?? '');
+  const [events, setEvents] = useState<string[]>(webhook?.events ?? []);
+  const [projectIds, setProjectIds] = useState<string[]>(webhook?.projectIds ?? []);
+  const forget = useUnsaved(url !== (webhook?.url ?? ''));
+  const close = () => unsaved.guard(onClose);
+  const save = useMutation({
+    mutationFn: async () => {
+      const body = { url: url.trim(), description, events: events as WebhookEventType[], projectIds: projectIds.length > 0 ? projectIds : null };
+      if (webhook) {
+        await changeWebhook(webhook.id, body);
+        return undefined;
+      }
+      return (await createWebhook(body)).secret;
+    },
+    onSuccess: (secret) => {
+      forget();
+      onSaved(secret);
+    },
+  });
+  const errors = fieldErrors(save.error);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.mutate();
+  };
+  return (
+    <Modal opened onClose={close} title={webhook ? 'Edit webhook' : 'New webhook'} closeButtonProps={{ 'aria-label': 'Close' }}>
+      <form onSubmit={submit}>
+        <Stack>
+          <TextInput label="URL" placeholder="https://example.com/hooks/rowmill" value={url} error={errors.url} data-autofocus onChange={(event) => setUrl(event.currentTarget.value)} />
+          <TextInput label="Description" value={description} error={errors.description} onChange={(event) => setDescription(event.currentTarget.value)} />
+          <Checkbox.Group label="Events" value={events} error={errors.events} onChange={setEvents}>
+            <Stack gap={6} mt={6}>
+              {WEBHOOK_EVENTS.map(({ type, label }) => (
+                <Checkbox key={type} value={type} label={`${label} (${type})`} />
+              ))}
+            </Stack>
+          </Checkbox.Group>
+          <MultiSelect
+            label="Tables"
+            description="Leave empty for all tables, also those made later."
+            data={(projects.data ?? []).map(({ id, title }) => ({ value: id, label: title }))}
+            value={projectIds}
+            searchable
+            onChange={setProjectIds}
+          />
+          {save.isError && Object.keys(errors).length === 0 && (
+            <Text size="sm" c="red" role="alert">
+              {errorMessage(save.error)}
+            </Text>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={close}>
+              Cancel
+            </Button>
+            <Button type="submit" loading={save.isPending} disabled={!url.trim() || events.length === 0}>
+              Save
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
