@@ -72,6 +72,7 @@ test.each<[string, Json[], string]>([
   ['Active', ['true', 'FALSE', ''], 'checkbox'],
   ['Stage', repeat(['Open', 'Won', 'Lost'], 4), 'select'],
   ['Stage', ['Open', 'Won', 'Lost', 'Open'], 'plain'],
+  ['Company', repeat(['Acme', 'Globex', 'Hooli'], 4), 'plain'],
   ['Name', Array.from({ length: 20 }, (_, index) => `Person ${index}`), 'plain'],
   ['Country', repeat(['Same'], 20), 'plain'],
   ['Notes', [], 'plain'],

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { QueryObserver, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { statusQuery } from '../../api/queries';
 import type { Status } from '../../api/types';
@@ -14,14 +14,18 @@ interface Shown {
 
 /** What the headers tell: sorting, counts, and progress while a column runs. */
 export function useHeaderStates({ project, shownColumns, views }: Table): ReadonlyMap<string, HeaderState> {
-  const { data: status } = useQuery(statusQuery(project.id));
+  const queryClient = useQueryClient();
   const meter = useRef(new ColumnMeter());
   const [shown, setShown] = useState<Shown>();
   // Counts change many times a second in a run; twice a second is enough to read them.
   const show = useThrottled<Shown>(setShown, (next, last) => next.status.processing !== last?.status.processing);
   useEffect(() => {
-    if (status) show({ status, shares: meter.current.read(status) });
-  }, [status, show]);
+    const look = (status: Status | undefined) => status && show({ status, shares: meter.current.read(status) });
+    // Not `useQuery`: the grid would be rendered at every event, and its table for screen readers never be rebuilt.
+    const observer = new QueryObserver(queryClient, statusQuery(project.id));
+    look(observer.getCurrentResult().data);
+    return observer.subscribe(({ data }) => void look(data));
+  }, [queryClient, project.id, show]);
   const { sorting } = views.state;
   return useMemo(
     () =>

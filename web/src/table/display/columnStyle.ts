@@ -14,6 +14,8 @@ export const PLAIN: ColumnStyle = { kind: 'plain', isGrouped: true };
 
 /** Headers of numbers that name something and count nothing. */
 const NAMES_SOMETHING = /(^|[^a-z])(ids?|year|zip|post(al)? ?code|plz|phone|mobile|tel|fax|code|nr|no|number|vat|iban|account)([^a-z]|$)/i;
+/** Headers of columns whose values are names, even if they repeat. */
+const IS_NAME = /(^|[^a-z])(name|company|organi[sz]ation|title|domain|employer)([^a-z]|$)/i;
 /** `007` and `+49` are text: a number has no leading zero and no plus. */
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
 const YES_OR_NO = /^(true|false)$/i;
@@ -35,7 +37,7 @@ export function guessStyle(column: Pick<Column, 'header' | 'dataShape'>, samples
   const areAll = (is: (value: Json) => boolean) => filled.length > 0 && filled.every(is);
   if (areAll((value) => typeof value === 'number' || (typeof value === 'string' && NUMBER.test(value)))) return { kind: 'number', isGrouped };
   if (areAll((value) => typeof value === 'boolean' || (typeof value === 'string' && YES_OR_NO.test(value)))) return { kind: 'checkbox', isGrouped };
-  if (isChoice(filled)) return { kind: 'select', isGrouped, colors: choiceColors(filled.map((value) => String(value).trim())) };
+  if (!IS_NAME.test(column.header) && isChoice(filled)) return { kind: 'select', isGrouped, colors: choiceColors(filled.map((value) => String(value).trim())) };
   return { kind: 'plain', isGrouped };
 }
 

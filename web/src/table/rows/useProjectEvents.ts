@@ -20,7 +20,10 @@ export function useProjectEvents(projectId: string, store: RowStore, onStatus: (
     return subscribeToProject(projectId, {
       onRows: (changes) => current.current.store.apply(changes),
       onStatus: (status) => {
-        queryClient.setQueryData(statusQuery(projectId).queryKey, status);
+        const { queryKey } = statusQuery(projectId);
+        // An older request that is still under way must not replace what the event says.
+        void queryClient.cancelQueries({ queryKey });
+        queryClient.setQueryData(queryKey, status);
         current.current.store.resize(status.rows.total);
         current.current.onStatus(status);
       },
